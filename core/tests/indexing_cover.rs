@@ -1,4 +1,5 @@
-//! Exact cover by several maps: algebra says what trying all points says, at no cost that grows with the array.
+//! Exact cover by several maps: algebra says what trying all points says, at no cost that grows
+//! with the array.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::HashMap;
@@ -12,7 +13,8 @@ use fusebox_core::indexing::{
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// A part of an array: per dimension its first element, the distance of its elements, and their number.
+/// A part of an array: per dimension its first element, the distance of its elements, and their
+/// number.
 #[derive(Clone, Debug)]
 struct Piece(Vec<[i64; 3]>);
 
@@ -24,9 +26,10 @@ impl Piece {
     /// In two along a dimension: one behind the other, or every second one each.
     fn cut(&self, dimension: usize, at: i64, interleaved: bool) -> Vec<Piece> {
         let [first, distance, size] = self.0[dimension];
-        let parts = match interleaved {
-            true => [[first, distance * 2, (size + 1) / 2], [first + distance, distance * 2, size / 2]],
-            false => [[first, distance, at % size], [first + at % size * distance, distance, size - at % size]],
+        let parts = if interleaved {
+            [[first, distance * 2, (size + 1) / 2], [first + distance, distance * 2, size / 2]]
+        } else {
+            [[first, distance, at % size], [first + at % size * distance, distance, size - at % size]]
         };
         let part = |part| {
             let mut piece = self.clone();
@@ -64,7 +67,7 @@ fn parts(shape: &[i64], cuts: &[(usize, usize, i64, bool)], threads: i64, lanes:
     pieces.iter().map(|piece| piece.dealt(threads, lanes)).collect()
 }
 
-/// The same elements by their position in the array.
+/// The map's elements by their position in the array.
 fn flattened(map: &IndexingMap, shape: &[i64]) -> IndexingMap {
     IndexingMap { results: vec![linearize(&map.results, shape)], ..map.clone() }
 }

@@ -1,5 +1,5 @@
-//! `reduce-window` where each window has the elements of its neighbour and further ones: cumulative sums and
-//! the like, whose cost would otherwise grow with the square of their length.
+//! `reduce-window` where each window has the elements of its neighbour and further ones: cumulative
+//! sums and the like, whose cost would otherwise grow with the square of their length.
 
 use fusebox_core::hlo::{BinaryOp, WindowDim};
 
@@ -35,7 +35,8 @@ impl Running {
         (is_forward || is_backward).then_some(Running { dimension, size, window, is_forward })
     }
 
-    /// Whether elements may be combined in the order of the walk: backwards only if the order does not matter.
+    /// Whether elements may be combined in the order of the walk: backwards only if the order does
+    /// not matter.
     pub fn suits(&self, function: &Function) -> bool {
         use BinaryOp::{Add, And, Maximum, Minimum, Multiply, Or, Xor};
         let is_free = |(op, _)| matches!(op, Add | Multiply | Maximum | Minimum | And | Or | Xor);
@@ -74,8 +75,8 @@ impl Running {
         Ok(one_or_tuple(results))
     }
 
-    /// The elements that the window at a place has besides those `taken`; they are counted from the end of the
-    /// array at which the windows begin to grow.
+    /// The elements that the window at a place has besides those `taken`; they are counted from the
+    /// end of the array at which the windows begin to grow.
     fn further(&self, at: usize, taken: &mut std::ops::Range<usize>) -> impl Iterator<Item = usize> + use<> {
         let start = at as i64 - self.window.padding_low;
         let (size, is_forward) = (self.size, self.is_forward);

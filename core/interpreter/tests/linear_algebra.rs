@@ -175,7 +175,8 @@ fn tridiagonal_systems() {
     assert_near(&values::<f64>(&results[3]), &[1.0, 2.0, 3.0], 1e-15);
 }
 
-/// Matrices with real eigenvalues, pairs, multiple ones, zeros, and sizes that overflow when they are multiplied.
+/// Matrices with real eigenvalues, pairs, multiple ones, zeros, and sizes that overflow when they
+/// are multiplied.
 fn general_matrices() -> Vec<(usize, Vec<f64>)> {
     let drawn = |n: usize, seed: u64| -> Vec<f64> {
         let mut state = seed;
@@ -193,7 +194,8 @@ fn general_matrices() -> Vec<(usize, Vec<f64>)> {
     all.push((3, SYMMETRIC.to_vec()));
     all.push((2, vec![1.0, 1.0, -1e-17, 1.0]));
     all.push((2, vec![0.0, 0.0, 1.0, 0.0]));
-    // A permutation of period four: its eigenvalues have one length, so that plain shifts never converge.
+    // A permutation of period four: its eigenvalues have one length, so that plain shifts never
+    // converge.
     all.push((4, (0..16).map(|i| if i % 4 == (i / 4 + 1) % 4 { 1.0 } else { 0.0 }).collect()));
     all
 }

@@ -114,8 +114,8 @@ fn cumulative_windows_take_no_longer_than_their_elements() {
     }
 }
 
-/// Windows that grow along one dimension, shorter and longer than the array, from either end, by combiners of one
-/// operation and of two.
+/// Windows that grow along one dimension, shorter and longer than the array, from either end, by
+/// combiners of one operation and of two.
 #[test]
 fn growing_windows() {
     let x = array(&[2, 3], &[1f32, 5.0, 2.0, 4.0, 3.0, 7.0]);

@@ -440,8 +440,9 @@ impl<'f, R: Recorder> Term<'f, R> {
         self.horner(coefficients.iter().map(|&c| move |x: Term<'f, R>| x.number(c)))
     }
 
-    /// The same by Estrin's scheme (1960): the longest chain of operations is as long as the logarithm of the degree, at
-    /// the cost of a product for each halving. Pays where the operations of one element wait for each other.
+    /// The same by Estrin's scheme (1960): the longest chain of operations is as long as the
+    /// logarithm of the degree, at the cost of a product for each halving. Pays where the
+    /// operations of one element wait for each other.
     pub fn polynomial_in_parallel(self, coefficients: &[f64]) -> Term<'f, R> {
         let mut terms: Vec<Term<'f, R>> = coefficients.iter().map(|&c| self.number(c)).collect();
         let mut power = self;

@@ -3,12 +3,12 @@
 use super::span::shown_line;
 use super::{Diagnostic, Instruction, Module};
 
-/// Most computations inside each other, by loops, branches and other calls. Programs have tens. Passes nest what they
-/// outline a little deeper, and executables hold no more than 1,000.
+/// Most computations inside each other, by loops, branches and other calls. Programs have tens.
+/// Passes nest what they outline a little deeper, and executables hold no more than 1,000.
 pub const MAX_CALL_DEPTH: u32 = 900;
 
-/// Checks that computations of a verified module are nested no deeper than [`MAX_CALL_DEPTH`]: passes, interpreter and
-/// executables recurse.
+/// Checks that computations of a verified module are nested no deeper than [`MAX_CALL_DEPTH`]:
+/// passes, interpreter and executables recurse.
 ///
 /// # Errors
 /// Returns the first instruction that calls too deep a computation.

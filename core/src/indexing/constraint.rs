@@ -127,7 +127,8 @@ fn drop_small_rest(sum: &Sum, lower: Option<i64>, upper: Option<i64>, algebra: &
     None
 }
 
-/// `Σ k·t` as `g · Σ (k / g)·t + Σ (k mod g)·t`: what counts a little more than its place is a digit there and the rest.
+/// `Σ k·t` as `g · Σ (k / g)·t + Σ (k mod g)·t`: what counts a little more than its place is a
+/// digit there and the rest.
 fn split_coefficients(sum: &Sum, g: i64) -> (Sum, Sum) {
     let of = |part: fn(i64, i64) -> i64| {
         let terms = sum.terms.iter().map(|&(term, k)| (term, part(k, g))).filter(|&(_, k)| k != 0);

@@ -103,7 +103,7 @@ pub enum Violation {
     Costly {
         /// Points, times what each takes.
         steps: u64,
-        /// As many as may be taken.
+        /// The steps that may be taken.
         most: u64,
     },
 }
@@ -117,7 +117,8 @@ pub fn covers_exactly_once(map: &IndexingMap, shape: &[i64]) -> Result<Proof, Vi
     check_coverage(map, shape, Coverage::ExactlyOnce)
 }
 
-/// Checks how a map reaches the elements of a shape: by algebra, else point by point, else by samples.
+/// Checks how a map reaches the elements of a shape: by algebra, else point by point, else by
+/// samples.
 ///
 /// # Errors
 /// The first violation found.

@@ -6,7 +6,7 @@
 //! points of the domains   as many as elements: none is missed
 //! ```
 //!
-//! What this takes depends on the maps, not on how large the arrays are.
+//! The time this takes depends on the maps, not on how large the arrays are.
 
 use super::algebra::{Ix, Kind, Sum};
 use super::cover::{Coverage, element_count};
@@ -14,13 +14,14 @@ use super::interval::floor_mod;
 use super::simplify::Simplifier;
 use super::{Bounds, Constraint, Expr, ExprKind, IndexingMap, Interval, Variable};
 
-/// So many pairs of domains are compared by simplifying both together, where their bounds alone do not tell.
+/// Most pairs of domains that are compared by simplifying both together, where their bounds alone
+/// do not tell.
 const MOST_INTERSECTIONS: usize = 1 << 10;
 
-/// So many numbers a dimension are asked for remainders by.
+/// Most divisors, of each dimension, whose remainders are compared.
 const MOST_MODULI: usize = 8;
 
-/// What algebra says of maps that share a shape.
+/// The verdict of algebra on maps that share a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// They reach the elements as they should.
@@ -60,7 +61,8 @@ pub(super) fn decide(maps: &[IndexingMap], shape: &[i64], coverage: Coverage) ->
     }
 }
 
-/// Whether no two maps lead to the same element, told by where each leads and by the domains of their inverses.
+/// Whether no two maps lead to the same element, told by where each leads and by the domains of
+/// their inverses.
 fn are_disjoint(maps: &[&IndexingMap], domains: &[IndexingMap]) -> bool {
     let (Some(first), true) = (domains.first(), domains.len() > 1) else { return true };
     let mut simplifier = Simplifier::new(&Bounds::of_variables(&IndexingMap { runtime: Vec::new(), ..first.clone() }));
@@ -79,8 +81,8 @@ fn are_disjoint(maps: &[&IndexingMap], domains: &[IndexingMap]) -> bool {
     })
 }
 
-/// Of each map, intervals of what is asked of all: the elements it leads to, each coordinate of them, and their remainders by
-/// the numbers that occur in the maps.
+/// Intervals of each map: the elements it leads to, each coordinate of them, and their remainders by
+/// the numbers that occur in any of the maps.
 fn boxes(maps: &[&IndexingMap], domains: &[IndexingMap]) -> Vec<Vec<Interval>> {
     let rank = domains.first().map_or(0, |domain| domain.dims.len());
     let mut simplifiers: Vec<Simplifier> = maps.iter().map(|map| Simplifier::new(&Bounds::of_domain(map))).collect();
@@ -107,7 +109,7 @@ fn boxes(maps: &[&IndexingMap], domains: &[IndexingMap]) -> Vec<Vec<Interval>> {
     boxes
 }
 
-/// What the constraints without runtime variables say: those of another map may have other values.
+/// Only constraints without runtime variables count: another map's may have other values.
 fn restrictions(map: &IndexingMap, simplifier: &mut Simplifier) -> Vec<Restriction> {
     let is_fixed = |constraint: &&Constraint| {
         let mut is_fixed = true;
@@ -130,8 +132,8 @@ fn bounding_box(map: &IndexingMap) -> Vec<Interval> {
     bounds
 }
 
-/// What two domains over the same dimensions have in common. Runtime variables of one number may differ in value, so
-/// that those of the second are others.
+/// The common part of two domains over the same dimensions. Runtime variables of one number may
+/// differ in value, so that those of the second are others.
 fn intersection(a: &IndexingMap, b: &IndexingMap) -> IndexingMap {
     let renamed: Vec<_> = (0..b.runtime.len()).map(|i| Expr::runtime((a.runtime.len() + i) as u32)).collect();
     let second = b.substituted(&[], &[], &renamed);
@@ -140,8 +142,9 @@ fn intersection(a: &IndexingMap, b: &IndexingMap) -> IndexingMap {
     IndexingMap { runtime, constraints, results: Vec::new(), ..a.clone() }.simplify()
 }
 
-/// The number of points of a domain, whatever the values of runtime variables, if constraints are on numbers that the
-/// variables are the digits of: on such a number itself, on a remainder of it, or both.
+/// The number of points of a domain, whatever the values of runtime variables, if constraints are
+/// on numbers that the variables are the digits of: on such a number itself, on a remainder of it,
+/// or both.
 pub(super) fn points(map: &IndexingMap) -> Option<u64> {
     let mut simplifier = Simplifier::new(&Bounds::of_variables(map));
     let mut numbers: Vec<Number> = Vec::new();
@@ -227,7 +230,8 @@ struct Number {
 }
 
 impl Number {
-    /// The sum without its constant, if each variable counts as much as all smaller ones have values.
+    /// The sum without its constant, if each variable counts as much as all smaller ones have
+    /// values.
     fn of(sum: &Sum, simplifier: &Simplifier) -> Option<Number> {
         let mut digits = Vec::new();
         let mut lower = 0i64;
@@ -265,7 +269,7 @@ impl Number {
         let Some((shift, modulus, bounds)) = self.remainder else { return Some(self.values.size()) };
         let (modulus, first) = (i128::from(modulus), i128::from(bounds.lower));
         let hits = i128::from(bounds.size());
-        // Of the numbers from 0 to below n; before 0 they count negatively.
+        // Counts the numbers from 0 to below n; those before 0 count negatively.
         let below = |n: i128| n.div_euclid(modulus) * hits + (n.rem_euclid(modulus) - first).clamp(0, hits);
         let at = |value: i64| i128::from(value) + i128::from(shift);
         u64::try_from(below(at(self.values.upper) + 1) - below(at(self.values.lower))).ok()

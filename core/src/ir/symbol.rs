@@ -1,10 +1,11 @@
 //! Names of HLO as parts of symbols.
 
-/// Most bytes of a part: symbols and the files of a dump are made of several, and the name of a file has at most 255.
+/// Most bytes of a part: symbols and the files of a dump are made of several, and the name of a
+/// file has at most 255.
 const MOST_PART_BYTES: usize = 80;
 
-/// A name with `_` for each character that symbols do not have: they have letters, digits, `_` and the character `also`.
-/// A long name is cut, and ends in a hash of the whole.
+/// A name with `_` for each character that symbols do not have: they have letters, digits, `_` and
+/// the character `also`. A long name is cut, and ends in a hash of the whole.
 pub fn symbol_part(name: &str, also: char) -> String {
     let valid = |c: char| if c.is_ascii_alphanumeric() || c == also { c } else { '_' };
     let clean: String = name.chars().map(valid).collect();

@@ -14,7 +14,8 @@ use crate::roots::Group;
 /// Larger expressions say nothing that a loop could go by, and take long to look through.
 const LARGEST: u32 = 256;
 
-/// More reshapes may lie in a long row, whose maps put together are larger than that and take longest to find.
+/// More reshapes may lie in a long row, whose maps put together are larger than that and take
+/// longest to find.
 const MOST_MERGES: usize = 16;
 
 /// The dimensions of a group's results, each as the factors that its operands are read by:
@@ -72,8 +73,9 @@ fn position(computation: &Computation, id: InstrId, map: &IndexingMap) -> Option
     (position.size() <= LARGEST).then(|| simplify_expr(&position, &Bounds::of_domain(map)))
 }
 
-/// Adds the periods of the digits of an index that an expression uses. If the expression is itself such
-/// digits, gives the dimension and the number of elements after which the lowest of them changes.
+/// Adds the periods of the digits of an index that an expression uses. If the expression is itself
+/// such digits, gives the dimension and the number of elements after which the lowest of them
+/// changes.
 fn periods_of(expr: &Expr, periods: &mut [BTreeSet<i64>]) -> Option<(usize, i64)> {
     match expr.kind() {
         ExprKind::Dim(dimension) => Some((*dimension as usize, 1)),

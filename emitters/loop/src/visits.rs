@@ -69,7 +69,8 @@ fn visit(fusion: &Fusion, groups: Vec<Group>, device: &DeviceDescription) -> Vis
     Visit { nest, members }
 }
 
-/// Per dimension of a group's results, the sizes of the loops over it; none if all dimensions are taken as one.
+/// Per dimension of a group's results, the sizes of the loops over it; none if all dimensions are
+/// taken as one.
 fn factors_of_points(fusion: &Fusion, group: &Group, lanes: i64, device: &DeviceDescription) -> Option<Vec<Vec<i64>>> {
     let whole = || group.dims.iter().map(|&size| vec![size]).collect();
     let row = group.dims.last().copied().unwrap_or(lanes);

@@ -451,7 +451,8 @@ pub struct EmittersList {
 pub struct Explain {
     #[command(flatten)]
     pub common: Common,
-    /// All of the fusions of this name (* and ? stand for others): the emitter, reasons of those that decline, heroes, plan, maps
+    /// All of the fusions of this name (* and ? stand for others): the emitter, reasons of those
+    /// that decline, heroes, plan, maps
     #[arg(long, value_name = "NAME", conflicts_with_all = ["ptxas", "why", "memory", "html"])]
     pub fusion: Option<Pattern>,
     /// The same of every fusion, and what became of what emitters asked for

@@ -81,8 +81,8 @@ pub fn settings(config: Option<&Path>, folder: &Path) -> Result<Option<Settings>
     path.map(|path| Settings::read(&path)).transpose().map_err(Failure::input)
 }
 
-/// The plugins of a file, each read once and compared with its pin. A plugin without a pin is under development, built
-/// again and again: it is used, unless only pinned ones may be.
+/// The plugins of a file, each read once and compared with its pin. A plugin without a pin is under
+/// development, built again and again: it is used, unless only pinned ones may be.
 fn pinned(settings: &Settings, locked: bool) -> Result<Vec<Library>, Failure> {
     let lock = Lock::beside(&settings.path).map_err(Failure::input)?;
     let read = |Plugin { name, library, place, isolation }: &Plugin| {

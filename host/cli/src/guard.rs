@@ -1,4 +1,5 @@
-//! The files that a command reads, declared before it begins: no output takes the place of one of them.
+//! The files that a command reads, declared before it begins: no output takes the place of one of
+//! them.
 
 use std::path::{Path, PathBuf};
 
@@ -9,8 +10,8 @@ use crate::arguments::{Common, EmitterChoice};
 use crate::exit::Failure;
 use crate::{module, tuned};
 
-/// Declares the files that a command reads: its module, those of its choices, and these others. Refuses outputs that are
-/// among them.
+/// Declares the files that a command reads: its module, those of its choices, and these others.
+/// Refuses outputs that are among them.
 pub fn check<'a>(
     common: &'a Common,
     others: impl IntoIterator<Item = &'a PathBuf>,

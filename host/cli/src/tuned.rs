@@ -10,7 +10,8 @@ use crate::arguments::TunedChoice;
 use crate::environment;
 use crate::exit::Failure;
 
-/// Lets a compilation go by the choices for its device. A damaged file is begun anew, unless `locked`.
+/// Lets a compilation go by the choices for its device. A damaged file is begun anew, unless
+/// `locked`.
 pub fn load(choice: &TunedChoice, locked: bool, options: &mut Options) -> Result<(), Failure> {
     let Some(path) = place(choice.tuned.as_deref()).filter(|_| !choice.no_tuned) else { return Ok(()) };
     match tune::load(&path, options) {

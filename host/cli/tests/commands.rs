@@ -244,7 +244,8 @@ fn of_several_modules_in_a_file_one_is_chosen() {
     assert_eq!(place.run(&["run", "m.hlo", "--print", "--module", "second"]).succeeded(), other);
 }
 
-/// Two names that differ at their ends alone, of instructions that are kernels and of one that is a function within.
+/// Two names that differ at their ends alone, of instructions that are kernels and of one that is a
+/// function within.
 #[test]
 fn names_may_be_long() {
     let name = |last: &str| "n".repeat(250) + last;

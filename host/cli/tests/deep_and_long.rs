@@ -1,5 +1,5 @@
-//! Loops and branches inside each other: what compiles also runs, and what is nested too deep is refused in words. And
-//! operations of thousands of operands.
+//! Loops and branches inside each other: what compiles also runs, and what is nested too deep is
+//! refused in words. And operations of thousands of operands.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;
@@ -9,7 +9,7 @@ use std::fmt::Write;
 use fusebox_core::hlo::MAX_CALL_DEPTH;
 use program::Workplace;
 
-/// So many conditionals inside each other; each adds one if its first branch is taken.
+/// Conditionals nested to this depth; each adds one if its first branch is taken.
 fn conditionals(depth: u32) -> String {
     let mut text = String::from(
         "HloModule m
@@ -42,7 +42,7 @@ fn branch(level: u32) -> String {
     )
 }
 
-/// So many loops inside each other, of one turn each as all count with one number.
+/// Loops nested to this depth, of one turn each as all count with one number.
 fn loops(depth: u32) -> String {
     let mut text = String::from(
         "HloModule m
@@ -100,7 +100,8 @@ fn what_is_nested_deeper_is_refused_at_its_place() {
     }
 }
 
-/// Three numbers each from anywhere in an array, thousands of times: compiled one by one they take minutes.
+/// Three numbers each from anywhere in an array, thousands of times: compiled one by one they take
+/// minutes.
 #[test]
 fn thousands_of_slices_are_put_together() {
     let mut text = String::from("HloModule m\nENTRY main {\n  p = s32[9000,2] parameter(0)\n");

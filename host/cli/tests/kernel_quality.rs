@@ -154,8 +154,8 @@ fn a_strangers_kernel_with_many_registers_does_not_spill() {
     }
 }
 
-/// LLVM 22 turns a select around a shift of 64 bits into PTX's shift, and keeps 32 bits of the amount: `7 << (2^32 + 1)`
-/// was 14. A clamped amount has no more than 32 bits.
+/// LLVM 22 turns a select around a shift of 64 bits into PTX's shift, and keeps 32 bits of the
+/// amount: `7 << (2^32 + 1)` was 14. A clamped amount has no more than 32 bits.
 #[test]
 fn amounts_of_shifts_are_clamped_in_ptx() {
     for (ty, bits) in [("u64", 64), ("s64", 64), ("s32", 32), ("u32", 32)] {

@@ -16,7 +16,8 @@ use crate::{CompileError, Options, Phase};
 /// Name of the function.
 const SYMBOL: &str = "comparator";
 
-/// The target of a program's comparators: the processor of the host, as the program's own target has it if it is one too.
+/// The target of a program's comparators: the processor of the host, as the program's own target
+/// has it if it is one too.
 pub fn target(program: &Target) -> Target {
     if program.runner() == Some(Runner::Cpu) { program.clone() } else { Target::cpu() }
 }

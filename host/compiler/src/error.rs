@@ -31,7 +31,7 @@ pub enum CompileError {
         limit: u64,
         /// The least limit that can be kept.
         least: u64,
-        /// What is taken then.
+        /// The memory of a program under that limit.
         memory: Box<Memory>,
     },
     /// A dump could not be written.

@@ -249,8 +249,8 @@ fn assembled(made: &Compilation, schedule: Schedule, options: &Options) -> Resul
     Ok(executable)
 }
 
-/// Instruction sets that a program may use: those that its code is compiled for, and tile registers if a kernel uses them.
-/// Comparators run on the host whatever the target is.
+/// Instruction sets that a program may use: those that its code is compiled for, and tile registers
+/// if a kernel uses them. Comparators run on the host whatever the target is.
 fn instruction_sets(kernels: &[Selected], host_ops: &[HostOp], target: &Target) -> Vec<String> {
     let mut sets = target.instruction_sets();
     if sets.is_empty() && host_ops.iter().any(|op| op.comparator.is_some()) {

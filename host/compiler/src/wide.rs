@@ -1,8 +1,8 @@
 //! Kernels of more buffers than the target's parameters take.
 //!
-//! What fusion makes itself has a tenth of what any target takes, whatever it is made of, but for what reads the operands of a
-//! single instruction. So what is left are concatenates of that many operands, which become concatenates of concatenates, and
-//! fusions that the text brings along, which are taken apart.
+//! Fusion's own limits keep kernels at a tenth of the buffers that any target takes, unless a
+//! single instruction has more operands. The exceptions are concatenates of that many operands,
+//! which become concatenates of concatenates, and fusions of the text, which are dissolved.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,8 @@ use crate::fuse::{dissolve, wrap};
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// The part of a kernel's buffers that the operands of one concatenate may be, so that there is room for what is fused with it.
+/// The part of a kernel's buffers that the operands of one concatenate may be, so that there is
+/// room for what is fused with it.
 const OF_CONCATENATES: usize = 2;
 
 /// Splits what would be a kernel of more than `most` buffers.

@@ -52,7 +52,8 @@ struct Leaf {
 /// Expressions of more operations than this are cut with [`Atom::Value`], which bounds the text of a map.
 const MAX_EXPRESSION: u32 = 48;
 
-/// Expressions of more operations than this are cut where maps put together take more operations than apart.
+/// Expressions of more operations than this are cut where maps put together take more operations
+/// than apart.
 const LARGE: u32 = 12;
 
 /// The index values of a partition.
@@ -65,7 +66,7 @@ pub struct Indices {
     /// Per scope, its distance from the function's body.
     depths: HashMap<ScopeId, u32>,
     written: HashMap<IndexId, Expr>,
-    /// What large indices are made of.
+    /// The operations of large indices.
     computed: HashSet<IndexId>,
 }
 

@@ -1,4 +1,5 @@
-//! No output of a run replaces a file that the run reads: a mistyped command must not cost the user data.
+//! No output of a run replaces a file that the run reads: a mistyped command must not cost the user
+//! data.
 //!
 //! A program turns this on as it begins ([`keep_inputs`]). From then on every file that it opens through this crate is kept, and so
 //! is each that it says it will read ([`will_read`]); [`replace`](crate::replace) asks before it touches anything, and commands ask

@@ -1,4 +1,5 @@
-//! A library, read once: the same bytes are hashed, compared with the pin and loaded, even if the file changes meanwhile.
+//! A library, read once: the same bytes are hashed, compared with the pin and loaded, even if the
+//! file changes meanwhile.
 
 use std::fs::File;
 use std::io::{self, Write};

@@ -129,7 +129,7 @@ impl Registry {
         if self.has(&Origin::Process(canonical(path)?)) {
             return Ok(());
         }
-        // The same refusals as in this process, and no process is started in vain.
+        // Refusals are those of this process, and no process is started in vain.
         self.load_file_isolated(PluginFile::read(path)?, program, limits)
     }
 

@@ -79,7 +79,8 @@ fn judged(printed: io::Result<()>) -> Result<(), PrintError> {
     }
 }
 
-/// Writes a line to standard error, in one piece. Text that it quotes may be hostile, and may not steer the terminal.
+/// Writes a line to standard error, in one piece. Text that it quotes may be hostile, and may not
+/// steer the terminal.
 pub fn complain(text: &str) {
     let _ = io::stderr().write_all(format!("{}\n", harmless(text)).as_bytes());
 }

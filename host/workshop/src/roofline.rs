@@ -76,8 +76,8 @@ fn described(work: Work, device: &DeviceDescription) -> Roof {
     Roof { memory_us: us(work.bytes, 0.0), arithmetic_us: us(0, work.operations), launch_us }
 }
 
-/// Writes a line per row: fusion, emitter, launch, time and share of the roof; and how far predictions are off if there are
-/// measured times.
+/// Writes a line per row: fusion, emitter, launch, time and share of the roof; and how far
+/// predictions are off if there are measured times.
 ///
 /// # Errors
 /// If `out` cannot be written.

@@ -274,8 +274,8 @@ impl Call<'_> {
         })
     }
 
-    /// Result: triangular factor, unitary factor, eigenvalues (of real matrices real and imaginary parts), number
-    /// sorted, status.
+    /// Result: triangular factor, unitary factor, eigenvalues (of real matrices real and imaginary
+    /// parts), number sorted, status.
     fn gees(&self) -> Outcome<Value> {
         if self.attributes.letter("sort")? != 'N' {
             return unsupported("a sorted Schur form");

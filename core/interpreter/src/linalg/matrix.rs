@@ -25,7 +25,6 @@ impl Matrix {
         Matrix::from_fn(rows, columns, |_, _| Complex::ZERO)
     }
 
-    /// Ones on the diagonal.
     /// NaN everywhere: the result of a factorisation that has none.
     pub fn not_numbers(rows: usize, columns: usize) -> Self {
         Matrix::from_fn(rows, columns, |_, _| complex(f64::NAN, f64::NAN))

@@ -1,5 +1,5 @@
-//! The real Schur form, by double steps of QR iteration on the Hessenberg form: two shifts that are conjugate keep
-//! everything real.
+//! The real Schur form, by double steps of QR iteration on the Hessenberg form: two shifts that are
+//! conjugate keep everything real.
 
 use super::Matrix;
 use super::hessenberg::hessenberg;
@@ -9,15 +9,16 @@ use crate::number::{Complex, complex};
 /// Steps without a new eigenvalue after which a shift is made up, and again after as many.
 const PATIENCE: usize = 10;
 
-/// `A = Q T Qᵀ`: orthogonal `Q`, `T` with blocks of one and two rows on its diagonal, the latter with equal diagonal
-/// elements and others of opposite signs.
+/// `A = Q T Qᵀ`: orthogonal `Q`, `T` with blocks of one and two rows on its diagonal, the latter
+/// with equal diagonal elements and others of opposite signs.
 pub(crate) struct RealSchur {
     pub t: Matrix,
     pub q: Matrix,
     pub values: Vec<Complex>,
 }
 
-/// The form of a matrix without imaginary parts; `None` if it is not finite, or the iteration does not converge.
+/// The form of a matrix without imaginary parts; `None` if it is not finite, or the iteration does
+/// not converge.
 pub(crate) fn real_schur(a: &Matrix) -> Option<RealSchur> {
     if !a.is_finite() {
         return None;
@@ -84,18 +85,16 @@ impl Rows {
         self.at(row, row - 1).abs() <= f64::EPSILON * scale
     }
 
-    /// One step on the rows and columns from `start` to `last`, with the eigenvalues of the last two as shifts.
+    /// One step on the rows and columns from `start` to `last`, with the eigenvalues of the last
+    /// two as shifts.
     fn double_step(&mut self, start: usize, last: usize, is_made_up: bool) {
-        let (sum, product) = match is_made_up {
-            true => {
-                let size = self.at(last, last - 1).abs() + self.at(last - 1, last - 2).abs();
-                (1.5 * size, size * size)
-            }
-            false => {
-                let (a, b) = (self.at(last - 1, last - 1), self.at(last - 1, last));
-                let (c, d) = (self.at(last, last - 1), self.at(last, last));
-                (a + d, a * d - b * c)
-            }
+        let (sum, product) = if is_made_up {
+            let size = self.at(last, last - 1).abs() + self.at(last - 1, last - 2).abs();
+            (1.5 * size, size * size)
+        } else {
+            let (a, b) = (self.at(last - 1, last - 1), self.at(last - 1, last));
+            let (c, d) = (self.at(last, last - 1), self.at(last, last));
+            (a + d, a * d - b * c)
         };
         // The first column of T² - sum T + product.
         let (a, b) = (self.at(start, start), self.at(start, start + 1));
@@ -113,7 +112,8 @@ impl Rows {
         }
     }
 
-    /// Applies the reflection that leaves of `column` the first element only, to as many rows and columns from `first`.
+    /// Applies the reflection that leaves of `column` the first element only, to as many rows and
+    /// columns from `first`.
     fn reflect(&mut self, first: usize, column: &[f64]) {
         let length = column.iter().fold(0f64, |sum, x| sum.hypot(*x));
         if length == 0.0 {
@@ -132,7 +132,8 @@ impl Rows {
         }
     }
 
-    /// Makes a block of two rows triangular if its eigenvalues are real, else its diagonal elements equal.
+    /// Makes a block of two rows triangular if its eigenvalues are real, else its diagonal elements
+    /// equal.
     fn standardise(&mut self, first: usize) {
         let second = first + 1;
         let (a, b) = (self.at(first, first), self.at(first, second));

@@ -11,8 +11,8 @@ const REPLACEMENT: char = '_';
 /// Stands before a name that text would read as something else.
 const PREFIX: &str = "n_";
 
-/// Renames computations and instructions whose names text cannot hold. Different names of one scope stay different, and
-/// names that text can hold stay as they are.
+/// Renames computations and instructions whose names text cannot hold. Different names of one scope
+/// stay different, and names that text can hold stay as they are.
 pub(super) fn make_readable(module: &mut Module) {
     if !module.name.is_empty() {
         rename([&mut module.name]);

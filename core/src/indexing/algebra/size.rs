@@ -1,4 +1,4 @@
-//! How many operations compute an expression.
+//! The number of operations that compute an expression.
 
 use std::collections::HashSet;
 
@@ -20,8 +20,9 @@ impl Algebra {
         false
     }
 
-    /// Number of operations that compute these expressions once those in `known` are computed. These expressions, and all
-    /// that they are made of, are in `known` then, so that the calls together take time linear in what there is.
+    /// Number of operations that compute these expressions once those in `known` are computed.
+    /// These expressions, and all that they are made of, are in `known` then, so that the calls
+    /// together take time linear in what there is.
     pub fn operations_beyond(&self, known: &mut HashSet<Ix>, ixs: &[Ix]) -> u32 {
         let (mut open, mut total) = (ixs.to_vec(), 0);
         while let Some(ix) = open.pop() {
@@ -33,7 +34,8 @@ impl Algebra {
         total
     }
 
-    /// A new leaf that stands for the value of an expression: all that is known of it is known of the leaf.
+    /// A new leaf that stands for the value of an expression: all that is known of it is known of
+    /// the leaf.
     pub fn leaf_for(&mut self, ix: Ix) -> Ix {
         let (range, depth, divisibility) = (self.range(ix), self.depth(ix), self.divisibility(ix));
         let leaf = self.leaf(range, depth);

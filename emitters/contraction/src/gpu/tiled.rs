@@ -115,7 +115,8 @@ impl Tiles {
         Lines { lines: self.grid.tile[side], steps: self.steps, group: self.chunk, bytes: self.bytes }
     }
 
-    /// `(th) -> (thread's row, its column)`, in chunks: a warp has eight threads side by side, or as many as the tile is wide.
+    /// `(th) -> (thread's row, its column)`, in chunks: a warp has eight threads side by side, or
+    /// as many as the tile is wide.
     fn thread(&self, thread: Expr) -> [Expr; 2] {
         let [_, across] = self.form.threads();
         let wide = across.min(8);

@@ -165,7 +165,8 @@ fn what_reads_much_is_shared_out() {
     assert!(planned(&product, &cpu).launch.blocks >= 8);
 }
 
-/// The innermost loop of a plan for one core over `reshape(a[n,p] * b[n,q])`, or over `reshape(-a[n,p,q])`.
+/// The innermost loop of a plan for one core over `reshape(a[n,p] * b[n,q])`, or over
+/// `reshape(-a[n,p,q])`.
 fn innermost_loop(result: &[i64], is_product: bool) -> i64 {
     let array = |dims: &[i64]| Shape::array(ElementType::F32, dims);
     let (n, p, q) = (200, 7, 9);

@@ -115,10 +115,7 @@ impl Chain<'_> {
             (others, tensors.collect::<Vec<_>>())
         };
         let length = self.chain.space.length;
-        let lanes = match self.holds_functions(phase, body) {
-            true => None,
-            false => cascade::lanes(&accumulators, length),
-        };
+        let lanes = if self.holds_functions(phase, body) { None } else { cascade::lanes(&accumulators, length) };
         let (results, tensors) = if let Some(lanes) = lanes {
             let empty = accumulators.empty(b, &start);
             let cascade = Cascade { accumulators: &accumulators, start: &empty, lanes, visit };

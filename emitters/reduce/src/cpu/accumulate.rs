@@ -43,7 +43,8 @@ impl<'b, 'g> Accumulators<'b, 'g> {
         !self.forms.contains(&Form::Own)
     }
 
-    /// Whether all are sums whose additions round, so that long ones are better made of shorter ones.
+    /// Whether all are sums whose additions round, so that long ones are better made of shorter
+    /// ones.
     pub fn are_rounded(&self) -> bool {
         self.rounded().all(|is_rounded| is_rounded)
     }
@@ -80,20 +81,19 @@ impl<'b, 'g> Accumulators<'b, 'g> {
         self.of_elements(b, &starts.start)
     }
 
-    /// Accumulators of parts, which are combined with others that began with the `start`. Sums that round begin with the
-    /// negative zero, as adding to that is no operation.
+    /// Accumulators of parts, which are combined with others that began with the `start`. Sums that
+    /// round begin with the negative zero, as adding to that is no operation.
     pub fn empty(&self, b: &mut FunctionBuilder, start: &[Value]) -> Vec<Value> {
         let mut empty = Vec::with_capacity(start.len());
         let mut rest = start;
         for ((form, hero), is_rounded) in self.forms.iter().zip(&self.body.group().heroes).zip(self.rounded()) {
             let (mine, others) = rest.split_at(types(*form, hero).len());
             rest = others;
-            match is_rounded {
-                true => {
-                    let types: Vec<Scalar> = mine.iter().map(|value| b.type_of(*value).element()).collect();
-                    empty.extend(types.into_iter().map(|ty| negative_zero(b, ty)));
-                }
-                false => empty.extend(mine),
+            if is_rounded {
+                let types: Vec<Scalar> = mine.iter().map(|value| b.type_of(*value).element()).collect();
+                empty.extend(types.into_iter().map(|ty| negative_zero(b, ty)));
+            } else {
+                empty.extend(mine);
             }
         }
         empty

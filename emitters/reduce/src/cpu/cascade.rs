@@ -1,6 +1,7 @@
-//! Long sums as sums of short ones, so that rounding errors stay small. Each addition to a large sum rounds, and where
-//! all elements are equal, such as those of a padded or a masked row, the errors have one sign: the mean of 4,096 such
-//! numbers, added up in 64 chains, is 8 ulp off. Sums of four equal numbers are exact, as are those of four such sums.
+//! Long sums as sums of short ones, so that rounding errors stay small. Each addition to a large
+//! sum rounds, and where all elements are equal, such as those of a padded or a masked row, the
+//! errors have one sign: the mean of 4,096 such numbers, added up in 64 chains, is 8 ulp off. Sums
+//! of four equal numbers are exact, as are those of four such sums.
 //!
 //! ```text
 //! for block of 16 chunks
@@ -11,8 +12,8 @@
 //! chunks and elements that are left;  all levels;  all lanes
 //! ```
 //!
-//! A sum of `n` elements takes `n` additions as one after the other does: a tree has no more, and the first addition
-//! to an accumulator that holds the operation's identity is none.
+//! A sum of `n` elements takes `n` additions as one after the other does: a tree has no more, and
+//! the first addition to an accumulator that holds the operation's identity is none.
 
 use fusebox_core::analysis::ReductionGroup;
 use fusebox_core::builder::{FunctionBuilder, Scalar, Value};
@@ -29,19 +30,19 @@ pub const BRANCHES: i64 = 4;
 const BRANCH_BITS: i64 = 2;
 /// Chunks of a block.
 const BLOCK: i64 = BRANCHES * BRANCHES;
-/// Bytes of a chunk of the widest accumulators: they fill several registers, so that additions need not wait for each
-/// other.
+/// Bytes of a chunk of the widest accumulators: they fill several registers, so that additions need
+/// not wait for each other.
 const CHUNK_BYTES: i64 = 128;
 
-/// Elements that are added up side by side, if so many are better added up by a cascade: sums of fewer are as exact as
-/// they are.
+/// Elements that are added up side by side, if so many are better added up by a cascade: sums of
+/// fewer are as exact as they are.
 pub fn lanes(accumulators: &Accumulators<'_, '_>, length: i64) -> Option<i64> {
     let lanes = CHUNK_BYTES / accumulators.widest_bytes();
     (accumulators.are_rounded() && length >= lanes * BLOCK).then_some(lanes)
 }
 
-/// Whether what a group combines is computed by functions, which want the registers that a chunk takes. What
-/// `is_known` is not computed.
+/// Whether functions compute the elements that a group combines: they want the registers that a
+/// chunk takes. Instructions that are `is_known` are read, not computed.
 pub fn holds_functions(computation: &Computation, group: &ReductionGroup, is_known: impl Fn(InstrId) -> bool) -> bool {
     let mut met: Vec<InstrId> = Vec::new();
     let mut pending: Vec<InstrId> =
@@ -59,7 +60,8 @@ pub fn holds_functions(computation: &Computation, group: &ReductionGroup, is_kno
     false
 }
 
-/// Combines the elements of a row: `visit(element, outputs)` gives accumulators of one element, and outputs.
+/// Combines the elements of a row: `visit(element, outputs)` gives accumulators of one element, and
+/// outputs.
 pub struct Cascade<'c, 'b, 'g, F> {
     pub accumulators: &'c Accumulators<'b, 'g>,
     /// Accumulators of parts that nothing was combined with.
@@ -89,10 +91,8 @@ where
             });
         }
         let ends = [in_fours, in_chunks, length].map(|at| b.index(at));
-        let (sum, outputs) = match in_fours < in_chunks {
-            true => self.chunks(b, sum, [ends[0], ends[1]], &outputs),
-            false => (sum, outputs),
-        };
+        let (sum, outputs) =
+            if in_fours < in_chunks { self.chunks(b, sum, [ends[0], ends[1]], &outputs) } else { (sum, outputs) };
         let total = sum.folded(b, |b, mine, others| self.accumulators.merge(b, mine, others));
         if in_chunks == length {
             return (total, outputs);

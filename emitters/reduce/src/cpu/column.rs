@@ -60,10 +60,7 @@ impl Group<'_, '_> {
         let rows = self.problem.dims[1];
         let per_turn = piece.columns.rows_per_turn;
         let whole = rows - rows % per_turn;
-        let chunk = match piece.columns.is_turn_apart {
-            true => CHUNK * per_turn,
-            false => ROWS.max(per_turn),
-        };
+        let chunk = if piece.columns.is_turn_apart { CHUNK * per_turn } else { ROWS.max(per_turn) };
         let (tile, outputs) =
             self.in_chunks(b, (piece.columns.width, [whole, chunk]), outputs, |b, tile, outputs, range| {
                 self.turns(b, piece, tile, outputs, (range, per_turn))
@@ -174,10 +171,8 @@ impl Group<'_, '_> {
                     [held, outputs].concat()
                 });
                 let outputs = results.split_off(width);
-                match is_apart {
-                    true => (self.accumulators.merge(b, held, &results), outputs),
-                    false => (results, outputs),
-                }
+                let results = if is_apart { self.accumulators.merge(b, held, &results) } else { results };
+                (results, outputs)
             };
             let (tile, outputs) = match piece.columns.line {
                 Some(line) => tile.each_lane_of_lines(b, [piece.columns.width / line, line], outputs, next),

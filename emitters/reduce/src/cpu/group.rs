@@ -15,7 +15,7 @@ pub struct Group<'b, 'g> {
     pub starts: Starts,
     /// Accumulators that nothing was combined with.
     pub start: Vec<Value>,
-    /// The same of parts.
+    /// Accumulators of parts that nothing was combined with.
     pub empty: Vec<Value>,
     /// Whether functions compute what is reduced.
     pub holds_functions: bool,

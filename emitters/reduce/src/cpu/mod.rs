@@ -36,7 +36,8 @@ use tiling::Tiling;
 
 /// A row below this many elements is computed as fast element by element.
 const SHORTEST_ROW: i64 = 8;
-/// The same of rows that are reduced by a computation of their own, side by side.
+/// A row below this many elements, reduced by a computation of its own, is computed as fast element
+/// by element.
 const SHORTEST_ROW_OF_OWN: i64 = 5;
 /// A column below this many elements is computed as fast element by element.
 const SHORTEST_COLUMN: i64 = 4;

@@ -20,8 +20,9 @@ use crate::body::write;
 
 /// Elements after which a partial result is set aside.
 const SEGMENT: i64 = 2 << 10;
-/// Bytes of the widest accumulators for elements of sums, after which a partial sum is set aside where elements are
-/// computed by functions. To fold the lanes of a vector takes a hundredth of their time.
+/// Bytes of the widest accumulators for elements of sums, after which a partial sum is set aside
+/// where elements are computed by functions. To fold the lanes of a vector takes a hundredth of
+/// their time.
 const SUM_BYTES: i64 = 2 << 10;
 /// Majors of a row from which on their sums are added up by fours.
 const FEWEST_MAJORS: i64 = 16;
@@ -93,10 +94,8 @@ impl Group<'_, '_> {
             let (found, outputs) = cascade.reduce(b, length, outputs);
             return [self.accumulators.merge(b, before, &found), outputs].concat();
         }
-        let segment = match self.accumulators.hold_rounded() {
-            true => SUM_BYTES / self.accumulators.widest_bytes(),
-            false => SEGMENT,
-        };
+        let is_sum = self.accumulators.hold_rounded();
+        let segment = if is_sum { SUM_BYTES / self.accumulators.widest_bytes() } else { SEGMENT };
         let whole = Stretch::whole(b, length);
         if length <= segment {
             return self.segment_after(b, (at, &whole), is_apart, state);
@@ -105,15 +104,16 @@ impl Group<'_, '_> {
         self.in_parts(b, &whole, &sizes, state, &|b, part, state| self.segment_after(b, (at, part), true, state))
     }
 
-    /// In parts of which sizes a stretch is reduced: sums that round in the smallest, four of these together and so on.
+    /// In parts of which sizes a stretch is reduced: sums that round in the smallest, four of these
+    /// together and so on.
     fn sizes(&self, smallest: i64, length: i64) -> Vec<i64> {
         let most = if self.accumulators.hold_rounded() { usize::MAX } else { 1 };
         let sizes = std::iter::successors(Some(smallest), |size| size.checked_mul(BRANCHES));
         sizes.take_while(|&size| size < length).take(most).collect()
     }
 
-    /// Accumulators and outputs after a stretch, by `reduce(part, state)` for parts of the first of `sizes`, of which those of the
-    /// second are made, and so on.
+    /// Accumulators and outputs after a stretch, by `reduce(part, state)` for parts of the first of
+    /// `sizes`, of which those of the second are made, and so on.
     fn in_parts(
         &self,
         b: &mut FunctionBuilder,
@@ -209,10 +209,14 @@ impl Group<'_, '_> {
         (results, outputs)
     }
 
-    /// Lanes that fill four vector registers of the widest accumulator, and not more than there are elements.
+    /// Lanes that fill four vector registers of the widest accumulator.
+    pub fn lanes_of_a_tile(&self) -> i64 {
+        LANES * 4 / self.accumulators.widest_bytes()
+    }
+
+    /// Lanes of a tile, and not more than there are elements.
     fn lanes(&self, segment: &Stretch) -> i64 {
-        let widest = self.accumulators.types().iter().map(|ty| i64::from(ty.bits()).max(32)).max().unwrap_or(32);
-        let most = LANES * 32 / widest;
+        let most = self.lanes_of_a_tile();
         let length = segment.length.unwrap_or(most);
         std::iter::successors(Some(most), |lanes| Some(lanes / 2)).find(|&lanes| lanes <= length).unwrap_or(1)
     }

@@ -1,5 +1,5 @@
-//! Short rows of reductions that LLVM does not recognise, as of an element together with its place: many rows
-//! side by side, a lane per row, so that no vector is folded.
+//! Short rows of reductions that LLVM does not recognise, as of an element together with its place:
+//! many rows side by side, a lane per row, so that no vector is folded.
 //!
 //! ```text
 //! for chunk of the block's rows
@@ -17,20 +17,19 @@ use crate::body::write;
 
 /// Elements from which on a row has vectors enough of its own.
 const LONG: i64 = 32;
-/// Lanes of a tile, if the accumulators take no more than four bytes.
-const LANES: i64 = 32;
 
 impl Group<'_, '_> {
-    /// How many rows stand side by side, if they are short and no power of two, and a block has enough of them.
+    /// Number of rows side by side, if rows are short and no power of two, and a block has enough
+    /// of them.
     pub fn rows_side_by_side(&self, share: i64) -> Option<i64> {
         let [majors, _, minors] = self.problem.dims;
-        let widest = self.accumulators.types().iter().map(|ty| i64::from(ty.bits()).max(32)).max().unwrap_or(32);
-        let lanes = LANES * 32 / widest;
+        let lanes = self.lanes_of_a_tile();
         let suits = majors == 1 && minors < LONG && minors.count_ones() != 1 && share >= lanes;
         (suits && !self.accumulators.are_simple()).then_some(lanes)
     }
 
-    /// Whole chunks of the rows from `first` to before `end`: the first row that is left, and the outputs.
+    /// Whole chunks of the rows from `first` to before `end`: the first row that is left, and the
+    /// outputs.
     pub fn short_rows(
         &self,
         b: &mut FunctionBuilder,

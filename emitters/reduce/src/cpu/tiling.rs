@@ -59,8 +59,8 @@ pub struct Columns {
     pub cuts: i64,
     /// Rows taken in one turn of the loop over rows.
     pub rows_per_turn: i64,
-    /// Whether the rows of a turn are summed before they are added to the accumulators. Where these are so few that they stay in
-    /// registers, there are none left for it.
+    /// Whether the rows of a turn are summed before they are added to the accumulators. Where these
+    /// are so few that they stay in registers, there are none left for it.
     pub is_turn_apart: bool,
     /// Rows whose elements stand side by side in the accumulators: more than one where columns are few.
     pub rows_abreast: i64,

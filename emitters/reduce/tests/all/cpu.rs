@@ -291,7 +291,8 @@ fn extrema_of_special_values() {
     }
 }
 
-/// The greatest of a row and its place, of which the first counts: rows side by side and what is left of a block's.
+/// The greatest of a row and its place, of which the first counts: rows side by side and what is
+/// left of a block's.
 #[test]
 fn places_in_short_rows() {
     let argmax = |element: &str, rows: i64, length: i64| {

@@ -1,4 +1,5 @@
-//! Sums of equal numbers: the rounding errors of all additions have one sign, so that long chains of additions drift.
+//! Sums of equal numbers: the rounding errors of all additions have one sign, so that long chains
+//! of additions drift.
 
 use fusebox_conformance::{Compiler, Machine};
 use fusebox_core::hlo::{ArrayLiteral, ElementType};
@@ -64,11 +65,13 @@ impl Sum<'_> {
         let made = Compiler::new(emitters()).and_then(|compiler| compiler.run(&module, machine, &[x]));
         let made = made.unwrap_or_else(|failure| panic!("{failure}"));
         let result = made.result.as_array().unwrap().data.to_vec();
-        let results: Vec<f64> = match is_wide {
-            true => result.chunks(8).map(|bytes| f64::from_le_bytes(bytes.try_into().unwrap())).collect(),
-            false => result.chunks(4).map(|bytes| f64::from(f32::from_le_bytes(bytes.try_into().unwrap()))).collect(),
+        let results: Vec<f64> = if is_wide {
+            result.chunks(8).map(|bytes| f64::from_le_bytes(bytes.try_into().unwrap())).collect()
+        } else {
+            result.chunks(4).map(|bytes| f64::from(f32::from_le_bytes(bytes.try_into().unwrap()))).collect()
         };
-        // The product of a number and a small one rounds once, a quarter of a unit of `f64` in the mean.
+        // The product of a number and a small one rounds once, a quarter of a unit of `f64` in the
+        // mean.
         let count: usize = reduced.iter().map(|&d| dims[d]).product();
         let right = sign * value * count as f64;
         let ulp = if is_wide {

@@ -40,8 +40,8 @@ impl Report {
         let count = expected[0].len() / size;
         let pairs = found.chunks(size).take(count).enumerate().map(|(i, found)| (found, values(i)));
         let parts = step.parts.unwrap_or(1) as usize;
-        // The smallest number of this type is subnormal in f32, which computes with it: kernels for the cpu take it for zero,
-        // and the type has no zero.
+        // The smallest number of this type is subnormal in f32, which computes with it: kernels for
+        // the cpu take it for zero, and the type has no zero.
         let is_smallest =
             |ty: ElementType, element: &[u8]| ty == ElementType::F8E8M0FNU && who != "Simt" && element == [0];
         let is_right = |a: &[u8], b: &[u8]| is_close(ty, a, b) || is_smallest(ty, a) || is_smallest(ty, b);

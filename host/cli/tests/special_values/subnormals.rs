@@ -1,5 +1,5 @@
-//! Guards against division by zero, on subnormal numbers: on the cpu they count as zeros in every operation, elsewhere
-//! they have their values.
+//! Guards against division by zero, on subnormal numbers: on the cpu they count as zeros in every
+//! operation, elsewhere they have their values.
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType, FloatFormat};
 

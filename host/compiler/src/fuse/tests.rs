@@ -209,7 +209,7 @@ fn small_reductions_whose_results_meet_stay_together() {
     assert_eq!(found(8192), [(1, 1), (1, 1), (1, 1)]);
 }
 
-/// As many buffers as code in older versions of PTX takes.
+/// The most buffers of a kernel in older versions of PTX.
 const MOST_BUFFERS: usize = 544;
 
 /// Parameters `p0`, `p1`, … and what each becomes.

@@ -58,7 +58,8 @@ impl Added {
     }
 }
 
-/// Puts computations in front of all others: the first has id 0, and what there is has ids that are so many larger.
+/// Puts computations in front of all others: the first has id 0, and what there is has ids that are
+/// so many larger.
 pub fn put_in_front(module: &mut Module, new: Vec<Computation>) {
     let shift = |id: ComputationId| ComputationId(id.0 + new.len() as u32);
     for instruction in module.computations.iter_mut().flat_map(|computation| &mut computation.instructions) {
@@ -68,7 +69,8 @@ pub fn put_in_front(module: &mut Module, new: Vec<Computation>) {
     module.computations.splice(0..0, new);
 }
 
-/// A computation that combines two scalars of a type by one operation, with a name that the module does not have.
+/// A computation that combines two scalars of a type by one operation, with a name that the module
+/// does not have.
 pub fn combiner(module: &Module, name: &str, op: BinaryOp, ty: ElementType) -> Computation {
     let scalar = Shape::array(ty, []);
     let parameter =

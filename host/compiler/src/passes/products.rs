@@ -42,15 +42,19 @@ fn outer(rebuild: &mut Rebuild, instruction: &Instruction, dims: &DotDims) -> Op
     if !dims.algorithm.is_empty() || !dims.lhs_contracting.iter().all(is_one) {
         return None;
     }
-    // Only products have a precision.
-    let mut origin = instruction.clone();
-    origin.extra.iter_mut().for_each(|extra| extra.other.retain(|(name, _)| name != "operand_precision"));
-    let instruction = &origin;
+    let instruction = &without_precision(instruction);
     let columns = left - dims.lhs_contracting.len();
     let left =
         spread(rebuild, instruction, operands[0], (&dims.lhs_batch, &dims.lhs_contracting), dims.lhs_batch.len())?;
     let right = spread(rebuild, instruction, operands[1], (&dims.rhs_batch, &dims.rhs_contracting), columns)?;
     Some(rebuild.add(instruction, Op::Binary(BinaryOp::Multiply), instruction.shape.clone(), vec![left, right]))
+}
+
+/// A product as the origin of other operations, which have no precision.
+pub(super) fn without_precision(product: &Instruction) -> Instruction {
+    let mut origin = product.clone();
+    origin.extra.iter_mut().for_each(|extra| extra.other.retain(|(name, _)| name != "operand_precision"));
+    origin
 }
 
 /// An operand of a product as large as the result, of its type. The first dimension that is neither summed over nor of the batch is this

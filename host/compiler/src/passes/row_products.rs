@@ -1,5 +1,5 @@
-//! A row times a large matrix whose lines lie across the row, as sums along columns: each element of the matrix is read
-//! once, in the order of memory, and none is packed.
+//! A row times a large matrix whose lines lie across the row, as sums along columns: each element
+//! of the matrix is read once, in the order of memory, and none is packed.
 //!
 //! ```text
 //! r = f32[1,n] dot(f32[1,k] a, f32[k,n] b)    =>    p = f32[k,n] multiply(broadcast(a), b)
@@ -14,19 +14,21 @@ use fusebox_core::hlo::{
 };
 
 use super::added::{combiner, put_in_front};
+use super::products::without_precision;
 use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// Bytes of a matrix that the nearer caches do not hold: a smaller one takes no longer to pack than to read.
+/// Bytes of a matrix that the nearer caches do not hold: a smaller one takes no longer to pack than
+/// to read.
 const LARGE: i64 = 1 << 20;
 /// Columns that make vectors enough for every core.
 const FEWEST_COLUMNS: i64 = 256;
 /// The types of such products.
 const TYPES: [ElementType; 2] = [ElementType::F32, ElementType::F64];
 
-/// Rewrites the products that thunks execute, on devices whose blocks are one thread: on others an emitter of products shares
-/// the steps out among the threads of a block.
+/// Rewrites the products that thunks execute, on devices whose blocks are one thread: on others an
+/// emitter of products shares the steps out among the threads of a block.
 pub fn run(module: &mut Module, device: &DeviceDescription) -> Result<(), CompileError> {
     if !device.is_single_threaded_block() {
         return Ok(());
@@ -56,7 +58,7 @@ struct Product<'a> {
     /// The matrix: first what is summed over, then the columns.
     matrix: &'a ArrayShape,
     result: &'a ArrayShape,
-    /// How many of the matrix' dimensions are summed over.
+    /// The number of the matrix' dimensions that are summed over.
     summed: usize,
     /// The combiner's place.
     sum: ComputationId,
@@ -77,7 +79,8 @@ impl<'a> Product<'a> {
     }
 }
 
-/// No batches, no prescribed algorithm, and the first dimensions of the matrix summed over, in their order in the row.
+/// No batches, no prescribed algorithm, and the first dimensions of the matrix summed over, in
+/// their order in the row.
 fn is_plain(dims: &DotDims) -> bool {
     let first = 0..dims.rhs_contracting.len() as i64;
     dims.lhs_batch.is_empty()
@@ -94,9 +97,7 @@ fn zero(element_type: ElementType) -> Literal {
 fn by_columns(rebuild: &mut Rebuild, old: &Computation, instruction: &Instruction) -> Option<InstrId> {
     let operands = rebuild.operands(instruction);
     let Product { matrix, result, summed, sum } = Product::of(instruction, |id| old.instruction(id))?;
-    // Only products have a precision.
-    let mut origin = instruction.clone();
-    origin.extra.iter_mut().for_each(|extra| extra.other.retain(|(name, _)| name != "operand_precision"));
+    let origin = without_precision(instruction);
     let (steps, columns) = matrix.dims.split_at(summed);
     let ty = matrix.element_type;
     let whole = Shape::array(ty, matrix.dims.clone());

@@ -233,8 +233,8 @@ fn joined_products_give_the_same() {
     assert_eq!(before, after);
 }
 
-/// The files about `simplify` are exact, with zeros of both signs, infinities and extremes. Quotients by reciprocals are
-/// left out: they round less often.
+/// The files about `simplify` are exact, with zeros of both signs, infinities and extremes.
+/// Quotients by reciprocals are left out: they round less often.
 #[test]
 fn what_is_simplified_gives_the_same_bits() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/filetests/passes");

@@ -21,8 +21,8 @@ use crate::kernels::symbol;
 const MOST_OWN: u64 = 2 << 10;
 /// Most bytes of a buffer that is only read, to be an own one: some scalars.
 const FEW: u64 = 64;
-/// Most loops inside one another in a composite. LLVM's passes over loops take longer than in proportion to the depth: 40
-/// loops took 0.2 s, 80 took 0.6 and 200 took 11.
+/// Most loops inside one another in a composite. LLVM's passes over loops take longer than in
+/// proportion to the depth: 40 loops took 0.2 s, 80 took 0.6 and 200 took 11.
 const MOST_NESTED_LOOPS: usize = 24;
 
 /// Turns loops into launches of composites.

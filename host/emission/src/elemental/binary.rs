@@ -98,8 +98,9 @@ fn remainder<'f>(signed: bool, x: Term<'f>, y: Term<'f>) -> Term<'f> {
     by_zero.select(x, rest)
 }
 
-/// An amount of the width or more gives 0. The amount is clamped: LLVM 22 turns `select(y < 64, x << y, 0)` into PTX's
-/// instruction, which clamps by itself, and keeps only the lower 32 bits of the amount.
+/// An amount of the width or more gives 0. The amount is clamped: LLVM 22 turns `select(y < 64, x
+/// << y, 0)` into PTX's instruction, which clamps by itself, and keeps only the lower 32 bits of
+/// the amount.
 fn shifted<'f>(x: Term<'f>, y: Term<'f>, shift: impl FnOnce(Term<'f>, Term<'f>) -> Term<'f>) -> Term<'f> {
     let most = i64::from(y.scalar().bits()) - 1;
     let inside = y.cmpi(IntPredicate::Ule, most);

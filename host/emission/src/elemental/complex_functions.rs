@@ -73,8 +73,8 @@ pub fn rsqrt(x: Parts<'_>) -> Parts<'_> {
     x.real(1.0) / sqrt_on_side(x, x.im)
 }
 
-/// From the larger of the result's parts, `t = sqrt((|re| + |x|) / 2)`; the other one is `im / 2t`. Left of zero the
-/// imaginary part has the sign of `side`.
+/// From the larger of the result's parts, `t = sqrt((|re| + |x|) / 2)`; the other one is `im / 2t`.
+/// Left of zero the imaginary part has the sign of `side`.
 fn sqrt_on_side<'f>(x: Parts<'f>, side: Term<'f>) -> Parts<'f> {
     // Scaled by powers of 4 so that neither sum nor halves leave the range.
     let (large, _) = x.sizes();

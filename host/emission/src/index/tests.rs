@@ -55,8 +55,8 @@ fn expressions_stay_small_and_right() {
     }
 }
 
-/// Rules that look into operands write a little of them again in every map: each of a long row would take more operations
-/// than the one before, up to a bound.
+/// Rules that look into operands write a little of them again in every map: each of a long row
+/// would take more operations than the one before, up to a bound.
 #[test]
 fn maps_in_a_long_row_are_not_put_together() {
     const STEPS: u32 = 200;

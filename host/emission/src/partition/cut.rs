@@ -35,8 +35,8 @@ pub struct Request {
 /// Functions larger than this are continued in another function: compile time of a function is not
 /// linear everywhere behind us.
 const MAX_INSTRUCTIONS: u32 = 1000;
-/// Instructions in scopes nested deeper than this are computed before these scopes or, if only their conditions keep the
-/// index within bounds, in another function.
+/// Instructions in scopes nested deeper than this are computed before these scopes or, if only
+/// their conditions keep the index within bounds, in another function.
 const MAX_DEPTH: u32 = 24;
 
 impl<'m> Partition<'m> {

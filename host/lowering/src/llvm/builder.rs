@@ -166,7 +166,8 @@ impl Module {
         }
     }
 
-    /// The jump that closes a loop of few turns: the vectoriser makes whole vectors, and leaves the rest to single elements.
+    /// The jump that closes a loop of few turns: the vectoriser makes whole vectors, and leaves the
+    /// rest to single elements.
     pub(crate) fn branch_back_in_whole_vectors(&self, to: Bb) {
         self.branch_with_wish(to, "llvm.loop.vectorize.enable", Some(self.const_int(self.int(1), 1)));
     }
@@ -197,7 +198,8 @@ impl Module {
 
     /// The number, if it is a constant.
     pub(crate) fn as_constant(&self, value: Val) -> Option<i64> {
-        // SAFETY: the value is alive; only constants are asked for their number, and those of loops have 64 bits.
+        // SAFETY: the value is alive; only constants are asked for their number, and those of loops
+        // have 64 bits.
         unsafe {
             let constant = LLVMIsAConstantInt(value.0);
             (!constant.is_null()).then(|| LLVMConstIntGetSExtValue(constant))

@@ -90,8 +90,8 @@ impl Machine {
         run_passes(passes, |passes, options| unsafe { LLVMRunPassesOnFunction(function.0, passes, self.raw, options) })
     }
 
-    /// Tells LLVM of the processor to tune for, and of subnormal numbers that count as zeros: it would otherwise turn
-    /// comparisons with zero into comparisons of bits.
+    /// Tells LLVM of the processor to tune for, and of subnormal numbers that count as zeros: it
+    /// would otherwise turn comparisons with zero into comparisons of bits.
     fn describe(&self, module: &Module, function: Val) {
         if let Some(processor) = self.tuned_for {
             module.add_string_attribute(function, "tune-cpu", processor);
@@ -204,8 +204,9 @@ fn with_full_vectors(features: String) -> String {
     if later { features + ",-prefer-256-bit" } else { features }
 }
 
-/// No gathers and scatters on AMD's processors, which take them apart into more operations than loads, stores and inserts
-/// of single elements are: on Zen 4 rows of ten read across take four times as long by gathers.
+/// No gathers and scatters on AMD's processors, which take them apart into more operations than
+/// loads, stores and inserts of single elements are: on Zen 4 rows of ten read across take four
+/// times as long by gathers.
 fn with_fast_reads(features: String, processor: &str) -> String {
     let is_amd = processor.starts_with("znver");
     if is_amd { features + ",+prefer-no-gather,+prefer-no-scatter" } else { features }
@@ -290,8 +291,8 @@ pub(crate) use backend;
 mod tests {
     use super::*;
 
-    /// LLVM may use the instruction sets that executables name, and tile registers, which kernels ask for. What it prefers is
-    /// no instruction set.
+    /// LLVM may use the instruction sets that executables name, and tile registers, which kernels
+    /// ask for. A preference is no instruction set.
     #[test]
     fn code_is_compiled_for_no_feature_that_an_executable_would_not_name() {
         let named = host_instruction_sets(&[]);

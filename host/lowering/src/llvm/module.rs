@@ -44,14 +44,14 @@ pub(super) fn message(raw: *mut c_char) -> String {
     }
 }
 
-/// What LLVM says is wrong with a module.
+/// LLVM's errors about a module.
 type Faults = RefCell<Vec<String>>;
 
-/// Keeps LLVM's errors, which its own handler ends the process with. The rest is dropped: a remark comes with every loop that
-/// is marked and cannot be vectorised.
+/// Keeps LLVM's errors, which its own handler ends the process with. The rest is dropped: a remark
+/// comes with every loop that is marked and cannot be vectorised.
 extern "C" fn keep_errors(diagnostic: LLVMDiagnosticInfoRef, faults: *mut c_void) {
-    // SAFETY: LLVM calls with a diagnostic that lives as long as the call, and with the faults of the module whose context it
-    // is, which outlive the context; the description is ours.
+    // SAFETY: LLVM calls with a diagnostic that lives as long as the call, and with the faults of
+    // the module whose context it is, which outlive the context; the description is ours.
     unsafe {
         let text = message(LLVMGetDiagInfoDescription(diagnostic));
         if LLVMGetDiagInfoSeverity(diagnostic) == LLVMDiagnosticSeverity::LLVMDSError {
@@ -73,10 +73,10 @@ impl Module {
         }
     }
 
-    /// What LLVM has found wrong so far.
+    /// Whether LLVM has reported no error so far.
     ///
     /// # Errors
-    /// The first of it.
+    /// The first one.
     pub(super) fn sound(&self) -> Result<(), String> {
         self.faults.borrow().first().map_or(Ok(()), |fault| Err(fault.clone()))
     }

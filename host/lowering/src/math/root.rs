@@ -14,8 +14,8 @@ const RSQRT_START: (i64, i64) = (0x5f37_5a86, 0x5fe6_eb50_c7b5_37a9);
 pub fn cbrt(x: Term<'_>) -> Term<'_> {
     let magnitude = x.absf();
     let (digits, bias) = x.choose((23_i64, 127_i64), (52, 1023));
-    // A subnormal number is so many of the smallest, which is counted without arithmetic that may take it for zero. The
-    // exponent of what they are counted as is a multiple of 3 above.
+    // A subnormal number is so many of the smallest, which is counted without arithmetic that may
+    // take it for zero. The exponent of what they are counted as is a multiple of 3 above.
     let count_from = x.choose(2f64.powi(24), 2f64.powi(52));
     let tiny = magnitude.to_bits().lt(x.number(x.choose(f64::from(f32::MIN_POSITIVE), f64::MIN_POSITIVE)).to_bits());
     let counted = (magnitude.to_bits() | x.number(count_from).to_bits()).to_float() - count_from;
@@ -61,7 +61,8 @@ pub fn rsqrt(x: Term<'_>) -> Term<'_> {
     regular.select(y, irregular)
 }
 
-/// The number, times 2^24 or 2^54 if it is subnormal, and whether it is; `None` where subnormal numbers count as zeros.
+/// The number, times 2^24 or 2^54 if it is subnormal, and whether it is; `None` where subnormal
+/// numbers count as zeros.
 fn scaled_up(x: Term<'_>) -> (Term<'_>, Option<Term<'_>>) {
     if x.has_flushing() {
         return (x, None);

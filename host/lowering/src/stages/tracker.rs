@@ -12,7 +12,8 @@ use crate::indices::{Indices, Ix};
 /// How far the range of an integer is followed through its definitions.
 const RANGE_DEPTH: u32 = 8;
 
-/// An expression of more operations than this is looked at twice before maps are put together further.
+/// An expression of more operations than this is looked at twice before maps are put together
+/// further.
 const LARGE: u32 = 24;
 
 /// Expressions, and the values that their leaves are.
@@ -22,7 +23,7 @@ pub(crate) struct Tracker {
     leaves: HashMap<Ix, Value>,
     /// Leaves that stand for the values of expressions.
     cut: HashMap<Value, Ix>,
-    /// What the results of maps are made of.
+    /// The operations of the results of maps.
     computed: HashSet<Ix>,
 }
 
@@ -81,9 +82,9 @@ impl Tracker {
         map.results.iter().map(value).collect()
     }
 
-    /// Whether results of a map, large ones, are better computed from the values of its operands, `direct`. Rules that look
-    /// into operands may write again what is in them, a little more in every map of a chain; then each map takes fewer
-    /// operations by itself.
+    /// Whether results of a map, large ones, are better computed from the values of its operands,
+    /// `direct`. Rules that look into operands may write again what is in them, a little more in
+    /// every map of a chain; then each map takes fewer operations by itself.
     pub(crate) fn is_better_cut(&mut self, results: &[Ix], direct: &[Ix]) -> bool {
         // Operands are computed for other reasons too, so that their values are there.
         let composed = self.algebra.operations_beyond(&mut self.computed, results);

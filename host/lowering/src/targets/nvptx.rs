@@ -43,9 +43,9 @@ pub(crate) struct Ptx {
 }
 
 impl Ptx {
-    /// As many addresses as a kernel's parameters have room for.
+    /// The most addresses that a kernel's parameters have room for.
     pub(super) fn most_buffers(&self) -> usize {
-        // What LLVM chooses where it is not told.
+        // LLVM's own choice.
         let version = self.version.unwrap_or(if self.capability >= 100 { OF_WIDE_PARAMETERS } else { 0 });
         let is_wide = version >= OF_WIDE_PARAMETERS && self.capability >= 70;
         PARAMETER_BYTES[usize::from(is_wide)] / size_of::<u64>()

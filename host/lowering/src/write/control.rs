@@ -9,8 +9,8 @@ use crate::error::{Required, Unsupported};
 use crate::llvm::{Bb, IntPredicate, Op, Val};
 use crate::stages::Done;
 
-/// Turns of loops that LLVM makes one masked vector of: more than are written turn by turn, and fewer than leave an
-/// epilogue at its own discretion.
+/// Turns of loops that LLVM makes one masked vector of: more than are written turn by turn, and
+/// fewer than leave an epilogue at its own discretion.
 const FEW_TURNS: RangeInclusive<i64> = 5..=15;
 
 /// Values that come out of a block, and the block they come from.
@@ -82,9 +82,9 @@ impl<'s> Body<'_, '_, 's> {
         Ok(())
     }
 
-    /// Whether a loop for the cpu stores few neighbours that take little arithmetic. LLVM would make one masked vector of it,
-    /// and a masked store takes some twenty operations on AMD's processors without AVX-512. Where a function is called,
-    /// one vector less counts for more.
+    /// Whether a loop for the cpu stores few neighbours that take little arithmetic. LLVM would
+    /// make one masked vector of it, and a masked store takes some twenty operations on AMD's
+    /// processors without AVX-512. Where a function is called, one vector less counts for more.
     fn is_short_copy(&self, operands: &[Val], body: &Region) -> bool {
         let &[lower, upper, step] = operands else { return false };
         let bounds = [lower, upper, step].map(|value| self.llvm().as_constant(value));

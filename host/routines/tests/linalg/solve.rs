@@ -62,7 +62,8 @@ fn a_matrix_that_is_not_positive_definite_has_a_status() {
     }
 }
 
-/// As in LAPACK: infinity is its own root, zeros stand below it, and the rest is as if its row and column were missing.
+/// As in LAPACK: infinity is its own root, zeros stand below it, and the rest is as if its row and
+/// column were missing.
 #[test]
 fn an_infinite_diagonal_is_a_pivot() {
     for (ty, _) in TYPES {

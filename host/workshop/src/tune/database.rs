@@ -300,7 +300,8 @@ fn read_only<T>(
 ) -> Result<T, DatabaseError> {
     let read = || match contained(|| Ok(builder().open_read_only(path)))? {
         Ok(file) => read_and_close(file, work),
-        // A process that was killed leaves a file to be repaired, for which it has to be open for writing.
+        // A process that was killed leaves a file to be repaired, for which it has to be open for
+        // writing.
         Err(redb::DatabaseError::RepairAborted) => read_and_close(contained(|| Ok(builder().open(path)?))?, work),
         Err(error) => Err(error.into()),
     };
@@ -316,8 +317,8 @@ fn read_and_close<T>(
     result
 }
 
-/// Closing reads and writes too. All writes were confirmed; damage that is found now is reported when the file is opened
-/// next.
+/// Closing reads and writes too. All writes were confirmed; damage that is found now is reported
+/// when the file is opened next.
 fn close<F>(file: F) {
     let _ = contained(|| {
         drop(file);

@@ -1,5 +1,5 @@
-//! Instructions whose result can be had from simpler ones: the same numbers to the last bit, except that `reciprocals`
-//! rounds less often and comes closer to the exact value.
+//! Instructions whose result can be had from simpler ones: the same numbers to the last bit, except
+//! that `reciprocals` rounds less often and comes closer to the exact value.
 //!
 //! ```text
 //! neutral      x + -0, x * 1, max(x, -inf), x & x, select(true, a, b), -(-x), real(complex(a, b)), pow(x, 2), …

@@ -1,15 +1,15 @@
-//! What is put together of parts. Many slices of one array are a gather by a table of where each line comes from: a
-//! concatenation's kernel has code for each operand, so that thousands of slices compile for minutes. One that reads a
-//! table has little code, however many there are.
+//! Concatenates of slices. Many slices of one array are a gather by a table of where each line
+//! comes from: a concatenation's kernel has code for each operand, so that thousands of slices
+//! compile for minutes. One that reads a table has little code, however many there are.
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType, GatherDims, InstrId, Instruction, Literal, Op, Shape, SliceDim};
 
 use super::slices::{length, part};
 use crate::rebuild::Rebuild;
 
-/// From so many pieces on, if they have few lines.
+/// Fewest pieces that a gather reads, if they have few lines.
 const MANY: usize = 128;
-/// Of so many lines on average, at most: a table for longer pieces takes as much memory as they do.
+/// Most lines of a piece on average: a table for longer pieces takes as much memory as they do.
 const MOST_LINES: i64 = 64;
 
 pub fn simpler(rebuild: &mut Rebuild, instruction: &Instruction) -> Option<InstrId> {
@@ -19,8 +19,8 @@ pub fn simpler(rebuild: &mut Rebuild, instruction: &Instruction) -> Option<Instr
     }
 }
 
-/// Slices of one array that lie side by side are one slice, many others a gather, and a concatenation of which one operand
-/// is another is one.
+/// Slices of one array that lie side by side are one slice, many others a gather, and a
+/// concatenation of which one operand is another is one.
 fn side_by_side(rebuild: &mut Rebuild, instruction: &Instruction, dimension: usize) -> Option<InstrId> {
     let operands = rebuild.operands(instruction);
     let is_nested = |&id: &InstrId| matches!(&rebuild.instruction(id).op, Op::Concatenate { dimension: d } if *d as usize == dimension);
@@ -88,7 +88,8 @@ fn as_part(rebuild: &Rebuild, id: InstrId) -> (InstrId, Vec<SliceDim>) {
     }
 }
 
-/// The gather of these parts of arrays, side by side, if they are many of one array that differ in that dimension alone.
+/// The gather of these parts of arrays, side by side, if they are many of one array that differ in
+/// that dimension alone.
 fn gathered(
     rebuild: &mut Rebuild,
     instruction: &Instruction,

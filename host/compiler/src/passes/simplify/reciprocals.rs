@@ -6,8 +6,9 @@ use super::uniform;
 use crate::passes::identity::neutral;
 use crate::rebuild::Rebuild;
 
-/// `a / (1 / x)` as `a * x`, and `1 / (1 / x)` as `x`. Both round less often, and are finite where `1 / x` is subnormal
-/// and so counts as zero. Of complex numbers only `1 / (1 / x)`: products have other infinities and NaN than quotients.
+/// `a / (1 / x)` as `a * x`, and `1 / (1 / x)` as `x`. Both round less often, and are finite where
+/// `1 / x` is subnormal and so counts as zero. Of complex numbers only `1 / (1 / x)`: products have
+/// other infinities and NaN than quotients.
 pub fn simpler(rebuild: &mut Rebuild, instruction: &Instruction) -> Option<InstrId> {
     let Op::Binary(BinaryOp::Divide) = instruction.op else { return None };
     let ty = instruction.shape.as_array()?.element_type;

@@ -42,9 +42,11 @@ pub struct Program<'a> {
 /// Makes values again until outputs and temporaries take at most `limit` bytes. `schedule`: what was made without that.
 ///
 /// # Errors
-/// If they take more whatever is made again. The least limit that it names can be kept, and one byte less cannot.
+/// If they take more whatever is made again. The least limit that it names can be kept, and one
+/// byte less cannot.
 pub fn within(limit: u64, program: &Program<'_>, schedule: Schedule) -> Result<Schedule, CompileError> {
-    // What saves just as much as is asked for costs the least time; what saves the most leads furthest.
+    // Values that free just as much as is asked for cost the least time; those that free most lead
+    // furthest.
     let first = match program.clone().down_to(limit, limit, schedule)? {
         Ok(schedule) => return Ok(schedule),
         Err(least) => least,
@@ -60,8 +62,9 @@ impl Program<'_> {
         schedule(&self.module, &self.kernels, self.made, self.alignment)
     }
 
-    /// Makes values again until at most `limit` bytes are taken, of values that free more than is needed down to `aim` as if they freed
-    /// just that much. Gives the least that was reached where that is more.
+    /// Makes values again until at most `limit` bytes are taken, of values that free more than is
+    /// needed down to `aim` as if they freed just that much. Gives the least that was reached where
+    /// that is more.
     fn down_to(
         mut self,
         limit: u64,
@@ -86,23 +89,27 @@ impl Program<'_> {
         Ok(Ok(schedule))
     }
 
-    /// That a limit cannot be kept, with the least above it that can, while one byte less cannot. Which values are made again
-    /// depends on the limit, so what was `reached` under another one may be out of reach, and less may be within it.
+    /// That a limit cannot be kept, with the least above it that can, while one byte less cannot.
+    /// Which values are made again depends on the limit, so what was `reached` under another one
+    /// may be out of reach, and less may be within it.
     fn refused(&self, limit: u64, reached: [Memory; 2]) -> Result<CompileError, CompileError> {
         let [first, furthest] = reached;
         let under = |limit: u64| -> Result<Option<Memory>, CompileError> {
             let found = self.clone().down_to(limit, limit, self.scheduled()?)?;
             Ok(found.ok().map(|schedule| schedule.memory))
         };
-        // Kept by what leads furthest; below, only what saves just as much might do. Mostly the first two tries decide.
+        // Kept by what leads furthest; below, only what saves just as much might do. Mostly the
+        // first two tries decide.
         let (mut least, mut memory, mut below, mut by_one) = (furthest.written(), furthest, limit, true);
         let mut reached = first.written();
         while least - below > 1 {
             let middle = below + (least - below) / 2;
-            let candidate = match (below + 1..least).contains(&reached) {
-                true => reached,
-                false if by_one => least - 1,
-                false => middle,
+            let candidate = if (below + 1..least).contains(&reached) {
+                reached
+            } else if by_one {
+                least - 1
+            } else {
+                middle
             };
             match under(candidate)? {
                 Some(kept) => {

@@ -240,7 +240,7 @@ impl<'s> Indexed<'s, '_> {
         Ok(if self.tracker.is_better_cut(&results, &direct) { direct } else { results })
     }
 
-    /// The same index as a leaf: its value, written here.
+    /// An index as a leaf: its value, written here.
     fn cut(&mut self, ix: Ix) -> Ix {
         if !self.tracker.algebra.takes_more_than(1, ix) {
             return ix;

@@ -159,8 +159,8 @@ impl Indexed<'_, '_> {
         if width < bits { self.widened(result, bits) } else { self.out().resized(result, bits, true) }
     }
 
-    /// `(x + turns · divisor) / divisor - turns`, where the sum is never negative: quotients that round towards zero need
-    /// no correction there. A remainder is the same.
+    /// `(x + turns · divisor) / divisor - turns`, where the sum is never negative: quotients that
+    /// round towards zero need no correction there. A remainder is the same.
     fn write_shifted_division(&mut self, inner: Ix, divisor: i64, bits: u32, quotient: bool, turns: i64) -> Value {
         let algebra = &mut self.tracker.algebra;
         let shift = algebra.constant(turns * divisor);
@@ -191,8 +191,8 @@ impl Indexed<'_, '_> {
     }
 }
 
-/// How often a divisor is added until no dividend in this range is negative, if some are and so many bits hold the sum.
-/// Powers of two have shifts, which round down by themselves.
+/// How often a divisor is added until no dividend in this range is negative, if some are and so
+/// many bits hold the sum. Powers of two have shifts, which round down by themselves.
 fn turns_above_zero(range: Interval, divisor: i64, bits: u32) -> Option<i64> {
     let room = if bits == 32 { I32.upper } else { i64::MAX };
     let turns = range.lower.checked_neg().filter(|&below| below > 0)?.checked_add(divisor - 1)? / divisor;
