@@ -6,6 +6,7 @@ use fusebox_core::emitter::{EmitError, Fusion, Kernel};
 use fusebox_core::indexing::IndexingMap;
 
 use super::schedule::{Schedule, Tile, all_lanes, ranges_as_dims};
+use super::short_sums::{ShortSums, are_rounded};
 use crate::body::{Body, PerHero, Starts, write};
 use crate::dispatch::by_group;
 
@@ -49,13 +50,39 @@ impl Writer<'_> {
     fn walk(&self, b: &mut FunctionBuilder, starts: &Starts, outputs: &[Value]) -> (Vec<Value>, Lanes) {
         let lanes = self.schedule.lanes as usize;
         let map = all_lanes(&self.schedule.walk, self.schedule.lanes);
-        let shape = vec![starts.start.clone(); lanes];
-        let state = [outputs, &flat(&shape)].concat();
-        let state = b.indexed_loop(&map, &self.at, &state, &self.schedule.unrolled, |b, _, points, state| {
+        let start: Lanes = vec![starts.start.clone(); lanes];
+        let unrolled = &self.schedule.unrolled;
+        let split = if are_rounded(self.body.group()) { ShortSums::of(&map, unrolled) } else { None };
+        let Some(sums) = split else { return self.accumulate(b, (&map, unrolled), &self.at, outputs, &start) };
+        let state = [outputs, &flat(&start)].concat();
+        let state = b.indexed_loop(&sums.outer, &self.at, &state, &sums.outer_unrolled, |b, turn, _, state| {
+            let (outputs, held) = state.split_at(outputs.len());
+            let at = [self.at.as_slice(), turn].concat();
+            let (outputs, short) = self.accumulate(b, (&sums.inner, &sums.inner_unrolled), &at, outputs, &start);
+            let held = like(&start, held).into_iter().zip(short);
+            let held: Lanes = held.map(|(held, short)| self.body.combine_all(b, &held, &short)).collect();
+            [outputs, flat(&held)].concat()
+        });
+        let (outputs, accumulators) = state.split_at(outputs.len());
+        (outputs.to_vec(), like(&start, accumulators))
+    }
+
+    /// The outputs and accumulators after the elements that a map reaches from a point; some of its
+    /// range variables are unrolled.
+    fn accumulate(
+        &self,
+        b: &mut FunctionBuilder,
+        (map, unrolled): (&IndexingMap, &[usize]),
+        at: &[Value],
+        outputs: &[Value],
+        start: &Lanes,
+    ) -> (Vec<Value>, Lanes) {
+        let state = [outputs, &flat(start)].concat();
+        let state = b.indexed_loop(map, at, &state, unrolled, |b, _, points, state| {
             let (outputs, accumulators) = state.split_at(outputs.len());
             let mut outputs = outputs.to_vec();
-            let mut next: Lanes = Vec::with_capacity(lanes);
-            for (point, accumulators) in points.chunks(3).zip(like(&shape, accumulators)) {
+            let mut next: Lanes = Vec::with_capacity(start.len());
+            for (point, accumulators) in points.chunks(3).zip(like(start, accumulators)) {
                 let visited = self.body.visit(b, point);
                 outputs = write(b, &visited.sides, &outputs);
                 next.push(self.body.combine_all(b, &accumulators, &visited.elements));
@@ -63,7 +90,7 @@ impl Writer<'_> {
             [outputs, flat(&next)].concat()
         });
         let (outputs, accumulators) = state.split_at(outputs.len());
-        (outputs.to_vec(), like(&shape, accumulators))
+        (outputs.to_vec(), like(start, accumulators))
     }
 
     /// Combines over that many threads next to each other; the first has the result.

@@ -7,6 +7,7 @@
 //! small_columns.rs  few columns        ─┘
 //! axis.rs           a dimension shared by threads
 //! banks.rs          conflicts in shared memory
+//! short_sums.rs     a thread's long sum as a sum of short ones
 //! emit.rs           schedule -> entry function
 //! ```
 //!
@@ -19,6 +20,7 @@ mod emit;
 mod limits;
 mod rows;
 mod schedule;
+mod short_sums;
 mod small_columns;
 
 use fusebox_core::analysis::{ReductionFusion, ReductionGroup, ReductionKind};

@@ -97,11 +97,14 @@ const SUMS: [Sum<'static>; 9] = [
 
 #[test]
 fn sums_of_equal_numbers_are_as_exact_as_of_others() {
-    for sum in &SUMS {
-        let sign = if sum.operation == "copy(x)" { 1.0 } else { -1.0 };
-        for (element, value) in [(ElementType::F32, 0.1), (ElementType::F32, 1.0 / 3.0), (ElementType::F64, 1.7)] {
-            let ulps = sum.error(&Machine::cpu(), element, value, sign);
-            assert!(ulps <= 6.0, "{:?} over {:?}: {ulps} ulp of {element} {value}", sum.dims, sum.reduced);
+    for machine in [Machine::cpu(), Machine::simt()] {
+        for sum in &SUMS {
+            let sign = if sum.operation == "copy(x)" { 1.0 } else { -1.0 };
+            for (element, value) in [(ElementType::F32, 0.1), (ElementType::F32, 1.0 / 3.0), (ElementType::F64, 1.7)] {
+                let ulps = sum.error(&machine, element, value, sign);
+                let what = format!("{:?} over {:?} on {:?}", sum.dims, sum.reduced, machine.target);
+                assert!(ulps <= 6.0, "{what}: {ulps} ulp of {element} {value}");
+            }
         }
     }
 }

@@ -137,8 +137,8 @@ impl Chain<'_> {
             let (held, tiles) = state.split_at(start.len());
             let found = self.elements(b, phase, row, unit, tiles);
             let mut held = like(&starts.start, held);
-            for found in &found {
-                held = body.combine_all(b, &held, &operands(body.group(), found));
+            if let Some(unit) = self.combined(b, body, &found) {
+                held = body.combine_all(b, &held, &unit);
             }
             let (tiles, made) = self.store(b, phase, row, unit, tiles, &found);
             ([held.concat(), tiles].concat(), made)
@@ -149,6 +149,19 @@ impl Chain<'_> {
             Kept::Registers(held) => remember(held, phase, self.layout.vector as usize, &made),
         }
         self.complete(b, body, &starts, own, row);
+    }
+
+    /// A unit's elements, combined in pairs: sums of few equal numbers are exact.
+    fn combined(&self, b: &mut FunctionBuilder, body: &Body<'_>, found: &[Known]) -> Option<PerHero> {
+        let mut parts: Vec<PerHero> = found.iter().map(|found| operands(body.group(), found)).collect();
+        while parts.len() > 1 {
+            let pairs = parts.chunks(2).map(|pair| match pair {
+                [first, second] => body.combine_all(b, first, second),
+                _ => pair.concat(),
+            });
+            parts = pairs.collect();
+        }
+        parts.pop()
     }
 
     fn complete(&self, b: &mut FunctionBuilder, body: &Body<'_>, starts: &Starts, own: &[Value], row: &mut Row) {

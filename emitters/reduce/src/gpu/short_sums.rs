@@ -1,0 +1,117 @@
+//! A thread's long sum as a sum of short ones, so that rounding errors stay small: each addition to
+//! a large sum rounds, and where all elements are equal, the errors have one sign.
+//!
+//! ```text
+//! (th, bl)[s0 in 0..60, s1 in 0..4]        60 chunks of 4: one sum of 240
+//!
+//! (th, bl)[s0 in 0..15]                    outer: 15 sums,
+//!   (th, bl, s0)[s0 in 0..4, s1 in 0..4]   inner: each of 16
+//! ```
+
+use fusebox_core::analysis::{Reduced, ReductionGroup};
+use fusebox_core::hlo::BinaryOp;
+use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
+
+use super::schedule::ranges_as_dims;
+
+/// Additions of one thread that are few enough for a single sum.
+const SHORT: i64 = 16;
+
+/// The loops of a walk, cut in two.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShortSums {
+    /// `(th, bl)[outer]`: a turn for each short sum; without results.
+    pub outer: IndexingMap,
+    /// Range variables of `outer` that are unrolled.
+    pub outer_unrolled: Vec<usize>,
+    /// `(th, bl, outer)[inner] -> …`: the elements of a short sum.
+    pub inner: IndexingMap,
+    /// Range variables of `inner` that are unrolled.
+    pub inner_unrolled: Vec<usize>,
+}
+
+/// Whether all heroes of a group are sums whose additions round.
+pub fn are_rounded(group: &ReductionGroup) -> bool {
+    let is_rounded = |value: &Reduced| value.element_type.is_float() || value.element_type.is_complex();
+    group.heroes.iter().all(|hero| hero.operation == Some(BinaryOp::Add) && hero.values.iter().all(is_rounded))
+}
+
+impl ShortSums {
+    /// Cuts a walk so that both a short sum and the sum of them take about the square root of the
+    /// additions; `None` if there are few anyway.
+    pub fn of(walk: &IndexingMap, unrolled: &[usize]) -> Option<ShortSums> {
+        let sizes: Vec<i64> = walk.ranges.iter().map(|range| range.bounds.size() as i64).collect();
+        let additions = sizes.iter().fold(1_i64, |product, &size| product.saturating_mul(size));
+        if additions <= SHORT {
+            return None;
+        }
+        let most = SHORT.max((additions as u64).isqrt() as i64);
+        let mut first = sizes.len();
+        let mut inside = 1;
+        while first > 0 && inside * sizes[first - 1] <= most {
+            first -= 1;
+            inside *= sizes[first];
+        }
+        // A loop that is not unrolled is cut itself.
+        let cut = first.checked_sub(1).filter(|range| !unrolled.contains(range));
+        let piece = cut.map_or(1, |range| piece(sizes[range], most / inside));
+        if piece > 1 { cut_at(walk, unrolled, first - 1, piece) } else { Self::between(walk, unrolled, first) }
+    }
+
+    /// The loops before `first`, and those from it on.
+    fn between(walk: &IndexingMap, unrolled: &[usize], first: usize) -> Option<ShortSums> {
+        if first == 0 || first == walk.ranges.len() {
+            return None;
+        }
+        let outer = IndexingMap {
+            ranges: walk.ranges[..first].to_vec(),
+            results: Vec::new(),
+            constraints: Vec::new(),
+            ..walk.clone()
+        };
+        let all = ranges_as_dims(walk);
+        let (dims, ranges) = all.dims.split_at(walk.dims.len() + first);
+        let variables: Vec<Expr> =
+            (0..dims.len() as u32).map(Expr::dim).chain((0..ranges.len() as u32).map(Expr::range)).collect();
+        let rewrite = |expr: &Expr| expr.substitute(&variables, &[], &[]);
+        let inner = IndexingMap {
+            dims: dims.to_vec(),
+            ranges: ranges.to_vec(),
+            results: all.results.iter().map(rewrite).collect(),
+            constraints: all.constraints.iter().map(|c| Constraint::new(rewrite(&c.expr), c.bounds)).collect(),
+            ..IndexingMap::default()
+        };
+        let (before, behind): (Vec<usize>, Vec<usize>) = unrolled.iter().partition(|&&range| range < first);
+        let inner_unrolled = behind.into_iter().map(|range| range - first).collect();
+        Some(ShortSums { outer, outer_unrolled: before, inner, inner_unrolled })
+    }
+}
+
+/// How many turns of a loop of this size, at most `most`, make one short sum: a divisor of the size
+/// if there is one of half of it and more, so that no turn has to be checked.
+fn piece(size: i64, most: i64) -> i64 {
+    let divides = |piece: &i64| size % piece == 0;
+    ((most + 1) / 2..=most).rev().find(divides).unwrap_or(most)
+}
+
+/// Cuts the loop over a range variable into one over pieces and one within a piece.
+fn cut_at(walk: &IndexingMap, unrolled: &[usize], range: usize, piece: i64) -> Option<ShortSums> {
+    let size = walk.ranges[range].bounds.size() as i64;
+    let pieces = ceil_div(size, piece);
+    let mut cut = walk.clone();
+    cut.ranges[range] = Variable { bounds: Interval::from_size(pieces), ..cut.ranges[range].clone() };
+    cut.ranges.insert(range + 1, Variable::named(&format!("{}_s", walk.ranges[range].name), piece));
+    let turn = Expr::range(range as u32) * piece + Expr::range(range as u32 + 1);
+    let moved = |number: usize| Expr::range(number as u32 + u32::from(number > range));
+    let ranges: Vec<Expr> =
+        (0..walk.ranges.len()).map(|number| if number == range { turn.clone() } else { moved(number) }).collect();
+    let dims: Vec<Expr> = (0..walk.dims.len() as u32).map(Expr::dim).collect();
+    let rewrite = |expr: &Expr| expr.substitute(&dims, &ranges, &[]);
+    cut.results = walk.results.iter().map(rewrite).collect();
+    cut.constraints = walk.constraints.iter().map(|c| Constraint::new(rewrite(&c.expr), c.bounds)).collect();
+    if pieces * piece > size {
+        cut.constraints.push(Constraint::new(turn, Interval::from_size(size)));
+    }
+    let unrolled: Vec<usize> = unrolled.iter().map(|&number| number + usize::from(number > range)).collect();
+    ShortSums::between(&cut, &unrolled, range + 1)
+}
