@@ -32,8 +32,9 @@ pub struct Request {
     pub instructions: Vec<InstrId>,
 }
 
-/// Functions larger than this are continued in another function: compile time of a function is not
-/// linear everywhere behind us.
+/// Functions larger than this are continued in another function, as compile time of a function is not
+/// linear everywhere behind us, but only where a single read is left for it: what several reads share
+/// would be computed by several functions, and twice as often with each further function.
 const MAX_INSTRUCTIONS: u32 = 1000;
 /// Instructions in scopes nested deeper than this are computed before these scopes or, if only
 /// their conditions keep the index within bounds, in another function.
@@ -102,9 +103,9 @@ impl<'m> Partition<'m> {
 
     /// Gives an instruction whose readers are all known its site, and notes what it reads.
     fn place(&mut self, id: InstrId) -> Result<()> {
-        let site = match std::mem::replace(&mut self.demands[id.index()], Demand::Unread) {
+        let site = match self.take_demand(id) {
             Demand::Unread => return Ok(()),
-            Demand::At { scope, token } => match self.with_room(id, scope, &token) {
+            Demand::At { scope, token, by_one } => match self.with_room(id, scope, &token, by_one) {
                 Some(scope) => Site { function: self.scope(scope).function, scope, token },
                 None => self.own_function(id)?,
             },
@@ -117,10 +118,11 @@ impl<'m> Partition<'m> {
     }
 
     /// The scope for an instruction that readers in `scope` need: that one, or the outermost if that one is nested deep.
-    fn with_room(&self, id: InstrId, scope: ScopeId, token: &[IndexId]) -> Option<ScopeId> {
+    fn with_room(&self, id: InstrId, scope: ScopeId, token: &[IndexId], by_one: bool) -> Option<ScopeId> {
         let is_shallow = |scope: ScopeId| self.scope(scope).depth < MAX_DEPTH;
         // A function that was just started always takes its first instruction.
-        if self.function(self.scope(scope).function).instructions >= MAX_INSTRUCTIONS {
+        let function = self.function(self.scope(scope).function);
+        if function.instructions >= MAX_INSTRUCTIONS && function.pending == 0 && by_one {
             return None;
         }
         // In a function of its own it would compute for itself what others read further out, too: in a chain, twice as much at
@@ -145,7 +147,7 @@ impl<'m> Partition<'m> {
     fn add_function(&mut self, symbol: String, dims: Vec<i64>) -> FunctionId {
         let function = FunctionId(self.functions.len() as u32);
         let body = self.push_scope(Scope { function, parent: None, depth: 0, kind: ScopeKind::Body });
-        self.functions.push(Function { symbol, body, dims, results: Vec::new(), instructions: 0 });
+        self.functions.push(Function { symbol, body, dims, results: Vec::new(), instructions: 0, pending: 0 });
         function
     }
 

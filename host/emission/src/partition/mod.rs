@@ -40,6 +40,8 @@ pub struct Function {
     pub dims: Vec<i64>,
     pub results: Vec<Read>,
     pub instructions: u32,
+    /// Instructions still without a site that all their readers so far read in this function.
+    pub pending: u32,
 }
 
 /// How an instruction at its site reads its operands; `elemental` writes the code that goes with it.
@@ -102,6 +104,8 @@ enum Demand {
     At {
         scope: ScopeId,
         token: Token,
+        /// Whether one scope reads it: another function for it is then called once.
+        by_one: bool,
     },
     /// They need different indices.
     Scattered,
@@ -166,18 +170,37 @@ impl<'m> Partition<'m> {
     pub fn read(&mut self, instruction: InstrId, scope: ScopeId, token: Token) -> Read {
         let scope = self.hoist(scope, &token);
         if !self.is_inline(instruction) {
-            let demand = std::mem::replace(&mut self.demands[instruction.index()], Demand::Scattered);
-            self.demands[instruction.index()] = self.merge(demand, instruction, scope, &token);
+            let demand = self.take_demand(instruction);
+            let demand = self.merge(demand, instruction, scope, &token);
+            if let Demand::At { scope, .. } = demand {
+                self.pending(scope, 1);
+            }
+            self.demands[instruction.index()] = demand;
         }
         Read { instruction, scope, token }
     }
 
+    fn take_demand(&mut self, instruction: InstrId) -> Demand {
+        let demand = std::mem::replace(&mut self.demands[instruction.index()], Demand::Unread);
+        if let Demand::At { scope, .. } = demand {
+            self.pending(scope, -1);
+        }
+        demand
+    }
+
+    /// Notes more or fewer pending instructions of the function of a scope.
+    fn pending(&mut self, scope: ScopeId, change: i32) {
+        let function = self.scope(scope).function;
+        let pending = &mut self.functions[function.0 as usize].pending;
+        *pending = pending.saturating_add_signed(change);
+    }
+
     fn merge(&self, demand: Demand, instruction: InstrId, scope: ScopeId, token: &Token) -> Demand {
         match demand {
-            Demand::Unread => Demand::At { scope, token: token.clone() },
-            Demand::At { scope: other, token: t } if t == *token => {
+            Demand::Unread => Demand::At { scope, token: token.clone(), by_one: true },
+            Demand::At { scope: other, token: t, by_one } if t == *token => {
                 match self.common_scope(scope, other, instruction, token) {
-                    Some(scope) => Demand::At { scope, token: t },
+                    Some(common) => Demand::At { scope: common, token: t, by_one: by_one && scope == other },
                     None => Demand::Scattered,
                 }
             }
