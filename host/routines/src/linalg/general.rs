@@ -46,7 +46,7 @@ pub(crate) fn schur<T: General>(
     if !a.is_finite() {
         return Ok(Err(a.rows()));
     }
-    let undo = a.scale_to_unit();
+    let undo = a.scale_into_range();
     let size = a.rows();
     let taus = hessenberg::reduce(&mut a, 0, size)?;
     let mut unitary = hessenberg::expand(&mut a, &taus, workers)?;
@@ -74,7 +74,7 @@ pub(crate) fn eigen<T: General>(
     right: bool,
     workers: &dyn Workers,
 ) -> Result<Result<Eigen<T>, usize>, RoutineError> {
-    let undo = if a.is_finite() { a.scale_to_unit() } else { real(1.0) };
+    let undo = if a.is_finite() { a.scale_into_range() } else { real(1.0) };
     let Schur { form, unitary, mut values } = match schur(a, workers)? {
         Ok(schur) => schur,
         Err(status) => return Ok(Err(status)),

@@ -144,12 +144,21 @@ impl<T: Scalar> Matrix<T> {
         !self.elements.iter().any(|z| z.has_nan_or_infinity())
     }
 
-    /// Multiplies by a power of two that brings the largest element near one, if it is so large or so small that squares
-    /// would overflow or vanish. Gives what undoes it.
-    pub fn scale_to_unit(&mut self) -> T::Real {
-        let largest = self.elements.iter().map(|z| z.parts_sum()).fold(real::<T::Real>(0.0), Float::max);
+    /// [`scale_to_unit`](Matrix::scale_to_unit) if elements are so large or so small that squares
+    /// would overflow or vanish.
+    pub fn scale_into_range(&mut self) -> T::Real {
         let (low, high) = safe_range::<T::Real>();
-        if largest == real(0.0) || (low..=high).contains(&largest) {
+        if (low..=high).contains(&self.largest()) { real(1.0) } else { self.scale_to_unit() }
+    }
+
+    fn largest(&self) -> T::Real {
+        self.elements.iter().map(|z| z.parts_sum()).fold(real::<T::Real>(0.0), Float::max)
+    }
+
+    /// Multiplies by a power of two that brings the largest element near one. Gives what undoes it.
+    pub fn scale_to_unit(&mut self) -> T::Real {
+        let largest = self.largest();
+        if largest == real(0.0) {
             return real(1.0);
         }
         let exponent = Float::floor(Float::log2(largest));

@@ -34,7 +34,7 @@ pub(crate) fn decompose<T: Scalar>(a: &mut Matrix<T>, vectors: Vectors) -> Resul
     if !a.is_finite() {
         return Ok(None);
     }
-    let undo = a.scale_to_unit();
+    let undo = a.scale_into_range();
     let (rows, columns) = (a.rows(), a.columns());
     let size = rows.min(columns);
     let mut values = scratch::<T>(size)?;

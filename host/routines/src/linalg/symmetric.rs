@@ -1,15 +1,18 @@
 //! Eigenvalues and eigenvectors of Hermitian matrices.
 
-use faer::Par;
 use faer::diag::DiagMut;
 use faer::dyn_stack::MemStack;
-use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
-use faer::prelude::default;
+use faer::linalg::evd::{ComputeEigenvectors, SelfAdjointEvdParams, self_adjoint_evd, self_adjoint_evd_scratch};
+use faer::{Auto, Par, Spec};
 
 use super::library::allocate;
 use super::matrix::Matrix;
 use super::scalar::Scalar;
 use crate::{RoutineError, scratch};
+
+/// Rows from which on a matrix is divided in two: rotations of larger ones leave residuals several
+/// times as large, as they accumulate. LAPACK divides from the same size on.
+const LEAST_DIVIDED: usize = 26;
 
 /// Eigenvalues, ascending, and eigenvectors as columns.
 #[derive(Debug)]
@@ -28,16 +31,20 @@ pub(crate) fn eigen<T: Scalar>(a: &mut Matrix<T>, vectors: bool) -> Result<Optio
     if !a.is_finite() {
         return Ok(None);
     }
+    // The library compares what couples the halves of a matrix with the elements of unit vectors: a
+    // smaller matrix would come apart.
     let undo = a.scale_to_unit();
     let wanted = if vectors { ComputeEigenvectors::Yes } else { ComputeEigenvectors::No };
     let mut values = scratch::<T>(n)?;
     let mut columns = if vectors { Some(Matrix::zeros(n, n)?) } else { None };
     if n > 0 {
-        let mut memory = allocate(self_adjoint_evd_scratch::<T>(n, wanted, Par::Seq, default()))?;
+        let defaults = <SelfAdjointEvdParams as Auto<T>>::auto();
+        let parameters = Spec::new(SelfAdjointEvdParams { recursion_threshold: LEAST_DIVIDED, ..defaults });
+        let mut memory = allocate(self_adjoint_evd_scratch::<T>(n, wanted, Par::Seq, parameters))?;
         let into = DiagMut::from_slice_mut(&mut values);
         let columns = columns.as_mut().map(Matrix::view_mut);
         let stack = MemStack::new(&mut memory);
-        if self_adjoint_evd(a.view(), into, columns, Par::Seq, stack, default()).is_err() {
+        if self_adjoint_evd(a.view(), into, columns, Par::Seq, stack, parameters).is_err() {
             return Ok(None);
         }
     }
