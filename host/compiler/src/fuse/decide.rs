@@ -18,7 +18,8 @@ use fusebox_core::hlo::{Computation, InstrId, Op};
 use super::apart::Apart;
 use super::claims::Heroes;
 use super::hero::{Zone, is_admitted, zone_of_operands};
-use super::reads::{Index, Read, elsewhere, read};
+use super::reads::{Read, elsewhere, read};
+use super::sites::{self, Indices, Site};
 
 /// Most instructions of one kernel.
 const MOST_INSTRUCTIONS: usize = 400;
@@ -55,16 +56,6 @@ impl Decisions {
         self.kernels[id.index()].contains(&id)
     }
 }
-
-/// Where in a kernel a value is computed: in which function, at which index of that function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Site {
-    function: InstrId,
-    index: u32,
-}
-
-/// Index 0 of a function: its own arguments.
-const OWN_INDEX: u32 = 0;
 
 /// One kernel that computes a value.
 #[derive(Clone, Debug)]
@@ -122,7 +113,7 @@ struct Decider<'a> {
     placements: Vec<Vec<Placement>>,
     kernels: HashMap<InstrId, Kernel>,
     apart: HashMap<InstrId, Apart>,
-    indices: HashMap<(u32, Index), u32>,
+    indices: Indices,
 }
 
 /// Decides for every instruction of a computation executed by thunks.
@@ -134,7 +125,7 @@ pub fn decide(computation: &Computation, heroes: Heroes) -> Decisions {
         placements: vec![Vec::new(); computation.instructions.len()],
         kernels: HashMap::new(),
         apart: HashMap::new(),
-        indices: HashMap::new(),
+        indices: Indices::default(),
     };
     for id in computation.ids().rev() {
         decider.place(id);
@@ -167,7 +158,7 @@ impl<'a> Decider<'a> {
 
     fn open_kernel(&mut self, id: InstrId) {
         let instruction = self.computation.instruction(id);
-        let site = Site { function: id, index: OWN_INDEX };
+        let site = Site::function_of(id);
         let all = elements(self.computation, id);
         let evaluations = Evaluations { claimed: all, plain: all };
         self.placements[id.index()] = vec![Placement { kernel: id, site, zone: Zone::Epilogue, evaluations }];
@@ -328,8 +319,7 @@ impl<'a> Decider<'a> {
                 let plain = read(self.computation, instruction, position);
                 let read = self.claimed_read(user, position).unwrap_or_else(|| plain.clone());
                 for placement in self.placements[user.index()].clone() {
-                    let index = self.index(placement.site.index, &read.index);
-                    let site = Site { function: placement.site.function, index };
+                    let site = self.indices.read(placement.site, &read.index);
                     let hero = self.hero(placement.kernel);
                     let zone = zone_of_operands(self.computation, user, placement.zone, hero);
                     add(
@@ -349,15 +339,6 @@ impl<'a> Decider<'a> {
         let factor = *self.heroes.claim(hero)?.reads.get(position)?;
         Some(elsewhere(self.computation.instruction(hero), position, factor))
     }
-
-    /// A number for the index that `step` makes of index `base`.
-    fn index(&mut self, base: u32, step: &Index) -> u32 {
-        if *step == Index::Own {
-            return base;
-        }
-        let next = self.indices.len() as u32 + 1;
-        *self.indices.entry((base, step.clone())).or_insert(next)
-    }
 }
 
 fn add(kernels: &mut Vec<Uses>, kernel: InstrId, zone: Zone, site: (Site, Evaluations)) {
@@ -369,26 +350,16 @@ fn add(kernels: &mut Vec<Uses>, kernel: InstrId, zone: Zone, site: (Site, Evalua
     if zone == Zone::Inside {
         uses.zone = Zone::Inside;
     }
-    if !uses.sites.iter().any(|(known, _)| *known == site.0) {
-        uses.sites.push(site);
-    }
+    sites::add(&mut uses.sites, site);
 }
 
-/// A value read at one place is computed there; one read at several is a function of its own.
 fn placement(id: InstrId, uses: &Uses) -> Placement {
-    let (kernel, zone) = (uses.kernel, uses.zone);
-    match uses.sites.as_slice() {
-        [(site, evaluations)] => Placement { kernel, site: *site, zone, evaluations: *evaluations },
-        several => Placement {
-            kernel,
-            site: Site { function: id, index: OWN_INDEX },
-            zone,
-            evaluations: several.iter().map(|(_, evaluations)| *evaluations).sum(),
-        },
-    }
+    let (site, evaluations) = sites::common(id, &uses.sites);
+    Placement { kernel: uses.kernel, site, zone: uses.zone, evaluations }
 }
 
-fn elements(computation: &Computation, id: InstrId) -> f64 {
+/// Elements of an instruction's first array, 1 if it has none.
+pub fn elements(computation: &Computation, id: InstrId) -> f64 {
     first_array(computation.instruction(id)).map_or(1.0, |shape| shape.element_count() as f64)
 }
 

@@ -14,7 +14,7 @@
 //! starts   what is made of nothing: for each of its users anew
 //! ```
 //!
-//! Fusions that the text brings along stay as they are (but see `in_place`), and text without `ENTRY` is one fusion.
+//! Fusions that the text brings along stay as they are (but see `in_place` and `multiplied`), and text without `ENTRY` is one fusion.
 
 mod apart;
 mod bare;
@@ -30,6 +30,7 @@ mod hero;
 mod hoist;
 mod in_place;
 mod merge;
+mod multiplied;
 mod order;
 mod outline;
 mod predicted;
@@ -37,6 +38,7 @@ mod reads;
 mod reasons;
 mod region;
 mod repeated;
+mod sites;
 mod starts;
 mod taken;
 
@@ -71,14 +73,14 @@ pub struct Told {
     pub reasons: Vec<Reason>,
     /// Regions that might as well be cut otherwise.
     pub cuts: Vec<Cut>,
-    /// Emitters that failed.
+    /// Emitters that failed, and fusions of the text that are taken apart.
     pub warnings: Vec<String>,
 }
 
 /// Fuses every computation that thunks execute: first what emitters ask for, then the rest.
 pub fn run(module: &mut Module, device: &DeviceDescription, emitters: &Emitters) -> Told {
     let mut claims = Claims::new(device, emitters);
-    prepare(module, &mut claims);
+    let repeated = prepare(module, &mut claims);
     let mut bids = bids::Bids::new(device, emitters, &mut claims);
     for name in sequences(module) {
         if let Some(id) = module.find_computation(&name) {
@@ -90,6 +92,7 @@ pub fn run(module: &mut Module, device: &DeviceDescription, emitters: &Emitters)
     derived::where_read(module, &mut claims, &mut told.reasons);
     starts::apart(module);
     told.warnings.append(&mut claims.warnings);
+    told.warnings.extend(repeated);
     told
 }
 
@@ -123,12 +126,15 @@ pub fn forecast(mut module: Module, claims: &mut Claims) -> Result<Total, String
     Ok(total)
 }
 
-fn prepare(module: &mut Module, claims: &mut Claims) {
+/// Brings the text's own fusions into the form that kernels have. The warnings say which of them are
+/// taken apart.
+fn prepare(module: &mut Module, claims: &mut Claims) -> Vec<String> {
     if module.bare {
         bare::wrap(module);
     }
     in_place::dissolve_other_fusions(module, claims);
     hoist::arrays_out_of_fusions(module);
+    multiplied::take_apart(module)
 }
 
 /// Fuses what is not fused yet; says why, if somebody wants to know.

@@ -13,6 +13,8 @@ pub struct LaunchReads {
     pub parameters: Vec<BTreeSet<u64>>,
     /// Per output, the same: what was there before, or what the kernel wrote.
     pub outputs: Vec<BTreeSet<u64>>,
+    /// Elements read, each as often as it was.
+    pub count: u64,
 }
 
 thread_local! {
@@ -46,5 +48,6 @@ pub fn read(memory: Memory, first: u64, count: u64) {
             list.resize_with(number + 1, BTreeSet::new);
         }
         list[number].extend(first..first + count);
+        launch.count += count;
     });
 }

@@ -1,0 +1,151 @@
+//! No kernel computes elements over and over, whatever the chain: where values that are shared would
+//! multiply work, they are stored. The simulator counts which elements kernels read: a chain of `d`
+//! steps in which each reader of a value computed it anew would read an element `2^d` times.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use fusebox_compiler::{Cache, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::hlo::{ArrayLiteral, ElementType, Literal};
+use fusebox_lowering::Target;
+use fusebox_plugins::Registry;
+use fusebox_runtime::{Program, trace_reads};
+
+/// Elements of every value of a chain.
+const ELEMENTS: usize = 16;
+/// Reads for each element of each step: some values are computed a few times, and windows and
+/// reductions read several elements.
+const MOST_READS: usize = 64;
+/// The same of a fusion of the text, which stays as it is where it does not compute values more often
+/// than this, for each element of a row that a reduction reads.
+const MOST_IN_FUSIONS: usize = 256 * ELEMENTS;
+
+/// How `x{i}` follows from the value before it and from an earlier one; `%` stands for `i`.
+const STEPS: [(&str, &str); 11] = [
+    ("shifted", "p% = s32[17] pad(LAST, c), padding=1_0\n x% = s32[16] slice(p%), slice={[0:16]}"),
+    (
+        "neighbours",
+        "a% = s32[15] slice(LAST), slice={[1:16]}\n p% = s32[16] pad(a%, c), padding=0_1\n x% = s32[16] add(p%, LAST)",
+    ),
+    ("sum", "x% = s32[16] add(LAST, EARLIER)"),
+    ("updated", "x% = s32[16] dynamic-update-slice(LAST, u, s)"),
+    (
+        "update of both",
+        "d% = s32[3] dynamic-slice(EARLIER, s), dynamic_slice_sizes={3}\n x% = s32[16] dynamic-update-slice(LAST, d%, t)",
+    ),
+    ("selected", "x% = s32[16] select(q, LAST, EARLIER)"),
+    (
+        "halves",
+        "a% = s32[8] slice(LAST), slice={[4:12]}\n b% = s32[8] slice(EARLIER), slice={[8:16]}\n x% = s32[16] concatenate(a%, b%), dimensions={0}",
+    ),
+    ("reversed", "r% = s32[16] reverse(EARLIER), dimensions={0}\n x% = s32[16] subtract(LAST, r%)"),
+    (
+        "transposed",
+        "m% = s32[4,4] reshape(LAST)\n t% = s32[4,4] transpose(m%), dimensions={1,0}\n v% = s32[16] reshape(t%)\n x% = s32[16] xor(v%, EARLIER)",
+    ),
+    ("windows", "x% = s32[16] reduce-window(LAST, z), window={size=3 pad=1_1}, to_apply=add"),
+    (
+        "centred",
+        "w% = s32[] reduce(EARLIER, z), dimensions={0}, to_apply=add\n y% = s32[16] broadcast(w%), dimensions={}\n x% = s32[16] subtract(LAST, y%)",
+    ),
+];
+
+const PARAMETERS: &str = "x0 = s32[16] parameter(0)\n u = s32[3] parameter(1)\n s = s32[] parameter(2)\n t = s32[] parameter(3)\n \
+     q = pred[16] parameter(4)\n c = s32[] constant(7)\n z = s32[] constant(0)\n";
+
+/// The steps of a chain in turn, and how far back the earlier value lies.
+struct Chain {
+    steps: [usize; 2],
+    reach: usize,
+    depth: usize,
+}
+
+impl Chain {
+    /// The chain as a module's entry, or as a fusion that the entry calls.
+    fn text(&self, is_fusion: bool) -> String {
+        let mut body = String::from(PARAMETERS);
+        for i in 1..=self.depth {
+            let (last, earlier) = (format!("x{}", i - 1), format!("x{}", i.saturating_sub(self.reach)));
+            let step = STEPS[self.steps[i % 2]].1;
+            let lines = step.replace("LAST", &last).replace("EARLIER", &earlier).replace('%', &i.to_string());
+            body += &format!(" {lines}\n");
+        }
+        let root = format!(" x{} = ", self.depth);
+        let body = body.replace(&root, &format!(" ROOT{root}"));
+        let head =
+            "HloModule m\nadd {\n a = s32[] parameter(0)\n b = s32[] parameter(1)\n ROOT r = s32[] add(a, b)\n}\n";
+        if !is_fusion {
+            return format!("{head}ENTRY e {{\n {body}}}\n");
+        }
+        let parameters: String = PARAMETERS.lines().take(5).map(|line| format!("{line}\n")).collect();
+        format!(
+            "{head}fused {{\n {body}}}\nENTRY e {{\n {parameters} ROOT f = s32[16] fusion(x0, u, s, t, q), kind=kLoop, \
+             calls=fused\n}}\n"
+        )
+    }
+
+    fn name(&self) -> String {
+        let [first, second] = self.steps.map(|step| STEPS[step].0);
+        format!("{first} and {second}, {} back, {} steps", self.reach, self.depth)
+    }
+
+    /// Runs the chain as it is, or as a fusion of the text.
+    fn check(&self, is_fusion: bool) -> Literal {
+        let (result, count) = run(&self.text(is_fusion));
+        let most = if is_fusion { MOST_IN_FUSIONS } else { MOST_READS } * ELEMENTS * (self.depth + 1);
+        assert!(count <= most as u64, "{}: {count} elements read, a fusion: {is_fusion}", self.name());
+        result
+    }
+}
+
+/// The result, and how many elements kernels read for it.
+fn run(text: &str) -> (Literal, u64) {
+    let options = Options {
+        target: Target::simt(),
+        device: DeviceDescription::simt(),
+        emitters: Emitters { registry: Registry::new(fusebox_bundle::emitters()).unwrap(), ..Emitters::default() },
+        threads: 1,
+        until: Phase::Run,
+        stages: Vec::new(),
+        dump: Dump::default(),
+        departures: Departures::default(),
+        memory_limit: None,
+        progress: Progress::default(),
+        cache: Cache::default(),
+    };
+    let made = compile(&Source::text("m.hlo", text), &options).unwrap_or_else(|e| panic!("{e}\n{text:.2000}"));
+    let mut program =
+        Program::load(made.executable.unwrap(), &fusebox_runtime::Options { threads: 1, ..Default::default() })
+            .unwrap();
+    let (result, launches) = trace_reads(|| program.run(&inputs()));
+    (result.unwrap(), launches.iter().map(|launch| launch.count).sum())
+}
+
+fn inputs() -> [ArrayLiteral; 5] {
+    let numbers = |numbers: &[i32]| numbers.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
+    let array = |ty, dims: &[i64], data| ArrayLiteral::new(ty, dims.to_vec(), data).unwrap();
+    let x: Vec<i32> = (0..ELEMENTS as i32).map(|x| x * 7 - 31).collect();
+    [
+        array(ElementType::S32, &[16], numbers(&x)),
+        array(ElementType::S32, &[3], numbers(&[100, 200, 300])),
+        array(ElementType::S32, &[], numbers(&[5])),
+        array(ElementType::S32, &[], numbers(&[11])),
+        array(ElementType::Pred, &[16], (0..16).map(|i| u8::from(i % 3 == 0)).collect()),
+    ]
+}
+
+#[test]
+fn no_chain_multiplies_work() {
+    let pairs = (0..STEPS.len()).flat_map(|first| (first..STEPS.len()).map(move |second| [first, second]));
+    for (number, steps) in pairs.enumerate() {
+        let chain = Chain { steps, reach: [1, 2, 3, 7][number % 4], depth: 30 };
+        chain.check(number % 2 == 0);
+    }
+}
+
+#[test]
+fn no_long_chain_multiplies_work() {
+    for (steps, reach) in [([1, 2], 2), ([3, 2], 2), ([9, 5], 3)] {
+        let chain = Chain { steps, reach, depth: 1000 };
+        assert_eq!(chain.check(false), chain.check(true), "{}", chain.name());
+    }
+}

@@ -1,0 +1,200 @@
+//! Fusions of the text whose kernel would compute values far more often than they have elements: each
+//! value of a chain that is read at two places doubles the work of all before it. Such a fusion is
+//! taken apart, and fused anew so that values which are read often have a buffer.
+//!
+//! Evaluations are counted twice, as either count alone calls harmless fusions repeated work:
+//!
+//! ```text
+//! for each element of the root      1 where it reads one element, 2 where it reads a value at two
+//!                                   places, 25 where it reads a window, 1000 where it reads a row
+//! for each element of the value     1 where a row is read for one sum, 1000 where it is for a sum
+//!                                   that 1000 results read
+//! ```
+//!
+//! A value is computed too often if both say so. A row that is read for each of its elements, as in a
+//! softmax that is one fusion, is left to emitters, which may have a better way; rows of rows are not.
+
+use std::collections::HashSet;
+use std::iter::Sum;
+
+use fusebox_core::hlo::{Computation, InstrId, Instruction, Module, Op};
+
+use super::decide::{elements, is_scalar_constant};
+use super::in_place::dissolve;
+use super::reads::read;
+use super::sites::{Indices, Site, add, common};
+use crate::roles::{Role, in_role};
+
+/// Most evaluations of an element of a value by one kernel, for each element of the longest row that a
+/// reduction in it reads.
+const MOST_EVALUATIONS: f64 = 256.0;
+
+/// How often a value is computed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Evaluations {
+    /// For each element of the root.
+    per_result: f64,
+    /// In all.
+    all: f64,
+}
+
+impl Sum for Evaluations {
+    fn sum<I: Iterator<Item = Self>>(every: I) -> Self {
+        every.fold(Evaluations::default(), |sum, it| Evaluations {
+            per_result: sum.per_result + it.per_result,
+            all: sum.all + it.all,
+        })
+    }
+}
+
+/// Takes these fusions apart. The warnings name them.
+pub fn take_apart(module: &mut Module) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let mut repeated = HashSet::new();
+    for fused in in_role(module, Role::Fused) {
+        let computation = module.computation(fused);
+        let Some((value, evaluations)) = most_repeated(computation) else { continue };
+        let most = MOST_EVALUATIONS * longest_row(computation);
+        if evaluations > most {
+            let (name, value) = (&computation.name, &computation.instruction(value).name);
+            warnings.push(format!(
+                "{name}: a kernel of it would compute each element of {value} {evaluations:.3e} times, {most} are the \
+                 most; it is taken apart and fused anew"
+            ));
+            repeated.insert(fused);
+        }
+    }
+    dissolve(module, &repeated);
+    warnings
+}
+
+/// Elements of the longest row that a reduction reads, 1 without reductions.
+fn longest_row(computation: &Computation) -> f64 {
+    let reductions = computation.instructions.iter().filter(|it| matches!(it.op, Op::Reduce { .. }));
+    let rows = reductions.map(|it| read(computation, it, 0).factor);
+    rows.fold(1.0, f64::max)
+}
+
+/// The value of a fused computation that its kernel computes most often, and how often. Values that
+/// are written in place of a read, such as constants, are none.
+fn most_repeated(computation: &Computation) -> Option<(InstrId, f64)> {
+    let mut kernel = Kernel::new(computation);
+    let mut most: Option<(InstrId, f64)> = None;
+    for id in computation.ids().rev() {
+        let reads = kernel.reads(id);
+        if reads.is_empty() {
+            continue;
+        }
+        let (site, evaluations) = common(id, &reads);
+        kernel.placed[id.index()] = Some((site, evaluations));
+        let often = evaluations.per_result.min(evaluations.all / elements(computation, id).max(1.0));
+        let op = &computation.instruction(id).op;
+        let is_computed = !matches!(op, Op::Parameter { .. } | Op::Iota { .. } | Op::Tuple) && !is_scalar_constant(op);
+        if is_computed && most.is_none_or(|(_, most)| often > most) {
+            most = Some((id, often));
+        }
+    }
+    most
+}
+
+/// A fused computation, of which a kernel computes all that its results read.
+struct Kernel<'c> {
+    computation: &'c Computation,
+    users: Vec<Vec<InstrId>>,
+    indices: Indices,
+    /// Per instruction that is read.
+    placed: Vec<Option<(Site, Evaluations)>>,
+}
+
+impl<'c> Kernel<'c> {
+    fn new(computation: &'c Computation) -> Self {
+        let placed = vec![None; computation.instructions.len()];
+        Kernel { computation, users: computation.users(), indices: Indices::default(), placed }
+    }
+
+    /// The places that read a value; its users have theirs.
+    fn reads(&mut self, id: InstrId) -> Vec<(Site, Evaluations)> {
+        let as_result = (Site::function_of(id), Evaluations { per_result: 1.0, all: elements(self.computation, id) });
+        let mut reads = Vec::new();
+        if id == self.computation.root {
+            reads.push(as_result);
+        }
+        for user in std::mem::take(&mut self.users[id.index()]) {
+            let Some(place) = self.placed[user.index()] else { continue };
+            let instruction = self.computation.instruction(user);
+            for position in (0..instruction.operands.len()).filter(|&p| instruction.operands[p] == id) {
+                let is_result = matches!(instruction.op, Op::Tuple);
+                let read = if is_result { as_result } else { self.read_by(place, instruction, position) };
+                add(&mut reads, read);
+            }
+        }
+        reads
+    }
+
+    /// Where an instruction at a place reads an operand.
+    fn read_by(
+        &mut self,
+        (site, evaluations): (Site, Evaluations),
+        instruction: &Instruction,
+        position: usize,
+    ) -> (Site, Evaluations) {
+        let read = read(self.computation, instruction, position);
+        let Evaluations { per_result, all } = evaluations;
+        let evaluations = Evaluations { per_result: per_result * read.factor, all: all * read.factor };
+        (self.indices.read(site, &read.index), evaluations)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fusebox_core::hlo::parse_module;
+
+    use super::*;
+
+    /// How many fusions of a module are taken apart: `body` is the one that its entry calls with
+    /// `f32[64,64]`.
+    fn taken_apart(body: &str) -> usize {
+        let add = "add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] add(a, b) }\n";
+        let text = format!(
+            "HloModule m\n{add}fused {{ x0 = f32[64,64] parameter(0)\n z = f32[] constant(0)\n {body} }}\n\
+             ENTRY e {{ x = f32[64,64] parameter(0)\n ROOT f = f32[64,64] fusion(x), kind=kLoop, calls=fused }}\n"
+        );
+        let mut module = parse_module(&text, "m.hlo").unwrap_or_else(|faults| panic!("{}", faults[0]));
+        let warnings = take_apart(&mut module);
+        let is_fusion = |op: &Op| matches!(op, Op::Fusion { .. });
+        let left = module.entry_computation().unwrap().instructions.iter().filter(|it| is_fusion(&it.op)).count();
+        assert_eq!(left + warnings.len(), 1, "{warnings:?}");
+        warnings.len()
+    }
+
+    /// Steps of a chain, `%` the number of each and `<` that of the one before.
+    fn chain(step: &str, depth: usize) -> String {
+        let line = |i: usize| step.replace('%', &i.to_string()).replace('<', &(i - 1).to_string());
+        let text: String = (1..=depth).map(|i| line(i) + "\n").collect();
+        let last = format!(" x{depth} = ");
+        text.replace(&last, &format!(" ROOT{last}"))
+    }
+
+    #[test]
+    fn a_chain_of_shared_values_is_taken_apart_before_it_multiplies_work() {
+        let step = " r% = f32[64,64] reverse(x<), dimensions={0}\n x% = f32[64,64] add(x<, r%)";
+        assert_eq!([4, 9, 10, 60, 2000].map(|depth| taken_apart(&chain(step, depth))), [0, 0, 1, 1, 1]);
+        let centred = " s% = f32[64] reduce(x<, z), dimensions={1}, to_apply=add\n \
+             b% = f32[64,64] broadcast(s%), dimensions={0}\n x% = f32[64,64] subtract(x<, b%)";
+        assert_eq!([1, 3, 4, 30].map(|depth| taken_apart(&chain(centred, depth))), [0, 0, 1, 1]);
+    }
+
+    #[test]
+    fn chains_that_read_a_value_at_one_place_stay() {
+        for step in [
+            " x% = f32[64,64] negate(x<)",
+            " x% = f32[64,64] add(x<, x<)",
+            " r% = f32[64,64] reverse(x<), dimensions={0}\n n% = f32[64,64] negate(r%)\n x% = f32[64,64] add(n%, r%)",
+        ] {
+            assert_eq!(taken_apart(&chain(step, 300)), 0, "{step}");
+        }
+        let windows = " w% = f32[64,64] reduce-window(x<, z), window={size=5x5 pad=2_2x2_2}, to_apply=add\n \
+             x% = f32[64,64] subtract(x<, w%)";
+        assert_eq!([1, 2, 3].map(|depth| taken_apart(&chain(windows, depth))), [0, 0, 1]);
+    }
+}
