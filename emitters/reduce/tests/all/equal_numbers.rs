@@ -83,7 +83,7 @@ impl Sum<'_> {
     }
 }
 
-const SUMS: [Sum<'static>; 9] = [
+const SUMS: [Sum<'static>; 10] = [
     Sum { dims: &[10_000], reduced: &[0], operation: "negate(x)" },
     Sum { dims: &[1_000_000], reduced: &[0], operation: "copy(x)" },
     Sum { dims: &[3, 100_000], reduced: &[1], operation: "copy(x)" },
@@ -92,6 +92,7 @@ const SUMS: [Sum<'static>; 9] = [
     Sum { dims: &[20_000, 64], reduced: &[0], operation: "copy(x)" },
     Sum { dims: &[1000, 3, 100], reduced: &[0, 2], operation: "copy(x)" },
     Sum { dims: &[30, 1000, 30], reduced: &[1], operation: "copy(x)" },
+    Sum { dims: &[1000, 300, 5], reduced: &[0, 2], operation: "copy(x)" },
     Sum { dims: &[1000, 1000], reduced: &[0, 1], operation: "copy(x)" },
 ];
 

@@ -6,6 +6,14 @@
 //!                                 r = reduce(p[parts], init)
 //! ```
 //!
+//! On devices whose blocks have one thread also those of short rows that lie far apart: columns are
+//! added up side by side, rows one by one.
+//!
+//! ```text
+//! r = reduce(x[a, b, c], init) over a, c    =>    p = reduce(x, identity) over a
+//!                                                 r = reduce(p[b, c], init) over c
+//! ```
+//!
 //! The parts and their order depend on shapes and device alone, so the result is the same in every run.
 //! A combiner whose identity is unknown takes the initial value in both steps, as XLA does: HLO leaves open how often
 //! the initial value takes part.
@@ -33,6 +41,12 @@ const READ_BYTES: i64 = 16;
 const MOST_STEPS: f64 = 8.0;
 /// Instructions in front of a reduction that are looked at.
 const MOST_IN_FRONT: usize = 256;
+/// Elements of the longest row that counts as short: of longer ones, a row is reduced side by side in
+/// about the same time.
+const SHORT_ROW: i64 = 31;
+/// Short rows of one result, and elements of all results, from which on two steps take less time.
+const LEAST_ROWS: i64 = 64;
+const LEAST_IN_ROWS: i64 = 1 << 12;
 /// Elements per thread that one block of a GPU reduces at most.
 const ELEMENTS_PER_THREAD: i64 = 16;
 /// Pieces of work per core that even out.
@@ -68,9 +82,12 @@ fn split(
     let shape = old.instruction(instruction.operands[0]).shape.as_array()?;
     let identities = identities(module, *to_apply, instruction.operands.len() / 2);
     let work = if device.is_single_threaded_block() { work_per_element(old, users, instruction, shape) } else { 1.0 };
-    let wanted = parts(shape, dimensions, work, device)?;
-    let split = Split::of(shape, dimensions, wanted, identities.is_some())?;
-    Some(split.rewrite(rebuild, instruction, *to_apply, identities))
+    let wanted = parts(shape, dimensions, work, device);
+    let mut split = wanted.and_then(|wanted| Split::of(shape, dimensions, wanted, identities.is_some()));
+    if device.is_single_threaded_block() {
+        split = Split::before_short_rows(split, shape, dimensions);
+    }
+    Some(split?.rewrite(rebuild, instruction, *to_apply, identities))
 }
 
 /// The combiner's identity, one per operand; known for a single one only.
@@ -169,6 +186,32 @@ impl Split {
             whole.push(dimension);
         }
         None
+    }
+
+    /// With the dimensions of short rows left to the second step, if there are such rows.
+    fn before_short_rows(split: Option<Split>, shape: &ArrayShape, reduced: &[i64]) -> Option<Split> {
+        let is_reduced = |d: &usize| reduced.contains(&(*d as i64));
+        let extent = |dims: &[usize]| dims.iter().map(|&d| shape.dims[d]).fold(1, i64::saturating_mul);
+        let row: Vec<usize> = (0..shape.rank()).rev().take_while(is_reduced).collect();
+        let others: Vec<usize> = (0..shape.rank()).filter(|d| is_reduced(d) && !row.contains(d)).collect();
+        let is_short = (2..=SHORT_ROW).contains(&extent(&row));
+        if !is_short || extent(&others) < LEAST_ROWS || shape.element_count() < LEAST_IN_ROWS {
+            return split;
+        }
+        let mut split = split.unwrap_or_else(|| Split::of_nothing(reduced));
+        let is_of_others = |d: i64| others.contains(&(d as usize)) && !split.whole.contains(&d);
+        // Nothing is left to the first step where the others are parts, or as many as there are to be.
+        if reduced.iter().any(|&d| is_of_others(d)) && split.cut.is_none_or(|cut| is_of_others(cut.dimension)) {
+            split.whole.extend(row.iter().map(|&d| d as i64));
+        }
+        Some(split)
+    }
+
+    /// All dimensions in the first step.
+    fn of_nothing(reduced: &[i64]) -> Split {
+        let mut reduced = reduced.to_vec();
+        reduced.sort_unstable();
+        Split { whole: Vec::new(), cut: None, reduced }
     }
 
     /// Writes the two steps.

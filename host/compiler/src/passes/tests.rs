@@ -92,6 +92,8 @@ fn enough_independent_rows_or_columns_stay_together() {
         (&[64, 512, 256], &[1]),
         (&[1000], &[0]),
         (&[30, 32], &[0]),
+        (&[100, 9, 32], &[0, 2]),
+        (&[63, 90, 5], &[0, 2]),
     ] {
         let lines = entry("split-reductions", &reduction("f32", dims, dimensions, "add"));
         assert_eq!(lines.len(), 3, "{lines:#?}");
@@ -109,6 +111,9 @@ fn a_split_reduction_gives_the_same() {
         (&[2, 40000, 3], &[0, 1]),
         (&[300, 300], &[0, 1]),
         (&[1, 600, 2, 100], &[1, 3]),
+        (&[100, 9, 5], &[0, 2]),
+        (&[90, 7, 3, 4], &[0, 2, 3]),
+        (&[2, 40_000, 3, 2], &[0, 1, 3]),
     ] {
         let text = reduction("s32", dims, dimensions, "add");
         let (before, mut after) = (module(&text), module(&text));
