@@ -2,8 +2,6 @@
 //!
 //! One file a subcommand in `commands/`; the others serve them all.
 
-#![forbid(unsafe_code)]
-
 mod arguments;
 mod cache;
 mod commands;
@@ -14,6 +12,7 @@ mod guard;
 mod module;
 mod passes;
 mod progress;
+mod shortage;
 mod target;
 mod tuned;
 
@@ -26,6 +25,7 @@ use fusebox_run::terminal;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() {
+    shortage::is_told();
     let arguments: Arguments = match terminal::arguments() {
         Ok(arguments) => arguments,
         Err(code) => std::process::exit(code.into()),

@@ -74,6 +74,17 @@ ENTRY main {
     within(&place, 2000, &["run", "m.hlo", "--interpreter"]).failed(1, &["m.hlo:4:", "`y`", "bytes of memory"]);
 }
 
+/// Not an array, but the compiler's own lists are too large.
+#[test]
+fn a_module_that_does_not_fit_is_an_error() {
+    let steps = 100_000;
+    let line = |i: usize| format!("  {}x{} = f32[8] add(x{i}, x0)\n", if i + 1 == steps { "ROOT " } else { "" }, i + 1);
+    let lines: String = (0..steps).map(line).collect();
+    let place = Workplace::with_module(&format!("HloModule m\nENTRY e {{\n  x0 = f32[8] parameter(0)\n{lines}}}\n"));
+    within(&place, 470, &["compile", "m.hlo", "-o", "m.fbx"]).failed(1, &["more memory than there is"]);
+    assert_eq!(place.names(), ["m.hlo"], "nothing is left behind");
+}
+
 #[test]
 fn inputs_that_do_not_fit_are_an_error() {
     let place = Workplace::with_module(&filled("s8[400000000]"));
