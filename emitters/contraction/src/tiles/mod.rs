@@ -108,6 +108,13 @@ fn even_height(rows: i64, most: i64, vectors: i64) -> i64 {
     (1..=most).rev().min_by_key(takes).unwrap_or(1)
 }
 
+/// Registers of a row of the register tile, of `most` at most. Where a number above half of that
+/// divides the `needed` registers of all columns it is taken, as the right operand may then be read
+/// from where it is.
+fn whole_part(needed: i64, most: i64) -> i64 {
+    (most / 2 + 1..=most).rev().find(|vectors| needed % vectors == 0).unwrap_or(most)
+}
+
 impl Tiles {
     /// Chooses what the configuration leaves open.
     ///
@@ -213,8 +220,10 @@ impl Tiles {
         let (vectors, height) = match tall(usual) {
             // Few rows: more registers in each.
             most if sizes.rows * 2 <= most => {
-                let wide = ((registers - planes) / ((sizes.rows + 1) * planes)).min(MOST_VECTORS);
-                (wide.min(needed).max(1), sizes.rows)
+                // A single row multiplies each element of the right operand once, from memory.
+                let lines = if sizes.rows == 1 && planes == 1 { 1 } else { sizes.rows + 1 };
+                let wide = ((registers - planes) / (lines * planes)).min(MOST_VECTORS);
+                (whole_part(needed, wide.min(needed).max(1)), sizes.rows)
             }
             _ => {
                 let vectors = usual.min(needed);

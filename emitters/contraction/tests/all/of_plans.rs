@@ -60,6 +60,12 @@ fn registers_hold_the_sums() {
     assert!(sums(usual, &DeviceDescription::cpu(2)).ends_with("6 by 16 sums in registers"));
     assert!(sums([4096, 4096, 16], &wide()).ends_with("8 by 16 sums in registers"));
     assert!(sums([1, 4096, 4096], &wide()).ends_with("1 by 128 sums in registers"));
+    // Register tiles divide the columns, which can be read from where they are then.
+    let few = [[1, 64, 64], [2, 64, 64], [3, 64, 64], [1, 64, 96]];
+    let narrow = DeviceDescription::cpu(2);
+    let found =
+        few.map(|sizes| sums(sizes, &narrow).rsplit_once(", ").map(|(_, sums)| sums.to_owned()).unwrap_or_default());
+    assert_eq!(found, ["1 by 64", "2 by 32", "3 by 16", "1 by 48"].map(|sums| format!("{sums} sums in registers")));
     // Five times thirteen rows instead of four times fourteen and eight.
     assert!(sums([64, 784, 1024], &wide()).ends_with("13 by 32 sums in registers"));
 }
@@ -69,6 +75,7 @@ fn registers_hold_the_sums() {
 fn few_rows_are_multiplied_from_memory() {
     let packs = |sizes: [i64; 3]| i64::from(planned(sizes, &wide()).shared_bytes) > 4 * sizes[1] * sizes[2] / 2;
     assert_eq!([[16, 128, 512], [32, 128, 512], [128, 128, 512]].map(packs), [false, false, true]);
+    assert!(planned([1, 64, 64], &DeviceDescription::cpu(2)).shared_bytes < 4 * 64 * 64 / 2);
 }
 
 /// Rows that are multiplied once are read from where they are, unless a condition on the step says where that is.
