@@ -1,8 +1,10 @@
 //! The scatter of a fusion.
 
+use std::collections::HashSet;
+
 use fusebox_core::analysis::{Combination, ScatterShape};
 use fusebox_core::emitter::{Analysis, Decline, Fusion, Work};
-use fusebox_core::hlo::{BinaryOp, ElementType, InstrId, Op};
+use fusebox_core::hlo::{BinaryOp, Computation, ElementType, InstrId, Op};
 
 /// More updates than any memory holds; below it, no count in a plan overflows.
 const MOST_POINTS: i64 = 1 << 40;
@@ -20,6 +22,8 @@ pub struct Problem {
     pub initial: Vec<u32>,
     /// The index vectors.
     pub indices: InstrId,
+    /// Whether their elements lie in another order in what is read, as those of a concatenate do.
+    pub moves_indices: bool,
     /// Type of a component of them.
     pub index_type: ElementType,
     /// The updates, one for each output.
@@ -77,6 +81,7 @@ impl Analysis for Problem {
             instruction: root,
             initial,
             indices: rest[0],
+            moves_indices: is_moved(computation, rest[0]),
             index_type,
             updates: rest[1..].to_vec(),
             elements,
@@ -84,6 +89,29 @@ impl Analysis for Problem {
             shape,
         })
     }
+}
+
+/// Whether an element of a value is computed from elements that have another number in what the fusion
+/// reads.
+fn is_moved(computation: &Computation, value: InstrId) -> bool {
+    let mut pending = vec![value];
+    let mut seen = HashSet::new();
+    while let Some(id) = pending.pop() {
+        if !seen.insert(id) {
+            continue;
+        }
+        let instruction = computation.instruction(id);
+        let is_one =
+            |id: InstrId| computation.instruction(id).shape.as_array().is_some_and(|array| array.element_count() == 1);
+        match &instruction.op {
+            Op::Parameter { .. } | Op::Constant(_) | Op::Iota { .. } => {}
+            Op::Broadcast { .. } if is_one(instruction.operands[0]) => {}
+            Op::Reshape | Op::Bitcast => pending.extend(&instruction.operands),
+            op if op.is_elementwise() => pending.extend(&instruction.operands),
+            _ => return true,
+        }
+    }
+    false
 }
 
 impl Problem {

@@ -18,6 +18,16 @@ const BYTES_PER_BLOCK: i64 = 64 << 10;
 const BYTES_PER_SLICE: i64 = 8;
 /// Additions in the time that a look takes.
 const LOOK: f64 = 4.0;
+/// Additions in the time that a slice is looked at and listed in the loops over a thousand slices, and
+/// more for each component of an index vector that has another number in memory than the slice: its
+/// place is computed anew for each.
+const LOOK_ALONG: f64 = 1.0;
+const LOOK_ELSEWHERE: f64 = 2.0;
+/// Additions in the time that applying a slice takes, and each element of it; more if the core's cache
+/// does not hold the operand.
+const APPLY: f64 = 2.0;
+const APPLY_ELEMENT: f64 = 0.25;
+const APPLY_FAR: f64 = 6.0;
 /// Parts of a row are cut at cache lines.
 const CACHE_LINE: i64 = 64;
 
@@ -30,6 +40,16 @@ pub enum Axis {
     Slices(usize),
     /// A dimension of the operand.
     Operand(usize),
+}
+
+impl Axis {
+    /// The operand dimension that is dealt, if every slice belongs to one block entirely and the others pass over it.
+    fn filtered(self, shape: &ScatterShape) -> Option<usize> {
+        match self {
+            Axis::Operand(dim) if shape.operand[dim].update_dim.is_none() => Some(dim),
+            _ => None,
+        }
+    }
 }
 
 /// `size` positions along an axis, `share` for each block.
@@ -52,7 +72,10 @@ impl Schedule for Slabs {
         let most_blocks = i64::from(device.core_count) * 4;
         let wanted_blocks = match configuration.knob("blocks", 1..=most_blocks)? {
             Some(blocks) => blocks,
-            None => (work / BYTES_PER_BLOCK).clamp(1, device.core_count.into()),
+            None => match (work / BYTES_PER_BLOCK).clamp(1, device.core_count.into()) {
+                blocks if is_dealt_faster(problem, blocks, device) => blocks,
+                _ => 1,
+            },
         };
         let (axis, size, unit) = axis(problem, wanted_blocks);
         let share = ceil_div(ceil_div(size, wanted_blocks), unit).max(1) * unit;
@@ -154,12 +177,8 @@ impl Slabs {
         ceil_div(self.size, self.share).max(1)
     }
 
-    /// The operand dimension that is dealt, if every slice belongs to one block entirely and the others pass over it.
     fn filtered(&self, shape: &ScatterShape) -> Option<usize> {
-        match self.axis {
-            Axis::Operand(dim) if shape.operand[dim].update_dim.is_none() => Some(dim),
-            _ => None,
-        }
+        self.axis.filtered(shape)
     }
 
     /// First position of the block along the axis, and the one behind its last.
@@ -209,6 +228,22 @@ impl Slabs {
             body.update(b, outputs, &at, &updates)
         })
     }
+}
+
+/// Whether so many blocks are done sooner than one: each passes over the slices of all others, which may
+/// take as long as applying them.
+fn is_dealt_faster(problem: &Problem, blocks: i64, device: &DeviceDescription) -> bool {
+    let shape = &problem.shape;
+    if axis(problem, blocks).0.filtered(shape).is_none() {
+        return true;
+    }
+    let components = shape.components.len() as f64;
+    let look = LOOK_ALONG + if problem.moves_indices { LOOK_ELSEWHERE * components } else { 0.0 };
+    let bytes = shape.operand_elements().saturating_mul(problem.widest_element());
+    let far = if bytes as u64 > device.core_cache_bytes { APPLY_FAR } else { 0.0 };
+    let elements = shape.window_elements().saturating_mul(shape.arrays as i64) as f64;
+    let apply = APPLY + APPLY_ELEMENT * elements + far;
+    look + apply / blocks as f64 <= apply
 }
 
 /// The axis to deal, its size, and what shares are multiples of. Best are axes along which no work is repeated:

@@ -156,6 +156,27 @@ fn blocks_of_one_thread_deal_what_is_best() {
     assert!(notes(&elements("f32", "add", [65_536, 60_000], ", unique_indices=true")).contains("slices of their own"));
 }
 
+/// Passing over a slice of another block takes longer than applying it if each component of its index
+/// vector has to be found first.
+#[test]
+fn slices_whose_indices_come_from_elsewhere_are_applied_by_one_block() {
+    let pairs = |indices: &str, size: i64| {
+        fusion(&format!(
+            "{}\nfused {{\n  x = f32[{size},{size}] parameter(0)\n{indices}  ROOT s = f32[{size},{size}] scatter(x, i, u), \
+             update_window_dims={{}}, inserted_window_dims={{0,1}}, scatter_dims_to_operand_dims={{0,1}}, index_vector_dim=1, \
+             to_apply=combine\n}}\n",
+            combiner("f32", "add")
+        ))
+    };
+    let in_memory = "  i = s32[900000,2] parameter(1)\n  u = f32[900000] parameter(2)\n";
+    let elsewhere = "  a = s32[900000,1] parameter(1)\n  b = s32[900000,1] parameter(2)\n  \
+                     i = s32[900000,2] concatenate(a, b), dimensions={1}\n  u = f32[900000] parameter(3)\n";
+    let blocks = |indices, size| planned(&pairs(indices, size), &DeviceDescription::cpu(4)).launch.blocks;
+    assert_eq!((blocks(in_memory, 500), blocks(elsewhere, 500)), (4, 1));
+    // An operand that no cache holds takes longer to combine.
+    assert_eq!(blocks(elsewhere, 8000), 4);
+}
+
 #[test]
 fn impossible_knobs_are_errors() {
     let fusion = rows("f32", "maximum", [10_000, 64, 10_000], "");
