@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use std::iter::Sum;
 
 use fusebox_core::analysis::takes_what_is_replaced;
-use fusebox_core::cost::{CHEAP_SCALAR, LAUNCH, ROUND_TRIP, first_array, is_heavy, per_element, per_repetition};
+use fusebox_core::cost::{CHEAP_SCALAR, ROUND_TRIP, first_array, is_heavy, per_element, per_repetition};
 use fusebox_core::hlo::{Computation, InstrId, Op};
 
 use super::apart::Apart;
@@ -109,6 +109,8 @@ struct Kernel {
 struct Decider<'a> {
     computation: &'a Computation,
     heroes: &'a Heroes,
+    /// Additions that a launch takes.
+    launch: f64,
     users: Vec<Vec<InstrId>>,
     placements: Vec<Vec<Placement>>,
     kernels: HashMap<InstrId, Kernel>,
@@ -116,11 +118,13 @@ struct Decider<'a> {
     indices: Indices,
 }
 
-/// Decides for every instruction of a computation executed by thunks.
-pub fn decide(computation: &Computation, heroes: Heroes) -> Decisions {
+/// Decides for every instruction of a computation executed by thunks. A launch takes the time of
+/// `launch` additions.
+pub fn decide(computation: &Computation, heroes: Heroes, launch: f64) -> Decisions {
     let mut decider = Decider {
         computation,
         heroes: &heroes,
+        launch,
         users: computation.users(),
         placements: vec![Vec::new(); computation.instructions.len()],
         kernels: HashMap::new(),
@@ -293,7 +297,7 @@ impl<'a> Decider<'a> {
             return Err(Apart::Copies { kernels: placements.len(), most: MOST_COPIES });
         }
         let costs = (claimed - count) * per_repetition(self.computation, instruction);
-        let saves = LAUNCH + ROUND_TRIP * count;
+        let saves = self.launch + ROUND_TRIP * count;
         if is_cheap_scalar || costs <= saves { Ok(()) } else { Err(Apart::Repeated { costs, saves }) }
     }
 

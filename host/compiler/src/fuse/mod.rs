@@ -57,8 +57,9 @@ pub use executor::{Executor, executor};
 pub use in_place::dissolve;
 pub use reasons::Reason;
 
+use fusebox_core::cost::LAUNCH;
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::hlo::Module;
+use fusebox_core::hlo::{ComputationId, Module, Op};
 
 use crate::kernels::collect;
 use crate::roles::{Role, in_role};
@@ -141,12 +142,23 @@ fn prepare(module: &mut Module, claims: &mut Claims) -> Vec<String> {
 fn the_rest(module: &mut Module, claims: &mut Claims, mut told: Option<&mut Vec<Reason>>) {
     for name in sequences(module) {
         let Some(id) = module.find_computation(&name) else { continue };
-        let decisions = decide::decide(module.computation(id), claims.of(module, id));
+        let launches_count = launches_count(module, id, claims.device());
+        let launch = if launches_count { LAUNCH } else { 0.0 };
+        let decisions = decide::decide(module.computation(id), claims.of(module, id), launch);
         if let Some(told) = &mut told {
             told.extend(reasons::reasons(module.computation(id), &decisions));
         }
-        outline::outline(module, id, &decisions, claims);
+        outline::outline(module, id, &decisions, claims, launches_count);
     }
+}
+
+/// Whether launching a kernel of this computation takes time. On a processor a loop of small steps is
+/// one function, in which it takes none.
+fn launches_count(module: &Module, id: ComputationId, device: &DeviceDescription) -> bool {
+    let mut instructions = module.computations.iter().flat_map(|computation| &computation.instructions);
+    let mut is_repeated =
+        || instructions.any(|it| matches!(it.op, Op::While { condition, body } if [condition, body].contains(&id)));
+    !device.is_single_threaded_block() || !is_repeated()
 }
 
 /// By name: outlining renumbers computations.

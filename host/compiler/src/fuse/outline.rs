@@ -14,10 +14,8 @@ use crate::passes::renumber;
 use crate::rebuild::Rebuild;
 
 /// Rewrites one computation as decided. The fused computations are put in front of all others.
-pub fn outline(module: &mut Module, id: ComputationId, decisions: &Decisions, claims: &Claims) {
+pub fn outline(module: &mut Module, id: ComputationId, decisions: &Decisions, claims: &Claims, launches_count: bool) {
     let old = module.computation(id);
-    // On a processor a loop of small steps is one function, in which a launch takes no time.
-    let launches_count = !claims.device().is_single_threaded_block() || !is_repeated(module, id);
     let predicted = Predicted::new(module, claims);
     let needs_buffer = buffers(old, decisions);
     let steps = old.ids().filter(|id| needs_buffer[id.index()]).map(|id| step(old, id, decisions)).collect();
@@ -47,12 +45,6 @@ pub fn put_in_place(module: &mut Module, id: ComputationId, steps: Vec<Step>) {
     }
     let new = rebuild.finish();
     insert(module, id, new, fused);
-}
-
-/// Whether a computation is the body or the condition of a loop.
-fn is_repeated(module: &Module, id: ComputationId) -> bool {
-    let mut instructions = module.computations.iter().flat_map(|computation| &computation.instructions);
-    instructions.any(|it| matches!(it.op, Op::While { condition, body } if [condition, body].contains(&id)))
 }
 
 /// Declares which new instruction stands for each root of a kernel.
