@@ -8,6 +8,7 @@
 //! a constant factor of computing everything once, whatever the sharing. What a kernel's iteration space
 //! must suit is decided in `hero`.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::iter::Sum;
 
@@ -102,8 +103,26 @@ struct Uses {
 #[derive(Default)]
 struct Kernel {
     instructions: usize,
-    inputs: HashSet<InstrId>,
+    /// The arrays that it reads, with the values that it needs of each.
+    inputs: HashMap<InstrId, HashSet<InstrId>>,
     hero: Option<InstrId>,
+}
+
+impl Kernel {
+    /// Needs a value, which is computed from an array.
+    fn need(&mut self, value: InstrId, array: InstrId) {
+        self.inputs.entry(array).or_default().insert(value);
+    }
+
+    /// No longer needs it from outside.
+    fn has(&mut self, value: InstrId, array: InstrId) {
+        if let Entry::Occupied(mut needed) = self.inputs.entry(array) {
+            needed.get_mut().remove(&value);
+            if needed.get().is_empty() {
+                needed.remove();
+            }
+        }
+    }
 }
 
 struct Decider<'a> {
@@ -112,6 +131,8 @@ struct Decider<'a> {
     /// Additions that a launch takes.
     launch: f64,
     users: Vec<Vec<InstrId>>,
+    /// Per instruction, the array that is read for it: see [`arrays`].
+    arrays: Vec<InstrId>,
     placements: Vec<Vec<Placement>>,
     kernels: HashMap<InstrId, Kernel>,
     apart: HashMap<InstrId, Apart>,
@@ -121,11 +142,13 @@ struct Decider<'a> {
 /// Decides for every instruction of a computation executed by thunks. A launch takes the time of
 /// `launch` additions.
 pub fn decide(computation: &Computation, heroes: Heroes, launch: f64) -> Decisions {
+    let users = computation.users();
     let mut decider = Decider {
         computation,
         heroes: &heroes,
         launch,
-        users: computation.users(),
+        arrays: arrays(computation, &heroes, &users),
+        users,
         placements: vec![Vec::new(); computation.instructions.len()],
         kernels: HashMap::new(),
         apart: HashMap::new(),
@@ -167,29 +190,27 @@ impl<'a> Decider<'a> {
         let evaluations = Evaluations { claimed: all, plain: all };
         self.placements[id.index()] = vec![Placement { kernel: id, site, zone: Zone::Epilogue, evaluations }];
         let fusible = &instruction.operands[self.initial_values(id).len()..];
-        let inputs = fusible.iter().copied().filter(|&o| self.is_counted(o)).collect();
         let hero = self.heroes.claim(id).map(|_| id);
-        self.kernels.insert(id, Kernel { instructions: 1, inputs, hero });
-    }
-
-    /// Whether a value takes a buffer argument as long as it is not fused: what comes of a constant never does.
-    fn is_counted(&self, id: InstrId) -> bool {
-        let instruction = self.computation.instruction(id);
-        match &instruction.op {
-            Op::Iota { .. } => false,
-            Op::Broadcast { .. } => self.is_counted(instruction.operands[0]),
-            op => !is_scalar_constant(op),
-        }
+        let mut kernel = Kernel { instructions: 1, inputs: HashMap::new(), hero };
+        let counted = fusible.iter().filter(|&&operand| is_counted(self.computation, operand));
+        counted.for_each(|&operand| kernel.need(operand, self.arrays[operand.index()]));
+        self.kernels.insert(id, kernel);
     }
 
     fn fuse(&mut self, id: InstrId, placements: Vec<Placement>) {
-        let operands: Vec<InstrId> =
-            self.computation.instruction(id).operands.iter().copied().filter(|&o| self.is_counted(o)).collect();
+        let operands: Vec<InstrId> = self
+            .computation
+            .instruction(id)
+            .operands
+            .iter()
+            .copied()
+            .filter(|&o| is_counted(self.computation, o))
+            .collect();
         for placement in &placements {
             if let Some(kernel) = self.kernels.get_mut(&placement.kernel) {
                 kernel.instructions += 1;
-                kernel.inputs.remove(&id);
-                kernel.inputs.extend(&operands);
+                kernel.has(id, self.arrays[id.index()]);
+                operands.iter().for_each(|&operand| kernel.need(operand, self.arrays[operand.index()]));
                 if placement.zone == Zone::Epilogue && kernel.hero.is_none() {
                     kernel.hero = self.heroes.claim_before_epilogue(id).map(|_| id);
                 }
@@ -301,11 +322,17 @@ impl<'a> Decider<'a> {
         if is_cheap_scalar || costs <= saves { Ok(()) } else { Err(Apart::Repeated { costs, saves }) }
     }
 
+    /// Whether the kernels have room. A value computed from arrays that a kernel reads in any case
+    /// needs none: it replaces a read.
     fn fits(&self, id: InstrId, placements: &[Placement]) -> Result<(), Apart> {
         let operands = &self.computation.instruction(id).operands;
         let is_full = |kernel: &Kernel| {
-            let new = operands.iter().filter(|&&o| self.is_counted(o) && !kernel.inputs.contains(&o)).count();
-            kernel.instructions >= MOST_INSTRUCTIONS || kernel.inputs.len() + new > MOST_INPUTS + operands.len()
+            let is_new = |&&o: &&InstrId| {
+                is_counted(self.computation, o) && !kernel.inputs.contains_key(&self.arrays[o.index()])
+            };
+            let new = operands.iter().filter(is_new).count();
+            let is_large = kernel.instructions >= MOST_INSTRUCTIONS;
+            new > 0 && (is_large || kernel.inputs.len() + new > MOST_INPUTS + operands.len())
         };
         match placements.iter().find(|p| self.kernels.get(&p.kernel).is_some_and(is_full)) {
             Some(placement) => Err(Apart::Full(self.name(placement.kernel))),
@@ -360,6 +387,33 @@ fn add(kernels: &mut Vec<Uses>, kernel: InstrId, zone: Zone, site: (Site, Evalua
 fn placement(id: InstrId, uses: &Uses) -> Placement {
     let (site, evaluations) = sites::common(id, &uses.sites);
     Placement { kernel: uses.kernel, site, zone: uses.zone, evaluations }
+}
+
+/// Whether a value takes a buffer argument as long as it is not fused: what comes of a constant never does.
+fn is_counted(computation: &Computation, id: InstrId) -> bool {
+    let instruction = computation.instruction(id);
+    match &instruction.op {
+        Op::Iota { .. } => false,
+        Op::Broadcast { .. } => is_counted(computation, instruction.operands[0]),
+        op => !is_scalar_constant(op),
+    }
+}
+
+/// Per instruction, the array that a kernel reads for its sake: a value that is computed cheaply and
+/// elementwise from a single array counts as that array. Users are decided before operands, so three
+/// hundred comparisons of one array would else pass for as many inputs until they are decided.
+fn arrays(computation: &Computation, heroes: &Heroes, users: &[Vec<InstrId>]) -> Vec<InstrId> {
+    let array = |id: InstrId| {
+        let instruction = computation.instruction(id);
+        let again = users[id.index()].len().saturating_sub(1);
+        let is_cheap = again <= MOST_COPIES && again as f64 * per_repetition(computation, instruction) <= ROUND_TRIP;
+        let mut operands = instruction.operands.iter().copied().filter(|&operand| is_counted(computation, operand));
+        match (operands.next(), operands.next()) {
+            (Some(only), None) if is_cheap && instruction.op.is_elementwise() && heroes.claim(id).is_none() => only,
+            _ => id,
+        }
+    };
+    computation.ids().map(array).collect()
 }
 
 /// Elements of an instruction's first array, 1 if it has none.

@@ -31,6 +31,8 @@ struct Limits {
 const SMALL: Limits = Limits { results: 8, instructions: 120, inputs: 24 };
 /// Of kernels that are merged if that is predicted to take less time.
 const LARGE: Limits = Limits { results: 24, instructions: 400, inputs: 40 };
+/// Two kernels are merged, however large they are, if the one adds at most such a part to the other.
+const ALIKE: usize = 8;
 /// Most kernels that are compared because they read one value.
 const MOST_READERS: usize = 32;
 
@@ -136,11 +138,22 @@ impl Merger<'_, '_, '_, '_> {
     /// Merges the second step into the first, if they go together.
     fn merge_pair(&mut self, a: usize, b: usize) -> bool {
         let is_one =
-            self.common_space(a, b).is_some() && is_within(&self.merged(&[a, b]), &SMALL) && self.go_together(a, b);
+            self.common_space(a, b).is_some() && self.has_room(&self.merged(&[a, b]), a, b) && self.go_together(a, b);
         if is_one {
             self.join(a, b);
         }
         is_one
+    }
+
+    /// Whether two kernels together are small, or hardly larger than one of them, as they mostly
+    /// compute the same.
+    fn has_room(&self, merged: &Region, a: usize, b: usize) -> bool {
+        let regions = [a, b].map(|step| self.graph.region(step));
+        let largest = |of: &dyn Fn(&Region) -> usize| regions.into_iter().flatten().map(of).max().unwrap_or(0);
+        let (instructions, inputs) =
+            (largest(&|region| region.members.len()), largest(&|region| region.operands().count()));
+        let alike = Limits { instructions: instructions + instructions / ALIKE, inputs, results: SMALL.results };
+        is_within(merged, &SMALL) || is_within(merged, &alike)
     }
 
     /// Whether neither step reads of the other what is not at the point it is at, nor needs it by way of a third.

@@ -1,7 +1,7 @@
 //! What becomes one kernel, and how sharing stays bounded.
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::hlo::{Computation, Module, Op, Opcode, parse_module, print_module, verify};
+use fusebox_core::hlo::{Computation, ElementType, Module, Op, Opcode, Shape, parse_module, print_module, verify};
 
 fn fused(text: &str) -> Module {
     fused_for(text, DeviceDescription::sm(90))
@@ -69,6 +69,41 @@ fn a_kernel_reads_a_limited_number_of_buffers() {
     let module = fused(&(text + "}"));
     let most = fusions(&module).iter().map(|f| f.parameters().len()).max().unwrap();
     assert!(most <= 80, "{most}");
+}
+
+/// Comparisons of one array, and a chain of selects, each between two values computed from the one
+/// before.
+fn selects(count: usize) -> String {
+    let mut text = String::from(
+        "HloModule m\nENTRY main { x = f32[10000] parameter(0)\n  y = f32[10000] parameter(1)\n  v0 = f32[10000] negate(x)\n",
+    );
+    for i in 0..count {
+        text += &format!(
+            "  c{i} = f32[] constant({i})\n  b{i} = f32[10000] broadcast(c{i}), dimensions={{}}\n  \
+             g{i} = pred[10000] compare(x, b{i}), direction=GT\n"
+        );
+    }
+    for i in 1..=count {
+        let (before, root) = (i - 1, if i == count { "ROOT " } else { "" });
+        text += &format!(
+            "  a{i} = f32[10000] add(v{before}, y)\n  s{i} = f32[10000] subtract(v{before}, y)\n  \
+             {root}v{i} = f32[10000] select(g{before}, a{i}, s{i})\n"
+        );
+    }
+    text + "}"
+}
+
+/// Values computed from an array that a kernel reads anyway do not fill the kernel. Where a chain is
+/// cut, one kernel computes the two values that go across.
+#[test]
+fn a_chain_of_selects_writes_no_predicates_and_computes_nothing_twice() {
+    let module = fused(&selects(200));
+    let fusions = fusions(&module);
+    assert!(fusions.len() > 1, "a kernel of {} instructions", fusions[0].instructions.len());
+    let is_pred = |shape: &&Shape| shape.as_array().is_some_and(|array| array.element_type == ElementType::Pred);
+    assert!(fusions.iter().all(|fused| !fused.root_instruction().shape.leaves().iter().any(is_pred)));
+    let made = fusions.iter().flat_map(|fused| opcodes(fused)).filter(|&opcode| opcode == Opcode::Select).count();
+    assert_eq!(made, 200);
 }
 
 /// A module with a reducer `add` and scalars `zero`, `i`; `body` defines the entry.
