@@ -6,6 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::Translation;
+use super::aliases::{Buffer, named};
 use super::entry::{each_block, find_buffers};
 use crate::error::{LoweringError, Required, Unsupported};
 use crate::llvm::{Bb, IntPredicate, Ty, Val};
@@ -94,13 +95,15 @@ impl Writer<'_, '_> {
         let body = llvm.add_function(&format!("{}.body", composite.name), signature, false);
         llvm.add_attribute(body, u32::MAX, "alwaysinline", 0);
         llvm.add_attribute(body, u32::MAX, "nounwind", 0);
+        let known = |it: &crate::Argument| Buffer { no_alias: it.no_alias, read_only: it.read_only };
+        let apart = named(&composite.arguments.iter().map(known).collect::<Vec<_>>());
         for (number, argument) in composite.arguments.iter().enumerate() {
             let place = number as u32 + 1;
             llvm.add_attribute(body, place, "align", argument.alignment.into());
             if argument.bytes > 0 {
                 llvm.add_attribute(body, place, "dereferenceable", argument.bytes);
             }
-            let flags = [(argument.no_alias, "noalias"), (argument.read_only, "readonly")];
+            let flags = [(apart[number], "noalias"), (argument.read_only, "readonly")];
             flags.iter().filter(|(holds, _)| *holds).for_each(|(_, name)| llvm.add_attribute(body, place, name, 0));
             self.buffers.push(llvm.parameter(body, number));
         }

@@ -2,11 +2,13 @@
 
 use fusebox_core::ir::Function;
 
+use super::aliases::{Buffer, named};
 use super::composite::Callee;
 use super::function::{Body, Ids};
 use super::{Outcome, Translation};
 use crate::llvm::{Bb, IntPredicate, Op, Val};
 use crate::stages::Facts;
+use crate::stages::writer::Attributes;
 use crate::targets::{Form, GpuCode};
 
 /// Marks entry functions whose threads keep many values.
@@ -83,12 +85,20 @@ fn on_gpu<'s>(translation: &mut Translation<'_>, entry: &'s Function, facts: &Fa
 fn define<'s>(translation: &mut Translation<'_>, entry: &'s Function, function: Val, ids: Ids<'_>) -> Outcome<'s> {
     let start = translation.llvm.add_block(function);
     translation.llvm.position_at_end(start);
+    let is_host = translation.target.gpu.is_none();
     let mut body = Body::new(translation, entry, Some(ids));
+    let has = |attributes: &Attributes, name: &str| attributes.iter().any(|(other, _)| other == name);
+    let known = |it: &Attributes| Buffer { no_alias: has(it, "llvm.noalias"), read_only: has(it, "llvm.readonly") };
+    let apart = named(&entry.argument_attributes.iter().map(known).collect::<Vec<_>>());
     for (position, &argument) in entry.body.arguments.iter().enumerate() {
         let parameter = body.llvm().parameter(function, position);
         body.bind(argument, parameter);
         for (name, value) in entry.argument_attributes.get(position).into_iter().flatten() {
             let Some(name) = name.strip_prefix("llvm.") else { continue };
+            // GPUs read what is named through a cache of its own.
+            if name == "noalias" && is_host && !apart[position] {
+                continue;
+            }
             let value = value.as_integer().and_then(|value| u64::try_from(value).ok()).unwrap_or(0);
             body.llvm().add_attribute(function, position as u32 + 1, name, value);
         }

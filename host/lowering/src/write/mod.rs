@@ -1,5 +1,6 @@
 //! The last form of the kernel IR written as LLVM IR, one to one: each operation is an instruction, a call, or blocks.
 
+mod aliases;
 mod arith;
 mod atomic;
 mod composite;

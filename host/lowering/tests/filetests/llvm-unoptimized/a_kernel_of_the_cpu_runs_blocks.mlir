@@ -9,7 +9,7 @@ func.func @k(%a: !llvm.ptr {fusebox.bytes = 4096 : i64, fusebox.alignment = 64 :
 }
 // -----
 ; Function Attrs: alwaysinline nounwind
-define internal void @k.body(ptr noalias noundef nonnull readonly align 64 dereferenceable(4096) %0, ptr noalias noundef nonnull align 64 dereferenceable(4096) %1, i64 %2, i64 %3) #0 {
+define internal void @k.body(ptr noundef nonnull readonly align 64 dereferenceable(4096) %0, ptr noalias noundef nonnull align 64 dereferenceable(4096) %1, i64 %2, i64 %3) #0 {
   %5 = getelementptr inbounds float, ptr %0, i64 %2
   %6 = load float, ptr %5, align 4
   %7 = getelementptr inbounds float, ptr %1, i64 %2
