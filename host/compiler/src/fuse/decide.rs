@@ -332,7 +332,10 @@ impl<'a> Decider<'a> {
             };
             let new = operands.iter().filter(is_new).count();
             let is_large = kernel.instructions >= MOST_INSTRUCTIONS;
-            new > 0 && (is_large || kernel.inputs.len() + new > MOST_INPUTS + operands.len())
+            // One input instead of another is no more than before, also of a kernel that has many.
+            let gone = kernel.inputs.get(&self.arrays[id.index()]).is_some_and(|needed| needed.len() == 1);
+            let is_wider = new > usize::from(gone) && kernel.inputs.len() + new > MOST_INPUTS + operands.len();
+            new > 0 && (is_large || is_wider)
         };
         match placements.iter().find(|p| self.kernels.get(&p.kernel).is_some_and(is_full)) {
             Some(placement) => Err(Apart::Full(self.name(placement.kernel))),

@@ -106,6 +106,18 @@ fn a_chain_of_selects_writes_no_predicates_and_computes_nothing_twice() {
     assert_eq!(made, 200);
 }
 
+#[test]
+fn operands_that_read_one_buffer_each_come_into_a_wide_kernel() {
+    let each = |i: usize| format!("p{i} = f32[8] parameter({i})\n  s{i} = f32[3] slice(p{i}), slice={{[2:5]}}\n");
+    let operands: Vec<String> = (0..100).map(|i| format!("s{i}")).collect();
+    let text = format!(
+        "HloModule m\nENTRY main {{\n{}  ROOT r = f32[300] concatenate({}), dimensions={{0}}\n}}",
+        (0..100).map(each).collect::<String>(),
+        operands.join(", ")
+    );
+    assert_eq!(fusions(&fused(&text)).len(), 1);
+}
+
 /// A module with a reducer `add` and scalars `zero`, `i`; `body` defines the entry.
 fn with_reducer(parameters: &str, body: &str) -> String {
     format!(
