@@ -1,4 +1,4 @@
-//! Kernels of more buffers than the target's parameters take.
+//! Kernels of more buffers than the target's parameters take, or than are compiled in little time.
 //!
 //! Fusion's own limits keep kernels at a tenth of the buffers that any target takes, unless a
 //! single instruction has more operands. The exceptions are concatenates of that many operands,
@@ -16,6 +16,15 @@ use crate::roles::{Role, in_role};
 /// room for what is fused with it.
 const OF_CONCATENATES: usize = 2;
 
+/// Most operands of a concatenate on any target. Its kernel has a function for each, which names
+/// all of them: the kernel IR grows with the square of their number, and so does the time that
+/// fusion and LLVM take for it.
+const MOST_JOINED: usize = 128;
+/// The same where the second copy of the elements would not stay in caches.
+const MOST_JOINED_OF_LARGE: usize = 512;
+/// Bytes of a result that does not.
+const LARGE: i64 = 4 << 20;
+
 /// Splits what would be a kernel of more than `most` buffers.
 pub fn split(module: &mut Module, most: usize) {
     if module.bare && module.entry.is_some_and(|id| buffers(module.computation(id)) > most) {
@@ -26,8 +35,8 @@ pub fn split(module: &mut Module, most: usize) {
     if !wide.is_empty() {
         dissolve(module, &wide);
     }
-    let of_concatenate = (most / OF_CONCATENATES).max(2);
-    let is_wide = |it: &Instruction| matches!(it.op, Op::Concatenate { .. }) && it.operands.len() > of_concatenate;
+    let of_target = (most / OF_CONCATENATES).max(2);
+    let is_wide = |it: &Instruction| wide_dimension(it, of_target).is_some();
     for sequence in in_role(module, Role::Sequence) {
         let old = module.computation(sequence);
         if !old.instructions.iter().any(is_wide) {
@@ -35,11 +44,9 @@ pub fn split(module: &mut Module, most: usize) {
         }
         let mut rebuild = Rebuild::new(old);
         for (id, instruction) in old.ids().zip(&old.instructions) {
-            let new = match instruction.op {
-                Op::Concatenate { dimension } if is_wide(instruction) => {
-                    in_parts(&mut rebuild, instruction, dimension as usize, of_concatenate)
-                }
-                _ => rebuild.copy(instruction),
+            let new = match wide_dimension(instruction, of_target) {
+                Some((dimension, most)) => in_parts(&mut rebuild, instruction, dimension, most),
+                None => rebuild.copy(instruction),
             };
             rebuild.set(id, new);
         }
@@ -69,6 +76,14 @@ pub fn refused(module: &Module, most: usize) -> Vec<Diagnostic> {
 /// Operands and results of the kernel that a computation becomes.
 fn buffers(fused: &Computation) -> usize {
     fused.parameters().len() + fused.root_instruction().shape.leaves().len()
+}
+
+/// Of a concatenate of too many operands, along which dimension it is and how many are enough.
+fn wide_dimension(instruction: &Instruction, of_target: usize) -> Option<(usize, usize)> {
+    let Op::Concatenate { dimension } = instruction.op else { return None };
+    let bytes = instruction.shape.as_array().map_or(0, ArrayShape::byte_size);
+    let most = of_target.min(if bytes > LARGE { MOST_JOINED_OF_LARGE } else { MOST_JOINED });
+    (instruction.operands.len() > most).then_some((dimension as usize, most))
 }
 
 /// A concatenate of at most `most` operands, which are concatenates themselves.

@@ -307,6 +307,20 @@ fn a_kernel_has_no_more_buffers_than_the_target_takes() {
     }
 }
 
+/// A kernel names all operands at each, so that its size grows with the square of their number.
+#[test]
+fn a_concatenate_of_many_operands_is_made_of_smaller_ones() {
+    let joined = each(1000, |_| String::new())
+        + &format!("  ROOT r = f32[8000] concatenate({}), dimensions={{0}}\n", names("p", 1000));
+    let mut module = parse_module(&format!("HloModule m\nENTRY main {{\n{joined}}}"), "test.hlo").unwrap();
+    crate::wide::split(&mut module, usize::MAX);
+    verify(&module).unwrap_or_else(|faults| panic!("{}", faults[0]));
+    let entry = module.entry_computation().unwrap();
+    let concatenates = entry.instructions.iter().filter(|it| it.opcode() == Opcode::Concatenate);
+    let widths: Vec<usize> = concatenates.map(|it| it.operands.len()).collect();
+    assert_eq!(widths, [128, 128, 128, 128, 128, 128, 128, 104, 8]);
+}
+
 #[test]
 fn what_cannot_be_split_is_refused_by_name() {
     let scalars =
