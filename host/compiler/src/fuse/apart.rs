@@ -32,6 +32,8 @@ pub enum Apart {
     Repeated { costs: f64, saves: f64 },
     /// A kernel would have more instructions or inputs than one may.
     Full(String),
+    /// A kernel would make the index by divisions of divisions.
+    Divided { kernel: String, most: u32 },
 }
 
 impl fmt::Display for Apart {
@@ -69,6 +71,12 @@ impl fmt::Display for Apart {
                 us(saves)
             ),
             Apart::Full(kernel) => write!(f, "the kernel of `{kernel}` has as many instructions or inputs as one may"),
+            Apart::Divided { kernel, most } => {
+                write!(
+                    f,
+                    "in the kernel of `{kernel}` its index is that of {most} reshapes in a row, and no more may be"
+                )
+            }
         }
     }
 }

@@ -26,6 +26,10 @@ use super::sites::{self, Indices, Site};
 const MOST_INSTRUCTIONS: usize = 400;
 /// Most buffers one kernel reads.
 const MOST_INPUTS: usize = 40;
+/// Most divisions in a row by which a kernel makes an index: reshapes that follow each other with
+/// transposes between them. A few divisions take as long as the element's way through memory, and
+/// the time to simplify an index grows with the square of their number.
+const MOST_DIVISIONS: u32 = 12;
 /// Most kernels a producer is copied into.
 const MOST_COPIES: usize = 4;
 
@@ -337,8 +341,12 @@ impl<'a> Decider<'a> {
             let is_wider = new > usize::from(gone) && kernel.inputs.len() + new > MOST_INPUTS + operands.len();
             new > 0 && (is_large || is_wider)
         };
-        match placements.iter().find(|p| self.kernels.get(&p.kernel).is_some_and(is_full)) {
-            Some(placement) => Err(Apart::Full(self.name(placement.kernel))),
+        if let Some(placement) = placements.iter().find(|p| self.kernels.get(&p.kernel).is_some_and(is_full)) {
+            return Err(Apart::Full(self.name(placement.kernel)));
+        }
+        let is_divided = |it: &&Placement| self.indices.divisions(it.site) > MOST_DIVISIONS;
+        match placements.iter().find(is_divided) {
+            Some(placement) => Err(Apart::Divided { kernel: self.name(placement.kernel), most: MOST_DIVISIONS }),
             None => Ok(()),
         }
     }

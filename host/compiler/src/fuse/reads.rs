@@ -2,7 +2,7 @@
 
 use fusebox_core::cost::first_array;
 use fusebox_core::hlo::{ArrayShape, Computation, Instruction};
-use fusebox_core::indexing::{Access, OperandRead, Reading, access};
+use fusebox_core::indexing::{Access, Expr, ExprKind, OperandRead, Reading, access};
 
 /// How one evaluation of an instruction reads one of its operands.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +22,24 @@ pub enum Index {
     At(Reading),
     /// Some that no other instruction is known to read: of the instruction of this name, the operand of this number.
     Elsewhere(String, usize),
+}
+
+impl Index {
+    /// Whether it is made by divisions, as those through most reshapes are.
+    pub fn divides(&self) -> bool {
+        matches!(self, Index::At(reading) if reading.map.results.iter().any(divides))
+    }
+}
+
+/// Whether any part of an expression is a quotient or a remainder.
+fn divides(expr: &Expr) -> bool {
+    match expr.kind() {
+        ExprKind::FloorDiv(..) | ExprKind::Mod(..) => true,
+        ExprKind::Add(a, b) | ExprKind::Mul(a, b) | ExprKind::Min(a, b) | ExprKind::Max(a, b) => {
+            divides(a) || divides(b)
+        }
+        ExprKind::Constant(_) | ExprKind::Dim(_) | ExprKind::Range(_) | ExprKind::Runtime(_) => false,
+    }
 }
 
 /// How `instruction` reads its operand number `position`.

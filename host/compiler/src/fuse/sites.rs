@@ -22,6 +22,8 @@ const OWN_INDEX: u32 = 0;
 #[derive(Debug, Default)]
 pub struct Indices {
     numbers: HashMap<(u32, Index), u32>,
+    /// By number from 1 on, of how many divisions in a row an index is made.
+    divisions: Vec<u32>,
 }
 
 impl Site {
@@ -39,7 +41,15 @@ impl Indices {
         }
         let next = self.numbers.len() as u32 + 1;
         let index = *self.numbers.entry((site.index, step.clone())).or_insert(next);
+        if index == next {
+            self.divisions.push(self.divisions(site) + u32::from(step.divides()));
+        }
         Site { index, ..site }
+    }
+
+    /// Of how many divisions in a row the index at a place is made.
+    pub fn divisions(&self, site: Site) -> u32 {
+        site.index.checked_sub(1).map_or(0, |position| self.divisions[position as usize])
     }
 }
 

@@ -118,6 +118,21 @@ fn operands_that_read_one_buffer_each_come_into_a_wide_kernel() {
     assert_eq!(fusions(&fused(&text)).len(), 1);
 }
 
+#[test]
+fn an_index_is_made_by_few_divisions() {
+    let step = |i: usize| {
+        format!("  t{i} = s32[10,6] transpose(v{}), dimensions={{1,0}}\n  v{i} = s32[6,10] reshape(t{i})\n", i - 1)
+    };
+    let steps: String = (1..=100).map(step).collect();
+    let text = format!(
+        "HloModule m\nENTRY main {{\n  v0 = s32[6,10] parameter(0)\n{steps}  ROOT r = s32[6,10] negate(v100)\n}}"
+    );
+    let module = fused(&text);
+    let reshapes = |f: &&Computation| opcodes(f).iter().filter(|&&opcode| opcode == Opcode::Reshape).count();
+    let most = fusions(&module).iter().map(reshapes).max().unwrap();
+    assert!((2..=14).contains(&most), "{most}");
+}
+
 /// A module with a reducer `add` and scalars `zero`, `i`; `body` defines the entry.
 fn with_reducer(parameters: &str, body: &str) -> String {
     format!(
