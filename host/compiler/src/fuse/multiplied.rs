@@ -25,8 +25,8 @@ use super::reads::read;
 use super::sites::{Indices, Site, add, common};
 use crate::roles::{Role, in_role};
 
-/// Most evaluations of an element of a value by one kernel, for each element of the longest row that a
-/// reduction in it reads.
+/// Most evaluations of an element of a value by one kernel, for each element of the longest row or
+/// window that an instruction of it reads.
 const MOST_EVALUATIONS: f64 = 256.0;
 
 /// How often a value is computed.
@@ -68,11 +68,12 @@ pub fn take_apart(module: &mut Module) -> Vec<String> {
     warnings
 }
 
-/// Elements of the longest row that a reduction reads, 1 without reductions.
+/// The most elements of an operand that an instruction reads for one of its own: a row or a window.
 fn longest_row(computation: &Computation) -> f64 {
-    let reductions = computation.instructions.iter().filter(|it| matches!(it.op, Op::Reduce { .. }));
-    let rows = reductions.map(|it| read(computation, it, 0).factor);
-    rows.fold(1.0, f64::max)
+    let reads = computation.instructions.iter().flat_map(|instruction| {
+        (0..instruction.operands.len()).map(move |position| read(computation, instruction, position).factor)
+    });
+    reads.fold(1.0, f64::max)
 }
 
 /// The value of a fused computation that its kernel computes most often, and how often. Values that
@@ -195,6 +196,6 @@ mod tests {
         }
         let windows = " w% = f32[64,64] reduce-window(x<, z), window={size=5x5 pad=2_2x2_2}, to_apply=add\n \
              x% = f32[64,64] subtract(x<, w%)";
-        assert_eq!([1, 2, 3].map(|depth| taken_apart(&chain(windows, depth))), [0, 0, 1]);
+        assert_eq!([2, 3, 4].map(|depth| taken_apart(&chain(windows, depth))), [0, 0, 1]);
     }
 }
