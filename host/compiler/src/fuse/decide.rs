@@ -24,6 +24,9 @@ use super::sites::{self, Indices, Site};
 
 /// Most instructions of one kernel.
 const MOST_INSTRUCTIONS: usize = 400;
+/// The same with those that are computed of arrays which the kernel reads in any case: without them it
+/// would read their results.
+const MOST_OF_INPUTS: usize = 800;
 /// Most buffers one kernel reads.
 const MOST_INPUTS: usize = 40;
 /// Most divisions in a row by which a kernel makes an index: reshapes that follow each other with
@@ -116,6 +119,11 @@ impl Kernel {
     /// Needs a value, which is computed from an array.
     fn need(&mut self, value: InstrId, array: InstrId) {
         self.inputs.entry(array).or_default().insert(value);
+    }
+
+    /// How many values it needs that are computed elsewhere so far.
+    fn needed(&self) -> usize {
+        self.inputs.values().map(HashSet::len).sum()
     }
 
     /// No longer needs it from outside.
@@ -327,7 +335,7 @@ impl<'a> Decider<'a> {
     }
 
     /// Whether the kernels have room. A value computed from arrays that a kernel reads in any case
-    /// needs none: it replaces a read.
+    /// needs little: it replaces a read.
     fn fits(&self, id: InstrId, placements: &[Placement]) -> Result<(), Apart> {
         let operands = &self.computation.instruction(id).operands;
         let is_full = |kernel: &Kernel| {
@@ -339,7 +347,8 @@ impl<'a> Decider<'a> {
             // One input instead of another is no more than before, also of a kernel that has many.
             let gone = kernel.inputs.get(&self.arrays[id.index()]).is_some_and(|needed| needed.len() == 1);
             let is_wider = new > usize::from(gone) && kernel.inputs.len() + new > MOST_INPUTS + operands.len();
-            new > 0 && (is_large || is_wider)
+            let is_beyond_all = kernel.instructions + kernel.needed() + operands.len() > MOST_OF_INPUTS;
+            is_beyond_all || new > 0 && (is_large || is_wider)
         };
         if let Some(placement) = placements.iter().find(|p| self.kernels.get(&p.kernel).is_some_and(is_full)) {
             return Err(Apart::Full(self.name(placement.kernel)));
