@@ -25,11 +25,14 @@ use fusebox_run::terminal;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() {
-    shortage::is_told();
     let arguments: Arguments = match terminal::arguments() {
         Ok(arguments) => arguments,
         Err(code) => std::process::exit(code.into()),
     };
+    // The process that asked for an emitter's tells itself how that ended.
+    if !matches!(arguments.command, Command::ServeEmitter(_)) {
+        shortage::is_told();
+    }
     fusebox_files::keep_inputs();
     exit::after(move || match &arguments.command {
         Command::Run(run) => commands::run::run(run),
