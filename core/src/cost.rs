@@ -124,6 +124,16 @@ pub fn is_function(op: &Op) -> bool {
     }
 }
 
+/// How much faster than memory the caches are that all cores have together.
+const CACHES_OVER_MEMORY: f64 = 8.0;
+
+/// Bytes per second at which a device moves the bytes that a kernel reads and writes: the caches that
+/// the cores of a cpu have together are faster than memory, if they hold so many.
+pub fn bandwidth(bytes: u64, device: &DeviceDescription) -> f64 {
+    let is_kept = device.is_single_threaded_block() && !device.exceeds_core_caches(bytes);
+    device.memory_bandwidth * if is_kept { CACHES_OVER_MEMORY } else { 1.0 }
+}
+
 /// Seconds that a kernel takes at least: its launch, and its memory traffic at the device's full bandwidth or its
 /// arithmetic at the device's full speed, whichever is longer.
 pub fn seconds(bytes: u64, additions: f64, device: &DeviceDescription) -> f64 {

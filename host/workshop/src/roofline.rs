@@ -71,9 +71,11 @@ fn row(kernel: &Selected, device: &DeviceDescription, profile: Option<&Profile>)
 
 /// The roof of a machine that is as the device's description says.
 fn described(work: Work, device: &DeviceDescription) -> Roof {
-    let launch_us = device.launch_seconds * 1e6;
-    let us = |bytes: u64, operations: f64| cost::seconds(bytes, operations, device) * 1e6 - launch_us;
-    Roof { memory_us: us(work.bytes, 0.0), arithmetic_us: us(0, work.operations), launch_us }
+    Roof {
+        memory_us: work.bytes as f64 / cost::bandwidth(work.bytes, device) * 1e6,
+        arithmetic_us: work.operations / device.flops * 1e6,
+        launch_us: device.launch_seconds * 1e6,
+    }
 }
 
 /// Writes a line per row: fusion, emitter, launch, time and share of the roof; and how far

@@ -33,8 +33,6 @@ const ADDITION_LATENCY: f64 = 4.0;
 const PIECE: f64 = 32.0;
 /// Additions that an atomic operation takes.
 const ATOMIC: f64 = 128.0;
-/// How much faster than memory the caches are that all cores have together.
-const CACHES_OVER_MEMORY: f64 = 8.0;
 /// Seconds until a read comes back: from memory, from a near cache.
 const LATENCY: [f64; 2] = [0.5e-6, 0.04e-6];
 /// Seconds between the pieces of lines that an access of a warp is made of.
@@ -306,9 +304,8 @@ impl<'a> Totals<'a> {
         let tiles = number(work.tile_bytes) / if is_cpu { f64::from(device.vector_bytes.max(4)) } else { 4.0 };
         let computing = (additions + tiles) * if is_cpu { rounds } else { 1.0 } / rate;
         let share = if is_cpu { self.busy / f64::from(device.core_count.max(1)) } else { 1.0 };
-        let in_caches = !device.exceeds_core_caches(self.footprint.values().sum::<f64>() as u64);
-        let speed = if is_cpu && in_caches { CACHES_OVER_MEMORY } else { 1.0 };
-        let memory = self.bytes / (device.memory_bandwidth * share * speed);
+        let bandwidth = cost::bandwidth(self.footprint.values().sum::<f64>() as u64, device);
+        let memory = self.bytes / (bandwidth * share);
         let waves = (threads / self.busy).max(1.0);
         let waiting =
             (self.waiting[0].max(self.waiting[1]) + if is_cpu { 0.0 } else { number(work.waits) * WAIT }) * waves;
