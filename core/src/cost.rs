@@ -127,8 +127,8 @@ pub fn is_function(op: &Op) -> bool {
 /// How much faster than memory the caches are that all cores have together.
 const CACHES_OVER_MEMORY: f64 = 8.0;
 
-/// Bytes per second at which a device moves the bytes that a kernel reads and writes: the caches that
-/// the cores of a cpu have together are faster than memory, if they hold so many.
+/// Bytes per second at which a device moves the bytes that a kernel reads and writes: the caches
+/// that the cores of a cpu have together are faster than memory, if they hold so many.
 pub fn bandwidth(bytes: u64, device: &DeviceDescription) -> f64 {
     let is_kept = device.is_single_threaded_block() && !device.exceeds_core_caches(bytes);
     device.memory_bandwidth * if is_kept { CACHES_OVER_MEMORY } else { 1.0 }
@@ -142,8 +142,17 @@ pub fn seconds(bytes: u64, additions: f64, device: &DeviceDescription) -> f64 {
 
 /// Additions for all elements of everything a computation does once.
 pub fn of_computation(computation: &Computation) -> f64 {
-    let all = |instruction: &Instruction| elements(instruction) * per_element(computation, instruction);
-    computation.instructions.iter().map(all).sum()
+    of_instructions(computation, |_| true)
+}
+
+/// Of these, the arithmetic: moving elements, as a transpose does, may take a kernel as good as none.
+pub fn arithmetic_of_computation(computation: &Computation) -> f64 {
+    of_instructions(computation, |op| op.is_elementwise() || is_heavy(op))
+}
+
+fn of_instructions(computation: &Computation, is_meant: impl Fn(&Op) -> bool) -> f64 {
+    let meant = computation.instructions.iter().filter(|instruction| is_meant(&instruction.op));
+    meant.map(|instruction| elements(instruction) * per_element(computation, instruction)).sum()
 }
 
 /// Elements of the operand that are combined into one element of a reduction, a product or a convolution; 1 for others.
