@@ -91,8 +91,8 @@ impl Analysis for Problem {
     }
 }
 
-/// Whether an element of a value is computed from elements that have another number in what the fusion
-/// reads.
+/// Whether an element of a value is computed from elements that have another number in the arrays
+/// that the fusion reads.
 fn is_moved(computation: &Computation, value: InstrId) -> bool {
     let mut pending = vec![value];
     let mut seen = HashSet::new();

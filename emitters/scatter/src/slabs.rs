@@ -18,9 +18,9 @@ const BYTES_PER_BLOCK: i64 = 64 << 10;
 const BYTES_PER_SLICE: i64 = 8;
 /// Additions in the time that a look takes.
 const LOOK: f64 = 4.0;
-/// Additions in the time that a slice is looked at and listed in the loops over a thousand slices, and
-/// more for each component of an index vector that has another number in memory than the slice: its
-/// place is computed anew for each.
+/// Additions in the time that a slice is looked at and listed in the loops over a thousand slices,
+/// and more for each component of an index vector that has another number in memory than the slice:
+/// its place is computed anew for each.
 const LOOK_ALONG: f64 = 1.0;
 const LOOK_ELSEWHERE: f64 = 2.0;
 /// Additions in the time that applying a slice takes, and each element of it; more if the core's cache
@@ -43,7 +43,8 @@ pub enum Axis {
 }
 
 impl Axis {
-    /// The operand dimension that is dealt, if every slice belongs to one block entirely and the others pass over it.
+    /// The operand dimension that is dealt, if every slice belongs to one block entirely and the
+    /// others pass over it.
     fn filtered(self, shape: &ScatterShape) -> Option<usize> {
         match self {
             Axis::Operand(dim) if shape.operand[dim].update_dim.is_none() => Some(dim),
@@ -230,8 +231,8 @@ impl Slabs {
     }
 }
 
-/// Whether so many blocks are done sooner than one: each passes over the slices of all others, which may
-/// take as long as applying them.
+/// Whether so many blocks are done sooner than one: each passes over the slices of all others, which
+/// may take as long as applying them.
 fn is_dealt_faster(problem: &Problem, blocks: i64, device: &DeviceDescription) -> bool {
     let shape = &problem.shape;
     if axis(problem, blocks).0.filtered(shape).is_none() {

@@ -29,7 +29,7 @@ fn main() {
         Ok(arguments) => arguments,
         Err(code) => std::process::exit(code.into()),
     };
-    // The process that asked for an emitter's tells itself how that ended.
+    // The parent of a process that serves an emitter tells how the process ended.
     if !matches!(arguments.command, Command::ServeEmitter(_)) {
         shortage::is_told();
     }

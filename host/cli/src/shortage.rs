@@ -31,7 +31,7 @@ pub fn is_told() {
     };
     // SAFETY: `note` is a function, takes no argument, and only sets a flag.
     unsafe { libmimalloc_sys::mi_register_error(Some(note), std::ptr::null_mut()) };
-    // SAFETY: what `end` calls is safe in a signal handler. Without the handler an abort is only less
-    // well told, so that an error is no reason to stop.
+    // SAFETY: `write` and `_exit`, which `end` calls, are safe in a signal handler. Without the
+    // handler an abort is only less well told, so that an error is no reason to stop.
     let _ = unsafe { low_level::register(SIGABRT, end) };
 }

@@ -1,25 +1,23 @@
-//! No kernel computes elements over and over, whatever the chain: where values that are shared would
-//! multiply work, they are stored. The simulator counts which elements kernels read: a chain of `d`
-//! steps in which each reader of a value computed it anew would read an element `2^d` times.
+//! No kernel computes elements over and over, whatever the chain: where values that are shared
+//! would multiply work, they are stored. The simulator counts the elements that kernels read: a chain
+//! of `d` steps in which each reader of a value computed it anew would read an element `2^d` times.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use fusebox_compiler::{Cache, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
-use fusebox_core::device::DeviceDescription;
+use fusebox_conformance::{Compiler, Machine};
 use fusebox_core::hlo::{ArrayLiteral, ElementType, Literal};
-use fusebox_lowering::Target;
-use fusebox_plugins::Registry;
-use fusebox_runtime::{Program, trace_reads};
+use fusebox_runtime::{ThreadOrder, trace_reads};
 
 /// Elements of every value of a chain.
 const ELEMENTS: usize = 16;
 /// Reads for each element of each step: some values are computed a few times, and windows and
 /// reductions read several elements.
 const MOST_READS: usize = 64;
-/// The same of a fusion of the text, which stays as it is where it does not compute values more often
-/// than this, for each element of a row that a reduction reads.
+/// Most reads of a chain that is a fusion of the text: it stays as it is where it computes no value
+/// more often than this, for each element of a row that a reduction reads.
 const MOST_IN_FUSIONS: usize = 256 * ELEMENTS;
 
-/// How `x{i}` follows from the value before it and from an earlier one; `%` stands for `i`.
+/// Names of steps, and the lines by which `x{i}` follows from the value before it and from an earlier
+/// one; `%` stands for `i`.
 const STEPS: [(&str, &str); 11] = [
     ("shifted", "p% = s32[17] pad(LAST, c), padding=1_0\n x% = s32[16] slice(p%), slice={[0:16]}"),
     (
@@ -88,36 +86,23 @@ impl Chain {
         format!("{first} and {second}, {} back, {} steps", self.reach, self.depth)
     }
 
-    /// Runs the chain as it is, or as a fusion of the text.
-    fn check(&self, is_fusion: bool) -> Literal {
+    /// Runs the chain as it is, or as a fusion of the text. The result, and the number of elements
+    /// that kernels read.
+    fn check(&self, is_fusion: bool) -> (Literal, u64) {
         let (result, count) = run(&self.text(is_fusion));
         let most = if is_fusion { MOST_IN_FUSIONS } else { MOST_READS } * ELEMENTS * (self.depth + 1);
         assert!(count <= most as u64, "{}: {count} elements read, a fusion: {is_fusion}", self.name());
-        result
+        (result, count)
     }
 }
 
-/// The result, and how many elements kernels read for it.
+/// The result, and the number of elements that kernels read for it.
 fn run(text: &str) -> (Literal, u64) {
-    let options = Options {
-        target: Target::simt(),
-        device: DeviceDescription::simt(),
-        emitters: Emitters { registry: Registry::new(fusebox_bundle::emitters()).unwrap(), ..Emitters::default() },
-        threads: 1,
-        until: Phase::Run,
-        stages: Vec::new(),
-        dump: Dump::default(),
-        departures: Departures::default(),
-        memory_limit: None,
-        progress: Progress::default(),
-        cache: Cache::default(),
-    };
-    let made = compile(&Source::text("m.hlo", text), &options).unwrap_or_else(|e| panic!("{e}\n{text:.2000}"));
-    let mut program =
-        Program::load(made.executable.unwrap(), &fusebox_runtime::Options { threads: 1, ..Default::default() })
-            .unwrap();
-    let (result, launches) = trace_reads(|| program.run(&inputs()));
-    (result.unwrap(), launches.iter().map(|launch| launch.count).sum())
+    let compiler = Compiler::new(fusebox_bundle::emitters()).unwrap_or_else(|failure| panic!("{failure}"));
+    let orders = [ThreadOrder::Forward];
+    let (made, launches) = trace_reads(|| compiler.run_in_orders(text, &Machine::simt(), &inputs(), &orders));
+    let made = made.unwrap_or_else(|failure| panic!("{failure}"));
+    (made.result, launches.iter().map(|launch| launch.count).sum())
 }
 
 fn inputs() -> [ArrayLiteral; 5] {
@@ -146,6 +131,8 @@ fn no_chain_multiplies_work() {
 fn no_long_chain_multiplies_work() {
     for (steps, reach) in [([1, 2], 2), ([3, 2], 2), ([9, 5], 3)] {
         let chain = Chain { steps, reach, depth: 1000 };
-        assert_eq!(chain.check(false), chain.check(true), "{}", chain.name());
+        let [(apart, read), (fused, _)] = [false, true].map(|is_fusion| chain.check(is_fusion));
+        assert_eq!(apart, fused, "{}", chain.name());
+        assert!(read >= ELEMENTS as u64, "{}: {read} elements read", chain.name());
     }
 }

@@ -20,9 +20,9 @@ const OF_CONCATENATES: usize = 2;
 /// all of them: the kernel IR grows with the square of their number, and so does the time that
 /// fusion and LLVM take for it.
 const MOST_JOINED: usize = 128;
-/// The same where the second copy of the elements would not stay in caches.
+/// Most operands if the result is so large that caches would not keep a second copy of it.
 const MOST_JOINED_OF_LARGE: usize = 512;
-/// Bytes of a result that does not.
+/// Bytes from which on a result is.
 const LARGE: i64 = 4 << 20;
 
 /// Splits what would be a kernel of more than `most` buffers.
@@ -78,7 +78,7 @@ fn buffers(fused: &Computation) -> usize {
     fused.parameters().len() + fused.root_instruction().shape.leaves().len()
 }
 
-/// Of a concatenate of too many operands, along which dimension it is and how many are enough.
+/// The dimension of a concatenate of too many operands, and the most that it may have.
 fn wide_dimension(instruction: &Instruction, of_target: usize) -> Option<(usize, usize)> {
     let Op::Concatenate { dimension } = instruction.op else { return None };
     let bytes = instruction.shape.as_array().map_or(0, ArrayShape::byte_size);

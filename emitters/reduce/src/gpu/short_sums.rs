@@ -12,8 +12,6 @@ use fusebox_core::analysis::{Reduced, ReductionGroup};
 use fusebox_core::hlo::BinaryOp;
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
-use super::schedule::ranges_as_dims;
-
 /// Additions of one thread that are few enough for a single sum.
 const SHORT: i64 = 16;
 
@@ -69,16 +67,16 @@ impl ShortSums {
             constraints: Vec::new(),
             ..walk.clone()
         };
-        let all = ranges_as_dims(walk);
-        let (dims, ranges) = all.dims.split_at(walk.dims.len() + first);
-        let variables: Vec<Expr> =
-            (0..dims.len() as u32).map(Expr::dim).chain((0..ranges.len() as u32).map(Expr::range)).collect();
-        let rewrite = |expr: &Expr| expr.substitute(&variables, &[], &[]);
+        let count = walk.dims.len() as u32;
+        let dims: Vec<Expr> = (0..count).map(Expr::dim).collect();
+        let turns = (count..count + first as u32).map(Expr::dim);
+        let ranges: Vec<Expr> = turns.chain((0..(walk.ranges.len() - first) as u32).map(Expr::range)).collect();
+        let rewrite = |expr: &Expr| expr.substitute(&dims, &ranges, &[]);
         let inner = IndexingMap {
-            dims: dims.to_vec(),
-            ranges: ranges.to_vec(),
-            results: all.results.iter().map(rewrite).collect(),
-            constraints: all.constraints.iter().map(|c| Constraint::new(rewrite(&c.expr), c.bounds)).collect(),
+            dims: walk.dims.iter().chain(&walk.ranges[..first]).cloned().collect(),
+            ranges: walk.ranges[first..].to_vec(),
+            results: walk.results.iter().map(rewrite).collect(),
+            constraints: walk.constraints.iter().map(|c| Constraint::new(rewrite(&c.expr), c.bounds)).collect(),
             ..IndexingMap::default()
         };
         let (before, behind): (Vec<usize>, Vec<usize>) = unrolled.iter().partition(|&&range| range < first);
@@ -87,8 +85,8 @@ impl ShortSums {
     }
 }
 
-/// How many turns of a loop of this size, at most `most`, make one short sum: a divisor of the size
-/// if there is one of half of it and more, so that no turn has to be checked.
+/// The turns of a loop of this size, at most `most`, that make one short sum: a divisor of the size
+/// if there is one from half of `most` on, so that no turn has to be checked.
 fn piece(size: i64, most: i64) -> i64 {
     let divides = |piece: &i64| size % piece == 0;
     ((most + 1) / 2..=most).rev().find(divides).unwrap_or(most)

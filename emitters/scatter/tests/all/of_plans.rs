@@ -156,8 +156,8 @@ fn blocks_of_one_thread_deal_what_is_best() {
     assert!(notes(&elements("f32", "add", [65_536, 60_000], ", unique_indices=true")).contains("slices of their own"));
 }
 
-/// Passing over a slice of another block takes longer than applying it if each component of its index
-/// vector has to be found first.
+/// Passing over a slice of another block takes longer than applying it if each component of its
+/// index vector has to be found first.
 #[test]
 fn slices_whose_indices_come_from_elsewhere_are_applied_by_one_block() {
     let pairs = |indices: &str, size: i64| {

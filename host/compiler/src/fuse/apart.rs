@@ -72,10 +72,7 @@ impl fmt::Display for Apart {
             ),
             Apart::Full(kernel) => write!(f, "the kernel of `{kernel}` has as many instructions or inputs as one may"),
             Apart::Divided { kernel, most } => {
-                write!(
-                    f,
-                    "in the kernel of `{kernel}` its index is that of {most} reshapes in a row, and no more may be"
-                )
+                write!(f, "in the kernel of `{kernel}` its index would follow from more than {most} reshapes in a row")
             }
         }
     }

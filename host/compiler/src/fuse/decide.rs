@@ -24,8 +24,8 @@ use super::sites::{self, Indices, Site};
 
 /// Most instructions of one kernel.
 const MOST_INSTRUCTIONS: usize = 400;
-/// The same with those that are computed of arrays which the kernel reads in any case: without them it
-/// would read their results.
+/// Most instructions of a kernel if the last of them are computed from arrays that it reads in any
+/// case: without them it would read their results.
 const MOST_OF_INPUTS: usize = 800;
 /// Most buffers one kernel reads.
 const MOST_INPUTS: usize = 40;
@@ -121,7 +121,7 @@ impl Kernel {
         self.inputs.entry(array).or_default().insert(value);
     }
 
-    /// How many values it needs that are computed elsewhere so far.
+    /// The number of values that it needs and that are computed elsewhere so far.
     fn needed(&self) -> usize {
         self.inputs.values().map(HashSet::len).sum()
     }
@@ -404,12 +404,14 @@ fn add(kernels: &mut Vec<Uses>, kernel: InstrId, zone: Zone, site: (Site, Evalua
     sites::add(&mut uses.sites, site);
 }
 
+/// Where a kernel computes a value that it reads at these places.
 fn placement(id: InstrId, uses: &Uses) -> Placement {
     let (site, evaluations) = sites::common(id, &uses.sites);
     Placement { kernel: uses.kernel, site, zone: uses.zone, evaluations }
 }
 
-/// Whether a value takes a buffer argument as long as it is not fused: what comes of a constant never does.
+/// Whether a value takes a buffer argument as long as it is not fused: a value computed from a
+/// constant alone never does.
 fn is_counted(computation: &Computation, id: InstrId) -> bool {
     let instruction = computation.instruction(id);
     match &instruction.op {
@@ -419,9 +421,9 @@ fn is_counted(computation: &Computation, id: InstrId) -> bool {
     }
 }
 
-/// Per instruction, the array that a kernel reads for its sake: a value that is computed cheaply and
-/// elementwise from a single array counts as that array. Users are decided before operands, so three
-/// hundred comparisons of one array would else pass for as many inputs until they are decided.
+/// Per instruction, the array that a kernel reads for its sake: a value that is computed cheaply
+/// and elementwise from a single array counts as that array. Users are decided before operands, so
+/// three hundred comparisons of one array would else pass for as many inputs until they are decided.
 fn arrays(computation: &Computation, heroes: &Heroes, users: &[Vec<InstrId>]) -> Vec<InstrId> {
     let array = |id: InstrId| {
         let instruction = computation.instruction(id);

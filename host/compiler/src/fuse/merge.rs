@@ -31,7 +31,8 @@ struct Limits {
 const SMALL: Limits = Limits { results: 8, instructions: 120, inputs: 24 };
 /// Of kernels that are merged if that is predicted to take less time.
 const LARGE: Limits = Limits { results: 24, instructions: 400, inputs: 40 };
-/// Two kernels are merged, however large they are, if the one adds at most such a part to the other.
+/// Two kernels are merged, however large they are, if the one adds at most such a part to the
+/// other.
 const ALIKE: usize = 8;
 /// Most kernels that are compared because they read one value.
 const MOST_READERS: usize = 32;

@@ -14,7 +14,8 @@
 //! starts   what is made of nothing: for each of its users anew
 //! ```
 //!
-//! Fusions that the text brings along stay as they are (but see `in_place` and `multiplied`), and text without `ENTRY` is one fusion.
+//! Fusions that the text brings along stay as they are (but see `in_place` and `multiplied`), and
+//! text without `ENTRY` is one fusion.
 
 mod apart;
 mod bare;
@@ -81,7 +82,8 @@ pub struct Told {
 /// Fuses every computation that thunks execute: first what emitters ask for, then the rest.
 pub fn run(module: &mut Module, device: &DeviceDescription, emitters: &Emitters) -> Told {
     let mut claims = Claims::new(device, emitters);
-    let repeated = prepare(module, &mut claims);
+    prepare(module, &mut claims);
+    let repeated = multiplied::take_apart(module);
     let mut bids = bids::Bids::new(device, emitters, &mut claims);
     for name in sequences(module) {
         if let Some(id) = module.find_computation(&name) {
@@ -127,15 +129,13 @@ pub fn forecast(mut module: Module, claims: &mut Claims) -> Result<Total, String
     Ok(total)
 }
 
-/// Brings the text's own fusions into the form that kernels have. The warnings say which of them are
-/// taken apart.
-fn prepare(module: &mut Module, claims: &mut Claims) -> Vec<String> {
+/// Brings the text's own fusions into the form that kernels have.
+fn prepare(module: &mut Module, claims: &mut Claims) {
     if module.bare {
         bare::wrap(module);
     }
     in_place::dissolve_other_fusions(module, claims);
     hoist::arrays_out_of_fusions(module);
-    multiplied::take_apart(module)
 }
 
 /// Fuses what is not fused yet; says why, if somebody wants to know.

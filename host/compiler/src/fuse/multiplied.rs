@@ -1,6 +1,6 @@
-//! Fusions of the text whose kernel would compute values far more often than they have elements: each
-//! value of a chain that is read at two places doubles the work of all before it. Such a fusion is
-//! taken apart, and fused anew so that values which are read often have a buffer.
+//! Fusions of the text whose kernel would compute values far more often than they have elements:
+//! each value of a chain that is read at two places doubles the work of all before it. Such a fusion
+//! is taken apart, and fused anew so that values which are read often have a buffer.
 //!
 //! Evaluations are counted twice, as either count alone calls harmless fusions repeated work:
 //!
@@ -11,8 +11,9 @@
 //!                                   that 1000 results read
 //! ```
 //!
-//! A value is computed too often if both say so. A row that is read for each of its elements, as in a
-//! softmax that is one fusion, is left to emitters, which may have a better way; rows of rows are not.
+//! A value is computed too often if both say so. A row that is read for each of its elements, as in
+//! a softmax that is one fusion, is left to emitters, which may have a better way; rows of rows are
+//! not.
 
 use std::collections::HashSet;
 use std::iter::Sum;
@@ -29,7 +30,7 @@ use crate::roles::{Role, in_role};
 /// window that an instruction of it reads.
 const MOST_EVALUATIONS: f64 = 256.0;
 
-/// How often a value is computed.
+/// The number of evaluations of a value.
 #[derive(Clone, Copy, Debug, Default)]
 struct Evaluations {
     /// For each element of the root.
@@ -47,7 +48,7 @@ impl Sum for Evaluations {
     }
 }
 
-/// Takes these fusions apart. The warnings name them.
+/// Takes the fusions apart whose kernels would multiply work. The warnings name them.
 pub fn take_apart(module: &mut Module) -> Vec<String> {
     let mut warnings = Vec::new();
     let mut repeated = HashSet::new();
@@ -152,7 +153,7 @@ mod tests {
 
     use super::*;
 
-    /// How many fusions of a module are taken apart: `body` is the one that its entry calls with
+    /// The number of fusions that are taken apart of a module whose entry calls one of this body with
     /// `f32[64,64]`.
     fn taken_apart(body: &str) -> usize {
         let add = "add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] add(a, b) }\n";

@@ -22,7 +22,7 @@ const OWN_INDEX: u32 = 0;
 #[derive(Debug, Default)]
 pub struct Indices {
     numbers: HashMap<(u32, Index), u32>,
-    /// By number from 1 on, of how many divisions in a row an index is made.
+    /// By number from 1 on, the divisions in a row that make an index.
     divisions: Vec<u32>,
 }
 
@@ -47,7 +47,7 @@ impl Indices {
         Site { index, ..site }
     }
 
-    /// Of how many divisions in a row the index at a place is made.
+    /// The number of divisions in a row that make the index of a place.
     pub fn divisions(&self, site: Site) -> u32 {
         site.index.checked_sub(1).map_or(0, |position| self.divisions[position as usize])
     }

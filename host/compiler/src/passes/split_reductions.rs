@@ -41,8 +41,8 @@ const READ_BYTES: i64 = 16;
 const MOST_STEPS: f64 = 8.0;
 /// Instructions in front of a reduction that are looked at.
 const MOST_IN_FRONT: usize = 256;
-/// Elements of the longest row that counts as short: of longer ones, a row is reduced side by side in
-/// about the same time.
+/// Elements of the longest row that counts as short: of longer ones, a row is reduced side by side
+/// in about the same time.
 const SHORT_ROW: i64 = 31;
 /// Short rows of one result, and elements of all results, from which on two steps take less time.
 const LEAST_ROWS: i64 = 64;

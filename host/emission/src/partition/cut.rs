@@ -32,9 +32,9 @@ pub struct Request {
     pub instructions: Vec<InstrId>,
 }
 
-/// Functions larger than this are continued in another function, as compile time of a function is not
-/// linear everywhere behind us, but only where a single read is left for it: what several reads share
-/// would be computed by several functions, and twice as often with each further function.
+/// Functions larger than this are continued in another function, as LLVM's passes are not linear in
+/// the size of a function, but only where a single read is left for it: a value that several reads
+/// share would be computed by several functions, and twice as often with each further function.
 const MAX_INSTRUCTIONS: u32 = 1000;
 /// Instructions in scopes nested deeper than this are computed before these scopes or, if only
 /// their conditions keep the index within bounds, in another function.

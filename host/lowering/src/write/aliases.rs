@@ -1,6 +1,6 @@
-//! What LLVM is told of buffers that overlap no others.
+//! Buffers that LLVM is told to overlap no others.
 
-/// What is known of a buffer.
+/// A kernel's buffer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Buffer {
     pub(super) no_alias: bool,
@@ -9,9 +9,9 @@ pub(super) struct Buffer {
 
 /// Per buffer, whether LLVM is told that it overlaps no others.
 ///
-/// Reads never conflict: where everything written is known to overlap nothing, that says all. Each
-/// access carries a list of the buffers named here that it does not touch, and LLVM compares the
-/// lists of pairs of accesses, so that naming all takes time that grows with the cube of their number.
+/// Reads never conflict: where all written buffers are known to overlap no others, that says all.
+/// Each access carries a list of the buffers named here that it does not touch, and LLVM compares the
+/// lists of pairs of accesses: naming all takes time that grows with the cube of their number.
 pub(super) fn named(buffers: &[Buffer]) -> Vec<bool> {
     let writes_suffice = buffers.iter().all(|it| it.read_only || it.no_alias);
     buffers.iter().map(|it| it.no_alias && !(it.read_only && writes_suffice)).collect()
