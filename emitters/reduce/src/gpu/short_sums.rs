@@ -2,10 +2,10 @@
 //! a large sum rounds, and where all elements are equal, the errors have one sign.
 //!
 //! ```text
-//! (th, bl)[s0 in 0..60, s1 in 0..4]        60 chunks of 4: one sum of 240
+//! (th, bl)[s0 in 0..240, s1 in 0..4]       240 turns of 4 elements: one sum of 960
 //!
-//! (th, bl)[s0 in 0..15]                    outer: 15 sums,
-//!   (th, bl, s0)[s0 in 0..4, s1 in 0..4]   inner: each of 16
+//! (th, bl)[s0 in 0..40]                    outer: 40 sums,
+//!   (th, bl, s0)[s0 in 0..6, s1 in 0..4]   inner: each of 24
 //! ```
 
 use fusebox_core::analysis::{Reduced, ReductionGroup};
@@ -14,6 +14,10 @@ use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, 
 
 /// Additions of one thread that are few enough for a single sum.
 const SHORT: i64 = 16;
+
+/// Turns of a thread's loops that are few enough for one sum of the short sums of each turn: a loop
+/// within the loop would be more code.
+const FEW_TURNS: i64 = 64;
 
 /// The loops of a walk, cut in two.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,13 +39,20 @@ pub fn are_rounded(group: &ReductionGroup) -> bool {
 }
 
 impl ShortSums {
-    /// Cuts a walk so that both a short sum and the sum of them take about the square root of the
-    /// additions; `None` if there are few anyway.
+    /// Cuts a walk: the elements that a thread reads at once are a short sum, and where there are many
+    /// of these, both a short sum and the sum of them take about the square root of the additions.
+    /// `None` if there are few additions anyway.
     pub fn of(walk: &IndexingMap, unrolled: &[usize]) -> Option<ShortSums> {
         let sizes: Vec<i64> = walk.ranges.iter().map(|range| range.bounds.size() as i64).collect();
-        let additions = sizes.iter().fold(1_i64, |product, &size| product.saturating_mul(size));
+        let product = |sizes: &[i64]| sizes.iter().fold(1_i64, |product, &size| product.saturating_mul(size));
+        let additions = product(&sizes);
         if additions <= SHORT {
             return None;
+        }
+        let at_once = (0..sizes.len()).rev().take_while(|range| unrolled.contains(range)).count();
+        let rolled = sizes.len() - at_once;
+        if product(&sizes[..rolled]) <= FEW_TURNS {
+            return Self::between(walk, unrolled, rolled);
         }
         let most = SHORT.max((additions as u64).isqrt() as i64);
         let mut first = sizes.len();
