@@ -13,8 +13,8 @@ const ELEMENTS: usize = 16;
 /// reductions read several elements.
 const MOST_READS: usize = 64;
 /// Most reads of a chain that is a fusion of the text: it stays as it is where it computes no value
-/// more often than this, for each element of a row that a reduction reads.
-const MOST_IN_FUSIONS: usize = 256 * ELEMENTS;
+/// more often than this.
+const MOST_IN_FUSIONS: usize = 256;
 
 /// Names of steps, and the lines by which `x{i}` follows from the value before it and from an earlier
 /// one; `%` stands for `i`.
@@ -121,9 +121,11 @@ fn inputs() -> [ArrayLiteral; 5] {
 #[test]
 fn no_chain_multiplies_work() {
     let pairs = (0..STEPS.len()).flat_map(|first| (first..STEPS.len()).map(move |second| [first, second]));
+    // A fusion of the text whose rows are read again for each of their elements is left to emitters.
+    let has_rows = |steps: [usize; 2]| steps.iter().any(|&step| STEPS[step].1.contains("reduce("));
     for (number, steps) in pairs.enumerate() {
         let chain = Chain { steps, reach: [1, 2, 3, 7][number % 4], depth: 30 };
-        chain.check(number % 2 == 0);
+        chain.check(number % 2 == 0 && !has_rows(steps));
     }
 }
 
