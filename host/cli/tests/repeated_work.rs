@@ -13,8 +13,8 @@ const ELEMENTS: usize = 16;
 /// reductions read several elements.
 const MOST_READS: usize = 64;
 /// Most reads of a chain that is a fusion of the text: it stays as it is where it computes no value
-/// more often than this.
-const MOST_IN_FUSIONS: usize = 256;
+/// more often than this, for each of the three elements of a window.
+const MOST_IN_FUSIONS: usize = 3 * 256;
 
 /// Names of steps, and the lines by which `x{i}` follows from the value before it and from an earlier
 /// one; `%` stands for `i`.
