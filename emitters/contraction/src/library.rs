@@ -14,17 +14,14 @@ const TYPES: [ElementType; 6] =
     [ElementType::F16, ElementType::BF16, ElementType::F32, ElementType::F64, ElementType::C64, ElementType::C128];
 /// Fewest rows, columns and steps: what the library does for shapes is for larger ones.
 const LEAST: i64 = 32;
-/// Products of a part of the rows: a batch is shared out in as many parts as it has so many products, each with a copy of the
-/// right operand.
-const PRODUCTS_OF_PART: f64 = (1 << 22) as f64;
+/// Fewest rows where a block is one thread: below, what the library packs takes longer than what it multiplies.
+const LEAST_ROWS: i64 = 48;
+/// Products of a part of a batch, which is shared out in as many parts as it has so many products.
+const PRODUCTS_OF_PART: f64 = (1 << 19) as f64;
 /// Most parts of a batch.
 const MOST_PARTS: f64 = 8.0;
-/// Fewest rows for which these copies take little of the time.
-const LEAST_ROWS_SHARED: i64 = 256;
-/// Additions in the time of a vector of products, what the library packs included: where a batch is one part, and where it is
-/// shared out.
-const VECTOR: f64 = 0.55;
-const VECTOR_SHARED: f64 = 0.75;
+/// Additions in the time of a vector of products, what the library packs included.
+const VECTOR: f64 = 0.47;
 /// Threads of a block on a device whose blocks have many, and blocks of a core; the library's own are not known.
 const THREADS: i64 = 256;
 const BLOCKS_PER_CORE: i64 = 8;
@@ -105,8 +102,8 @@ impl Plain {
             true if real.byte_size() < 4 => {
                 Err(Decline::new(format!("the library of this device has no products of {real}")))
             }
-            true if rows < LEAST_ROWS_SHARED && self.of_batch() >= PRODUCTS_OF_PART => {
-                Err(Decline::new(format!("the library is not for {rows} rows of large matrices")))
+            true if rows < LEAST_ROWS => {
+                Err(Decline::new(format!("the library of this device is for at least {LEAST_ROWS} rows, not {rows}")))
             }
             false if !is_dense => {
                 Err(Decline::new("the library wants rows or columns of each operand side by side in memory"))
@@ -148,14 +145,13 @@ impl Strategy for Library {
         let cores = i64::from(task.device.core_count.max(1));
         let (launch, written, additions) = match task.device.is_single_threaded_block() {
             true => {
-                // The library cuts the work itself: where blocks cannot stand for the cores, one stands for all of them.
-                let blocks = if dims.first().is_some_and(|first| first % cores == 0) { cores } else { 1 };
+                // The library cuts the work itself: blocks stand for the cores.
+                let blocks = dims.first().map_or(1, |&first| cores.min(first)).max(1);
                 let lanes = (f64::from(task.device.register_bytes) / real.byte_size() as f64).max(1.0);
                 let parts = (of_batch / PRODUCTS_OF_PART).floor().clamp(1.0, MOST_PARTS);
                 let batches = dims.iter().product::<i64>() as f64 / (sizes[0] * sizes[2]) as f64;
                 let busy = (batches * parts).clamp(1.0, cores as f64);
-                let vector = if parts > 1.0 { VECTOR_SHARED } else { VECTOR };
-                let additions = products / lanes * vector * blocks as f64 / busy;
+                let additions = products / lanes * VECTOR * blocks as f64 / busy;
                 (LaunchDimensions { blocks: blocks as u64, threads_per_block: 1 }, written(dims, blocks), additions)
             }
             false => {
@@ -184,16 +180,21 @@ impl Strategy for Library {
 
 /// `(th, bl)[…] -> index of the result`, its first dimension dealt to blocks.
 fn written(dims: &[i64], blocks: i64) -> IndexingMap {
-    let range = |(number, &size): (usize, &i64)| if number == 0 { size / blocks } else { size };
+    let range = |(number, &size): (usize, &i64)| if number == 0 { ceil_div(size, blocks) } else { size };
     let ranges: Vec<i64> = dims.iter().enumerate().map(range).collect();
     let mut results: Vec<Expr> = (0..dims.len() as u32).map(Expr::range).collect();
-    if let (Some(first), Some(&size)) = (results.first_mut(), ranges.first()) {
-        *first = Expr::dim(1) * size + first.clone();
+    let mut constraints = Vec::new();
+    if let (Some(first), Some(&range), Some(&size)) = (results.first_mut(), ranges.first(), dims.first()) {
+        *first = Expr::dim(1) * range + first.clone();
+        if size % blocks != 0 {
+            constraints.push(Constraint::new(first.clone(), Interval::from_size(size)));
+        }
     }
     IndexingMap {
         dims: vec![Variable::named("th", 1), Variable::named("bl", blocks)],
         ranges: ranges.into_iter().map(Variable::from_size).collect(),
         results,
+        constraints,
         ..IndexingMap::default()
     }
 }

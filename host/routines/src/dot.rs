@@ -1,11 +1,12 @@
 //! Products of matrices by the crate `gemm`: what the contraction emitters are held against.
 //!
-//! The result is cut in bands of rows, as many as its size says; each band is one call on one thread.
+//! The result is cut in bands of rows or of columns, as many as its size says; each band is one call on one thread.
 
 use std::fmt::Debug;
 use std::marker::PhantomData;
 
 use bytemuck::{AnyBitPattern, NoUninit};
+use faer::MatMut;
 use fusebox_core::hlo::{ArrayShape, ElementType, Module, Op};
 use gemm::{Parallelism, c32, c64, gemm};
 
@@ -13,9 +14,11 @@ use crate::widened::widened;
 use crate::{Context, Operation, Routine, RoutineError, Unsupported, elements, elements_mut, for_each};
 
 /// Fewest products of a band: below, several threads are not worth their start.
-const LEAST_PRODUCTS: usize = 1 << 22;
-/// Most bands of a product: each packs the right operand anew.
+const LEAST_PRODUCTS: usize = 1 << 19;
+/// Most bands of a product: each packs the operand anew that the others read too.
 const MOST_BANDS: usize = 8;
+/// Bands are multiples of so many lines, which are whole vectors.
+const LINES: usize = 16;
 
 /// Strides of one batch of a matrix, in elements.
 #[derive(Clone, Copy, Debug)]
@@ -74,17 +77,31 @@ elements! {
 #[derive(Debug)]
 struct Gemm<T> {
     product: Product,
-    /// Rows of a band.
-    band: usize,
+    cut: Cut,
     element: PhantomData<T>,
+}
+
+/// How the result is cut in bands, each of so many lines or fewer.
+#[derive(Clone, Copy, Debug)]
+enum Cut {
+    Rows(usize),
+    Columns(usize),
+}
+
+impl Cut {
+    /// Across the longer side: the operand of the shorter one is packed for each band.
+    fn of(product: &Product) -> Cut {
+        let Product { rows, steps, columns, .. } = *product;
+        let products = rows.saturating_mul(columns).saturating_mul(steps);
+        let bands = (products / LEAST_PRODUCTS).clamp(1, MOST_BANDS);
+        let band = |lines: usize| lines.div_ceil(bands).next_multiple_of(LINES).max(1);
+        if columns > rows { Cut::Columns(band(columns)) } else { Cut::Rows(band(rows)) }
+    }
 }
 
 impl<T> Gemm<T> {
     fn of(product: Product) -> Box<Self> {
-        let Product { rows, steps, columns, .. } = product;
-        let products = rows.saturating_mul(columns).saturating_mul(steps);
-        let band = rows.div_ceil((products / LEAST_PRODUCTS).clamp(1, MOST_BANDS)).next_multiple_of(8);
-        Box::new(Gemm { product, band, element: PhantomData })
+        Box::new(Gemm { cut: Cut::of(&product), product, element: PhantomData })
     }
 }
 
@@ -179,21 +196,21 @@ impl Product {
 
     /// One band. Operands have an element at the place that [`Product::last`] says.
     #[allow(unsafe_code, reason = "the crate takes pointers and strides")]
-    fn multiply<T: Element>(&self, left: &[T], right: &[T], ([in_left, in_right], first, band): Band<'_, T>) {
-        let rows = band.len() / self.columns;
-        let left = &left[in_left + first * self.left.row.unsigned_abs()..];
-        let right = &right[in_right..];
-        // SAFETY: the band has `rows * columns` elements, written by this call alone. What is read of the operands lies between
+    fn multiply<T: Element>(&self, left: &[T], right: &[T], band: Band<'_, T>) {
+        let Band { begin: [in_left, in_right], row, column, results } = band;
+        let left = &left[in_left + row * self.left.row.unsigned_abs()..];
+        let right = &right[in_right + column * self.right.column.unsigned_abs()..];
+        // SAFETY: the results are written by this call alone. What is read of the operands lies between
         // their first elements here and the last one of the form, which were checked to be theirs; strides are not negative.
         // A number has the bytes of an element.
         unsafe {
             gemm(
-                rows,
-                self.columns,
+                results.nrows(),
+                results.ncols(),
                 self.steps,
-                band.as_mut_ptr().cast::<T::Number>(),
-                1,
-                self.columns as isize,
+                results.as_ptr_mut().cast::<T::Number>(),
+                results.col_stride(),
+                results.row_stride(),
                 false,
                 left.as_ptr().cast::<T::Number>(),
                 self.left.column,
@@ -212,8 +229,35 @@ impl Product {
     }
 }
 
-/// A band of the result: where its batch begins in the operands, its first row, and its elements.
-type Band<'r, T> = ([usize; 2], usize, &'r mut [T]);
+/// A part of the result.
+struct Band<'r, T> {
+    /// Where its batch begins in the operands.
+    begin: [usize; 2],
+    /// Its first row and column.
+    row: usize,
+    column: usize,
+    results: MatMut<'r, T>,
+}
+
+/// The bands of one batch, whose operands begin there.
+fn bands<T>(mut rest: MatMut<'_, T>, begin: [usize; 2], cut: Cut) -> Vec<Band<'_, T>> {
+    let (mut bands, mut row, mut column) = (Vec::new(), 0, 0);
+    while rest.nrows() > 0 && rest.ncols() > 0 {
+        let (rows, columns) = (rest.nrows(), rest.ncols());
+        let (results, others) = match cut {
+            Cut::Rows(count) => rest.split_at_row_mut(count.min(rows)),
+            Cut::Columns(count) => rest.split_at_col_mut(count.min(columns)),
+        };
+        rest = others;
+        let (rows, columns) = (results.nrows(), results.ncols());
+        bands.push(Band { begin, row, column, results });
+        match cut {
+            Cut::Rows(_) => row += rows,
+            Cut::Columns(_) => column += columns,
+        }
+    }
+    bands
+}
 
 impl<T: Element + 'static> Routine for Gemm<T> {
     fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], context: &Context<'_>) -> Result<(), RoutineError> {
@@ -240,9 +284,8 @@ impl<T: Element + 'static> Routine for Gemm<T> {
             return Err(RoutineError::Buffer);
         }
         let bands = result.chunks_mut(size).enumerate().flat_map(|(number, of_batch)| {
-            let begin = form.begin(number);
-            let bands = of_batch.chunks_mut(self.band * form.columns).enumerate();
-            bands.map(move |(number, band)| (begin, number * self.band, band))
+            let results = MatMut::from_row_major_slice_mut(of_batch, form.rows, form.columns);
+            bands(results, form.begin(number), self.cut)
         });
         for_each(context.workers, bands.collect(), |band| form.multiply(left, right, band));
         Ok(())
@@ -343,8 +386,12 @@ mod tests {
     }
 
     #[test]
-    fn bands_of_rows_are_shared_out() {
-        check("f32", &[301, 300], &[300, 129], &[301, 129], "lhs_contracting_dims={1}, rhs_contracting_dims={0}");
+    fn bands_of_rows_and_of_columns_are_shared_out() {
+        for [rows, columns] in [[301, 129], [129, 301]] {
+            let result = [rows, columns];
+            check("f32", &[rows, 90], &[90, columns], &result, "lhs_contracting_dims={1}, rhs_contracting_dims={0}");
+            check("f64", &[90, rows], &[columns, 90], &result, "lhs_contracting_dims={0}, rhs_contracting_dims={1}");
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ fn products_by_the_library_are_right() {
     let chosen = Compiler::of(registry, Vec::new()).choosing("contraction=library-product");
     let compiler = chosen.unwrap_or_else(|failure| panic!("{failure}"));
     for element in ["f32", "f64", "c64", "c128"] {
-        let text = plain(element, [33, 40, 50]);
+        let text = plain(element, [49, 40, 50]);
         let inputs = inputs(&text, small_integers).unwrap();
         let made = compiler.compared(&text, machines(), &inputs, Closeness::Numbers);
         let made = made.unwrap_or_else(|failure| panic!("{failure}"));
@@ -60,7 +60,7 @@ fn a_small_product_is_work_for_one_core() {
         let plan = plan.unwrap_or_else(|failure| panic!("{failure}"));
         plan.work.additions / plan.launch.blocks as f64
     };
-    assert_eq!(of_block([128; 3], 2), of_block([128; 3], 1));
+    assert_eq!(of_block([64; 3], 2), of_block([64; 3], 1));
     assert_eq!(of_block([1024; 3], 2) * 2.0, of_block([1024; 3], 1));
 }
 
@@ -73,6 +73,7 @@ fn what_it_does_not_have_is_declined_in_words() {
     assert!(reason(&plain("bf16", [64, 64, 64])).contains("no products of bf16"));
     assert!(reason(&plain("s32", [64, 64, 64])).contains("f32, f64, c64 and c128"));
     assert!(reason(&plain("f32", [1, 64, 64])).contains("at least 32"));
+    assert!(reason(&plain("f32", [47, 64, 64])).contains("at least 48 rows"));
     let text = "fusion { a = f32[64,64] parameter(0)\n b = f32[64,64] parameter(1)\n n = f32[64,64] negate(a)\n \
                 ROOT d = f32[64,64] dot(n, b), lhs_contracting_dims={1}, rhs_contracting_dims={0} }";
     assert!(reason(text).contains("something else"));
