@@ -33,6 +33,9 @@ const MOST_INPUTS: usize = 40;
 /// transposes between them. A few divisions take as long as the element's way through memory, and
 /// the time to simplify an index grows with the square of their number.
 const MOST_DIVISIONS: u32 = 12;
+/// Places of an instruction that take as long to compile as they may save by a launch less in all
+/// runs of a program.
+const PLACES_OF_LAUNCH: f64 = 20.0;
 /// Most kernels a producer is copied into.
 const MOST_COPIES: usize = 4;
 
@@ -74,18 +77,20 @@ struct Placement {
     evaluations: Evaluations,
 }
 
-/// How many elements of a value a kernel computes.
+/// How many elements of a value a kernel computes, and where.
 #[derive(Clone, Copy, Debug, Default)]
 struct Evaluations {
     /// As the emitters say that ask for the heroes which read it.
     claimed: f64,
     /// Where each element is computed wherever it is read: by an emitter that takes anything.
     plain: f64,
+    /// Places of the kernel's code: a function may become part of each place that calls it.
+    places: f64,
 }
 
 impl Evaluations {
     fn times(self, claimed: f64, plain: f64) -> Self {
-        Evaluations { claimed: self.claimed * claimed, plain: self.plain * plain }
+        Evaluations { claimed: self.claimed * claimed, plain: self.plain * plain, ..self }
     }
 }
 
@@ -94,6 +99,7 @@ impl Sum for Evaluations {
         all.fold(Evaluations::default(), |sum, it| Evaluations {
             claimed: sum.claimed + it.claimed,
             plain: sum.plain + it.plain,
+            places: sum.places + it.places,
         })
     }
 }
@@ -199,7 +205,7 @@ impl<'a> Decider<'a> {
         let instruction = self.computation.instruction(id);
         let site = Site::function_of(id);
         let all = elements(self.computation, id);
-        let evaluations = Evaluations { claimed: all, plain: all };
+        let evaluations = Evaluations { claimed: all, plain: all, places: 1.0 };
         self.placements[id.index()] = vec![Placement { kernel: id, site, zone: Zone::Epilogue, evaluations }];
         let fusible = &instruction.operands[self.initial_values(id).len()..];
         let hero = self.heroes.claim(id).map(|_| id);
@@ -318,7 +324,7 @@ impl<'a> Decider<'a> {
     fn is_worth_it(&self, id: InstrId, placements: &[Placement]) -> Result<(), Apart> {
         let instruction = self.computation.instruction(id);
         let count = elements(self.computation, id);
-        let Evaluations { claimed, plain } = placements.iter().map(|p| p.evaluations).sum();
+        let Evaluations { claimed, plain, places } = placements.iter().map(|p| p.evaluations).sum();
         let is_free = matches!(instruction.op, Op::Broadcast { .. } | Op::Iota { .. });
         // An emitter that keeps what it reads hardly takes what is expensive in front of its hero.
         if is_heavy(&instruction.op) && plain.max(claimed) > count {
@@ -329,7 +335,8 @@ impl<'a> Decider<'a> {
         if (is_cheap_scalar || !is_free) && placements.len() > MOST_COPIES {
             return Err(Apart::Copies { kernels: placements.len(), most: MOST_COPIES });
         }
-        let costs = (claimed - count) * per_repetition(self.computation, instruction);
+        let compiled = (places - placements.len() as f64) * self.launch / PLACES_OF_LAUNCH;
+        let costs = (claimed - count) * per_repetition(self.computation, instruction) + compiled;
         let saves = self.launch + ROUND_TRIP * count;
         if is_cheap_scalar || costs <= saves { Ok(()) } else { Err(Apart::Repeated { costs, saves }) }
     }
