@@ -16,8 +16,8 @@ use crate::schedule::Schedule;
 use crate::select::Selected;
 use crate::{Cached, CompileError, Dump, Options, Phase, pointwise};
 
-/// Kernels below which a second thread is not worth its start.
-const LEAST_PER_BATCH: usize = 2;
+/// Operations of kernels below which a second thread is not worth its start.
+const LEAST_OF_BATCH: usize = 100;
 
 /// Machine code of all kernels and composites.
 #[derive(Debug, Default)]
@@ -127,7 +127,8 @@ fn batches<'k>(kernels: &[&'k Selected], composites: &[Composite], threads: usiz
         return Vec::new();
     }
     let parts = sorted_parts(kernels, composites);
-    let count = (kernels.len() / LEAST_PER_BATCH).clamp(1, threads.max(1)).min(parts.len());
+    let work: usize = parts.iter().map(|part| part.work).sum();
+    let count = (work / LEAST_OF_BATCH).clamp(1, threads.max(1)).min(parts.len());
     let mut batches: Vec<Batch> = (0..count).map(|_| Batch::default()).collect();
     for part in parts {
         if let Some(batch) = batches.iter_mut().min_by_key(|batch| batch.work) {
