@@ -4,7 +4,7 @@
 //! order with coefficients and a number last, whose terms are variables, products, quotients, remainders, minima and
 //! maxima.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::convert::Infallible;
 
 use super::algebra::{Algebra, Ix, Kind, Unread};
@@ -33,9 +33,9 @@ pub(super) struct Simplifier {
     bounds: Bounds,
     /// What the leaves stand for, by number: variables, and divisions by other than positive constants.
     leaves: Vec<Expr>,
-    variables: HashMap<ExprKind, Ix>,
+    variables: FxHashMap<ExprKind, Ix>,
     read: ExprMap<Ix>,
-    written: HashMap<Ix, Expr>,
+    written: FxHashMap<Ix, Expr>,
 }
 
 impl Simplifier {

@@ -22,8 +22,9 @@ mod sum;
 mod translate;
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
 use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
 
 use super::Interval;
 
@@ -72,12 +73,12 @@ struct Node {
 #[derive(Default)]
 pub struct Algebra {
     nodes: Vec<Node>,
-    interned: HashMap<Rc<Kind>, Ix>,
+    interned: FxHashMap<Rc<Kind>, Ix>,
     leaves: u32,
     /// Sums known to lie within intervals.
     facts: Vec<(Sum, Interval)>,
-    quotients: HashMap<(Ix, i64), Ix>,
-    remainders: HashMap<(Ix, i64), Ix>,
+    quotients: FxHashMap<(Ix, i64), Ix>,
+    remainders: FxHashMap<(Ix, i64), Ix>,
     /// Rules applied within the operation that is under way, and how many operations it is inside of.
     steps: u32,
     nested: u32,

@@ -1,13 +1,16 @@
 //! The number of operations that compute an expression.
 
 use std::collections::HashSet;
+use std::hash::BuildHasher;
+
+use rustc_hash::FxHashSet;
 
 use super::{Algebra, Ix, Kind};
 
 impl Algebra {
     /// Whether more operations than this compute the expression. One that occurs twice counts once.
     pub fn takes_more_than(&self, limit: u32, ix: Ix) -> bool {
-        let (mut seen, mut open, mut total) = (HashSet::new(), vec![ix], 0);
+        let (mut seen, mut open, mut total) = (FxHashSet::default(), vec![ix], 0);
         while let Some(ix) = open.pop() {
             if seen.insert(ix) {
                 total += self.own_operations(ix);
@@ -23,7 +26,7 @@ impl Algebra {
     /// Number of operations that compute these expressions once those in `known` are computed.
     /// These expressions, and all that they are made of, are in `known` then, so that the calls
     /// together take time linear in what there is.
-    pub fn operations_beyond(&self, known: &mut HashSet<Ix>, ixs: &[Ix]) -> u32 {
+    pub fn operations_beyond<S: BuildHasher>(&self, known: &mut HashSet<Ix, S>, ixs: &[Ix]) -> u32 {
         let (mut open, mut total) = (ixs.to_vec(), 0);
         while let Some(ix) = open.pop() {
             if known.insert(ix) {

@@ -1,5 +1,10 @@
 //! Expressions of maps read into an algebra, and written back.
 
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+
+use rustc_hash::FxHashSet;
+
 use super::super::expr::ExprMap;
 use super::{Algebra, Ix, Kind};
 use crate::indexing::{Expr, ExprKind};
@@ -50,7 +55,7 @@ impl Algebra {
     }
 
     /// As an expression of a map, with `leaf` for the leaves. `memo` keeps what was written.
-    pub fn write(&self, ix: Ix, memo: &mut std::collections::HashMap<Ix, Expr>, leaf: &dyn Fn(u32) -> Expr) -> Expr {
+    pub fn write<S: BuildHasher>(&self, ix: Ix, memo: &mut HashMap<Ix, Expr, S>, leaf: &dyn Fn(u32) -> Expr) -> Expr {
         if let Some(known) = memo.get(&ix) {
             return known.clone();
         }
@@ -76,7 +81,7 @@ impl Algebra {
 
     /// Numbers of the leaves it is computed from, each once, in order of first occurrence.
     pub fn leaves(&self, ix: Ix) -> Vec<u32> {
-        let (mut found, mut seen, mut open) = (Vec::new(), std::collections::HashSet::new(), vec![ix]);
+        let (mut found, mut seen, mut open) = (Vec::new(), FxHashSet::default(), vec![ix]);
         while let Some(ix) = open.pop() {
             if !seen.insert(ix) {
                 continue;
