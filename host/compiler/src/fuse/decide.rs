@@ -335,7 +335,8 @@ impl<'a> Decider<'a> {
         if (is_cheap_scalar || !is_free) && placements.len() > MOST_COPIES {
             return Err(Apart::Copies { kernels: placements.len(), most: MOST_COPIES });
         }
-        let compiled = (places - placements.len() as f64) * self.launch / PLACES_OF_LAUNCH;
+        let further = if is_free { 0.0 } else { places - placements.len() as f64 };
+        let compiled = further * self.launch / PLACES_OF_LAUNCH;
         let costs = (claimed - count) * per_repetition(self.computation, instruction) + compiled;
         let saves = self.launch + ROUND_TRIP * count;
         if is_cheap_scalar || costs <= saves { Ok(()) } else { Err(Apart::Repeated { costs, saves }) }

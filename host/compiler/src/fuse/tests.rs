@@ -55,6 +55,28 @@ fn a_sharing_chain_stays_linear() {
     assert!(code_80 <= 5 * code_20, "{code_20}, {code_80} instructions");
 }
 
+/// What is read at two indices becomes code at both where LLVM inlines it: kernels of small arrays end after few such steps.
+#[test]
+fn a_chain_of_small_arrays_is_no_kernel_of_thousands_of_instructions() {
+    let step = |i: usize| {
+        let before = i - 1;
+        format!(
+            "  g{i} = f32[40,3] gather(v{before}, i), offset_dims={{1}}, collapsed_slice_dims={{0}}, start_index_map={{0}}, \
+             index_vector_dim=1, slice_sizes={{1,3}}\n  r{i} = f32[40,3] reverse(v{before}), dimensions={{0}}\n  \
+             v{i} = f32[40,3] subtract(g{i}, r{i})\n"
+        )
+    };
+    let steps: String = (1..=12).map(step).collect();
+    let text = format!(
+        "HloModule m\nENTRY main {{\n  v0 = f32[40,3] parameter(0)\n  i = s32[40,1] parameter(1)\n{steps}  \
+         ROOT r = f32[40,3] negate(v12)\n}}"
+    );
+    let module = fused(&text);
+    let steps = |f: &&Computation| opcodes(f).iter().filter(|&&opcode| opcode == Opcode::Gather).count();
+    let most = fusions(&module).iter().map(steps).max().unwrap();
+    assert!((1..=3).contains(&most), "{most}");
+}
+
 #[test]
 fn a_kernel_reads_a_limited_number_of_buffers() {
     let mut text = String::from("HloModule m\nENTRY main {\n");
