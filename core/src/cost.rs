@@ -140,19 +140,56 @@ pub fn seconds(bytes: u64, additions: f64, device: &DeviceDescription) -> f64 {
     device.launch_seconds + (bytes as f64 / device.memory_bandwidth).max(additions / device.flops)
 }
 
+/// Operations on floats of 32 bits that a device makes in a second at most: on a cpu multiplications and additions by one
+/// instruction, on vectors as wide as its registers.
+pub fn peak(device: &DeviceDescription) -> f64 {
+    let wider = f64::from(device.register_bytes.max(device.vector_bytes)) / f64::from(device.vector_bytes.max(1));
+    device.flops * if device.is_single_threaded_block() { 2.0 * wider } else { 1.0 }
+}
+
 /// Additions for all elements of everything a computation does once.
 pub fn of_computation(computation: &Computation) -> f64 {
-    of_instructions(computation, |_| true)
+    of_instructions(computation, |_| true, |it| elements(it) * per_element(computation, it))
 }
 
-/// Of these, the arithmetic: moving elements, as a transpose does, may take a kernel as good as none.
-pub fn arithmetic_of_computation(computation: &Computation) -> f64 {
-    of_instructions(computation, |op| op.is_elementwise() || is_heavy(op))
+/// The arithmetic that a computation needs at least, in operations on floats of 32 bits. Moving elements, as a transpose
+/// does, may take a kernel as good as none.
+pub fn arithmetic_of_computation(computation: &Computation, device: &DeviceDescription) -> f64 {
+    let needed = |instruction: &Instruction| {
+        let all = elements(instruction) * per_element(computation, instruction);
+        match &instruction.op {
+            Op::Dot(_) => all / products_at_once(computation, instruction, device),
+            // The zeros between the elements of a dilated operand are multiplied by nothing.
+            Op::Convolution(attributes) => {
+                let zeros: f64 = attributes.window.dims.iter().map(|dim| dim.base_dilation.max(1) as f64).product();
+                all / zeros / products_at_once(computation, instruction, device)
+            }
+            // Windows share most of what they combine: each has one element more than the one before.
+            Op::ReduceWindow { .. } => all.min(elements(instruction)),
+            _ => all,
+        }
+    };
+    of_instructions(computation, |op| op.is_elementwise() || is_heavy(op), needed)
 }
 
-fn of_instructions(computation: &Computation, is_meant: impl Fn(&Op) -> bool) -> f64 {
-    let meant = computation.instructions.iter().filter(|instruction| is_meant(&instruction.op));
-    meant.map(|instruction| elements(instruction) * per_element(computation, instruction)).sum()
+/// Products of such operands in the time of one of floats of 32 bits, where the device has instructions for whole matrices
+/// or words of them.
+fn products_at_once(computation: &Computation, product: &Instruction, device: &DeviceDescription) -> f64 {
+    let element = |&id: &InstrId| first_array(computation.instruction(id)).map(|array| array.element_type);
+    let widest = product.operands.iter().filter_map(element).map(|it| it.byte_size()).max().unwrap_or(4);
+    let (tiles, words) = (device.tile_products, device.word_products);
+    match widest {
+        1 if tiles.int8 => 32.0,
+        2 if tiles.bf16 => 16.0,
+        1 if words.int8 => 4.0,
+        2 if words.bf16 => 2.0,
+        1 | 2 if !device.matrix_products.is_empty() => 32.0 / widest as f64,
+        _ => 1.0,
+    }
+}
+
+fn of_instructions(computation: &Computation, is_meant: impl Fn(&Op) -> bool, of: impl Fn(&Instruction) -> f64) -> f64 {
+    computation.instructions.iter().filter(|instruction| is_meant(&instruction.op)).map(of).sum()
 }
 
 /// Elements of the operand that are combined into one element of a reduction, a product or a convolution; 1 for others.

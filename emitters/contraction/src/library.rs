@@ -21,7 +21,7 @@ const PRODUCTS_OF_PART: f64 = (1 << 19) as f64;
 /// Most parts of a batch.
 const MOST_PARTS: f64 = 8.0;
 /// Additions in the time of a vector of products, what the library packs included.
-const VECTOR: f64 = 0.47;
+const VECTOR: f64 = 1.0;
 /// Threads of a block on a device whose blocks have many, and blocks of a core; the library's own are not known.
 const THREADS: i64 = 256;
 const BLOCKS_PER_CORE: i64 = 8;

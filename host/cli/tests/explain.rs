@@ -83,6 +83,40 @@ fn fusions_stand_beside_the_roof_with_measured_times() {
     assert!(measured.contains("measured us") && measured.contains("geometric mean"), "{measured}");
 }
 
+/// What a kernel needs not do is in no roof: the rest of an array that is updated in place, zeros between the elements of a
+/// dilated operand, windows that share their sums, elements that no index reads, `bf16` one by one.
+#[test]
+fn no_kernel_is_predicted_above_the_roof() {
+    let programs = [
+        "ENTRY main { x = f32[4096,2048] parameter(0)\n u = f32[16,2048] parameter(1)\n i = s32[] parameter(2)\n \
+         zero = s32[] constant(0)\n ROOT r = f32[4096,2048] dynamic-update-slice(x, u, i, zero) }",
+        "ENTRY main { x = f32[2,28,28,64] parameter(0)\n k = f32[4,4,64,32] parameter(1)\n ROOT r = f32[2,56,56,32] \
+         convolution(x, k), window={size=4x4 pad=2_2x2_2 lhs_dilate=2x2}, dim_labels=b01f_01io->b01f }",
+        "sum { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] add(a, b) }
+         ENTRY main { x = f32[4096,1024] parameter(0)\n zero = f32[] constant(0)\n ROOT r = f32[4096,1024] \
+         reduce-window(x, zero), window={size=1x1024 pad=0_0x1023_0}, to_apply=sum }",
+        "ENTRY main { x = f32[1000000,64] parameter(0)\n i = s32[1000,1] parameter(1)\n ROOT r = f32[1000,64] gather(x, i), \
+         offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,64} }",
+        "ENTRY main { x = bf16[512,512] parameter(0)\n y = bf16[512,512] parameter(1)\n ROOT r = bf16[512,512] dot(x, y), \
+         lhs_contracting_dims={1}, rhs_contracting_dims={0} }",
+        "ENTRY main { x = f32[512,512] parameter(0)\n y = f32[512,512] parameter(1)\n ROOT r = f32[512,512] dot(x, y), \
+         lhs_contracting_dims={1}, rhs_contracting_dims={0} }",
+    ];
+    for program in programs {
+        let place = Workplace::with_module(&format!("HloModule m\n{program}"));
+        for target in ["cpu", "sm_90"] {
+            let table = place.run(&["explain", "m.hlo", "--target", target]).succeeded();
+            let shares =
+                table.lines().filter_map(|line| line.strip_suffix(" %")?.split_whitespace().last()?.parse().ok());
+            let shares: Vec<f64> = shares.collect();
+            assert!(
+                !shares.is_empty() && shares.iter().all(|&share| share > 0.0 && share <= 100.0),
+                "{target} {table}"
+            );
+        }
+    }
+}
+
 /// Kernels of 4 and of 400,000 elements, one of them used twice, and a sort.
 const SIZES: &str = "HloModule sizes
 less {

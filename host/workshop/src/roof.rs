@@ -57,9 +57,9 @@ impl Bound {
 
 impl Work {
     /// Of a kernel that moves the bytes that its plan says and does all arithmetic once.
-    pub fn of(kernel: &Selected) -> Work {
+    pub fn of(kernel: &Selected, device: &DeviceDescription) -> Work {
         let bytes = kernel.prediction.read.saturating_add(kernel.prediction.written);
-        Work { bytes, operations: cost::arithmetic_of_computation(kernel.unit.fusion.computation()) }
+        Work { bytes, operations: cost::arithmetic_of_computation(kernel.unit.fusion.computation(), device) }
     }
 }
 

@@ -52,7 +52,7 @@ pub fn rows(kernels: &[Selected], device: &DeviceDescription, profile: Option<&P
 
 fn row(kernel: &Selected, device: &DeviceDescription, profile: Option<&Profile>) -> Row {
     let fusion = &kernel.unit.fusion;
-    let work = Work::of(kernel);
+    let work = Work::of(kernel, device);
     let measured = profile.and_then(|profile| profile.rows.iter().find(|row| row.name == fusion.name));
     let roof = measured.map_or_else(|| described(work, device), |row| row.roof);
     Row {
@@ -73,7 +73,7 @@ fn row(kernel: &Selected, device: &DeviceDescription, profile: Option<&Profile>)
 fn described(work: Work, device: &DeviceDescription) -> Roof {
     Roof {
         memory_us: work.bytes as f64 / cost::bandwidth(work.bytes, device) * 1e6,
-        arithmetic_us: work.operations / device.flops * 1e6,
+        arithmetic_us: work.operations / cost::peak(device) * 1e6,
         launch_us: device.launch_seconds * 1e6,
     }
 }

@@ -18,6 +18,7 @@ use super::{Fusion, OutputPlan, Plan, Visit};
 use crate::cost::{self, STRIDED_READ};
 use crate::device::DeviceDescription;
 use crate::hlo::{ArrayShape, InstrId, Shape};
+use crate::indexing::IndexingMap;
 use reached::{Reached, WHERE};
 use traffic::{Array, Extent, Touched};
 
@@ -90,12 +91,12 @@ pub fn predict(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> Pred
     for (output, shape) in plan.outputs.iter().zip(output_arrays(fusion)) {
         totals.write(output, shape);
     }
-    Prediction { seconds: totals.seconds(), ..moved(plan, fusion) }
+    Prediction { seconds: totals.seconds(), ..moved(plan, fusion, &totals.read) }
 }
 
 /// Predicts a plan of which nobody has said what it visits: that it does everything once, and without delay.
 pub fn predict_unsaid(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> Prediction {
-    let moved = moved(plan, fusion);
+    let moved = moved(plan, fusion, &HashMap::new());
     let additions = cost::of_computation(fusion.computation());
     let seconds = cost::seconds(moved.read + moved.written, additions, device) + sharing(plan, device);
     Prediction { seconds, ..moved }
@@ -127,13 +128,17 @@ fn sharing(plan: &Plan, device: &DeviceDescription) -> f64 {
     }
 }
 
-/// Bytes of what is read and written, each once.
-fn moved(plan: &Plan, fusion: &Fusion) -> Prediction {
+/// Bytes of what is read and written, each once. `read`: of parameters of which that is known, the bytes read in all.
+fn moved(plan: &Plan, fusion: &Fusion, read: &HashMap<InstrId, f64>) -> Prediction {
     let computation = fusion.computation();
     let updated: Vec<u32> = plan.outputs.iter().filter_map(|output| output.initial).collect();
     let parameters = computation.parameters().into_iter().enumerate();
     let plain = parameters.filter(|(number, _)| !updated.contains(&(*number as u32)));
-    let read = plain.filter_map(|(_, id)| computation.instruction(id).shape.as_array()).map(bytes).sum();
+    let of_parameter = |(_, id): (usize, InstrId)| {
+        let whole = bytes(computation.instruction(id).shape.as_array()?);
+        Some(read.get(&id).map_or(whole, |&read| whole.min(read as u64)))
+    };
+    let read = plain.filter_map(of_parameter).sum();
     let written = output_arrays(fusion).zip(&plan.outputs).map(|(array, output)| written(array, output)).sum();
     Prediction { read, written, seconds: 0.0 }
 }
@@ -147,7 +152,11 @@ fn bytes(array: &ArrayShape) -> u64 {
 }
 
 fn written(array: &ArrayShape, output: &OutputPlan) -> u64 {
-    let points = output.maps.iter().map(|map| map.box_size()).fold(0, u64::saturating_add);
+    // One of the values of runtime variables holds in a launch.
+    let points = |map: &IndexingMap| {
+        map.dims.iter().chain(&map.ranges).fold(1u64, |points, it| points.saturating_mul(it.bounds.size()))
+    };
+    let points = output.maps.iter().map(points).fold(0, u64::saturating_add);
     let touched = points.saturating_mul(array.element_type.byte_size() as u64);
     if output.initial.is_some() { touched.min(bytes(array)) } else { bytes(array) }
 }
@@ -192,6 +201,8 @@ struct Totals<'a> {
     waiting_addition: f64,
     /// Bytes of each parameter that is read at all, and of the outputs.
     footprint: HashMap<InstrId, f64>,
+    /// Bytes that are read of each parameter, those that come from memory several times included.
+    read: HashMap<InstrId, f64>,
 }
 
 impl<'a> Totals<'a> {
@@ -204,7 +215,8 @@ impl<'a> Totals<'a> {
                 true => ADDITIONS_IN_A_CYCLE,
                 false => 1.0,
             };
-        Totals { plan, fusion, device, busy, additions, bytes, waiting, waiting_addition, footprint }
+        let read = HashMap::new();
+        Totals { plan, fusion, device, busy, additions, bytes, waiting, waiting_addition, footprint, read }
     }
 
     /// What computing the values of a visit takes: its operations, and reading what they need.
@@ -249,12 +261,14 @@ impl<'a> Totals<'a> {
         let touched = traffic::touched(extent, reached, read.place, &array, self.device);
         let whole = self.footprint.entry(read.parameter).or_default();
         *whole = array.bytes;
+        let times = reached.places[read.place].times;
+        *self.read.entry(read.parameter).or_default() += extent.points * times * touched.far * self.line();
         let is_near = array.bytes <= self.device.core_cache_bytes as f64;
         let latency = match self.device.is_single_threaded_block() {
             true => 0.0,
             false => LATENCY[usize::from(is_near)] + touched.pieces * BETWEEN_PIECES,
         };
-        Some((touched, reached.places[read.place].times, latency))
+        Some((touched, times, latency))
     }
 
     /// Additions in the time that one element takes to be read or written.

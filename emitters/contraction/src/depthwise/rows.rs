@@ -14,7 +14,7 @@ use super::Problem;
 use crate::chain::Chain;
 use crate::convolution::{FEATURE, GROUP, place};
 use crate::operand::Operand;
-use crate::problem::Roots;
+use crate::problem::{Roots, VECTOR_OF_PRODUCTS};
 use crate::results::written;
 use crate::strip::{Row, Strip};
 
@@ -212,7 +212,7 @@ impl Rows {
         }
     }
 
-    /// Products, each of a register that is read, two at a time; the rows that are copied.
+    /// Products, each of a register that is read; the rows that are copied.
     fn work(&self, problem: &Problem) -> Work {
         let [down, across] = self.sum_dims(problem).map(|size| size as f64);
         let steps = (problem.rows() * problem.window()) as f64;
@@ -222,7 +222,8 @@ impl Rows {
         let copied = (self.count() * problem.rows() * self.row_size()) as f64;
         let begun = self.input(problem).runs.map_or(0.0, |runs| runs.overhead(copied, 1));
         Work {
-            additions: begun + self.count() as f64 * down * across * steps * reads / self.lanes as f64 / 2.0,
+            additions: begun
+                + self.count() as f64 * down * across * steps * reads / self.lanes as f64 * VECTOR_OF_PRODUCTS,
             tile_bytes: copied * self.bytes as f64,
             ..Work::default()
         }

@@ -15,7 +15,7 @@ use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, 
 use super::Problem;
 use crate::chain::Chain;
 use crate::operand::Operand;
-use crate::problem::Roots;
+use crate::problem::{Roots, VECTOR_OF_PRODUCTS};
 use crate::results::written;
 use crate::strip::{Row, Strip};
 
@@ -352,8 +352,8 @@ impl Sizes {
         }
     }
 
-    /// Products, as many in a vector as the type of the sums allows and two vectors at a time, those included that stick out;
-    /// copying.
+    /// Products, as many in a vector as the type of the sums allows one vector in the time of an addition, those included
+    /// that stick out; copying.
     fn work(&self, problem: &Problem) -> Work {
         let [_, long, wide] = self.sum_dims(problem);
         let rows = (problem.batches() * problem.rows() * self.grid[2]) as f64;
@@ -366,7 +366,7 @@ impl Sizes {
             .runs
             .map_or(0.0, |runs| runs.overhead(rows * (problem.outer() * self.row_size(problem)) as f64, 1));
         Work {
-            additions: input + rows * steps * (long * wide) as f64 / self.lanes as f64 / 2.0 * slow,
+            additions: input + rows * steps * (long * wide) as f64 / self.lanes as f64 * VECTOR_OF_PRODUCTS * slow,
             tile_bytes: copied * self.bytes as f64,
             ..Work::default()
         }

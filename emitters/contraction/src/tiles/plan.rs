@@ -6,12 +6,12 @@ use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, 
 
 use super::{LeftForm, TILE_K, TILE_M, TILE_N, Tiles};
 use crate::micro::MicroKernel;
-use crate::problem::{Problem, Roots, Sizes};
+use crate::problem::{Problem, Roots, Sizes, VECTOR_OF_PRODUCTS};
 use crate::results::written;
 
-/// Products of a cycle in vector registers, for each lane, and in tile registers, for each step of a tile.
-const PRODUCTS_PER_LANE: i64 = 2;
-const PRODUCTS_PER_TILE_STEP: i64 = 16;
+/// Products in the time of an addition, of which a cycle has two: in tile registers, for each step of a tile. In vector
+/// registers each lane makes one.
+const PRODUCTS_PER_TILE_STEP: i64 = 8;
 
 impl Tiles {
     /// The plan.
@@ -60,7 +60,7 @@ impl Tiles {
         sides.collect()
     }
 
-    /// Products, as many in a vector as the type of the sums allows and two vectors at a time; packing.
+    /// Products, as many in a vector as the type of the sums allows; packing.
     fn work(&self, problem: &Problem) -> Work {
         let Sizes { batch, rows, columns, steps } = self.sizes;
         // Register tiles that stick out are multiplied too.
@@ -69,7 +69,7 @@ impl Tiles {
             * (ceil_div(columns, self.width()) * self.width()) as f64;
         let packed = self.tiles() as f64 * self.packed_lines() as f64 * self.sizes.steps as f64;
         let at_once = match self.micro.kernel {
-            MicroKernel::Vectors | MicroKernel::Words => self.lanes * self.micro.group() * PRODUCTS_PER_LANE,
+            MicroKernel::Vectors | MicroKernel::Words => self.lanes * self.micro.group(),
             MicroKernel::Tiles => self.micro.tile_steps() * PRODUCTS_PER_TILE_STEP,
         };
         let sides = problem.operands.iter().zip([(self.tile_m, self.height), (self.tile_n, self.width())]);
@@ -79,7 +79,8 @@ impl Tiles {
         });
         Work {
             // A product of complex numbers is four.
-            additions: multiplied * self.micro.planes.pow(2) as f64 / at_once as f64 + runs.sum::<f64>(),
+            additions: multiplied * self.micro.planes.pow(2) as f64 / at_once as f64 * VECTOR_OF_PRODUCTS
+                + runs.sum::<f64>(),
             tile_bytes: packed * self.planes(self.micro.bytes()) as f64,
             ..Work::default()
         }

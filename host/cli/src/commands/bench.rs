@@ -62,7 +62,8 @@ fn show_profile(
     arguments: &Bench,
     trace: Option<&Path>,
 ) -> Result<(), Failure> {
-    let profile = profile::profile(program, kernels, options, Effort::default())?;
+    let (_, device) = target::parse(&arguments.common.compiling.target, None)?;
+    let profile = profile::profile(program, kernels, &device, options, Effort::default())?;
     if let Some(path) = trace {
         fusebox_files::write(path, profile::trace(&program.executable().name, &profile).to_string().as_bytes())?;
     }

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use fusebox_compiler::{Compilation, Options, Phase, Selected, Source, heroes, report};
 use fusebox_core::analysis::Hero;
+use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::InstrId;
 use fusebox_lowering::Code;
 use fusebox_plugins::Fingerprint;
@@ -43,7 +44,7 @@ pub fn run(arguments: &Explain) -> Result<(), Failure> {
             false => write!(out, "{}", report::memory(memory)),
         })?);
     }
-    let profile = made.executable.take().map(|it| measured(it, &made, arguments)).transpose()?;
+    let profile = made.executable.take().map(|it| measured(it, &made, &options.device, arguments)).transpose()?;
     let rows = roofline::rows(&made.kernels, &options.device, profile.as_ref());
     if let Some(path) = &arguments.html {
         let page = page::of_program(&made, &options, &arguments.common.compiling.target, &rows);
@@ -80,13 +81,18 @@ fn meant<'m>(made: &'m Compilation, pattern: Option<&Pattern>) -> Result<Vec<&'m
 }
 
 /// What the steps of the program take.
-fn measured(executable: Executable, made: &Compilation, arguments: &Explain) -> Result<Profile, Failure> {
+fn measured(
+    executable: Executable,
+    made: &Compilation,
+    device: &DeviceDescription,
+    arguments: &Explain,
+) -> Result<Profile, Failure> {
     let options =
         fusebox_runtime::Options { threads: target::threads(arguments.common.compiling.threads), ..Default::default() };
     let mut program = Program::load(executable, &options)?;
     let values = inputs::load(&arguments.inputs, &program.parameter_shapes())?;
     program.set_inputs(&inputs::arrays(&values))?;
-    Ok(profile::profile(&mut program, &made.kernels, &options, Effort::default())?)
+    Ok(profile::profile(&mut program, &made.kernels, device, &options, Effort::default())?)
 }
 
 /// What NVIDIA's assembler makes of the kernels.

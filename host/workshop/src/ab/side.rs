@@ -68,7 +68,7 @@ fn make_here(source: &Source, options: &Options) -> Result<Made, WorkshopError> 
         kernels: made.kernels.iter().map(describe).collect(),
         bytes_read: sum(|kernel| kernel.prediction.read),
         bytes_written: sum(|kernel| kernel.prediction.written),
-        operations: made.kernels.iter().map(|kernel| Work::of(kernel).operations).sum(),
+        operations: made.kernels.iter().map(|kernel| Work::of(kernel, &options.device).operations).sum(),
         compile_ms: milliseconds(made.elapsed),
         warnings: made.warnings,
         texts,

@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use fusebox_compiler::Selected;
+use fusebox_core::device::DeviceDescription;
 use fusebox_runtime::{Effort, Executable, Options, Program, Thunk};
 use serde::Serialize;
 
@@ -61,13 +62,14 @@ pub struct Row {
     pub of_roof: f64,
 }
 
-/// Measures a loaded program with its inputs in place. The kernels are those it was made of.
+/// Measures a loaded program with its inputs in place. The kernels are those it was made of, for this device.
 ///
 /// # Errors
 /// If a run fails.
 pub fn profile(
     program: &mut Program,
     kernels: &[Selected],
+    device: &DeviceDescription,
     options: &Options,
     effort: Effort,
 ) -> Result<Profile, WorkshopError> {
@@ -77,7 +79,8 @@ pub fn profile(
     let mut rows = Vec::new();
     for step in measured.steps {
         let kernel = kernel(&step.thunk, executable, kernels);
-        let work = kernel.map_or_else(|| Work { bytes: step.thunk.bytes(), operations: 0.0 }, Work::of);
+        let work =
+            kernel.map_or_else(|| Work { bytes: step.thunk.bytes(), operations: 0.0 }, |it| Work::of(it, device));
         let us = median(step.us_of_runs);
         let (name, by) = step.thunk.name_and_maker(executable);
         let predicted_us = kernel.map(|it| it.prediction.seconds * 1e6 * step.times as f64);
