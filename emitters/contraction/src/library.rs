@@ -14,11 +14,13 @@ const TYPES: [ElementType; 6] =
     [ElementType::F16, ElementType::BF16, ElementType::F32, ElementType::F64, ElementType::C64, ElementType::C128];
 /// Fewest rows, columns and steps: what the library does for shapes is for larger ones.
 const LEAST: i64 = 32;
-/// Fewest rows where a block is one thread: below, what the library packs takes longer than what it multiplies.
+/// Fewest rows where a block is one thread, and products of a batch: below, what the library packs takes longer than what it
+/// multiplies.
 const LEAST_ROWS: i64 = 48;
+const LEAST_PRODUCTS: f64 = (1 << 17) as f64;
 /// Products of a part of a batch, which is shared out in as many parts as it has so many products.
 const PRODUCTS_OF_PART: f64 = (1 << 19) as f64;
-/// Most parts of a batch.
+/// Most parts of all batches, where a batch is shared out.
 const MOST_PARTS: f64 = 8.0;
 /// Additions in the time of a vector of products, what the library packs included.
 const VECTOR: f64 = 1.0;
@@ -105,6 +107,9 @@ impl Plain {
             true if rows < LEAST_ROWS => {
                 Err(Decline::new(format!("the library of this device is for at least {LEAST_ROWS} rows, not {rows}")))
             }
+            true if self.of_batch() < LEAST_PRODUCTS => Err(Decline::new(format!(
+                "the library of this device is for at least {LEAST_PRODUCTS} products of a batch"
+            ))),
             false if !is_dense => {
                 Err(Decline::new("the library wants rows or columns of each operand side by side in memory"))
             }
@@ -113,20 +118,20 @@ impl Plain {
     }
 }
 
-/// Rows, steps and columns: the library takes one dimension of each.
+/// Rows, steps and columns: the library takes one dimension of each, or several that follow each other in memory.
 fn sizes(root: &Instruction, dims: &DotDims, left: &[i64], right: &[i64]) -> Result<[i64; 3], Decline> {
-    let sole = |found: &[i64]| match *found {
-        [size] => Ok(size),
-        [] => Ok(1),
-        _ => Err(Decline::at(root, "the library takes one dimension of each role")),
+    let merged = |array: &[i64], of: &[i64]| match of.windows(2).all(|two| two[0] + 1 == two[1]) {
+        true => Ok(of.iter().map(|&dim| array[dim as usize]).product()),
+        false => Err(Decline::at(root, "the library takes dimensions of one role that lie side by side")),
     };
-    let of = |array: &[i64], is_meant: &dyn Fn(i64) -> bool| -> Vec<i64> {
-        (0..array.len() as i64).filter(|&dim| is_meant(dim)).map(|dim| array[dim as usize]).collect()
+    let lines = |array: &[i64], batch: &[i64], steps: &[i64]| -> Vec<i64> {
+        (0..array.len() as i64).filter(|dim| !batch.contains(dim) && !steps.contains(dim)).collect()
     };
-    let rows = of(left, &|dim| !dims.lhs_batch.contains(&dim) && !dims.lhs_contracting.contains(&dim));
-    let columns = of(right, &|dim| !dims.rhs_batch.contains(&dim) && !dims.rhs_contracting.contains(&dim));
-    let steps = of(left, &|dim| dims.lhs_contracting.contains(&dim));
-    Ok([sole(&rows)?, sole(&steps)?, sole(&columns)?])
+    let rows = merged(left, &lines(left, &dims.lhs_batch, &dims.lhs_contracting))?;
+    let columns = merged(right, &lines(right, &dims.rhs_batch, &dims.rhs_contracting))?;
+    let steps = merged(left, &dims.lhs_contracting)?;
+    merged(right, &dims.rhs_contracting)?;
+    Ok([rows, steps, columns])
 }
 
 /// The emitter.
@@ -148,8 +153,8 @@ impl Strategy for Library {
                 // The library cuts the work itself: blocks stand for the cores.
                 let blocks = dims.first().map_or(1, |&first| cores.min(first)).max(1);
                 let lanes = (f64::from(task.device.register_bytes) / real.byte_size() as f64).max(1.0);
-                let parts = (of_batch / PRODUCTS_OF_PART).floor().clamp(1.0, MOST_PARTS);
                 let batches = dims.iter().product::<i64>() as f64 / (sizes[0] * sizes[2]) as f64;
+                let parts = (of_batch / PRODUCTS_OF_PART).floor().clamp(1.0, (MOST_PARTS / batches).ceil().max(1.0));
                 let busy = (batches * parts).clamp(1.0, cores as f64);
                 let additions = products / lanes * VECTOR * blocks as f64 / busy;
                 (LaunchDimensions { blocks: blocks as u64, threads_per_block: 1 }, written(dims, blocks), additions)

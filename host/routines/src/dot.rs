@@ -15,7 +15,7 @@ use crate::{Context, Operation, Routine, RoutineError, Unsupported, elements, el
 
 /// Fewest products of a band: below, several threads are not worth their start.
 const LEAST_PRODUCTS: usize = 1 << 19;
-/// Most bands of a product: each packs the operand anew that the others read too.
+/// Most bands of all batches together, where a batch is cut: each packs the operand anew that the others read too.
 const MOST_BANDS: usize = 8;
 /// Bands are multiples of so many lines, which are whole vectors.
 const LINES: usize = 16;
@@ -93,7 +93,9 @@ impl Cut {
     fn of(product: &Product) -> Cut {
         let Product { rows, steps, columns, .. } = *product;
         let products = rows.saturating_mul(columns).saturating_mul(steps);
-        let bands = (products / LEAST_PRODUCTS).clamp(1, MOST_BANDS);
+        // Batches are shared out anyway.
+        let batches = product.batch.iter().map(|(size, _)| *size).fold(1, usize::saturating_mul);
+        let bands = (products / LEAST_PRODUCTS).clamp(1, MOST_BANDS.div_ceil(batches.max(1)));
         let band = |lines: usize| lines.div_ceil(bands).next_multiple_of(LINES).max(1);
         if columns > rows { Cut::Columns(band(columns)) } else { Cut::Rows(band(rows)) }
     }
@@ -121,12 +123,12 @@ pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
 /// The product that a module's only operation is.
 ///
 /// # Errors
-/// If it is something else, or a product over several dimensions or of several element types.
+/// If it is something else, or a product of several element types or with dimensions of one role that lie apart.
 pub fn product_of(module: &Module) -> Result<Product, Unsupported> {
     product(&Operation::of(module)?)
 }
 
-/// At most one dimension of each operand is of steps, and one of lines.
+/// The dimensions of steps lie side by side in each operand, and so do those of lines.
 fn product(operation: &Operation) -> Result<Product, Unsupported> {
     let (left, right, result) = (operation.argument(0)?, operation.argument(1)?, operation.result(0)?);
     let element = left.element_type;
@@ -139,10 +141,14 @@ fn product(operation: &Operation) -> Result<Product, Unsupported> {
     let side = |array: &ArrayShape, batch: &[i64], steps: &[i64]| {
         let is_line = |dim: &i64| !batch.contains(dim) && !steps.contains(dim);
         let lines: Vec<i64> = (0..array.dims.len() as i64).filter(is_line).collect();
+        // Dimensions that follow each other in memory are one.
         let one = |of: &[i64]| match *of {
             [] => Ok((1, 0)),
-            [dim] => Ok((array.dims[dim as usize] as usize, stride(array, dim) as isize)),
-            _ => Err(Unsupported::new("a product over several dimensions, or with several of one operand")),
+            [.., last] if of.windows(2).all(|two| two[0] + 1 == two[1]) => {
+                let size = of.iter().map(|&dim| array.dims[dim as usize] as usize).product();
+                Ok((size, stride(array, last) as isize))
+            }
+            _ => Err(Unsupported::new("a product with dimensions of one role that lie apart in an operand")),
         };
         Ok::<_, Unsupported>((one(&lines)?, one(steps)?))
     };
@@ -375,6 +381,8 @@ mod tests {
             check(element, &[70], &[41, 70], &[41], "lhs_contracting_dims={0}, rhs_contracting_dims={1}");
             check(element, &[5, 0], &[0, 4], &[5, 4], "lhs_contracting_dims={1}, rhs_contracting_dims={0}");
             check(element, &[0, 5], &[5, 4], &[0, 4], "lhs_contracting_dims={1}, rhs_contracting_dims={0}");
+            check(element, &[3, 4, 7], &[7, 5, 2], &[3, 4, 5, 2], "lhs_contracting_dims={2}, rhs_contracting_dims={0}");
+            check(element, &[6, 2, 3], &[2, 3, 5], &[6, 5], "lhs_contracting_dims={1,2}, rhs_contracting_dims={0,1}");
             check(
                 element,
                 &[2, 7, 3, 9],
@@ -396,9 +404,9 @@ mod tests {
 
     #[test]
     fn other_products_are_refused_in_words() {
-        let text = "ENTRY e {\n  a = f32[2,3,4] parameter(0)\n  b = f32[3,4,5] parameter(1)\n  \
-                    ROOT r = f32[2,5] dot(a, b), lhs_contracting_dims={1,2}, rhs_contracting_dims={0,1}\n}\n";
+        let text = "ENTRY e {\n  a = f32[2,3,4] parameter(0)\n  b = f32[4,3,5] parameter(1)\n  \
+                    ROOT r = f32[2,5] dot(a, b), lhs_contracting_dims={1,2}, rhs_contracting_dims={1,0}\n}\n";
         let refused = routine_for(&parse_module(text, "m").unwrap()).unwrap_err();
-        assert!(refused.to_string().contains("over several dimensions"), "{refused}");
+        assert!(refused.to_string().contains("lie apart"), "{refused}");
     }
 }
