@@ -140,8 +140,8 @@ pub fn seconds(bytes: u64, additions: f64, device: &DeviceDescription) -> f64 {
     device.launch_seconds + (bytes as f64 / device.memory_bandwidth).max(additions / device.flops)
 }
 
-/// Operations on floats of 32 bits that a device makes in a second at most: on a cpu multiplications and additions by one
-/// instruction, on vectors as wide as its registers.
+/// Operations on floats of 32 bits that a device makes in a second at most: on a cpu multiplications
+/// and additions by one instruction, on vectors as wide as its registers.
 pub fn peak(device: &DeviceDescription) -> f64 {
     let wider = f64::from(device.register_bytes.max(device.vector_bytes)) / f64::from(device.vector_bytes.max(1));
     device.flops * if device.is_single_threaded_block() { 2.0 * wider } else { 1.0 }
@@ -152,8 +152,8 @@ pub fn of_computation(computation: &Computation) -> f64 {
     of_instructions(computation, |_| true, |it| elements(it) * per_element(computation, it))
 }
 
-/// The arithmetic that a computation needs at least, in operations on floats of 32 bits. Moving elements, as a transpose
-/// does, may take a kernel as good as none.
+/// The arithmetic that a computation needs at least, in operations on floats of 32 bits. Moving
+/// elements, as a transpose does, may take a kernel as good as none.
 pub fn arithmetic_of_computation(computation: &Computation, device: &DeviceDescription) -> f64 {
     let needed = |instruction: &Instruction| {
         let all = elements(instruction) * per_element(computation, instruction);
@@ -164,7 +164,7 @@ pub fn arithmetic_of_computation(computation: &Computation, device: &DeviceDescr
                 let zeros: f64 = attributes.window.dims.iter().map(|dim| dim.base_dilation.max(1) as f64).product();
                 all / zeros / products_at_once(computation, instruction, device)
             }
-            // Windows share most of what they combine: each has one element more than the one before.
+            // Neighbouring windows share all elements but one.
             Op::ReduceWindow { .. } => all.min(elements(instruction)),
             _ => all,
         }
@@ -172,8 +172,8 @@ pub fn arithmetic_of_computation(computation: &Computation, device: &DeviceDescr
     of_instructions(computation, |op| op.is_elementwise() || is_heavy(op), needed)
 }
 
-/// Products of such operands in the time of one of floats of 32 bits, where the device has instructions for whole matrices
-/// or words of them.
+/// Products of such operands in the time of one of floats of 32 bits, where the device has
+/// instructions for whole matrices or words of them.
 fn products_at_once(computation: &Computation, product: &Instruction, device: &DeviceDescription) -> f64 {
     let element = |&id: &InstrId| first_array(computation.instruction(id)).map(|array| array.element_type);
     let widest = product.operands.iter().filter_map(element).map(|it| it.byte_size()).max().unwrap_or(4);

@@ -23,6 +23,11 @@ impl IndexingMap {
         self.variables().fold(1u64, |count, v| count.saturating_mul(v.bounds.size()))
     }
 
+    /// Points of the box that one launch visits: runtime variables have one value each. Saturates.
+    pub fn box_size_of_launch(&self) -> u64 {
+        self.dims.iter().chain(&self.ranges).fold(1u64, |count, v| count.saturating_mul(v.bounds.size()))
+    }
+
     /// Number of points of the domain. Where there are constraints the points are counted one by one; `None` if
     /// that would take more than `limit` steps.
     pub fn point_count(&self, limit: u64) -> Option<u64> {

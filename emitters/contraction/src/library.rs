@@ -14,8 +14,8 @@ const TYPES: [ElementType; 6] =
     [ElementType::F16, ElementType::BF16, ElementType::F32, ElementType::F64, ElementType::C64, ElementType::C128];
 /// Fewest rows, columns and steps: what the library does for shapes is for larger ones.
 const LEAST: i64 = 32;
-/// Fewest rows where a block is one thread, and products of a batch: below, what the library packs takes longer than what it
-/// multiplies.
+/// Fewest rows, and products of a batch, where a block is one thread: below, packing takes the
+/// library longer than multiplying.
 const LEAST_ROWS: i64 = 48;
 const LEAST_PRODUCTS: f64 = (1 << 17) as f64;
 /// Products of a part of a batch, which is shared out in as many parts as it has so many products.
@@ -118,11 +118,15 @@ impl Plain {
     }
 }
 
-/// Rows, steps and columns: the library takes one dimension of each, or several that follow each other in memory.
+/// Rows, steps and columns: the library takes one dimension of each, or several that follow each
+/// other in memory.
 fn sizes(root: &Instruction, dims: &DotDims, left: &[i64], right: &[i64]) -> Result<[i64; 3], Decline> {
-    let merged = |array: &[i64], of: &[i64]| match of.windows(2).all(|two| two[0] + 1 == two[1]) {
-        true => Ok(of.iter().map(|&dim| array[dim as usize]).product()),
-        false => Err(Decline::at(root, "the library takes dimensions of one role that lie side by side")),
+    let merged = |array: &[i64], of: &[i64]| {
+        if of.windows(2).all(|two| two[0] + 1 == two[1]) {
+            Ok(of.iter().map(|&dim| array[dim as usize]).product())
+        } else {
+            Err(Decline::at(root, "the library takes dimensions of one role that lie side by side"))
+        }
     };
     let lines = |array: &[i64], batch: &[i64], steps: &[i64]| -> Vec<i64> {
         (0..array.len() as i64).filter(|dim| !batch.contains(dim) && !steps.contains(dim)).collect()

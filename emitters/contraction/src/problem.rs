@@ -14,7 +14,7 @@ pub const MOST_POINTS: i64 = 1 << 48;
 pub const LEAST_PRODUCTS: i64 = 1 << 11;
 /// The same of a vector and a matrix whose columns become lanes: nothing is packed.
 const LEAST_OF_A_VECTOR: i64 = 1 << 6;
-/// Additions in the time of a vector of products, with what it is made of coming from the nearest cache.
+/// Additions in the time of a vector of products whose operands come from the nearest cache.
 pub const VECTOR_OF_PRODUCTS: f64 = 1.06;
 /// Products of an element below which packing costs more than it saves.
 pub const LEAST_STEPS: i64 = 4;

@@ -83,8 +83,8 @@ fn fusions_stand_beside_the_roof_with_measured_times() {
     assert!(measured.contains("measured us") && measured.contains("geometric mean"), "{measured}");
 }
 
-/// What a kernel needs not do is in no roof: the rest of an array that is updated in place, zeros between the elements of a
-/// dilated operand, windows that share their sums, elements that no index reads, `bf16` one by one.
+/// A roof counts neither the rest of an array that is updated in place, nor zeros between elements of
+/// a dilated operand, sums that windows share, elements that no index reads, `bf16` one by one.
 #[test]
 fn no_kernel_is_predicted_above_the_roof() {
     let programs = [

@@ -1,6 +1,7 @@
 //! Products of matrices by the crate `gemm`: what the contraction emitters are held against.
 //!
-//! The result is cut in bands of rows or of columns, as many as its size says; each band is one call on one thread.
+//! The result is cut in bands of rows or of columns, as many as its size says; each band is one call
+//! on one thread.
 
 use std::fmt::Debug;
 use std::marker::PhantomData;
@@ -15,7 +16,7 @@ use crate::{Context, Operation, Routine, RoutineError, Unsupported, elements, el
 
 /// Fewest products of a band: below, several threads are not worth their start.
 const LEAST_PRODUCTS: usize = 1 << 19;
-/// Most bands of all batches together, where a batch is cut: each packs the operand anew that the others read too.
+/// Most bands of all batches together, where a batch is cut: each packs the shared operand anew.
 const MOST_BANDS: usize = 8;
 /// Bands are multiples of so many lines, which are whole vectors.
 const LINES: usize = 16;
@@ -123,7 +124,8 @@ pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
 /// The product that a module's only operation is.
 ///
 /// # Errors
-/// If it is something else, or a product of several element types or with dimensions of one role that lie apart.
+/// If it is something else, or a product of several element types or with dimensions of one role
+/// that lie apart.
 pub fn product_of(module: &Module) -> Result<Product, Unsupported> {
     product(&Operation::of(module)?)
 }
@@ -206,8 +208,9 @@ impl Product {
         let Band { begin: [in_left, in_right], row, column, results } = band;
         let left = &left[in_left + row * self.left.row.unsigned_abs()..];
         let right = &right[in_right + column * self.right.column.unsigned_abs()..];
-        // SAFETY: the results are written by this call alone. What is read of the operands lies between
-        // their first elements here and the last one of the form, which were checked to be theirs; strides are not negative.
+        // SAFETY: the results are written by this call alone. The operands are read between their
+        // first elements here and the last one of the form, which were checked to be theirs; strides
+        // are not negative.
         // A number has the bytes of an element.
         unsafe {
             gemm(

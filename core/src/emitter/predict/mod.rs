@@ -60,7 +60,8 @@ const SHORT_BLOCKS: f64 = 32.0;
 /// What a kernel moves through memory, and how long it takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prediction {
-    /// Bytes of the parameters, without those that an output starts from.
+    /// Bytes of the parameters that the kernel reads, each once, without those that an output starts
+    /// from.
     pub read: u64,
     /// Bytes that the kernel writes: of an output updated in place, those updated.
     pub written: u64,
@@ -128,7 +129,8 @@ fn sharing(plan: &Plan, device: &DeviceDescription) -> f64 {
     }
 }
 
-/// Bytes of what is read and written, each once. `read`: of parameters of which that is known, the bytes read in all.
+/// Bytes read and written, each once. `read` has the bytes read in all of each parameter that is
+/// visited; of others the whole array counts.
 fn moved(plan: &Plan, fusion: &Fusion, read: &HashMap<InstrId, f64>) -> Prediction {
     let computation = fusion.computation();
     let updated: Vec<u32> = plan.outputs.iter().filter_map(|output| output.initial).collect();
@@ -152,11 +154,7 @@ fn bytes(array: &ArrayShape) -> u64 {
 }
 
 fn written(array: &ArrayShape, output: &OutputPlan) -> u64 {
-    // One of the values of runtime variables holds in a launch.
-    let points = |map: &IndexingMap| {
-        map.dims.iter().chain(&map.ranges).fold(1u64, |points, it| points.saturating_mul(it.bounds.size()))
-    };
-    let points = output.maps.iter().map(points).fold(0, u64::saturating_add);
+    let points = output.maps.iter().map(IndexingMap::box_size_of_launch).fold(0, u64::saturating_add);
     let touched = points.saturating_mul(array.element_type.byte_size() as u64);
     if output.initial.is_some() { touched.min(bytes(array)) } else { bytes(array) }
 }

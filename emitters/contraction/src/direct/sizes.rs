@@ -352,8 +352,8 @@ impl Sizes {
         }
     }
 
-    /// Products, as many in a vector as the type of the sums allows one vector in the time of an addition, those included
-    /// that stick out; copying.
+    /// Products, as many in a vector as the type of the sums allows, those included that stick out;
+    /// copying.
     fn work(&self, problem: &Problem) -> Work {
         let [_, long, wide] = self.sum_dims(problem);
         let rows = (problem.batches() * problem.rows() * self.grid[2]) as f64;

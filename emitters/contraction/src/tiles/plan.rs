@@ -9,8 +9,8 @@ use crate::micro::MicroKernel;
 use crate::problem::{Problem, Roots, Sizes, VECTOR_OF_PRODUCTS};
 use crate::results::written;
 
-/// Products in the time of an addition, of which a cycle has two: in tile registers, for each step of a tile. In vector
-/// registers each lane makes one.
+/// Products in tile registers, for each step of a tile, in the time of an addition: half a cycle. In
+/// vector registers each lane makes one.
 const PRODUCTS_PER_TILE_STEP: i64 = 8;
 
 impl Tiles {

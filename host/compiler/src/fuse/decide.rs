@@ -77,7 +77,7 @@ struct Placement {
     evaluations: Evaluations,
 }
 
-/// How many elements of a value a kernel computes, and where.
+/// The evaluations of a value in a kernel, in elements, and the places of its code.
 #[derive(Clone, Copy, Debug, Default)]
 struct Evaluations {
     /// As the emitters say that ask for the heroes which read it.

@@ -55,7 +55,7 @@ fn a_sharing_chain_stays_linear() {
     assert!(code_80 <= 5 * code_20, "{code_20}, {code_80} instructions");
 }
 
-/// What is read at two indices becomes code at both where LLVM inlines it: kernels of small arrays end after few such steps.
+/// LLVM inlines a value at each index that reads it: fusions of small arrays end after few such steps.
 #[test]
 fn a_chain_of_small_arrays_is_no_kernel_of_thousands_of_instructions() {
     let step = |i: usize| {

@@ -62,7 +62,8 @@ pub struct Row {
     pub of_roof: f64,
 }
 
-/// Measures a loaded program with its inputs in place. The kernels are those it was made of, for this device.
+/// Measures a loaded program with its inputs in place. The kernels are those it was made of, for this
+/// device.
 ///
 /// # Errors
 /// If a run fails.
