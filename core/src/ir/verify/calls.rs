@@ -28,7 +28,25 @@ pub(super) fn check(functions: &[Function], by_name: &HashMap<&str, usize>) -> R
             return Err(VerifyError::of_operation(function, operation, message));
         }
     }
+    functions.iter().try_for_each(|function| unrolls_little(function, &function.body, 1))?;
     sizes(functions, &callees, by_name)
+}
+
+/// Checks that no body is copied too often by the loops around it, given the copies of this region.
+fn unrolls_little(function: &Function, region: &Region, copied: u64) -> Result<(), VerifyError> {
+    for operation in &region.operations {
+        let copied = match operation.kind {
+            OpKind::Loop => copied.saturating_mul(copies(operation)),
+            _ => copied,
+        };
+        if copied > limits::MOST_COPIES {
+            let most = limits::MOST_COPIES;
+            let message = format!("is unrolled to {copied} copies, with the loops around it; loops have at most {most}");
+            return Err(VerifyError::of_operation(function, operation, message));
+        }
+        operation.regions.iter().try_for_each(|region| unrolls_little(function, region, copied))?;
+    }
+    Ok(())
 }
 
 /// The function that an operation calls.
