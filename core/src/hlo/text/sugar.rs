@@ -38,24 +38,35 @@ impl<'t> Parser<'t> {
         let operands = cursor.list(b')', |cursor| self.operand(cursor, scope, 0))?;
         let mut attributes = Attributes::read(cursor, at, word)?;
         let extra = self.extra(&mut attributes, opcode, scope)?;
-        let own = OWN_ATTRIBUTES.iter().filter_map(|name| attributes.take(name));
-        let own: Vec<(String, String)> = own.map(|attribute| (attribute.name.to_owned(), attribute.raw())).collect();
-        let mut called = Vec::new();
-        let mut kept = own;
-        if opcode == Opcode::AsyncStart {
-            let op = self.op(inner, at, &mut attributes)?;
-            let wrapper = wrapper(op, &operands, &shape, scope, self.source.span(at))
-                .ok_or_else(|| Fault::new(at, format!("{word} must have a shape ((operands), result, …)")))?;
-            called.push(("calls".to_owned(), vec![self.add_generated(wrapper, "async")]));
-        } else {
-            kept.extend(attributes.drain().map(|attribute| (attribute.name.to_owned(), attribute.raw())));
-        }
+        let op = match opcode {
+            Opcode::AsyncStart => self.start(&mut attributes, inner, &operands, &shape, scope, (word, at))?,
+            // Whatever it says of the operation is kept, and says nothing that the start does not.
+            _ => self.op(opcode, at, &mut attributes)?,
+        };
         if let Some(unknown) = attributes.drain().next() {
             return Err(Fault::new(unknown.at, format!("{word} has no attribute `{}`", unknown.name)));
         }
-        let op = Op::Other { opcode, called, attributes: kept };
         let span = self.source.span(name_at);
         Ok(Instruction { name: name.to_owned(), shape, op, operands, extra: extra.into_box(), span })
+    }
+
+    /// The start of an operation, which becomes a computation of its own.
+    fn start(
+        &mut self,
+        attributes: &mut Attributes<'t>,
+        inner: Opcode,
+        operands: &[InstrId],
+        shape: &Shape,
+        scope: &Scope<'t>,
+        (word, at): (&str, usize),
+    ) -> Parse<Op> {
+        let own = OWN_ATTRIBUTES.iter().filter_map(|name| attributes.take(name));
+        let kept = own.map(|attribute| (attribute.name.to_owned(), attribute.raw())).collect();
+        let op = self.op(inner, at, attributes)?;
+        let wrapper = wrapper(op, operands, shape, scope, self.source.span(at))
+            .ok_or_else(|| Fault::new(at, format!("{word} must have a shape ((operands), result, …)")))?;
+        let called = vec![("calls".to_owned(), vec![self.add_generated(wrapper, "async")])];
+        Ok(Op::Other { opcode: Opcode::AsyncStart, called, attributes: kept })
     }
 }
 

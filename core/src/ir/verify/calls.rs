@@ -41,7 +41,8 @@ fn unrolls_little(function: &Function, region: &Region, copied: u64) -> Result<(
         };
         if copied > limits::MOST_COPIES {
             let most = limits::MOST_COPIES;
-            let message = format!("is unrolled to {copied} copies, with the loops around it; loops have at most {most}");
+            let message =
+                format!("is unrolled to {copied} copies, with the loops around it; loops have at most {most}");
             return Err(VerifyError::of_operation(function, operation, message));
         }
         operation.regions.iter().try_for_each(|region| unrolls_little(function, region, copied))?;
