@@ -13,6 +13,7 @@ use fusebox_core::analysis::{ReductionGroup, ReductionHero};
 use fusebox_core::builder::{FastMath, Float, FunctionBuilder, IntPredicate, Scalar, Type, Value};
 use fusebox_core::hlo::{BinaryOp, ElementType};
 
+use super::tile::Tile;
 use crate::body::{Body, PerHero, Starts};
 
 /// How the partial results of one hero are kept.
@@ -120,6 +121,15 @@ impl<'b, 'g> Accumulators<'b, 'g> {
             at += width;
         }
         merged
+    }
+
+    /// The first lanes of a tile combined with those of another.
+    pub fn merge_lanes(&self, b: &mut FunctionBuilder, tile: Tile, other: &Tile, lanes: i64) -> Tile {
+        let merge = |b: &mut FunctionBuilder, lane: Value, held: &[Value], _: &[Value]| {
+            let others = other.lane(b, lane);
+            (self.merge(b, held, &others), Vec::new())
+        };
+        tile.each_lane(b, lanes, &[], merge).0
     }
 
     /// The complete results.

@@ -8,9 +8,10 @@
 //! ```
 
 use fusebox_core::builder::{FunctionBuilder, Value};
-use fusebox_core::indexing::{Expr, IndexingMap, Variable};
+use fusebox_core::indexing::{Expr, IndexingMap, Variable, ceil_div};
 
 use super::group::Group;
+use super::levels::{Levels, Tree};
 use super::tile::Tile;
 use super::tiling::Columns;
 use crate::body::write;
@@ -19,8 +20,10 @@ use crate::body::write;
 const CHUNK: i64 = 8;
 /// Rows, where turns have no sums of their own.
 const ROWS: i64 = 16;
-/// Chunks of which the same holds, and so on.
-const GROUP: i64 = 8;
+/// Chunks of which the same holds, and so on, as a power of two.
+const GROUP_BITS: i64 = 3;
+/// Lanes of a level fill a multiple of these bytes.
+const BYTES_OF_LEVELS: i64 = 256;
 
 /// The columns of one block.
 struct Piece<'c> {
@@ -28,6 +31,12 @@ struct Piece<'c> {
     major: Value,
     first: Value,
     count: Value,
+}
+
+/// Rows of which a sum of each level but the highest is made.
+fn sizes_of_levels(rows: i64, chunk: i64) -> impl Iterator<Item = i64> {
+    let sizes = std::iter::successors(Some(chunk), |size| size.checked_mul(1 << GROUP_BITS));
+    sizes.take_while(move |&size| size < rows)
 }
 
 impl Group<'_, '_> {
@@ -61,16 +70,63 @@ impl Group<'_, '_> {
         let per_turn = piece.columns.rows_per_turn;
         let whole = rows - rows % per_turn;
         let chunk = if piece.columns.is_turn_apart { CHUNK * per_turn } else { ROWS.max(per_turn) };
-        let (tile, outputs) =
-            self.in_chunks(b, (piece.columns.width, [whole, chunk]), outputs, |b, tile, outputs, range| {
-                self.turns(b, piece, tile, outputs, (range, per_turn))
+        let above = if self.accumulators.hold_rounded() { sizes_of_levels(whole, chunk).count() } else { 0 };
+        if above > 0 {
+            let (levels, outputs) = self.in_levels(b, piece, (above, chunk), outputs);
+            return self.write_columns(b, piece, &outputs, |b, column| {
+                let total = levels.total(b, column);
+                self.accumulators.merge(b, &self.start, &total)
             });
+        }
+        let tile = Tile::filled(b, piece.columns.width, &self.accumulators.types(), &self.start);
+        let range = [0, whole].map(|row| b.index(row));
+        let (tile, outputs) = self.turns(b, piece, tile, outputs, (range, per_turn));
         let (tile, outputs) = self.rows_left(b, piece, tile, outputs, [whole, rows]);
         self.write_columns(b, piece, &outputs, |b, column| tile.lane(b, column))
     }
 
-    /// A tile with what `add` adds for `rows`. Sums of floats are made of the sums of chunks of rows, and these of the sums of groups of
-    /// chunks, as rounding errors grow with the number of additions one after the other.
+    /// Sums of chunks of rows, of groups of chunks and so on, as rounding errors grow with the number of additions one after the other.
+    fn in_levels(
+        &self,
+        b: &mut FunctionBuilder,
+        piece: &Piece<'_>,
+        (above, chunk): (usize, i64),
+        outputs: &[Value],
+    ) -> (Levels, Vec<Value>) {
+        let (rows, per_turn) = (self.problem.dims[1], piece.columns.rows_per_turn);
+        let whole = rows - rows % per_turn;
+        // Whole vectors, so that the loops over levels have no remainders.
+        let vectors = (BYTES_OF_LEVELS / self.accumulators.widest_bytes()).max(1);
+        let lanes = ceil_div(piece.columns.width, vectors) * vectors;
+        let tree = Tree { lanes, branch_bits: GROUP_BITS, above: above as i64, is_block_complete: true };
+        let levels = Levels::new(b, tree, &self.accumulators, &self.empty);
+        // Rows that make no chunk go to the sum of the first, as all levels are added up after the last.
+        let (tile, outputs) = self.rows_left(b, piece, levels.tile().clone(), outputs.to_vec(), [whole, rows]);
+        let blocks = whole / chunk;
+        let (tile, outputs) = if blocks * chunk < whole {
+            let range = [blocks * chunk, whole].map(|row| b.index(row));
+            self.turns(b, piece, tile, &outputs, (range, per_turn))
+        } else {
+            (tile, outputs)
+        };
+        let width = tile.tensors().len();
+        let [zero, one, size, blocks] = [0, 1, chunk, blocks].map(|value| b.index(value));
+        let state = [tile.tensors(), &outputs].concat();
+        let mut results = b.scf_for(zero, blocks, one, &state, |b, block, state| {
+            let (tensors, outputs) = state.split_at(width);
+            let first = b.muli(block, size);
+            let next = b.addi(first, size);
+            let lowest = levels.tile().carried(tensors);
+            let (lowest, outputs) = self.turns(b, piece, lowest, outputs, ([first, next], per_turn));
+            let levels = levels.carried(lowest.tensors()).after(b, &self.accumulators, &self.empty, [block, blocks]);
+            [levels.tile().tensors(), &outputs].concat()
+        });
+        let outputs = results.split_off(width);
+        (levels.carried(&results), outputs)
+    }
+
+    /// A tile with what `add` adds for `rows`, summed up as by [`in_levels`](Self::in_levels), but by a loop for each level: as few lanes stay
+    /// in registers through all of them.
     fn in_chunks(
         &self,
         b: &mut FunctionBuilder,
@@ -80,8 +136,7 @@ impl Group<'_, '_> {
     ) -> (Tile, Vec<Value>) {
         let mut sizes: Vec<i64> = Vec::new();
         if self.accumulators.hold_rounded() {
-            let larger = std::iter::successors(Some(chunk), |size| size.checked_mul(GROUP));
-            sizes.extend(larger.take_while(|&size| size < rows));
+            sizes.extend(sizes_of_levels(rows, chunk));
             sizes.reverse();
         }
         let left = sizes.last().map_or(0, |smallest| rows % smallest);
@@ -118,10 +173,7 @@ impl Group<'_, '_> {
             let next = if smaller.is_empty() { next } else { b.minsi(next, end) };
             let part = Tile::filled(b, lanes, &self.accumulators.types(), &self.empty);
             let (part, outputs) = self.chunks(b, (lanes, smaller), part, outputs, ([first, next], add));
-            let (all, _) = tile.carried(tensors).each_lane(b, lanes, &[], |b, lane, held, _| {
-                let others = part.lane(b, lane);
-                (self.accumulators.merge(b, held, &others), Vec::new())
-            });
+            let all = self.accumulators.merge_lanes(b, tile.carried(tensors), &part, lanes);
             [all.tensors(), &outputs].concat()
         });
         let outputs = results.split_off(width);

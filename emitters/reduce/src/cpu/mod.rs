@@ -4,6 +4,7 @@
 //! tiling.rs      group -> what a block takes
 //! accumulate.rs  how partial results are kept
 //! tile.rs        accumulators side by side
+//! levels.rs      sums of sums
 //! cascade.rs     long sums
 //! group.rs       what every point needs
 //! row.rs, column.rs  the loops of a block
@@ -14,6 +15,7 @@ mod accumulate;
 pub mod cascade;
 mod column;
 mod group;
+mod levels;
 mod row;
 mod short_rows;
 mod tile;

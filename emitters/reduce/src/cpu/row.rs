@@ -182,7 +182,7 @@ impl Group<'_, '_> {
             [tile.tensors(), &outputs].concat()
         });
         let outputs = results.split_off(width);
-        let state = tile.carried(&results).folded(b, |b, a, c| self.accumulators.merge(b, a, c));
+        let state = tile.carried(&results).folded(b, [0, lanes], |b, a, c| self.accumulators.merge(b, a, c));
         match segment.length {
             Some(length) if length % lanes == 0 => (state, outputs),
             _ => self.elements(b, (at, segment), whole, &state, &outputs),

@@ -5,6 +5,9 @@
 
 use fusebox_core::builder::{FunctionBuilder, Scalar, Value};
 
+/// Lanes that are combined one by one rather than by a loop over half of them.
+const FEW_LANES: i64 = 8;
+
 /// The tensors.
 #[derive(Clone)]
 pub struct Tile {
@@ -33,8 +36,18 @@ impl Tile {
         outputs: &[Value],
         next: impl FnOnce(&mut FunctionBuilder, Value, &[Value], &[Value]) -> (Vec<Value>, Vec<Value>),
     ) -> (Tile, Vec<Value>) {
-        let count = b.index(count);
-        self.each_lane_below(b, count, outputs, next)
+        self.each_lane_in(b, [0, count], outputs, next)
+    }
+
+    fn each_lane_in(
+        self,
+        b: &mut FunctionBuilder,
+        [first, end]: [i64; 2],
+        outputs: &[Value],
+        next: impl FnOnce(&mut FunctionBuilder, Value, &[Value], &[Value]) -> (Vec<Value>, Vec<Value>),
+    ) -> (Tile, Vec<Value>) {
+        let range = [first, end].map(|lane| b.index(lane));
+        self.each_lane_from(b, range, outputs, next)
     }
 
     /// As [`each_lane`](Tile::each_lane), of a number of lanes that is computed.
@@ -45,10 +58,20 @@ impl Tile {
         outputs: &[Value],
         next: impl FnOnce(&mut FunctionBuilder, Value, &[Value], &[Value]) -> (Vec<Value>, Vec<Value>),
     ) -> (Tile, Vec<Value>) {
-        let (zero, one) = (b.index(0), b.index(1));
-        let width = self.tensors.len();
+        let zero = b.index(0);
+        self.each_lane_from(b, [zero, count], outputs, next)
+    }
+
+    fn each_lane_from(
+        self,
+        b: &mut FunctionBuilder,
+        [first, end]: [Value; 2],
+        outputs: &[Value],
+        next: impl FnOnce(&mut FunctionBuilder, Value, &[Value], &[Value]) -> (Vec<Value>, Vec<Value>),
+    ) -> (Tile, Vec<Value>) {
+        let (one, width) = (b.index(1), self.tensors.len());
         let state = [self.tensors.as_slice(), outputs].concat();
-        let mut results = b.scf_for(zero, count, one, &state, |b, lane, state| replaced(b, lane, state, width, next));
+        let mut results = b.scf_for(first, end, one, &state, |b, lane, state| replaced(b, lane, state, width, next));
         let outputs = results.split_off(width);
         (Tile { lanes: self.lanes, tensors: results }, outputs)
     }
@@ -87,17 +110,18 @@ impl Tile {
         Tile { lanes: self.lanes, tensors: tensors.collect() }
     }
 
-    /// All lanes combined by halves; their number is a power of two.
+    /// Lanes from the first one combined by halves; their number is a power of two.
     pub fn folded(
         self,
         b: &mut FunctionBuilder,
+        [first, count]: [i64; 2],
         merge: impl Fn(&mut FunctionBuilder, &[Value], &[Value]) -> Vec<Value>,
     ) -> Vec<Value> {
         let mut tile = self;
-        let mut half = tile.lanes / 2;
-        while half > 0 {
+        let mut half = count / 2;
+        while half >= FEW_LANES {
             let before = tile.clone();
-            (tile, _) = tile.each_lane(b, half, &[], |b, lane, held, _| {
+            (tile, _) = tile.each_lane_in(b, [first, first + half], &[], |b, lane, held, _| {
                 let distance = b.index(half);
                 let other = b.addi(lane, distance);
                 let others = before.lane(b, other);
@@ -105,8 +129,13 @@ impl Tile {
             });
             half /= 2;
         }
-        let first = b.index(0);
-        tile.lane(b, first)
+        let left = (first..first + count.min(FEW_LANES)).map(|lane| b.index(lane)).collect::<Vec<_>>();
+        let mut sums: Vec<Vec<Value>> = left.into_iter().map(|lane| tile.lane(b, lane)).collect();
+        while sums.len() > 1 {
+            let upper = sums.split_off(sums.len() / 2);
+            sums = sums.iter().zip(&upper).map(|(mine, others)| merge(b, mine, others)).collect();
+        }
+        sums.swap_remove(0)
     }
 
     /// The tensors, to be carried through a loop.

@@ -1,0 +1,111 @@
+//! Sums of sums, so that rounding errors stay small: each addition to a large sum rounds.
+//!
+//! ```text
+//! level[0..] = start
+//! for block
+//!   level[0] += elements of the block
+//!   for each level that is complete:  level[l + 1] += level[l]; level[l] = start
+//! ```
+//!
+//! After the last block all levels count as complete, so that the highest holds the sum.
+
+use fusebox_core::builder::{FunctionBuilder, IntPredicate, Scalar, Value};
+
+use super::accumulate::Accumulators;
+use super::tile::Tile;
+
+/// The shape of a tree of sums.
+#[derive(Clone, Copy, Debug)]
+pub struct Tree {
+    /// Sums side by side.
+    pub lanes: i64,
+    /// Sums of one level that make one of the next, as a power of two.
+    pub branch_bits: i64,
+    /// Levels above the lowest.
+    pub above: i64,
+    /// Whether the lowest level is complete after each block; otherwise after the first `2^branch_bits`.
+    pub is_block_complete: bool,
+}
+
+/// The sums of all levels, the lanes of one behind those of the other. All of them are in one tensor, as one loop
+/// then adds any level to the next: LLVM's time grows with the loops.
+pub struct Levels {
+    tree: Tree,
+    tile: Tile,
+}
+
+impl Levels {
+    /// Without a sum: `empty` in all lanes.
+    pub fn new(b: &mut FunctionBuilder, tree: Tree, accumulators: &Accumulators<'_, '_>, empty: &[Value]) -> Levels {
+        let tile = Tile::filled(b, tree.lanes * (tree.above + 1), &accumulators.types(), empty);
+        Levels { tree, tile }
+    }
+
+    /// All lanes, those of the lowest level first.
+    pub fn tile(&self) -> &Tile {
+        &self.tile
+    }
+
+    /// After these lanes were carried through a loop, or changed.
+    pub fn carried(&self, tensors: &[Value]) -> Levels {
+        Levels { tree: self.tree, tile: self.tile.carried(tensors) }
+    }
+
+    /// A lane's sum, once all levels are complete.
+    pub fn total(&self, b: &mut FunctionBuilder, lane: Value) -> Vec<Value> {
+        let top = b.index(self.tree.above * self.tree.lanes);
+        let lane = b.addi(top, lane);
+        self.tile.lane(b, lane)
+    }
+
+    /// The sum of all lanes, once all levels are complete.
+    pub fn folded(self, b: &mut FunctionBuilder, accumulators: &Accumulators<'_, '_>) -> Vec<Value> {
+        let Tree { lanes, above, .. } = self.tree;
+        self.tile.folded(b, [above * lanes, lanes], |b, mine, others| accumulators.merge(b, mine, others))
+    }
+
+    /// Adds the levels that are complete after the block of this number, of so many.
+    pub fn after(
+        self,
+        b: &mut FunctionBuilder,
+        accumulators: &Accumulators<'_, '_>,
+        empty: &[Value],
+        [block, blocks]: [Value; 2],
+    ) -> Levels {
+        let Tree { lanes, above, .. } = self.tree;
+        if above == 0 {
+            return self;
+        }
+        let complete = self.complete(b, [block, blocks]);
+        let (zero, one, width) = (b.index(0), b.index(1), b.index(lanes));
+        let tensors = b.scf_for(zero, complete, one, self.tile.tensors(), |b, level, tensors| {
+            let first = b.muli(level, width);
+            b.scf_for(zero, width, one, tensors, |b, lane, tensors| {
+                let mine = b.addi(first, lane);
+                let next = b.addi(mine, width);
+                let sums = self.tile.carried(tensors);
+                let (sum, upper) = (sums.lane(b, mine), sums.lane(b, next));
+                let merged = accumulators.merge(b, &upper, &sum);
+                let sums = sums.with_lane(b, next, &merged);
+                sums.with_lane(b, mine, empty).tensors().to_vec()
+            })
+        });
+        self.carried(&tensors)
+    }
+
+    /// The number of levels that are complete after a block.
+    fn complete(&self, b: &mut FunctionBuilder, [block, blocks]: [Value; 2]) -> Value {
+        let Tree { branch_bits, above, is_block_complete, .. } = self.tree;
+        let (one, above) = (b.index(1), b.index(above));
+        let number = b.addi(block, one);
+        let is_last = b.cmpi(IntPredicate::Eq, number, blocks);
+        let number = b.index_cast(number, Scalar::I64);
+        let zeros = b.cttz(number);
+        let bits = b.int(branch_bits, Scalar::I64);
+        let full = b.divui(zeros, bits);
+        let full = b.index_cast(full, Scalar::Index);
+        let full = if is_block_complete { b.addi(full, one) } else { full };
+        let full = b.minsi(full, above);
+        b.select(is_last, above, full)
+    }
+}
