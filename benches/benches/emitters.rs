@@ -3,18 +3,19 @@
 //!
 //! `cargo bench --bench emitters -- reduce` measures what has `reduce` in its name; `--save-baseline NAME` and `--baseline NAME`
 //! compare with another day.
-#![allow(clippy::unwrap_used, reason = "a bench may fail")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a bench may fail")]
 
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion};
 use fusebox_benches::set::{FUSIONS, SIZES};
 use fusebox_benches::{compile, linked};
-use fusebox_compiler::{Emitters, Phase, Selected};
+use fusebox_compiler::{Emitters, Phase, Selected, Source};
 use fusebox_core::emitter::Configuration;
 use fusebox_plugins::Override;
 use fusebox_run::inputs::{self, InputChoice};
 use fusebox_runtime::{Options, Program};
+use fusebox_workshop::reference::Reference;
 
 /// Emitters whose plan is predicted to take so many times as long as the best one are left out: some would take minutes.
 const WORST: f64 = 100.0;
@@ -73,13 +74,24 @@ fn configured(emitters: &Emitters, knobs: Configuration) -> Emitters {
 }
 
 impl Candidate {
+    /// The program, whose result is right. A wrong kernel ends the bench: its time would be worth nothing.
     fn program(&self) -> Program {
         let executable = compile(&self.text, &self.emitters, Phase::Run).unwrap().executable.unwrap();
         let options = Options { threads: 2, ..Options::default() };
-        let mut program = Program::load(executable.without_copies(), &options).unwrap();
+        let mut program = Program::load(executable.clone(), &options).unwrap();
         let choice = InputChoice { inputs: None, seed: 0 };
         let values = inputs::load(&choice, &program.parameter_shapes()).unwrap();
-        program.set_inputs(&inputs::arrays(&values)).unwrap();
+        let arrays = inputs::arrays(&values);
+        let found = program.run(&arrays).unwrap();
+        let module = Source::text(&self.fusion, &self.text).parse().unwrap();
+        let chosen = || compile(&self.text, &linked().unwrap(), Phase::Run).unwrap().executable;
+        let reference = Reference::new(&module, &values, &options, std::iter::once_with(chosen).flatten()).unwrap();
+        if let Some(fault) = reference.fault(&found).unwrap() {
+            let (emitter, fusion, by) = (&self.emitter, &self.fusion, reference.authority().name());
+            panic!("{emitter} {} is wrong on {fusion}, by {by}: {fault}", self.knobs());
+        }
+        let mut program = Program::load(executable.without_copies(), &options).unwrap();
+        program.set_inputs(&arrays).unwrap();
         program
     }
 

@@ -13,6 +13,7 @@ use fusebox_plugins::{
 use fusebox_run::terminal;
 
 use crate::arguments::EmitterChoice;
+use crate::bundled;
 use crate::exit::Failure;
 
 /// Time an isolated emitter has for one answer, where nothing else is said.
@@ -40,7 +41,7 @@ pub fn choose(choice: &EmitterChoice, folder: &Path) -> Result<Emitters, Failure
     let plugins = settings.as_ref().map(|settings| pinned(settings, choice.locked)).transpose()?.unwrap_or_default();
     let written = settings.as_ref().map_or(&[][..], |settings| &settings.choices);
     let specs = specs(choice)?;
-    let mut registry = Registry::new(fusebox_bundle::emitters()).map_err(|e| Failure::Bug(e.to_string()))?;
+    let mut registry = bundled::emitters()?;
     for mut library in libraries(choice, plugins, &specs)? {
         match load(&mut registry, &mut library, choice) {
             // Whatever else lies in a folder of plugins is no reason to do nothing.

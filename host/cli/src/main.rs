@@ -3,6 +3,7 @@
 //! One file a subcommand in `commands/`; the others serve them all.
 
 mod arguments;
+mod bundled;
 mod cache;
 mod commands;
 mod emitters;

@@ -76,7 +76,9 @@ ENTRY main { x = f32[4096,64] parameter(0)\n  zero = f32[] constant(0)
     let different = results["different"].as_u64().unwrap();
     assert!(different > 0 && different <= 64 && results["ulps"].as_u64().unwrap() > 0, "{results}");
     let table = place.run(&sides).succeeded();
-    assert!(table.contains(&format!("{different} of 64 elements differ, by at most ")), "{table}");
+    assert!(table.contains("both right, by the interpreter\n"), "{table}");
+    assert!(table.contains(&format!("{different} of 64 elements differ between the sides, by at most ")), "{table}");
+    assert!(table.contains(", as rounding explains\n"), "{table}");
 }
 
 #[test]
@@ -112,4 +114,78 @@ fn the_page_opens_in_a_browser_without_errors_and_without_network() {
     // The script has run: of the texts, those of the chosen stage are shown.
     assert!(content.contains("<div data-stage=\"kernel\">"));
     assert!(content.contains("<div data-stage=\"llvm\" hidden=\"\">"));
+}
+
+/// Another fusebox, which compiles another module than it is given.
+fn write_cheat(place: &Workplace, name: &str, replacement: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    let program = env!("CARGO_BIN_EXE_fusebox");
+    let script = format!(
+        "#!/bin/sh\nfor module; do :; done\nsed -i '{replacement}' \"$module\"\nexec {program} \"$@\" --no-config --no-tuned\n"
+    );
+    place.write(name, script.as_bytes());
+    std::fs::set_permissions(place.path(name), std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Products and functions of so many numbers.
+fn elementwise(length: usize) -> String {
+    format!(
+        "HloModule m\nENTRY main {{ x = f32[{length}] parameter(0)\n  y = f32[{length}] multiply(x, x)
+  ROOT e = f32[{length}] exponential(y) }}"
+    )
+}
+
+#[test]
+fn a_wrong_side_is_told_and_not_timed() {
+    let place = Workplace::with_module(&elementwise(1000));
+    let cheats = [
+        ("zeros", "s/exponential(/floor(/"),
+        ("nans", "s/exponential(/log(/;s/multiply(/subtract(/"),
+        ("twice", "s/multiply(/add(/"),
+    ];
+    for (cheat, replacement) in cheats {
+        write_cheat(&place, cheat, replacement);
+        let cheat = format!("./{cheat}");
+        let sides = ["ab", "m.hlo", "--b", &cheat, "--pairs", "4"];
+        let ran = place.run(&[&sides[..], &["--html", &format!("{cheat}.page")]].concat());
+        assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+        assert!(ran.err.contains("m.hlo: B is wrong in program: result 0: element ["), "{}", ran.err);
+        assert!(ran.out.contains("B is WRONG, by the interpreter: result 0: element ["), "{}", ran.out);
+        assert!(!ran.out.contains("faster") && !ran.out.contains("GB/s"), "{}", ran.out);
+        let page = std::fs::read_to_string(place.path(&format!("{cheat}.page/index.html"))).unwrap();
+        assert!(page.contains("B is <span class=wrong>wrong</span>") && !page.contains("class=faster"), "{page}");
+        let json = place.run(&[&sides[..], &["--json"]].concat());
+        assert_eq!(json.code, Some(1), "{}", json.err);
+        let report: Value = serde_json::from_str(&json.out).unwrap();
+        for comparison in [&report["program"], &report["fusions"][0]] {
+            assert_eq!(comparison["judged"]["verdict"], "wrong", "{report}");
+            assert!(comparison["judged"]["a"].is_null() && comparison["judged"]["b"].is_string(), "{report}");
+            assert_eq!(comparison["measured"].as_array().unwrap().len(), 0);
+        }
+        let sides = ["ab", "m.hlo", "--a", &cheat, "--b", "loop=loop", "--pairs", "4"];
+        place.run(&sides).failed(1, &["m.hlo: A is wrong in program"]);
+    }
+}
+
+/// Arrays that the interpreter would take long for, and a summary of several modules.
+#[test]
+fn long_results_are_judged_by_the_bundled_emitters() {
+    let place = Workplace::with_module(&elementwise(3_000_000));
+    place.write("right.hlo", elementwise(100).replace("exponential(", "log(").as_bytes());
+    write_cheat(&place, "cheat", "s/exponential(/floor(/");
+    let ran = place.run(&["ab", "m.hlo", "right.hlo", "--b", "./cheat", "--pairs", "4"]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("B is WRONG, by the bundled emitters: result 0"), "{}", ran.out);
+    assert!(ran.out.contains("both right, by the interpreter"), "{}", ran.out);
+    let summary = ran.out.lines().skip_while(|line| !line.starts_with("module ")).collect::<Vec<_>>();
+    assert!(
+        summary.iter().any(|line| line.starts_with("m.hlo") && line.ends_with("WRONG     B, in program")),
+        "{}",
+        ran.out
+    );
+    assert!(
+        summary.iter().filter(|line| line.starts_with("right.hlo")).all(|line| !line.contains("WRONG")),
+        "{}",
+        ran.out
+    );
 }

@@ -9,6 +9,8 @@ use fusebox_run::inputs::InputError;
 use fusebox_runtime::{FormatError, LoadError, RunError};
 use thiserror::Error;
 
+use crate::reference::Authority;
+
 /// Why a tool of the workshop did not do its work.
 #[derive(Debug, Error)]
 pub enum WorkshopError {
@@ -36,6 +38,14 @@ pub enum WorkshopError {
     /// The two sides are not programs of one interface.
     #[error("{0}")]
     Interface(String),
+    /// Results cannot be judged.
+    #[error("{by} cannot say whether results are right: {reason}", by = by.name())]
+    Reference {
+        /// What was asked.
+        by: Authority,
+        /// Its answer.
+        reason: String,
+    },
     /// No fusion has a name of that pattern.
     #[error("no fusion fits `{pattern}`; there are: {known}")]
     NoSuchFusion {

@@ -12,6 +12,7 @@
 //! * [`stages`]: a kernel in every stage of lowering, executed without code being made of it.
 //! * [`case`], [`probe`], [`pinned`]: a module with inputs, values inside of a program, one emitter in charge.
 //! * [`closeness`]: whether rounding explains how far results are apart.
+//! * [`reference`](crate::reference): the right results of a module.
 //! * [`compare`]: results of two programs.
 //! * [`measure`]: pairs of programs in turns.
 //! * [`statistics`]: from pairs to a verdict.
@@ -38,6 +39,7 @@ pub mod pinned;
 pub mod probe;
 pub mod profile;
 pub mod ptxas;
+pub mod reference;
 pub mod repro;
 pub mod roof;
 pub mod roofline;

@@ -6,14 +6,14 @@ use fusebox_compiler::Phase;
 use fusebox_lowering::Stage;
 use fusebox_run::terminal;
 use fusebox_runtime::Options;
-use fusebox_workshop::ab::{self, Maker, Report, Settings, Side};
+use fusebox_workshop::ab::{self, Comparison, Maker, Report, Settings, Side};
 use fusebox_workshop::measure::Effort;
 use fusebox_workshop::page;
 use serde_json::json;
 
 use crate::arguments::{Ab, Common, EmitterChoice};
 use crate::exit::Failure;
-use crate::{emitters, guard, module, target};
+use crate::{bundled, emitters, guard, module, target};
 
 pub fn run(arguments: &Ab) -> Result<(), Failure> {
     let first = &arguments.common;
@@ -35,10 +35,24 @@ pub fn run(arguments: &Ab) -> Result<(), Failure> {
         })?;
         reports.push(report);
     }
-    if arguments.more.is_empty() || arguments.json {
-        return Ok(());
+    if !arguments.more.is_empty() && !arguments.json {
+        terminal::print(|out| ab::write_summary(out, &reports))?;
     }
-    Ok(terminal::print(|out| ab::write_summary(out, &reports))?)
+    let wrong: Vec<String> = reports.iter().flat_map(wrong).collect();
+    match wrong.as_slice() {
+        [] => Ok(()),
+        wrong => Err(Failure::input(wrong.join("\n"))),
+    }
+}
+
+/// The wrong results of a report, in words.
+fn wrong(report: &Report) -> Vec<String> {
+    let faults = |comparison: &Comparison| -> Vec<String> {
+        let name = &comparison.name;
+        let faults = comparison.judged.faults();
+        faults.map(|(side, fault)| format!("{}: {side} is wrong in {name}: {fault}", report.module)).collect()
+    };
+    report.comparisons().flat_map(faults).collect()
 }
 
 fn compare(arguments: &Ab, common: &Common) -> Result<Report, Failure> {
@@ -48,6 +62,7 @@ fn compare(arguments: &Ab, common: &Common) -> Result<Report, Failure> {
     let stages = if arguments.html.is_some() { Stage::ALL.to_vec() } else { Vec::new() };
     let settings = Settings {
         compile: module::options(&Common { dump_to: None, ..common.clone() }, None, Phase::Run, stages)?,
+        bundled: bundled::emitters()?,
         run: Options { threads: target::threads(common.compiling.threads), ..Options::default() },
         target: common.compiling.target.clone(),
         inputs: arguments.inputs.clone(),

@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use fusebox_conformance::examine::{Report, Settings, examine};
-use fusebox_plugins::{ProcessLimits, Registry};
+use fusebox_plugins::ProcessLimits;
 use fusebox_run::terminal;
 use fusebox_workshop::sources::{Sources, SourcesError};
 use serde_json::json;
 
+use crate::bundled;
 use crate::exit::Failure;
 
 /// What the library's process may use up: an emitter answers in milliseconds.
@@ -94,7 +95,7 @@ impl From<SourcesError> for Failure {
 
 /// Checks a library and prints what was found.
 fn check(arguments: &CheckEmitter, library: &Path) -> Result<Vec<Report>, Failure> {
-    let mut registry = Registry::new(fusebox_bundle::emitters()).map_err(|error| Failure::Bug(error.to_string()))?;
+    let mut registry = bundled::emitters()?;
     let bundled = registry.emitters().len();
     let program =
         std::env::current_exe().map_err(|error| Failure::Bug(format!("cannot find this program: {error}")))?;

@@ -3,23 +3,28 @@
 //! ```text
 //! side.rs     a choice of emitters, or another fusebox -> what it makes of a module
 //! fusions.rs  what both make of the program -> the fusions to compare alone
-//! trial.rs    what both made -> results compared, times in turns, the roof
+//! judge.rs    a reference's word on the results
+//! trial.rs    what both made -> results judged and compared, times in turns, the roof
 //! report.rs   all of it as data
 //! table.rs    as a text
 //! ```
 
 mod fusions;
+mod judge;
 mod report;
 mod side;
 mod table;
 mod trial;
 
 use fusebox_compiler::Source;
+use fusebox_plugins::Registry;
 use fusebox_run::inputs::InputChoice;
 
 use crate::WorkshopError;
 use crate::measure::{Effort, Watch};
+use trial::Trial;
 
+pub use judge::Judgement;
 pub use report::{Comparison, Figures, Measured, Report};
 pub use side::{Maker, Side};
 pub use table::{write, write_summary};
@@ -28,6 +33,8 @@ pub use table::{write, write_summary};
 pub struct Settings {
     /// How to compile; each side has emitters of its own.
     pub compile: fusebox_compiler::Options,
+    /// The emitters that come with fusebox: their results count as right where the interpreter takes long.
+    pub bundled: Registry,
     /// How to run.
     pub run: fusebox_runtime::Options,
     /// The target as another fusebox is told it.
@@ -48,11 +55,13 @@ pub fn compare(source: &Source, a: &Side, b: &Side, settings: &Settings) -> Resu
     let mut watch = Watch::new();
     let both = trial::Both::make(a, b, source, false, settings)?;
     let chosen = fusions::choose(both.a.kernels.as_deref(), both.b.kernels.as_deref(), settings.fusion.as_ref())?;
-    let program = both.compare("program", &settings.inputs, settings, &mut watch)?;
+    let trial = Trial { source, of_part: false, choice: &settings.inputs, settings };
+    let program = both.compare("program", &trial, &mut watch)?;
     let random = InputChoice { inputs: None, seed: settings.inputs.seed };
     let alone = |fusion: &fusions::Fusion| {
         let both = trial::Both::make(a, b, &fusion.source, true, settings)?;
-        both.compare(&fusion.name, &random, settings, &mut watch)
+        let trial = Trial { source: &fusion.source, of_part: true, choice: &random, settings };
+        both.compare(&fusion.name, &trial, &mut watch)
     };
     Ok(Report {
         module: source.name.clone(),

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::judge::Judgement;
 use crate::compare::Agreement;
 use crate::measure::Cache;
 use crate::ptxas::Quality;
@@ -37,9 +38,11 @@ pub struct Comparison {
     pub name: String,
     pub a: Figures,
     pub b: Figures,
-    /// Of the results of one execution on the same inputs.
+    /// Whether the results of one execution on the same inputs are right.
+    pub judged: Judgement,
+    /// How far these results are apart.
     pub results: Agreement,
-    /// Times; none where they would mean nothing, as in a simulator.
+    /// Times; none where they would mean nothing: in a simulator, and of wrong results.
     pub measured: Vec<Measured>,
 }
 
@@ -97,6 +100,13 @@ pub struct Measured {
     /// The pairs, in order of measurement: microseconds of A and of B.
     #[serde(skip)]
     pub times: Vec<[f64; 2]>,
+}
+
+impl Report {
+    /// The program, and fusions alone.
+    pub fn comparisons(&self) -> impl Iterator<Item = &Comparison> {
+        [&self.program].into_iter().chain(&self.fusions)
+    }
 }
 
 impl Measured {

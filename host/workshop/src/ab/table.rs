@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use fusebox_core::times::microseconds;
 
-use super::{Comparison, Figures, Measured, Report};
+use super::{Comparison, Figures, Judgement, Measured, Report};
 use crate::measure::Cache;
 use crate::statistics::Interval;
 
@@ -15,7 +15,7 @@ use crate::statistics::Interval;
 pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     writeln!(out, "{} on {}", report.module, report.target)?;
     writeln!(out, "  A: {}\n  B: {}", report.a, report.b)?;
-    for comparison in [&report.program].into_iter().chain(&report.fusions) {
+    for comparison in report.comparisons() {
         write_comparison(out, comparison)?;
     }
     for (side, names) in [("A", &report.only_in_a), ("B", &report.only_in_b)] {
@@ -27,16 +27,47 @@ pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
 }
 
 fn write_comparison(out: &mut dyn Write, comparison: &Comparison) -> io::Result<()> {
-    let Comparison { name, a, b, results, measured } = comparison;
+    let Comparison { name, a, b, judged, results, measured } = comparison;
     writeln!(out, "\n{name}")?;
+    write_judgement(out, judged)?;
     match results.worst {
         None => writeln!(out, "  results: equal, {} elements", results.elements)?,
         Some(place) => writeln!(
             out,
-            "  results: {} of {} elements differ, by at most {} ulp (element {} of result {})",
-            results.different, results.elements, results.ulps, place.element, place.array
+            "  results: {} of {} elements differ between the sides, by at most {} ulp (element {} of result {}){}",
+            results.different,
+            results.elements,
+            results.ulps,
+            place.element,
+            place.array,
+            if matches!(judged, Judgement::Right { .. }) { ", as rounding explains" } else { "" }
         )?,
     }
+    if !measured.is_empty() {
+        write_times(out, a, b, measured)?;
+    }
+    for (side, figures) in [("A", a), ("B", b)] {
+        write_figures(out, side, figures)?;
+    }
+    Ok(())
+}
+
+fn write_judgement(out: &mut dyn Write, judged: &Judgement) -> io::Result<()> {
+    match judged {
+        Judgement::Right { by } => writeln!(out, "  both right, by {}", by.name()),
+        Judgement::Wrong { by, .. } => {
+            for (side, fault) in judged.faults() {
+                writeln!(out, "  {side} is WRONG, by {}: {fault}", by.name())?;
+            }
+            writeln!(out, "  not timed, as a result is wrong")
+        }
+        Judgement::Unknown => {
+            writeln!(out, "  not judged: neither the interpreter nor the bundled emitters have a result")
+        }
+    }
+}
+
+fn write_times(out: &mut dyn Write, a: &Figures, b: &Figures, measured: &[Measured]) -> io::Result<()> {
     writeln!(
         out,
         "  {:<4} {:<5} {:>10} {:>21} {:>9} {:>8} {:>10}  {:<9} ratio, and where it lies",
@@ -45,9 +76,6 @@ fn write_comparison(out: &mut dyn Write, comparison: &Comparison) -> io::Result<
     for row in measured {
         write_side(out, "A", a, row, 0)?;
         write_side(out, "B", b, row, 1)?;
-    }
-    for (side, figures) in [("A", a), ("B", b)] {
-        write_figures(out, side, figures)?;
     }
     Ok(())
 }
@@ -96,7 +124,12 @@ pub fn write_summary(out: &mut dyn Write, reports: &[Report]) -> io::Result<()> 
         "\n{:<longest$}  {:<5} {:>10} {:>10} {:>7}  {:<9} ratio, and where it lies",
         "module", "cache", "A us", "B us", "of roof", "B is"
     )?;
-    for Report { module, program, .. } in reports {
+    for report @ Report { module, program, .. } in reports {
+        for wrong in report.comparisons().filter(|comparison| comparison.judged.is_wrong()) {
+            let sides: Vec<&str> = wrong.judged.faults().map(|(side, _)| side).collect();
+            let (sides, name) = (sides.join(" and "), &wrong.name);
+            writeln!(out, "{module:<longest$}  {:<36}  WRONG     {sides}, in {name}", "")?;
+        }
         for row in &program.measured {
             let Interval { low, ratio, high } = row.ratio;
             let cache = if row.cache == Cache::Warm { "warm" } else { "cold" };

@@ -1,11 +1,12 @@
 //! Both sides on one program or fusion: compiled, compared, measured.
 
 use fusebox_compiler::Source;
-use fusebox_core::hlo::{ArrayLiteral, Literal};
+use fusebox_core::hlo::Literal;
 use fusebox_run::inputs::{self, InputChoice};
 use fusebox_runtime::{Binding, Executable, Program, Target};
 
 use super::Settings;
+use super::judge::Judgement;
 use super::report::{Comparison, Measured};
 use super::side::{Made, Side};
 use crate::WorkshopError;
@@ -18,6 +19,16 @@ use crate::statistics::Summary;
 const COMPILATIONS: usize = 3;
 /// Milliseconds from which one compilation is enough.
 const LONG_COMPILATION: f64 = 500.0;
+
+/// What is compared, on which inputs.
+#[derive(Clone, Copy)]
+pub struct Trial<'a> {
+    pub source: &'a Source,
+    /// Whether it is a part of a program.
+    pub of_part: bool,
+    pub choice: &'a InputChoice,
+    pub settings: &'a Settings,
+}
 
 /// What both sides made of one module.
 pub struct Both {
@@ -60,23 +71,21 @@ impl Both {
         }
     }
 
-    /// Compares results, then times.
+    /// Judges and compares results, then times, unless a result is wrong.
     ///
     /// # Errors
     /// If there are no inputs, or a program fails.
-    pub fn compare(
-        &self,
-        name: &str,
-        choice: &InputChoice,
-        settings: &Settings,
-        watch: &mut Watch,
-    ) -> Result<Comparison, WorkshopError> {
-        let (inputs, results) = self.results(choice, settings)?;
+    pub fn compare(&self, name: &str, trial: &Trial<'_>, watch: &mut Watch) -> Result<Comparison, WorkshopError> {
+        let settings = trial.settings;
+        let (inputs, [of_a, of_b]) = self.results(trial)?;
+        let judged = Judgement::of(trial, &inputs, [&of_a, &of_b])?;
+        let results = Agreement::of(&of_a, &of_b);
         let target = self.a.executable.target;
-        // How long a simulator takes says nothing about what it simulates.
-        let caches: &[Cache] = if target == Target::Simt { &[] } else { &[Cache::Warm, Cache::Cold] };
+        // How long a simulator takes says nothing about what it simulates, and a wrong kernel has no time worth knowing.
+        let is_timed = target != Target::Simt && !judged.is_wrong();
+        let caches: &[Cache] = if is_timed { &[Cache::Warm, Cache::Cold] } else { &[] };
         let (a, b) = (self.timed(&self.a.executable), self.timed(&self.b.executable));
-        let contest = Contest { a: &a, b: &b, inputs: &inputs, options: &settings.run };
+        let contest = Contest { a: &a, b: &b, inputs: &inputs::arrays(&inputs), options: &settings.run };
         let mut machine = Machine::new(target, &settings.run);
         let measure = |&cache: &Cache| {
             let series = contest.measure(cache, settings.effort, watch)?;
@@ -85,21 +94,19 @@ impl Both {
         };
         let measured = caches.iter().map(measure).collect::<Result<Vec<_>, WorkshopError>>()?;
         let (a, b) = (self.a.figures.clone(), self.b.figures.clone());
-        Ok(Comparison { name: name.to_owned(), a, b, results, measured })
+        Ok(Comparison { name: name.to_owned(), a, b, judged, results, measured })
     }
 
-    /// Inputs, and how the results on them agree.
-    fn results(
-        &self,
-        choice: &InputChoice,
-        settings: &Settings,
-    ) -> Result<(Vec<ArrayLiteral>, Agreement), WorkshopError> {
-        let mut a = Program::load(self.a.executable.clone(), &settings.run)?;
-        let inputs = inputs::arrays(&inputs::load(choice, &a.parameter_shapes())?);
-        let of_a: Literal = a.run(&inputs)?;
+    /// Inputs, and the results of both sides on them.
+    fn results(&self, trial: &Trial<'_>) -> Result<(Vec<Literal>, [Literal; 2]), WorkshopError> {
+        let run = &trial.settings.run;
+        let mut a = Program::load(self.a.executable.clone(), run)?;
+        let values = inputs::load(trial.choice, &a.parameter_shapes())?;
+        let arrays = inputs::arrays(&values);
+        let of_a = a.run(&arrays)?;
         drop(a);
-        let of_b = Program::load(self.b.executable.clone(), &settings.run)?.run(&inputs)?;
-        Ok((inputs, Agreement::of(&of_a, &of_b)))
+        let of_b = Program::load(self.b.executable.clone(), run)?.run(&arrays)?;
+        Ok((values, [of_a, of_b]))
     }
 
     fn timed(&self, executable: &Executable) -> Executable {

@@ -2,23 +2,20 @@
 
 use std::time::Duration;
 
-use fusebox_core::cost;
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{ArrayLiteral, Literal};
 use fusebox_run::inputs::{self, InputChoice};
-use fusebox_runtime::{Executable, Program, RunError};
+use fusebox_runtime::{Executable, Options, Program, RunError};
 
 use super::Settings;
 use super::database::{Figures, Outcome};
 use super::made::Made;
 use crate::WorkshopError;
-use crate::closeness::{difference_beyond_rounding, jitter};
+use crate::reference::Reference;
 
 /// Whose first run takes this much of the fastest one's, and so long, takes no part in the race: not even cold caches explain that.
 const HOPELESS: u32 = 8;
 const LONG: Duration = Duration::from_millis(4);
-/// Most additions of a fusion that the interpreter judges: some tenths of a second.
-const MOST_INTERPRETED: f64 = 2e6;
 
 /// A program whose result is right.
 pub struct Racer {
@@ -55,13 +52,23 @@ pub fn all(
         fusion.computation().parameters().iter().map(|&id| fusion.computation().instruction(id)).collect();
     let shapes: Vec<_> = shapes.into_iter().map(|parameter| parameter.shape.clone()).collect();
     let values = inputs::load(choice, &shapes)?;
-    let judge = Judge { fusion, settings, values: &values };
-    let reference = judge.reference(&made);
+    let mut by_trust: Vec<&Made> = made.iter().collect();
+    by_trust.sort_by_key(|made| !made.is_bundled);
+    let programs = by_trust.iter().filter_map(|made| made.program.as_ref().ok());
+    let programs = programs.map(|(program, _)| program.clone());
+    let reference = Reference::new(&fusion.module, &values, &settings.run, programs);
+    // How long the program took, if rounding explains how far its result is from the reference.
+    let check = |program: &Executable| {
+        let (found, time) = run(program, &values, &settings.run)?;
+        match reference.as_ref().map_or(Ok(None), |reference| reference.fault(&found))? {
+            Some(difference) => Err(format!("its result is wrong: {difference}")),
+            None => Ok(time),
+        }
+    };
     let (mut right, mut out) = (Vec::new(), Vec::new());
-    for Made { place, name, program, .. } in made {
-        let checked = program.and_then(|(executable, predicted_us)| {
-            Ok((judge.check(&executable, reference.as_ref())?, executable, predicted_us))
-        });
+    for Made { place, name, program, .. } in made.iter().cloned() {
+        let checked =
+            program.and_then(|(executable, predicted_us)| Ok((check(&executable)?, executable, predicted_us)));
         match checked {
             Ok((time, executable, predicted_us)) => {
                 right.push((time, Racer { place, name, predicted_us, executable }));
@@ -84,66 +91,13 @@ pub fn all(
     Ok(Judged { racers, out, inputs })
 }
 
-/// Who says what is right.
-enum Reference {
-    Interpreter,
-    Program(Box<Executable>),
-}
-
-struct Judge<'a> {
-    fusion: &'a Fusion,
-    settings: &'a Settings<'a>,
-    /// What the fusion is computed of.
-    values: &'a [Literal],
-}
-
-impl Judge<'_> {
-    /// The reference, with what it gives; `None` if nothing gives anything.
-    fn reference(&self, made: &[Made]) -> Option<(Reference, Literal)> {
-        let additions: f64 = self.fusion.module.computations.iter().map(cost::of_computation).sum();
-        let interpreter = (additions <= MOST_INTERPRETED).then_some(Reference::Interpreter);
-        let mut by_trust: Vec<&Made> = made.iter().collect();
-        by_trust.sort_by_key(|made| !made.is_bundled);
-        let programs = by_trust.iter().filter_map(|made| made.program.as_ref().ok());
-        let all =
-            interpreter.into_iter().chain(programs.map(|(program, _)| Reference::Program(Box::new(program.clone()))));
-        all.into_iter().find_map(|reference| {
-            let result = self.value(&reference, self.values).ok()?;
-            Some((reference, result))
-        })
-    }
-
-    fn value(&self, reference: &Reference, values: &[Literal]) -> Result<Literal, String> {
-        match reference {
-            Reference::Interpreter => {
-                fusebox_interpreter::evaluate(&self.fusion.module, values).map_err(|error| error.to_string())
-            }
-            Reference::Program(program) => Ok(self.run(program, values)?.0),
-        }
-    }
-
-    /// The result, and what it took.
-    fn run(&self, program: &Executable, values: &[Literal]) -> Result<(Literal, Duration), String> {
-        let mut program = Program::load(program.clone(), &self.settings.run).map_err(|error| error.to_string())?;
-        let mut run = || {
-            program.set_inputs(&inputs::arrays(values))?;
-            let time = program.execute()?;
-            Ok((program.result()?, time))
-        };
-        run().map_err(|error: RunError| error.to_string())
-    }
-
-    /// How long the program took. Fails if it does, or is further from the reference than rounding explains; says why.
-    fn check(&self, program: &Executable, reference: Option<&(Reference, Literal)>) -> Result<Duration, String> {
-        let (found, time) = self.run(program, self.values)?;
-        let Some((reference, expected)) = reference else { return Ok(time) };
-        let jittered = || {
-            let values: Vec<Literal> = self.values.iter().map(jitter).collect();
-            Ok::<_, String>([expected.clone(), self.value(reference, &values)?])
-        };
-        match difference_beyond_rounding(&found, expected, jittered)? {
-            Some(difference) => Err(format!("its result is wrong: {difference}")),
-            None => Ok(time),
-        }
-    }
+/// The result of a program, and how long it took.
+fn run(program: &Executable, values: &[Literal], options: &Options) -> Result<(Literal, Duration), String> {
+    let mut program = Program::load(program.clone(), options).map_err(|error| error.to_string())?;
+    let mut run = || {
+        program.set_inputs(&inputs::arrays(values))?;
+        let time = program.execute()?;
+        Ok((program.result()?, time))
+    };
+    run().map_err(|error: RunError| error.to_string())
 }

@@ -13,7 +13,7 @@ use std::fmt::{self, Display, Write};
 use maud::PreEscaped;
 
 use super::framed;
-use crate::ab::{Comparison, Figures, Measured, Report};
+use crate::ab::{Comparison, Figures, Judgement, Measured, Report};
 use crate::measure::Cache;
 
 /// Text with what means something in HTML made harmless.
@@ -36,15 +36,11 @@ pub fn of_comparison(report: &Report) -> String {
     let mut body = String::new();
     // Writing to a string does not fail.
     let _ = header(&mut body, report);
-    for (number, comparison) in all(report).enumerate() {
+    for (number, comparison) in report.comparisons().enumerate() {
         let _ = section(&mut body, comparison, number);
     }
     let title = format!("fusebox ab: {}", report.module);
     framed(&title, include_str!("style.css"), &PreEscaped(body), include_str!("script.js"))
-}
-
-fn all(report: &Report) -> impl Iterator<Item = &Comparison> {
-    [&report.program].into_iter().chain(&report.fusions)
 }
 
 fn header(out: &mut String, report: &Report) -> fmt::Result {
@@ -56,7 +52,7 @@ fn header(out: &mut String, report: &Report) -> fmt::Result {
             writeln!(out, "<p>Only {side} makes these fusions: {}</p>", Escaped(names.join(", ")))?;
         }
     }
-    if all(report).any(|comparison| !comparison.measured.is_empty()) {
+    if report.comparisons().any(|comparison| !comparison.measured.is_empty()) {
         writeln!(out, "<h2>B's time over A's</h2>")?;
         plots::ratios(out, report)?;
         writeln!(out, "<h2>Against the roof</h2>")?;
@@ -66,13 +62,14 @@ fn header(out: &mut String, report: &Report) -> fmt::Result {
 }
 
 fn section(out: &mut String, comparison: &Comparison, number: usize) -> fmt::Result {
-    let Comparison { name, a, b, results, measured } = comparison;
+    let Comparison { name, a, b, judged, results, measured } = comparison;
     writeln!(out, "<section><h2>{}</h2>", Escaped(name))?;
+    judgement(out, judged)?;
     match results.worst {
         None => writeln!(out, "<p>Results are equal in all {} elements.</p>", results.elements)?,
         Some(place) => writeln!(
             out,
-            "<p class=differs>Results differ in {} of {} elements, by at most {} ulp (element {} of result {}).</p>",
+            "<p>Results differ in {} of {} elements, by at most {} ulp (element {} of result {}).</p>",
             results.different, results.elements, results.ulps, place.element, place.array
         )?,
     }
@@ -83,6 +80,22 @@ fn section(out: &mut String, comparison: &Comparison, number: usize) -> fmt::Res
     figures(out, a, b, measured)?;
     texts::side_by_side(out, &a.texts, &b.texts, number)?;
     writeln!(out, "</section>")
+}
+
+fn judgement(out: &mut String, judged: &Judgement) -> fmt::Result {
+    match judged {
+        Judgement::Right { by } => writeln!(out, "<p>Both are right, by {}.</p>", by.name()),
+        Judgement::Wrong { by, .. } => judged.faults().try_for_each(|(side, fault)| {
+            writeln!(out, "<h3>{side} is <span class=wrong>wrong</span></h3>")?;
+            writeln!(out, "<p class=wrong>By {}: {}. Nothing is timed.</p>", by.name(), Escaped(fault))
+        }),
+        Judgement::Unknown => {
+            writeln!(
+                out,
+                "<p class=wrong>Not judged: neither the interpreter nor the bundled emitters have a result.</p>"
+            )
+        }
+    }
 }
 
 fn cache(row: &Measured) -> &'static str {

@@ -68,7 +68,7 @@ fn marks_below(out: &mut String, axis: &Axis, height: f64, unit: &str) -> fmt::R
 pub fn ratios(out: &mut String, report: &Report) -> fmt::Result {
     const ROW: f64 = 24.0;
     let rows: Vec<(&str, &Measured)> =
-        super::all(report).flat_map(|it| it.measured.iter().map(|row| (it.name.as_str(), row))).collect();
+        report.comparisons().flat_map(|it| it.measured.iter().map(|row| (it.name.as_str(), row))).collect();
     let ends = rows.iter().flat_map(|(_, row)| [row.ratio.low, row.ratio.high]);
     let axis = Axis::over(ends.chain([1.0 / MARGIN, MARGIN]), LEFT, WIDTH - 120.0);
     let height = ROW * rows.len() as f64 + BELOW;
@@ -120,7 +120,8 @@ pub fn distribution(out: &mut String, row: &Measured) -> fmt::Result {
 /// Time against bytes: every kernel, and below it the least time in which the machine does as much.
 pub fn roofline(out: &mut String, report: &Report) -> fmt::Result {
     const HEIGHT: f64 = 330.0;
-    let points: Vec<(&Comparison, &Measured, usize)> = super::all(report)
+    let points: Vec<(&Comparison, &Measured, usize)> = report
+        .comparisons()
         .flat_map(|it| it.measured.iter().flat_map(move |row| [(it, row, 0), (it, row, 1)]))
         .collect();
     let bytes = |it: &(&Comparison, &Measured, usize)| [&it.0.a, &it.0.b][it.2].bytes() as f64 / 1e6;

@@ -1,0 +1,70 @@
+//! Whether the sides' results are right.
+
+use fusebox_compiler::{Emitters, Options};
+use fusebox_core::hlo::Literal;
+use serde::Serialize;
+
+use super::trial::Trial;
+use crate::WorkshopError;
+use crate::reference::{Authority, Reference};
+
+/// A reference's word on the results of both sides.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "verdict", rename_all = "lowercase")]
+pub enum Judgement {
+    /// Rounding explains how far both are from the reference.
+    Right {
+        /// The reference.
+        by: Authority,
+    },
+    /// It does not explain that of one side or both, whose differences these are.
+    Wrong {
+        /// The reference.
+        by: Authority,
+        a: Option<String>,
+        b: Option<String>,
+    },
+    /// Neither the interpreter nor the bundled emitters have a result.
+    Unknown,
+}
+
+impl Judgement {
+    /// Judges the results of both sides on some inputs.
+    ///
+    /// # Errors
+    /// If the module cannot be read, or the reference fails on inputs that are off in their last place.
+    pub fn of(trial: &Trial<'_>, inputs: &[Literal], found: [&Literal; 2]) -> Result<Judgement, WorkshopError> {
+        let Trial { source, of_part, settings, .. } = *trial;
+        let module = source.parse()?;
+        let bundled = || {
+            let emitters = Emitters { registry: settings.bundled.clone(), of_part, ..Emitters::default() };
+            let options = Options { emitters, stages: Vec::new(), ..settings.compile.clone() };
+            fusebox_compiler::compile(source, &options).ok()?.executable
+        };
+        let programs = std::iter::once_with(bundled).flatten();
+        let Some(reference) = Reference::new(&module, inputs, &settings.run, programs) else {
+            return Ok(Judgement::Unknown);
+        };
+        let by = reference.authority();
+        let failed = |reason| WorkshopError::Reference { by, reason };
+        let [a, b] = found.map(|found| reference.fault(found));
+        Ok(match (a.map_err(failed)?, b.map_err(failed)?) {
+            (None, None) => Judgement::Right { by },
+            (a, b) => Judgement::Wrong { by, a, b },
+        })
+    }
+
+    /// The sides that are wrong, and how.
+    pub fn faults(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let [a, b] = match self {
+            Judgement::Wrong { a, b, .. } => [a.as_deref(), b.as_deref()],
+            Judgement::Right { .. } | Judgement::Unknown => [None, None],
+        };
+        [("A", a), ("B", b)].into_iter().filter_map(|(side, fault)| Some((side, fault?)))
+    }
+
+    /// Whether a side is wrong.
+    pub fn is_wrong(&self) -> bool {
+        matches!(self, Judgement::Wrong { .. })
+    }
+}
