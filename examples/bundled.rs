@@ -1,25 +1,28 @@
 //! `cargo bench`: this emitter against the one that fusebox chooses by itself, on the modules beside this file. What stands behind
-//! `--` is for `fusebox ab`: `cargo bench -- --pairs 20`.
+//! `--` is for `fusebox ab`: `cargo bench -- --pairs 20`. The program is `fusebox`, or the file that `FUSEBOX` names.
 
+use std::ffi::OsString;
 use std::process::{Command, ExitCode};
 
 const MODULES: [&str; 2] = ["benches/small.hlo", "benches/large.hlo"];
 
 fn main() -> ExitCode {
-    match compare() {
+    let program = std::env::var_os("FUSEBOX").unwrap_or_else(|| "fusebox".into());
+    match compare(&program) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("cannot run fusebox: {error}");
+            let program = program.display();
+            eprintln!("cannot run {program}: {error}; put the folder of fusebox into PATH, or its file's name into FUSEBOX");
             ExitCode::FAILURE
         }
     }
 }
 
-fn compare() -> std::io::Result<bool> {
+fn compare(program: &OsString) -> std::io::Result<bool> {
     // Cargo puts the library beside this program.
     let library = format!("lib{}.so", env!("CARGO_PKG_NAME").replace('-', "_"));
     let library = std::env::current_exe()?.with_file_name(library);
     let handed_on = std::env::args().skip(1).filter(|argument| argument != "--bench");
-    Ok(Command::new("fusebox").arg("ab").args(MODULES).arg("--b").arg(library).args(handed_on).status()?.success())
+    Ok(Command::new(program).arg("ab").args(MODULES).arg("--b").arg(library).args(handed_on).status()?.success())
 }

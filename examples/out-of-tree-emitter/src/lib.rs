@@ -13,6 +13,9 @@ use fusebox_core::emitter::{
 use fusebox_core::hlo::ArrayShape;
 use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable, delinearize};
 
+/// Elements that a block of one thread takes, one after the other.
+const ELEMENTS: i64 = 4096;
+
 /// The emitter.
 pub struct SimpleLoop;
 
@@ -42,9 +45,8 @@ impl Emitter for SimpleLoop {
     fn plan(&self, fusion: &Fusion, device: &DeviceDescription, _: &Configuration) -> Result<Plan, EmitError> {
         let shape = output_shape(fusion).ok_or_else(|| EmitError::new("the result is not one array"))?;
         let elements = shape.element_count();
-        // A block of one thread takes many elements, one after the other.
         let threads = i64::from(device.max_threads_per_block.min(128));
-        let per_thread = if device.is_single_threaded_block() { 4096 } else { 1 };
+        let per_thread = if device.is_single_threaded_block() { ELEMENTS } else { 1 };
         let blocks = (elements / (threads * per_thread) + 1).max(1);
 
         let linear = Expr::dim(1) * (threads * per_thread) + Expr::range(0) * threads + Expr::dim(0);

@@ -80,11 +80,34 @@ fn what_cannot_be_made_is_refused_in_words_and_nothing_is_overwritten() {
     assert!(written.contains("export_emitters!(MY_LOOP => MyLoop)") && written.contains("kind: \"loop\""), "{written}");
 }
 
+/// What a stranger types first.
 #[test]
-fn without_sources_a_new_crate_asks_for_the_release_of_this_version() {
+fn a_new_crate_builds_against_the_sources_that_the_program_comes_from() {
     let place = Workplace::new();
-    assert_eq!(place.run(&["new-emitter", "my-loop", "--kind", "loop"]).code, Some(0));
-    let manifest = std::fs::read_to_string(place.path("my-loop/Cargo.toml")).unwrap();
-    assert!(manifest.contains(&format!("fusebox-core = \"{}\"\n", env!("CARGO_PKG_VERSION"))), "{manifest}");
-    assert!(!manifest.contains("license") && !manifest.contains("simple"), "{manifest}");
+    let made = place.run(&["new-emitter", "my-first-loop-of-all-with-a-long-name", "--kind", "loop"]).succeeded();
+    let folder = place.path("my-first-loop-of-all-with-a-long-name");
+    let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+    let core = Path::new(ROOT).join("core").canonicalize().unwrap();
+    assert!(manifest.contains(&format!("fusebox-core = {{ path = {core:?} }}\n")), "{manifest}");
+    // The program is in no folder of PATH.
+    let program = Path::new(env!("CARGO_BIN_EXE_fusebox")).parent().unwrap();
+    assert!(made.contains(&format!("\n  export PATH={}:$PATH\n", program.display())), "{made}");
+    let formatted = Command::new(env!("CARGO")).args(["fmt", "--check"]).current_dir(&folder).output().unwrap();
+    assert!(formatted.status.success(), "{}", String::from_utf8_lossy(&formatted.stdout));
+}
+
+#[test]
+fn a_bench_that_finds_no_fusebox_says_what_to_do() {
+    let place = Workplace::new();
+    assert_eq!(new_emitter(&place, "my-loop", "loop").code, Some(0));
+    let bench = place.path("bench");
+    let mut rustc = Command::new("rustc");
+    rustc.args(["--edition", "2024", "-o"]).arg(&bench).arg(place.path("my-loop/benches/bundled.rs"));
+    assert!(rustc.env("CARGO_PKG_NAME", "my-loop").status().unwrap().success());
+    let ran = Command::new(&bench).env("PATH", "").env_remove("FUSEBOX").output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(!ran.status.success() && said.contains("cannot run fusebox: "), "{said}");
+    assert!(said.contains("put the folder of fusebox into PATH, or its file's name into FUSEBOX"), "{said}");
+    let ran = Command::new(&bench).env("FUSEBOX", "true").current_dir(place.folder()).output().unwrap();
+    assert!(ran.status.success());
 }

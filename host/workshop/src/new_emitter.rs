@@ -1,6 +1,7 @@
 //! A crate of one's own to begin with: one of `examples`, under another name.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use fusebox_files::{SizeLimit, WriteError, read, write};
 use thiserror::Error;
@@ -131,6 +132,8 @@ impl NewEmitter {
         for (file, text) in &files {
             write(&self.folder.join(file), text.as_bytes())?;
         }
+        let sources = files.iter().map(|(file, _)| *file).filter(|file| file.ends_with(".rs"));
+        format(&sources.map(|file| self.folder.join(file)).collect::<Vec<_>>());
         Ok(files.map(|(file, _)| file).to_vec())
     }
 
@@ -148,13 +151,9 @@ impl NewEmitter {
         };
         let wrong = || NewEmitterError::Core(core.clone());
         let core = core.canonicalize().map_err(|_| wrong())?;
-        let manifest = read(&core.join("Cargo.toml"), SizeLimit::default()).map_err(|_| wrong())?;
-        let path = core.to_str().ok_or_else(wrong)?;
-        match String::from_utf8_lossy(&manifest).contains("name = \"fusebox-core\"") {
-            // A string of Rust as {:?} writes it is one of TOML, of names that have no control characters.
-            true => Ok(format!("fusebox-core = {{ path = {path:?} }}")),
-            false => Err(wrong()),
-        }
+        let path = core.to_str().filter(|_| is_core(&core)).ok_or_else(wrong)?;
+        // A string of Rust as {:?} writes it is one of TOML, of names that have no control characters.
+        Ok(format!("fusebox-core = {{ path = {path:?} }}"))
     }
 
     /// An example's text with this emitter's names.
@@ -182,6 +181,24 @@ impl NewEmitter {
     }
 }
 
+/// The folder of fusebox-core's sources that a program was built from, if it still lies among them: above
+/// `target/release/fusebox`.
+pub fn core_beside(program: &Path) -> Option<PathBuf> {
+    program.ancestors().map(|folder| folder.join("core")).find(|folder| is_core(folder))
+}
+
+/// Whether a folder holds the sources of fusebox-core.
+fn is_core(folder: &Path) -> bool {
+    let manifest = read(&folder.join("Cargo.toml"), SizeLimit::default()).unwrap_or_default();
+    String::from_utf8_lossy(&manifest).contains("name = \"fusebox-core\"")
+}
+
+/// Formats sources as `cargo fmt` would: their lines are longer or shorter than those of the examples, by the names. Where
+/// there is no rustfmt, `cargo fmt --check` finds nothing either.
+fn format(sources: &[PathBuf]) {
+    _ = Command::new("rustfmt").args(["--edition", "2024"]).args(sources).output();
+}
+
 /// How an emitter's descriptor says its kind.
 fn kind(kind: &str) -> String {
     format!("kind: \"{kind}\"")
@@ -203,4 +220,31 @@ fn constant_name(name: &str) -> String {
 fn type_name(name: &str) -> String {
     let word = |word: &str| word[..1].to_ascii_uppercase() + &word[1..];
     name.split('-').map(word).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_are_found_above_the_program() {
+        let root = tempfile::tempdir().unwrap();
+        let program = root.path().join("target/release/fusebox");
+        assert_eq!(core_beside(&program), None);
+        std::fs::create_dir_all(root.path().join("core")).unwrap();
+        write(&root.path().join("core/Cargo.toml"), b"[package]\nname = \"other\"\n").unwrap();
+        assert_eq!(core_beside(&program), None);
+        write(&root.path().join("core/Cargo.toml"), b"[package]\nname = \"fusebox-core\"\n").unwrap();
+        assert_eq!(core_beside(&program), Some(root.path().join("core")));
+    }
+
+    #[test]
+    fn without_sources_a_crate_asks_for_the_release_of_this_version() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("my-loop");
+        NewEmitter { name: "my-loop".into(), kind: "loop".into(), folder: folder.clone(), core: None }.write().unwrap();
+        let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        assert!(manifest.contains(&format!("fusebox-core = \"{}\"\n", env!("CARGO_PKG_VERSION"))), "{manifest}");
+        assert!(!manifest.contains("license") && !manifest.contains("simple"), "{manifest}");
+    }
 }

@@ -1,6 +1,6 @@
 //! `fusebox new-emitter`: a crate of one's own to begin with.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -20,7 +20,8 @@ pub struct NewEmitter {
     /// Folder of the crate; the name by default
     #[arg(long, value_name = "DIR")]
     pub path: Option<PathBuf>,
-    /// Build against these sources of fusebox-core instead of the release of this version
+    /// Build against these sources of fusebox-core; by default those that this program was built from, or the release of its
+    /// version
     #[arg(long, value_name = "DIR")]
     pub core: Option<PathBuf>,
 }
@@ -28,18 +29,38 @@ pub struct NewEmitter {
 pub fn run(arguments: &NewEmitter) -> Result<(), Failure> {
     let NewEmitter { name, kind, path, core } = arguments;
     let folder = path.clone().unwrap_or_else(|| name.into());
-    let files =
-        new_emitter::NewEmitter { name: name.clone(), kind: kind.clone(), folder: folder.clone(), core: core.clone() };
+    let program = std::env::current_exe().ok();
+    let core = core.clone().or_else(|| new_emitter::core_beside(program.as_deref()?));
+    let is_release = core.is_none();
+    let files = new_emitter::NewEmitter { name: name.clone(), kind: kind.clone(), folder: folder.clone(), core };
     let files = files.write()?;
     let library = format!("target/release/lib{}.so", name.replace('-', "_"));
     Ok(terminal::print(|out| {
         files.iter().try_for_each(|file| writeln!(out, "{}", folder.join(file).display()))?;
         writeln!(out, "\nnext:")?;
+        if is_release {
+            let version = env!("CARGO_PKG_VERSION");
+            writeln!(
+                out,
+                "  # builds against fusebox-core {version} of the registry; --core DIR takes sources instead"
+            )?;
+        }
+        if let Some(folder) = program.as_deref().filter(|program| !is_in_path(program)).and_then(Path::parent) {
+            writeln!(out, "  export PATH={}:$PATH", folder.display())?;
+        }
         writeln!(out, "  cd {}", folder.display())?;
         writeln!(out, "  cargo test && cargo build --release")?;
-        writeln!(out, "  fusebox run MODULE.hlo --emitter {kind}={library}")?;
+        writeln!(out, "  fusebox check-emitter {library}")?;
+        writeln!(out, "  fusebox run benches/small.hlo --check --emitter {kind}={library}")?;
         writeln!(out, "  cargo bench")
     })?)
+}
+
+/// Whether a shell that is told the program's name finds it.
+fn is_in_path(program: &Path) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let files = std::env::split_paths(&path).filter_map(|folder| folder.join(program.file_name()?).canonicalize().ok());
+    program.canonicalize().is_ok_and(|program| files.into_iter().next().is_some_and(|first| first == program))
 }
 
 impl From<NewEmitterError> for Failure {
