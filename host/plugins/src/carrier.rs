@@ -153,6 +153,11 @@ impl LoadedEmitter {
         &self.origin
     }
 
+    /// Whether it is linked into this program, as those that come with fusebox are, and not loaded.
+    pub fn is_linked(&self) -> bool {
+        self.origin.path().is_none()
+    }
+
     /// SHA-256 of the library that was loaded, as hexadecimal digits; `None` if it is in none.
     pub fn sha256(&self) -> Option<&str> {
         self.sha256.as_deref()

@@ -1,5 +1,8 @@
 //! What an emitter gets that asks, and what it does not.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use fusebox_core::builder::KernelBuilder;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
@@ -8,6 +11,7 @@ use fusebox_core::emitter::{
 };
 use fusebox_core::hlo::{InstrId, Module, Op, Opcode, parse_module, print_module, verify};
 use fusebox_core::indexing::{Expr, IndexingMap, Variable};
+use fusebox_core::plugin::serve;
 use fusebox_plugins::{Override, Registry};
 
 use crate::{BidRecord, Emitters};
@@ -311,4 +315,21 @@ fn cuts_whose_predictions_differ_much_are_no_question() {
     let emitters = emitters(Asker { taken, accepts: true });
     let mut module = parse_module(PROGRAM, "test.hlo").unwrap();
     assert!(super::run(&mut module, &DeviceDescription::cpu(1), &emitters).cuts.is_empty());
+}
+
+/// What a user loads is worth a measurement, whatever is predicted.
+#[test]
+fn the_cut_that_a_loaded_emitter_asks_for_is_a_question_always() {
+    fn asker() -> Vec<Box<dyn Emitter>> {
+        let taken = |_: &Candidate| names(&["first", "second", "back"]);
+        vec![Box::new(Asker { taken, accepts: true })]
+    }
+    let mut emitters = Emitters::bundled();
+    let answers = Arc::new(|request: &[u8]| serve(asker, request));
+    emitters.registry.add_answers(Path::new("asker.so"), answers).unwrap();
+    let mut module = parse_module(PROGRAM, "test.hlo").unwrap();
+    let cuts = super::run(&mut module, &DeviceDescription::cpu(1), &emitters).cuts;
+    let [cut] = cuts.as_slice() else { panic!("{cuts:?}") };
+    let ways: Vec<&str> = cut.ways.iter().map(|way| way.name.as_str()).collect();
+    assert_eq!(ways, ["apart", "asker@1.0.0"]);
 }

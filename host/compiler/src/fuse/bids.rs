@@ -151,7 +151,8 @@ impl<'a, 'c> Bids<'a, 'c> {
         bids: &[Bidding],
         predicted: Option<usize>,
     ) -> Option<(Option<usize>, String)> {
-        let open = cuts::open(bids, predicted)?;
+        let is_loaded = |bid: &Bidding| !self.emitters.registry.emitters()[bid.emitter].is_linked();
+        let open = cuts::open(bids, predicted, bids.iter().any(is_loaded))?;
         let anchor = self.records[bids.first()?.record].anchor.clone();
         let cut = open.cut(sequence, bids, &anchor, self.claims)?;
         let known = self.emitters.cuts.get(&cut.fingerprint);

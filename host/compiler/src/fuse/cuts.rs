@@ -13,7 +13,8 @@ use super::outline::put_in_place;
 use super::taken::{Taken, taken};
 use crate::host_module::with_callees;
 
-/// Predictions that differ by less than this factor do not tell which cut is faster.
+/// Predictions that differ by less than this factor do not tell which cut is faster. Around what a loaded emitter bids on, no
+/// prediction does: its author wants to see it measured.
 const NEAR: f64 = 1.2;
 
 /// How the cut is called that no emitter asks for.
@@ -83,8 +84,9 @@ pub struct Open {
     whole: usize,
 }
 
-/// The cuts that predictions do not tell apart, if there are several. `predicted` is the one they speak for.
-pub fn open(bids: &[Bidding], predicted: Option<usize>) -> Option<Open> {
+/// The cuts that predictions do not tell apart, if there are several. `predicted` is the one they speak for, `has_loaded` whether
+/// a loaded emitter is among the bidders.
+pub fn open(bids: &[Bidding], predicted: Option<usize>, has_loaded: bool) -> Option<Open> {
     let all: BTreeSet<&InstrId> = bids.iter().flat_map(|bid| &bid.taken.region.members).collect();
     // Without a bid for all that is taken it is not known how long that takes apart.
     let whole = bids.iter().position(|bid| bid.taken.region.members.len() == all.len())?;
@@ -97,7 +99,7 @@ pub fn open(bids: &[Bidding], predicted: Option<usize>) -> Option<Open> {
     let mut ways = vec![(predicted, seconds(predicted))];
     for way in std::iter::once(None).chain((0..bids.len()).map(Some)) {
         let is_known = ways.iter().any(|(known, _)| cut(*known) == cut(way));
-        if !is_known && seconds(way) <= NEAR * seconds(predicted) {
+        if !is_known && (has_loaded || seconds(way) <= NEAR * seconds(predicted)) {
             ways.push((way, seconds(way)));
         }
     }

@@ -70,7 +70,7 @@ pub fn of(kernel: &Selected, options: &Options) -> Vec<Contender> {
         let (subject, emitters) = (subject.clone(), vec![emitter]);
         let choice = Override { subject, emitters, knobs, spec: name.clone(), place: None, force: true };
         let way = Way::Emitter(source.clone(), Box::new(choice));
-        Some(Contender { name, predicted_us, is_bundled: is_bundled(loaded), way })
+        Some(Contender { name, predicted_us, is_bundled: loaded.is_linked(), way })
     };
     ways.filter_map(contender).collect()
 }
@@ -82,15 +82,11 @@ pub fn of_cut(cut: &Cut, registry: &Registry) -> Vec<Contender> {
         Contender {
             name: way.name.clone(),
             predicted_us: Some(way.seconds * 1e6),
-            is_bundled: asks.is_none_or(is_bundled),
+            is_bundled: asks.is_none_or(LoadedEmitter::is_linked),
             way: Way::Cut(Box::new(way.module.clone())),
         }
     };
     cut.ways.iter().map(contender).collect()
-}
-
-fn is_bundled(emitter: &LoadedEmitter) -> bool {
-    emitter.origin().path().is_none()
 }
 
 /// All knobs that an emitter plans with, and how many microseconds it is predicted to take then.
