@@ -82,7 +82,7 @@ const MISDEEDS: [(&str, &str); 10] = [
     ("out_of_bounds", "is outside of [64]"),
     ("invalid_ir", "the emitted IR is invalid"),
     ("deep_regions", "regions within each other; kernels have at most"),
-    ("unrolled", "operations; kernels have at most"),
+    ("unrolled", "copies, with the loops around it; loops have at most 512"),
     ("huge_text", "is the limit"),
     ("unsupported", "cannot be compiled for"),
     ("many_variables", "the variables of a map: 1002; 256 is the limit"),
@@ -189,7 +189,7 @@ fn what_lies_in_a_folder_of_plugins_and_is_none_is_skipped_with_a_warning() {
             &[&["emitters"], isolate].concat(),
             &[("FUSEBOX_EMITTER_PATH", folder.to_str().unwrap())],
         );
-        for warning in ["b.so: not a complete shared library", "c.so: it is a FIFO"] {
+        for warning in ["b.so: it is no shared library but text", "c.so: it is a FIFO"] {
             assert!(ran.err.contains("warning: skipped: ") && ran.err.contains(warning), "{}", ran.err);
         }
         assert!(succeeded(ran).contains("simple-loop"));
@@ -219,7 +219,9 @@ ENTRY main {
 fn a_choice_that_made_nothing_is_an_error_that_says_what_there_is() {
     let place = Workplace::with_module(TWO_KINDS);
     let run = |arguments: &[&str]| place.run(&[&["run", "m.hlo", "--target", "simt"], arguments].concat());
-    run(&["--emitter", "nosuchkind=loop"]).failed(1, &["`nosuchkind=loop`", "no kernel", "1 transpose", "1 loop"]);
+    run(&["--emitter", "nosuchkind=loop"])
+        .failed(1, &["no emitter is of kind `nosuchkind`; the kinds are concatenate, "]);
+    run(&["--emitter", "scan=loop"]).failed(1, &["`scan=loop`", "no kernel", "1 transpose", "1 loop"]);
     run(&["--emitter", "loop=row-reduce"]).failed(1, &["`loop=row-reduce`", "it declines all 1 of its kind", "reduc"]);
     run(&["--emitter", "scatter=loop"]).failed(1, &["`scatter=loop`", "of other kinds"]);
     run(&["--emitter", "loop=row-reduce", "--force"]).failed(1, &["row-reduce", "does not take fusion"]);
