@@ -8,7 +8,8 @@ use fusebox_compiler::Emitters;
 use fusebox_configuration::{Choice, Isolation, Lock, PinState, Place, Plugin, Settings};
 use fusebox_files::SizeLimit;
 use fusebox_plugins::{
-    FoundLibrary, LoadError, Override, PluginFile, ProcessLimits, Registry, SEARCH_PATH, Spec, Subject, Target, knob,
+    FoundLibrary, LoadError, Override, OverrideError, PluginFile, ProcessLimits, Registry, SEARCH_PATH, Spec, Subject,
+    Target, knob,
 };
 use fusebox_run::terminal;
 
@@ -59,7 +60,14 @@ pub fn choose(choice: &EmitterChoice, folder: &Path) -> Result<Emitters, Failure
     }
     let mut overrides = Vec::new();
     for Choice { spec, place } in written {
-        let found = Override::resolve(&registry, spec, false).map_err(|error| Failure::at(place, error))?;
+        let found = match Override::resolve(&registry, spec, false) {
+            // The library whose emitters are of that kind may be loaded in other runs.
+            Err(error @ OverrideError::Kind { .. }) => {
+                terminal::complain(&format!("{place}: warning: {error}"));
+                continue;
+            }
+            found => found.map_err(|error| Failure::at(place, error))?,
+        };
         overrides.extend(found.into_iter().map(|found| Override { place: Some(place.line()), ..found }));
     }
     for spec in &specs {

@@ -157,10 +157,14 @@ fn what_is_wrong_in_the_file_is_told_with_its_place() {
     let place = place("");
     for (text, words) in [
         ("[plugin]\n", &["fusebox.toml:1:2: error: unknown key `plugin`; did you mean `plugins`?"][..]),
-        ("[plugins.a]\npath = \"none.so\"\n", &["fusebox.toml:1:1: error: plugin `a`: emitter library none.so"]),
+        ("[plugins.a]\npath = \"none.so\"\n", &["fusebox.toml:2:8: error: plugin `a`: emitter library none.so"]),
         (
             "[emitters]\nloop = \"lop\"\n",
-            &["fusebox.toml:2:8: error: emitter spec `loop=lop`: there is no such emitter", "loop 0."],
+            &["fusebox.toml:2:8: error: emitter spec `loop=lop`: there is no such emitter; did you mean `loop`?"],
+        ),
+        (
+            "[emitters]\nloop = \"loop@0.2.9\"\n",
+            &["fusebox.toml:2:8: error: emitter spec `loop=loop@0.2.9`: there is no such emitter; there is `loop@0."],
         ),
         ("[emitters]\nloop = \"lop{\"\n", &["fusebox.toml:2:8: error: emitter spec `loop=lop{`"]),
     ] {
@@ -169,6 +173,13 @@ fn what_is_wrong_in_the_file_is_told_with_its_place() {
         place.run(&["emitters"]).failed(1, words);
         place.run(&["run", "m.hlo", "--no-config"]).succeeded();
     }
+    // The emitters of that kind may be those of a library that is loaded in other runs.
+    place.write("fusebox.toml", b"[emitters]\nlop = \"loop\"\n");
+    let ran = place.run(&["run", "m.hlo"]);
+    let warning =
+        "fusebox.toml:2:7: warning: emitter spec `lop=loop`: no emitter is of kind `lop`; did you mean `loop`?";
+    assert!(ran.code == Some(0) && ran.err.contains(warning), "{}", ran.err);
+    place.run(&["run", "m.hlo", "--no-config", "--emitter", "lop=loop"]).failed(1, &["no emitter is of kind `lop`"]);
     place.write("fusebox.toml", b"[emitters]\nloop = \"loop{wings=2}\"\n");
     place.run(&["run", "m.hlo"]).failed(1, &["has no knob `wings`"]);
 }

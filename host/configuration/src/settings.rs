@@ -89,7 +89,7 @@ struct WrittenCache {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenPlugin {
-    path: PathBuf,
+    path: Spanned<PathBuf>,
     #[serde(default)]
     isolate: bool,
     #[serde(default, deserialize_with = "size")]
@@ -114,11 +114,12 @@ impl Settings {
         let place = |byte| Place::at(path, text, byte);
         let written: Written = text::parse(path, text)?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let plugin = |(name, byte, plugin): (String, usize, WrittenPlugin)| {
+        let plugin = |(name, _, plugin): (String, usize, WrittenPlugin)| {
             let WrittenPlugin { path, isolate, memory, time } = plugin;
             let time = time.map(|seconds| Duration::from_secs(seconds.get().into()));
             let isolation = Isolation { isolate, memory, time };
-            Plugin { name, library: folder.join(path), isolation, place: place(byte) }
+            let place = place(path.span().start);
+            Plugin { name, library: folder.join(path.into_inner()), isolation, place }
         };
         let mut plugins: Vec<Plugin> = in_order(written.plugins).map(plugin).collect();
         let mut choices = Vec::new();

@@ -1,5 +1,6 @@
 //! Choices of the user, looked up in a registry.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
@@ -37,12 +38,21 @@ pub enum OverrideError {
     #[error(transparent)]
     File(#[from] LoadError),
     /// No such emitter.
-    #[error("emitter spec `{spec}`: there is no such emitter; there are: {known}")]
+    #[error("emitter spec `{spec}`: there is no such emitter; {hint}")]
     Unknown {
         /// As given.
         spec: String,
-        /// Names and versions of all.
-        known: String,
+        /// What was probably meant.
+        hint: String,
+    },
+    /// No emitter is of the kind that it is about.
+    #[error("emitter spec `{spec}`: no emitter is of kind `{kind}`; {hint}")]
+    Kind {
+        /// As given.
+        spec: String,
+        kind: String,
+        /// What was probably meant.
+        hint: String,
     },
 }
 
@@ -63,8 +73,17 @@ impl Override {
             Target::Name { name, version } => of_name(registry, spec.subject.as_ref(), name, version.as_ref()),
         };
         if found.is_empty() {
-            let known: Vec<String> = registry.emitters().iter().map(LoadedEmitter::identity).collect();
-            return Err(OverrideError::Unknown { spec: spec.to_string(), known: known.join(", ") });
+            return Err(OverrideError::Unknown { spec: spec.to_string(), hint: hint(registry, &spec.target) });
+        }
+        if let Some(Subject::Kind(kind)) = &spec.subject {
+            let kinds: BTreeSet<&str> =
+                registry.emitters().iter().map(|emitter| emitter.descriptor().kind.0.as_str()).collect();
+            if !kinds.contains(kind.0.as_str()) {
+                let near = meant(&kind.0, kinds.iter().copied());
+                let all = || format!("the kinds are {}", kinds.iter().copied().collect::<Vec<_>>().join(", "));
+                let (spec, kind, hint) = (spec.to_string(), kind.0.clone(), near.unwrap_or_else(all));
+                return Err(OverrideError::Kind { spec, kind, hint });
+            }
         }
         let overriding = |(subject, emitters)| Override {
             subject,
@@ -88,6 +107,26 @@ impl fmt::Display for Override {
         write!(f, "`{}`", self.spec)?;
         self.place.as_ref().map_or(Ok(()), |place| write!(f, " ({place})"))
     }
+}
+
+/// What was probably meant by a target that fits nothing.
+fn hint(registry: &Registry, target: &Target) -> String {
+    let Target::Name { name: wanted, .. } = target else { return "the file offers none".into() };
+    let descriptors = || registry.emitters().iter().map(LoadedEmitter::descriptor);
+    let named = descriptors().filter(|known| known.name == *wanted);
+    let versions: Vec<String> = named.map(|known| format!("`{}@{}`", known.name, known.version)).collect();
+    if !versions.is_empty() {
+        return format!("there is {}", versions.join(" and "));
+    }
+    let names = descriptors().flat_map(|known| [known.name.as_str(), known.kind.0.as_str()]);
+    meant(wanted, names).unwrap_or_else(|| "`fusebox emitters` lists all".into())
+}
+
+/// The question for the name that is near another.
+fn meant<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
+    let distance = |name: &&str| strsim::damerau_levenshtein(wanted, name);
+    let nearest = names.min_by_key(distance).filter(|name| 3 * distance(name) <= wanted.len())?;
+    Some(format!("did you mean `{nearest}`?"))
 }
 
 /// The emitters of a file by kind. For one kind: those that are of it, or if none is, all, which are to take other fusions

@@ -20,6 +20,17 @@ pub enum LoadError {
     /// Not a regular file: a FIFO may block for ever, a device may never end.
     #[error("emitter library {}: it is {kind}, and only regular files are loaded", path.display())]
     NotRegular { path: PathBuf, kind: FileKind },
+    /// The file is text, or other data.
+    #[error(
+        "emitter library {}: it is no shared library but {content}; `cargo build --release` writes libraries, as \
+         target/release/lib*.so",
+        path.display()
+    )]
+    NotElf {
+        path: PathBuf,
+        /// What it seems to be.
+        content: &'static str,
+    },
     /// The file is no shared library for this machine, or part of it is missing.
     #[error(
         "emitter library {}: not a complete shared library for this machine ({reason}); build it again with \
@@ -69,7 +80,13 @@ pub enum LoadError {
 impl LoadError {
     /// Whether the file is something else than a library of emitters, as it may lie in any folder.
     pub fn is_of_another_kind(&self) -> bool {
-        matches!(self, LoadError::NotRegular { .. } | LoadError::NotALibrary { .. } | LoadError::NoEmitters { .. })
+        matches!(
+            self,
+            LoadError::NotRegular { .. }
+                | LoadError::NotElf { .. }
+                | LoadError::NotALibrary { .. }
+                | LoadError::NoEmitters { .. }
+        )
     }
 }
 
@@ -176,7 +193,7 @@ impl FailureKind {
             FailureKind::Refused(_) | FailureKind::Died { memory: Some(_), .. } => None,
             FailureKind::TimedOut(_) => Some("`--isolate-time` gives it longer"),
             FailureKind::NotUnderstood(_) => Some("build it against this release of fusebox-core"),
-            _ => Some("its author has to mend it; until then `--emitter` puts another in charge"),
+            _ => Some("the fault is the emitter's; until it is mended, `--emitter` puts another in charge"),
         }
     }
 }

@@ -70,6 +70,10 @@ pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, LoadError> {
 /// The note of a library of these bytes; `path` is for messages.
 pub(crate) fn find(path: &Path, data: &[u8]) -> Result<PluginNote, LoadError> {
     let not_a_library = |reason: String| LoadError::NotALibrary { path: path.into(), reason };
+    if !data.is_empty() && !data.starts_with(&object::elf::ELFMAG) {
+        let content = if std::str::from_utf8(data).is_ok() { "text" } else { "other data" };
+        return Err(LoadError::NotElf { path: path.into(), content });
+    }
     let file: ElfFile64 = ElfFile64::parse(data).map_err(|error| not_a_library(error.to_string()))?;
     check_kind(&file).map_err(&not_a_library)?;
     check_extent(&file, data.len() as u64).map_err(&not_a_library)?;

@@ -144,6 +144,9 @@ fn glob(pattern: &str) -> Result<Pattern, String> {
 
 /// `EMITTER{knob=value,…}`
 fn emitter(text: &str) -> Result<(Target, Configuration), String> {
+    if text.contains('{') && !text.ends_with(['}', 'o']) {
+        return Err("its knobs lack the `}` at their end".into());
+    }
     let (target, knobs) = match text.strip_suffix('}').and_then(|text| text.rsplit_once('{')) {
         Some((target, knobs)) => (target, knobs_of(knobs)?),
         None => (text, Configuration::default()),
@@ -253,7 +256,8 @@ mod tests {
             ("x{tile}", "knob `tile`"),
             ("x{tile=wide}", "knob `tile=wide`"),
             ("x{}", "knob ``"),
-            ("x{tile=64", "is not a name"),
+            ("x{tile=64", "its knobs lack the `}` at their end"),
+            ("./x.so{tile=64", "its knobs lack the `}` at their end"),
             ("fusion:a[=x", "is no pattern"),
             ("fushion:a=x", "the kind `fushion:a` is not a name"),
         ] {

@@ -285,7 +285,7 @@ fn an_emitter_that_the_user_puts_in_charge_gets_what_it_bids_on_whatever_is_pred
     emitters.overrides.push(Override::of_kind(KernelKind("waves".into()), vec![number], "waves=asker"));
     let (fusions, records) = fused(&emitters);
     assert!(fusions.iter().any(|fusion| fusion.ends_with(&names(&["first", "second", "back"]))), "{fusions:?}");
-    assert!(records[0].outcome.ends_with(", as the user has put it in charge"), "{records:?}");
+    assert!(records[0].outcome.ends_with(", as the user has put `asker@1.0.0` in charge"), "{records:?}");
 }
 
 #[test]

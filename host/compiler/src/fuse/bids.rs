@@ -125,7 +125,10 @@ impl<'a, 'c> Bids<'a, 'c> {
             worth.max_by(|a, b| a.1.forecast.gain().total_cmp(&b.1.forecast.gain())).map(|(place, _)| place)
         };
         let (decided, why) = match in_charge {
-            Some(place) => (Some(place), ", as the user has put it in charge".to_owned()),
+            Some(place) => {
+                let name = self.emitters.name_of(bids[place].emitter);
+                (Some(place), format!(", as the user has put `{name}` in charge"))
+            }
             None => match self.tuned(sequence, bids, predicted()) {
                 Some((place, name)) => (place, format!(", tuned: `{name}` is what `fusebox tune` has found")),
                 None => (predicted(), String::new()),

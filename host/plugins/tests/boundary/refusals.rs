@@ -41,11 +41,14 @@ fn a_bare_name_is_a_file_of_the_current_folder() {
 #[test]
 fn garbage_is_no_library() {
     let folder = tempfile::tempdir().unwrap();
-    for (name, content) in
-        [("empty.so", &b""[..]), ("text.so", b"#!/bin/sh\nexit 0\n"), ("magic.so", b"\x7fELF\x02\x01\x01")]
-    {
+    for (name, content, words) in [
+        ("empty.so", &b""[..], "not a complete shared library"),
+        ("text.so", b"#!/bin/sh\nexit 0\n", "it is no shared library but text; `cargo build --release` writes"),
+        ("zip.so", b"PK\x03\x04\xff", "it is no shared library but other data"),
+        ("magic.so", b"\x7fELF\x02\x01\x01", "not a complete shared library"),
+    ] {
         let message = refusal(&file(&folder, name, content));
-        assert!(message.contains("not a complete shared library"), "{message}");
+        assert!(message.contains(words), "{message}");
     }
 }
 

@@ -143,11 +143,16 @@ fn a_forced_emitter_that_fails_is_an_error() {
 }
 
 #[test]
-fn an_unknown_emitter_is_answered_with_those_there_are() {
+fn an_unknown_emitter_is_answered_with_the_one_that_was_meant() {
     let registry = registry();
-    for spec in ["loop=none", "loop=hostile@9.0.0"] {
+    for (spec, hint) in [
+        ("loop=simple-lop", "there is no such emitter; did you mean `simple-loop`?"),
+        ("loop=quite-another", "there is no such emitter; `fusebox emitters` lists all"),
+        ("loop=hostile@9.0.0", "there is no such emitter; there is `hostile@0.1.0`"),
+        ("lop=hostile", "no emitter is of kind `lop`; did you mean `loop`?"),
+    ] {
         let error = Override::resolve(&registry, &spec.parse().unwrap(), false).unwrap_err().to_string();
-        assert!(error.contains(spec) && error.contains("simple-loop 0.1.0 ("), "{error}");
+        assert!(error.contains(spec) && error.contains(hint), "{error}");
     }
     let missing = Override::resolve(&registry, &"loop=./missing.so".parse().unwrap(), false).unwrap_err();
     assert!(missing.to_string().contains("missing.so"));

@@ -15,10 +15,11 @@ pub fn run(arguments: &Inspect) -> Result<(), Failure> {
     let file = &arguments.file;
     let (note, sha256) = fusebox_plugins::inspect(file).map_err(Failure::input)?;
     let facts = Facts { file: file.display().to_string(), refusal: note.check(file).err(), note, sha256 };
-    Ok(terminal::print(|out| match arguments.json {
+    terminal::print(|out| match arguments.json {
         true => writeln!(out, "{}", facts.as_json()),
         false => facts.print(out),
-    })?)
+    })?;
+    facts.refusal.map_or(Ok(()), |error| Err(Failure::input(error)))
 }
 
 struct Facts {
