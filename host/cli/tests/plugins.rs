@@ -131,6 +131,24 @@ fn a_faulty_kernel_is_reported_with_its_emitter() {
     ran.failed(1, &["kernel astray, written by emitter hostile 0.1.0, is faulty", "out of bounds"]);
 }
 
+/// On the cpu nothing stops it from reading beside its operand.
+#[test]
+fn a_kernel_out_of_bounds_on_the_cpu_is_told_by_the_simulator() {
+    let place = Workplace::with_module(&hostile_module("reads_astray"));
+    let library = format!("loop={}", built::hostile("").display());
+    let run =
+        |arguments: &[&str]| place.run(&[&["run", "m.hlo", "--check", "--emitter", &library], arguments].concat());
+    let words = ["not what the interpreter gives: ", "on the simulator: ", "hostile 0.1.0, is faulty", "out of bounds"];
+    run(&[]).failed(1, &words);
+    let found = place.run(&["bisect", "m.hlo", "--emitter", &library]);
+    for words in ["Emitter hostile 0.1.0 is at fault", "On the simulator: ", "is faulty", "out of bounds"] {
+        assert!(found.out.contains(words), "`{words}` is missing in: {}{}", found.out, found.err);
+    }
+    // Right everywhere else, and told so.
+    let right = place.run(&["run", "m.hlo", "--check"]);
+    assert!(right.code == Some(0) && right.err.contains("check: right, by the interpreter"), "{}", right.err);
+}
+
 #[test]
 fn a_forced_choice_that_fails_is_an_error() {
     for (name, expected) in MISDEEDS {

@@ -50,7 +50,7 @@ impl<'a> Reference<'a> {
         run: &'a Options,
         programs: impl Iterator<Item = Executable>,
     ) -> Option<Reference<'a>> {
-        let interpreter = is_interpreted(module).then_some(None);
+        let interpreter = is_short(module, MOST_INTERPRETED).then_some(None);
         interpreter.into_iter().chain(programs.map(Some)).find_map(|program| {
             let expected = value(module, inputs, run, program.as_ref()).ok()?;
             Some(Reference { module, inputs, run, program, expected })
@@ -76,15 +76,15 @@ impl<'a> Reference<'a> {
     }
 }
 
-/// Whether the interpreter does not take long. How often a loop turns is known to its execution alone.
-fn is_interpreted(module: &Module) -> bool {
+/// Whether a module makes at most so many additions. How often a loop turns is known to its execution alone.
+pub fn is_short(module: &Module, most: f64) -> bool {
     let holds_loops = module
         .computations
         .iter()
         .flat_map(|computation| &computation.instructions)
         .any(|instruction| matches!(instruction.opcode(), Opcode::While));
     let additions: f64 = module.computations.iter().map(cost::of_computation).sum();
-    !holds_loops && additions <= MOST_INTERPRETED
+    !holds_loops && additions <= most
 }
 
 fn value(module: &Module, inputs: &[Literal], run: &Options, program: Option<&Executable>) -> Result<Literal, String> {

@@ -100,7 +100,7 @@ impl Emitter for Hostile {
             "gap" => map.results = vec![Expr::dim(0) * 2],
             "rank" => map.results.push(Expr::constant(0)),
             "undeclared" => map.results = vec![Expr::range(7)],
-            "wrong_result" => {
+            "wrong_result" | "reads_astray" => {
                 launch = LaunchDimensions { blocks: 64, threads_per_block: 1 };
                 map.dims = vec![Variable::named("th", 1), Variable::named("bl", 64)];
                 map.results = vec![Expr::dim(1)];
@@ -168,8 +168,16 @@ impl Emitter for Hostile {
         }
         let mut kernel = KernelBuilder::new(fusion);
         let root = kernel.values(&fusion.roots);
-        let mut index = if fusion.name == "wrong_result" { kernel.block() } else { kernel.thread() };
-        let mut value = kernel.call_subgraph(&root, &[index], &[]);
+        let mut index = match fusion.name.as_str() {
+            "wrong_result" | "reads_astray" => kernel.block(),
+            _ => kernel.thread(),
+        };
+        let mut read = index;
+        if fusion.name == "reads_astray" {
+            let one = kernel.index(1);
+            read = kernel.addi(index, one);
+        }
+        let mut value = kernel.call_subgraph(&root, &[read], &[]);
         let output = kernel.outputs()[0];
         if fusion.name == "wrong_result" {
             value[0] = kernel.addf(value[0], value[0]);

@@ -5,8 +5,9 @@ use fusebox_core::hlo::{Literal, Shape};
 use fusebox_run::{inputs, results, stored, terminal};
 use fusebox_runtime::{Executable, Options, Program};
 use fusebox_workshop::case::Case;
+use fusebox_workshop::simulated;
 
-use crate::arguments::Run;
+use crate::arguments::{Common, Run};
 use crate::exit::Failure;
 use crate::module::Compiler;
 use crate::{guard, module, target};
@@ -62,19 +63,24 @@ fn execute(arguments: &Run, source: &Source) -> Result<Literal, Failure> {
     let values = inputs::load(&arguments.inputs, &program.parameter_shapes())?;
     let result = program.run(&inputs::arrays(&values))?;
     if arguments.check {
-        check(Case { module: source.parse()?, inputs: values }, &result)?;
+        check(arguments, source, values, &result)?;
     }
     Ok(result)
 }
 
 /// Whether a result is the interpreter's.
-fn check(case: Case, result: &Literal) -> Result<(), Failure> {
-    match case.difference(result).map_err(Failure::input)? {
-        None => Ok(()),
-        Some(difference) => Err(Failure::input(format!(
-            "not what the interpreter gives: {difference}\n`fusebox bisect` with the same inputs finds who is at fault"
-        ))),
-    }
+fn check(arguments: &Run, source: &Source, inputs: Vec<Literal>, result: &Literal) -> Result<(), Failure> {
+    let case = Case { module: source.parse()?, inputs };
+    let Some(difference) = case.difference(result).map_err(Failure::input)? else { return Ok(()) };
+    let common = Common { dump_to: None, ..arguments.common.clone() };
+    let compile = module::options(&common, None, Phase::Run, Vec::new())?;
+    let run = Options { threads: target::threads(common.compiling.threads), ..Options::default() };
+    let fault = simulated::fault(&case.module, source, &case.inputs, &compile, &run);
+    let fault = fault.map_or_else(String::new, |fault| format!("\non the simulator: {fault}"));
+    Err(Failure::input(format!(
+        "not what the interpreter gives: {difference}{fault}\n`fusebox bisect` with the same inputs finds the pass, the fusion or \
+         the stage at fault"
+    )))
 }
 
 /// Whether this is an executable and not a module.

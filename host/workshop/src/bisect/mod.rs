@@ -30,6 +30,7 @@ use fusebox_runtime::npz::read_inputs;
 use crate::WorkshopError;
 use crate::case::Case;
 use crate::repro::{self, Repro, STAGES};
+use crate::simulated;
 
 pub use verdict::{Suspect, Verdict};
 
@@ -124,6 +125,9 @@ fn told(found: Found, settings: &Settings) -> Result<Verdict, WorkshopError> {
     verdict.instructions_before = Some(shrink::size(&wrong.case));
     let small = shrink::smallest(wrong.case, &|case| wrong.by.goes_wrong(case, settings));
     verdict.instructions_after = Some(shrink::size(&small));
+    if let (Way::Compiled(options), Suspect::Emitter { .. } | Suspect::Kernel { .. }) = (&wrong.by, &verdict.suspect) {
+        verdict.simulated = simulated::fault(&small.module, &small.source(), &small.inputs, options, &settings.run);
+    }
     if let Some(folder) = &settings.repro {
         let options = match wrong.by {
             Way::Steps(_) => for_part(&settings.compile),

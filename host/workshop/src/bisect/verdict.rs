@@ -75,14 +75,17 @@ pub struct Verdict {
     pub instructions_after: Option<usize>,
     /// If a stage of lowering is at fault, the files with the kernel before and after it.
     pub kernel_ir: Vec<PathBuf>,
+    /// The fault that the simulator finds in the kernel that is at fault.
+    pub simulated: Option<String>,
     /// The folder that reproduces it.
     pub repro: Option<PathBuf>,
 }
 
 impl Verdict {
     pub(super) fn of(suspect: Suspect, difference: String) -> Verdict {
+        let (instructions_before, instructions_after, simulated, repro) = (None, None, None, None);
         let kernel_ir = Vec::new();
-        Verdict { suspect, difference, instructions_before: None, instructions_after: None, kernel_ir, repro: None }
+        Verdict { suspect, difference, instructions_before, instructions_after, kernel_ir, simulated, repro }
     }
 
     /// For people: who is at fault, how that is known, and where to look.
@@ -90,6 +93,9 @@ impl Verdict {
         let mut words = self.suspect.words();
         if !self.difference.is_empty() {
             words += &format!("\nWhere it goes wrong first: {}.", self.difference);
+        }
+        if let Some(fault) = &self.simulated {
+            words += &format!("\nOn the simulator: {fault}");
         }
         if let (Some(before), Some(after)) = (self.instructions_before, self.instructions_after) {
             words += &format!("\nOf {before} instructions {after} suffice to see it.");
