@@ -137,8 +137,9 @@ A plugin does not say how good it is: the host predicts the time of its plan, so
 
 What can be used is used: each answer is checked by itself, and what a kernel does is seen only where it runs. Races, accesses out of
 bounds and loops without end are caught with `--target simt`, whose report names kernel, emitter and instruction; a wrong result by
-`fusebox run --check`, which compares with the interpreter, and by `fusebox ab`, which compares before it measures; another answer each
-time by asking twice. `fusebox check-emitter` does all three, on fusions of its own: run it before you trust a plugin.
+`fusebox run --check`, which compares with the interpreter, and by `fusebox ab`, which judges results before it measures; another answer each
+time by asking twice. After a wrong result on the cpu, `run --check` and `bisect` run the same on the simulator and tell its report.
+`fusebox check-emitter` does all three, on fusions of its own and those of your modules: run it before you trust a plugin.
 ";
 
 #[test]
