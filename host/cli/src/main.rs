@@ -14,6 +14,7 @@ mod module;
 mod passes;
 mod progress;
 mod shortage;
+mod source;
 mod target;
 mod tuned;
 

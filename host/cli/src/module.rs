@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fusebox_compiler::{Cache, Compilation, CompileError, Departures, Dump, Format, Options, Phase, Progress, Source};
+use fusebox_compiler::{Cache, Compilation, CompileError, Departures, Dump, Options, Phase, Progress, Source};
 use fusebox_core::hlo::Elided;
 use fusebox_files::SizeLimit;
 use fusebox_lowering::Stage;
@@ -11,7 +11,7 @@ use fusebox_run::terminal;
 use crate::arguments::{CacheChoice, Common, Compiling, ElidedConstants, ProgressChoice};
 use crate::exit::Failure;
 use crate::progress::Bar;
-use crate::{cache, emitters, passes, target, tuned};
+use crate::{cache, emitters, passes, source, target, tuned};
 
 /// The module, as the command line says it is to be read.
 pub fn read(path: &Path, compiling: &Compiling) -> Result<Source, Failure> {
@@ -20,20 +20,7 @@ pub fn read(path: &Path, compiling: &Compiling) -> Result<Source, Failure> {
         ElidedConstants::Zero => Elided::Zero,
         ElidedConstants::Random => Elided::Random,
     };
-    Ok(Source { elided, module: compiling.module_named.clone(), ..file(path, compiling.file_limit)? })
-}
-
-/// A file's bytes and form.
-pub fn file(path: &Path, limit: SizeLimit) -> Result<Source, Failure> {
-    if path.as_os_str() == "-" {
-        let bytes = fusebox_files::read_stream("standard input", std::io::stdin().lock(), limit)?;
-        return Ok(Source::new("<stdin>".into(), bytes, Format::Text));
-    }
-    let format = match path.extension().and_then(|e| e.to_str()) {
-        Some("pb") => Format::Proto,
-        _ => Format::Text,
-    };
-    Ok(Source::new(path.display().to_string(), fusebox_files::read(path, limit)?, format))
+    Ok(Source { elided, module: compiling.module_named.clone(), ..source::of_file(path, compiling.file_limit)? })
 }
 
 /// The folder of a module; for standard input the working directory.

@@ -81,3 +81,36 @@ fn a_crate_is_checked_again_when_it_is_saved() {
     let reasons: Vec<&str> = printed.lines().filter_map(|line| line.split_once("times: ")).map(|(_, it)| it).collect();
     assert_eq!(reasons, ["not today", "not tomorrow either"], "{printed}");
 }
+
+/// Of a kind that only this library has, so that no fusion but those of its author's modules is for it.
+#[test]
+fn an_emitter_of_its_own_kind_is_checked_on_modules() {
+    let place = Workplace::new();
+    let library = built::attention().display().to_string();
+    let modules = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/attention-emitter/modules");
+    let module = |name: &str| format!("{modules}/{name}.hlo");
+    let check = |modules: &[&str]| place.run(&[&["check-emitter", &library, "--cases", "0"], modules].concat());
+    let alone = check(&[]);
+    assert!(alone.code == Some(1) && alone.out.contains("--module FILE"), "{}{}", alone.out, alone.err);
+    let (mask, f64) = (module("mask"), module("f64"));
+    let ran = check(&["--module", &mask, "--module", &f64]);
+    assert!(ran.code == Some(0) && ran.out.ends_with("\nconforms\n"), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("takes 2 of "), "{}", ran.out);
+    let declined = module("declined_without_maximum");
+    check(&["--module", &declined])
+        .failed(1, &["online-attention", "it takes nothing of ", "declined_without_maximum.hlo: "]);
+}
+
+/// The hostile emitter's kernel is twice what it should be.
+#[test]
+fn what_is_wrong_with_a_fusion_of_a_module_is_told() {
+    let fused = "HloModule m\nwrong_result {\n  p = f32[64] parameter(0)\n  ROOT root = f32[64] negate(p)\n}\n\
+                 ENTRY main {\n  p = f32[64] parameter(0)\n  ROOT f = f32[64] fusion(p), kind=kLoop, calls=wrong_result\n}\n";
+    let place = Workplace::with_module(fused);
+    let library = built::hostile("").display().to_string();
+    let ran = place.run(&["check-emitter", &library, "--cases", "0", "--module", "m.hlo", "--json"]);
+    let reports: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    let findings = reports[0]["findings"].as_array().unwrap();
+    let found = findings.iter().find(|finding| finding["promise"] == "result").unwrap();
+    assert_eq!(found["fusion"], "wrong_result of m.hlo", "{reports}");
+}

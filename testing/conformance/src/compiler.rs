@@ -197,6 +197,14 @@ impl Compiler {
     /// # Errors
     /// If the module cannot be compiled.
     pub fn compile(&self, text: &str, machine: &Machine, until: Phase) -> Result<Compilation, Failure> {
+        self.compile_source(&Source::text("fusion.hlo", text), machine, until)
+    }
+
+    /// The same of a module in a file.
+    ///
+    /// # Errors
+    /// If the module cannot be compiled.
+    pub fn compile_source(&self, source: &Source, machine: &Machine, until: Phase) -> Result<Compilation, Failure> {
         let (registry, overrides) = (self.registry.clone(), self.overrides.clone());
         let options = Options {
             target: machine.target.clone(),
@@ -211,8 +219,10 @@ impl Compiler {
             progress: Progress::default(),
             cache: Cache::default(),
         };
-        compile(&Source::text("fusion.hlo", text), &options)
-            .map_err(|e| Failure::of("the emitters", &machine.device.name, e, text))
+        compile(source, &options).map_err(|e| {
+            let text = String::from_utf8_lossy(&source.bytes);
+            Failure::of("the emitters", &machine.device.name, e, &text)
+        })
     }
 }
 

@@ -92,7 +92,7 @@ impl Failure {
 /// # Errors
 /// The first thing that is wrong; that it takes none of the fusions is, too.
 pub fn check(emitter: &'static dyn Emitter, kind: &str) -> Result<Report, Failure> {
-    checked(emitter, Settings { kind: kind.into(), seeds: 1..FUSIONS + 1, of_programs: true })
+    checked(emitter, Settings { kind: kind.into(), seeds: 1..FUSIONS + 1, of_programs: true, of_modules: Vec::new() })
 }
 
 /// The same with the fusions of these seeds alone.
@@ -100,7 +100,7 @@ pub fn check(emitter: &'static dyn Emitter, kind: &str) -> Result<Report, Failur
 /// # Errors
 /// See [`check`].
 pub fn check_seeds(emitter: &'static dyn Emitter, kind: &str, seeds: Range<u64>) -> Result<Report, Failure> {
-    checked(emitter, Settings { kind: kind.into(), seeds, of_programs: false })
+    checked(emitter, Settings { kind: kind.into(), seeds, of_programs: false, of_modules: Vec::new() })
 }
 
 fn checked(emitter: &'static dyn Emitter, settings: Settings) -> Result<Report, Failure> {

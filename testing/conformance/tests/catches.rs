@@ -116,7 +116,7 @@ fn found(broken: Broken) -> Report {
     let mut emitters = fusebox_bundle::emitters();
     emitters.push(Box::new(broken));
     let number = emitters.len() - 1;
-    let settings = Settings { kind: "loop".into(), seeds: 1..2, of_programs: true };
+    let settings = Settings { kind: "loop".into(), seeds: 1..2, of_programs: true, of_modules: Vec::new() };
     examine(&Registry::new(emitters).unwrap(), number, &settings).unwrap()
 }
 

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use fusebox_conformance::examine::{Report, Settings, examine};
+use fusebox_compiler::Source;
+use fusebox_conformance::examine::{Report, Settings, examine, fusions_of};
+use fusebox_files::SizeLimit;
 use fusebox_plugins::ProcessLimits;
 use fusebox_run::terminal;
 use fusebox_workshop::sources::{Sources, SourcesError};
@@ -12,6 +14,7 @@ use serde_json::json;
 
 use crate::bundled;
 use crate::exit::Failure;
+use crate::source;
 
 /// What the library's process may use up: an emitter answers in milliseconds.
 const LIMITS: ProcessLimits = ProcessLimits { time: Duration::from_secs(10), memory: Some(4 << 30) };
@@ -24,6 +27,9 @@ pub struct CheckEmitter {
     /// Check its emitters of this kind alone
     #[arg(long)]
     pub kind: Option<String>,
+    /// Check it also with the fusions that it takes of this module when it is in charge; may be repeated
+    #[arg(long = "module", value_name = "FILE")]
+    pub modules: Vec<PathBuf>,
     /// The first of the seeds that fusions are made from
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u32,
@@ -100,7 +106,9 @@ fn check(arguments: &CheckEmitter, library: &Path) -> Result<Vec<Report>, Failur
     let program =
         std::env::current_exe().map_err(|error| Failure::Bug(format!("cannot find this program: {error}")))?;
     registry.load_isolated(library, &program, LIMITS).map_err(Failure::input)?;
-    let mut reports = Vec::new();
+    let read = |module: &PathBuf| source::of_file(module, SizeLimit::default());
+    let sources = arguments.modules.iter().map(read).collect::<Result<Vec<Source>, Failure>>()?;
+    let (mut reports, mut failures) = (Vec::new(), Vec::new());
     for (number, emitter) in registry.emitters().iter().enumerate().skip(bundled) {
         let kind = &emitter.descriptor().kind.0;
         if arguments.kind.as_ref().is_some_and(|wanted| wanted != kind) {
@@ -108,7 +116,14 @@ fn check(arguments: &CheckEmitter, library: &Path) -> Result<Vec<Report>, Failur
         }
         let first = u64::from(arguments.seed);
         let seeds = first..first + u64::from(arguments.cases);
-        let settings = Settings { kind: kind.clone(), seeds, of_programs: true };
+        let mut of_modules = Vec::new();
+        for source in &sources {
+            match fusions_of(&registry, number, source) {
+                Ok(found) => of_modules.extend(found),
+                Err(failure) => failures.push(format!("{} on {}: {}", failure.emitter, failure.place, failure.fault)),
+            }
+        }
+        let settings = Settings { kind: kind.clone(), seeds, of_programs: true, of_modules };
         let examined = examine(&registry, number, &settings);
         let report = examined.map_err(|failure| Failure::Bug(format!("the fusions to check with: {failure}")))?;
         if let Some(folder) = &arguments.output {
@@ -125,7 +140,8 @@ fn check(arguments: &CheckEmitter, library: &Path) -> Result<Vec<Report>, Failur
     if arguments.json {
         terminal::print(|out| writeln!(out, "{}", json!(reports)))?;
     }
-    Ok(reports)
+    // After the reports of all: of several emitters of a library each may be for other modules.
+    if failures.is_empty() { Ok(reports) } else { Err(Failure::input(failures.join("\n"))) }
 }
 
 /// Each finding's fusion, as `fusebox run` takes it.

@@ -8,11 +8,12 @@ use fusebox_run::terminal;
 use crate::arguments::Indexing;
 use crate::exit::Failure;
 use crate::guard;
-use crate::module::{dump_to, file};
+use crate::module::dump_to;
+use crate::source;
 
 pub fn run(arguments: &Indexing) -> Result<(), Failure> {
     guard::check_among([&arguments.module], [])?;
-    let source = file(&arguments.module, arguments.file_limit)?;
+    let source = source::of_file(&arguments.module, arguments.file_limit)?;
     let module = source.parse()?;
     let dump = dump_to(arguments.dump_to.as_deref())?;
     dump.write(Phase::Parse, "", "hlo", || print_module(&module).into_bytes())?;

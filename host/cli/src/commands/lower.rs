@@ -5,12 +5,12 @@ use fusebox_run::terminal;
 
 use crate::arguments::Lower;
 use crate::exit::Failure;
-use crate::{module, target};
+use crate::{source, target};
 
 pub fn run(arguments: &Lower) -> Result<(), Failure> {
     let (from, to) = (stage(&arguments.from)?, stage(&arguments.to)?);
     let (target, _) = target::parse(&arguments.target, None)?;
-    let source = module::file(&arguments.kernel, arguments.file_limit)?;
+    let source = source::of_file(&arguments.kernel, arguments.file_limit)?;
     let text = String::from_utf8(source.bytes)
         .map_err(|_| Failure::usage(format!("{}: kernel IR is text, and this is not UTF-8", source.name)))?;
     let kernel = fusebox_lowering::read_kernel(&source.name, &text, arguments.kernel_name.as_deref())?;

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use fusebox_core::hlo::{ArrayLiteral, Literal};
 
+use super::modules::OfModule;
 use super::written::{COMBINERS, IMPOSSIBLE, WRITTEN};
 use crate::Failure;
 use crate::compiler::{inputs, interpreted};
@@ -36,6 +37,15 @@ impl Case {
         let name = format!("the fusion of seed {seed}");
         let case = Case::new(name, fusion.text(), fusion.inputs().collect(), Closeness::Numbers);
         Case { seed: Some(seed), ..case }
+    }
+
+    /// A fusion of a module, on small integers.
+    ///
+    /// # Errors
+    /// If one of its parameters is no array.
+    pub fn of_module(fusion: &OfModule) -> Result<Case, Failure> {
+        let inputs = inputs(&fusion.text, small_integers)?;
+        Ok(Case::new(fusion.name.clone(), fusion.text.clone(), inputs, Closeness::Units))
     }
 
     /// The fusions that programs have, of all sizes.

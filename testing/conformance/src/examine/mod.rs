@@ -2,12 +2,14 @@
 //!
 //! ```text
 //! case.rs     fusions: as programs have them (written.rs), of awkward sizes, made from seeds, impossible ones
+//! modules.rs  fusions of an author's own modules
 //! trial.rs    one fusion on one machine: planned, compiled, simulated, run, compared
 //! shrink.rs   a smaller fusion that breaks the same promise
 //! report.rs   what was tried and what is wrong, for people
 //! ```
 
 mod case;
+mod modules;
 mod report;
 mod shrink;
 mod trial;
@@ -20,6 +22,7 @@ use fusebox_plugins::Registry;
 
 use crate::Failure;
 
+pub use modules::{OfModule, fusions_of};
 pub use report::{Finding, Report, Tried};
 pub use trial::{Place, Promise};
 
@@ -39,6 +42,8 @@ pub struct Settings {
     pub seeds: Range<u64>,
     /// Whether those that programs have, and such as no kernel can compute, are tried first.
     pub of_programs: bool,
+    /// Fusions of modules, tried before all others.
+    pub of_modules: Vec<OfModule>,
 }
 
 /// A promise broken by a fusion.
@@ -54,7 +59,7 @@ struct Broken {
 /// If nobody knows what one of the fusions gives: a bug in fusebox.
 pub fn examine(registry: &Registry, number: usize, settings: &Settings) -> Result<Report, Failure> {
     let subject = Subject::new(registry, number);
-    let mut cases = Vec::new();
+    let mut cases = settings.of_modules.iter().map(Case::of_module).collect::<Result<Vec<_>, Failure>>()?;
     if settings.of_programs {
         cases.extend(Case::written()?);
         cases.extend(Case::impossible());

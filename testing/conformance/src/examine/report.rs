@@ -126,7 +126,10 @@ impl Report {
     pub(crate) fn verdict(&self) -> &'static str {
         match (self.conforms(), self.taken, self.ended_early) {
             (true, ..) => "conforms",
-            (_, 0, _) => "does not conform: it takes none of the fusions, so nothing could be checked",
+            (_, 0, _) => {
+                "does not conform: it takes none of the fusions, so nothing could be checked; `fusebox check-emitter --module FILE` \
+                 checks it on what it takes of a module of yours"
+            }
             (.., true) => "does not conform; after so many failures the rest was not tried",
             _ => "does not conform",
         }

@@ -1,6 +1,6 @@
 //! One emitter, one fusion, one machine: planned, compiled, simulated, run, and compared with the interpreter.
 
-use fusebox_compiler::{Phase, Selected};
+use fusebox_compiler::{Compilation, Phase, Selected, Source};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Verdict};
 use fusebox_core::hlo::Literal;
@@ -240,9 +240,7 @@ impl Subject {
     fn run(&self, case: &Case, knobs: &Configuration, trial: &Trial<'_>) -> Result<usize, Stopped> {
         let compiled = self.in_charge(knobs).compile(&case.text, &trial.machine, Phase::Run);
         let mut made = compiled.map_err(|failure| Fault::new(Promise::Compiles, failure.fault))?;
-        let is_own =
-            |kernel: &&Selected| kernel.selection.order.get(kernel.place).is_some_and(|it| it.emitter == self.number);
-        let count = made.kernels.iter().filter(is_own).count();
+        let count = made.kernels.iter().filter(|kernel| self.is_own(kernel)).count();
         let Some(executable) = made.executable.take().filter(|_| count > 0) else { return Ok(0) };
         let mut first: Option<Literal> = None;
         for way in trial.ways {
@@ -263,6 +261,25 @@ impl Subject {
             Some(words) => Err(Fault::new(Promise::Result, words).into()),
             None => Ok(count),
         }
+    }
+
+    /// Whether it makes a kernel.
+    pub fn is_own(&self, kernel: &Selected) -> bool {
+        kernel.selection.order.get(kernel.place).is_some_and(|it| it.emitter == self.number)
+    }
+
+    /// A module compiled for a place, the emitter in charge of all that it takes.
+    ///
+    /// # Errors
+    /// If it cannot be compiled.
+    pub fn compiled(&self, source: &Source, place: Place, until: Phase) -> Result<Compilation, Failure> {
+        let target = match place {
+            Place::Cpu => Target::cpu(),
+            Place::Simt => Target::simt(),
+            Place::Nvidia => Target::nvptx(90),
+        };
+        let machine = Machine::new(target, place.device());
+        self.in_charge(&Configuration::default()).compile_source(source, &machine, until)
     }
 
     /// A compiler that puts the emitter in charge of all that it takes, with these knobs.

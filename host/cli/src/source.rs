@@ -1,0 +1,21 @@
+//! Files of modules.
+
+use std::path::Path;
+
+use fusebox_compiler::{Format, Source};
+use fusebox_files::SizeLimit;
+
+use crate::exit::Failure;
+
+/// A file's bytes and form.
+pub fn of_file(path: &Path, limit: SizeLimit) -> Result<Source, Failure> {
+    if path.as_os_str() == "-" {
+        let bytes = fusebox_files::read_stream("standard input", std::io::stdin().lock(), limit)?;
+        return Ok(Source::new("<stdin>".into(), bytes, Format::Text));
+    }
+    let format = match path.extension().and_then(|e| e.to_str()) {
+        Some("pb") => Format::Proto,
+        _ => Format::Text,
+    };
+    Ok(Source::new(path.display().to_string(), fusebox_files::read(path, limit)?, format))
+}

@@ -1,0 +1,75 @@
+//! Fusions of an author's own modules: what an emitter takes of them when it is in charge.
+
+use std::collections::BTreeMap;
+
+use fusebox_compiler::{Compilation, Phase, Source};
+use fusebox_core::hlo::print_module;
+use fusebox_plugins::{Outcome, Registry};
+use fusebox_workshop::case::alone;
+use fusebox_workshop::reference::is_short;
+
+use super::most_frequent;
+use super::trial::{Place, Subject};
+use crate::Failure;
+
+/// Most additions of a fusion: some seconds of the interpreter, and tens of the simulator.
+const MOST_ADDITIONS: f64 = 2e7;
+/// Reasons that are told of why an emitter takes nothing.
+const MOST_REASONS: usize = 3;
+
+/// A fusion of a module.
+#[derive(Clone, Debug)]
+pub struct OfModule {
+    /// For people.
+    pub name: String,
+    /// As `fusebox run` takes it.
+    pub text: String,
+}
+
+/// The fusions that the emitter of that number takes of a module on any machine, each once.
+///
+/// # Errors
+/// If the module cannot be compiled with it, it takes nothing, or a fusion is too large to be interpreted and simulated.
+pub fn fusions_of(registry: &Registry, number: usize, source: &Source) -> Result<Vec<OfModule>, Failure> {
+    let subject = Subject::new(registry, number);
+    let emitter = subject.emitter().identity();
+    let failed = |place: Place, fault: String| Failure::of(&emitter, place.name(), fault, &source.name);
+    let mut found: Vec<OfModule> = Vec::new();
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    for place in [Place::Simt, Place::Cpu, Place::Nvidia] {
+        let made = subject.compiled(source, place, Phase::Emit).map_err(|failure| failed(place, failure.fault))?;
+        for reason in declined(&made, number, &emitter) {
+            *reasons.entry(reason).or_default() += 1;
+        }
+        for kernel in made.kernels.iter().filter(|kernel| subject.is_own(kernel)) {
+            let (name, module) = (&kernel.unit.fusion.name, alone(kernel));
+            if !is_short(&module, MOST_ADDITIONS) {
+                let advice = "is too large to be interpreted and simulated; give a module with smaller shapes";
+                return Err(failed(place, format!("its fusion {name} of {} {advice}", source.name)));
+            }
+            let of_module = OfModule { name: format!("{name} of {}", source.name), text: print_module(&module) };
+            if found.iter().all(|known| known.text != of_module.text) {
+                found.push(of_module);
+            }
+        }
+    }
+    if found.is_empty() {
+        let reasons: Vec<String> =
+            most_frequent(reasons).into_iter().map(|(reason, _)| reason).take(MOST_REASONS).collect();
+        let reasons =
+            if reasons.is_empty() { "nothing in it is for emitters of its kind".into() } else { reasons.join("; ") };
+        return Err(failed(Place::Cpu, format!("it takes nothing of {}: {reasons}", source.name)));
+    }
+    Ok(found)
+}
+
+/// Why the emitter takes fusions, or what it is asked to bid on, not.
+fn declined(made: &Compilation, number: usize, emitter: &str) -> Vec<String> {
+    let records = made.kernels.iter().flat_map(|kernel| &kernel.selection.records);
+    let of_fusions = records.filter(|record| record.emitter == number).filter_map(|record| match &record.outcome {
+        Outcome::Declined(reason) => Some(reason.clone()),
+        _ => None,
+    });
+    let of_bids = made.bids.iter().filter(|bid| bid.emitter == emitter).map(|bid| bid.outcome.clone());
+    of_fusions.chain(of_bids).collect()
+}
