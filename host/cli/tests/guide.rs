@@ -14,16 +14,20 @@ fn every_step_of_the_guide_works() {
     let guide = std::fs::read_to_string(root.join("docs/writing-an-emitter.md")).unwrap();
     let steps: Vec<String> =
         guide.split("```sh\n").skip(1).map(|rest| unindented(rest.split("```").next().unwrap())).collect();
-    assert_eq!(steps.len(), 5, "the guide has other steps");
+    assert_eq!(steps.len(), 6, "the guide has other steps");
     let place = Workplace::new();
     // What cargo needs is there: nothing is looked for elsewhere.
     let lock = root.join("examples/out-of-tree-emitter/Cargo.lock");
-    let lock = format!("[ -e Cargo.lock ] || sed s/simple-loop/my-loop/ {} > Cargo.lock\n", lock.display());
-    let script = steps.join("\n").replacen("cd my-loop\n", &format!("cd my-loop\n{lock}"), 1);
+    let mut script = steps.join("\n");
+    for name in ["my-loop", "my-norm"] {
+        let lock = format!("[ -e Cargo.lock ] || sed s/simple-loop/{name}/ {} > Cargo.lock\n", lock.display());
+        script = script.replacen(&format!("cd {name}\n"), &format!("cd {name}\n{lock}"), 1);
+    }
     let program = Path::new(env!("CARGO_BIN_EXE_fusebox"));
     let path = std::env::var("PATH").unwrap();
     let mut shell = Command::new("bash");
     shell.args(["-euc", &script]).current_dir(place.folder()).env_remove("FUSEBOX_EMITTER_PATH");
+    shell.env("XDG_CACHE_HOME", place.path("cache"));
     shell.env_remove("FUSEBOX").env("PATH", format!("{}:{path}", program.parent().unwrap().display()));
     shell.env("CARGO_TARGET_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/watched")).env("CARGO_NET_OFFLINE", "true");
     let output = shell.output().unwrap();
@@ -36,8 +40,11 @@ fn every_step_of_the_guide_works() {
     // The change that is to win is made, and right. Whether it is faster here and today is not for a test to say.
     let changed = std::fs::read_to_string(place.path("my-loop/src/lib.rs")).unwrap();
     assert!(changed.contains("ELEMENTS: i64 = 64;"), "the change that the guide makes has no place to be made in");
-    let compared = said.rsplit("few.hlo on cpu").next().unwrap();
-    assert!(compared.contains("results: equal, 4096 elements"), "{said}");
+    let (few, norm) = said.rsplit_once("few.hlo on cpu").unwrap().1.split_once("norm.hlo on cpu").unwrap();
+    assert!(few.contains("both right, by the interpreter\n  results: equal, 4096 elements"), "{said}");
+    assert!(few.contains("kind my-norm\ntakes 1 of ") && norm.contains("both right, by "), "{said}");
+    assert!(few.contains("my-norm 0.1.0 (") && norm.contains("B: 1 kernels by my-norm 0.1.0"), "{said}");
+    assert!(norm.contains("1 regions that can be cut in several ways"), "{said}");
     assert!(std::fs::read_to_string(place.path("my-loop/page/index.html")).unwrap().contains("my-loop 0.1.0"));
 }
 

@@ -31,9 +31,13 @@ fn a_new_crate_of_every_kind_passes_its_tests_and_its_kernels_are_right() {
         "reduce" => "ROOT r = f32[70] reduce(x, zero), dimensions={1}, to_apply=max",
         "transpose" => "ROOT r = f32[33,70] transpose(x), dimensions={1,0}",
         "concatenate" => "ROOT r = f32[140,33] concatenate(x, x), dimensions={0}",
+        "own" => {
+            "m = f32[70] reduce(x, zero), dimensions={1}, to_apply=max\n b = f32[70,33] broadcast(m), dimensions={0}\n \
+                  ROOT r = f32[70,33] subtract(x, b)"
+        }
         _ => "ROOT r = f32[70,33] exponential(x)",
     };
-    for kind in ["loop", "reduce", "transpose", "concatenate"] {
+    for kind in ["loop", "reduce", "transpose", "concatenate", "own"] {
         let place = Workplace::with_module(&format!(
             "HloModule m\nmax {{ a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT s = f32[] maximum(a, b) }}\n\
              ENTRY main {{ x = f32[70,33] parameter(0)\n zero = f32[] constant(0)\n {} }}",
@@ -47,9 +51,15 @@ fn a_new_crate_of_every_kind_passes_its_tests_and_its_kernels_are_right() {
         // The dependencies that the examples are built with: nothing is looked for elsewhere.
         let lock = std::fs::read_to_string(format!("{ROOT}/examples/out-of-tree-emitter/Cargo.lock")).unwrap();
         std::fs::write(folder.join("Cargo.lock"), lock.replace("\"simple-loop\"", &format!("{name:?}"))).unwrap();
-        assert!(cargo(&folder, &["test"]).contains("2 passed"));
+        assert!(cargo(&folder, &["test"]).contains(if kind == "own" { "3 passed" } else { "2 passed" }));
         cargo(&folder, &["build"]);
         let library = format!("{}/new-emitters/debug/libmy_{kind}_2.so", env!("CARGO_TARGET_TMPDIR"));
+        if kind == "own" {
+            let module = place.path("my-own-2/benches/small.hlo").display().to_string();
+            let checked =
+                place.run(&["check-emitter", &library, "--cases", "0", "--module", &module, "--module", "m.hlo"]);
+            assert!(checked.code == Some(0) && checked.out.contains("kind my-own-2"), "{}{}", checked.out, checked.err);
+        }
         for target in ["cpu", "simt"] {
             let run = |choice: &[&str]| place.run(&[&["run", "m.hlo", "--target", target], choice].concat());
             let own = run(&["--emitter", &library]);

@@ -31,7 +31,10 @@ macro_rules! template {
     };
 }
 
-const TEMPLATES: [Template; 3] = [
+/// What is said instead of a kind for one that nobody else is of: the emitter's name becomes that.
+pub const OWN: &str = "own";
+
+const TEMPLATES: [Template; 4] = [
     template!(
         "loop",
         "out-of-tree-emitter",
@@ -42,6 +45,7 @@ const TEMPLATES: [Template; 3] = [
     ),
     template!("reduce", "reduce-emitter", "reduce" on "reduce_rows"),
     template!("transpose", "transpose-emitter", "transpose" on "transpose_2d"),
+    template!("own", "own-kind-emitter", "own" on "reduce_softmax"),
 ];
 
 /// What `cargo bench` of a new crate runs.
@@ -163,7 +167,12 @@ impl NewEmitter {
             .replace(&example.replace('-', "_"), &self.name.replace('-', "_"))
             .replace(&constant_name(&example), &constant_name(&self.name))
             .replace(&example, &self.name)
-            .replace(&kind(template.kind), &kind(&self.kind))
+            .replace(&kind(template.kind), &kind(self.kind()))
+    }
+
+    /// The kind that the emitter comes to be of.
+    pub fn kind(&self) -> &str {
+        if self.kind == OWN { &self.name } else { &self.kind }
     }
 
     fn make_folders(&self) -> Result<(), NewEmitterError> {

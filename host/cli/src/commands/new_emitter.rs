@@ -14,7 +14,7 @@ use crate::exit::Failure;
 pub struct NewEmitter {
     /// Name of the crate and its emitter, like my-loop
     pub name: String,
-    /// What it is for
+    /// What it is for; `own` for fusions that it asks for itself, of a kind that is called like it
     #[arg(long, value_parser = PossibleValuesParser::new(kinds()))]
     pub kind: String,
     /// Folder of the crate; the name by default
@@ -32,8 +32,11 @@ pub fn run(arguments: &NewEmitter) -> Result<(), Failure> {
     let program = std::env::current_exe().ok();
     let core = core.clone().or_else(|| new_emitter::core_beside(program.as_deref()?));
     let is_release = core.is_none();
-    let files = new_emitter::NewEmitter { name: name.clone(), kind: kind.clone(), folder: folder.clone(), core };
-    let files = files.write()?;
+    let begun = new_emitter::NewEmitter { name: name.clone(), kind: kind.clone(), folder: folder.clone(), core };
+    let files = begun.write()?;
+    // No fusion but those of modules is for a kind of its own.
+    let module = if kind == new_emitter::OWN { " --module benches/small.hlo" } else { "" };
+    let kind = begun.kind();
     let library = format!("target/release/lib{}.so", name.replace('-', "_"));
     Ok(terminal::print(|out| {
         files.iter().try_for_each(|file| writeln!(out, "{}", folder.join(file).display()))?;
@@ -50,7 +53,7 @@ pub fn run(arguments: &NewEmitter) -> Result<(), Failure> {
         }
         writeln!(out, "  cd {}", folder.display())?;
         writeln!(out, "  cargo test && cargo build --release")?;
-        writeln!(out, "  fusebox check-emitter {library}")?;
+        writeln!(out, "  fusebox check-emitter {library}{module}")?;
         writeln!(out, "  fusebox run benches/small.hlo --check --emitter {kind}={library}")?;
         writeln!(out, "  cargo bench")
     })?)

@@ -1,0 +1,1 @@
+../../../../examples/own-kind-emitter/tests/plans.rs
