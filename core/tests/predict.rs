@@ -294,3 +294,30 @@ fn loops_longer_than_numbers_are_predicted_too() {
         }
     }
 }
+
+/// A sum of rows, and what a plan says beside it.
+#[test]
+fn a_prediction_is_the_sum_of_its_parts() {
+    let sums = fusion(
+        "x = f32[1024,1024] parameter(0)\n y = f32[1024,1024] multiply(x, x)\n zero = f32[] constant(0)\n \
+         s = f32[1024] reduce(y, zero), dimensions={1}, to_apply=add\n ROOT r = f32[1024] negate(s)",
+    );
+    let written = "(th, bl)[row] -> (bl * 32 + row), domain: th in [0, 0], bl in [0, 31], row in [0, 31]";
+    let visits = vec![visit(&sums, ROWS, "y", &[]), visit(&sums, written, "r", &["s"])];
+    let work = Work { additions: 1e6, atomics: 2.0, ..Work::default() };
+    let plan = Plan { visits, work, ..plan(written) };
+    let parts = breakdown(&plan, &sums, &cpu());
+    let of: Vec<&[InstrId]> = parts.visits.iter().map(|(values, _)| values.as_slice()).collect();
+    assert_eq!(of, [plan.visits[0].values.as_slice(), plan.visits[1].values.as_slice()]);
+    let [elements, results] = [parts.visits[0].1, parts.visits[1].1];
+    // All of x comes from memory once, by the first visit alone.
+    assert!((elements.bytes / (4 << 20) as f64 - 1.0).abs() < 0.01 && results.bytes == 0.0, "{parts:?}");
+    assert!(elements.additions > 100.0 * results.additions && parts.writes.bytes >= 4096.0, "{parts:?}");
+    assert_eq!(parts.work.additions, 1e6 + 2.0 * 128.0);
+    assert_eq!(parts.times.seconds(), predict(&plan, &sums, &cpu()).seconds);
+    // More work is more computing, and nothing else.
+    let more = Plan { work: Work { additions: 2e6, ..plan.work }, ..plan.clone() };
+    let more = breakdown(&more, &sums, &cpu());
+    assert!(more.times.computing > parts.times.computing && more.times.memory == parts.times.memory, "{more:?}");
+    assert_eq!(more.visits, parts.visits);
+}

@@ -30,7 +30,7 @@ pub use interface::{
     StaticDescriptor, SubgraphCall, SubgraphKind, Verdict,
 };
 pub use plan::{LaunchDimensions, OutputPlan, Plan, Visit, Work, WriteMode};
-pub use predict::{Prediction, is_better_alone, order, predict, predict_unsaid};
+pub use predict::{Amount, Breakdown, Prediction, Times, breakdown, is_better_alone, order, predict, predict_unsaid};
 pub use strategy::{Analysis, Blocks, ClaimOf, Named, Strategy, Task};
 
 /// Version of the interface between host and emitters, `major * 1000 + minor`. Within a major the

@@ -95,9 +95,12 @@ fn wrong_usage_has_code_2() {
 }
 
 #[test]
-fn unknown_emitters_are_named_with_the_known_ones() {
+fn unknown_emitters_are_named_with_what_was_meant() {
     let place = Workplace::with_module(ADD);
-    place.run(&["run", "m.hlo", "--emitter", "loop=nobody"]).failed(1, &["loop=nobody", "loop 0"]);
+    place
+        .run(&["run", "m.hlo", "--emitter", "loop=nobody"])
+        .failed(1, &["loop=nobody", "`fusebox emitters` lists all"]);
+    place.run(&["run", "m.hlo", "--emitter", "loop=lop"]).failed(1, &["loop=lop", "did you mean `loop`?"]);
     place.run(&["run", "m.hlo", "--emitter", "./none.so"]).failed(1, &["none.so"]);
 }
 

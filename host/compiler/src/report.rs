@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use fusebox_core::analysis::Hero;
-use fusebox_core::emitter::{KernelKind, OutputPlan, Prediction};
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Amount, Breakdown, KernelKind, OutputPlan, Prediction, Times, breakdown};
 use fusebox_core::hlo::{Instruction, Module};
 use fusebox_core::times::microseconds;
 use fusebox_lowering::{Composite, Step};
@@ -49,7 +50,7 @@ pub fn maps(output: &OutputPlan) -> String {
 
 /// Everything about one kernel with these [heroes](crate::heroes): what it computes, who makes it, how, how much memory it moves,
 /// and how long that takes.
-pub fn kernel(selected: &Selected, heroes: &[(Hero, Option<KernelKind>)]) -> String {
+pub fn kernel(selected: &Selected, heroes: &[(Hero, Option<KernelKind>)], device: &DeviceDescription) -> String {
     let fusion = &selected.unit.fusion;
     let computation = fusion.computation();
     let mut text = selection(selected);
@@ -73,7 +74,39 @@ pub fn kernel(selected: &Selected, heroes: &[(Hero, Option<KernelKind>)]) -> Str
     });
     let Prediction { read, written, seconds } = selected.prediction;
     let _ = writeln!(text, "  predicted: {read} bytes read, {written} written, {} us", microseconds(seconds * 1e6, 1));
+    prediction(&mut text, selected, device);
     text
+}
+
+/// What the predicted time is made of. An emitter of an older interface says nothing of visits, and has a time of another kind.
+fn prediction(text: &mut String, selected: &Selected, device: &DeviceDescription) {
+    let fusion = &selected.unit.fusion;
+    let Breakdown { visits, writes, work, times } = breakdown(&selected.plan, fusion, device);
+    if times.seconds() != selected.prediction.seconds {
+        return;
+    }
+    let us = |seconds: f64| microseconds(seconds * 1e6, 1);
+    let Times { launch, computing, memory, waiting, unordered } = times;
+    let _ = write!(
+        text,
+        "    {} us for launch and dealing; computing {}, memory {}, ",
+        us(launch),
+        us(computing),
+        us(memory)
+    );
+    let _ = write!(text, "waiting {}: the longest, and a quarter of the others", us(waiting));
+    let unordered = if unordered > 0.0 { "; much, as results may differ from run to run" } else { "" };
+    let _ = writeln!(text, "{unordered}");
+    let amount =
+        |Amount { additions, bytes }: Amount| format!("{additions:.0} additions, {bytes:.0} bytes through memory");
+    for (values, done) in visits {
+        let names: Vec<&str> = values.iter().map(|&id| fusion.computation().instruction(id).name.as_str()).collect();
+        let _ = writeln!(text, "    visit of {}: {}", names.join(", "), amount(done));
+    }
+    let _ = writeln!(text, "    writes: {}", amount(writes));
+    if work.additions > 0.0 {
+        let _ = writeln!(text, "    work that the plan states: {:.0} additions", work.additions);
+    }
 }
 
 /// One line per operation that no kernel executes.

@@ -4,13 +4,16 @@
 //! reached.rs  a visit's values -> what is computed for a point, and where the parameters are read
 //! traffic.rs  such a place, the visit's loops -> cache lines for a point
 //! mod.rs      visits, writes and other work, launch, device -> seconds
+//! breakdown.rs  the same, part by part
 //! ```
 //!
 //! The numbers are for telling plans apart. Ratios that must be right are in the tests; nobody should expect the seconds to be.
 
+mod breakdown;
 mod reached;
 mod traffic;
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
@@ -19,6 +22,7 @@ use crate::cost::{self, STRIDED_READ};
 use crate::device::DeviceDescription;
 use crate::hlo::{ArrayShape, InstrId, Shape};
 use crate::indexing::IndexingMap;
+pub use breakdown::{Amount, Breakdown, Times, breakdown};
 use reached::{Reached, WHERE};
 use traffic::{Array, Extent, Touched};
 
@@ -85,14 +89,14 @@ pub fn order<T>(list: &mut [T], seconds: impl Fn(&T) -> f64, otherwise: impl Fn(
 /// Predicts a plan that says what it visits, or that computes every result where it is written.
 pub fn predict(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> Prediction {
     let mut totals = Totals::new(plan, fusion, device);
-    match plan.visits.as_slice() {
-        [] => as_written(plan, fusion).iter().for_each(|visit| totals.visit(visit)),
-        visits => visits.iter().for_each(|visit| totals.visit(visit)),
-    }
-    for (output, shape) in plan.outputs.iter().zip(output_arrays(fusion)) {
-        totals.write(output, shape);
-    }
-    Prediction { seconds: totals.seconds(), ..moved(plan, fusion, &totals.read) }
+    visits(plan, fusion).iter().for_each(|visit| totals.visit(visit));
+    totals.writes();
+    Prediction { seconds: totals.times().seconds(), ..moved(plan, fusion, &totals.read) }
+}
+
+/// What a plan visits.
+fn visits<'p>(plan: &'p Plan, fusion: &Fusion) -> Cow<'p, [Visit]> {
+    if plan.visits.is_empty() { Cow::Owned(as_written(plan, fusion)) } else { Cow::Borrowed(&plan.visits) }
 }
 
 /// Predicts a plan of which nobody has said what it visits: that it does everything once, and without delay.
@@ -279,6 +283,12 @@ impl<'a> Totals<'a> {
         }
     }
 
+    fn writes(&mut self) {
+        for (output, shape) in self.plan.outputs.iter().zip(output_arrays(self.fusion)) {
+            self.write(output, shape);
+        }
+    }
+
     fn write(&mut self, output: &OutputPlan, shape: &ArrayShape) {
         let array = Array::of(shape);
         let (past, is_cpu) = (self.plan.work.past_caches, self.device.is_single_threaded_block());
@@ -300,30 +310,53 @@ impl<'a> Totals<'a> {
         traffic::line_bytes(self.device) as f64
     }
 
-    /// Arithmetic, memory traffic and waiting go on at the same time, but for a part.
-    fn seconds(&self) -> f64 {
+    /// Of all visits and writes so far.
+    fn amount(&self) -> Amount {
+        Amount { additions: self.additions, bytes: self.bytes }
+    }
+
+    /// Of what the plan says in `work`.
+    fn additions_of_work(&self) -> f64 {
+        let work = &self.plan.work;
+        // A vector at a time, or a word of a bank.
+        let word =
+            if self.device.is_single_threaded_block() { f64::from(self.device.vector_bytes.max(4)) } else { 4.0 };
+        number(work.additions) + number(work.atomics) * ATOMIC + number(work.tile_bytes) / word
+    }
+
+    fn times(&self) -> Times {
         let device = self.device;
         let work = &self.plan.work;
-        let number = |value: f64| if value.is_finite() { value.max(0.0) } else { 0.0 };
         let is_cpu = device.is_single_threaded_block();
-        let additions = self.additions + number(work.additions) + number(work.atomics) * ATOMIC;
+        let additions = self.additions + self.additions_of_work();
         // Blocks are dealt in rounds, the last of which may leave threads idle.
         let threads = self.plan.launch.threads() as f64;
         let rounds = (threads / self.busy).ceil() * self.busy / threads;
         let one = if is_cpu { rate_of_core(device) } else { cost::ADDITIONS_PER_SECOND / ADDITION_LATENCY };
         let rate = if is_cpu { self.busy * one } else { (self.busy * one).min(device.flops / 2.0) };
-        // A vector at a time, or a word of a bank.
-        let tiles = number(work.tile_bytes) / if is_cpu { f64::from(device.vector_bytes.max(4)) } else { 4.0 };
-        let computing = (additions + tiles) * if is_cpu { rounds } else { 1.0 } / rate;
+        let computing = additions * if is_cpu { rounds } else { 1.0 } / rate;
         let share = if is_cpu { self.busy / f64::from(device.core_count.max(1)) } else { 1.0 };
         let bandwidth = cost::bandwidth(self.footprint.values().sum::<f64>() as u64, device);
         let memory = self.bytes / (bandwidth * share);
         let waves = (threads / self.busy).max(1.0);
         let waiting =
             (self.waiting[0].max(self.waiting[1]) + if is_cpu { 0.0 } else { number(work.waits) * WAIT }) * waves;
+        let unordered = if work.unordered { REPRODUCIBLE } else { 0.0 };
+        Times { launch: device.launch_seconds + sharing(self.plan, device), computing, memory, waiting, unordered }
+    }
+}
+
+impl Times {
+    /// Arithmetic, memory traffic and waiting go on at the same time, but for a part.
+    pub fn seconds(&self) -> f64 {
+        let Times { launch, computing, memory, waiting, unordered } = *self;
         let longest = computing.max(memory).max(waiting);
         let others = computing + memory + waiting - longest;
-        let reproducible = if work.unordered { REPRODUCIBLE } else { 0.0 };
-        device.launch_seconds + sharing(self.plan, device) + longest + NOT_OVERLAPPED * others + reproducible
+        launch + longest + NOT_OVERLAPPED * others + unordered
     }
+}
+
+/// An amount that an emitter says, if it is one.
+fn number(value: f64) -> f64 {
+    if value.is_finite() { value.max(0.0) } else { 0.0 }
 }

@@ -170,7 +170,7 @@ fn print_table(out: &mut dyn Write, made: &Compilation, rows: &[roofline::Row]) 
 fn print_kernels(out: &mut dyn Write, kernels: &[&Selected], options: &Options) -> io::Result<()> {
     kernels.iter().try_for_each(|kernel| {
         let heroes = heroes(&kernel.unit.fusion, &options.device, &options.emitters);
-        writeln!(out, "{}", report::kernel(kernel, &heroes))
+        writeln!(out, "{}", report::kernel(kernel, &heroes, &options.device))
     })
 }
 

@@ -91,7 +91,7 @@ impl Page<'_> {
                 @if !reasons.is_empty() {
                     dl { @for reason in reasons { dt { (reason.instruction) } dd { (reason.outcome) } } }
                 }
-                pre { (report::kernel(kernel, &heroes)) }
+                pre { (report::kernel(kernel, &heroes, &self.options.device)) }
             }
         }
     }
