@@ -171,6 +171,16 @@ fn damage(place: &Workplace) -> Vec<u8> {
     bytes
 }
 
+/// Another process has made the file and is about to write to it.
+#[test]
+fn an_empty_file_holds_no_choices() {
+    let place = Workplace::with_module(&module([300]));
+    place.write("t.redb", b"");
+    place.run(&["run", "m.hlo", "--tuned", "t.redb"]).succeeded();
+    place.run(&["tune", "m.hlo", "--tuned", "t.redb", "--locked"]).failed(1, &["was never tuned"]);
+    place.run(&["tune", "m.hlo", "--tuned", "t.redb", "--fusions-alone"]).succeeded();
+}
+
 #[test]
 fn a_damaged_file_is_told_of_set_aside_and_begun_anew() {
     let place = Workplace::with_module(&module([300]));

@@ -8,7 +8,7 @@ use procfs::{CpuInfo, Current};
 use sha2::{Digest, Sha256};
 
 use super::contenders::find;
-use super::database::{DatabaseError, all};
+use super::database::{DatabaseError, all, is_there};
 use super::question::Question;
 
 /// The device that is compiled for, in words that are the same in every run and differ where times may.
@@ -34,7 +34,7 @@ pub fn device(options: &Options) -> String {
 /// If the file cannot be read.
 pub fn load(path: &Path, options: &mut Options) -> Result<(), DatabaseError> {
     // Nothing is asked of the machine where nothing was tuned.
-    if !path.exists() {
+    if !is_there(path) {
         return Ok(());
     }
     for (question, chosen) in all(path, &device(options))? {

@@ -180,7 +180,7 @@ impl Database {
         let failed = |reason| DatabaseError::of(path, reason);
         let memory = contained(|| Ok(Builder::new().create_with_backend(InMemoryBackend::new())?)).map_err(failed)?;
         let copy = Database { path: path.into(), file: Some(memory) };
-        if path.exists() {
+        if is_there(path) {
             let entries = read_only(path, contents)?;
             copy.done(|file| put(file, &entries))?;
         }
@@ -284,6 +284,11 @@ impl Drop for Database {
 fn contained<T>(work: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, redb::Error> {
     let outcome = fusebox_compiler::ask(|| catch_unwind(AssertUnwindSafe(work)));
     outcome.unwrap_or_else(|_| Err(redb::Error::Corrupted("what is in it contradicts itself".into())))
+}
+
+/// Whether a file holds a database. One that is empty was made this moment by a process that has yet to write to it.
+pub fn is_there(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| !found.is_file() || found.len() > 0)
 }
 
 /// All that was chosen on a device.
