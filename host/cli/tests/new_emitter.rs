@@ -90,7 +90,7 @@ fn what_cannot_be_made_is_refused_in_words_and_nothing_is_overwritten() {
     assert!(written.contains("export_emitters!(MY_LOOP => MyLoop)") && written.contains("kind: \"loop\""), "{written}");
 }
 
-/// What a stranger types first.
+/// The first command of a stranger.
 #[test]
 fn a_new_crate_builds_against_the_sources_that_the_program_comes_from() {
     let place = Workplace::new();

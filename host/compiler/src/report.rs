@@ -78,7 +78,7 @@ pub fn kernel(selected: &Selected, heroes: &[(Hero, Option<KernelKind>)], device
     text
 }
 
-/// What the predicted time is made of. An emitter of an older interface says nothing of visits, and has a time of another kind.
+/// The parts of the predicted time. The plan of an emitter of an older interface has no visits, and its time is predicted otherwise.
 fn prediction(text: &mut String, selected: &Selected, device: &DeviceDescription) {
     let fusion = &selected.unit.fusion;
     let Breakdown { visits, writes, work, times } = breakdown(&selected.plan, fusion, device);

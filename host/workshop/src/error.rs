@@ -41,7 +41,7 @@ pub enum WorkshopError {
     /// Results cannot be judged.
     #[error("{by} cannot say whether results are right: {reason}", by = by.name())]
     Reference {
-        /// What was asked.
+        /// The reference.
         by: Authority,
         /// Its answer.
         reason: String,

@@ -9,7 +9,7 @@
 //! * [`ab`]: two choices of emitters, or two versions of fusebox, on one module.
 //! * [`bisect`]: the first pass, fusion or stage whose result goes wrong.
 //! * [`repro`]: a folder that alone reproduces what becomes of a module or a fusion.
-//! * [`simulated`]: what the simulator says of a program that is wrong on this processor.
+//! * [`simulated`]: the simulator's report of a program that is wrong on this processor.
 //! * [`stages`]: a kernel in every stage of lowering, executed without code being made of it.
 //! * [`case`], [`probe`], [`pinned`]: a module with inputs, values inside of a program, one emitter in charge.
 //! * [`closeness`]: whether rounding explains how far results are apart.

@@ -31,7 +31,7 @@ macro_rules! template {
     };
 }
 
-/// What is said instead of a kind for one that nobody else is of: the emitter's name becomes that.
+/// Stands for a kind that no other emitter is of: the emitter's name becomes the kind.
 pub const OWN: &str = "own";
 
 const TEMPLATES: [Template; 4] = [

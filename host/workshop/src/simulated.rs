@@ -1,5 +1,5 @@
-//! What the simulator says of a program that is wrong on this processor, where kernels may read and write out of bounds, race and
-//! use what was never written without anybody being told.
+//! The simulator's report of a program that is wrong on this processor, where nothing stops a kernel that reads and writes out of
+//! bounds, races, or uses memory that was never written.
 
 use fusebox_compiler::{Dump, Options, Source};
 use fusebox_core::device::DeviceDescription;

@@ -1,24 +1,24 @@
-//! A prediction taken apart: the author of a plan sees in it what the plan says, and what it leaves out.
+//! A prediction taken apart, so that the author of a plan sees the parts that are too large and those that are missing.
 
 use super::{Totals, visits};
 use crate::device::DeviceDescription;
 use crate::emitter::{Fusion, Plan, Visit};
 use crate::hlo::InstrId;
 
-/// What a predicted time is made of.
+/// The parts of a predicted time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Breakdown {
     /// The visits, in the plan's order.
     pub visits: Vec<(Vec<InstrId>, Amount)>,
     /// Writing the results.
     pub writes: Amount,
-    /// What the plan says in `work`.
+    /// The plan's `work`.
     pub work: Amount,
-    /// How long that takes together.
+    /// Seconds of all of it.
     pub times: Times,
 }
 
-/// What a part of a kernel has to do, in all threads.
+/// The work of a part of a kernel, in all threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Amount {
     /// Additions of single numbers, or what takes as long; of a vector's lanes one.
@@ -42,7 +42,7 @@ pub struct Times {
     pub unordered: f64,
 }
 
-/// What [`predict`](super::predict) makes of a plan, part by part.
+/// The prediction of [`predict`](super::predict), part by part.
 pub fn breakdown(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> Breakdown {
     let mut totals = Totals::new(plan, fusion, device);
     let visited = visits(plan, fusion);

@@ -94,7 +94,7 @@ pub fn predict(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> Pred
     Prediction { seconds: totals.times().seconds(), ..moved(plan, fusion, &totals.read) }
 }
 
-/// What a plan visits.
+/// The visits of a plan; without any, every result is computed where it is written.
 fn visits<'p>(plan: &'p Plan, fusion: &Fusion) -> Cow<'p, [Visit]> {
     if plan.visits.is_empty() { Cow::Owned(as_written(plan, fusion)) } else { Cow::Borrowed(&plan.visits) }
 }
@@ -315,7 +315,7 @@ impl<'a> Totals<'a> {
         Amount { additions: self.additions, bytes: self.bytes }
     }
 
-    /// Of what the plan says in `work`.
+    /// Of the plan's `work`.
     fn additions_of_work(&self) -> f64 {
         let work = &self.plan.work;
         // A vector at a time, or a word of a bank.

@@ -13,8 +13,8 @@ use super::outline::put_in_place;
 use super::taken::{Taken, taken};
 use crate::host_module::with_callees;
 
-/// Predictions that differ by less than this factor do not tell which cut is faster. Around what a loaded emitter bids on, no
-/// prediction does: its author wants to see it measured.
+/// Predictions that differ by less than this factor do not tell which cut is faster. Around an operation
+/// that a loaded emitter bids on no prediction tells: the emitter's author wants to see it measured.
 const NEAR: f64 = 1.2;
 
 /// How the cut is called that no emitter asks for.

@@ -20,7 +20,7 @@ const COMPILATIONS: usize = 3;
 /// Milliseconds from which one compilation is enough.
 const LONG_COMPILATION: f64 = 500.0;
 
-/// What is compared, on which inputs.
+/// A module to be compared, and the inputs.
 #[derive(Clone, Copy)]
 pub struct Trial<'a> {
     pub source: &'a Source,
@@ -81,7 +81,7 @@ impl Both {
         let judged = Judgement::of(trial, &inputs, [&of_a, &of_b])?;
         let results = Agreement::of(&of_a, &of_b);
         let target = self.a.executable.target;
-        // How long a simulator takes says nothing about what it simulates, and a wrong kernel has no time worth knowing.
+        // The simulator's time says nothing about a kernel's, and a wrong kernel has no time worth knowing.
         let is_timed = target != Target::Simt && !judged.is_wrong();
         let caches: &[Cache] = if is_timed { &[Cache::Warm, Cache::Cold] } else { &[] };
         let (a, b) = (self.timed(&self.a.executable), self.timed(&self.b.executable));

@@ -57,7 +57,7 @@ pub fn all(
     let programs = by_trust.iter().filter_map(|made| made.program.as_ref().ok());
     let programs = programs.map(|(program, _)| program.clone());
     let reference = Reference::new(&fusion.module, &values, &settings.run, programs);
-    // How long the program took, if rounding explains how far its result is from the reference.
+    // The program's time, if rounding explains the distance of its result from the reference.
     let check = |program: &Executable| {
         let (found, time) = run(program, &values, &settings.run)?;
         match reference.as_ref().map_or(Ok(None), |reference| reference.fault(&found))? {
@@ -91,7 +91,7 @@ pub fn all(
     Ok(Judged { racers, out, inputs })
 }
 
-/// The result of a program, and how long it took.
+/// The result of a program, and its time.
 fn run(program: &Executable, values: &[Literal], options: &Options) -> Result<(Literal, Duration), String> {
     let mut program = Program::load(program.clone(), options).map_err(|error| error.to_string())?;
     let mut run = || {

@@ -63,7 +63,7 @@ pub fn fusions_of(registry: &Registry, number: usize, source: &Source) -> Result
     Ok(found)
 }
 
-/// Why the emitter takes fusions, or what it is asked to bid on, not.
+/// The emitter's reasons for declining fusions, and candidates for a bid.
 fn declined(made: &Compilation, number: usize, emitter: &str) -> Vec<String> {
     let records = made.kernels.iter().flat_map(|kernel| &kernel.selection.records);
     let of_fusions = records.filter(|record| record.emitter == number).filter_map(|record| match &record.outcome {
