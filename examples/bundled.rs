@@ -1,5 +1,5 @@
 //! `cargo bench`: this emitter against the one that fusebox chooses by itself, on the modules beside this file. What stands behind
-//! `--` is for `fusebox ab`: `cargo bench -- --pairs 20`. The program is `fusebox`, or the file that `FUSEBOX` names.
+//! `--` is for `fusebox ab`: `cargo bench -- --pairs 20`. `FUSEBOX` names another program.
 
 use std::ffi::OsString;
 use std::process::{Command, ExitCode};

@@ -74,7 +74,7 @@ fn configured(emitters: &Emitters, knobs: Configuration) -> Emitters {
 }
 
 impl Candidate {
-    /// The program, whose result is right. A wrong kernel ends the bench: its time would be worth nothing.
+    /// The program, whose result is right. A wrong kernel, whose time is worth nothing, ends the bench.
     fn program(&self) -> Program {
         let executable = compile(&self.text, &self.emitters, Phase::Run).unwrap().executable.unwrap();
         let options = Options { threads: 2, ..Options::default() };

@@ -87,8 +87,8 @@ pub struct Visit {
 /// [`cost`](crate::cost).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Work {
-    /// Additions, or what takes as long: combining, turning, exchanging between threads. Those that the lanes of a vector make at
-    /// once are one.
+    /// Additions, or what takes as long: combining, turning, exchanging between threads. The
+    /// lanes of a vector make one addition together.
     pub additions: f64,
     /// Bytes that are written to memory of a block or a thread and read again.
     pub tile_bytes: f64,

@@ -76,8 +76,9 @@ pub const MOST_LANES: u64 = 1024;
 pub const MOST_DIMENSIONS: usize = 64;
 /// Operations of a kernel after loops are unrolled and subgraph functions are put where they are called.
 pub const MOST_WRITTEN: u64 = 8 << 20;
-/// Copies of a loop's body that unrolling writes, loops around it counted in. LLVM's passes over straight-line address
-/// arithmetic take time that grows with the square of it: a thousand copies for an NVIDIA GPU take 12 s.
+/// Copies of a loop's body that unrolling writes, loops around it counted in. The time of LLVM's
+/// passes over straight-line address arithmetic grows with the square of the copies: a thousand
+/// for an NVIDIA GPU take 12 s.
 pub const MOST_COPIES: u64 = 512;
 /// Bytes that the tensors of a thread's own take. They are on its stack, of 2 MiB on the cpu.
 pub const MOST_STACK_BYTES: u64 = 1 << 20;

@@ -1,7 +1,7 @@
-//! `simple-own`: an emitter of a kind of its own, for rows that are divided by a sum of theirs, or the like.
+//! `simple-own`: an emitter of a kind of its own, for rows that are divided by their sum, or alike.
 //!
-//! Two kernels for `y = f(x, sum over each row of g(x))` read x from memory twice. This emitter asks for all of it, and its kernel
-//! walks over each row twice while that is in a near cache: to reduce it, and to compute the results from that.
+//! Two kernels for `y = f(x, sum over each row of g(x))` read x from memory twice. This emitter asks
+//! for both; its kernel walks over each row twice while the row is in a near cache.
 #![forbid(unsafe_code)]
 
 use fusebox_core::analysis::{ReductionHero, RowChain, RowPlace, RowSpace, Start, row_space};
@@ -50,7 +50,7 @@ impl Emitter for SimpleOwn {
             Visit { map: row, values: per_row.clone(), given: vec![reduce] },
             Visit { map: written.clone(), values: vec![rows.root], given: per_row },
         ];
-        // The host counts what the visits compute. This is the reduction itself, by vectors of four bytes a lane.
+        // The host counts the visits. This is the reduction, in lanes of four bytes.
         let additions = rows.space.element_count() as f64 / f64::from(device.vector_bytes.max(4) / 4);
         let work = Work { additions, ..Work::default() };
         let launch = LaunchDimensions { blocks: rows.space.rows as u64, threads_per_block: rows.group.threads as u32 };
@@ -95,7 +95,7 @@ fn around(Candidate { region, anchor }: &Candidate) -> Option<Bid> {
     let mut places: Vec<RowPlace> = computation.ids().map(start).collect();
     for id in computation.ids().skip(anchor.index() + 1) {
         let place = space.place(&region.module, computation, id, &|operand| places[operand.index()]);
-        // What depends on the anchor otherwise is for other kernels, and so is what depends on that.
+        // Values that depend on the anchor otherwise are for other kernels, with their users.
         let is_other = [Opcode::Reduce, Opcode::Tuple].contains(&computation.instruction(id).opcode());
         places[id.index()] = if is_other && place != RowPlace::Free { RowPlace::Elsewhere } else { place };
     }
@@ -113,7 +113,7 @@ fn around(Candidate { region, anchor }: &Candidate) -> Option<Bid> {
 struct Rows {
     space: RowSpace,
     hero: ReductionHero,
-    /// What follows from the reduction once for each row.
+    /// Values that follow from the reduction once for each row.
     per_row: Vec<InstrId>,
     root: InstrId,
     group: ThreadGroups,

@@ -1,5 +1,5 @@
-//! What its plans promise, on a cpu and on a GPU, and what it asks for. Neither machine is needed here; `fusebox check-emitter
-//! --module FILE` runs the kernels.
+//! The emitter's plans, on a cpu and on a GPU, and its bid. Neither machine is needed here;
+//! `fusebox check-emitter --module FILE` runs the kernels.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use fusebox_core::device::DeviceDescription;

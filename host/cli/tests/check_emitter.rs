@@ -82,7 +82,7 @@ fn a_crate_is_checked_again_when_it_is_saved() {
     assert_eq!(reasons, ["not today", "not tomorrow either"], "{printed}");
 }
 
-/// Of a kind that only this library has, so that no fusion but those of its author's modules is for it.
+/// The kind is that of this library alone: only fusions of its author's modules are for it.
 #[test]
 fn an_emitter_of_its_own_kind_is_checked_on_modules() {
     let place = Workplace::new();

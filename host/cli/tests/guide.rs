@@ -52,7 +52,7 @@ fn every_step_of_the_guide_works() {
     assert!(std::fs::read_to_string(place.path("my-loop/page/index.html")).unwrap().contains("my-loop 0.1.0"));
 }
 
-/// What B is said to be with warm caches, and its time over A's.
+/// The verdict on B with warm caches, and B's time over A's.
 fn verdict(compared: &str) -> (&str, f64) {
     let row = compared.lines().find(|line| line.starts_with("  B    warm ")).unwrap();
     let words: Vec<&str> = row.split_whitespace().collect();

@@ -78,7 +78,8 @@ pub fn kernel(selected: &Selected, heroes: &[(Hero, Option<KernelKind>)], device
     text
 }
 
-/// The parts of the predicted time. The plan of an emitter of an older interface has no visits, and its time is predicted otherwise.
+/// The parts of the predicted time. The plan of an emitter of an older interface has no visits, and
+/// its time is predicted otherwise.
 fn prediction(text: &mut String, selected: &Selected, device: &DeviceDescription) {
     let fusion = &selected.unit.fusion;
     let Breakdown { visits, writes, work, times } = breakdown(&selected.plan, fusion, device);

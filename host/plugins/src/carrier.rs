@@ -153,7 +153,7 @@ impl LoadedEmitter {
         &self.origin
     }
 
-    /// Whether it is linked into this program, as those that come with fusebox are, and not loaded.
+    /// Whether the emitter is linked into this program and not loaded.
     pub fn is_linked(&self) -> bool {
         self.origin.path().is_none()
     }

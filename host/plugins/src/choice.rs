@@ -42,7 +42,7 @@ pub enum OverrideError {
     Unknown {
         /// As given.
         spec: String,
-        /// What was probably meant.
+        /// The emitter or kind that was probably meant, in words.
         hint: String,
     },
     /// No emitter is of the kind that it is about.
@@ -51,7 +51,7 @@ pub enum OverrideError {
         /// As given.
         spec: String,
         kind: String,
-        /// What was probably meant.
+        /// The emitter or kind that was probably meant, in words.
         hint: String,
     },
 }
@@ -109,7 +109,7 @@ impl fmt::Display for Override {
     }
 }
 
-/// What was probably meant by a target that fits nothing.
+/// The emitter that was probably meant by a target that fits none, in words.
 fn hint(registry: &Registry, target: &Target) -> String {
     let Target::Name { name: wanted, .. } = target else { return "the file offers none".into() };
     let descriptors = || registry.emitters().iter().map(LoadedEmitter::descriptor);

@@ -28,7 +28,7 @@ pub enum LoadError {
     )]
     NotElf {
         path: PathBuf,
-        /// What it seems to be.
+        /// Its content: text, or other data.
         content: &'static str,
     },
     /// The file is no shared library for this machine, or part of it is missing.

@@ -144,7 +144,7 @@ fn glob(pattern: &str) -> Result<Pattern, String> {
 
 /// `EMITTER{knob=value,…}`
 fn emitter(text: &str) -> Result<(Target, Configuration), String> {
-    if text.contains('{') && !text.ends_with(['}', 'o']) {
+    if text.contains('{') && !text.ends_with('}') && !text.ends_with(".so") {
         return Err("its knobs lack the `}` at their end".into());
     }
     let (target, knobs) = match text.strip_suffix('}').and_then(|text| text.rsplit_once('{')) {
@@ -256,7 +256,7 @@ mod tests {
             ("x{tile}", "knob `tile`"),
             ("x{tile=wide}", "knob `tile=wide`"),
             ("x{}", "knob ``"),
-            ("x{tile=64", "its knobs lack the `}` at their end"),
+            ("x{tile=zoo", "its knobs lack the `}` at their end"),
             ("./x.so{tile=64", "its knobs lack the `}` at their end"),
             ("fusion:a[=x", "is no pattern"),
             ("fushion:a=x", "the kind `fushion:a` is not a name"),

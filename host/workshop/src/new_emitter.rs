@@ -156,7 +156,7 @@ impl NewEmitter {
         let wrong = || NewEmitterError::Core(core.clone());
         let core = core.canonicalize().map_err(|_| wrong())?;
         let path = core.to_str().filter(|_| is_core(&core)).ok_or_else(wrong)?;
-        // A string of Rust as {:?} writes it is one of TOML, of names that have no control characters.
+        // Without control characters, a string as {:?} writes it is one of TOML.
         Ok(format!("fusebox-core = {{ path = {path:?} }}"))
     }
 
@@ -190,8 +190,8 @@ impl NewEmitter {
     }
 }
 
-/// The folder of fusebox-core's sources that a program was built from, if it still lies among them: above
-/// `target/release/fusebox`.
+/// The folder of fusebox-core's sources that a program was built from, if the program still lies
+/// among them, as `target/release/fusebox` does.
 pub fn core_beside(program: &Path) -> Option<PathBuf> {
     program.ancestors().map(|folder| folder.join("core")).find(|folder| is_core(folder))
 }
@@ -202,8 +202,8 @@ fn is_core(folder: &Path) -> bool {
     String::from_utf8_lossy(&manifest).contains("name = \"fusebox-core\"")
 }
 
-/// Formats sources as `cargo fmt` would: their lines are longer or shorter than those of the examples, by the names. Where
-/// there is no rustfmt, `cargo fmt --check` finds nothing either.
+/// Formats sources as `cargo fmt` would: names make lines longer or shorter than in the examples.
+/// Without rustfmt there is no `cargo fmt --check` either.
 fn format(sources: &[PathBuf]) {
     _ = Command::new("rustfmt").args(["--edition", "2024"]).args(sources).output();
 }

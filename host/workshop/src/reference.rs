@@ -42,8 +42,8 @@ pub struct Reference<'a> {
 }
 
 impl<'a> Reference<'a> {
-    /// The interpreter's result where it does not take long; else that of the first program that has one. `None` if
-    /// neither has a result. Programs are asked for no sooner than they are needed.
+    /// The interpreter's result where it does not take long; else that of the first program that has
+    /// one. `None` if neither has a result. Programs are made no sooner than they are needed.
     pub fn new(
         module: &'a Module,
         inputs: &'a [Literal],
@@ -62,7 +62,8 @@ impl<'a> Reference<'a> {
         if self.program.is_none() { Authority::Interpreter } else { Authority::BundledEmitters }
     }
 
-    /// How a result on the same inputs is further from the right one than rounding explains, in words.
+    /// The difference of a result on the same inputs from the right one, in words, if rounding does
+    /// not explain it.
     ///
     /// # Errors
     /// If the reference fails on inputs that are off in their last place.
@@ -76,7 +77,8 @@ impl<'a> Reference<'a> {
     }
 }
 
-/// Whether a module makes at most so many additions. How often a loop turns is known to its execution alone.
+/// Whether a module makes at most so many additions. Loops turn as often as their execution says, so
+/// that a module with one is not short.
 pub fn is_short(module: &Module, most: f64) -> bool {
     let holds_loops = module
         .computations

@@ -1,4 +1,5 @@
-//! A prediction taken apart, so that the author of a plan sees the parts that are too large and those that are missing.
+//! A prediction taken apart, so that the author of a plan sees the parts that are too large and
+//! those that are missing.
 
 use super::{Totals, visits};
 use crate::device::DeviceDescription;

@@ -310,12 +310,12 @@ impl<'a> Totals<'a> {
         traffic::line_bytes(self.device) as f64
     }
 
-    /// Of all visits and writes so far.
+    /// The work of all visits and writes so far.
     fn amount(&self) -> Amount {
         Amount { additions: self.additions, bytes: self.bytes }
     }
 
-    /// Of the plan's `work`.
+    /// Additions in the time of the plan's `work`.
     fn additions_of_work(&self) -> f64 {
         let work = &self.plan.work;
         // A vector at a time, or a word of a bank.

@@ -82,9 +82,11 @@ where
         let in_fours = length - length % (BRANCHES * chunk);
         let in_chunks = length - length % chunk;
         let levels = self.levels(b, in_fours);
-        // Chunks that make no four go to the sum of the first block, as all levels are added up after the last.
+        // Chunks that make no four go to the sum of the first block: all levels are added up in the end.
         let (levels, outputs) = if in_fours < in_chunks {
-            self.chunks_left(b, levels, [in_fours, in_chunks], outputs)
+            let range = [in_fours, in_chunks].map(|at| b.index(at));
+            let (lowest, outputs) = self.each_chunk(b, levels.tile().clone(), range, outputs);
+            (levels.carried(lowest.tensors()), outputs)
         } else {
             (levels, outputs.to_vec())
         };
@@ -130,19 +132,6 @@ where
         });
         let outputs = results.split_off(width);
         (levels.carried(&results), outputs)
-    }
-
-    /// With chunks added to the lowest.
-    fn chunks_left(
-        &self,
-        b: &mut FunctionBuilder,
-        levels: Levels,
-        chunks: [i64; 2],
-        outputs: &[Value],
-    ) -> (Levels, Vec<Value>) {
-        let [first, end] = chunks.map(|at| b.index(at));
-        let (tile, outputs) = self.each_chunk(b, levels.tile().clone(), [first, end], outputs);
-        (levels.carried(tile.tensors()), outputs)
     }
 
     /// The sum of fours of chunks.

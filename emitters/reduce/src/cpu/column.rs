@@ -85,7 +85,8 @@ impl Group<'_, '_> {
         self.write_columns(b, piece, &outputs, |b, column| tile.lane(b, column))
     }
 
-    /// Sums of chunks of rows, of groups of chunks and so on, as rounding errors grow with the number of additions one after the other.
+    /// Sums of chunks of rows, of groups of chunks and so on, as rounding errors grow with the number
+    /// of additions one after the other.
     fn in_levels(
         &self,
         b: &mut FunctionBuilder,
@@ -100,7 +101,7 @@ impl Group<'_, '_> {
         let lanes = ceil_div(piece.columns.width, vectors) * vectors;
         let tree = Tree { lanes, branch_bits: GROUP_BITS, above: above as i64, is_block_complete: true };
         let levels = Levels::new(b, tree, &self.accumulators, &self.empty);
-        // Rows that make no chunk go to the sum of the first, as all levels are added up after the last.
+        // Rows that make no chunk go to the sum of the first: all levels are added up in the end.
         let (tile, outputs) = self.rows_left(b, piece, levels.tile().clone(), outputs.to_vec(), [whole, rows]);
         let blocks = whole / chunk;
         let (tile, outputs) = if blocks * chunk < whole {
@@ -125,8 +126,8 @@ impl Group<'_, '_> {
         (levels.carried(&results), outputs)
     }
 
-    /// A tile with what `add` adds for `rows`, summed up as by [`in_levels`](Self::in_levels), but by a loop for each level: as few lanes stay
-    /// in registers through all of them.
+    /// A tile with the sums that `add` makes of `rows`, by levels as in [`in_levels`](Self::in_levels),
+    /// but with a loop for each level: few lanes stay in registers through all of them.
     fn in_chunks(
         &self,
         b: &mut FunctionBuilder,

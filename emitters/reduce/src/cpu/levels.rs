@@ -23,12 +23,12 @@ pub struct Tree {
     pub branch_bits: i64,
     /// Levels above the lowest.
     pub above: i64,
-    /// Whether the lowest level is complete after each block; otherwise after the first `2^branch_bits`.
+    /// The lowest level is complete after each block; otherwise after `2^branch_bits` of them.
     pub is_block_complete: bool,
 }
 
-/// The sums of all levels, the lanes of one behind those of the other. All of them are in one tensor, as one loop
-/// then adds any level to the next: LLVM's time grows with the loops.
+/// The sums of all levels, the lanes of one behind those of the other. They are in one tensor, so
+/// that one loop adds any level to the next: LLVM's time grows with the number of loops.
 pub struct Levels {
     tree: Tree,
     tile: Tile,

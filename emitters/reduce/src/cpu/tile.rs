@@ -36,18 +36,8 @@ impl Tile {
         outputs: &[Value],
         next: impl FnOnce(&mut FunctionBuilder, Value, &[Value], &[Value]) -> (Vec<Value>, Vec<Value>),
     ) -> (Tile, Vec<Value>) {
-        self.each_lane_in(b, [0, count], outputs, next)
-    }
-
-    fn each_lane_in(
-        self,
-        b: &mut FunctionBuilder,
-        [first, end]: [i64; 2],
-        outputs: &[Value],
-        next: impl FnOnce(&mut FunctionBuilder, Value, &[Value], &[Value]) -> (Vec<Value>, Vec<Value>),
-    ) -> (Tile, Vec<Value>) {
-        let range = [first, end].map(|lane| b.index(lane));
-        self.each_lane_from(b, range, outputs, next)
+        let count = b.index(count);
+        self.each_lane_below(b, count, outputs, next)
     }
 
     /// As [`each_lane`](Tile::each_lane), of a number of lanes that is computed.
@@ -121,7 +111,8 @@ impl Tile {
         let mut half = count / 2;
         while half >= FEW_LANES {
             let before = tile.clone();
-            (tile, _) = tile.each_lane_in(b, [first, first + half], &[], |b, lane, held, _| {
+            let range = [first, first + half].map(|lane| b.index(lane));
+            (tile, _) = tile.each_lane_from(b, range, &[], |b, lane, held, _| {
                 let distance = b.index(half);
                 let other = b.addi(lane, distance);
                 let others = before.lane(b, other);
@@ -129,8 +120,11 @@ impl Tile {
             });
             half /= 2;
         }
-        let left = (first..first + count.min(FEW_LANES)).map(|lane| b.index(lane)).collect::<Vec<_>>();
-        let mut sums: Vec<Vec<Value>> = left.into_iter().map(|lane| tile.lane(b, lane)).collect();
+        let of_lane = |lane: i64| {
+            let lane = b.index(lane);
+            tile.lane(b, lane)
+        };
+        let mut sums: Vec<Vec<Value>> = (first..first + count.min(FEW_LANES)).map(of_lane).collect();
         while sums.len() > 1 {
             let upper = sums.split_off(sums.len() / 2);
             sums = sums.iter().zip(&upper).map(|(mine, others)| merge(b, mine, others)).collect();

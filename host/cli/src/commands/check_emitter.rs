@@ -27,7 +27,7 @@ pub struct CheckEmitter {
     /// Check its emitters of this kind alone
     #[arg(long)]
     pub kind: Option<String>,
-    /// Check it also with the fusions that it takes of this module when it is in charge; may be repeated
+    /// Check the emitters also with the fusions that they take of this module; may be repeated
     #[arg(long = "module", value_name = "FILE")]
     pub modules: Vec<PathBuf>,
     /// The first of the seeds that fusions are made from

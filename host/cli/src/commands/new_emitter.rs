@@ -14,14 +14,14 @@ use crate::exit::Failure;
 pub struct NewEmitter {
     /// Name of the crate and its emitter, like my-loop
     pub name: String,
-    /// What it is for; `own` for fusions that it asks for itself, of a kind that is called like it
+    /// Kind of fusions; `own` is a kind that is called like the emitter, which asks for its fusions
     #[arg(long, value_parser = PossibleValuesParser::new(kinds()))]
     pub kind: String,
     /// Folder of the crate; the name by default
     #[arg(long, value_name = "DIR")]
     pub path: Option<PathBuf>,
-    /// Build against these sources of fusebox-core; by default those that this program was built from, or the release of its
-    /// version
+    /// Build against these sources of fusebox-core; by default those that this program was built
+    /// from, or the release of its version
     #[arg(long, value_name = "DIR")]
     pub core: Option<PathBuf>,
 }
@@ -59,7 +59,7 @@ pub fn run(arguments: &NewEmitter) -> Result<(), Failure> {
     })?)
 }
 
-/// Whether a shell that is told the program's name finds it.
+/// Whether a shell finds the program by its name.
 fn is_in_path(program: &Path) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let files = std::env::split_paths(&path).filter_map(|folder| folder.join(program.file_name()?).canonicalize().ok());

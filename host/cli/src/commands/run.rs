@@ -75,7 +75,7 @@ fn check(arguments: &Run, source: &Source, inputs: Vec<Literal>, result: &Litera
     let common = Common { dump_to: None, ..arguments.common.clone() };
     let compile = module::options(&common, None, Phase::Run, Vec::new())?;
     let run = Options { threads: target::threads(common.compiling.threads), ..Options::default() };
-    let fault = simulated::fault(&case.module, source, &case.inputs, &compile, &run);
+    let fault = simulated::fault(&case, &compile, &run);
     let fault = fault.map_or_else(String::new, |fault| format!("\non the simulator: {fault}"));
     Err(Failure::input(format!(
         "not what the interpreter gives: {difference}{fault}\n`fusebox bisect` with the same inputs finds the pass, the fusion or \

@@ -317,7 +317,7 @@ fn cuts_whose_predictions_differ_much_are_no_question() {
     assert!(super::run(&mut module, &DeviceDescription::cpu(1), &emitters).cuts.is_empty());
 }
 
-/// What a user loads is worth a measurement, whatever is predicted.
+/// A loaded emitter is worth a measurement, whatever is predicted.
 #[test]
 fn the_cut_that_a_loaded_emitter_asks_for_is_a_question_always() {
     fn asker() -> Vec<Box<dyn Emitter>> {

@@ -13,8 +13,8 @@ use super::outline::put_in_place;
 use super::taken::{Taken, taken};
 use crate::host_module::with_callees;
 
-/// Predictions that differ by less than this factor do not tell which cut is faster. Around an operation
-/// that a loaded emitter bids on no prediction tells: the emitter's author wants to see it measured.
+/// Predictions that differ by less than this factor do not tell which cut is faster. Around an
+/// operation that a loaded emitter bids on none tells: its author wants to see it measured.
 const NEAR: f64 = 1.2;
 
 /// How the cut is called that no emitter asks for.
@@ -84,8 +84,8 @@ pub struct Open {
     whole: usize,
 }
 
-/// The cuts that predictions do not tell apart, if there are several. `predicted` is the one they speak for, `has_loaded` whether
-/// a loaded emitter is among the bidders.
+/// The cuts that predictions do not tell apart, if there are several. `predicted` is the one they
+/// speak for; with `has_loaded`, a loaded emitter is among the bidders.
 pub fn open(bids: &[Bidding], predicted: Option<usize>, has_loaded: bool) -> Option<Open> {
     let all: BTreeSet<&InstrId> = bids.iter().flat_map(|bid| &bid.taken.region.members).collect();
     // Without a bid for all that is taken it is not known how long that takes apart.

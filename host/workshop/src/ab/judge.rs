@@ -32,7 +32,7 @@ impl Judgement {
     /// Judges the results of both sides on some inputs.
     ///
     /// # Errors
-    /// If the module cannot be read, or the reference fails on inputs that are off in their last place.
+    /// If the module cannot be read, or the reference fails on inputs off in their last place.
     pub fn of(trial: &Trial<'_>, inputs: &[Literal], found: [&Literal; 2]) -> Result<Judgement, WorkshopError> {
         let Trial { source, of_part, settings, .. } = *trial;
         let module = source.parse()?;

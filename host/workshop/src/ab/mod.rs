@@ -33,7 +33,8 @@ pub use table::{write, write_summary};
 pub struct Settings {
     /// How to compile; each side has emitters of its own.
     pub compile: fusebox_compiler::Options,
-    /// The emitters that come with fusebox: their results count as right where the interpreter takes long.
+    /// The emitters that come with fusebox. Their results count as right where the interpreter
+    /// takes long.
     pub bundled: Registry,
     /// How to run.
     pub run: fusebox_runtime::Options,

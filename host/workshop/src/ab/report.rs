@@ -40,7 +40,7 @@ pub struct Comparison {
     pub b: Figures,
     /// Whether the results of one execution on the same inputs are right.
     pub judged: Judgement,
-    /// How far these results are apart.
+    /// The distance between these results.
     pub results: Agreement,
     /// Times; none where they would mean nothing: in a simulator, and of wrong results.
     pub measured: Vec<Measured>,

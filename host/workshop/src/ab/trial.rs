@@ -81,7 +81,7 @@ impl Both {
         let judged = Judgement::of(trial, &inputs, [&of_a, &of_b])?;
         let results = Agreement::of(&of_a, &of_b);
         let target = self.a.executable.target;
-        // The simulator's time says nothing about a kernel's, and a wrong kernel has no time worth knowing.
+        // The simulator's time is not the kernel's, and that of a wrong kernel is worth nothing.
         let is_timed = target != Target::Simt && !judged.is_wrong();
         let caches: &[Cache] = if is_timed { &[Cache::Warm, Cache::Cold] } else { &[] };
         let (a, b) = (self.timed(&self.a.executable), self.timed(&self.b.executable));

@@ -126,7 +126,7 @@ fn told(found: Found, settings: &Settings) -> Result<Verdict, WorkshopError> {
     let small = shrink::smallest(wrong.case, &|case| wrong.by.goes_wrong(case, settings));
     verdict.instructions_after = Some(shrink::size(&small));
     if let (Way::Compiled(options), Suspect::Emitter { .. } | Suspect::Kernel { .. }) = (&wrong.by, &verdict.suspect) {
-        verdict.simulated = simulated::fault(&small.module, &small.source(), &small.inputs, options, &settings.run);
+        verdict.simulated = simulated::fault(&small, options, &settings.run);
     }
     if let Some(folder) = &settings.repro {
         let options = match wrong.by {

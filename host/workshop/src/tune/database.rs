@@ -286,7 +286,8 @@ fn contained<T>(work: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, redb
     outcome.unwrap_or_else(|_| Err(redb::Error::Corrupted("what is in it contradicts itself".into())))
 }
 
-/// Whether a file holds a database. One that is empty was made this moment by a process that has yet to write to it.
+/// Whether a file holds a database. An empty one was made this moment by a process that has yet to
+/// write to it.
 pub fn is_there(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|found| !found.is_file() || found.len() > 0)
 }

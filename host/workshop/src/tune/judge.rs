@@ -66,7 +66,7 @@ pub fn all(
         }
     };
     let (mut right, mut out) = (Vec::new(), Vec::new());
-    for Made { place, name, program, .. } in made.iter().cloned() {
+    for Made { place, name, program, .. } in made {
         let checked =
             program.and_then(|(executable, predicted_us)| Ok((check(&executable)?, executable, predicted_us)));
         match checked {

@@ -9,7 +9,6 @@ use super::Settings;
 use super::contenders::Contender;
 
 /// What a contender made.
-#[derive(Clone)]
 pub struct Made {
     /// Its place in the fixed order.
     pub place: usize,

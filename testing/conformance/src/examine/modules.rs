@@ -29,7 +29,8 @@ pub struct OfModule {
 /// The fusions that the emitter of that number takes of a module on any machine, each once.
 ///
 /// # Errors
-/// If the module cannot be compiled with it, it takes nothing, or a fusion is too large to be interpreted and simulated.
+/// If the module cannot be compiled with the emitter, the emitter takes nothing, or a fusion is too
+/// large to be interpreted and simulated.
 pub fn fusions_of(registry: &Registry, number: usize, source: &Source) -> Result<Vec<OfModule>, Failure> {
     let subject = Subject::new(registry, number);
     let emitter = subject.emitter().identity();
