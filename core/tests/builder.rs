@@ -2,8 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use fusebox_core::builder::{
-    Attribute, Combination, FastMath, Float, FloatPredicate, FunctionBuilder, IntPredicate, KernelBuilder, OpKind,
-    Scalar, Type,
+    Attribute, Combination, FastMath, Float, FloatPredicate, FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Type,
 };
 use fusebox_core::emitter::{Fusion, SubgraphKind};
 use fusebox_core::hlo::{
@@ -258,8 +257,7 @@ fn accesses_have_places() {
     b.ret(&[]);
     let function = b.finish().unwrap();
     let mut places = Vec::new();
-    let is_access = |kind: OpKind| kind.is_access();
-    function.body.walk(&mut |op| places.extend(is_access(op.kind).then(|| op.place.to_string())));
+    function.body.walk(&mut |op| places.extend(op.kind.is_reported().then(|| op.place.to_string())));
     let lines = (first..first + 6).map(|line| format!("{}:{line}:", file!()));
     for (place, line) in places.iter().zip(lines) {
         assert!(place.starts_with(&line), "{place}, not {line}");

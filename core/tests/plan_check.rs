@@ -29,7 +29,7 @@ fn every_element_is_written_once_or_as_the_plan_says() {
     assert_eq!(fault(OutputPlan::unique(written(Expr::constant(63) - thread()))), None);
     for element in [thread() + 1, thread().floor_div(2), thread() * 2] {
         let found = fault(OutputPlan::unique(written(element)));
-        assert!(matches!(found, Some(PlanFault::Coverage { output: 0, .. })), "{found:?}");
+        assert!(matches!(found, Some(PlanFault::Coverage { .. })), "{found:?}");
     }
     // An update leaves elements as they are, if they start from a parameter of as many bytes.
     let half = written(thread().floor_div(2));

@@ -161,10 +161,10 @@ impl FunctionBuilder {
         results
     }
 
-    /// Where an operation comes from: of accesses to memory users are told, what else there is goes without. It is the
+    /// Where an operation comes from, if the simulator can report it. It is the
     /// HLO instruction that the code is for, or the line of Rust code that asked for the operation.
     fn place_of(&mut self, kind: OpKind, line: &'static Location<'static>) -> Place {
-        if !kind.is_access() {
+        if !kind.is_reported() {
             return Place::default();
         }
         if let Some(instruction) = &self.place {

@@ -1,6 +1,8 @@
 //! Whether a plan keeps what an emitter promises: every output element is written as it should be, nothing out of
 //! bounds, within the device's limits.
 
+use std::fmt;
+
 use super::{Fusion, OutputPlan, Plan, Visit, WriteMode};
 use crate::device::DeviceDescription;
 use crate::hlo::{ArrayShape, InstrId, Shape};
@@ -9,6 +11,22 @@ use crate::plugin::limits;
 
 /// A grid dimension holds so many blocks.
 const MOST_BLOCKS: u64 = (1 << 31) - 1;
+
+/// An output as messages call it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedOutput {
+    /// Its number among the flattened roots.
+    pub number: usize,
+    /// The line of the emitter's source that planned it.
+    pub place: Option<String>,
+}
+
+impl fmt::Display for PlannedOutput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "output {}", self.number)?;
+        self.place.iter().try_for_each(|place| write!(f, " (planned at {place})"))
+    }
+}
 
 /// What is wrong with a plan.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -40,10 +58,10 @@ pub enum PlanFault {
         wanted: usize,
     },
     /// The first two variables of a map are not thread and block.
-    #[error("output {output}: {reason}; the map is {map}")]
+    #[error("{output}: {reason}; the map is {map}")]
     Variables {
-        /// Number of the output.
-        output: usize,
+        /// The output.
+        output: PlannedOutput,
         /// What is wrong.
         reason: String,
         /// The map.
@@ -58,18 +76,18 @@ pub enum PlanFault {
         reason: String,
     },
     /// An output has no value to start from, or an impossible one.
-    #[error("output {output}: {reason}")]
+    #[error("{output}: {reason}")]
     Initial {
-        /// Number of the output.
-        output: usize,
+        /// The output.
+        output: PlannedOutput,
         /// What is wrong.
         reason: String,
     },
     /// The map does not reach the elements as it should.
-    #[error("output {output} of shape {shape:?}: {violation}; the map is {map}")]
+    #[error("{output} of shape {shape:?}: {violation}; the map is {map}")]
     Coverage {
-        /// Number of the output.
-        output: usize,
+        /// The output.
+        output: PlannedOutput,
         /// Its dimensions.
         shape: Vec<i64>,
         /// What is wrong.
@@ -96,10 +114,12 @@ pub fn check_plan(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> R
     }
     check_visits(plan, fusion)?;
     for (number, (output, shape)) in plan.outputs.iter().zip(shapes).enumerate() {
-        let fault = |map: &IndexingMap, reason| PlanFault::Variables { output: number, reason, map: map.to_string() };
+        let name = PlannedOutput { number, place: output.place.clone() };
+        let fault =
+            |map: &IndexingMap, reason| PlanFault::Variables { output: name.clone(), reason, map: map.to_string() };
         output.maps.iter().try_for_each(|map| check_variables(map, plan).map_err(|reason| fault(map, reason)))?;
-        check_initial(number, output, shape, fusion)?;
-        check_elements(number, output, shape)?;
+        check_initial(&name, output, shape, fusion)?;
+        check_elements(&name, output, shape)?;
     }
     Ok(())
 }
@@ -153,8 +173,13 @@ fn check_variables(map: &IndexingMap, plan: &Plan) -> Result<(), String> {
 }
 
 /// What is not written must have a value before, and that is a parameter of the output's own shape.
-fn check_initial(number: usize, output: &OutputPlan, shape: &ArrayShape, fusion: &Fusion) -> Result<(), PlanFault> {
-    let fault = |reason: &str| Err(PlanFault::Initial { output: number, reason: reason.into() });
+fn check_initial(
+    name: &PlannedOutput,
+    output: &OutputPlan,
+    shape: &ArrayShape,
+    fusion: &Fusion,
+) -> Result<(), PlanFault> {
+    let fault = |reason: &str| Err(PlanFault::Initial { output: name.clone(), reason: reason.into() });
     let Some(initial) = output.initial else {
         return match output.mode {
             WriteMode::Unique => Ok(()),
@@ -170,7 +195,7 @@ fn check_initial(number: usize, output: &OutputPlan, shape: &ArrayShape, fusion:
     }
 }
 
-fn check_elements(number: usize, output: &OutputPlan, shape: &ArrayShape) -> Result<(), PlanFault> {
+fn check_elements(name: &PlannedOutput, output: &OutputPlan, shape: &ArrayShape) -> Result<(), PlanFault> {
     let coverage = match output.mode {
         WriteMode::Unique => Coverage::ExactlyOnce,
         WriteMode::InPlace => Coverage::AtMostOnce,
@@ -179,10 +204,10 @@ fn check_elements(number: usize, output: &OutputPlan, shape: &ArrayShape) -> Res
     match check_coverage_within(&output.maps, &shape.dims, coverage, limits::MOST_EVALUATIONS) {
         Ok(_) => Ok(()),
         Err(reason @ Violation::Costly { .. }) => {
-            Err(PlanFault::Variables { output: number, reason: reason.to_string(), map: "not shown".into() })
+            Err(PlanFault::Variables { output: name.clone(), reason: reason.to_string(), map: "not shown".into() })
         }
         Err(violation) => Err(PlanFault::Coverage {
-            output: number,
+            output: name.clone(),
             shape: shape.dims.clone(),
             violation: Box::new(violation),
             map: output.maps.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),

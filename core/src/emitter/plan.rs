@@ -1,6 +1,7 @@
 //! What a kernel will do, before any code exists.
 
 use std::fmt;
+use std::panic::Location;
 
 use super::Configuration;
 use crate::hlo::InstrId;
@@ -39,6 +40,8 @@ pub struct OutputPlan {
     /// both share memory where nobody needs the old value any more, and copies otherwise: so the kernel may see the
     /// parameter change while it writes the output, and reads old elements from the output.
     pub initial: Option<u32>,
+    /// The line of the emitter's source that made this plan, `file:line:column`, for messages about it.
+    pub place: Option<String>,
 }
 
 impl LaunchDimensions {
@@ -50,24 +53,40 @@ impl LaunchDimensions {
 
 impl OutputPlan {
     /// Every element is written exactly once.
+    #[track_caller]
     pub fn unique(map: IndexingMap) -> Self {
         OutputPlan::unique_parts(vec![map])
     }
 
     /// Every element is written exactly once, each by one of several loop nests.
+    #[track_caller]
     pub fn unique_parts(maps: Vec<IndexingMap>) -> Self {
-        OutputPlan { maps, mode: WriteMode::Unique, initial: None }
+        OutputPlan { maps, mode: WriteMode::Unique, initial: None, place: caller() }
     }
 
     /// Some elements of the parameter's value are replaced, each at most once.
+    #[track_caller]
     pub fn in_place(map: IndexingMap, parameter: u32) -> Self {
-        OutputPlan { maps: vec![map], mode: WriteMode::InPlace, initial: Some(parameter) }
+        OutputPlan::in_place_parts(vec![map], parameter)
+    }
+
+    /// Some elements of the parameter's value are replaced, each at most once, by one of several loop nests.
+    #[track_caller]
+    pub fn in_place_parts(maps: Vec<IndexingMap>, parameter: u32) -> Self {
+        OutputPlan { maps, mode: WriteMode::InPlace, initial: Some(parameter), place: caller() }
     }
 
     /// Elements of the parameter's value are updated any number of times.
+    #[track_caller]
     pub fn updates(map: IndexingMap, parameter: u32) -> Self {
-        OutputPlan { maps: vec![map], mode: WriteMode::Atomic, initial: Some(parameter) }
+        OutputPlan { maps: vec![map], mode: WriteMode::Atomic, initial: Some(parameter), place: caller() }
     }
+}
+
+/// The line that called the public function.
+#[track_caller]
+fn caller() -> Option<String> {
+    Some(Location::caller().to_string())
 }
 
 /// Values that a kernel computes point by point. Which elements of the parameters it reads for that follows from the

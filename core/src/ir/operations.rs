@@ -260,12 +260,13 @@ macro_rules! operations {
 table!(operations);
 
 impl OpKind {
-    /// Whether it reads or writes tensors, or waits for other threads: diagnostics name its place.
-    pub const fn is_access(self) -> bool {
+    /// Whether the simulator can report it: it reads or writes tensors, waits for other threads, or may not end.
+    pub const fn is_reported(self) -> bool {
         use OpKind::*;
         match self {
             Extract | Insert | PredicatedExtract | PredicatedInsert | TransferRead | TransferWrite => true,
             ReadTile | WriteTile | AtomicRmw | SyncThreads | ShuffleReduce | Mma | Wgmma => true,
+            For | While => true,
             _ => false,
         }
     }

@@ -240,7 +240,7 @@ pub fn encode_plan(plan: &Plan, fusion: &Fusion) -> schema::Plan {
             WriteMode::InPlace => schema::WriteMode::InPlace,
         };
         let maps = output.maps.iter().map(ToString::to_string).collect();
-        schema::OutputPlan { maps, mode: mode.into(), initial: output.initial }
+        schema::OutputPlan { maps, mode: mode.into(), initial: output.initial, place: output.place.clone() }
     };
     let visit = |visit: &Visit| schema::Visit {
         map: visit.map.to_string(),
@@ -275,7 +275,7 @@ pub fn decode_plan(plan: schema::Plan, fusion: &Fusion) -> Result<Plan, WireErro
             schema::WriteMode::Atomic => WriteMode::Atomic,
             schema::WriteMode::InPlace => WriteMode::InPlace,
         };
-        Ok(OutputPlan { maps, mode, initial: output.initial })
+        Ok(OutputPlan { maps, mode, initial: output.initial, place: output.place })
     };
     let numbers = numbers(fusion);
     let ids = |names: &[String]| -> Result<Vec<InstrId>, WireError> {

@@ -314,6 +314,8 @@ pub struct OutputPlan {
     pub mode: i32,
     #[prost(uint32, optional, tag = "3")]
     pub initial: Option<u32>,
+    #[prost(string, optional, tag = "4")]
+    pub place: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Message)]

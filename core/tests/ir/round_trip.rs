@@ -68,7 +68,7 @@ fn numbers_of_values_are_kept() {
     let results = b.op(OpKind::For, &[zero, one, one, start], Vec::new(), &[Type::F32], vec![region]);
     b.ret(&results);
     let made = b.finish().unwrap();
-    let read = parse("k", &made.to_string()).unwrap();
+    let read = parse("k", &format!("{made:#}")).unwrap();
     assert_eq!(with_places_of(&made, read[0].clone()), made);
 }
 

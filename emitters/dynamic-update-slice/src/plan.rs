@@ -1,7 +1,7 @@
 //! What the kernel will do.
 
 use fusebox_core::cost::is_cached;
-use fusebox_core::emitter::{Configuration, EmitError, OutputPlan, Plan, Task, Visit, WriteMode};
+use fusebox_core::emitter::{Configuration, EmitError, OutputPlan, Plan, Task, Visit};
 use fusebox_core::hlo::InstrId;
 use fusebox_core::indexing::{IndexingMap, ceil_div};
 use fusebox_core::launch::{Dealing, Nest, Share, cost_per_point, lanes_along};
@@ -56,7 +56,7 @@ pub fn plan(task: &Task<Work>, configuration: &Configuration) -> Result<Plan, Em
         for (output, to_root) in &update.outputs {
             let map = to_whole.then(to_root).unwrap_or_default().simplify();
             let maps: Vec<IndexingMap> = if update.element_count() == 0 { Vec::new() } else { vec![map] };
-            let plan = OutputPlan { maps, mode: WriteMode::InPlace, initial: Some(update.parameter) };
+            let plan = OutputPlan::in_place_parts(maps, update.parameter);
             outputs.push((*output, plan));
         }
     }

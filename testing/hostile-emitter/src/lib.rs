@@ -9,7 +9,7 @@
 //! | `nameless` | an emitter whose name is not one |
 //! | `panic` | panics when it is to describe itself |
 
-use fusebox_core::builder::{KernelBuilder, Scalar};
+use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Value};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
     Bid, Candidate, Claim, Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelCode, KernelKind,
@@ -97,10 +97,13 @@ impl Emitter for Hostile {
             "long_refusal" => return Err(EmitError { message: "no ".repeat(1 << 20), instruction: None }),
             "out_of_bounds" => map.results = vec![Expr::dim(0) + 1],
             "overlap" => map.results = vec![Expr::dim(0).floor_div(2)],
+            "half" => {
+                map.constraints = vec![Constraint { expr: Expr::dim(0), bounds: Interval::from_size(32) }];
+            }
             "gap" => map.results = vec![Expr::dim(0) * 2],
             "rank" => map.results.push(Expr::constant(0)),
             "undeclared" => map.results = vec![Expr::range(7)],
-            "wrong_result" | "reads_astray" => {
+            "wrong_result" | "reads_astray" | "endless" => {
                 launch = LaunchDimensions { blocks: 64, threads_per_block: 1 };
                 map.dims = vec![Variable::named("th", 1), Variable::named("bl", 64)];
                 map.results = vec![Expr::dim(1)];
@@ -169,7 +172,7 @@ impl Emitter for Hostile {
         let mut kernel = KernelBuilder::new(fusion);
         let root = kernel.values(&fusion.roots);
         let mut index = match fusion.name.as_str() {
-            "wrong_result" | "reads_astray" => kernel.block(),
+            "wrong_result" | "reads_astray" | "endless" => kernel.block(),
             _ => kernel.thread(),
         };
         let mut read = index;
@@ -179,8 +182,14 @@ impl Emitter for Hostile {
         }
         let mut value = kernel.call_subgraph(&root, &[read], &[]);
         let output = kernel.outputs()[0];
+        if fusion.name == "wrong_type" {
+            value[0] = kernel.addf(value[0], index);
+        }
         if fusion.name == "wrong_result" {
             value[0] = kernel.addf(value[0], value[0]);
+        }
+        if fusion.name == "endless" {
+            index = without_end(&mut kernel, index);
         }
         if fusion.name == "astray" {
             let one = kernel.index(1);
@@ -199,6 +208,15 @@ impl Emitter for Hostile {
         let _ = plan;
         kernel.finish(&[written])
     }
+}
+
+/// The same index, after a loop that no thread leaves.
+fn without_end(kernel: &mut KernelBuilder, index: Value) -> Value {
+    let goes_on = |kernel: &mut FunctionBuilder, state: &[Value]| {
+        let zero = kernel.index(0);
+        (kernel.cmpi(IntPredicate::Sge, state[0], zero), state.to_vec())
+    };
+    kernel.scf_while(&[index], goes_on, |_, state| state.to_vec())[0]
 }
 
 /// Takes all the memory there is.

@@ -28,7 +28,7 @@ const COMPLAINTS: [(&str, &str); 30] = [
     ("panic_in_plan", "while planning fusion panic_in_plan: it panicked: index out of bounds"),
     ("panic_in_emit", "while emitting fusion panic_in_emit: it panicked: a value that is no text"),
     ("refuse", "not today [at root]"),
-    ("out_of_bounds", "output 0 of shape [64]: element [64] is outside of [64]"),
+    ("out_of_bounds", "of shape [64]: element [64] is outside of [64]"),
     ("overlap", "is reached twice"),
     ("gap", "is outside of [64]"),
     ("rank", "the map has 2 results, the shape has 1 dimensions"),
