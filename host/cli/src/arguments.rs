@@ -13,6 +13,7 @@ use glob::Pattern;
 use crate::commands::check_emitter::CheckEmitter;
 use crate::commands::new_emitter::NewEmitter;
 use crate::passes;
+use crate::progress::ProgressChoice;
 
 /// The arguments that --force belongs to.
 const FORCED: &str = "forced";
@@ -185,14 +186,6 @@ pub struct CacheChoice {
     /// Keep nothing, whatever FUSEBOX_CACHE and fusebox.toml say
     #[arg(long, conflicts_with = "cache")]
     pub no_cache: bool,
-}
-
-/// Whether to say how far the work is.
-#[derive(Clone, Debug, Default, Args)]
-pub struct ProgressChoice {
-    /// Say on standard error how far the work is, with the time left, also where that is no terminal
-    #[arg(long)]
-    pub progress: bool,
 }
 
 /// `fusebox run`

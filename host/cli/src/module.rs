@@ -8,9 +8,9 @@ use fusebox_files::SizeLimit;
 use fusebox_lowering::Stage;
 use fusebox_run::terminal;
 
-use crate::arguments::{CacheChoice, Common, Compiling, ElidedConstants, ProgressChoice};
+use crate::arguments::{CacheChoice, Common, Compiling, ElidedConstants};
 use crate::exit::Failure;
-use crate::progress::Bar;
+use crate::progress::{Bar, ProgressChoice};
 use crate::{cache, emitters, passes, source, target, tuned};
 
 /// The module, as the command line says it is to be read.

@@ -4,16 +4,23 @@ use std::io::{IsTerminal, stderr};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use clap::Args;
 use fusebox_compiler::{Advance, Progress};
 use fusebox_run::terminal;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
-
-use crate::arguments::ProgressChoice;
 
 /// What takes less time has no bar on a terminal.
 const SHORT: Duration = Duration::from_secs(1);
 /// Time between two lines where there is no terminal.
 const LINES: Duration = Duration::from_secs(1);
+
+/// Whether to say how far the work is.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ProgressChoice {
+    /// Say on standard error how far the work is, with the time left, also where that is no terminal
+    #[arg(long)]
+    pub progress: bool,
+}
 
 /// The bar: on a terminal, or, where it was asked for, as lines.
 #[derive(Clone)]

@@ -16,11 +16,13 @@ pub enum Advance {
 pub struct Progress(Option<Arc<dyn Fn(Advance) + Send + Sync>>);
 
 impl Progress {
+    /// Calls this whenever there is news.
     pub fn to(told: impl Fn(Advance) + Send + Sync + 'static) -> Progress {
         Progress(Some(Arc::new(told)))
     }
 
-    pub(crate) fn tell(&self, advance: Advance) {
+    /// Passes on how far the work is.
+    pub fn tell(&self, advance: Advance) {
         self.0.iter().for_each(|told| told(advance));
     }
 }

@@ -42,6 +42,7 @@ use fusebox_core::{device::DeviceDescription, hlo::Opcode};
 
 pub use assembler::assemble;
 pub use compiler::{Compiler, Made, inputs, interpreted};
+pub use fusebox_compiler::Progress;
 pub use fusebox_lowering::Target;
 pub use fusebox_plugins::Registry;
 pub use machine::Machine;
@@ -107,7 +108,7 @@ fn checked(emitter: &'static dyn Emitter, settings: Settings) -> Result<Report, 
     let name = emitter.descriptor().name;
     let registry = Compiler::new(vec![Box::new(Preferred { emitter, place: 0 })])?.registry().clone();
     let number = registry.emitters().iter().position(|it| it.descriptor().name == name).unwrap_or_default();
-    let report = examine(&registry, number, &settings)?;
+    let report = examine(&registry, number, &settings, &Progress::default())?;
     match report.findings.first() {
         Some(Finding { place, seed, words, text, .. }) => {
             Err(Failure { seed: *seed, ..Failure::of(&name, place.name(), words, text) })

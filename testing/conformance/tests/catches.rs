@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use fusebox_conformance::examine::{Place, Promise, Report, Settings, examine};
-use fusebox_conformance::{Registry, check_seeds, named};
+use fusebox_conformance::{Progress, Registry, check_seeds, named};
 use fusebox_core::builder::{KernelBuilder, Type};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
@@ -117,7 +117,7 @@ fn found(broken: Broken) -> Report {
     emitters.push(Box::new(broken));
     let number = emitters.len() - 1;
     let settings = Settings { kind: "loop".into(), seeds: 1..2, of_programs: true, of_modules: Vec::new() };
-    examine(&Registry::new(emitters).unwrap(), number, &settings).unwrap()
+    examine(&Registry::new(emitters).unwrap(), number, &settings, &Progress::default()).unwrap()
 }
 
 #[test]

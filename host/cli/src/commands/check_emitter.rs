@@ -14,6 +14,7 @@ use serde_json::json;
 
 use crate::bundled;
 use crate::exit::Failure;
+use crate::progress::{Bar, ProgressChoice};
 use crate::source;
 
 /// What the library's process may use up: an emitter answers in milliseconds.
@@ -48,6 +49,8 @@ pub struct CheckEmitter {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub progress: ProgressChoice,
 }
 
 pub fn run(arguments: &CheckEmitter) -> Result<(), Failure> {
@@ -124,7 +127,9 @@ fn check(arguments: &CheckEmitter, library: &Path) -> Result<Vec<Report>, Failur
             }
         }
         let settings = Settings { kind: kind.clone(), seeds, of_programs: true, of_modules };
-        let examined = examine(&registry, number, &settings);
+        let bar = Bar::new(&emitter.descriptor().name, &arguments.progress);
+        let examined = examine(&registry, number, &settings, &bar.of_compiler());
+        bar.end();
         let report = examined.map_err(|failure| Failure::Bug(format!("the fusions to check with: {failure}")))?;
         if let Some(folder) = &arguments.output {
             write_findings(&report, &emitter.descriptor().name, folder)?;

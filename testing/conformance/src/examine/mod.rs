@@ -17,7 +17,9 @@ mod written;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
+use fusebox_compiler::{Advance, Progress};
 use fusebox_plugins::Registry;
 
 use crate::Failure;
@@ -33,6 +35,9 @@ use trial::{Fault, Stopped, Subject};
 const MOST_FAILURES: usize = 20;
 /// Most times that an emitter's process is lost before it ends: each may have cost all the time that it had.
 const MOST_LOSSES: usize = 3;
+
+/// Most time spent on fusions that fail: a kernel that never ends fails only after seconds.
+const MOST_LOST_TIME: Duration = Duration::from_secs(20);
 
 /// What to examine with.
 #[derive(Clone, Debug)]
@@ -57,7 +62,12 @@ struct Broken {
 ///
 /// # Errors
 /// If nobody knows what one of the fusions gives: a bug in fusebox.
-pub fn examine(registry: &Registry, number: usize, settings: &Settings) -> Result<Report, Failure> {
+pub fn examine(
+    registry: &Registry,
+    number: usize,
+    settings: &Settings,
+    progress: &Progress,
+) -> Result<Report, Failure> {
     let subject = Subject::new(registry, number);
     let mut cases = settings.of_modules.iter().map(Case::of_module).collect::<Result<Vec<_>, Failure>>()?;
     if settings.of_programs {
@@ -65,10 +75,13 @@ pub fn examine(registry: &Registry, number: usize, settings: &Settings) -> Resul
         cases.extend(Case::impossible());
     }
     cases.extend(settings.seeds.clone().map(|seed| Case::generated(&settings.kind, seed)));
+    progress.tell(Advance::Begun(cases.len()));
     let mut report = Report::of(&subject, settings, cases.len());
     let mut broken = Vec::new();
     let mut declined: BTreeMap<String, usize> = BTreeMap::new();
+    let mut lost_time = Duration::ZERO;
     for case in cases {
+        let begin = Instant::now();
         let mut taken = false;
         for place in [Place::Simt, Place::Cpu, Place::Nvidia] {
             match subject.tries(&case, place) {
@@ -83,6 +96,7 @@ pub fn examine(registry: &Registry, number: usize, settings: &Settings) -> Resul
                 Err(Stopped::Unknown(failure)) => return Err(failure),
                 Err(Stopped::Broken(fault)) => {
                     taken = true;
+                    lost_time += begin.elapsed();
                     broken.push(Broken { case: case.clone(), place, fault });
                     // What is wrong in one place is mostly wrong in the next too.
                     break;
@@ -91,7 +105,8 @@ pub fn examine(registry: &Registry, number: usize, settings: &Settings) -> Resul
         }
         report.taken += usize::from(taken && case.is_possible);
         let lost = broken.iter().filter(|broken| broken.fault.lost).count();
-        if broken.len() >= MOST_FAILURES || lost >= MOST_LOSSES {
+        progress.tell(Advance::Done(1));
+        if broken.len() >= MOST_FAILURES || lost >= MOST_LOSSES || lost_time >= MOST_LOST_TIME {
             report.ended_early = true;
             break;
         }

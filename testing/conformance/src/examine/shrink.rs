@@ -1,5 +1,7 @@
 //! A fusion that fails, made smaller as long as it breaks the same promise.
 
+use std::time::{Duration, Instant};
+
 use fusebox_core::hlo::{Computation, InstrId, Instruction, Module, Op, Shape, parse_module, print_module, verify};
 
 use super::case::Case;
@@ -7,17 +9,19 @@ use super::trial::{Fault, Place, Stopped, Subject};
 
 /// Most fusions tried.
 const MOST_TRIES: usize = 200;
+/// Time after which none is tried any more.
+const MOST_TIME: Duration = Duration::from_secs(10);
 
 /// The smallest fusion found that breaks the promise too, and what is wrong with it.
 pub fn smaller(subject: &Subject, case: &Case, place: Place, fault: &Fault) -> (String, String) {
     let (mut best, mut words) = (case.clone(), fault.words.clone());
-    let mut tries = 0;
+    let (mut tries, begin) = (0, Instant::now());
     loop {
         let candidates = parse_module(&best.text, "fusion.hlo").map(|module| candidates(&module)).unwrap_or_default();
         let next = candidates.into_iter().find_map(|module| {
             tries += 1;
             let fails = || fails(subject, &case.with_text(print_module(&module))?, place, fault);
-            if tries > MOST_TRIES { None } else { fails() }
+            if tries > MOST_TRIES || begin.elapsed() > MOST_TIME { None } else { fails() }
         });
         match next {
             Some((smaller, fault)) => (best, words) = (smaller, fault.words),
