@@ -19,7 +19,7 @@ mod serve;
 #[doc(hidden)]
 pub use {abi_stable, inventory};
 
-pub use root::{LISTING_PREFIX, NOTE_PREFIX, Note, Plugin, PluginRef, ROOT_PREFIX, listing, listing_size};
+pub use root::{LISTING_PREFIX, NOTE_PREFIX, Note, Plugin, PluginRef, ROOT_PREFIX, UNOPTIMISED, listing, listing_size};
 pub use serve::serve;
 
 use crate::emitter::{Emitter, Registration};

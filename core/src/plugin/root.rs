@@ -45,6 +45,9 @@ pub const fn listing<const SIZE: usize>(emitters: &[StaticDescriptor]) -> [u8; S
     text
 }
 
+/// Stands in a note behind the version of core, if the plugin was built without optimisation.
+pub const UNOPTIMISED: &str = "+unoptimised";
+
 /// Facts about a plugin that the host reads from the file before it opens the library. Plain bytes: no
 /// pointers, so the file's content is the value.
 #[repr(C)]
@@ -55,7 +58,7 @@ pub struct Note {
     pub interface: [u8; 4],
     /// Number of bytes of `text` in use, little-endian.
     pub length: [u8; 4],
-    /// `package version core-version`, separated by spaces.
+    /// `package version core-version`, separated by spaces, with [`UNOPTIMISED`] behind the last.
     pub text: [u8; 232],
 }
 
@@ -70,7 +73,10 @@ impl Note {
         let mut text = [0; 232];
         let length = append(&mut text, 0, package.as_bytes());
         let length = append(&mut text, length, b" ");
-        let length = append(&mut text, length, env!("CARGO_PKG_VERSION").as_bytes());
+        let mut length = append(&mut text, length, env!("CARGO_PKG_VERSION").as_bytes());
+        if cfg!(debug_assertions) {
+            length = append(&mut text, length, UNOPTIMISED.as_bytes());
+        }
         Note {
             magic: Self::MAGIC,
             interface: INTERFACE_VERSION.to_le_bytes(),

@@ -1,6 +1,7 @@
 //! The emitters of a run, and who is in charge of what: bundled ones, those of the search path, of `fusebox.toml`, and of the
 //! command line.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -74,6 +75,18 @@ pub fn choose(choice: &EmitterChoice, folder: &Path) -> Result<Emitters, Failure
         overrides.extend(Override::resolve(&registry, spec, choice.force).map_err(Failure::input)?);
     }
     Ok(Emitters { registry, overrides, ..Emitters::default() })
+}
+
+/// Remarks on libraries built without optimisation, for commands that measure how long compiling takes.
+pub fn remark_on_builds<'r>(registries: impl IntoIterator<Item = &'r Registry>) {
+    let libraries: BTreeSet<&PathBuf> = registries.into_iter().flat_map(Registry::unoptimised).collect();
+    for library in libraries {
+        terminal::complain(&format!(
+            "remark: {} was built without optimisation: its emitters answer slowly, so that compiling takes longer; its kernels \
+             are not affected; `cargo build --release` builds it with optimisation",
+            library.display()
+        ));
+    }
 }
 
 /// What `fusebox.toml` says, if there is one for this folder that the command goes by.

@@ -13,6 +13,7 @@ mod guard;
 mod module;
 mod passes;
 mod progress;
+mod running;
 mod shortage;
 mod source;
 mod target;

@@ -82,6 +82,8 @@ pub struct Compiler<'a> {
     pub common: &'a Common,
     pub progress: &'a ProgressChoice,
     pub cache: &'a CacheChoice,
+    /// Whether the time that it takes is shown.
+    pub is_measured: bool,
 }
 
 impl Compiler<'_> {
@@ -108,7 +110,10 @@ impl Compiler<'_> {
         mut options: Options,
         compile: fn(&Source, &Options) -> Result<Compilation, CompileError>,
     ) -> Result<Compilation, Failure> {
-        let Compiler { common, progress, cache } = self;
+        let Compiler { common, progress, cache, is_measured } = self;
+        if *is_measured {
+            emitters::remark_on_builds([&options.emitters.registry]);
+        }
         let bar = Bar::new(&source.name, progress);
         options.progress = bar.of_compiler();
         options.cache = cache::open(cache, &common.compiling.emitters, folder_of(&common.module))?;

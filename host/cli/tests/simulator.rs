@@ -155,7 +155,8 @@ impl Case {
         let code = compile(&[source], &Target::simt(), &mut NoStages).map_err(|e| e.to_string())?;
         let Code::Object { bytes, sites } = code else { panic!("not an object") };
         let executable = self.executable(CodeImage::Object { bytes, sites });
-        let mut program = Program::load(executable, &Options { threads: 1, order }).map_err(|e| e.to_string())?;
+        let mut program = Program::load(executable, &Options { threads: 1, order, ..Options::default() })
+            .map_err(|e| e.to_string())?;
         program.execute().map_err(|e| e.to_string())?;
         let result = program.result().map_err(|e| e.to_string())?;
         Ok(result.leaves().iter().flat_map(|leaf| leaf.as_array().unwrap().data.to_vec()).collect())

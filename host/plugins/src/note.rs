@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fusebox_core::emitter::{Descriptor, INTERFACE_VERSION, KernelKind};
-use fusebox_core::plugin::{LISTING_PREFIX, NOTE_PREFIX, Note, ROOT_PREFIX};
+use fusebox_core::plugin::{LISTING_PREFIX, NOTE_PREFIX, Note, ROOT_PREFIX, UNOPTIMISED};
 use fusebox_files::{ReadError, SizeLimit};
 use object::elf;
 use object::read::elf::{ElfFile64, ElfSymbol64};
@@ -23,6 +23,8 @@ pub struct PluginNote {
     pub package: String,
     /// The release of core it was built with.
     pub core: String,
+    /// Whether it was built with optimisation.
+    pub is_optimised: bool,
     /// The version of the interface it was built with.
     pub interface: u32,
     /// Its emitters; `None` if it was built before files said that, or does not say it.
@@ -86,6 +88,7 @@ pub(crate) fn find(path: &Path, data: &[u8]) -> Result<PluginNote, LoadError> {
     let note = note.ok_or_else(|| not_a_library("its note is cut off".into()))?;
     let (interface, text) = parse(note).ok_or_else(no_emitters)?;
     let (package, core) = text.rsplit_once(' ').unwrap_or((&text, "unknown"));
+    let unoptimised = core.strip_suffix(UNOPTIMISED);
     let own = |name: &str| name.strip_prefix(LISTING_PREFIX) == Some(suffix);
     let emitters = defined(&file, own).map(|(_, symbol)| {
         let bytes = bytes_at(&file, symbol.address(), symbol.size()).unwrap_or_default();
@@ -93,7 +96,8 @@ pub(crate) fn find(path: &Path, data: &[u8]) -> Result<PluginNote, LoadError> {
     });
     Ok(PluginNote {
         package: package.into(),
-        core: core.into(),
+        core: unoptimised.unwrap_or(core).into(),
+        is_optimised: unoptimised.is_none(),
         interface,
         emitters: emitters.transpose()?,
         root_symbol: format!("{ROOT_PREFIX}{suffix}"),

@@ -63,11 +63,13 @@ struct Read {
     /// Its emitters, if the file names them.
     listed: Option<Vec<Descriptor>>,
     sha256: Option<Arc<str>>,
+    is_unoptimised: bool,
 }
 
 impl Read {
     fn of(file: &PluginFile) -> Read {
-        Read { listed: file.note().emitters.clone(), sha256: Some(file.sha256().into()) }
+        let note = file.note();
+        Read { listed: note.emitters.clone(), sha256: Some(file.sha256().into()), is_unoptimised: !note.is_optimised }
     }
 }
 
@@ -78,6 +80,8 @@ impl Read {
 #[derive(Clone, Default)]
 pub struct Registry {
     emitters: Vec<LoadedEmitter>,
+    /// Files of libraries that were built without optimisation.
+    unoptimised: Vec<PathBuf>,
 }
 
 impl Registry {
@@ -87,7 +91,7 @@ impl Registry {
     /// If one cannot even describe itself.
     pub fn new(linked: Vec<Box<dyn Emitter>>) -> Result<Self, Failure> {
         let emitters = linked.into_iter().map(LoadedEmitter::linked).collect::<Result<_, _>>()?;
-        Ok(Registry { emitters })
+        Ok(Registry { emitters, unoptimised: Vec::new() })
     }
 
     /// The emitters, in order.
@@ -184,6 +188,11 @@ impl Registry {
         Ok(libraries)
     }
 
+    /// Files of libraries that were built without optimisation: their emitters answer slowly, their kernels are what they are.
+    pub fn unoptimised(&self) -> &[PathBuf] {
+        &self.unoptimised
+    }
+
     fn has(&self, origin: &Origin) -> bool {
         self.emitters.iter().any(|emitter| emitter.origin() == origin)
     }
@@ -211,6 +220,7 @@ impl Registry {
             all.push(emitter);
         }
         self.emitters = all;
+        self.unoptimised.extend(read.is_unoptimised.then_some(path));
         Ok(())
     }
 }

@@ -14,8 +14,10 @@ use crate::memory::Buffer;
 use crate::pool::Pool;
 use crate::subnormals;
 use crate::thunks::{Machine, in_order};
+use crate::watchdog::Watch;
 use crate::{
-    Allocation, AllocationKind, CodeImage, Executable, LoadError, Options, RunError, Slice, ThreadOrder, Thunk, simt,
+    Allocation, AllocationKind, CodeImage, Executable, KernelImage, LoadError, Options, RunError, Slice, ThreadOrder,
+    Thunk, simt,
 };
 
 /// Work on memory is shared out among the pool in parts of so many bytes: copies of no more are made by one thread.
@@ -34,18 +36,20 @@ pub struct Host {
 
 impl Host {
     /// Links the code and allocates the buffers. `pool` is the cpu target's; without one, kernels are simulated, their
-    /// threads in that `order`. Fails if the code cannot be linked, or memory is short.
+    /// threads in the order that the options name. Fails if the code cannot be linked, or memory is short.
     pub fn load(
         executable: &Executable,
         host_ops: Vec<LoadedHostOp>,
         pool: Option<Arc<Pool>>,
-        order: ThreadOrder,
+        options: &Options,
     ) -> Result<Host, LoadError> {
         let objects = executable.code.iter().map(link).collect::<Result<Vec<_>, _>>()?;
-        let kernels = executable.kernels.iter().map(|k| LoadedKernel::new(k, objects[k.code as usize].clone()));
+        let watchdog = options.watchdog.as_ref().filter(|_| pool.is_some());
+        let load = |kernel: &KernelImage| LoadedKernel::new(kernel, objects[kernel.code as usize].clone(), watchdog);
+        let kernels = executable.kernels.iter().map(load);
         let kernels = kernels.collect::<Result<Vec<_>, _>>()?;
         let buffers = executable.allocations.iter().map(allocate).collect::<Result<Vec<_>, _>>()?;
-        Ok(Host { buffers, kernels, host_ops, pool, order })
+        Ok(Host { buffers, kernels, host_ops, pool, order: options.order })
     }
 
     /// The pool of the cpu target. Fails if threads cannot be started.
@@ -86,7 +90,10 @@ impl Machine for Host {
         let kernel = self.kernel(kernel);
         let addresses: Vec<*mut u8> = arguments.iter().map(|s| self.address(s)).collect();
         match &self.pool {
-            Some(pool) => call(kernel.cpu_function(), kernel.image.blocks, &addresses, pool),
+            Some(pool) => {
+                let _launch = kernel.watch.as_ref().map(Watch::launch);
+                call(kernel.cpu_function(), kernel.image.blocks, &addresses, pool);
+            }
             None => simt::run_grid(kernel, &addresses, self.order)?,
         }
         Ok(())

@@ -4,7 +4,8 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use crate::loader::LoadedObject;
-use crate::{KernelImage, LoadError};
+use crate::watchdog::Watch;
+use crate::{KernelImage, LoadError, Watchdog};
 
 /// `void kernel(void *const *args, int64_t first_block, int64_t end_block)`
 pub type CpuFunction = unsafe extern "C" fn(*const *mut c_void, i64, i64);
@@ -16,6 +17,8 @@ pub type SimtFunction = unsafe extern "C" fn(*const *mut c_void, i64, i64);
 pub struct LoadedKernel {
     /// What the compiler says about it.
     pub image: KernelImage,
+    /// Set where a watchdog watches it.
+    pub watch: Option<Watch>,
     address: *const u8,
     /// Keeps the code mapped.
     object: Arc<LoadedObject>,
@@ -28,11 +31,16 @@ unsafe impl Sync for LoadedKernel {}
 
 impl LoadedKernel {
     /// Looks the kernel's function up. Fails if the object does not have it.
-    pub fn new(image: &KernelImage, object: Arc<LoadedObject>) -> Result<LoadedKernel, LoadError> {
+    pub fn new(
+        image: &KernelImage,
+        object: Arc<LoadedObject>,
+        watchdog: Option<&Watchdog>,
+    ) -> Result<LoadedKernel, LoadError> {
         let address = object
             .function(&image.symbol)
             .ok_or_else(|| LoadError::Object(format!("kernel {} is not in its object", image.symbol)))?;
-        Ok(LoadedKernel { image: image.clone(), address, object })
+        let watch = watchdog.and_then(|watchdog| watchdog.watch(image));
+        Ok(LoadedKernel { image: image.clone(), watch, address, object })
     }
 
     /// The place that the kernel means by a number, in words.

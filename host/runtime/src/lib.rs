@@ -33,6 +33,7 @@ mod processor;
 mod program;
 mod repeated;
 mod thunks;
+mod watchdog;
 
 mod error;
 mod measure;
@@ -58,3 +59,4 @@ pub use program::{Options, Program};
 pub use simt::{LaunchReads, ThreadOrder, trace_reads};
 pub use target::Target;
 pub use value::ValueShape;
+pub use watchdog::Watchdog;

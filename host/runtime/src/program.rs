@@ -17,7 +17,7 @@ use crate::pool::Pool;
 use crate::processor;
 use crate::thunks::{Machine, in_order};
 use crate::value::describe;
-use crate::{Binding, Executable, LoadError, RunError, Target, ThreadOrder, Thunk, within_bounds};
+use crate::{Binding, Executable, LoadError, RunError, Target, ThreadOrder, Thunk, Watchdog, within_bounds};
 
 /// How to run.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +26,8 @@ pub struct Options {
     pub threads: usize,
     /// The order in which the simt target runs threads.
     pub order: ThreadOrder,
+    /// Reports kernels of the cpu target that do not end.
+    pub watchdog: Option<Watchdog>,
 }
 
 impl Options {
@@ -77,8 +79,8 @@ impl Program {
         let host_ops = host_ops.collect::<Result<Vec<_>, _>>()?;
         check_steps(&executable.thunks, &host_ops)?;
         let machine: Box<dyn Machine> = match executable.target {
-            Target::Cpu => Box::new(Host::load(&executable, host_ops, Some(pool()?), options.order)?),
-            Target::Simt => Box::new(Host::load(&executable, host_ops, None, options.order)?),
+            Target::Cpu => Box::new(Host::load(&executable, host_ops, Some(pool()?), options)?),
+            Target::Simt => Box::new(Host::load(&executable, host_ops, None, options)?),
             Target::Cuda(capability) => Box::new(Cuda::load(&executable, capability, host_ops)?),
         };
         let donations = Donations::of(&executable);

@@ -5,6 +5,7 @@ use crate::host::{Host, call};
 use crate::kernel::CpuFunction;
 use crate::pool::Pool;
 use crate::thunks::{Machine, branch_taken};
+use crate::watchdog::Watch;
 use crate::{RunError, Slice, Thunk};
 
 /// A thunk that is about to be executed many times. Addresses hold as long as the machine's buffers stay where they are, which
@@ -13,6 +14,7 @@ enum Prepared<'t> {
     Launch {
         function: CpuFunction,
         blocks: u64,
+        watch: Option<Watch>,
         arguments: Vec<*mut u8>,
     },
     While {
@@ -40,7 +42,8 @@ impl Host {
             Thunk::Kernel { kernel, arguments } => {
                 let kernel = self.kernel(*kernel);
                 let arguments = arguments.iter().map(|slice| self.address(slice)).collect();
-                Prepared::Launch { function: kernel.cpu_function(), blocks: kernel.image.blocks, arguments }
+                let watch = kernel.watch.clone();
+                Prepared::Launch { function: kernel.cpu_function(), blocks: kernel.image.blocks, watch, arguments }
             }
             Thunk::While { condition, predicate, body, .. } => {
                 Prepared::While { condition: self.prepared(condition), predicate, body: self.prepared(body) }
@@ -55,7 +58,8 @@ impl Host {
 
     fn turn(&mut self, steps: &[Prepared<'_>], pool: &Pool) -> Result<(), RunError> {
         steps.iter().try_for_each(|step| match step {
-            Prepared::Launch { function, blocks, arguments } => {
+            Prepared::Launch { function, blocks, watch, arguments } => {
+                let _launch = watch.as_ref().map(Watch::launch);
                 call(*function, *blocks, arguments, pool);
                 Ok(())
             }

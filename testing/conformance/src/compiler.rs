@@ -149,7 +149,7 @@ impl Compiler {
         let executable = compilation.executable.take().ok_or_else(|| fault("there is no executable".into()))?;
         let mut result: Option<Literal> = None;
         for &order in orders {
-            let options = fusebox_runtime::Options { threads: 2, order };
+            let options = fusebox_runtime::Options { threads: 2, order, ..Default::default() };
             let found = Compiler::execute(&executable, inputs, &options);
             let found = found.map_err(|e| fault(format!("{order:?}: {e}")))?;
             if result.as_ref().is_some_and(|before| *before != found) {

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use fusebox_compiler::Phase;
 use fusebox_lowering::Stage;
 use fusebox_run::terminal;
-use fusebox_runtime::Options;
 use fusebox_workshop::ab::{self, Comparison, Maker, Report, Settings, Side};
 use fusebox_workshop::measure::Effort;
 use fusebox_workshop::page;
@@ -13,7 +12,7 @@ use serde_json::json;
 
 use crate::arguments::{Ab, Common, EmitterChoice};
 use crate::exit::Failure;
-use crate::{bundled, emitters, guard, module, target};
+use crate::{bundled, emitters, guard, module, running};
 
 pub fn run(arguments: &Ab) -> Result<(), Failure> {
     let first = &arguments.common;
@@ -59,11 +58,15 @@ fn compare(arguments: &Ab, common: &Common) -> Result<Report, Failure> {
     let source = module::read(&common.module, &common.compiling)?;
     let a = side(&arguments.a, common, "a")?;
     let b = side(&arguments.b, common, "b")?;
+    emitters::remark_on_builds([&a, &b].into_iter().filter_map(|side| match &side.maker {
+        Maker::Emitters(emitters) => Some(&emitters.registry),
+        Maker::Program(_) => None,
+    }));
     let stages = if arguments.html.is_some() { Stage::ALL.to_vec() } else { Vec::new() };
     let settings = Settings {
         compile: module::options(&Common { dump_to: None, ..common.clone() }, None, Phase::Run, stages)?,
         bundled: bundled::emitters()?,
-        run: Options { threads: target::threads(common.compiling.threads), ..Options::default() },
+        run: running::options(&common.compiling)?,
         target: common.compiling.target.clone(),
         inputs: arguments.inputs.clone(),
         fusion: arguments.fusion.clone(),

@@ -13,21 +13,21 @@ use serde_json::json;
 use crate::arguments::Bench;
 use crate::exit::Failure;
 use crate::module::Compiler;
-use crate::{guard, module, target};
+use crate::{guard, module, running, target};
 
 pub fn run(arguments: &Bench) -> Result<(), Failure> {
     guard::check(&arguments.common, &arguments.inputs.inputs, arguments.profile.iter().flatten())?;
     let source = module::read(&arguments.common.module, &arguments.common.compiling)?;
     let begin = Instant::now();
     let Bench { common, progress, cache, .. } = arguments;
-    let compiler = Compiler { common, progress, cache };
+    let compiler = Compiler { common, progress, cache, is_measured: true };
     let made = match arguments.profile {
         // It tells of kernels, which an executable has no more.
         Some(_) => compiler.compile(&source, None, Phase::Run, Vec::new())?,
         None => compiler.executable(&source, None)?,
     };
     let executable = made.executable.ok_or_else(|| Failure::Bug("the compiler made no executable".into()))?;
-    let options = Options { threads: target::threads(arguments.common.compiling.threads), ..Options::default() };
+    let options = running::options(&arguments.common.compiling)?;
     let mut program = Program::load(executable, &options)?;
     let compile_ms = begin.elapsed().as_secs_f64() * 1e3;
     let values = inputs::load(&arguments.inputs, &program.parameter_shapes())?;

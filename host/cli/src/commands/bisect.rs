@@ -2,13 +2,12 @@
 
 use fusebox_compiler::Phase;
 use fusebox_run::terminal;
-use fusebox_runtime::Options;
 use fusebox_workshop::bisect::{self, Settings};
 use serde_json::json;
 
 use crate::arguments::Bisect;
 use crate::exit::Failure;
-use crate::{guard, module, target};
+use crate::{guard, module, running};
 
 pub fn run(arguments: &Bisect) -> Result<(), Failure> {
     let common = &arguments.common;
@@ -19,7 +18,7 @@ pub fn run(arguments: &Bisect) -> Result<(), Failure> {
     let source = module::read(&common.module, &common.compiling)?;
     let settings = Settings {
         compile: module::options(common, None, Phase::Run, Vec::new())?,
-        run: Options { threads: target::threads(common.compiling.threads), ..Options::default() },
+        run: running::options(&common.compiling)?,
         target: common.compiling.target.clone(),
         inputs: arguments.inputs.clone(),
         reference,

@@ -18,7 +18,7 @@ pub fn run(arguments: &Compile) -> Result<(), Failure> {
     check(emit, &target)?;
     let stages = stage(emit).into_iter().collect();
     let Compile { common, progress, cache, ptx_version, .. } = arguments;
-    let compiler = Compiler { common, progress, cache };
+    let compiler = Compiler { common, progress, cache, is_measured: false };
     let made = match emit {
         Emit::Executable => compiler.executable(&source, *ptx_version)?,
         _ => compiler.compile(&source, *ptx_version, last_phase(emit), stages)?,

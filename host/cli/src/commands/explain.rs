@@ -20,7 +20,7 @@ use serde_json::json;
 
 use crate::arguments::Explain;
 use crate::exit::Failure;
-use crate::{guard, module, target};
+use crate::{guard, module, running};
 
 pub fn run(arguments: &Explain) -> Result<(), Failure> {
     guard::check(&arguments.common, &arguments.inputs.inputs, &arguments.html)?;
@@ -87,8 +87,7 @@ fn measured(
     device: &DeviceDescription,
     arguments: &Explain,
 ) -> Result<Profile, Failure> {
-    let options =
-        fusebox_runtime::Options { threads: target::threads(arguments.common.compiling.threads), ..Default::default() };
+    let options = running::options(&arguments.common.compiling)?;
     let mut program = Program::load(executable, &options)?;
     let values = inputs::load(&arguments.inputs, &program.parameter_shapes())?;
     program.set_inputs(&inputs::arrays(&values))?;

@@ -3,7 +3,6 @@
 use fusebox_compiler::Phase;
 use fusebox_run::inputs;
 use fusebox_run::terminal;
-use fusebox_runtime::Options;
 use fusebox_workshop::WorkshopError;
 use fusebox_workshop::case::Case;
 use fusebox_workshop::pinned::pinned;
@@ -11,7 +10,7 @@ use fusebox_workshop::repro::{self, Repro};
 
 use crate::arguments;
 use crate::exit::Failure;
-use crate::{guard, module, target};
+use crate::{guard, module, running};
 
 pub fn run(arguments: &arguments::Repro) -> Result<(), Failure> {
     let common = &arguments.common;
@@ -20,7 +19,7 @@ pub fn run(arguments: &arguments::Repro) -> Result<(), Failure> {
     fusebox_files::check_folder(&arguments.output, force)?;
     let source = module::read(&common.module, &common.compiling)?;
     let options = module::options(common, None, Phase::Run, Vec::new())?;
-    let run = Options { threads: target::threads(common.compiling.threads), ..Options::default() };
+    let run = running::options(&common.compiling)?;
     let made = module::compile_with(&source, &options)?;
     let named = made.kernels.iter().find(|kernel| kernel.unit.fusion.name == arguments.fusion);
     let kernel = named.ok_or_else(|| {

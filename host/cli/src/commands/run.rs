@@ -3,14 +3,14 @@
 use fusebox_compiler::{Phase, Source};
 use fusebox_core::hlo::{Literal, Shape};
 use fusebox_run::{inputs, results, stored, terminal};
-use fusebox_runtime::{Executable, Options, Program};
+use fusebox_runtime::{Executable, Program};
 use fusebox_workshop::case::Case;
 use fusebox_workshop::simulated;
 
 use crate::arguments::{Common, Run};
 use crate::exit::Failure;
 use crate::module::Compiler;
-use crate::{guard, module, target};
+use crate::{guard, module, running};
 
 /// Values of an array that a dump shows; --outputs writes all.
 const MOST_DUMPED_VALUES: usize = 1 << 16;
@@ -50,7 +50,7 @@ fn interpret(arguments: &Run, source: &Source) -> Result<Literal, Failure> {
 }
 
 fn execute(arguments: &Run, source: &Source) -> Result<Literal, Failure> {
-    let options = Options { threads: target::threads(arguments.common.compiling.threads), ..Options::default() };
+    let options = running::options(&arguments.common.compiling)?;
     let mut program = match is_stored(arguments, source)? {
         true => {
             let path = &arguments.common.module;
@@ -74,7 +74,7 @@ fn check(arguments: &Run, source: &Source, inputs: Vec<Literal>, result: &Litera
     let Some(difference) = case.difference(result).map_err(Failure::input)? else { return Ok(()) };
     let common = Common { dump_to: None, ..arguments.common.clone() };
     let compile = module::options(&common, None, Phase::Run, Vec::new())?;
-    let run = Options { threads: target::threads(common.compiling.threads), ..Options::default() };
+    let run = running::options(&common.compiling)?;
     let fault = simulated::fault(&case, &compile, &run);
     let fault = fault.map_or_else(String::new, |fault| format!("\non the simulator: {fault}"));
     Err(Failure::input(format!(
@@ -94,6 +94,6 @@ fn is_stored(arguments: &Run, source: &Source) -> Result<bool, Failure> {
 
 fn compile(arguments: &Run, source: &Source) -> Result<Executable, Failure> {
     let Run { common, progress, cache, .. } = arguments;
-    let made = Compiler { common, progress, cache }.executable(source, None)?;
+    let made = Compiler { common, progress, cache, is_measured: false }.executable(source, None)?;
     made.executable.ok_or_else(|| Failure::Bug("the compiler made no executable".into()))
 }

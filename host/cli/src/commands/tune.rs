@@ -14,7 +14,7 @@ use signal_hook::flag;
 use crate::arguments::{Common, Tune, TunedChoice};
 use crate::exit::Failure;
 use crate::progress::Bar;
-use crate::{guard, module, tuned};
+use crate::{emitters, guard, module, running, tuned};
 
 pub fn run(arguments: &Tune) -> Result<(), Failure> {
     arguments.modules.iter().for_each(|module| {
@@ -37,7 +37,8 @@ pub fn run(arguments: &Tune) -> Result<(), Failure> {
         let source = module::read(path, &arguments.compiling)?;
         let compile = module::options(&common(arguments, path), None, Phase::Run, Vec::new())?;
         check_target(&compile)?;
-        let run = fusebox_runtime::Options { threads: compile.threads, ..Default::default() };
+        emitters::remark_on_builds([&compile.emitters.registry]);
+        let run = running::options(&arguments.compiling)?;
         let device = tune::device(&compile);
         let (again, seed) = (arguments.again, arguments.inputs.seed);
         let program = (!arguments.fusions_alone).then(|| arguments.inputs.clone());

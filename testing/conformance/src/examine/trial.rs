@@ -167,10 +167,14 @@ impl Subject {
     fn on_cpu(&self, case: &Case) -> Result<Option<Done>, Stopped> {
         let device = Place::Cpu.device();
         let Some(configurations) = self.planned(case, &device)? else { return Ok(None) };
-        let orders = [ThreadOrder::Forward, ThreadOrder::Reverse].map(|order| Options { threads: 1, order });
+        let orders = [ThreadOrder::Forward, ThreadOrder::Reverse].map(|order| Options {
+            threads: 1,
+            order,
+            ..Options::default()
+        });
         let simulated =
             Trial { machine: Machine::new(Target::simt(), device.clone()), ways: &orders, differs: Promise::Behaves };
-        let threads = [1, 2, 3].map(|threads| Options { threads, order: ThreadOrder::Forward });
+        let threads = [1, 2, 3].map(|threads| Options { threads, ..Options::default() });
         let run = Trial { machine: Machine::new(Target::cpu(), device), ways: &threads, differs: Promise::SameBits };
         let kernels = self.runs(case, &configurations, &simulated)? + self.runs(case, &configurations, &run)?;
         Ok(Some(Done { plans: configurations.len(), kernels }))
@@ -180,7 +184,7 @@ impl Subject {
         let machine = Machine::simt();
         let Some(configurations) = self.planned(case, &machine.device)? else { return Ok(None) };
         let orders = [ThreadOrder::Forward, ThreadOrder::Reverse, ThreadOrder::Seeded(1)];
-        let ways = orders.map(|order| Options { threads: 1, order });
+        let ways = orders.map(|order| Options { threads: 1, order, ..Options::default() });
         let kernels = self.runs(case, &configurations, &Trial { machine, ways: &ways, differs: Promise::Behaves })?;
         Ok(Some(Done { plans: configurations.len(), kernels }))
     }

@@ -34,7 +34,8 @@ impl Facts {
     fn print(&self, out: &mut dyn Write) -> io::Result<()> {
         let Facts { file, note, sha256, refusal } = self;
         writeln!(out, "file       {file}")?;
-        writeln!(out, "package    {}, with fusebox-core {}", note.package, note.core)?;
+        let build = if note.is_optimised { "" } else { ", without optimisation" };
+        writeln!(out, "package    {}, with fusebox-core {}{build}", note.package, note.core)?;
         writeln!(out, "interface  {}.{}", note.interface / 1000, note.interface % 1000)?;
         writeln!(out, "sha256     {sha256}")?;
         match refusal {
@@ -61,6 +62,7 @@ impl Facts {
             "file": file,
             "package": note.package,
             "core": note.core,
+            "optimised": note.is_optimised,
             "interface": note.interface,
             "sha256": sha256,
             "state": if refusal.is_none() { "can be loaded" } else { "refused" },

@@ -1,0 +1,46 @@
+//! What the command line says about running programs.
+
+use std::time::Duration;
+
+use fusebox_run::terminal;
+use fusebox_runtime::{KernelImage, Options, Watchdog};
+
+use crate::arguments::Compiling;
+use crate::exit::Failure;
+use crate::{bundled, target};
+
+/// Time for a kernel of an emitter that is not bundled, where the command line says nothing else.
+const KERNEL_TIME: Duration = Duration::from_secs(20);
+
+/// How programs run, kernels of emitters under development with a limit on their time.
+pub fn options(compiling: &Compiling) -> Result<Options, Failure> {
+    let wanted = compiling.emitters.kernel_time.map(|seconds| Duration::from_secs(seconds.get().into()));
+    let limit = wanted.unwrap_or(KERNEL_TIME);
+    let is_bundled = bundled_emitters()?;
+    let is_watched = move |kernel: &KernelImage| wanted.is_some() || !is_bundled(kernel);
+    let watchdog = Watchdog::start(limit, is_watched, move |kernel| end_process(kernel, limit));
+    let watchdog = watchdog.map_err(|error| Failure::input(format!("cannot start a thread: {error}")))?;
+    Ok(Options { threads: target::threads(compiling.threads), watchdog: Some(watchdog), ..Options::default() })
+}
+
+/// Whether a kernel is of a bundled emitter.
+fn bundled_emitters() -> Result<impl Fn(&KernelImage) -> bool, Failure> {
+    let registry = bundled::emitters()?;
+    let named = |emitter: &fusebox_plugins::LoadedEmitter| {
+        let descriptor = emitter.descriptor();
+        format!("{} {}", descriptor.name, descriptor.version)
+    };
+    let names: Vec<String> = registry.emitters().iter().map(named).collect();
+    Ok(move |kernel: &KernelImage| names.contains(&kernel.emitter))
+}
+
+/// Reports the kernel and ends the process: its threads cannot be stopped.
+fn end_process(kernel: &KernelImage, limit: Duration) {
+    let KernelImage { symbol, emitter, .. } = kernel;
+    let seconds = limit.as_secs();
+    terminal::complain(&format!(
+        "error: kernel `{symbol}` of emitter {emitter} has not ended after {seconds} s; with `--target simt` an endless loop is \
+         reported with its line, `--kernel-time SECONDS` gives the kernel longer"
+    ));
+    std::process::exit(1);
+}
