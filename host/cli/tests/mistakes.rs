@@ -1,0 +1,123 @@
+//! The ten mistakes of `docs/writing-an-emitter.md`: the message for each, as the guide has it. `FUSEBOX_BLESS=1` writes the guide's
+//! table anew.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+#[path = "../../plugins/tests/boundary/built.rs"]
+#[allow(dead_code, reason = "every test binary uses a part")]
+mod built;
+mod program;
+
+use std::path::Path;
+
+use fusebox_core::plugin::Note;
+use program::Workplace;
+
+/// A mistake, the arguments of a command that meets it, and the words of the message that say where and how to mend it.
+type Mistake = (&'static str, &'static [&'static str], [&'static str; 2]);
+
+const MISTAKES: [Mistake; 10] = [
+    (
+        "wrong kind",
+        &["run", "fine.hlo", "--load", "mine.so", "--emitter", "lop=hostile"],
+        ["`lop=hostile`", "did you mean `loop`"],
+    ),
+    ("missing symbol", &["run", "fine.hlo", "--load", "other.so"], ["other.so", "export_emitters!"]),
+    ("old interface", &["run", "fine.hlo", "--load", "old.so"], ["old.so", "cargo build --release"]),
+    (
+        "too little covered",
+        &["run", "half.hlo", "--emitter", "mine.so"],
+        ["planned at src/lib.rs:", "[32] is never reached"],
+    ),
+    ("written twice", &["run", "overlap.hlo", "--emitter", "mine.so"], ["planned at src/lib.rs:", "at th = 1, bl = 0"]),
+    ("wrong type", &["run", "wrong_type.hlo", "--emitter", "mine.so"], ["[src/lib.rs:", "of one type"]),
+    ("unknown knob", &["run", "fine.hlo", "--emitter", "mine.so", "--knob", "edge=8"], ["`edge`", "it has none"]),
+    ("wrong file", &["run", "fine.hlo", "--load", "fine.hlo"], ["fine.hlo", "cargo build --release"]),
+    ("library without optimisation", &["bench", "fine.hlo", "--load", "mine.so"], ["mine.so", "cargo build --release"]),
+    (
+        "two of one name",
+        &["run", "fine.hlo", "--load", "mine.so", "--load", "copy.so"],
+        ["mine.so", "give one of them another name"],
+    ),
+];
+
+/// A folder with the libraries and modules that the mistakes are made with.
+fn workplace() -> Workplace {
+    let place = Workplace::new();
+    let mine = std::fs::read(built::hostile("")).unwrap();
+    for library in ["mine.so", "copy.so"] {
+        place.write(library, &mine);
+    }
+    place.write("old.so", &with_interface(mine, 1));
+    std::fs::copy(procedural_macro(), place.path("other.so")).unwrap();
+    for name in ["fine", "half", "overlap", "wrong_type", "endless"] {
+        let module = format!(
+            "HloModule m\n{name} {{\n  p = f32[64] parameter(0)\n  ROOT root = f32[64] negate(p)\n}}\n\
+             ENTRY main {{\n  a = f32[64] parameter(0)\n  ROOT f = f32[64] fusion(a), kind=kLoop, calls={name}\n}}\n"
+        );
+        place.write(&format!("{name}.hlo"), module.as_bytes());
+    }
+    place
+}
+
+/// The library with another interface version in its note.
+fn with_interface(mut library: Vec<u8>, version: u32) -> Vec<u8> {
+    let known = fusebox_core::emitter::INTERFACE_VERSION.to_le_bytes();
+    let note = [&Note::MAGIC[..], &known].concat();
+    let places: Vec<usize> = (0..library.len() - note.len()).filter(|&at| library[at..].starts_with(&note)).collect();
+    for at in places {
+        library[at + Note::MAGIC.len()..at + note.len()].copy_from_slice(&version.to_le_bytes());
+    }
+    library
+}
+
+/// A shared library that is no plugin.
+fn procedural_macro() -> std::path::PathBuf {
+    let own = std::env::current_exe().unwrap();
+    let files = std::fs::read_dir(own.parent().unwrap()).unwrap().filter_map(|entry| Some(entry.ok()?.path()));
+    let mut files = files.filter(|path| path.extension().is_some_and(|extension| extension == "so"));
+    files.find(|path| path.to_string_lossy().contains("derive")).unwrap()
+}
+
+#[test]
+fn the_guide_has_the_message_of_every_mistake() {
+    let place = workplace();
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/writing-an-emitter.md");
+    let written = std::fs::read_to_string(&guide).unwrap();
+    let mut lines: Vec<String> = written.lines().map(str::to_owned).collect();
+    for (title, arguments, words) in MISTAKES {
+        let simulated = [arguments, &["--target", "simt"]].concat();
+        let ran = place.run(if arguments[0] == "bench" { arguments } else { &simulated });
+        let said = ran.err.lines().next().unwrap_or_default().replace(&format!("{}/", place.folder().display()), "");
+        assert!(ran.code == Some(i32::from(title != "library without optimisation")), "{title}: {}", ran.err);
+        assert!(words.iter().all(|word| said.contains(word)), "{title}: {said}");
+        let row = lines.iter_mut().find(|line| line.starts_with(&format!("| {title} | ")));
+        *row.unwrap() = format!("| {title} | {} |", said.replace('|', "\\|"));
+    }
+    let found = lines.join("\n") + "\n";
+    if std::env::var_os("FUSEBOX_BLESS").is_some() {
+        return std::fs::write(&guide, found).unwrap();
+    }
+    found.lines().zip(written.lines()).for_each(|(found, written)| assert_eq!(found, written));
+}
+
+/// Each command ends, names the kernel and its emitter, and says how to learn more.
+#[test]
+fn a_kernel_that_never_ends_is_named() {
+    let place = workplace();
+    let library = place.path("mine.so").display().to_string();
+    for arguments in [
+        &["run", "endless.hlo", "--load", &library][..],
+        &["bench", "endless.hlo", "--load", &library],
+        &["ab", "endless.hlo", "--b", &format!("loop={library}")],
+        &["tune", "endless.hlo", "--load", &library, "--tuned", "t.redb"],
+        &["bisect", "endless.hlo", "--load", &library],
+    ] {
+        let words =
+            ["kernel `endless` of emitter hostile 0.1.0 has not ended after 1 s", "--kernel-time", "--target simt"];
+        place.run(&[arguments, &["--kernel-time", "1"]].concat()).failed(1, &words);
+    }
+    let words = ["a loop does not end", "endless: scf.while at src/lib.rs:"];
+    place.run(&["run", "endless.hlo", "--load", &library, "--target", "simt"]).failed(1, &words);
+    let checked = place.run(&["check-emitter", &library, "--module", "endless.hlo", "--cases", "0", "--progress"]);
+    assert!(checked.out.contains(words[1]) && checked.err.contains("hostile: "), "{}{}", checked.out, checked.err);
+}
