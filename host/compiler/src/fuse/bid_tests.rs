@@ -333,3 +333,42 @@ fn the_cut_that_a_loaded_emitter_asks_for_is_a_question_always() {
     let ways: Vec<&str> = cut.ways.iter().map(|way| way.name.as_str()).collect();
     assert_eq!(ways, ["apart", "asker@1.0.0"]);
 }
+
+/// The halves of a normalised row are read by one more kernel, which can compute them itself: where they would have to be stored for
+/// it, a kernel for the normalised rows is no gain although it is faster than the kernels that the host makes of them.
+#[test]
+fn a_bid_counts_what_it_stores_for_readers() {
+    let program = "HloModule m
+sum { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b) }
+ENTRY main {
+  x = f32[4096,128] parameter(0)
+  zero = f32[] constant(0)
+  squares = f32[4096,128] multiply(x, x)
+  norms = f32[4096] reduce(squares, zero), dimensions={1}, to_apply=sum
+  roots = f32[4096] rsqrt(norms)
+  scales = f32[4096,128] broadcast(roots), dimensions={0}
+  rows = f32[4096,128] multiply(x, scales)
+  low = f32[4096,64] slice(rows), slice={[0:4096], [0:64]}
+  high = f32[4096,64] slice(rows), slice={[0:4096], [64:128]}
+  sums = f32[4096,64] add(low, high)
+  differences = f32[4096,64] subtract(low, high)
+  RESULT
+}";
+    let bundled = Emitters { registry: Registry::new(fusebox_bundle::emitters()).unwrap(), ..Emitters::default() };
+    let decided = |result: &str| {
+        let (fusions, records) = fused_of(&program.replace("RESULT", result), &bundled);
+        let taken = records.into_iter().find(|record| record.outcome.contains(" us instead of ")).unwrap();
+        (fusions, taken.outcome)
+    };
+    let (fusions, outcome) = decided("ROOT all = f32[4096,128] concatenate(sums, differences), dimensions={1}");
+    assert!(outcome.starts_with("would take ") && outcome.ends_with(", with the kernels around it"), "{outcome}");
+    assert!(
+        fusions.iter().all(|names| !names.contains(&"rows".into()) || names.contains(&"all".into())),
+        "{fusions:?}"
+    );
+    // A result has to be stored in any case.
+    let (_, outcome) = decided("ROOT all = (f32[4096,128]) tuple(rows)");
+    assert!(outcome.starts_with("takes ") && !outcome.contains("around it"), "{outcome}");
+}

@@ -22,9 +22,12 @@ use fusebox_core::times::microseconds;
 use super::candidate::{Offer, Seen, Sequence};
 use super::claims::Claims;
 use super::cuts::{self, Bidding, Cut, Forecast};
+use super::decide::Decisions;
 use super::outline::put_in_place;
+use super::region::Region;
+use super::surroundings::{more_stored, surroundings, with_bid};
 use super::taken::{Taken, taken};
-use super::{Total, forecast};
+use super::{Total, decisions, forecast, forecast_beside};
 use crate::host_module::with_callees;
 use crate::select::{Emitters, ask, planned};
 
@@ -43,6 +46,14 @@ pub struct BidRecord {
     pub outcome: String,
 }
 
+/// A bid that is left out where the kernels around it are predicted without it.
+#[derive(Default)]
+struct Within {
+    /// What the bid takes.
+    anchors: Vec<InstrId>,
+    emitter: usize,
+}
+
 /// Asks emitters about the computations of one module.
 pub struct Bids<'a, 'c> {
     device: &'a DeviceDescription,
@@ -52,6 +63,8 @@ pub struct Bids<'a, 'c> {
     answers: HashMap<(String, usize), Result<Vec<InstrId>, String>>,
     /// By form of the fusion and emitter.
     predictions: HashMap<(String, usize), Result<Forecast, String>>,
+    /// Set while the kernels around a bid are predicted: what they do around themselves is not asked for again.
+    within: Option<Within>,
     /// What became of every bid, in the order in which emitters were asked.
     pub records: Vec<BidRecord>,
     /// Regions that might as well be cut otherwise, each once.
@@ -69,6 +82,7 @@ impl<'a, 'c> Bids<'a, 'c> {
             claims,
             answers: HashMap::new(),
             predictions: HashMap::new(),
+            within: None,
             records: Vec::new(),
             cuts: Vec::new(),
             warnings: Vec::new(),
@@ -81,14 +95,19 @@ impl<'a, 'c> Bids<'a, 'c> {
         let mut sequence = Sequence::of(module, id);
         let mut seen = Seen::default();
         let mut has_taken = false;
+        let mut alone = None;
         for anchor in sequence.computation.ids() {
-            let bidders = self.emitters.bidders(sequence.computation.instruction(anchor).opcode());
+            let mut bidders = self.emitters.bidders(sequence.computation.instruction(anchor).opcode());
+            if let Some(within) = self.within.as_ref().filter(|within| within.anchors.contains(&anchor)) {
+                bidders.retain(|&number| number != within.emitter);
+            }
             if bidders.is_empty() {
                 continue;
             }
             let members = sequence.nearest(anchor, &mut seen);
             let Some(offer) = Offer::around(&sequence, anchor, members) else { continue };
-            let judged = bidders.into_iter().filter_map(|number| self.judge(&sequence, &offer, number));
+            let alone = &*alone.get_or_insert_with(|| decisions(sequence.module, id, self.claims));
+            let judged = bidders.into_iter().filter_map(|number| self.judge(&sequence, alone, &offer, number));
             let mut bids: Vec<Bidding> = judged.collect();
             let Some(place) = self.decided(&sequence, &bids) else { continue };
             sequence.take(bids.swap_remove(place).taken);
@@ -101,11 +120,11 @@ impl<'a, 'c> Bids<'a, 'c> {
     }
 
     /// The bid of an emitter, if it is possible.
-    fn judge(&mut self, sequence: &Sequence, offer: &Offer, number: usize) -> Option<Bidding> {
+    fn judge(&mut self, sequence: &Sequence, alone: &Decisions, offer: &Offer, number: usize) -> Option<Bidding> {
         let members = self.answer(offer, number).and_then(|members| checked(offer, &members));
         let judged = members.and_then(|members| {
             let taken = taken(sequence, members)?;
-            let forecast = self.prediction(sequence, &taken, number)?;
+            let forecast = self.prediction(sequence, alone, &taken, number)?;
             Ok((taken, forecast))
         });
         let region = offer.candidate.region.computation();
@@ -141,7 +160,8 @@ impl<'a, 'c> Bids<'a, 'c> {
             };
             let Forecast { bid: own, otherwise, .. } = bid.forecast;
             let (own, otherwise) = (microseconds(own * 1e6, 1), microseconds(otherwise * 1e6, 1));
-            let outcome = format!("{does} {own} us instead of {otherwise}{why}");
+            let around = if bid.forecast.has_surroundings { ", with the kernels around it" } else { "" };
+            let outcome = format!("{does} {own} us instead of {otherwise}{around}{why}");
             self.records[bid.record].outcome = outcome;
         }
         decided
@@ -185,13 +205,58 @@ impl<'a, 'c> Bids<'a, 'c> {
         self.answers.entry((offer.form.clone(), number)).or_insert_with(asked).clone()
     }
 
-    fn prediction(&mut self, sequence: &Sequence, taken: &Taken, number: usize) -> Result<Forecast, String> {
-        let alone = with_callees(sequence.module, taken.region.computation(sequence.computation), "bid");
-        let key = (canonical_text(&alone), number);
+    fn prediction(
+        &mut self,
+        sequence: &Sequence,
+        alone: &Decisions,
+        taken: &Taken,
+        number: usize,
+    ) -> Result<Forecast, String> {
+        let module_of =
+            |region: &Region| with_callees(sequence.module, region.computation(sequence.computation), "bid");
+        let own = self.remembered(module_of(&taken.region), number, |this, own| this.predict(own, number))?;
+        let is_doubtful = own.gain() > 0.0 && own.gain() < more_stored(sequence, alone, taken, self.device);
+        if !is_doubtful || self.within.is_some() {
+            return Ok(own);
+        }
+        let around = surroundings(sequence, alone, taken).and_then(|region| {
+            let without = module_of(&region);
+            let with = with_bid(&without, &region, &taken.region)?;
+            self.remembered(with.module, number, |this, module| {
+                let within = Within { anchors: with.members, emitter: number };
+                let otherwise = this.predict_rest(without, within)?;
+                let bid = this.predict_rest(module, Within::default())?;
+                Ok(Forecast { bid, otherwise, is_other_cut: true, has_surroundings: true })
+            })
+            .ok()
+        });
+        Ok(around.filter(|around| around.gain() <= 0.0).unwrap_or(own))
+    }
+
+    /// Seconds of a module alone, some of which may be fused already, with what emitters ask for in the rest of it.
+    fn predict_rest(&mut self, mut module: Module, within: Within) -> Result<f64, String> {
+        let entry = module.entry.ok_or("the module has no computation")?;
+        let mut inner = Bids::new(self.device, self.emitters, self.claims);
+        std::mem::swap(&mut inner.answers, &mut self.answers);
+        std::mem::swap(&mut inner.predictions, &mut self.predictions);
+        inner.within = Some(within);
+        inner.fuse(&mut module, entry);
+        (self.answers, self.predictions) = (inner.answers, inner.predictions);
+        Ok(forecast_beside(module, self.claims)?.seconds)
+    }
+
+    /// The prediction for a module and an emitter, made once.
+    fn remembered(
+        &mut self,
+        module: Module,
+        number: usize,
+        predict: impl FnOnce(&mut Self, Module) -> Result<Forecast, String>,
+    ) -> Result<Forecast, String> {
+        let key = (canonical_text(&module), number);
         if let Some(known) = self.predictions.get(&key) {
             return known.clone();
         }
-        let predicted = self.predict(alone, number);
+        let predicted = predict(self, module);
         self.predictions.insert(key, predicted.clone());
         predicted
     }
@@ -200,7 +265,9 @@ impl<'a, 'c> Bids<'a, 'c> {
         let fusion = Fusion::new("bid", alone.clone()).ok_or("the bid is empty")?;
         let bid = planned(&fusion, self.device, self.emitters, Some(number))?.seconds;
         let Total { seconds, kernels } = forecast(alone, self.claims)?;
-        Ok(Forecast { bid, otherwise: if kernels > 1 { seconds * ONE_KERNEL } else { seconds }, kernels })
+        let is_other_cut = kernels > 1;
+        let otherwise = if is_other_cut { seconds * ONE_KERNEL } else { seconds };
+        Ok(Forecast { bid, otherwise, is_other_cut, has_surroundings: false })
     }
 }
 

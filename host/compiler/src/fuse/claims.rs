@@ -3,6 +3,7 @@
 //! Asked are those that name the operation's opcode among their heroes. Answers are remembered by form: operation,
 //! attributes and shapes.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -13,7 +14,7 @@ use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module
 
 use super::executor::{Executor, executor};
 use crate::host_module;
-use crate::select::{Emitters, ask};
+use crate::select::{Emitters, ask, planned};
 
 /// Asks emitters about the operations of one module.
 pub struct Claims<'a> {
@@ -21,6 +22,8 @@ pub struct Claims<'a> {
     emitters: &'a Emitters,
     claimants: HashMap<Opcode, Rc<[usize]>>,
     answers: HashMap<String, Option<Rc<Hero>>>,
+    /// By form of the kernel: seconds by the emitter that is best at it, or why there are none.
+    seconds: RefCell<HashMap<String, Result<f64, String>>>,
     /// Emitters that gave no usable answer, each failure once.
     pub warnings: Vec<String>,
 }
@@ -40,7 +43,14 @@ pub struct Heroes(HashMap<InstrId, Rc<Hero>>);
 impl<'a> Claims<'a> {
     /// For these emitters.
     pub fn new(device: &'a DeviceDescription, emitters: &'a Emitters) -> Claims<'a> {
-        Claims { device, emitters, claimants: HashMap::new(), answers: HashMap::new(), warnings: Vec::new() }
+        Claims {
+            device,
+            emitters,
+            claimants: HashMap::new(),
+            answers: HashMap::new(),
+            seconds: RefCell::default(),
+            warnings: Vec::new(),
+        }
     }
 
     /// The device that emitters are asked about.
@@ -51,6 +61,20 @@ impl<'a> Claims<'a> {
     /// The emitters that are asked.
     pub fn emitters(&self) -> &'a Emitters {
         self.emitters
+    }
+
+    /// Seconds that a kernel is predicted to take by the emitter that is best at it; each form of a kernel is planned once.
+    ///
+    /// # Errors
+    /// In words, if no emitter plans it.
+    pub fn seconds(&self, fusion: &Fusion) -> Result<f64, String> {
+        let form = canonical_text(&fusion.module);
+        if let Some(known) = self.seconds.borrow().get(&form) {
+            return known.clone();
+        }
+        let seconds = planned(fusion, self.device, self.emitters, None).map(|prediction| prediction.seconds);
+        self.seconds.borrow_mut().insert(form, seconds.clone());
+        seconds
     }
 
     /// What is asked for in a computation.

@@ -9,8 +9,8 @@ use fusebox_plugins::Fingerprint;
 
 use super::candidate::Sequence;
 use super::claims::Claims;
-use super::outline::put_in_place;
-use super::taken::{Taken, taken};
+use super::surroundings::with_bid;
+use super::taken::Taken;
 use crate::host_module::with_callees;
 
 /// Predictions that differ by less than this factor do not tell which cut is faster. Around an
@@ -29,8 +29,10 @@ pub struct Forecast {
     pub bid: f64,
     /// Seconds otherwise, weighed against one kernel.
     pub otherwise: f64,
-    /// Kernels otherwise.
-    pub kernels: usize,
+    /// Whether the instructions are cut into other kernels otherwise.
+    pub is_other_cut: bool,
+    /// Whether both count kernels that hold more than the bid takes.
+    pub has_surroundings: bool,
 }
 
 impl Forecast {
@@ -94,7 +96,7 @@ pub fn open(bids: &[Bidding], predicted: Option<usize>, has_loaded: bool) -> Opt
     let seconds = |way: Option<usize>| apart - way.map_or(0.0, |place| bids[place].forecast.gain());
     // Emitters that ask for the same ask for one cut; what is one kernel anyway is cut as without a bid.
     let cut = |way: Option<usize>| {
-        way.map(|place| &bids[place]).filter(|bid| bid.forecast.kernels > 1).map(|bid| &bid.taken.region.members)
+        way.map(|place| &bids[place]).filter(|bid| bid.forecast.is_other_cut).map(|bid| &bid.taken.region.members)
     };
     let mut ways = vec![(predicted, seconds(predicted))];
     for way in std::iter::once(None).chain((0..bids.len()).map(Some)) {
@@ -111,20 +113,12 @@ impl Open {
     pub fn cut(&self, sequence: &Sequence, bids: &[Bidding], anchor: &str, claims: &mut Claims) -> Option<Cut> {
         let region = &bids[self.whole].taken.region;
         let alone = with_callees(sequence.module, region.computation(sequence.computation), NAME);
-        let entry = alone.entry?;
-        let parameters = region.operands().count();
-        let origin =
-            |id: &InstrId| region.members.binary_search(id).ok().map(|place| InstrId((parameters + place) as u32));
         let mut ways = Vec::with_capacity(self.ways.len());
         for &(bid, seconds) in &self.ways {
-            let mut made = alone.clone();
-            if let Some(place) = bid {
-                let members: Option<Vec<InstrId>> = bids[place].taken.region.members.iter().map(origin).collect();
-                let mut sequence = Sequence::of(&alone, entry);
-                let taken = taken(&sequence, members?).ok()?;
-                sequence.take(taken);
-                put_in_place(&mut made, entry, sequence.graph.into_steps());
-            }
+            let mut made = match bid {
+                Some(place) => with_bid(&alone, region, &bids[place].taken.region)?.module,
+                None => alone.clone(),
+            };
             super::the_rest(&mut made, claims, None);
             let name = bid.map_or_else(|| APART.to_owned(), |place| claims.emitters().name_of(bids[place].emitter));
             ways.push(Way { name, seconds, module: made, bid });

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! bids     what emitters ask for, offered as a candidate -> fusion instructions, after
+//!          surroundings  what a bid changes in kernels that hold more than it takes
 //!          cuts    what is decided where predictions do not tell cuts apart
 //! decide   per instruction: a buffer of its own, or computed inside its users' kernels, after
 //!          cost    what repeated work and launches cost
@@ -41,6 +42,7 @@ mod region;
 mod repeated;
 mod sites;
 mod starts;
+mod surroundings;
 mod taken;
 
 #[cfg(test)]
@@ -64,7 +66,7 @@ use fusebox_core::hlo::{ComputationId, Module, Op};
 
 use crate::kernels::collect;
 use crate::roles::{Role, in_role};
-use crate::select::{Emitters, planned};
+use crate::select::Emitters;
 
 /// What fusion has to say beside the module.
 #[derive(Debug, Default)]
@@ -99,12 +101,6 @@ pub fn run(module: &mut Module, device: &DeviceDescription, emitters: &Emitters)
     told
 }
 
-/// The same where no emitter asks for anything.
-fn by_the_host(module: &mut Module, claims: &mut Claims) {
-    prepare(module, claims);
-    the_rest(module, claims, None);
-}
-
 /// Kernels that run one after another.
 #[derive(Clone, Copy, Debug)]
 pub struct Total {
@@ -119,11 +115,17 @@ pub struct Total {
 /// # Errors
 /// In words, if no emitter plans one of them.
 pub fn forecast(mut module: Module, claims: &mut Claims) -> Result<Total, String> {
-    by_the_host(&mut module, claims);
+    prepare(&mut module, claims);
+    forecast_beside(module, claims)
+}
+
+/// The same beside the fusions that the module has already.
+fn forecast_beside(mut module: Module, claims: &mut Claims) -> Result<Total, String> {
+    the_rest(&mut module, claims, None);
     let mut total = Total { seconds: 0.0, kernels: 0 };
     for unit in &collect(&module).units {
         let runs = unit.uses.len();
-        total.seconds += planned(&unit.fusion, claims.device(), claims.emitters(), None)?.seconds * runs as f64;
+        total.seconds += claims.seconds(&unit.fusion)? * runs as f64;
         total.kernels += runs;
     }
     Ok(total)
@@ -142,14 +144,19 @@ fn prepare(module: &mut Module, claims: &mut Claims) {
 fn the_rest(module: &mut Module, claims: &mut Claims, mut told: Option<&mut Vec<Reason>>) {
     for name in sequences(module) {
         let Some(id) = module.find_computation(&name) else { continue };
-        let launches_count = launches_count(module, id, claims.device());
-        let launch = if launches_count { LAUNCH } else { 0.0 };
-        let decisions = decide::decide(module.computation(id), claims.of(module, id), launch);
+        let decisions = decisions(module, id, claims);
         if let Some(told) = &mut told {
             told.extend(reasons::reasons(module.computation(id), &decisions));
         }
+        let launches_count = launches_count(module, id, claims.device());
         outline::outline(module, id, &decisions, claims, launches_count);
     }
+}
+
+/// What the host decides about one computation.
+fn decisions(module: &Module, id: ComputationId, claims: &mut Claims) -> decide::Decisions {
+    let launch = if launches_count(module, id, claims.device()) { LAUNCH } else { 0.0 };
+    decide::decide(module.computation(id), claims.of(module, id), launch)
 }
 
 /// Whether launching a kernel of this computation takes time. On a processor a loop of small steps is

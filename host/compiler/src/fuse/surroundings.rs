@@ -1,0 +1,79 @@
+//! What a bid changes beside its own instructions. The host alone may compute some of them in kernels that hold more: a reader that
+//! would have computed a value itself then reads it from a buffer, in which the bid's kernel has to store it, and what the bid leaves
+//! of a kernel goes to another one. Such a bid is compared with all kernels that it takes from.
+
+use std::collections::{BTreeSet, HashSet};
+
+use fusebox_core::device::DeviceDescription;
+use fusebox_core::hlo::{ArrayShape, InstrId, Module};
+
+use super::candidate::Sequence;
+use super::decide::Decisions;
+use super::outline::put_in_place;
+use super::region::Region;
+use super::taken::{Taken, taken};
+
+/// Most instructions of the kernels that are compared: planning more takes as long as compiling them.
+const MOST_INSTRUCTIONS: usize = 64;
+
+/// All that the host alone computes in the kernels of a bid's instructions; `None` where that is no more than the bid takes.
+pub fn surroundings(sequence: &Sequence, alone: &Decisions, bid: &Taken) -> Option<Region> {
+    let kernels_of = |id: &InstrId| alone.kernels[id.index()].iter().copied();
+    let taken_from: BTreeSet<InstrId> = bid.gone(sequence.computation).iter().flat_map(kernels_of).collect();
+    // What reads their results may be asked for together with what the bid leaves.
+    let readers = taken_from.iter().flat_map(|&root| sequence.graph.readers(root));
+    let readers = readers.map(|&reader| InstrId(reader as u32)).filter(|id| sequence.computable[id.index()]);
+    let mut kernels = taken_from.clone();
+    kernels.extend(readers.flat_map(|id| kernels_of(&id).collect::<Vec<_>>()));
+    let mut members: HashSet<InstrId> = HashSet::new();
+    let mut pending: Vec<InstrId> = kernels.iter().copied().collect();
+    while let Some(id) = pending.pop() {
+        let is_inside = sequence.computable[id.index()] && kernels_of(&id).any(|kernel| kernels.contains(&kernel));
+        if is_inside && members.insert(id) {
+            pending.extend(&sequence.computation.instruction(id).operands);
+        }
+        if members.len() > MOST_INSTRUCTIONS {
+            return None;
+        }
+    }
+    let own = &bid.region.members;
+    if members.iter().all(|id| own.contains(id)) {
+        return None;
+    }
+    members.extend(own);
+    Some(taken(sequence, members.into_iter().collect()).ok()?.region)
+}
+
+/// Seconds at most for writing and reading what a bid stores, beyond the values that the host alone would store in their place.
+pub fn more_stored(sequence: &Sequence, alone: &Decisions, bid: &Taken, device: &DeviceDescription) -> f64 {
+    let bytes = |id: InstrId| {
+        let shape = sequence.computation.instruction(id).shape.as_array();
+        shape.map_or(0, ArrayShape::byte_size)
+    };
+    let roots = &bid.region.roots;
+    let stored: i64 = roots.iter().filter(|&&id| !alone.is_root(id)).map(|&id| bytes(id)).sum();
+    let gone = bid.gone(sequence.computation);
+    let not_stored: i64 = gone.into_iter().filter(|&id| alone.is_root(id) && !roots.contains(&id)).map(bytes).sum();
+    2.0 * (stored - not_stored) as f64 / device.memory_bandwidth
+}
+
+/// A region in which a bid is in place.
+pub struct WithBid {
+    pub module: Module,
+    /// The bid's instructions in the region without it.
+    pub members: Vec<InstrId>,
+}
+
+/// The region alone, as the module `alone`, with a bid for some of its members in place; `None` if it does not hold them all.
+pub fn with_bid(alone: &Module, region: &Region, bid: &Region) -> Option<WithBid> {
+    let parameters = region.operands().count();
+    let origin = |id: &InstrId| region.members.binary_search(id).ok().map(|place| InstrId((parameters + place) as u32));
+    let members: Vec<InstrId> = bid.members.iter().map(origin).collect::<Option<_>>()?;
+    let mut made = alone.clone();
+    let entry = alone.entry?;
+    let mut sequence = Sequence::of(alone, entry);
+    let taken = taken(&sequence, members.clone()).ok()?;
+    sequence.take(taken);
+    put_in_place(&mut made, entry, sequence.graph.into_steps());
+    Some(WithBid { module: made, members })
+}
