@@ -10,7 +10,7 @@ use fusebox_routines::{Alone, Context, Workers};
 use crate::host_op::LoadedHostOp;
 use crate::kernel::{CpuFunction, LoadedKernel};
 use crate::loader::LoadedObject;
-use crate::memory::Buffer;
+use crate::memory::{Buffer, Sweep};
 use crate::pool::Pool;
 use crate::subnormals;
 use crate::thunks::{Machine, in_order};
@@ -22,6 +22,9 @@ use crate::{
 
 /// Work on memory is shared out among the pool in parts of so many bytes: copies of no more are made by one thread.
 pub const PART_BYTES: u64 = 256 << 10;
+
+/// Least bytes that a thread goes through: with fewer, sharing them out takes longer.
+const SWEPT_BYTES: u64 = 32 << 10;
 
 /// A program in the host's memory.
 #[derive(Debug)]
@@ -147,6 +150,25 @@ impl Machine for Host {
             pool.wake();
         }
         Ok(())
+    }
+
+    fn sweep(&mut self, sweep: Sweep) -> Option<Duration> {
+        let pool = self.pool.as_ref()?;
+        let start = Instant::now();
+        for buffer in &self.buffers {
+            let bytes = buffer.as_slice().len() as u64;
+            let part = bytes.div_ceil(pool.threads()).clamp(SWEPT_BYTES, PART_BYTES);
+            let sweep = |parts: Range<u64>| {
+                let bytes = (parts.start * part) as usize..(parts.end * part).min(bytes) as usize;
+                // SAFETY: parts do not overlap, and the machine is borrowed exclusively.
+                unsafe { buffer.sweep(sweep, bytes) }
+            };
+            match bytes.div_ceil(part) {
+                parts if parts > 1 => pool.run(parts, &sweep),
+                parts => sweep(0..parts),
+            }
+        }
+        Some(start.elapsed())
     }
 
     fn pool(&self) -> Option<Arc<Pool>> {

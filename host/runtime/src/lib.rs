@@ -52,7 +52,7 @@ pub use executable::{
 pub use format::FormatError;
 pub use host::PART_BYTES;
 pub use measure::{Effort, Timing, measure};
-pub use memory::Buffer;
+pub use memory::{Buffer, Sweep};
 pub use peak::operations_per_second;
 pub use processor::{TILES_OF_BF16, TILES_OF_INT8, describe_cpu};
 pub use program::{Options, Program};

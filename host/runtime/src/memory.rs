@@ -16,6 +16,15 @@ const LEAST_MAPPED: usize = 256 << 10;
 /// Size and alignment of a huge page on most machines. A mapping of so much begins with one.
 const HUGE_PAGE: usize = 2 << 20;
 
+/// A way through memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sweep {
+    /// Every byte is read.
+    Read,
+    /// Every byte is written.
+    Write,
+}
+
 /// Memory of a program, aligned as kernels may assume.
 #[derive(Debug)]
 pub struct Buffer {
@@ -55,6 +64,29 @@ impl Buffer {
         let mut buffer = Self::zeroed(data.len())?;
         buffer.as_mut_slice().copy_from_slice(data);
         Some(buffer)
+    }
+
+    /// Goes through some of its bytes.
+    ///
+    /// # Safety
+    /// Nothing else uses them meanwhile.
+    pub(crate) unsafe fn sweep(&self, sweep: Sweep, bytes: Range<usize>) {
+        match sweep {
+            Sweep::Read => self.read(bytes),
+            // SAFETY: the bytes lie in memory that this buffer owns, and the caller has them for itself.
+            Sweep::Write => unsafe { self.address().add(bytes.start).write_bytes(0, bytes.len()) },
+        }
+    }
+
+    fn read(&self, bytes: Range<usize>) {
+        let (words, _) = self.as_slice()[bytes].as_chunks::<8>();
+        // Four sums: one alone would wait for its additions instead of memory.
+        let (quads, _) = words.as_chunks::<4>();
+        let mut sums = [0u64; 4];
+        for quad in quads {
+            sums.iter_mut().zip(quad).for_each(|(sum, word)| *sum = sum.wrapping_add(u64::from_le_bytes(*word)));
+        }
+        std::hint::black_box(sums);
     }
 
     /// Writes what caches hold of some of its bytes back to memory, and drops them from all caches. Processors other than x86-64

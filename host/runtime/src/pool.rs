@@ -159,6 +159,11 @@ impl Pool {
 }
 
 impl Pool {
+    /// Threads, the caller of [`Pool::run`] among them.
+    pub fn threads(&self) -> u64 {
+        self.workers.len() as u64 + 1
+    }
+
     /// Returns when all workers are awake. For as long as they wait in a loop, the next job finds them so.
     pub fn wake(&self) {
         self.on_each(&|_| {});
@@ -181,7 +186,7 @@ impl Pool {
 
     /// Calls the function once on every thread, with different numbers.
     fn on_each(&self, function: &(dyn Fn(usize) + Sync)) {
-        let threads = self.workers.len() as u64 + 1;
+        let threads = self.threads();
         let arrived = AtomicU64::new(0);
         // There is a block for each, and nobody leaves his own before all have one.
         self.run(threads, &|blocks| {

@@ -12,7 +12,7 @@ use crate::cuda::Cuda;
 use crate::donation::Donations;
 use crate::host::Host;
 use crate::host_op::{LoadedHostOp, assemble, check_steps};
-use crate::memory::Buffer;
+use crate::memory::{Buffer, Sweep};
 use crate::pool::Pool;
 use crate::processor;
 use crate::thunks::{Machine, in_order};
@@ -198,6 +198,12 @@ impl Program {
     /// If a GPU fails.
     pub fn evict(&mut self) -> Result<(), RunError> {
         self.machine.evict()
+    }
+
+    /// Goes through all of the program's memory once, on all threads, as a kernel could at best: what is written is zeros. Gives the time
+    /// taken, `None` on a GPU and in the simulator.
+    pub fn sweep(&mut self, sweep: Sweep) -> Option<Duration> {
+        self.machine.sweep(sweep)
     }
 
     /// Exchanges memory with a program that has the same inputs in place: what holds the same parameter, and temporary memory of

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::memory::Buffer;
+use crate::memory::{Buffer, Sweep};
 use crate::pool::Pool;
 use crate::{RunError, Slice, Thunk};
 
@@ -44,6 +44,11 @@ pub trait Machine: Debug + Send + Sync {
 
     /// Puts the program's memory out of all caches.
     fn evict(&mut self) -> Result<(), RunError>;
+
+    /// Goes through all of the program's memory once, on all threads; gives the time taken, `None` where no kernel of the host could.
+    fn sweep(&mut self, _: Sweep) -> Option<Duration> {
+        None
+    }
 
     /// The threads that kernels are shared out among, if this process starts them.
     fn pool(&self) -> Option<Arc<Pool>> {
