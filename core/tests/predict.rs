@@ -321,3 +321,23 @@ fn a_prediction_is_the_sum_of_its_parts() {
     assert!(more.times.computing > parts.times.computing && more.times.memory == parts.times.memory, "{more:?}");
     assert_eq!(more.visits, parts.visits);
 }
+
+#[test]
+fn small_windows_are_computed_for_neighbouring_points_at_once() {
+    let map = "(th, bl)[row, column, point] -> (row, column, point), domain: th in [0, 0], bl in [0, 0], row in [0, 55], \
+               column in [0, 55], point in [0, 63]";
+    let pooled = |size: i64| {
+        fusion(&format!(
+            "x = f32[{size},{size},64] parameter(0)\n zero = f32[] constant(0)\n ROOT r = f32[56,56,64] reduce-window(x, zero), \
+             window={{size={window}x{window}x1}}, to_apply=max",
+            window = size - 55
+        ))
+    };
+    let copy = fusion("x = f32[56,56,64] parameter(0)\n ROOT y = f32[56,56,64] negate(x)");
+    let copied = time(&plan(map), &copy, &cpu());
+    // Nine maxima of vectors for a point, from lines that are read once for all of its channels.
+    let [small, large] = [58, 65].map(|size| time(&plan(map), &pooled(size), &cpu()));
+    assert!(small > copied && small < 10.0 * copied, "{small} {copied}");
+    // Loops that are not written out combine one element after another.
+    assert!(large > 20.0 * small, "{large} {small}");
+}

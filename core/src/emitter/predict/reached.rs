@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use super::traffic::SHORT_LOOP;
+use super::traffic::{SHORT_LOOP, WRITTEN_OUT};
 use crate::cost;
 use crate::emitter::Fusion;
 use crate::hlo::{Computation, InstrId, Instruction, Module, Op};
@@ -34,6 +34,8 @@ pub struct Place {
     share: f64,
     /// How many points of it are looked at for one of the visit.
     pub times: f64,
+    /// Whether its loops are those of windows that slide over an array.
+    pub is_of_window: bool,
 }
 
 /// A parameter that is read at a place.
@@ -64,8 +66,16 @@ impl Reached {
     /// Nothing but the points of the visit.
     pub fn nothing() -> Self {
         let map = IndexingMap::default();
-        let here =
-            Place { from: WHERE, map, first_loop: 0, loops: Vec::new(), depths: Vec::new(), share: 1.0, times: 1.0 };
+        let here = Place {
+            from: WHERE,
+            map,
+            first_loop: 0,
+            loops: Vec::new(),
+            depths: Vec::new(),
+            share: 1.0,
+            times: 1.0,
+            is_of_window: false,
+        };
         Reached { places: vec![here], additions: 0.0, waiting: 0.0, regrouped: 0.0, sums: 0.0, reads: Vec::new() }
     }
 
@@ -107,7 +117,7 @@ impl Reached {
         let one = cost::per_element(computation, instruction);
         match &instruction.op {
             // A few elements are combined in straight-line code, for several results at a time.
-            op if cost::is_heavy(op) && cost::steps(computation, instruction) > SHORT_LOOP as f64 => {
+            op if cost::is_heavy(op) && !is_written_out(op, cost::steps(computation, instruction)) => {
                 match cost::is_regrouped(module, instruction) {
                     true => {
                         self.regrouped += times * one / 2.0;
@@ -151,13 +161,16 @@ impl Reached {
             }
             _ => 1.0,
         };
+        let is_window = matches!(instruction.op, Op::ReduceWindow { .. });
         let reads = access.reads.into_iter();
         reads
-            .map(|read| (read.instruction, self.place(place, read.reading.map, &loops, share(read.instruction))))
+            .map(|read| {
+                (read.instruction, self.place(place, read.reading.map, &loops, share(read.instruction), is_window))
+            })
             .collect()
     }
 
-    fn place(&mut self, from: usize, map: IndexingMap, loops: &[i64], share: f64) -> usize {
+    fn place(&mut self, from: usize, map: IndexingMap, loops: &[i64], share: f64, is_window: bool) -> usize {
         let around = &self.places[from];
         // Whatever reads it this way reads it once.
         let known = self.places.iter().position(|place| place.from == from && place.map == map);
@@ -172,9 +185,13 @@ impl Reached {
         // It is computed before the loops that it does not depend on.
         let mut loops = [&around.loops, loops].concat();
         loops.truncate(depths.iter().copied().max().unwrap_or(0));
+        let is_of_window = match around.loops.is_empty() {
+            true => is_window,
+            false => around.is_of_window,
+        };
         let share = around.share * share;
         let times = share * loops.iter().map(|&size| size as f64).product::<f64>();
-        self.places.push(Place { from, map, first_loop, loops, depths, share, times });
+        self.places.push(Place { from, map, first_loop, loops, depths, share, times, is_of_window });
         self.places.len() - 1
     }
 }
@@ -190,6 +207,13 @@ fn depth(index: &Expr, around: &Place) -> usize {
         });
     });
     depth
+}
+
+/// Whether the loops in which an operation combines elements are written out, as short ones are.
+fn is_written_out(op: &Op, steps: f64) -> bool {
+    let is_window =
+        matches!(op, Op::ReduceWindow { window, .. } if window.dims.iter().all(|dim| dim.size <= SHORT_LOOP));
+    steps <= SHORT_LOOP as f64 || is_window && steps <= WRITTEN_OUT
 }
 
 /// Whether there are several elements.

@@ -24,7 +24,7 @@ const MOST_LANES: i64 = 16;
 /// A loop of no more turns is written out, so that the loop around it is made of vectors.
 pub const SHORT_LOOP: i64 = 8;
 /// Points of loops that are written out, so that the loop around them is the one that has to begin and end.
-const WRITTEN_OUT: f64 = 32.0;
+pub const WRITTEN_OUT: f64 = 32.0;
 /// Bytes of the smallest numbers that are computed with.
 const LEAST_COMPUTED: i64 = 4;
 
@@ -208,6 +208,10 @@ pub fn touched(extent: &Extent, reached: &Reached, place: usize, array: &Array, 
     };
     let is_cpu = device.is_single_threaded_block();
     let per_line = (line_bytes(device) / array.element.max(1)).clamp(8, MOST_TURNS);
+    let written_out = match is_cpu && reached.places[place].is_of_window {
+        true => positions.written_out(&base, &mut loops),
+        false => Vec::new(),
+    };
     let last = loops.last().map(|&(variable, _)| variable);
     let stride = positions.stride(&base, last);
     let around = loops.len().checked_sub(2).map(|before| loops[before].0);
@@ -227,6 +231,7 @@ pub fn touched(extent: &Extent, reached: &Reached, place: usize, array: &Array, 
             group.push((variable, size.min(per_line)));
             inner_turns = size;
         }
+        group.extend(&written_out);
     } else {
         while let Some(&(variable @ Loop::Range(_), size)) = loops.last()
             && inner_turns.saturating_mul(size) <= MOST_LANES
@@ -274,7 +279,8 @@ pub fn touched(extent: &Extent, reached: &Reached, place: usize, array: &Array, 
     let of_group = (threads * count) as f64;
     let fixed = positions_of_first.len() <= 1 && (count > 1 || !is_cpu);
     let is_row = is_cpu && stride == array.element;
-    let near = if is_row { array.element as f64 / line as f64 } else { first.len() as f64 / of_group };
+    let of_point = first.len() as f64 / of_group;
+    let near = if is_row && written_out.is_empty() { array.element as f64 / line as f64 } else { of_point };
     let again = all.len() as f64 / (first.len().max(1) as f64 * turns as f64);
     // Lines of a group stay until the next group comes, if all of the innermost loop, or of all threads, fit.
     let held = match is_cpu {
@@ -351,6 +357,20 @@ impl<'a> Positions<'a> {
         let dims = index.iter().zip(self.array.dims);
         let element = dims.fold(0i64, |sum, (&i, &size)| sum.wrapping_mul(size).wrapping_add(i));
         Some(element.wrapping_mul(self.array.element))
+    }
+
+    /// Takes the loops of a window off the end that are written out for vectors of the loop around them: each of a few elements is read
+    /// at neighbouring places for neighbouring points.
+    fn written_out(&mut self, base: &At, loops: &mut Vec<(Loop, i64)>) -> Vec<(Loop, i64)> {
+        let is_short = |&(variable, size): &(Loop, i64)| matches!(variable, Loop::Inner(_)) && size <= SHORT_LOOP;
+        let rest = loops.iter().rposition(|it| !is_short(it)).map_or(0, |last| last + 1);
+        let elements: i64 = loops[rest..].iter().map(|&(_, size)| size).product();
+        let around = rest.checked_sub(1).map(|last| loops[last].0);
+        let is_window = loops.len() > rest && elements as f64 <= WRITTEN_OUT && around.is_some();
+        match is_window && self.stride(base, around) == self.array.element {
+            true => loops.split_off(rest),
+            false => Vec::new(),
+        }
     }
 
     /// Bytes from one turn of a loop to the next.
