@@ -82,9 +82,10 @@ fn index(computation: &Computation, joined: &Joined, operand: InstrId, kind: Row
     let dims = computation.instruction(operand).shape.as_array().map(|array| array.dims.clone()).unwrap_or_default();
     let inner = &dims[joined.dimension..];
     let starts = [&[operand], joined.epilogue_roots().as_slice()].concat();
-    let (sizes, within): (Vec<i64>, Vec<Expr>) = match kind == Rows::Long && is_row_major(computation, &starts) {
-        true => (vec![inner.iter().product()], delinearize(&Expr::range(0), inner)),
-        false => (inner.to_vec(), (0..inner.len() as u32).map(Expr::range).collect()),
-    };
+    let (sizes, within): (Vec<i64>, Vec<Expr>) =
+        match kind == Rows::Long && is_row_major(computation, &starts, joined.dimension) {
+            true => (vec![inner.iter().product()], delinearize(&Expr::range(0), inner)),
+            false => (inner.to_vec(), (0..inner.len() as u32).map(Expr::range).collect()),
+        };
     IndexingMap::from_tensor_sizes([dim_exprs(outer.len()), within].concat(), &point_dims(outer, kind), &sizes)
 }

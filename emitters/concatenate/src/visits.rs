@@ -153,7 +153,7 @@ fn together(computation: &Computation, joined: &[Joined], group: Vec<Entry>, dev
     let dimension = group.iter().map(|entry| entry.dimension).max().unwrap_or(0);
     let starts = [bundle.values.as_slice(), &epilogues].concat();
     let mut nest_dims = dims.clone();
-    if dims.len() > dimension + 1 && is_row_major(computation, &starts) {
+    if dims.len() > dimension + 1 && is_row_major(computation, &starts, dimension) {
         let (outer, inner) = dims.split_at(dimension);
         nest_dims = [outer, &[inner.iter().product()]].concat();
         let position = Expr::dim(dimension as u32);
@@ -177,15 +177,17 @@ fn together(computation: &Computation, joined: &[Joined], group: Vec<Entry>, dev
     Visit { nest, bundles: vec![bundle] }
 }
 
-/// Whether all instructions from these up keep the row-major order of elements, as far as they are no concatenates.
-pub fn is_row_major(computation: &Computation, from: &[InstrId]) -> bool {
+/// Whether all instructions from these up keep the row-major order of elements within the dimensions from `first` on. Concatenates
+/// along a later dimension do not: where their operands begin, the place in a row has to be known.
+pub fn is_row_major(computation: &Computation, from: &[InstrId], first: usize) -> bool {
     let mut seen: HashSet<InstrId> = from.iter().copied().collect();
     let mut pending: Vec<InstrId> = from.to_vec();
     while let Some(id) = pending.pop() {
         let instruction = computation.instruction(id);
         let dims = |id: InstrId| computation.instruction(id).shape.as_array().map(|array| &array.dims);
         let keeps = match &instruction.op {
-            Op::Parameter { .. } | Op::Constant(_) | Op::Concatenate { .. } => true,
+            Op::Parameter { .. } | Op::Constant(_) => true,
+            Op::Concatenate { dimension } => usize::try_from(*dimension).is_ok_and(|dimension| dimension <= first),
             Op::Broadcast { dimensions } => dimensions.is_empty(),
             Op::Reshape | Op::Bitcast => true,
             op if op.is_elementwise() => {

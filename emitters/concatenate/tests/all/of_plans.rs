@@ -109,3 +109,22 @@ fn reasons_are_given() {
         "the concatenate has no elements"
     );
 }
+
+/// Two rows of blocks: the lower dimension is known of every element only where the nests run along rows. Divided by the row's length,
+/// each element took ten times as long.
+#[test]
+fn blocks_of_blocks_are_written_row_by_row() {
+    let fusion = fusion(
+        "a = f32[500,500] parameter(0)\n b = f32[500,300] parameter(1)\n top = f32[500,800] concatenate(a, b), dimensions={1}\n \
+         c = f32[300,500] parameter(2)\n d = f32[300,300] parameter(3)\n low = f32[300,800] concatenate(c, d), dimensions={1}\n \
+         ROOT j = f32[800,800] concatenate(top, low), dimensions={0}",
+    );
+    for map in &planned(&fusion, &DeviceDescription::cpu(2)).outputs[0].maps {
+        assert!(!map.to_string().contains("800"), "{map}");
+    }
+    // Rows that are put together behind each other stay one piece.
+    let flat = joined(&[], &[500, 300], &[800]);
+    assert!(
+        planned(&flat, &DeviceDescription::cpu(2)).outputs[0].maps.iter().any(|map| map.to_string().contains("800"))
+    );
+}
