@@ -40,7 +40,8 @@ pub struct OutputPlan {
     /// both share memory where nobody needs the old value any more, and copies otherwise: so the kernel may see the
     /// parameter change while it writes the output, and reads old elements from the output.
     pub initial: Option<u32>,
-    /// The line of the emitter's source that made this plan, `file:line:column`, for messages about it.
+    /// The line of the emitter's source that made this plan, `file:line:column`, for messages about
+    /// it.
     pub place: Option<String>,
 }
 
@@ -70,7 +71,8 @@ impl OutputPlan {
         OutputPlan::in_place_parts(vec![map], parameter)
     }
 
-    /// Some elements of the parameter's value are replaced, each at most once, by one of several loop nests.
+    /// Some elements of the parameter's value are replaced, each at most once, by one of several
+    /// loop nests.
     #[track_caller]
     pub fn in_place_parts(maps: Vec<IndexingMap>, parameter: u32) -> Self {
         OutputPlan { maps, mode: WriteMode::InPlace, initial: Some(parameter), place: caller() }

@@ -260,7 +260,8 @@ macro_rules! operations {
 table!(operations);
 
 impl OpKind {
-    /// Whether the simulator can report it: it reads or writes tensors, waits for other threads, or may not end.
+    /// Whether the simulator can report it: it reads or writes tensors, waits for other threads, or
+    /// may not end.
     pub const fn is_reported(self) -> bool {
         use OpKind::*;
         match self {

@@ -177,8 +177,9 @@ fn together(computation: &Computation, joined: &[Joined], group: Vec<Entry>, dev
     Visit { nest, bundles: vec![bundle] }
 }
 
-/// Whether all instructions from these up keep the row-major order of elements within the dimensions from `first` on. Concatenates
-/// along a later dimension do not: where their operands begin, the place in a row has to be known.
+/// Whether all instructions from these up keep the row-major order of elements within the
+/// dimensions from `first` on. Concatenates along a later dimension do not: where their operands
+/// begin, the place in a row has to be known.
 pub fn is_row_major(computation: &Computation, from: &[InstrId], first: usize) -> bool {
     let mut seen: HashSet<InstrId> = from.iter().copied().collect();
     let mut pending: Vec<InstrId> = from.to_vec();

@@ -151,7 +151,8 @@ pub struct EmitterChoice {
     /// Time that such a process has for an answer; 20 by default
     #[arg(long, value_name = "SECONDS")]
     pub isolate_time: Option<NonZeroU32>,
-    /// Time that a kernel may take on the cpu. Without this option, 20 for kernels of emitters that are not bundled, no limit for others
+    /// Time that a kernel may take on the cpu. Without this option, 20 for kernels of emitters that
+    /// are not bundled, no limit for others
     #[arg(long, value_name = "SECONDS")]
     pub kernel_time: Option<NonZeroU32>,
     /// Go by this file instead of the fusebox.toml in the module's folder or the nearest above it

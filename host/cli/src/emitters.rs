@@ -77,7 +77,8 @@ pub fn choose(choice: &EmitterChoice, folder: &Path) -> Result<Emitters, Failure
     Ok(Emitters { registry, overrides, ..Emitters::default() })
 }
 
-/// Remarks on libraries built without optimisation, for commands that measure how long compiling takes.
+/// Remarks on libraries built without optimisation, for commands that measure how long compiling
+/// takes.
 pub fn remark_on_builds<'r>(registries: impl IntoIterator<Item = &'r Registry>) {
     let libraries: BTreeSet<&PathBuf> = registries.into_iter().flat_map(Registry::unoptimised).collect();
     for library in libraries {

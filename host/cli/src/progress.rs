@@ -17,7 +17,8 @@ const LINES: Duration = Duration::from_secs(1);
 /// Whether to say how far the work is.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ProgressChoice {
-    /// Say on standard error how far the work is, with the time left, also where that is no terminal
+    /// Say on standard error how far the work is, with the time left, also where that is no
+    /// terminal
     #[arg(long)]
     pub progress: bool,
 }

@@ -1,4 +1,4 @@
-//! What the command line says about running programs.
+//! Runs programs as the command line says.
 
 use std::time::Duration;
 

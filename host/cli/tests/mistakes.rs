@@ -1,5 +1,5 @@
-//! The ten mistakes of `docs/writing-an-emitter.md`: the message for each, as the guide has it. `FUSEBOX_BLESS=1` writes the guide's
-//! table anew.
+//! The ten mistakes of `docs/writing-an-emitter.md`: the message for each, as the guide has it.
+//! `FUSEBOX_BLESS=1` writes the guide's table anew.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 #[path = "../../plugins/tests/boundary/built.rs"]
@@ -12,7 +12,8 @@ use std::path::Path;
 use fusebox_core::plugin::Note;
 use program::Workplace;
 
-/// A mistake, the arguments of a command that meets it, and the words of the message that say where and how to mend it.
+/// A mistake, the arguments of a command that meets it, and the words of the message that say where
+/// and how to mend it.
 type Mistake = (&'static str, &'static [&'static str], [&'static str; 2]);
 
 const MISTAKES: [Mistake; 10] = [

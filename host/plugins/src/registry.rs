@@ -188,7 +188,8 @@ impl Registry {
         Ok(libraries)
     }
 
-    /// Files of libraries that were built without optimisation: their emitters answer slowly, their kernels are what they are.
+    /// Files of libraries that were built without optimisation: their emitters answer slowly, their
+    /// kernels are what they are.
     pub fn unoptimised(&self) -> &[PathBuf] {
         &self.unoptimised
     }

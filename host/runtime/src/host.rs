@@ -38,8 +38,9 @@ pub struct Host {
 }
 
 impl Host {
-    /// Links the code and allocates the buffers. `pool` is the cpu target's; without one, kernels are simulated, their
-    /// threads in the order that the options name. Fails if the code cannot be linked, or memory is short.
+    /// Links the code and allocates the buffers. `pool` is the cpu target's; without one, kernels
+    /// are simulated, their threads in the order that the options name. Fails if the code cannot be
+    /// linked, or memory is short.
     pub fn load(
         executable: &Executable,
         host_ops: Vec<LoadedHostOp>,

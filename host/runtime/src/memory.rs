@@ -73,7 +73,8 @@ impl Buffer {
     pub(crate) unsafe fn sweep(&self, sweep: Sweep, bytes: Range<usize>) {
         match sweep {
             Sweep::Read => self.read(bytes),
-            // SAFETY: the bytes lie in memory that this buffer owns, and the caller has them for itself.
+            // SAFETY: the bytes lie in memory that this buffer owns, and the caller has them for
+            // itself.
             Sweep::Write => unsafe { self.address().add(bytes.start).write_bytes(0, bytes.len()) },
         }
     }

@@ -45,7 +45,8 @@ pub trait Machine: Debug + Send + Sync {
     /// Puts the program's memory out of all caches.
     fn evict(&mut self) -> Result<(), RunError>;
 
-    /// Goes through all of the program's memory once, on all threads; gives the time taken, `None` where no kernel of the host could.
+    /// Goes through all of the program's memory once, on all threads; gives the time taken, `None`
+    /// where no kernel of the host could.
     fn sweep(&mut self, _: Sweep) -> Option<Duration> {
         None
     }

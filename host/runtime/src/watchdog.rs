@@ -1,7 +1,8 @@
 //! A limit on the time that a kernel under test may take.
 //!
-//! A thread of the cpu target that executes an endless loop cannot be stopped, so the watchdog only reports the kernel: the program
-//! that started it decides how to end. The simulator needs none; it counts the turns of every loop.
+//! A thread of the cpu target that executes an endless loop cannot be stopped, so the watchdog only
+//! reports the kernel: the program that started it decides how to end. The simulator needs none; it
+//! counts the turns of every loop.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +18,8 @@ const STEPS: u32 = 64;
 
 /// Reports a kernel of the cpu target that runs for longer than the limit.
 ///
-/// All programs that are loaded with clones of one watchdog share its thread, and one of them executes at a time.
+/// All programs that are loaded with clones of one watchdog share its thread, and one of them
+/// executes at a time.
 #[derive(Clone)]
 pub struct Watchdog {
     shared: Arc<Shared>,
@@ -39,8 +41,9 @@ struct Shared {
 }
 
 impl Watchdog {
-    /// Starts the thread that watches the kernels for which `is_watched` holds. It calls `report` once, with the first kernel that
-    /// takes longer than `limit`, and ends with the last program that was loaded with this watchdog.
+    /// Starts the thread that watches the kernels for which `is_watched` holds. It calls `report`
+    /// once, with the first kernel that takes longer than `limit`, and ends with the last program
+    /// that was loaded with this watchdog.
     ///
     /// # Errors
     /// If no thread can be started.
@@ -96,7 +99,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// The kernel runs as long as the result lives. Costs three stores, so that measured kernels do not show it.
+    /// The kernel runs as long as the result lives. Costs three stores, so that measured kernels do
+    /// not show it.
     pub fn launch(&self) -> Launch<'_> {
         let Shared { running, launches, .. } = &*self.shared;
         let launch = launches.load(Ordering::Relaxed) + 1;

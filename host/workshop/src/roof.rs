@@ -103,8 +103,10 @@ impl<'o> Machine<'o> {
         Machine { target, options, moves: HashMap::new(), operations_per_us, launch_us }
     }
 
-    /// The roof over some work. Memory moves bytes on all threads by a copy between buffers of as many, half of them read and half of
-    /// them written, or, if that is faster, by reading or writing them; arithmetic is multiplications and additions of `f32` in the registers of all threads.
+    /// The roof over some work. Memory moves bytes on all threads by a copy between buffers of as
+    /// many, half of them read and half of them written, or, if that is faster, by reading or
+    /// writing them; arithmetic is multiplications and additions of `f32` in the registers of all
+    /// threads.
     ///
     /// # Errors
     /// If memory is short, or a GPU fails.
@@ -125,7 +127,8 @@ impl<'o> Machine<'o> {
         let _pinned = program.pin_threads();
         let copies = (0..SAMPLES).map(|_| time(&mut program, cache)).collect::<Result<Vec<_>, _>>()?;
         let mut sweeps = Vec::new();
-        // What only reads, as reductions do, or only writes is faster than a copy where the caches hold all.
+        // A kernel that only reads, as reductions do, or only writes is faster than a copy where the
+        // caches hold all.
         for sweep in [Sweep::Read, Sweep::Write] {
             let times = (0..SWEEPS).map(|_| {
                 if cache == Cache::Cold {
@@ -140,7 +143,7 @@ impl<'o> Machine<'o> {
     }
 }
 
-/// The machine can do what it has done once.
+/// The least of several times, which the machine can do again.
 fn least(times: Vec<f64>) -> f64 {
     times.into_iter().fold(f64::INFINITY, f64::min)
 }

@@ -359,8 +359,8 @@ impl<'a> Positions<'a> {
         Some(element.wrapping_mul(self.array.element))
     }
 
-    /// Takes the loops of a window off the end that are written out for vectors of the loop around them: each of a few elements is read
-    /// at neighbouring places for neighbouring points.
+    /// Takes the loops of a window off the end that are written out for vectors of the loop around
+    /// them: each of a few elements is read at neighbouring places for neighbouring points.
     fn written_out(&mut self, base: &At, loops: &mut Vec<(Loop, i64)>) -> Vec<(Loop, i64)> {
         let is_short = |&(variable, size): &(Loop, i64)| matches!(variable, Loop::Inner(_)) && size <= SHORT_LOOP;
         let rest = loops.iter().rposition(|it| !is_short(it)).map_or(0, |last| last + 1);

@@ -110,8 +110,8 @@ fn reasons_are_given() {
     );
 }
 
-/// Two rows of blocks: the lower dimension is known of every element only where the nests run along rows. Divided by the row's length,
-/// each element took ten times as long.
+/// Two rows of blocks: the lower dimension is known of every element only where the nests run along
+/// rows. Divided by the row's length, each element took ten times as long.
 #[test]
 fn blocks_of_blocks_are_written_row_by_row() {
     let fusion = fusion(

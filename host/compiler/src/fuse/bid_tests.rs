@@ -334,8 +334,9 @@ fn the_cut_that_a_loaded_emitter_asks_for_is_a_question_always() {
     assert_eq!(ways, ["apart", "asker@1.0.0"]);
 }
 
-/// The halves of a normalised row are read by one more kernel, which can compute them itself: where they would have to be stored for
-/// it, a kernel for the normalised rows is no gain although it is faster than the kernels that the host makes of them.
+/// The halves of a normalised row are read by one more kernel, which can compute them itself: where
+/// they would have to be stored for it, a kernel for the normalised rows is no gain although it is
+/// faster than the kernels that the host makes of them.
 #[test]
 fn a_bid_counts_what_it_stores_for_readers() {
     let program = "HloModule m

@@ -49,7 +49,7 @@ pub struct BidRecord {
 /// A bid that is left out where the kernels around it are predicted without it.
 #[derive(Default)]
 struct Within {
-    /// What the bid takes.
+    /// The instructions that the bid takes.
     anchors: Vec<InstrId>,
     emitter: usize,
 }
@@ -63,7 +63,8 @@ pub struct Bids<'a, 'c> {
     answers: HashMap<(String, usize), Result<Vec<InstrId>, String>>,
     /// By form of the fusion and emitter.
     predictions: HashMap<(String, usize), Result<Forecast, String>>,
-    /// Set while the kernels around a bid are predicted: what they do around themselves is not asked for again.
+    /// Set while the kernels around a bid are predicted: what they do around themselves is not
+    /// asked for again.
     within: Option<Within>,
     /// What became of every bid, in the order in which emitters were asked.
     pub records: Vec<BidRecord>,
@@ -233,7 +234,8 @@ impl<'a, 'c> Bids<'a, 'c> {
         Ok(around.filter(|around| around.gain() <= 0.0).unwrap_or(own))
     }
 
-    /// Seconds of a module alone, some of which may be fused already, with what emitters ask for in the rest of it.
+    /// Seconds of a module alone, some of which may be fused already, with what emitters ask for in
+    /// the rest of it.
     fn predict_rest(&mut self, mut module: Module, within: Within) -> Result<f64, String> {
         let entry = module.entry.ok_or("the module has no computation")?;
         let mut inner = Bids::new(self.device, self.emitters, self.claims);

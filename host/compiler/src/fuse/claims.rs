@@ -63,7 +63,8 @@ impl<'a> Claims<'a> {
         self.emitters
     }
 
-    /// Seconds that a kernel is predicted to take by the emitter that is best at it; each form of a kernel is planned once.
+    /// Seconds that a kernel is predicted to take by the emitter that is best at it; each form of a
+    /// kernel is planned once.
     ///
     /// # Errors
     /// In words, if no emitter plans it.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! bids     what emitters ask for, offered as a candidate -> fusion instructions, after
-//!          surroundings  what a bid changes in kernels that hold more than it takes
+//!          surroundings  kernels that hold more than a bid takes of them
 //!          cuts    what is decided where predictions do not tell cuts apart
 //! decide   per instruction: a buffer of its own, or computed inside its users' kernels, after
 //!          cost    what repeated work and launches cost
@@ -119,7 +119,7 @@ pub fn forecast(mut module: Module, claims: &mut Claims) -> Result<Total, String
     forecast_beside(module, claims)
 }
 
-/// The same beside the fusions that the module has already.
+/// Forecasts a module that has fusions already, which stay as they are.
 fn forecast_beside(mut module: Module, claims: &mut Claims) -> Result<Total, String> {
     the_rest(&mut module, claims, None);
     let mut total = Total { seconds: 0.0, kernels: 0 };
@@ -153,7 +153,7 @@ fn the_rest(module: &mut Module, claims: &mut Claims, mut told: Option<&mut Vec<
     }
 }
 
-/// What the host decides about one computation.
+/// The host's decisions about one computation.
 fn decisions(module: &Module, id: ComputationId, claims: &mut Claims) -> decide::Decisions {
     let launch = if launches_count(module, id, claims.device()) { LAUNCH } else { 0.0 };
     decide::decide(module.computation(id), claims.of(module, id), launch)

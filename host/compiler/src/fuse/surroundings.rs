@@ -1,6 +1,7 @@
-//! What a bid changes beside its own instructions. The host alone may compute some of them in kernels that hold more: a reader that
-//! would have computed a value itself then reads it from a buffer, in which the bid's kernel has to store it, and what the bid leaves
-//! of a kernel goes to another one. Such a bid is compared with all kernels that it takes from.
+//! The kernels around a bid. The host alone may compute some of the bid's instructions in kernels
+//! that hold more. A reader that would have computed a value itself then reads it from a buffer, into
+//! which the bid's kernel stores it, and the instructions that the bid leaves of a kernel go to
+//! another one. Such a bid is compared with all kernels that it takes from.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -13,14 +14,17 @@ use super::outline::put_in_place;
 use super::region::Region;
 use super::taken::{Taken, taken};
 
-/// Most instructions of the kernels that are compared: planning more takes as long as compiling them.
+/// Most instructions of the kernels that are compared: planning more takes as long as compiling
+/// them.
 const MOST_INSTRUCTIONS: usize = 64;
 
-/// All that the host alone computes in the kernels of a bid's instructions; `None` where that is no more than the bid takes.
+/// All that the host alone computes in the kernels of a bid's instructions; `None` where that is no
+/// more than the bid takes.
 pub fn surroundings(sequence: &Sequence, alone: &Decisions, bid: &Taken) -> Option<Region> {
     let kernels_of = |id: &InstrId| alone.kernels[id.index()].iter().copied();
     let taken_from: BTreeSet<InstrId> = bid.gone(sequence.computation).iter().flat_map(kernels_of).collect();
-    // What reads their results may be asked for together with what the bid leaves.
+    // Another emitter may ask for the readers of their results together with the instructions that the
+    // bid leaves.
     let readers = taken_from.iter().flat_map(|&root| sequence.graph.readers(root));
     let readers = readers.map(|&reader| InstrId(reader as u32)).filter(|id| sequence.computable[id.index()]);
     let mut kernels = taken_from.clone();
@@ -44,7 +48,8 @@ pub fn surroundings(sequence: &Sequence, alone: &Decisions, bid: &Taken) -> Opti
     Some(taken(sequence, members.into_iter().collect()).ok()?.region)
 }
 
-/// Seconds at most for writing and reading what a bid stores, beyond the values that the host alone would store in their place.
+/// Seconds at most for writing and reading what a bid stores, beyond the values that the host alone
+/// would store in their place.
 pub fn more_stored(sequence: &Sequence, alone: &Decisions, bid: &Taken, device: &DeviceDescription) -> f64 {
     let bytes = |id: InstrId| {
         let shape = sequence.computation.instruction(id).shape.as_array();
@@ -64,7 +69,8 @@ pub struct WithBid {
     pub members: Vec<InstrId>,
 }
 
-/// The region alone, as the module `alone`, with a bid for some of its members in place; `None` if it does not hold them all.
+/// The region alone, as the module `alone`, with a bid for some of its members in place; `None` if
+/// it does not hold them all.
 pub fn with_bid(alone: &Module, region: &Region, bid: &Region) -> Option<WithBid> {
     let parameters = region.operands().count();
     let origin = |id: &InstrId| region.members.binary_search(id).ok().map(|place| InstrId((parameters + place) as u32));

@@ -65,7 +65,8 @@ fn an_emitter_of_interface_1_0_is_asked_what_it_knows_and_answers_as_ever() {
         let emitter = &registry.emitters()[0];
         assert!(emitter.anchors().is_empty() && emitter.heroes().is_empty(), "nobody offers it candidates");
         let Produced { mut plan, kernel } = produce(emitter, &fusion, &device, &Configuration::default()).unwrap();
-        // An older interface does not tell which line of Rust planned an output or asked for an access.
+        // An older interface does not tell which line of Rust planned an output or asked for an
+        // access.
         plan.outputs.iter_mut().for_each(|output| output.place = None);
         let functions = fusebox_core::ir::parse("f", &kernel.code.to_string()).unwrap();
         (plan, kernel.calls, functions[0].to_string())
