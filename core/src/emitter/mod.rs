@@ -39,5 +39,5 @@ pub use strategy::{Analysis, Blocks, ClaimOf, Named, Strategy, Task};
 /// | version | change |
 /// | --- | --- |
 /// | 1000 | first |
-/// | 1001 | heroes and claims, anchors and bids: an emitter asks for its fusions; a plan says what is computed where and which line planned an output, predicted time decides instead of scores |
+/// | 1001 | claims and bids; visits and source lines of plans; predicted time instead of scores |
 pub const INTERFACE_VERSION: u32 = 1001;

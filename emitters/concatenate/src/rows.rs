@@ -83,9 +83,10 @@ fn index(computation: &Computation, joined: &Joined, operand: InstrId, kind: Row
     let inner = &dims[joined.dimension..];
     let starts = [&[operand], joined.epilogue_roots().as_slice()].concat();
     let (sizes, within): (Vec<i64>, Vec<Expr>) =
-        match kind == Rows::Long && is_row_major(computation, &starts, joined.dimension) {
-            true => (vec![inner.iter().product()], delinearize(&Expr::range(0), inner)),
-            false => (inner.to_vec(), (0..inner.len() as u32).map(Expr::range).collect()),
+        if kind == Rows::Long && is_row_major(computation, &starts, joined.dimension) {
+            (vec![inner.iter().product()], delinearize(&Expr::range(0), inner))
+        } else {
+            (inner.to_vec(), (0..inner.len() as u32).map(Expr::range).collect())
         };
     IndexingMap::from_tensor_sizes([dim_exprs(outer.len()), within].concat(), &point_dims(outer, kind), &sizes)
 }

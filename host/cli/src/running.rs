@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use fusebox_plugins::LoadedEmitter;
 use fusebox_run::terminal;
 use fusebox_runtime::{KernelImage, Options, Watchdog};
 
@@ -16,22 +17,19 @@ const KERNEL_TIME: Duration = Duration::from_secs(20);
 pub fn options(compiling: &Compiling) -> Result<Options, Failure> {
     let wanted = compiling.emitters.kernel_time.map(|seconds| Duration::from_secs(seconds.get().into()));
     let limit = wanted.unwrap_or(KERNEL_TIME);
-    let is_bundled = bundled_emitters()?;
-    let is_watched = move |kernel: &KernelImage| wanted.is_some() || !is_bundled(kernel);
-    let watchdog = Watchdog::start(limit, is_watched, move |kernel| end_process(kernel, limit));
+    let is_limited = move |kernel: &KernelImage| wanted.is_some() || !is_bundled(kernel);
+    let watchdog = Watchdog::start(limit, is_limited, move |kernel| end_process(kernel, limit));
     let watchdog = watchdog.map_err(|error| Failure::input(format!("cannot start a thread: {error}")))?;
     Ok(Options { threads: target::threads(compiling.threads), watchdog: Some(watchdog), ..Options::default() })
 }
 
 /// Whether a kernel is of a bundled emitter.
-fn bundled_emitters() -> Result<impl Fn(&KernelImage) -> bool, Failure> {
-    let registry = bundled::emitters()?;
-    let named = |emitter: &fusebox_plugins::LoadedEmitter| {
+fn is_bundled(kernel: &KernelImage) -> bool {
+    let is_of = |emitter: &LoadedEmitter| {
         let descriptor = emitter.descriptor();
-        format!("{} {}", descriptor.name, descriptor.version)
+        kernel.emitter == format!("{} {}", descriptor.name, descriptor.version)
     };
-    let names: Vec<String> = registry.emitters().iter().map(named).collect();
-    Ok(move |kernel: &KernelImage| names.contains(&kernel.emitter))
+    bundled::emitters().is_ok_and(|registry| registry.emitters().iter().any(is_of))
 }
 
 /// Reports the kernel and ends the process: its threads cannot be stopped.

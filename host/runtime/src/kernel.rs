@@ -39,7 +39,7 @@ impl LoadedKernel {
         let address = object
             .function(&image.symbol)
             .ok_or_else(|| LoadError::Object(format!("kernel {} is not in its object", image.symbol)))?;
-        let watch = watchdog.and_then(|watchdog| watchdog.watch(image));
+        let watch = watchdog.map(|watchdog| watchdog.watch(image));
         Ok(LoadedKernel { image: image.clone(), watch, address, object })
     }
 

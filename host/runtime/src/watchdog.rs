@@ -4,7 +4,6 @@
 //! reports the kernel: the program that started it decides how to end. The simulator needs none; it
 //! counts the turns of every loop.
 
-use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -20,61 +19,59 @@ const STEPS: u32 = 64;
 ///
 /// All programs that are loaded with clones of one watchdog share its thread, and one of them
 /// executes at a time.
-#[derive(Clone)]
-pub struct Watchdog {
-    shared: Arc<Shared>,
-    is_watched: Arc<dyn Fn(&KernelImage) -> bool + Send + Sync>,
-}
-
-impl fmt::Debug for Watchdog {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watchdog").field("shared", &self.shared).finish_non_exhaustive()
-    }
-}
+#[derive(Clone, Debug)]
+pub struct Watchdog(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
     /// The launch that runs, above [`KERNEL_BITS`], and its kernel; 0 between launches.
     running: AtomicU64,
     launches: AtomicU64,
-    kernels: Mutex<Vec<KernelImage>>,
+    /// By number; places of kernels that are gone are used again.
+    kernels: Mutex<Vec<Weak<KernelImage>>>,
 }
 
 impl Watchdog {
-    /// Starts the thread that watches the kernels for which `is_watched` holds. It calls `report`
-    /// once, with the first kernel that takes longer than `limit`, and ends with the last program
-    /// that was loaded with this watchdog.
+    /// Starts the thread that watches. It calls `report` once, with the first kernel that takes
+    /// longer than `limit` and for which `is_limited` holds, and ends with the last program that was
+    /// loaded with this watchdog. Kernels without a limit are watched too: a launch takes as long.
     ///
     /// # Errors
     /// If no thread can be started.
     pub fn start(
         limit: Duration,
-        is_watched: impl Fn(&KernelImage) -> bool + Send + Sync + 'static,
+        is_limited: impl Fn(&KernelImage) -> bool + Send + 'static,
         report: impl FnOnce(&KernelImage) + Send + 'static,
     ) -> std::io::Result<Watchdog> {
         let shared = Arc::new(Shared::default());
         let watched = Arc::downgrade(&shared);
         std::thread::Builder::new().name("watchdog".into()).spawn(move || {
-            if let Some(kernel) = first_late(&watched, limit) {
+            if let Some(kernel) = first_late(&watched, limit, is_limited) {
                 report(&kernel);
             }
         })?;
-        Ok(Watchdog { shared, is_watched: Arc::new(is_watched) })
+        Ok(Watchdog(shared))
     }
 
-    /// From now on this kernel is watched whenever it runs; `None` if it is not to be.
-    pub(crate) fn watch(&self, kernel: &KernelImage) -> Option<Watch> {
-        if !(self.is_watched)(kernel) {
-            return None;
+    /// From now on this kernel is watched whenever it runs.
+    pub(crate) fn watch(&self, kernel: &KernelImage) -> Watch {
+        let image = Arc::new(kernel.clone());
+        let mut kernels = self.0.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = kernels.iter().position(|kernel| kernel.strong_count() == 0).unwrap_or(kernels.len());
+        match kernels.get_mut(place) {
+            Some(free) => *free = Arc::downgrade(&image),
+            None => kernels.push(Arc::downgrade(&image)),
         }
-        let mut kernels = self.shared.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-        kernels.push(kernel.clone());
-        Some(Watch { shared: self.shared.clone(), kernel: kernels.len() as u64 })
+        Watch { shared: self.0.clone(), number: place as u64 + 1, _image: image }
     }
 }
 
-/// Waits for a kernel that takes longer than `limit`; `None` once all programs are gone.
-fn first_late(watched: &Weak<Shared>, limit: Duration) -> Option<KernelImage> {
+/// Waits for a kernel that takes longer than its limit; `None` once all programs are gone.
+fn first_late(
+    watched: &Weak<Shared>,
+    limit: Duration,
+    is_limited: impl Fn(&KernelImage) -> bool,
+) -> Option<Arc<KernelImage>> {
     let (mut seen, mut since) = (0, Instant::now());
     loop {
         std::thread::sleep(limit / STEPS);
@@ -85,7 +82,11 @@ fn first_late(watched: &Weak<Shared>, limit: Duration) -> Option<KernelImage> {
         } else if since.elapsed() >= limit {
             let number = (running & ((1 << KERNEL_BITS) - 1)) as usize;
             let kernels = shared.kernels.lock().unwrap_or_else(PoisonError::into_inner);
-            return kernels.get(number - 1).cloned();
+            let kernel = kernels.get(number - 1).and_then(Weak::upgrade);
+            if let Some(kernel) = kernel.filter(|kernel| is_limited(kernel)) {
+                return Some(kernel);
+            }
+            since = Instant::now();
         }
     }
 }
@@ -95,7 +96,9 @@ fn first_late(watched: &Weak<Shared>, limit: Duration) -> Option<KernelImage> {
 pub struct Watch {
     shared: Arc<Shared>,
     /// Its number, from 1.
-    kernel: u64,
+    number: u64,
+    /// Keeps the number taken.
+    _image: Arc<KernelImage>,
 }
 
 impl Watch {
@@ -105,7 +108,7 @@ impl Watch {
         let Shared { running, launches, .. } = &*self.shared;
         let launch = launches.load(Ordering::Relaxed) + 1;
         launches.store(launch, Ordering::Relaxed);
-        running.store(launch << KERNEL_BITS | self.kernel, Ordering::Relaxed);
+        running.store(launch << KERNEL_BITS | self.number, Ordering::Relaxed);
         Launch(running)
     }
 }
@@ -140,16 +143,20 @@ mod tests {
     fn started() -> (Watchdog, mpsc::Receiver<String>) {
         let (sender, receiver) = mpsc::channel();
         let report = move |kernel: &KernelImage| sender.send(kernel.symbol.clone()).unwrap_or_default();
-        let is_watched = |kernel: &KernelImage| kernel.symbol != "trusted";
-        (Watchdog::start(Duration::from_millis(200), is_watched, report).unwrap(), receiver)
+        let is_limited = |kernel: &KernelImage| kernel.symbol != "trusted";
+        (Watchdog::start(Duration::from_millis(200), is_limited, report).unwrap(), receiver)
     }
 
     #[test]
     fn the_kernel_that_does_not_end_is_reported() {
         let (watchdog, reported) = started();
-        assert!(watchdog.watch(&kernel("trusted")).is_none());
-        let [short, endless] = ["short", "endless"].map(|name| watchdog.watch(&kernel(name)).unwrap());
+        let [short, trusted, endless] = ["short", "trusted", "endless"].map(|name| watchdog.watch(&kernel(name)));
         drop(short.launch());
+        let long = trusted.launch();
+        assert!(reported.recv_timeout(Duration::from_millis(600)).is_err());
+        drop((long, short));
+        // The number of a kernel that is gone is another's.
+        let _other = watchdog.watch(&kernel("other"));
         let _endless = endless.launch();
         assert_eq!(reported.recv_timeout(Duration::from_secs(20)).unwrap(), "endless");
     }
@@ -157,7 +164,7 @@ mod tests {
     #[test]
     fn launches_of_one_kernel_are_told_apart() {
         let (watchdog, reported) = started();
-        let watch = watchdog.watch(&kernel("again")).unwrap();
+        let watch = watchdog.watch(&kernel("again"));
         let begin = Instant::now();
         while begin.elapsed() < Duration::from_millis(600) {
             let _launch = watch.launch();

@@ -210,7 +210,7 @@ impl Emitter for Hostile {
     }
 }
 
-/// The same index, after a loop that no thread leaves.
+/// Adds a loop that no thread leaves; gives the index as it is.
 fn without_end(kernel: &mut KernelBuilder, index: Value) -> Value {
     let goes_on = |kernel: &mut FunctionBuilder, state: &[Value]| {
         let zero = kernel.index(0);

@@ -182,13 +182,11 @@ impl Reached {
         }
         let first_loop = around.loops.len();
         let depths: Vec<usize> = map.results.iter().map(|index| depth(index, around)).collect();
+        let is_within = around.loops.is_empty() || around.is_of_window;
+        let is_of_window = is_within && (loops.is_empty() || is_window);
         // It is computed before the loops that it does not depend on.
         let mut loops = [&around.loops, loops].concat();
         loops.truncate(depths.iter().copied().max().unwrap_or(0));
-        let is_of_window = match around.loops.is_empty() {
-            true => is_window,
-            false => around.is_of_window,
-        };
         let share = around.share * share;
         let times = share * loops.iter().map(|&size| size as f64).product::<f64>();
         self.places.push(Place { from, map, first_loop, loops, depths, share, times, is_of_window });

@@ -208,10 +208,8 @@ pub fn touched(extent: &Extent, reached: &Reached, place: usize, array: &Array, 
     };
     let is_cpu = device.is_single_threaded_block();
     let per_line = (line_bytes(device) / array.element.max(1)).clamp(8, MOST_TURNS);
-    let written_out = match is_cpu && reached.places[place].is_of_window {
-        true => positions.written_out(&base, &mut loops),
-        false => Vec::new(),
-    };
+    let is_window = is_cpu && reached.places[place].is_of_window;
+    let written_out = if is_window { positions.written_out(&base, &mut loops) } else { Vec::new() };
     let last = loops.last().map(|&(variable, _)| variable);
     let stride = positions.stride(&base, last);
     let around = loops.len().checked_sub(2).map(|before| loops[before].0);
@@ -367,10 +365,7 @@ impl<'a> Positions<'a> {
         let elements: i64 = loops[rest..].iter().map(|&(_, size)| size).product();
         let around = rest.checked_sub(1).map(|last| loops[last].0);
         let is_window = loops.len() > rest && elements as f64 <= WRITTEN_OUT && around.is_some();
-        match is_window && self.stride(base, around) == self.array.element {
-            true => loops.split_off(rest),
-            false => Vec::new(),
-        }
+        if is_window && self.stride(base, around) == self.array.element { loops.split_off(rest) } else { Vec::new() }
     }
 
     /// Bytes from one turn of a loop to the next.

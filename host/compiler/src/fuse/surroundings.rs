@@ -1,7 +1,7 @@
 //! The kernels around a bid. The host alone may compute some of the bid's instructions in kernels
-//! that hold more. A reader that would have computed a value itself then reads it from a buffer, into
-//! which the bid's kernel stores it, and the instructions that the bid leaves of a kernel go to
-//! another one. Such a bid is compared with all kernels that it takes from.
+//! that hold more. A reader that would have computed a value itself then reads it from a buffer,
+//! into which the bid's kernel stores it, and the instructions that the bid leaves of a kernel go
+//! to another one. Such a bid is compared with all kernels that it takes from.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -23,8 +23,8 @@ const MOST_INSTRUCTIONS: usize = 64;
 pub fn surroundings(sequence: &Sequence, alone: &Decisions, bid: &Taken) -> Option<Region> {
     let kernels_of = |id: &InstrId| alone.kernels[id.index()].iter().copied();
     let taken_from: BTreeSet<InstrId> = bid.gone(sequence.computation).iter().flat_map(kernels_of).collect();
-    // Another emitter may ask for the readers of their results together with the instructions that the
-    // bid leaves.
+    // Another emitter may ask for the readers of their results together with the instructions that
+    // the bid leaves.
     let readers = taken_from.iter().flat_map(|&root| sequence.graph.readers(root));
     let readers = readers.map(|&reader| InstrId(reader as u32)).filter(|id| sequence.computable[id.index()]);
     let mut kernels = taken_from.clone();
