@@ -73,6 +73,27 @@ fn blocks_follow_the_work() {
     assert_eq!(dealing.launch.blocks, 1);
 }
 
+/// A division by five for each row of five would take longer than its copy.
+#[test]
+fn short_rows_need_no_divisions() {
+    let map = |dims: &[i64], blocks: i64| {
+        let nest = nest(dims, 8, 1);
+        check(std::slice::from_ref(&nest), &DeviceDescription::cpu(2));
+        let configuration = Configuration([("blocks".to_owned(), blocks)].into());
+        let dealing = Dealing::new(&[nest], &DeviceDescription::cpu(2), &configuration).unwrap();
+        let map = dealing.shares[0].map.simplify().to_string();
+        map.split(", domain").next().unwrap_or_default().to_owned()
+    };
+    assert_eq!(map(&[40_000, 5, 5], 32), "(th, bl)[row, inner, point] -> (bl * 1250 + row, inner, point)");
+    assert_eq!(map(&[512, 512, 3], 12), "(th, bl)[row, inner, point] -> (bl * 43 + row, inner, point)");
+    assert_eq!(map(&[1, 40, 6, 7, 4], 1), "(th, bl)[row, inner, s2, point] -> (0, row, inner, s2, point)");
+    // Whole lines of 15 rows would make blocks uneven.
+    assert_eq!(map(&[2, 15, 5], 10), "(th, bl)[row, point] -> (bl floordiv 5, row + (bl mod 5) * 3, point)");
+    // Shifts and masks cost little.
+    assert_eq!(map(&[40, 4, 4], 1), "(th, bl)[row, point] -> (row floordiv 4, row mod 4, point)");
+    assert_eq!(map(&[40, 1, 6], 1), "(th, bl)[row, point] -> (row, 0, point)");
+}
+
 #[test]
 fn lanes_are_given_up_where_cores_would_be_idle() {
     let lanes = |points: i64| check(&[nest(&[points], 8, 4)], &DeviceDescription::sm(90)).lanes;

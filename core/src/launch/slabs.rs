@@ -5,7 +5,7 @@ use super::{BlockRange, Cost, Dealing, Nest, Share};
 use crate::cost::{fetching, moved_between_cores};
 use crate::device::DeviceDescription;
 use crate::emitter::{Configuration, EmitError, LaunchDimensions};
-use crate::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
+use crate::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize, linearize};
 
 /// What a block should cost at least in bytes: below it, handing out costs more than it saves.
 const BYTES_PER_BLOCK: i64 = 128 << 10;
@@ -15,6 +15,8 @@ const HANDING_OUT: i64 = 64 << 10;
 const BLOCKS_PER_CORE: i64 = 16;
 /// A row is cut at multiples of this many points: whole cache lines for every element type.
 const CUT: i64 = 64;
+/// A block of so many pieces may be given one more.
+const MANY: i64 = 16;
 
 /// Most blocks that are worth dealing.
 fn most_blocks(device: &DeviceDescription) -> i64 {
@@ -110,8 +112,9 @@ struct Tiling {
 
 /// What a block takes.
 enum Cut {
-    /// So many rows.
-    Rows(i64),
+    /// So many rows: a multiple of those that the last `inner` of the outer dimensions count, which have loops of their
+    /// own.
+    Rows { count: i64, inner: usize },
     /// A part of one row: `length` points, `parts` parts to a row.
     Part { length: i64, parts: i64 },
 }
@@ -124,7 +127,7 @@ impl Tiling {
         };
         let rows: i64 = outer.iter().product();
         let cut = if rows >= wanted_blocks || row <= CUT {
-            Cut::Rows(ceil_div(rows, wanted_blocks).max(1))
+            rows_per_block(&outer, row, ceil_div(rows, wanted_blocks).max(1))
         } else {
             let parts = ceil_div(wanted_blocks, rows.max(1));
             let length = ceil_div(ceil_div(row, parts), CUT) * CUT;
@@ -135,12 +138,12 @@ impl Tiling {
 
     fn blocks(&self) -> i64 {
         match self.cut {
-            Cut::Rows(rows) => ceil_div(self.rows, rows).max(1),
+            Cut::Rows { count, .. } => ceil_div(self.rows, count).max(1),
             Cut::Part { parts, .. } => (self.rows * parts).max(1),
         }
     }
 
-    /// `(th, bl)[row, point] -> point of the nest`, or `(th, bl)[point]` where rows are cut.
+    /// `(th, bl)[row, inner dimensions…, point] -> point of the nest`, or `(th, bl)[point]` where rows are cut.
     fn share(&self, nest: &Nest, blocks: &BlockRange, total: i64) -> Share {
         let mut map = IndexingMap {
             dims: vec![Variable::named("th", 1), Variable::named("bl", total)],
@@ -149,9 +152,14 @@ impl Tiling {
         let (block, in_range) = blocks.local(total);
         map.constraints.extend(in_range);
         let (row, point, reach_of_rows, reach_in_row) = match self.cut {
-            Cut::Rows(rows) => {
-                map.ranges = vec![Variable::named("row", rows), Variable::named("point", self.row)];
-                (block * rows + Expr::range(0), Expr::range(1), blocks.count * rows, self.row)
+            Cut::Rows { count, inner } => {
+                let inner = &self.outer[self.outer.len() - inner..];
+                let loops = [&[count / inner.iter().product::<i64>()], inner].concat();
+                let row = linearize(&(0..).map(Expr::range).take(loops.len()).collect::<Vec<_>>(), &loops);
+                let names = std::iter::once("row").chain(std::iter::repeat("inner"));
+                map.ranges = names.zip(&loops).map(|(name, &size)| Variable::named(name, size)).collect();
+                map.ranges.push(Variable::named("point", self.row));
+                (block * count + row, Expr::range(loops.len() as u32), blocks.count * count, self.row)
             }
             Cut::Part { length, parts } => {
                 map.ranges = vec![Variable::named("point", length)];
@@ -171,6 +179,23 @@ impl Tiling {
         };
         Share { map, lane: None }
     }
+}
+
+/// Cuts a nest between rows. Where they are short and sizes are no powers of two, a division for each row takes long: as
+/// many rows as the last dimensions count stay together, if that makes blocks longer by little.
+fn rows_per_block(outer: &[i64], row: i64, wanted: i64) -> Cut {
+    let slowest = outer.iter().position(|&size| size != 1).map_or(outer.len(), |first| first + 1);
+    let divisors = &outer[slowest..];
+    let mut together = 1;
+    let fits = |size: &&i64| {
+        together *= **size;
+        together > 0 && (wanted % together == 0 || wanted >= together * MANY)
+    };
+    let divides =
+        divisors.iter().any(|&size| size > 1) && divisors.iter().chain([&row]).any(|size| size.count_ones() > 1);
+    let inner = if divides && row <= CUT { divisors.iter().rev().take_while(fits).count() } else { 0 };
+    let together: i64 = outer[outer.len() - inner..].iter().product();
+    Cut::Rows { count: ceil_div(wanted, together) * together, inner }
 }
 
 fn alternatives(wanted: i64, most: i64) -> Vec<Configuration> {
