@@ -63,6 +63,7 @@ pub(super) fn info() -> TargetInfo {
         most_copies: 32,
         most_nested: 256,
         most_long_loops: 4,
+        most_gathers: if llvm::host_has("prefer-no-gather") { 16 } else { usize::MAX },
         most_copied_math: Some(400),
         warp: 1,
         atomics: Atomics { bytes: if llvm::host_has("cx16") { 16 } else { 8 }, scopes: ["", ""], adds: Vec::new() },

@@ -218,6 +218,10 @@ pub(crate) struct TargetInfo {
     /// Most copies of a loop of more turns that unrolling the loops around it may make. Of each LLVM makes a loop over vectors and others
     /// for what remains.
     pub(crate) most_long_loops: i64,
+    /// Most reads at places that were read before, in a loop that is made vectors of. Where a
+    /// processor has no fast gathers, each is taken apart into reads and inserts of single
+    /// elements: many of them take long to compile and no less time than single elements.
+    pub(crate) most_gathers: usize,
     /// Most operations that all but the first copies of math functions in a kernel have together; beyond it they are called. `None`
     /// where calls cost more than code.
     pub(crate) most_copied_math: Option<usize>,
@@ -354,6 +358,7 @@ fn gpu() -> TargetInfo {
         most_copies: 8,
         most_nested: 512,
         most_long_loops: i64::MAX,
+        most_gathers: usize::MAX,
         most_copied_math: None,
         warp: 32,
         keeps_long_loops: true,

@@ -1,5 +1,6 @@
 //! `scf`: structured control flow becomes blocks and phis.
 
+use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
 use fusebox_core::ir::{Attribute, OpKind, Operation, Region, Value};
@@ -74,6 +75,8 @@ impl<'s> Body<'_, '_, 's> {
         self.close(&phis, &[&[stepped], next.as_slice()].concat());
         if self.is_short_copy(&operands, body) {
             self.llvm().branch_back_in_whole_vectors(header);
+        } else if gathers(body) > self.translation.target.most_gathers {
+            self.llvm().branch_back_in_order(header);
         } else {
             self.llvm().branch_back(header, stays(op));
         }
@@ -161,4 +164,42 @@ impl<'s> Body<'_, '_, 's> {
 /// Whether LLVM is to leave the loop as one body.
 fn stays(op: &Operation) -> bool {
     matches!(op.attribute("fusebox.unroll"), Some(Attribute::Str(wish)) if wish == "never")
+}
+
+/// Reads of a loop's body whose place was read before: in a loop of vectors each is a gather.
+fn gathers(body: &Region) -> usize {
+    let mut read: HashSet<Value> = HashSet::new();
+    let mut count = 0;
+    for op in &body.operations {
+        let depends = op.operands.iter().any(|operand| read.contains(operand));
+        count += usize::from(op.kind == OpKind::Load && depends);
+        if op.kind == OpKind::Load || depends {
+            read.extend(&op.results);
+        }
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use fusebox_core::ir::parse;
+
+    use super::gathers;
+
+    #[test]
+    fn gathers_are_reads_at_places_that_were_read() {
+        let text = r#"
+            "func.func"() ({
+            ^bb0(%a: !llvm.ptr, %b: !llvm.ptr, %i: i64, %j: i64):
+              %0 = "xla_gpu.load"(%a, %i) {alignment = 4 : i64} : (!llvm.ptr, i64) -> i32
+              %1 = "arith.extui"(%0) : (i32) -> i64
+              %2 = "arith.addi"(%1, %j) : (i64, i64) -> i64
+              %3 = "xla_gpu.load"(%b, %2) {alignment = 4 : i64} : (!llvm.ptr, i64) -> f32
+              %4 = "xla_gpu.load"(%b, %j) {alignment = 4 : i64} : (!llvm.ptr, i64) -> f32
+              "xla_gpu.store"(%3, %b, %i) {alignment = 4 : i64} : (f32, !llvm.ptr, i64) -> ()
+              "func.return"() : () -> ()
+            }) {sym_name = "f", function_type = (!llvm.ptr, !llvm.ptr, i64, i64) -> ()} : () -> ()"#;
+        let functions = parse("gathers.mlir", text).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(gathers(&functions[0].body), 1);
+    }
 }
