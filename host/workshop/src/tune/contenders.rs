@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use fusebox_compiler::{Compilation, CompileError, Cut, Emitters, Options, Selected, Source, Tuned};
-use fusebox_core::emitter::{Configuration, check_plan};
+use fusebox_core::emitter::{Configuration, breakdown, check_plan};
 use fusebox_core::hlo::Module;
 use fusebox_plugins::{Fingerprint, LoadedEmitter, Override, Ranked, Registry, Spec, Subject, Target};
 use semver::Version;
 
+use super::missed;
 use crate::case::source_alone;
 
 /// One of several ways to compute the same.
@@ -17,6 +18,8 @@ pub struct Contender {
     pub name: String,
     /// Microseconds that it is predicted to take; none if it has no plan.
     pub predicted_us: Option<f64>,
+    /// The part of that which counts most; none of ways to cut.
+    pub longest: Option<&'static str>,
     /// Whether it is made by emitters that come with fusebox.
     pub is_bundled: bool,
     /// What is compiled.
@@ -62,7 +65,7 @@ pub fn of(kernel: &Selected, options: &Options) -> Vec<Contender> {
     let source = Arc::new(source_alone(kernel));
     let takers = kernel.selection.order.iter().skip(kernel.place);
     let ways = takers.flat_map(|ranked| knobs(ranked, kernel, options).into_iter().map(move |it| (ranked.emitter, it)));
-    let contender = |(emitter, (knobs, predicted_us)): (usize, (Configuration, Option<f64>))| {
+    let contender = |(emitter, (knobs, predicted)): (usize, (Configuration, Option<Predicted>))| {
         let loaded = &registry.emitters()[emitter];
         let name = spec(loaded, knobs.clone()).to_string();
         // Of two emitters of one name and version a SPEC means only one.
@@ -70,7 +73,8 @@ pub fn of(kernel: &Selected, options: &Options) -> Vec<Contender> {
         let (subject, emitters) = (subject.clone(), vec![emitter]);
         let choice = Override { subject, emitters, knobs, spec: name.clone(), place: None, force: true };
         let way = Way::Emitter(source.clone(), Box::new(choice));
-        Some(Contender { name, predicted_us, is_bundled: loaded.is_linked(), way })
+        let (predicted_us, longest) = predicted.unzip();
+        Some(Contender { name, predicted_us, longest, is_bundled: loaded.is_linked(), way })
     };
     ways.filter_map(contender).collect()
 }
@@ -82,6 +86,7 @@ pub fn of_cut(cut: &Cut, registry: &Registry) -> Vec<Contender> {
         Contender {
             name: way.name.clone(),
             predicted_us: Some(way.seconds * 1e6),
+            longest: None,
             is_bundled: asks.is_none_or(LoadedEmitter::is_linked),
             way: Way::Cut(Box::new(way.module.clone())),
         }
@@ -89,19 +94,23 @@ pub fn of_cut(cut: &Cut, registry: &Registry) -> Vec<Contender> {
     cut.ways.iter().map(contender).collect()
 }
 
-/// All knobs that an emitter plans with, and how many microseconds it is predicted to take then.
-fn knobs(ranked: &Ranked, kernel: &Selected, options: &Options) -> Vec<(Configuration, Option<f64>)> {
+/// The microseconds that a plan is predicted to take, and the part of them that counts most.
+type Predicted = (f64, &'static str);
+
+/// All knobs that an emitter plans with, and what its plan is predicted to take then.
+fn knobs(ranked: &Ranked, kernel: &Selected, options: &Options) -> Vec<(Configuration, Option<Predicted>)> {
     let emitter = &options.emitters.registry.emitters()[ranked.emitter];
     // Who has no plan is told of where its kernel is asked for.
     let (fusion, device) = (&kernel.unit.fusion, &options.device);
     let own = Configuration::default();
     let plan = |knobs: &Configuration| fusebox_compiler::ask(|| emitter.plan(fusion, device, knobs));
     let alternatives = plan(&own).map_or_else(|_| Vec::new(), |plan| plan.alternatives);
-    let predicted_us = |knobs: &Configuration| {
+    let predicted = |knobs: &Configuration| {
         let plan = plan(knobs).ok().filter(|plan| check_plan(plan, fusion, device).is_ok())?;
-        Some(ranked.prediction(&plan, fusion, device).seconds * 1e6)
+        let longest = missed::longest(&breakdown(&plan, fusion, device).times);
+        Some((ranked.prediction(&plan, fusion, device).seconds * 1e6, longest))
     };
-    [own].into_iter().chain(alternatives).map(|knobs| (knobs.clone(), predicted_us(&knobs))).collect()
+    [own].into_iter().chain(alternatives).map(|knobs| (knobs.clone(), predicted(&knobs))).collect()
 }
 
 fn spec(emitter: &LoadedEmitter, knobs: Configuration) -> Spec {

@@ -11,6 +11,7 @@
 //! database.rs    what was chosen and measured, by device and fusion, in a file that several processes use at once
 //! lock.rs        what was chosen, as a text for people
 //! chosen.rs      what was chosen -> what a compilation goes by
+//! missed.rs      why what is much faster is not made untuned
 //! report.rs      what was gained, and by whom
 //! ```
 
@@ -20,6 +21,7 @@ mod database;
 mod judge;
 mod lock;
 mod made;
+mod missed;
 mod question;
 mod race;
 mod report;
@@ -37,6 +39,7 @@ use fusebox_run::inputs::InputChoice;
 
 use crate::WorkshopError;
 use contenders::Contender;
+use missed::Longest;
 use race::{Stopwatch, Timer};
 
 pub use chosen::{device, load};
@@ -218,7 +221,10 @@ impl Tuner<'_> {
     fn tune(&mut self, asked: Asked<'_>) -> Result<Option<Row>, WorkshopError> {
         let Asked { question, name, uses, .. } = asked;
         let names: Vec<String> = asked.contenders.iter().map(|contender| contender.name.clone()).collect();
-        let row = |decision, origin| Ok(Some(Row { question, name: name.to_owned(), decision, uses, origin }));
+        let longest: Longest = asked.contenders.iter().filter_map(|it| Some((it.name.clone(), it.longest?))).collect();
+        let row = |decision, origin| {
+            Ok(Some(Row { question, name: name.to_owned(), decision, uses, origin, longest: longest.clone() }))
+        };
         let Settings { locked, again, .. } = *self.settings;
         let known = self.database.find(&self.device, question)?;
         if let Some(mut known) = known.filter(|known| locked || (!again && known.is_about(&names))) {

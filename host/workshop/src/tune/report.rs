@@ -7,6 +7,7 @@ use fusebox_core::times::microseconds;
 use serde::Serialize;
 
 use super::database::{Chosen, Decision, Figures, Outcome};
+use super::missed::{self, Longest};
 use super::question::Question;
 use super::race;
 use crate::statistics::{Interval, median};
@@ -48,6 +49,8 @@ pub struct Row {
     /// How often the program has the fusion.
     pub uses: usize,
     pub origin: Origin,
+    /// What takes longest of the predicted times.
+    pub longest: Longest,
 }
 
 impl Row {
@@ -97,6 +100,7 @@ pub fn write_summary(out: &mut dyn Write, reports: &[Report]) -> io::Result<()> 
             };
             let in_program = row.in_program(spec).map_or(String::new(), |it| format!(", in the program {it}"));
             writeln!(out, "{} {fusion}: {spec} instead of {instead_of}, {gain}{in_program}", report.module)?;
+            missed::why(row).map_or(Ok(()), |why| writeln!(out, "  {why}"))?;
         }
         for figures in row.decision.figures.iter().filter(|figures| figures.contender != *spec) {
             if let Some(found) = row.in_program(&figures.contender) {
@@ -172,7 +176,7 @@ fn by_emitter<'a>(out: &mut dyn Write, rows: impl Iterator<Item = &'a Row>) -> i
 const WORST: usize = 10;
 
 /// Measured times that differ by more than this factor say who is faster.
-const FASTER: f64 = 1.1;
+pub(super) const FASTER: f64 = 1.1;
 
 /// How far predictions are from what was measured: the median of all contenders' errors, the worst, and how often the one of
 /// two contenders that was predicted to be faster is.

@@ -15,7 +15,7 @@ use fusebox_runtime::Executable;
 use super::judge::Racer;
 use super::race::Timer;
 use super::report::write_summary;
-use super::{Database, Decision, Outcome, Report, Settings, load, tune_by};
+use super::{Database, Decision, Figures, Outcome, Report, Settings, load, tune_by};
 use crate::WorkshopError;
 use crate::measure::{Part, Whole};
 use crate::statistics::Interval;
@@ -203,6 +203,34 @@ fn what_wins_by_itself_stays_only_if_the_program_is_faster_with_it() {
         // Both are kept, and what was tried is not tried again.
         let known = row(&mut in_program(0.5, 100.0), name);
         assert_eq!(known.decision, Decision { chosen, figures }, "{name}");
+    }
+}
+
+#[test]
+fn of_what_is_much_faster_the_summary_says_why_prediction_missed_it() {
+    let source = transpose();
+    let folder = tempfile::tempdir().unwrap();
+    let report = |timer: &mut Says, name: &str| tuned(timer, &source, &folder.path().join(name), false).unwrap();
+    let said = |report: Report| {
+        let mut said = Vec::new();
+        write_summary(&mut said, &[report]).unwrap();
+        String::from_utf8(said).unwrap()
+    };
+    let untuned = report(&mut Says::fastest(""), "none");
+    let figures = untuned.rows[0].decision.figures.clone();
+    assert!(!said(untuned).contains("us predicted for"));
+    let predicted = |figures: &Figures| figures.predicted_us.unwrap();
+    let first = &figures[0];
+    let slower = figures.iter().find(|other| predicted(other) > predicted(first)).unwrap();
+    let missed = said(report(&mut Says::fastest(&slower.contender), "missed"));
+    for words in [
+        format!("us predicted for {}, most of it ", first.contender),
+        "2.00 us measured; ".to_owned(),
+        format!("us predicted for {}, most of it ", slower.contender),
+        "1.00 us measured: the prediction for ".to_owned(),
+        "is too long by a factor of ".to_owned(),
+    ] {
+        assert!(missed.contains(&words), "{missed}\nlacks: {words}");
     }
 }
 

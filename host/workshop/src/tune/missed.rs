@@ -1,0 +1,67 @@
+//! Why a contender that is faster by over a tenth is not made untuned: where its prediction or the other's is off.
+
+use std::collections::BTreeMap;
+
+use fusebox_core::emitter::Times;
+use fusebox_core::times::microseconds;
+
+use super::database::Figures;
+use super::report::{FASTER, Row};
+
+/// What takes longest of a contender's predicted time, by its name; nothing of ways to cut.
+pub type Longest = BTreeMap<String, &'static str>;
+
+/// The part of a predicted time that counts most.
+pub fn longest(times: &Times) -> &'static str {
+    let Times { launch, computing, memory, waiting, .. } = *times;
+    let parts = [(launch, "launch"), (computing, "computing"), (memory, "memory"), (waiting, "waiting")];
+    parts.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)).map_or("", |(_, name)| name)
+}
+
+/// Predicted and measured microseconds of a contender.
+struct Both<'r> {
+    name: &'r str,
+    predicted: f64,
+    measured: f64,
+    longest: Option<&'static str>,
+}
+
+impl Both<'_> {
+    fn of<'r>(row: &'r Row, name: &str) -> Option<Both<'r>> {
+        let found: &Figures = row.decision.figures.iter().find(|figures| figures.contender == name)?;
+        let (predicted, measured) = (found.predicted_us?, found.measured_us()?);
+        Some(Both { name: &found.contender, predicted, measured, longest: row.longest.get(name).copied() })
+    }
+
+    /// By which factor the prediction is off, in either direction.
+    fn error(&self) -> f64 {
+        (self.measured / self.predicted).ln().abs().exp()
+    }
+
+    fn words(&self) -> String {
+        let of = self.longest.map_or_else(String::new, |part| format!(", most of it {part}"));
+        let (predicted, measured) = (microseconds(self.predicted, 2), microseconds(self.measured, 2));
+        format!("{} us predicted for {}{of}, {measured} us measured", predicted, self.name)
+    }
+}
+
+/// Why the winner is not made untuned, in words; `None` where it is not faster by over a tenth, or was not measured.
+pub fn why(row: &Row) -> Option<String> {
+    let chosen = &row.decision.chosen;
+    if chosen.spec == chosen.instead_of || row.ratio().ratio * FASTER > 1.0 {
+        return None;
+    }
+    let emitter = |spec: &str| spec.split('{').next().unwrap_or_default().to_owned();
+    let (first, winner) = (Both::of(row, &chosen.instead_of)?, Both::of(row, &chosen.spec)?);
+    let both = format!("{}; {}", first.words(), winner.words());
+    let cause = if winner.predicted < first.predicted && emitter(first.name) == emitter(winner.name) {
+        "predicted in this order: untuned, an emitter chooses its knobs by itself".to_owned()
+    } else if winner.predicted < first.predicted {
+        "predicted in this order, but the difference counts as none".to_owned()
+    } else {
+        let off = if winner.error() > first.error() { &winner } else { &first };
+        let direction = if off.measured > off.predicted { "short" } else { "long" };
+        format!("the prediction for {} is too {direction} by a factor of {:.2}", off.name, off.error())
+    };
+    Some(format!("{both}: {cause}"))
+}
