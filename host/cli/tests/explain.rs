@@ -75,6 +75,13 @@ fn fusions_stand_beside_the_roof_with_measured_times() {
     for kernel in kernels.as_array().unwrap() {
         let row = &kernel["roofline"];
         assert_eq!(row["bytes"], kernel["bytes_read"].as_u64().unwrap() + kernel["bytes_written"].as_u64().unwrap());
+        // Three parts overlap: the longest counts, and a quarter of the others.
+        let part = |name: &str| kernel["prediction"][name].as_f64().unwrap();
+        let parts = ["computing_us", "memory_us", "waiting_us"].map(part);
+        let longest = parts.iter().copied().fold(0.0, f64::max);
+        let sum = part("launch_us") + part("unordered_us") + 0.75 * longest + 0.25 * parts.iter().sum::<f64>();
+        assert!((sum / kernel["predicted_us"].as_f64().unwrap() - 1.0).abs() < 1e-6, "{kernel}");
+        assert!(!kernel["prediction"]["visits"].as_array().unwrap().is_empty(), "{kernel}");
         assert!(row["measured_us"].as_f64().unwrap() > 0.0 && row["roof_us"].as_f64().unwrap() > 0.0, "{row}");
     }
     let predicted = place.run(&["explain", "m.hlo", "--all"]).succeeded();

@@ -80,12 +80,14 @@ pub fn kernel(selected: &Selected, heroes: &[(Hero, Option<KernelKind>)], device
 
 /// The parts of the predicted time. The plan of an emitter of an older interface has no visits, and
 /// its time is predicted otherwise.
+pub fn parts(selected: &Selected, device: &DeviceDescription) -> Option<Breakdown> {
+    let parts = breakdown(&selected.plan, &selected.unit.fusion, device);
+    (parts.times.seconds() == selected.prediction.seconds).then_some(parts)
+}
+
 fn prediction(text: &mut String, selected: &Selected, device: &DeviceDescription) {
     let fusion = &selected.unit.fusion;
-    let Breakdown { visits, writes, work, times } = breakdown(&selected.plan, fusion, device);
-    if times.seconds() != selected.prediction.seconds {
-        return;
-    }
+    let Some(Breakdown { visits, writes, work, times }) = parts(selected, device) else { return };
     let us = |seconds: f64| microseconds(seconds * 1e6, 1);
     let Times { launch, computing, memory, waiting, unordered } = times;
     let _ = write!(

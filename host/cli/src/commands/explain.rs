@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use fusebox_compiler::{Compilation, Options, Phase, Selected, Source, heroes, report};
 use fusebox_core::analysis::Hero;
 use fusebox_core::device::DeviceDescription;
+use fusebox_core::emitter::{Amount, Breakdown, Fusion};
 use fusebox_core::hlo::InstrId;
 use fusebox_lowering::Code;
 use fusebox_plugins::Fingerprint;
@@ -181,6 +182,26 @@ fn print_others(out: &mut dyn Write, made: &Compilation) -> io::Result<()> {
     writeln!(out)
 }
 
+/// The parts of a predicted time: microseconds, additions and bytes through memory.
+fn described(fusion: &Fusion, Breakdown { visits, writes, work, times }: &Breakdown) -> serde_json::Value {
+    let us = |seconds: f64| seconds * 1e6;
+    let name = |&id: &InstrId| fusion.computation().instruction(id).name.clone();
+    let visit = |(values, amount): &(Vec<InstrId>, Amount)| {
+        let values: Vec<String> = values.iter().map(name).collect();
+        json!({ "values": values, "additions": amount.additions, "bytes": amount.bytes })
+    };
+    json!({
+        "launch_us": us(times.launch),
+        "computing_us": us(times.computing),
+        "memory_us": us(times.memory),
+        "waiting_us": us(times.waiting),
+        "unordered_us": us(times.unordered),
+        "visits": visits.iter().map(visit).collect::<Vec<_>>(),
+        "writes": { "additions": writes.additions, "bytes": writes.bytes },
+        "stated_additions": work.additions,
+    })
+}
+
 fn describe(kernel: &Selected, options: &Options, rows: &[roofline::Row]) -> serde_json::Value {
     let candidates: Vec<_> = kernel
         .selection
@@ -218,6 +239,7 @@ fn describe(kernel: &Selected, options: &Options, rows: &[roofline::Row]) -> ser
         "bytes_read": kernel.prediction.read,
         "bytes_written": kernel.prediction.written,
         "predicted_us": kernel.prediction.seconds * 1e6,
+        "prediction": report::parts(kernel, &options.device).map(|parts| described(fusion, &parts)),
         "roofline": rows.iter().find(|row| row.fusion == fusion.name),
     })
 }
