@@ -65,8 +65,8 @@ fn starts_are_part_of_the_plan() {
     let plan = planned(&fusion(CACHES), &DeviceDescription::cpu(1));
     assert_eq!(
         plan.outputs[2].maps[0].to_string(),
-        "(th, bl)[row, point]{start0} -> (row floordiv 2, start0 + row mod 2, point), \
-         domain: th in [0, 0], bl in [0, 0], row in [0, 7], point in [0, 47], start0 in [0, 98]"
+        "(th, bl)[row, inner, point]{start0} -> (row, inner + start0, point), \
+         domain: th in [0, 0], bl in [0, 0], row in [0, 3], inner in [0, 1], point in [0, 47], start0 in [0, 98]"
     );
 }
 
