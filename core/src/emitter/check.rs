@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::{Fusion, OutputPlan, Plan, Visit, WriteMode};
+use super::{Fusion, OutputPlan, Plan, Visit, Work, WriteMode};
 use crate::device::DeviceDescription;
 use crate::hlo::{ArrayShape, InstrId, Shape};
 use crate::indexing::{Coverage, IndexingMap, Interval, Violation, check_coverage_within};
@@ -67,6 +67,14 @@ pub enum PlanFault {
         /// The map.
         map: String,
     },
+    /// No kernel does so much, or less than nothing.
+    #[error("the work that the plan states has {found} {what}: it must be finite, and not negative")]
+    Work {
+        /// Additions, bytes, waits or atomic operations.
+        what: &'static str,
+        /// As planned.
+        found: f64,
+    },
     /// What a plan says of its visits cannot be.
     #[error("visit {visit}: {reason}")]
     Visit {
@@ -124,11 +132,17 @@ pub fn check_plan(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> R
     Ok(())
 }
 
-/// Checks what a plan says of its visits, which predictions go by.
+/// Checks what a plan says of its visits and other work, which predictions go by.
 ///
 /// # Errors
 /// The first fault.
 pub fn check_visits(plan: &Plan, fusion: &Fusion) -> Result<(), PlanFault> {
+    let Work { additions, tile_bytes, waits, atomics, .. } = plan.work;
+    let stated =
+        [("additions", additions), ("bytes of tiles", tile_bytes), ("waits", waits), ("atomic operations", atomics)];
+    if let Some(&(what, found)) = stated.iter().find(|(_, found)| !found.is_finite() || *found < 0.0) {
+        return Err(PlanFault::Work { what, found });
+    }
     let mut visits = plan.visits.iter().enumerate();
     visits.try_for_each(|(number, visit)| {
         check_visit(visit, plan, fusion).map_err(|reason| PlanFault::Visit { visit: number, reason })
