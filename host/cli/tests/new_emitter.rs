@@ -16,7 +16,7 @@ fn new_emitter(place: &Workplace, name: &str, kind: &str) -> Ran {
 
 /// Cargo in a new crate; all of them share a target folder that is kept between runs.
 fn cargo(folder: &Path, arguments: &[&str]) -> String {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new-emitters");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("plugins");
     let mut command = Command::new(env!("CARGO"));
     command.args(arguments).arg("--offline").current_dir(folder).env("CARGO_TARGET_DIR", target);
     let output = command.output().unwrap();
@@ -53,7 +53,7 @@ fn a_new_crate_of_every_kind_passes_its_tests_and_its_kernels_are_right() {
         std::fs::write(folder.join("Cargo.lock"), lock.replace("\"simple-loop\"", &format!("{name:?}"))).unwrap();
         assert!(cargo(&folder, &["test"]).contains(if kind == "own" { "3 passed" } else { "2 passed" }));
         cargo(&folder, &["build"]);
-        let library = format!("{}/new-emitters/debug/libmy_{kind}_2.so", env!("CARGO_TARGET_TMPDIR"));
+        let library = format!("{}/plugins/debug/libmy_{kind}_2.so", env!("CARGO_TARGET_TMPDIR"));
         if kind == "own" {
             let module = place.path("my-own-2/benches/small.hlo").display().to_string();
             let checked =

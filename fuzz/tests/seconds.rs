@@ -1,4 +1,4 @@
-//! Every target for ten seconds. `FUSEBOX_FUZZ_SECONDS` and `FUSEBOX_FUZZ_SEED` ask for longer and for others.
+//! Every target for three seconds. `FUSEBOX_FUZZ_SECONDS` and `FUSEBOX_FUZZ_SEED` ask for longer and for others.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::path::Path;
@@ -13,7 +13,7 @@ fn asked_for<T: FromStr>(variable: &str) -> Option<T> {
 }
 
 fn finds_nothing(target: &str) {
-    let seconds = asked_for("FUSEBOX_FUZZ_SECONDS").unwrap_or(10.0);
+    let seconds = asked_for("FUSEBOX_FUZZ_SECONDS").unwrap_or(3.0);
     let seed = asked_for("FUSEBOX_FUZZ_SEED").unwrap_or(1);
     let cases = Cases { target: target.into(), seed, first: 0, most: u64::MAX, time: Duration::from_secs_f64(seconds) };
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("findings");
