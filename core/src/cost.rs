@@ -134,12 +134,6 @@ pub fn bandwidth(bytes: u64, device: &DeviceDescription) -> f64 {
     device.memory_bandwidth * if is_kept { CACHES_OVER_MEMORY } else { 1.0 }
 }
 
-/// Seconds that a kernel takes at least: its launch, and its memory traffic at the device's full bandwidth or its
-/// arithmetic at the device's full speed, whichever is longer.
-pub fn seconds(bytes: u64, additions: f64, device: &DeviceDescription) -> f64 {
-    device.launch_seconds + (bytes as f64 / device.memory_bandwidth).max(additions / device.flops)
-}
-
 /// Operations on floats of 32 bits that a device makes in a second at most: on a cpu multiplications
 /// and additions by one instruction, on vectors as wide as its registers.
 pub fn peak(device: &DeviceDescription) -> f64 {

@@ -107,13 +107,13 @@ fn a_plan_arrives_whole() {
     assert_eq!(decode_plan(message, &fusion).unwrap_err().to_string(), "it visits nobody, which the fusion lacks");
 }
 
-/// An emitter that was built before predictions says a score; what it does not say of its plan is nothing.
+/// Absent fields read as unsaid.
 #[test]
 fn what_older_libraries_leave_out_reads_as_unsaid() {
     let verdict = |verdict: &Verdict| Verdict::from(schema::Verdict::from(verdict));
-    let all = [Verdict::Accept, Verdict::Scored { score: 70 }, Verdict::Decline(Decline::new("no"))];
+    let all = [Verdict::Accept, Verdict::OnRequest, Verdict::Decline(Decline::new("no"))];
     assert!(all.iter().all(|said| verdict(said) == *said));
-    assert_eq!(Verdict::from(schema::Verdict { score: 0, ..Default::default() }), Verdict::Scored { score: 0 });
+    assert_eq!(Verdict::from(schema::Verdict::default()), Verdict::Accept);
     let message = schema::Plan { visits: Vec::new(), work: None, ..encode_plan(&plan(), &fusion()) };
     let read = decode_plan(message, &fusion()).unwrap();
     assert_eq!((read.visits, read.work), (Vec::new(), Work::default()));

@@ -46,12 +46,9 @@ impl From<StaticDescriptor> for Descriptor {
 pub enum Verdict {
     /// Yes. Among those who accept, the one whose plan is [predicted](super::predict) to take the least time comes first.
     Accept,
-    /// Yes, as emitters say it that were built against an interface before 1.1, whose plans do not say what they read: the
-    /// host goes by their score, see [`FORMER_LOOP`]. With 0 they come after all others.
-    Scored {
-        /// 0 to 1000.
-        score: u32,
-    },
+    /// Yes, after all emitters that [accept](Verdict::Accept): where the user puts this emitter in charge, or no other
+    /// takes the fusion.
+    OnRequest,
     /// No, and why.
     Decline(Decline),
 }
@@ -68,10 +65,6 @@ impl From<Result<(), Decline>> for Verdict {
         checked.map_or_else(Verdict::Decline, |()| Verdict::Accept)
     }
 }
-
-/// The [score](Verdict::Scored) that the loop emitter had before interface 1.1, the lowest of those that come with fusebox. Who
-/// claims more says that it is better than element by element.
-pub const FORMER_LOOP: u32 = 100;
 
 /// Why an emitter does not take a fusion, in words for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -263,20 +256,20 @@ pub trait Emitter: Send + Sync {
     fn descriptor(&self) -> Descriptor;
 
     /// Operations that kernels of this emitter are made for, see [`Emitter::claim`]. None: it takes fusions as others ask for
-    /// them. Since interface 1.1.
+    /// them.
     fn heroes(&self) -> Vec<Opcode> {
         Vec::new()
     }
 
     /// What the emitter wants where an operation of its [heroes](Emitter::heroes), the candidate's anchor, decides a kernel;
     /// `None` if it wants nothing for this one. The candidate's region is that operation alone, with its operands as parameters.
-    /// Asked once for all operations of equal shapes and attributes, so it must depend on nothing else. Since interface 1.1.
+    /// Asked once for all operations of equal shapes and attributes, so it must depend on nothing else.
     fn claim(&self, _hero: &Candidate, _device: &DeviceDescription) -> Option<Claim> {
         None
     }
 
     /// Operations around which the emitter wants to be offered parts of programs, see [`Emitter::bid`]. None: it takes
-    /// fusions as the host makes them. Since interface 1.1.
+    /// fusions as the host makes them.
     fn anchors(&self) -> Vec<Opcode> {
         Vec::new()
     }
@@ -284,7 +277,6 @@ pub trait Emitter: Send + Sync {
     /// Which instructions around an anchor one kernel of this emitter would compute. The host makes them a fusion if that
     /// is predicted to take less time than what it would make of them otherwise; then the emitter is asked to
     /// [consider](Emitter::consider) and [plan](Emitter::plan) it like any other. Cheap: reads the region, builds nothing.
-    /// Since interface 1.1.
     fn bid(&self, _candidate: &Candidate, _device: &DeviceDescription) -> Bid {
         Bid::decline("this emitter takes fusions as they are")
     }

@@ -26,11 +26,11 @@ pub use check::{PlanFault, PlannedOutput, check_plan, check_visits};
 pub use claim::{Claim, HeroPlace, Pass};
 pub use fusion::Fusion;
 pub use interface::{
-    Configuration, Decline, Descriptor, EmitError, Emitter, FORMER_LOOP, Kernel, KernelCode, KernelKind, Registration,
+    Configuration, Decline, Descriptor, EmitError, Emitter, Kernel, KernelCode, KernelKind, Registration,
     StaticDescriptor, SubgraphCall, SubgraphKind, Verdict,
 };
 pub use plan::{LaunchDimensions, OutputPlan, Plan, Visit, Work, WriteMode};
-pub use predict::{Amount, Breakdown, Prediction, Times, breakdown, is_better_alone, order, predict, predict_unsaid};
+pub use predict::{Amount, Breakdown, Prediction, Times, breakdown, is_better_alone, order, predict};
 pub use strategy::{Analysis, Blocks, ClaimOf, Named, Strategy, Task};
 
 /// Version of the interface between host and emitters, `major * 1000 + minor`. Within a major the
@@ -38,6 +38,5 @@ pub use strategy::{Analysis, Blocks, ClaimOf, Named, Strategy, Task};
 ///
 /// | version | change |
 /// | --- | --- |
-/// | 1000 | first |
-/// | 1001 | claims and bids; visits and source lines of plans; predicted time instead of scores |
-pub const INTERFACE_VERSION: u32 = 1001;
+/// | 1000 | first: that of release 0.1 |
+pub const INTERFACE_VERSION: u32 = 1000;

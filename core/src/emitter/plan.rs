@@ -134,9 +134,9 @@ pub struct Plan {
     /// One per output, flattened roots in order.
     pub outputs: Vec<OutputPlan>,
     /// What is computed where, for [predictions](super::predict). None: every result where it is written, from the
-    /// parameters. Since interface 1.1.
+    /// parameters.
     pub visits: Vec<Visit>,
-    /// What else there is to do. Since interface 1.1.
+    /// What else there is to do.
     pub work: Work,
     /// Elements a thread handles per vector access, 1 for none.
     pub vector_lanes: u32,

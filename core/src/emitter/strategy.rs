@@ -176,7 +176,7 @@ impl<S: Strategy> Emitter for Named<S> {
 
     fn consider(&self, fusion: &Fusion, device: &DeviceDescription) -> Verdict {
         match self.ask(fusion, device, |task| self.strategy.check(task)).into() {
-            Verdict::Accept if self.strategy.is_on_request() => Verdict::Scored { score: 0 },
+            Verdict::Accept if self.strategy.is_on_request() => Verdict::OnRequest,
             verdict => verdict,
         }
     }

@@ -50,13 +50,7 @@ pub fn decode_fusion(bytes: &[u8]) -> Result<Fusion, WireError> {
 
 impl From<&DeviceDescription> for schema::Device {
     fn from(device: &DeviceDescription) -> Self {
-        let is_gpu = !device.is_single_threaded_block();
         schema::Device {
-            // What libraries were told that were built when descriptions had these.
-            registers_per_thread: if is_gpu { 255 } else { 512 },
-            last_level_cache_bytes: if is_gpu { 50 << 20 } else { 32 << 20 },
-            native_atomic_add_f32: is_gpu,
-            native_bf16: is_gpu,
             name: device.name.clone(),
             warp_size: device.warp_size,
             max_threads_per_block: device.max_threads_per_block,
@@ -199,8 +193,8 @@ impl From<schema::Descriptor> for Descriptor {
 impl From<&Verdict> for schema::Verdict {
     fn from(verdict: &Verdict) -> Self {
         match verdict {
-            Verdict::Accept => schema::Verdict { is_predicted: true, ..schema::Verdict::default() },
-            Verdict::Scored { score } => schema::Verdict { score: *score, ..schema::Verdict::default() },
+            Verdict::Accept => schema::Verdict::default(),
+            Verdict::OnRequest => schema::Verdict { on_request: true, ..schema::Verdict::default() },
             Verdict::Decline(decline) => {
                 let (reason, instruction) = (decline.reason.clone(), decline.instruction.clone());
                 schema::Verdict { decline: Some(schema::Decline { reason, instruction }), ..schema::Verdict::default() }
@@ -212,8 +206,8 @@ impl From<&Verdict> for schema::Verdict {
 impl From<schema::Verdict> for Verdict {
     fn from(verdict: schema::Verdict) -> Self {
         match verdict.decline {
-            None if verdict.is_predicted => Verdict::Accept,
-            None => Verdict::Scored { score: verdict.score },
+            None if verdict.on_request => Verdict::OnRequest,
+            None => Verdict::Accept,
             Some(schema::Decline { reason, instruction }) => Verdict::Decline(Decline { reason, instruction }),
         }
     }

@@ -171,49 +171,37 @@ pub struct Device {
     pub core_count: u32,
     #[prost(uint32, tag = "6")]
     pub shared_bytes_per_block: u32,
-    /// Read by older libraries only, as are those marked like this.
     #[prost(uint32, tag = "7")]
-    pub registers_per_thread: u32,
-    #[prost(uint32, tag = "8")]
     pub vector_bytes: u32,
-    /// Older libraries.
-    #[prost(uint64, tag = "9")]
-    pub last_level_cache_bytes: u64,
-    #[prost(double, tag = "10")]
+    #[prost(double, tag = "8")]
     pub memory_bandwidth: f64,
-    #[prost(double, tag = "11")]
+    #[prost(double, tag = "9")]
     pub flops: f64,
-    /// Older libraries.
-    #[prost(bool, tag = "12")]
-    pub native_atomic_add_f32: bool,
-    /// Older libraries.
-    #[prost(bool, tag = "13")]
-    pub native_bf16: bool,
-    #[prost(uint32, tag = "14")]
+    #[prost(uint32, tag = "10")]
     pub cache_line_bytes: u32,
-    #[prost(uint64, tag = "15")]
+    #[prost(uint64, tag = "11")]
     pub core_cache_bytes: u64,
-    #[prost(uint32, tag = "16")]
+    #[prost(uint32, tag = "12")]
     pub register_bytes: u32,
-    #[prost(uint32, tag = "17")]
+    #[prost(uint32, tag = "13")]
     pub registers: u32,
-    #[prost(bool, tag = "18")]
+    #[prost(bool, tag = "14")]
     pub tile_products_bf16: bool,
-    #[prost(bool, tag = "19")]
+    #[prost(bool, tag = "15")]
     pub tile_products_int8: bool,
-    #[prost(string, repeated, tag = "20")]
+    #[prost(string, repeated, tag = "16")]
     pub matrix_products: Vec<String>,
-    #[prost(bool, tag = "21")]
+    #[prost(bool, tag = "17")]
     pub multiplies_tiles: bool,
-    #[prost(bool, tag = "22")]
+    #[prost(bool, tag = "18")]
     pub has_product_library: bool,
-    #[prost(double, tag = "23")]
+    #[prost(double, tag = "19")]
     pub launch_seconds: f64,
-    #[prost(double, tag = "24")]
+    #[prost(double, tag = "20")]
     pub share_seconds: f64,
-    #[prost(bool, tag = "25")]
+    #[prost(bool, tag = "21")]
     pub word_products_bf16: bool,
-    #[prost(bool, tag = "26")]
+    #[prost(bool, tag = "22")]
     pub word_products_int8: bool,
 }
 
@@ -225,15 +213,12 @@ pub struct Configuration {
 
 #[derive(Clone, PartialEq, Message)]
 pub struct Verdict {
-    /// Of libraries before interface 1.1.
-    #[prost(uint32, tag = "1")]
-    pub score: u32,
     /// Present if the fusion is declined.
-    #[prost(message, optional, tag = "2")]
+    #[prost(message, optional, tag = "1")]
     pub decline: Option<Decline>,
-    /// Whether predicted time decides instead of the score.
-    #[prost(bool, tag = "3")]
-    pub is_predicted: bool,
+    /// Whether the emitter comes after all that accept.
+    #[prost(bool, tag = "2")]
+    pub on_request: bool,
 }
 
 #[derive(Clone, PartialEq, Message)]

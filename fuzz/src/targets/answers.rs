@@ -157,8 +157,7 @@ fn change(random: &mut Random, response: &mut Response, last: &Response) {
             None => {}
         }
         if let Some(verdict) = &mut response.verdict {
-            verdict.score = random.number() as u32;
-            verdict.is_predicted = random.chance(2);
+            verdict.on_request = random.chance(2);
         }
         if let Some(claim) = &mut response.claim {
             change_claim(random, claim);

@@ -43,7 +43,7 @@ fn inspecting_tells_all_without_running_anything() {
     let text = place.run(&["emitters", "inspect", "mine.so"]).succeeded();
     for words in [
         "simple-loop 0.1.0, with fusebox-core 0.1.0",
-        "interface  1.1",
+        "interface  1.0",
         "kind loop",
         "can be loaded",
         "sm_NN",
@@ -60,15 +60,12 @@ fn inspecting_tells_all_without_running_anything() {
     assert!(text.contains("the file does not say"), "{text}");
     assert!(place.run(&["emitters", "--no-config", "--load", &hostile]).err.contains("no description today"));
     // Its interface is from the future.
-    let mark = b"fusebox plugin 1\xe9\x03\0\0";
+    let mark = b"fusebox plugin 1\xe8\x03\0\0";
     patched(&place, "mine.so", mark, b"fusebox plugin 1\xcf\x07\0\0");
     let ran = place.run(&["emitters", "inspect", "mine.so"]);
     let text = ran.out.clone();
-    ran.failed(1, &["wanted 1000 to"]);
-    assert!(
-        text.contains("interface  1.999") && text.contains("refused: ") && text.contains("wanted 1000 to"),
-        "{text}"
-    );
+    ran.failed(1, &["wanted 1000"]);
+    assert!(text.contains("interface  1.999") && text.contains("refused: ") && text.contains("wanted 1000"), "{text}");
     place
         .run(&["emitters", "inspect", "m.hlo"])
         .failed(1, &["it is no shared library but text; `cargo build --release`"]);

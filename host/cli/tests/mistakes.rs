@@ -106,19 +106,20 @@ fn the_guide_has_the_message_of_every_mistake() {
 fn a_kernel_that_never_ends_is_named() {
     let place = workplace();
     let library = place.path("mine.so").display().to_string();
+    let choice = format!("loop={library}");
     for arguments in [
-        &["run", "endless.hlo", "--load", &library][..],
-        &["bench", "endless.hlo", "--load", &library],
-        &["ab", "endless.hlo", "--b", &format!("loop={library}")],
+        &["run", "endless.hlo", "--emitter", &choice][..],
+        &["bench", "endless.hlo", "--emitter", &choice],
+        &["ab", "endless.hlo", "--b", &choice],
         &["tune", "endless.hlo", "--load", &library, "--tuned", "t.redb"],
-        &["bisect", "endless.hlo", "--load", &library],
+        &["bisect", "endless.hlo", "--emitter", &choice],
     ] {
         let words =
             ["kernel `endless` of emitter hostile 0.1.0 has not ended after 1 s", "--kernel-time", "--target simt"];
         place.run(&[arguments, &["--kernel-time", "1"]].concat()).failed(1, &words);
     }
     let words = ["a loop does not end", "endless: scf.while at src/lib.rs:"];
-    place.run(&["run", "endless.hlo", "--load", &library, "--target", "simt"]).failed(1, &words);
+    place.run(&["run", "endless.hlo", "--emitter", &choice, "--target", "simt"]).failed(1, &words);
     let checked = place.run(&["check-emitter", &library, "--module", "endless.hlo", "--cases", "0", "--progress"]);
     assert!(checked.out.contains(words[1]) && checked.err.contains("hostile: "), "{}{}", checked.out, checked.err);
 }

@@ -78,16 +78,10 @@ pub fn kernel(selected: &Selected, heroes: &[(Hero, Option<KernelKind>)], device
     text
 }
 
-/// The parts of the predicted time. The plan of an emitter of an older interface has no visits, and
-/// its time is predicted otherwise.
-pub fn parts(selected: &Selected, device: &DeviceDescription) -> Option<Breakdown> {
-    let parts = breakdown(&selected.plan, &selected.unit.fusion, device);
-    (parts.times.seconds() == selected.prediction.seconds).then_some(parts)
-}
-
+/// The parts of the predicted time.
 fn prediction(text: &mut String, selected: &Selected, device: &DeviceDescription) {
     let fusion = &selected.unit.fusion;
-    let Some(Breakdown { visits, writes, work, times }) = parts(selected, device) else { return };
+    let Breakdown { visits, writes, work, times } = breakdown(&selected.plan, fusion, device);
     let us = |seconds: f64| microseconds(seconds * 1e6, 1);
     let Times { launch, computing, memory, waiting, unordered } = times;
     let _ = write!(

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
     Configuration, Descriptor, Fusion, Kernel, KernelCode, Plan, Prediction, Verdict, check_plan, is_better_alone,
+    predict,
 };
 use fusebox_core::hlo::Opcode;
 use fusebox_core::ir::Function;
@@ -171,7 +172,7 @@ fn first_from(
         let emitter = &options.emitters.registry.emitters()[ranked.emitter];
         match deliver(emitter, ranked, &unit, options)? {
             Ok((plan, functions)) => {
-                let prediction = ranked.prediction(&plan, &unit.fusion, &options.device);
+                let prediction = predict(&plan, &unit.fusion, &options.device);
                 let emitter = emitter.descriptor().clone();
                 return Ok(Selected { unit, selection, place, emitter, plan, prediction, functions, failures });
             }

@@ -56,7 +56,7 @@ pub fn check_descriptions(descriptions: &[Description]) -> Checked {
 /// A verdict whose texts are not too long.
 pub fn shortened_verdict(verdict: Verdict) -> Verdict {
     match verdict {
-        Verdict::Accept | Verdict::Scored { .. } => verdict,
+        Verdict::Accept | Verdict::OnRequest => verdict,
         Verdict::Decline(decline) => Verdict::Decline(shortened_decline(decline)),
     }
 }

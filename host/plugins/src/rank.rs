@@ -1,23 +1,17 @@
 //! In which order emitters that take a fusion are tried: by the time that their plans are predicted to take.
 //!
 //! ```text
-//! failed     those that have no plan: they are tried first, so that their failure is reported
-//! claimed    those of an interface before 1.1 whose score is above that of the former loop emitter, the highest first
-//! predicted  all others of today, the fastest first; those that compute each result by itself give way to those that are
-//!            made for such a fusion, if these take about as long: that say what they visit, or ask for an operation in it;
-//!            of equal times by kind, name and version
-//! others     those of an interface before 1.1 that claim no more than the loop emitter did
+//! failed      those that have no plan: they are tried first, so that their failure is reported
+//! accepting   those that accept, the fastest first; those that compute each result by itself give way to those that are
+//!             made for such a fusion, if these take about as long: that say which values they visit, or ask for an operation
+//!             in it; of equal times by kind, name and version
+//! on request  those that take it on request
 //! ```
-//!
-//! A plan of an interface before 1.1 does not say what is read, so that its time cannot be compared. Whoever got a fusion by
-//! its score still gets it.
 
 use std::cmp::{Ordering, Reverse};
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{
-    Configuration, FORMER_LOOP, Fusion, Plan, Prediction, Verdict, check_visits, order, predict, predict_unsaid,
-};
+use fusebox_core::emitter::{Configuration, Fusion, Plan, Prediction, Verdict, check_visits, order, predict};
 use fusebox_core::hlo::Opcode;
 use fusebox_core::times::microseconds;
 use semver::Version;
@@ -30,8 +24,8 @@ use crate::failure::{Failure, FailureKind, Stage};
 pub struct Ranked {
     /// Its number in the registry.
     pub emitter: usize,
-    /// Its score, if it says one instead of being predicted, as those of an interface before 1.1 do.
-    pub score: Option<u32>,
+    /// Whether it comes after all that accept.
+    pub on_request: bool,
     /// The knobs that it is to plan with.
     pub knobs: Configuration,
     /// Its plan without knobs, not checked yet but for its visits, and what that is predicted to take. None if nothing had
@@ -42,24 +36,13 @@ pub struct Ranked {
 impl Ranked {
     /// By what it has said.
     pub fn new(emitter: usize, verdict: &Verdict) -> Self {
-        let score = match verdict {
-            Verdict::Scored { score } => Some(*score),
-            Verdict::Accept | Verdict::Decline(_) => None,
-        };
-        Ranked { emitter, score, knobs: Configuration::default(), planned: None }
+        let on_request = *verdict == Verdict::OnRequest;
+        Ranked { emitter, on_request, knobs: Configuration::default(), planned: None }
     }
 
     /// Why it has no plan, if it was asked for one and failed.
     pub fn failure(&self) -> Option<&Failure> {
         self.planned.as_ref()?.as_ref().err()
-    }
-
-    /// What a plan of it is predicted to take.
-    pub fn prediction(&self, plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> Prediction {
-        match self.score {
-            None => predict(plan, fusion, device),
-            Some(_) => predict_unsaid(plan, fusion, device),
-        }
     }
 
     /// Plans, unless it has, and predicts.
@@ -78,28 +61,26 @@ impl Ranked {
         let plan = emitter.plan(fusion, device, &Configuration::default())?;
         check_visits(&plan, fusion)
             .map_err(|fault| emitter.failure(Stage::Plan, fusion, FailureKind::Plan(Box::new(fault))))?;
-        let prediction = self.prediction(&plan, fusion, device);
+        let prediction = predict(&plan, fusion, device);
         Ok((plan, prediction))
     }
 
     /// Its way to be ranked, in words.
     pub(crate) fn reason(&self) -> String {
-        match (&self.planned, self.score) {
-            (Some(Err(failure)), _) => failure.kind.to_string(),
-            (_, Some(score)) => format!("with score {score} instead of a predicted time"),
-            (Some(Ok((_, prediction))), None) => {
-                format!("predicted to take {} us", microseconds(prediction.seconds * 1e6, 2))
-            }
-            (None, None) => "no other plan to compare with".into(),
+        match &self.planned {
+            Some(Err(failure)) => failure.kind.to_string(),
+            Some(Ok((_, prediction))) => format!("predicted to take {} us", microseconds(prediction.seconds * 1e6, 2)),
+            None if self.on_request => "on request".into(),
+            None => "no other plan to compare with".into(),
         }
     }
 
+    /// The number of its class, as above.
     fn class(&self) -> u8 {
-        match (&self.planned, self.score) {
-            (Some(Err(_)), _) => 0,
-            (_, Some(score)) if score > FORMER_LOOP => 1,
-            (_, None) => 2,
-            (_, Some(_)) => 3,
+        match &self.planned {
+            Some(Err(_)) => 0,
+            _ if self.on_request => 2,
+            _ => 1,
         }
     }
 
@@ -126,8 +107,8 @@ pub(crate) fn rank(
     fusion: &Fusion,
     device: &DeviceDescription,
 ) -> Vec<Ranked> {
-    if takers.iter().filter(|taker| taker.score.is_none()).count() > 1 {
-        for taker in takers.iter_mut().filter(|taker| taker.score.is_none()) {
+    if takers.iter().filter(|taker| !taker.on_request).count() > 1 {
+        for taker in takers.iter_mut().filter(|taker| !taker.on_request) {
             taker.planned = Some(taker.plan(&emitters[taker.emitter], fusion, device));
         }
     }
@@ -137,12 +118,9 @@ pub(crate) fn rank(
         let by_name = || by_name(&emitters[a.emitter], &emitters[b.emitter]);
         made_for_it.then(a.seconds().total_cmp(&b.seconds())).then_with(by_name)
     };
-    takers.sort_by(|a, b| {
-        let key = |it: &Ranked| (it.class(), Reverse(it.score));
-        key(a).cmp(&key(b)).then_with(|| otherwise(a, b))
-    });
-    let first = takers.partition_point(|it| it.class() < 2);
-    let end = takers.partition_point(|it| it.class() <= 2);
+    takers.sort_by(|a, b| a.class().cmp(&b.class()).then_with(|| otherwise(a, b)));
+    let first = takers.partition_point(|it| it.class() < 1);
+    let end = takers.partition_point(|it| it.class() <= 1);
     order(&mut takers[first..end], Ranked::seconds, otherwise);
     takers
 }

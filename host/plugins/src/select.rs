@@ -204,7 +204,7 @@ fn not_taken(
 
 fn reason_of(verdict: &Result<Verdict, Failure>) -> String {
     match verdict {
-        Ok(Verdict::Accept | Verdict::Scored { .. }) => "accepts".into(),
+        Ok(Verdict::Accept | Verdict::OnRequest) => "accepts".into(),
         Ok(Verdict::Decline(decline)) => match &decline.instruction {
             Some(instruction) => format!("{} [at {instruction}]", decline.reason),
             None => decline.reason.clone(),

@@ -253,11 +253,9 @@ impl Emitter for Careless {
         Descriptor { name: "careless".into(), ..self.0.descriptor() }
     }
 
+    /// Its plan takes as long, and of two such the first by name is chosen.
     fn consider(&self, fusion: &Fusion, device: &DeviceDescription) -> Answer {
-        match self.0.consider(fusion, device) {
-            declined @ Answer::Decline(_) => declined,
-            _ => Answer::Scored { score: 1000 },
-        }
+        self.0.consider(fusion, device)
     }
 
     fn plan(&self, fusion: &Fusion, device: &DeviceDescription, knobs: &Configuration) -> Result<Plan, EmitError> {

@@ -2,10 +2,10 @@
 
 use fusebox_compiler::{Cache, Compilation, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::Emitter;
+use fusebox_core::emitter::{Configuration, Emitter};
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape, Literal};
 use fusebox_lowering::{Code, Runner, Target};
-use fusebox_plugins::{Override, Registry, Spec};
+use fusebox_plugins::{LoadedEmitter, Override, Registry, Spec, Subject};
 use fusebox_runtime::{Executable, Program, ThreadOrder};
 
 use crate::literals::{Closeness, difference, small_integers};
@@ -56,6 +56,19 @@ impl Compiler {
     /// The same, where choices may be without effect: passes may have made something else of a fusion that was asked about.
     pub(crate) fn of_part(self) -> Compiler {
         Compiler { of_part: true, ..self }
+    }
+
+    /// The same, where an emitter of these names makes every fusion that one of them takes.
+    pub fn preferring(mut self, names: &[&str]) -> Compiler {
+        let numbered = self.registry.emitters().iter().enumerate();
+        let is_meant = |emitter: &LoadedEmitter| names.contains(&emitter.descriptor().name.as_str());
+        let emitters = numbered.filter(|(_, emitter)| is_meant(emitter)).map(|(number, _)| number).collect();
+        let spec = names.join(", ");
+        self.overrides.extend(Subject::named("*").ok().map(|subject| {
+            let knobs = Configuration::default();
+            Override { subject, emitters, knobs, spec, place: None, force: false }
+        }));
+        self.of_part()
     }
 
     pub fn registry(&self) -> &Registry {

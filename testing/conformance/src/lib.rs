@@ -106,7 +106,7 @@ pub fn check_seeds(emitter: &'static dyn Emitter, kind: &str, seeds: Range<u64>)
 
 fn checked(emitter: &'static dyn Emitter, settings: Settings) -> Result<Report, Failure> {
     let name = emitter.descriptor().name;
-    let registry = Compiler::new(vec![Box::new(Preferred { emitter, place: 0 })])?.registry().clone();
+    let registry = Compiler::new(vec![Box::new(Shared(emitter))])?.registry().clone();
     let number = registry.emitters().iter().position(|it| it.descriptor().name == name).unwrap_or_default();
     let report = examine(&registry, number, &settings, &Progress::default())?;
     match report.findings.first() {
@@ -148,48 +148,32 @@ pub fn takers<'e>(
     taking.into_iter().map(|(_, emitter)| emitter).collect()
 }
 
-/// The emitters, those of these names as ones that come before all others wherever they accept, in this order: for tests of
-/// kernels that somebody else would make as fast.
-pub fn preferring(emitters: Vec<Box<dyn Emitter>>, names: &[&str]) -> Vec<Box<dyn Emitter>> {
-    let preferred = |emitter: Box<dyn Emitter>| match names.iter().position(|name| emitter.descriptor().name == *name) {
-        Some(place) => Box::new(Preferred { emitter: Box::leak(emitter), place: place as u32 }) as Box<dyn Emitter>,
-        None => emitter,
-    };
-    emitters.into_iter().map(preferred).collect()
-}
+/// An emitter that is kept as long as the tests run.
+struct Shared(&'static dyn Emitter);
 
-/// An emitter that comes first wherever it accepts, but for those of lower places.
-struct Preferred {
-    emitter: &'static dyn Emitter,
-    place: u32,
-}
-
-impl Emitter for Preferred {
+impl Emitter for Shared {
     fn descriptor(&self) -> Descriptor {
-        self.emitter.descriptor()
+        self.0.descriptor()
     }
 
     fn heroes(&self) -> Vec<Opcode> {
-        self.emitter.heroes()
+        self.0.heroes()
     }
 
     fn claim(&self, hero: &emitter::Candidate, device: &DeviceDescription) -> Option<emitter::Claim> {
-        self.emitter.claim(hero, device)
+        self.0.claim(hero, device)
     }
 
     fn anchors(&self) -> Vec<Opcode> {
-        self.emitter.anchors()
+        self.0.anchors()
     }
 
     fn bid(&self, candidate: &emitter::Candidate, device: &DeviceDescription) -> emitter::Bid {
-        self.emitter.bid(candidate, device)
+        self.0.bid(candidate, device)
     }
 
     fn consider(&self, fusion: &emitter::Fusion, device: &DeviceDescription) -> Verdict {
-        match self.emitter.consider(fusion, device) {
-            Verdict::Accept | Verdict::Scored { .. } => Verdict::Scored { score: 1000 - self.place.min(100) },
-            declined => declined,
-        }
+        self.0.consider(fusion, device)
     }
 
     fn plan(
@@ -198,10 +182,10 @@ impl Emitter for Preferred {
         device: &DeviceDescription,
         configuration: &Configuration,
     ) -> Result<Plan, EmitError> {
-        self.emitter.plan(fusion, device, configuration)
+        self.0.plan(fusion, device, configuration)
     }
 
     fn emit(&self, fusion: &emitter::Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
-        self.emitter.emit(fusion, device, plan)
+        self.0.emit(fusion, device, plan)
     }
 }

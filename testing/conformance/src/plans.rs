@@ -5,7 +5,7 @@ use fusebox_core::emitter::{Configuration, Emitter, Fusion, Plan, PlanFault, Ver
 use fusebox_core::hlo::parse_module;
 use fusebox_plugins::{FailureKind, LoadedEmitter, Registry, produce};
 
-use crate::{Failure, Preferred};
+use crate::{Failure, Shared};
 
 /// Why an emitter's plans or kernels for a fusion are not as they must be.
 #[derive(Debug, thiserror::Error)]
@@ -83,7 +83,7 @@ pub fn check(emitter: &'static dyn Emitter, fusion: &Fusion, device: &DeviceDesc
     if let Verdict::Decline(decline) = emitter.consider(fusion, device) {
         return Err(failed(format!("it declines: {}", decline.reason)));
     }
-    let registry = Registry::new(vec![Box::new(Preferred { emitter, place: 0 })]).map_err(|e| failed(e.to_string()))?;
+    let registry = Registry::new(vec![Box::new(Shared(emitter))]).map_err(|e| failed(e.to_string()))?;
     planned(&registry.emitters()[0], fusion, device).map_err(|error| failed(error.to_string()))?;
     emitter.plan(fusion, device, &Configuration::default()).map_err(|error| failed(error.to_string()))
 }
@@ -100,7 +100,7 @@ pub fn check_text(
     let fusion = fusion(text);
     match emitter.consider(&fusion, device) {
         Verdict::Decline(_) => Ok(None),
-        Verdict::Accept | Verdict::Scored { .. } => {
+        Verdict::Accept | Verdict::OnRequest => {
             check(emitter, &fusion, device).map(|plan| Some(1 + plan.alternatives.len()))
         }
     }

@@ -13,7 +13,7 @@ use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
     Bid, Candidate, Claim, Configuration, Descriptor, EmitError, Emitter, Fusion, Kernel, KernelCode, KernelKind,
-    LaunchDimensions, OutputPlan, Plan, SubgraphCall, SubgraphKind, Verdict,
+    LaunchDimensions, OutputPlan, Plan, SubgraphCall, SubgraphKind, Verdict, Visit,
 };
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable};
 
@@ -70,7 +70,7 @@ impl Emitter for Hostile {
             "orphan" => leave_an_orphan(),
             _ => (),
         }
-        Verdict::Scored { score: 900 }
+        Verdict::Accept
     }
 
     fn plan(&self, fusion: &Fusion, _: &DeviceDescription, _: &Configuration) -> Result<Plan, EmitError> {
@@ -103,7 +103,8 @@ impl Emitter for Hostile {
             "gap" => map.results = vec![Expr::dim(0) * 2],
             "rank" => map.results.push(Expr::constant(0)),
             "undeclared" => map.results = vec![Expr::range(7)],
-            "wrong_result" | "reads_astray" | "endless" => {
+            "wrong_result" => return Ok(one_thread(fusion)),
+            "reads_astray" | "endless" => {
                 launch = LaunchDimensions { blocks: 64, threads_per_block: 1 };
                 map.dims = vec![Variable::named("th", 1), Variable::named("bl", 64)];
                 map.results = vec![Expr::dim(1)];
@@ -166,13 +167,14 @@ impl Emitter for Hostile {
                 return Ok(Kernel { code: KernelCode::Text("x".into()), calls: (0..100_000).map(call).collect() });
             }
             "unrolled" => return unrolled(fusion),
+            "wrong_result" => return doubled(fusion, plan),
             "unsupported" => return unsupported(fusion),
             _ => (),
         }
         let mut kernel = KernelBuilder::new(fusion);
         let root = kernel.values(&fusion.roots);
         let mut index = match fusion.name.as_str() {
-            "wrong_result" | "reads_astray" | "endless" => kernel.block(),
+            "reads_astray" | "endless" => kernel.block(),
             _ => kernel.thread(),
         };
         let mut read = index;
@@ -184,9 +186,6 @@ impl Emitter for Hostile {
         let output = kernel.outputs()[0];
         if fusion.name == "wrong_type" {
             value[0] = kernel.addf(value[0], index);
-        }
-        if fusion.name == "wrong_result" {
-            value[0] = kernel.addf(value[0], value[0]);
         }
         if fusion.name == "endless" {
             index = without_end(&mut kernel, index);
@@ -205,7 +204,6 @@ impl Emitter for Hostile {
             let first = kernel.index(0);
             written = kernel.insert(value[0], written, &[first]);
         }
-        let _ = plan;
         kernel.finish(&[written])
     }
 }
@@ -261,6 +259,32 @@ fn break_out() -> String {
     tries.map(|(what, result)| format!("{what}: {}", said(result))).join(", ")
 }
 
+/// As fast as any other kernel: what it says of its visits puts it before one that says nothing.
+fn one_thread(fusion: &Fusion) -> Plan {
+    let map = IndexingMap {
+        dims: vec![Variable::named("th", 1), Variable::named("bl", 1)],
+        ranges: vec![Variable::named("i", 64)],
+        results: vec![Expr::range(0)],
+        ..IndexingMap::default()
+    };
+    let visits = vec![Visit { map: map.clone(), values: fusion.roots.clone(), given: Vec::new() }];
+    let launch = LaunchDimensions { blocks: 1, threads_per_block: 1 };
+    Plan { visits, ..Plan::new(launch, vec![OutputPlan::unique(map)]) }
+}
+
+/// The kernel of that plan, whose elements are twice as large as they should be.
+fn doubled(fusion: &Fusion, plan: &Plan) -> Result<Kernel, EmitError> {
+    let mut kernel = KernelBuilder::new(fusion);
+    let root = kernel.values(&fusion.roots);
+    let (thread, outputs) = ([kernel.thread(), kernel.block()], kernel.outputs().to_vec());
+    let written = kernel.indexed_loop(&plan.outputs[0].maps[0], &thread, &outputs, &[], |kernel, _, index, state| {
+        let value = kernel.call_subgraph(&root, index, &[])[0];
+        let doubled = kernel.addf(value, value);
+        vec![kernel.insert(doubled, state[0], index)]
+    });
+    kernel.finish(&written)
+}
+
 /// A loop whose body is to be written a billion times.
 fn unrolled(fusion: &Fusion) -> Result<Kernel, EmitError> {
     let mut kernel = KernelBuilder::new(fusion);
@@ -300,7 +324,7 @@ impl Emitter for Twin {
     }
 
     fn consider(&self, _: &Fusion, _: &DeviceDescription) -> Verdict {
-        Verdict::Scored { score: 0 }
+        Verdict::OnRequest
     }
 
     fn plan(&self, _: &Fusion, _: &DeviceDescription, _: &Configuration) -> Result<Plan, EmitError> {

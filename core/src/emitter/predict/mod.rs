@@ -99,14 +99,6 @@ fn visits<'p>(plan: &'p Plan, fusion: &Fusion) -> Cow<'p, [Visit]> {
     if plan.visits.is_empty() { Cow::Owned(as_written(plan, fusion)) } else { Cow::Borrowed(&plan.visits) }
 }
 
-/// Predicts a plan of which nobody has said what it visits: that it does everything once, and without delay.
-pub fn predict_unsaid(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> Prediction {
-    let moved = moved(plan, fusion, &HashMap::new());
-    let additions = cost::of_computation(fusion.computation());
-    let seconds = cost::seconds(moved.read + moved.written, additions, device) + sharing(plan, device);
-    Prediction { seconds, ..moved }
-}
-
 /// Whether the cores, taking their parts of small arrays from each other, would be longer about a kernel's blocks than one core is.
 /// `kept`: bytes of its parameters that nobody writes between two launches, so that each core may have its part already.
 pub fn is_better_alone(plan: &Plan, prediction: &Prediction, kept: u64, device: &DeviceDescription) -> bool {

@@ -4,14 +4,14 @@
 mod fusions;
 mod of_plans;
 
-use fusebox_conformance::{Compiler, named, plans, preferring, takers};
+use fusebox_conformance::{Compiler, named, plans, takers};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Emitter, Fusion, Plan};
 use fusebox_emitter_concatenate::emitters;
 
 /// Right on the cpu and on the simulated GPU; the emitters' names.
 fn check(text: &str) -> [String; 2] {
-    let made = Compiler::new(preferring(emitters(), &["concatenate"])).and_then(|compiler| compiler.check(text));
+    let made = Compiler::new(emitters()).and_then(|compiler| compiler.preferring(&["concatenate"]).check(text));
     made.unwrap_or_else(|failure| panic!("{failure}"))
 }
 

@@ -1,7 +1,7 @@
 //! Products in blocks of many threads: on the simulated GPU against the interpreter, in PTX by NVIDIA's assembler.
 
 use fusebox_conformance::literals::{self, Closeness};
-use fusebox_conformance::{Compiler, Machine, Made, Target, assemble, inputs, named, plans, preferring};
+use fusebox_conformance::{Compiler, Machine, Made, Target, assemble, inputs, named, plans};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Plan;
 use fusebox_core::indexing::{Coverage, Proof, check_joint_coverage};
@@ -12,7 +12,7 @@ use crate::random::{product, setting};
 
 /// A compiler that takes the emitter of a name wherever it can.
 fn compiler(name: &str) -> Compiler {
-    Compiler::new(preferring(emitters(), &[name])).unwrap_or_else(|failure| panic!("{failure}"))
+    Compiler::new(emitters()).unwrap_or_else(|failure| panic!("{failure}")).preferring(&[name])
 }
 
 /// What an emitter makes of a fusion, whose result is the interpreter's, bit by bit.
@@ -291,7 +291,7 @@ fn it_comes_first_where_elements_are_used_often() {
 #[test]
 fn products_that_nobody_wrote() {
     let (first, count) = (setting("FUSEBOX_PRODUCT_SEED", 1), setting("FUSEBOX_PRODUCTS", 30));
-    let special = Compiler::new(preferring(emitters(), &[GROUPS, MMA, THIN])).unwrap();
+    let special = Compiler::new(emitters()).unwrap().preferring(&[GROUPS, MMA, THIN]);
     let tiled = compiler(TILED);
     let mut makers: Vec<String> = Vec::new();
     for seed in first..first + count {

@@ -11,7 +11,7 @@ mod fusions;
 mod gpu_plans;
 mod ptx;
 
-use fusebox_conformance::{Compiler, named, plans, preferring, takers};
+use fusebox_conformance::{Compiler, named, plans, takers};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Emitter, Fusion, Plan};
 use fusebox_emitter_reduce::emitters;
@@ -23,7 +23,7 @@ fn check(text: &str) -> [String; 2] {
 
 /// The same, where the emitter of this name comes first wherever it accepts.
 fn check_by(text: &str, name: &str) -> [String; 2] {
-    let made = Compiler::new(preferring(emitters(), &[name])).and_then(|compiler| compiler.check(text));
+    let made = Compiler::new(emitters()).and_then(|compiler| compiler.preferring(&[name]).check(text));
     made.unwrap_or_else(|failure| panic!("{failure}"))
 }
 

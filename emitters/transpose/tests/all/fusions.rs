@@ -1,6 +1,6 @@
 //! Fusions of the transpose emitters on cpu and simt against the interpreter.
 
-use fusebox_conformance::{Compiler, preferring};
+use fusebox_conformance::Compiler;
 use fusebox_emitter_transpose::emitters;
 
 use crate::check;
@@ -294,8 +294,8 @@ fn accesses(element: &str, dims: &str, result: &str, permutation: &str) -> Vec<S
 }}
 "
     );
-    let ptx = Compiler::new(preferring(emitters(), &["packed-transpose"]))
-        .and_then(|compiler| compiler.ptx(&text, 90))
+    let ptx = Compiler::new(emitters())
+        .and_then(|compiler| compiler.preferring(&["packed-transpose"]).ptx(&text, 90))
         .unwrap();
     let memory = |word: &str| word.contains(".global.") || word.contains(".shared.");
     let words = ptx.lines().filter_map(|line| line.split_whitespace().next()).filter(|word| memory(word));

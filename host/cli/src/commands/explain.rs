@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use fusebox_compiler::{Compilation, Options, Phase, Selected, Source, heroes, report};
 use fusebox_core::analysis::Hero;
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::emitter::{Amount, Breakdown, Fusion};
+use fusebox_core::emitter::{Amount, Breakdown, Fusion, breakdown};
 use fusebox_core::hlo::InstrId;
 use fusebox_lowering::Code;
 use fusebox_plugins::Fingerprint;
@@ -239,7 +239,7 @@ fn describe(kernel: &Selected, options: &Options, rows: &[roofline::Row]) -> ser
         "bytes_read": kernel.prediction.read,
         "bytes_written": kernel.prediction.written,
         "predicted_us": kernel.prediction.seconds * 1e6,
-        "prediction": report::parts(kernel, &options.device).map(|parts| described(fusion, &parts)),
+        "prediction": described(fusion, &breakdown(&kernel.plan, fusion, &options.device)),
         "roofline": rows.iter().find(|row| row.fusion == fusion.name),
     })
 }

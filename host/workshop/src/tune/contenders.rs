@@ -107,8 +107,8 @@ fn knobs(ranked: &Ranked, kernel: &Selected, options: &Options) -> Vec<(Configur
     let alternatives = plan(&own).map_or_else(|_| Vec::new(), |plan| plan.alternatives);
     let predicted = |knobs: &Configuration| {
         let plan = plan(knobs).ok().filter(|plan| check_plan(plan, fusion, device).is_ok())?;
-        let longest = missed::longest(&breakdown(&plan, fusion, device).times);
-        Some((ranked.prediction(&plan, fusion, device).seconds * 1e6, longest))
+        let times = breakdown(&plan, fusion, device).times;
+        Some((times.seconds() * 1e6, missed::longest(&times)))
     };
     [own].into_iter().chain(alternatives).map(|knobs| (knobs.clone(), predicted(&knobs))).collect()
 }
