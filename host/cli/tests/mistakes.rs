@@ -9,7 +9,6 @@ mod program;
 
 use std::path::Path;
 
-use fusebox_core::plugin::Note;
 use program::Workplace;
 
 /// A mistake, the arguments of a command that meets it, and the words of the message that say where
@@ -48,8 +47,8 @@ fn workplace() -> Workplace {
     for library in ["mine.so", "copy.so"] {
         place.write(library, &mine);
     }
-    place.write("old.so", &with_interface(mine, 1));
-    std::fs::copy(procedural_macro(), place.path("other.so")).unwrap();
+    place.write("old.so", &built::with_interface(mine, 1));
+    std::fs::copy(built::procedural_macro(), place.path("other.so")).unwrap();
     for name in ["fine", "half", "overlap", "wrong_type", "endless"] {
         let module = format!(
             "HloModule m\n{name} {{\n  p = f32[64] parameter(0)\n  ROOT root = f32[64] negate(p)\n}}\n\
@@ -58,25 +57,6 @@ fn workplace() -> Workplace {
         place.write(&format!("{name}.hlo"), module.as_bytes());
     }
     place
-}
-
-/// The library with another interface version in its note.
-fn with_interface(mut library: Vec<u8>, version: u32) -> Vec<u8> {
-    let known = fusebox_core::emitter::INTERFACE_VERSION.to_le_bytes();
-    let note = [&Note::MAGIC[..], &known].concat();
-    let places: Vec<usize> = (0..library.len() - note.len()).filter(|&at| library[at..].starts_with(&note)).collect();
-    for at in places {
-        library[at + Note::MAGIC.len()..at + note.len()].copy_from_slice(&version.to_le_bytes());
-    }
-    library
-}
-
-/// A shared library that is no plugin.
-fn procedural_macro() -> std::path::PathBuf {
-    let own = std::env::current_exe().unwrap();
-    let files = std::fs::read_dir(own.parent().unwrap()).unwrap().filter_map(|entry| Some(entry.ok()?.path()));
-    let mut files = files.filter(|path| path.extension().is_some_and(|extension| extension == "so"));
-    files.find(|path| path.to_string_lossy().contains("derive")).unwrap()
 }
 
 #[test]

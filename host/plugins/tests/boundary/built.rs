@@ -1,8 +1,11 @@
-//! Builds the crates outside of the workspace.
+//! Libraries that tests load: of the crates outside of the workspace, bundled ones, and some that are to be refused.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, OnceLock};
+
+use fusebox_core::emitter::INTERFACE_VERSION;
+use fusebox_core::plugin::Note;
 
 /// The example of `examples/out-of-tree-emitter`.
 pub fn simple_loop() -> PathBuf {
@@ -50,6 +53,25 @@ pub fn hostile(variant: &str) -> PathBuf {
     let library = build("testing/hostile-emitter", "hostile_emitter", variant);
     built.push((variant.into(), library.clone()));
     library
+}
+
+/// The library with another interface version in its note.
+pub fn with_interface(mut library: Vec<u8>, version: u32) -> Vec<u8> {
+    let known = INTERFACE_VERSION.to_le_bytes();
+    let note = [&Note::MAGIC[..], &known].concat();
+    let places: Vec<usize> = (0..library.len() - note.len()).filter(|&at| library[at..].starts_with(&note)).collect();
+    for at in places {
+        library[at + Note::MAGIC.len()..at + note.len()].copy_from_slice(&version.to_le_bytes());
+    }
+    library
+}
+
+/// A shared library that is no plugin.
+pub fn procedural_macro() -> PathBuf {
+    let own = std::env::current_exe().unwrap();
+    let files = std::fs::read_dir(own.parent().unwrap()).unwrap().filter_map(|entry| Some(entry.ok()?.path()));
+    let mut files = files.filter(|path| path.extension().is_some_and(|extension| extension == "so"));
+    files.find(|path| path.to_string_lossy().contains("derive")).unwrap()
 }
 
 /// Builds a crate's library and puts a copy aside, as another variant would overwrite it.

@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Verdict;
-use fusebox_core::plugin::Note;
 use fusebox_plugins::{FoundLibrary, PluginFile, ProcessLimits, Registry};
 
-use crate::built::{hostile, simple_loop, simple_reduce};
+use crate::built::{hostile, procedural_macro, simple_loop, simple_reduce, with_interface};
 use crate::registry_of;
 
 /// What loading says; the registry must stay as it was.
@@ -65,38 +64,21 @@ fn a_truncated_library_is_refused_at_every_length() {
 
 #[test]
 fn a_library_without_emitters_is_told_what_it_lacks() {
-    let own = std::env::current_exe().unwrap();
-    let deps = own.parent().unwrap();
-    let other = std::fs::read_dir(deps).unwrap().filter_map(|entry| Some(entry.ok()?.path()));
-    // A procedural macro: a shared library, and no plugin.
-    let other = other.filter(|path| path.extension().is_some_and(|extension| extension == "so"));
-    let other = other.into_iter().find(|path| path.to_string_lossy().contains("derive")).unwrap();
-    assert!(refusal(&other).contains("export_emitters!"));
-}
-
-/// The library with another interface version in its note.
-fn with_interface(folder: &tempfile::TempDir, version: u32) -> PathBuf {
-    let mut content = std::fs::read(simple_loop()).unwrap();
-    let notes: Vec<usize> =
-        (0..content.len() - Note::SIZE).filter(|&at| content[at..].starts_with(&Note::MAGIC)).collect();
-    for at in notes {
-        // The host knows the magic too; the note is where a version stands behind it.
-        let place = at + Note::MAGIC.len()..at + Note::MAGIC.len() + 4;
-        if content[place.clone()] == fusebox_core::emitter::INTERFACE_VERSION.to_le_bytes() {
-            content[place].copy_from_slice(&version.to_le_bytes());
-        }
-    }
-    file(folder, &format!("interface-{version}.so"), &content)
+    assert!(refusal(&procedural_macro()).contains("export_emitters!"));
 }
 
 #[test]
 fn another_interface_version_names_found_wanted_and_the_command() {
     let folder = tempfile::tempdir().unwrap();
-    let newer = refusal(&with_interface(&folder, 1999));
+    let of_version = |version| {
+        let content = with_interface(std::fs::read(simple_loop()).unwrap(), version);
+        refusal(&file(&folder, &format!("interface-{version}.so"), &content))
+    };
+    let newer = of_version(1999);
     for part in ["simple-loop 0.1.0", "found interface version 1999", "wanted 1000", "update fusebox", "cargo build"] {
         assert!(newer.contains(part), "{newer}");
     }
-    let older = refusal(&with_interface(&folder, 1));
+    let older = of_version(1);
     assert!(older.contains("found interface version 1 "), "{older}");
     // The command is run on a copy of the example, whose path leads nowhere.
     let command = older.split('`').nth(1).unwrap().replace("FUSEBOX", "/fusebox");
