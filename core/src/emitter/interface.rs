@@ -46,8 +46,8 @@ impl From<StaticDescriptor> for Descriptor {
 pub enum Verdict {
     /// Yes. Among those who accept, the one whose plan is [predicted](super::predict) to take the least time comes first.
     Accept,
-    /// Yes, after all emitters that [accept](Verdict::Accept): where the user puts this emitter in charge, or no other
-    /// takes the fusion.
+    /// Yes, after all emitters that [accept](Verdict::Accept): where the user puts this emitter in
+    /// charge, or no other takes the fusion.
     OnRequest,
     /// No, and why.
     Decline(Decline),
@@ -263,7 +263,8 @@ pub trait Emitter: Send + Sync {
 
     /// What the emitter wants where an operation of its [heroes](Emitter::heroes), the candidate's anchor, decides a kernel;
     /// `None` if it wants nothing for this one. The candidate's region is that operation alone, with its operands as parameters.
-    /// Asked once for all operations of equal shapes and attributes, so it must depend on nothing else.
+    /// Asked once for all operations of equal shapes and attributes, so it must depend on nothing
+    /// else.
     fn claim(&self, _hero: &Candidate, _device: &DeviceDescription) -> Option<Claim> {
         None
     }

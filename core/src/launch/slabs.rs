@@ -112,8 +112,8 @@ struct Tiling {
 
 /// What a block takes.
 enum Cut {
-    /// So many rows: a multiple of those that the last `inner` of the outer dimensions count, which have loops of their
-    /// own.
+    /// So many rows: a multiple of those that the last `inner` of the outer dimensions count, which
+    /// have loops of their own.
     Rows { count: i64, inner: usize },
     /// A part of one row: `length` points, `parts` parts to a row.
     Part { length: i64, parts: i64 },
@@ -143,7 +143,8 @@ impl Tiling {
         }
     }
 
-    /// `(th, bl)[row, inner dimensions…, point] -> point of the nest`, or `(th, bl)[point]` where rows are cut.
+    /// `(th, bl)[row, inner dimensions…, point] -> point of the nest`, or `(th, bl)[point]` where
+    /// rows are cut.
     fn share(&self, nest: &Nest, blocks: &BlockRange, total: i64) -> Share {
         let mut map = IndexingMap {
             dims: vec![Variable::named("th", 1), Variable::named("bl", total)],
@@ -181,8 +182,9 @@ impl Tiling {
     }
 }
 
-/// Cuts a nest between rows. Where they are short and sizes are no powers of two, a division for each row takes long: as
-/// many rows as the last dimensions count stay together, if that makes blocks longer by little.
+/// Cuts a nest between rows. Where they are short and sizes are no powers of two, a division for
+/// each row takes long: as many rows as the last dimensions count stay together, if that makes
+/// blocks longer by little.
 fn rows_per_block(outer: &[i64], row: i64, wanted: i64) -> Cut {
     let slowest = outer.iter().position(|&size| size != 1).map_or(outer.len(), |first| first + 1);
     let divisors = &outer[slowest..];

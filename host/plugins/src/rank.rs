@@ -1,11 +1,11 @@
 //! In which order emitters that take a fusion are tried: by the time that their plans are predicted to take.
 //!
 //! ```text
-//! failed      those that have no plan: they are tried first, so that their failure is reported
-//! accepting   those that accept, the fastest first; those that compute each result by itself give way to those that are
-//!             made for such a fusion, if these take about as long: that say which values they visit, or ask for an operation
-//!             in it; of equal times by kind, name and version
-//! on request  those that take it on request
+//! failed      emitters without a plan: they are tried first, so that their failure is reported
+//! accepting   emitters that accept, the fastest first. Of those that take about as long, emitters
+//!             made for such a fusion come first: that say which values they visit, or ask for an
+//!             operation in it. Of equal times by kind, name and version
+//! on request  emitters that take it on request
 //! ```
 
 use std::cmp::{Ordering, Reverse};

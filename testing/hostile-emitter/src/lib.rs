@@ -259,7 +259,7 @@ fn break_out() -> String {
     tries.map(|(what, result)| format!("{what}: {}", said(result))).join(", ")
 }
 
-/// As fast as any other kernel: what it says of its visits puts it before one that says nothing.
+/// As fast as any other kernel: the visits that it states put it before one that states none.
 fn one_thread(fusion: &Fusion) -> Plan {
     let map = IndexingMap {
         dims: vec![Variable::named("th", 1), Variable::named("bl", 1)],

@@ -1,4 +1,5 @@
-//! Libraries that tests load: of the crates outside of the workspace, bundled ones, and some that are to be refused.
+//! Libraries that tests load: of the crates outside of the workspace, bundled ones, and some that
+//! are to be refused.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

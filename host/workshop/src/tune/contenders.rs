@@ -97,7 +97,7 @@ pub fn of_cut(cut: &Cut, registry: &Registry) -> Vec<Contender> {
 /// The microseconds that a plan is predicted to take, and the part of them that counts most.
 type Predicted = (f64, &'static str);
 
-/// All knobs that an emitter plans with, and what its plan is predicted to take then.
+/// All knobs that an emitter plans with, and the predicted time of its plan.
 fn knobs(ranked: &Ranked, kernel: &Selected, options: &Options) -> Vec<(Configuration, Option<Predicted>)> {
     let emitter = &options.emitters.registry.emitters()[ranked.emitter];
     // Who has no plan is told of where its kernel is asked for.

@@ -1,4 +1,5 @@
-//! Why a contender that is faster by over a tenth is not made untuned: where its prediction or the other's is off.
+//! Why a contender that is faster by over a tenth is not made untuned: where its prediction, or
+//! that of the contender made untuned, is off.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,7 @@ use fusebox_core::times::microseconds;
 use super::database::Figures;
 use super::report::{FASTER, Row};
 
-/// What takes longest of a contender's predicted time, by its name; nothing of ways to cut.
+/// The largest part of a contender's predicted time, by its name; ways to cut have none.
 pub type Longest = BTreeMap<String, &'static str>;
 
 /// The part of a predicted time that counts most.
@@ -45,7 +46,8 @@ impl Both<'_> {
     }
 }
 
-/// Why the winner is not made untuned, in words; `None` where it is not faster by over a tenth, or was not measured.
+/// Why the winner is not made untuned, in words; `None` where it is not faster by over a tenth, or
+/// was not measured.
 pub fn why(row: &Row) -> Option<String> {
     let chosen = &row.decision.chosen;
     if chosen.spec == chosen.instead_of || row.ratio().ratio * FASTER > 1.0 {

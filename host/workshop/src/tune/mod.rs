@@ -11,7 +11,7 @@
 //! database.rs    what was chosen and measured, by device and fusion, in a file that several processes use at once
 //! lock.rs        what was chosen, as a text for people
 //! chosen.rs      what was chosen -> what a compilation goes by
-//! missed.rs      why what is much faster is not made untuned
+//! missed.rs      why a much faster contender is not made untuned
 //! report.rs      what was gained, and by whom
 //! ```
 

@@ -49,7 +49,7 @@ pub struct Row {
     /// How often the program has the fusion.
     pub uses: usize,
     pub origin: Origin,
-    /// What takes longest of the predicted times.
+    /// The largest parts of the predicted times.
     pub longest: Longest,
 }
 
