@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the random and fuzzing tests with many more cases than `./test.sh` has time for: about an hour on two cores. Another
+# Runs the random and fuzzing tests with many more cases than `./test.sh` has time for: within an hour on two cores. Another
 # argument is another seed: `testing/long.sh 7`.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -136,7 +136,7 @@ pub struct Plan {
     /// What is computed where, for [predictions](super::predict). None: every result where it is written, from the
     /// parameters.
     pub visits: Vec<Visit>,
-    /// What else there is to do.
+    /// Other work, which no visit counts.
     pub work: Work,
     /// Elements a thread handles per vector access, 1 for none.
     pub vector_lanes: u32,

@@ -112,7 +112,7 @@ struct Tiling {
 
 /// What a block takes.
 enum Cut {
-    /// So many rows: a multiple of those that the last `inner` of the outer dimensions count, which
+    /// `count` rows: a multiple of those that the last `inner` of the outer dimensions count, which
     /// have loops of their own.
     Rows { count: i64, inner: usize },
     /// A part of one row: `length` points, `parts` parts to a row.

@@ -33,8 +33,9 @@ struct Shared {
 
 impl Watchdog {
     /// Starts the thread that watches. It calls `report` once, with the first kernel that takes
-    /// longer than `limit` and for which `is_limited` holds, and ends with the last program that was
-    /// loaded with this watchdog. Kernels without a limit are watched too: a launch takes as long.
+    /// longer than `limit` and for which `is_limited` holds, and ends with the last program that
+    /// was loaded with this watchdog. Kernels without a limit are watched too: a launch takes as
+    /// long.
     ///
     /// # Errors
     /// If no thread can be started.

@@ -5,7 +5,7 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Emitter};
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape, Literal};
 use fusebox_lowering::{Code, Runner, Target};
-use fusebox_plugins::{LoadedEmitter, Override, Registry, Spec, Subject};
+use fusebox_plugins::{Override, Registry, Spec, Subject};
 use fusebox_runtime::{Executable, Program, ThreadOrder};
 
 use crate::literals::{Closeness, difference, small_integers};
@@ -59,16 +59,21 @@ impl Compiler {
     }
 
     /// The same, where an emitter of these names makes every fusion that one of them takes.
-    pub fn preferring(mut self, names: &[&str]) -> Compiler {
-        let numbered = self.registry.emitters().iter().enumerate();
-        let is_meant = |emitter: &LoadedEmitter| names.contains(&emitter.descriptor().name.as_str());
-        let emitters = numbered.filter(|(_, emitter)| is_meant(emitter)).map(|(number, _)| number).collect();
+    ///
+    /// # Errors
+    /// If there is no emitter of a name.
+    pub fn preferring(mut self, names: &[&str]) -> Result<Compiler, Failure> {
+        let all = self.registry.emitters();
+        let number = |name: &&str| {
+            let found = all.iter().position(|emitter| emitter.descriptor().name == *name);
+            found.ok_or_else(|| Failure::of(name, "the list", "there is no such emitter", ""))
+        };
+        let emitters = names.iter().map(number).collect::<Result<Vec<usize>, Failure>>()?;
         let spec = names.join(", ");
-        self.overrides.extend(Subject::named("*").ok().map(|subject| {
-            let knobs = Configuration::default();
-            Override { subject, emitters, knobs, spec, place: None, force: false }
-        }));
-        self.of_part()
+        let subject = Subject::named("*").map_err(|error| Failure::of(&spec, "any machine", error, ""))?;
+        let knobs = Configuration::default();
+        self.overrides.push(Override { subject, emitters, knobs, spec, place: None, force: false });
+        Ok(self.of_part())
     }
 
     pub fn registry(&self) -> &Registry {

@@ -11,7 +11,9 @@ use fusebox_emitter_concatenate::emitters;
 
 /// Right on the cpu and on the simulated GPU; the emitters' names.
 fn check(text: &str) -> [String; 2] {
-    let made = Compiler::new(emitters()).and_then(|compiler| compiler.preferring(&["concatenate"]).check(text));
+    let made = Compiler::new(emitters())
+        .and_then(|compiler| compiler.preferring(&["concatenate"]))
+        .and_then(|compiler| compiler.check(text));
     made.unwrap_or_else(|failure| panic!("{failure}"))
 }
 

@@ -12,7 +12,8 @@ use crate::random::{product, setting};
 
 /// A compiler that takes the emitter of a name wherever it can.
 fn compiler(name: &str) -> Compiler {
-    Compiler::new(emitters()).unwrap_or_else(|failure| panic!("{failure}")).preferring(&[name])
+    let made = Compiler::new(emitters()).and_then(|compiler| compiler.preferring(&[name]));
+    made.unwrap_or_else(|failure| panic!("{failure}"))
 }
 
 /// What an emitter makes of a fusion, whose result is the interpreter's, bit by bit.
@@ -291,7 +292,7 @@ fn it_comes_first_where_elements_are_used_often() {
 #[test]
 fn products_that_nobody_wrote() {
     let (first, count) = (setting("FUSEBOX_PRODUCT_SEED", 1), setting("FUSEBOX_PRODUCTS", 30));
-    let special = Compiler::new(emitters()).unwrap().preferring(&[GROUPS, MMA, THIN]);
+    let special = Compiler::new(emitters()).and_then(|compiler| compiler.preferring(&[GROUPS, MMA, THIN])).unwrap();
     let tiled = compiler(TILED);
     let mut makers: Vec<String> = Vec::new();
     for seed in first..first + count {

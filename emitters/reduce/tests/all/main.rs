@@ -23,7 +23,9 @@ fn check(text: &str) -> [String; 2] {
 
 /// The same, where the emitter of this name comes first wherever it accepts.
 fn check_by(text: &str, name: &str) -> [String; 2] {
-    let made = Compiler::new(emitters()).and_then(|compiler| compiler.preferring(&[name]).check(text));
+    let made = Compiler::new(emitters())
+        .and_then(|compiler| compiler.preferring(&[name]))
+        .and_then(|compiler| compiler.check(text));
     made.unwrap_or_else(|failure| panic!("{failure}"))
 }
 

@@ -295,7 +295,8 @@ fn accesses(element: &str, dims: &str, result: &str, permutation: &str) -> Vec<S
 "
     );
     let ptx = Compiler::new(emitters())
-        .and_then(|compiler| compiler.preferring(&["packed-transpose"]).ptx(&text, 90))
+        .and_then(|compiler| compiler.preferring(&["packed-transpose"]))
+        .and_then(|compiler| compiler.ptx(&text, 90))
         .unwrap();
     let memory = |word: &str| word.contains(".global.") || word.contains(".shared.");
     let words = ptx.lines().filter_map(|line| line.split_whitespace().next()).filter(|word| memory(word));

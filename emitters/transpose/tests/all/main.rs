@@ -11,13 +11,15 @@ use fusebox_emitter_transpose::emitters;
 
 /// Right on the cpu and on the simulated GPU; the emitters' names.
 fn check(text: &str) -> [String; 2] {
-    // Of small arrays other emitters' kernels are as fast.
+    // Other emitters' kernels are as fast for small arrays.
     let packed = named(emitters(), "packed-transpose").unwrap_or_else(|failure| panic!("{failure}"));
     let is_packed = packed.consider(&plans::fusion(text), &DeviceDescription::simt()).accepts();
     let of_gpus: &[&str] = if is_packed { &["packed-transpose"] } else { &["row-transpose", "tiled-transpose"] };
     let of_cpus = ["serial-row-transpose", "thin-transpose", "line-transpose", "panel-transpose"];
     let names = [of_gpus, &of_cpus].concat();
-    let made = Compiler::new(emitters()).and_then(|compiler| compiler.preferring(&names).check(text));
+    let made = Compiler::new(emitters())
+        .and_then(|compiler| compiler.preferring(&names))
+        .and_then(|compiler| compiler.check(text));
     made.unwrap_or_else(|failure| panic!("{failure}"))
 }
 

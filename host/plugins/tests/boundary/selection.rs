@@ -45,7 +45,7 @@ fn predicted_time_then_name_and_version() {
     let selection = selection(&registry, "f", &[]).unwrap();
     let order = order(&registry, &selection);
     let loops = format!("loop {}", fusebox_bundle::emitters()[0].descriptor().version);
-    // Of equal times, by name, the newest version first; the simple loop takes longer.
+    // Equal times are ordered by name, the newest version first; the simple loop takes longer.
     assert_eq!(order, ["hostile 0.2.0", "hostile 0.1.0", &loops, "simple-loop 0.1.0", "twin 0.2.0", "twin 0.1.0"]);
     let seconds = |place: usize| selection.order[place].planned.as_ref().unwrap().as_ref().unwrap().1.seconds;
     assert!((0..3).all(|place| seconds(place) <= seconds(place + 1) * 1.1), "{:?}", selection.order);

@@ -59,7 +59,7 @@ pub fn why(row: &Row) -> Option<String> {
     let cause = if winner.predicted < first.predicted && emitter(first.name) == emitter(winner.name) {
         "predicted in this order: untuned, an emitter chooses its knobs by itself".to_owned()
     } else if winner.predicted < first.predicted {
-        "predicted in this order, but the difference counts as none".to_owned()
+        "predicted in this order: the difference counts as none, or the emitter takes the fusion on request".to_owned()
     } else {
         let off = if winner.error() > first.error() { &winner } else { &first };
         let direction = if off.measured > off.predicted { "short" } else { "long" };

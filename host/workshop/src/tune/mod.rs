@@ -222,9 +222,7 @@ impl Tuner<'_> {
         let Asked { question, name, uses, .. } = asked;
         let names: Vec<String> = asked.contenders.iter().map(|contender| contender.name.clone()).collect();
         let longest: Longest = asked.contenders.iter().filter_map(|it| Some((it.name.clone(), it.longest?))).collect();
-        let row = |decision, origin| {
-            Ok(Some(Row { question, name: name.to_owned(), decision, uses, origin, longest: longest.clone() }))
-        };
+        let row = |decision, origin| Ok(Some(Row { question, name: name.to_owned(), decision, uses, origin, longest }));
         let Settings { locked, again, .. } = *self.settings;
         let known = self.database.find(&self.device, question)?;
         if let Some(mut known) = known.filter(|known| locked || (!again && known.is_about(&names))) {
