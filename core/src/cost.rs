@@ -2,6 +2,8 @@
 //!
 //! The measure is an addition of one thread. Memory traffic and time follow from it where something else is compared.
 
+mod demand;
+
 use crate::device::DeviceDescription;
 use crate::hlo::{ArrayShape, BinaryOp, Computation, ElementType, InstrId, Instruction, Module, Op, UnaryOp};
 use crate::indexing::combined_elements;
@@ -143,14 +145,15 @@ pub fn peak(device: &DeviceDescription) -> f64 {
 
 /// Additions for all elements of everything a computation does once.
 pub fn of_computation(computation: &Computation) -> f64 {
-    of_instructions(computation, |_| true, |it| elements(it) * per_element(computation, it))
+    computation.instructions.iter().map(|it| elements(it) * per_element(computation, it)).sum()
 }
 
-/// The arithmetic that a computation needs at least, in operations on floats of 32 bits. Moving
-/// elements, as a transpose does, may take a kernel as good as none.
+/// The arithmetic that a computation needs at least, in operations on floats of 32 bits: of the elements that its result depends
+/// on. Moving elements, as a transpose does, may take a kernel as good as none.
 pub fn arithmetic_of_computation(computation: &Computation, device: &DeviceDescription) -> f64 {
-    let needed = |instruction: &Instruction| {
-        let all = elements(instruction) * per_element(computation, instruction);
+    let shares = demand::shares(computation);
+    let needed = |(instruction, share): (&Instruction, &f64)| {
+        let all = share * elements(instruction) * per_element(computation, instruction);
         match &instruction.op {
             Op::Dot(_) => all / products_at_once(computation, instruction, device),
             // The zeros between the elements of a dilated operand are multiplied by nothing.
@@ -159,11 +162,12 @@ pub fn arithmetic_of_computation(computation: &Computation, device: &DeviceDescr
                 all / zeros / products_at_once(computation, instruction, device)
             }
             // Neighbouring windows share all elements but one.
-            Op::ReduceWindow { .. } => all.min(elements(instruction)),
+            Op::ReduceWindow { .. } => all.min(share * elements(instruction)),
             _ => all,
         }
     };
-    of_instructions(computation, |op| op.is_elementwise() || is_heavy(op), needed)
+    let arithmetic = computation.instructions.iter().zip(&shares);
+    arithmetic.filter(|(it, _)| it.op.is_elementwise() || is_heavy(&it.op)).map(needed).sum()
 }
 
 /// Products of such operands in the time of one of floats of 32 bits, where the device has
@@ -180,10 +184,6 @@ fn products_at_once(computation: &Computation, product: &Instruction, device: &D
         1 | 2 if !device.matrix_products.is_empty() => 32.0 / widest as f64,
         _ => 1.0,
     }
-}
-
-fn of_instructions(computation: &Computation, is_meant: impl Fn(&Op) -> bool, of: impl Fn(&Instruction) -> f64) -> f64 {
-    computation.instructions.iter().filter(|instruction| is_meant(&instruction.op)).map(of).sum()
 }
 
 /// Elements of the operand that are combined into one element of a reduction, a product or a convolution; 1 for others.

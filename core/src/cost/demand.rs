@@ -1,0 +1,66 @@
+//! Elements that a result depends on.
+
+use crate::hlo::{Computation, InstrId, Instruction, Op};
+
+use super::elements;
+
+/// Of each instruction, the least share of its elements that the root depends on: of a slice's operand, only the part that the slice
+/// takes. Where it is not known which elements are read (of a gather's operand, say), none is counted.
+pub fn shares(computation: &Computation) -> Vec<f64> {
+    let mut shares = vec![0.0f64; computation.instructions.len()];
+    shares[computation.root.index()] = 1.0;
+    // Users come after their operands.
+    for (index, user) in computation.instructions.iter().enumerate().rev() {
+        let share = shares[index];
+        for (position, &operand) in user.operands.iter().enumerate() {
+            let of_operand = share_of_operand(computation, user, share, position, operand);
+            let known = &mut shares[operand.index()];
+            *known = known.max(of_operand);
+        }
+    }
+    shares
+}
+
+/// The least share of an operand's elements for a share of the user's.
+fn share_of_operand(
+    computation: &Computation,
+    user: &Instruction,
+    share: f64,
+    position: usize,
+    operand: InstrId,
+) -> f64 {
+    let operand = computation.instruction(operand);
+    match &user.op {
+        Op::Slice { .. } | Op::DynamicSlice { .. } if position == 0 => {
+            share * elements(user) / elements(operand).max(1.0)
+        }
+        Op::Gather(_) if position == 0 => 0.0,
+        // Windows may leave elements out.
+        Op::ReduceWindow { .. } | Op::Convolution(_) => 0.0,
+        Op::Pad { dims } if dims.iter().any(|dim| dim.low < 0 || dim.high < 0) => 0.0,
+        // A part of the result may come from one operand alone.
+        Op::Pad { .. } | Op::Concatenate { .. } | Op::DynamicUpdateSlice | Op::Scatter { .. } if share < 1.0 => 0.0,
+        _ => share,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::hlo::parse_module;
+
+    #[test]
+    fn a_slice_needs_no_more_of_its_operand() {
+        let text = "HloModule m\n\nENTRY e {\n  x = f32[100]{0} parameter(0)\n  y = f32[100]{0} exponential(x)\n  \
+                    s = f32[25]{0} slice(y), slice={[0:25]}\n  ROOT n = f32[25]{0} negate(s)\n}\n";
+        let module = parse_module(text, "m.hlo").unwrap();
+        assert_eq!(super::shares(module.entry_computation().unwrap()), [0.25, 0.25, 1.0, 1.0]);
+    }
+
+    #[test]
+    fn another_user_may_need_all() {
+        let text = "HloModule m\n\nENTRY e {\n  x = f32[100]{0} parameter(0)\n  y = f32[100]{0} exponential(x)\n  \
+                    s = f32[25]{0} slice(y), slice={[0:25]}\n  ROOT t = (f32[25]{0}, f32[100]{0}) tuple(s, y)\n}\n";
+        let module = parse_module(text, "m.hlo").unwrap();
+        assert_eq!(super::shares(module.entry_computation().unwrap()), [1.0, 1.0, 1.0, 1.0]);
+    }
+}
