@@ -3,6 +3,7 @@
 use fusebox_core::hlo::Shape;
 use serde::{Deserialize, Serialize};
 
+use crate::memory::{ALIGNMENT, HUGE_PAGE};
 use crate::nesting::one_deeper;
 use crate::{Target, ValueShape};
 
@@ -32,10 +33,13 @@ pub struct Executable {
 }
 
 impl Executable {
-    /// One that copies so many bytes from a buffer to another, and does nothing else: what kernels are measured against.
+    /// One that copies so many bytes within a buffer, and does nothing else: what kernels are measured against. As the buffers of
+    /// a whole program do, this one has pages of the largest size.
     pub fn copying(bytes: u64, target: Target) -> Executable {
-        let slice = |allocation| Slice { allocation, offset: 0, bytes };
-        let allocation = Allocation { bytes, kind: AllocationKind::Temporary };
+        let end = bytes.next_multiple_of(ALIGNMENT as u64);
+        let slice = |offset| Slice { allocation: 0, offset, bytes };
+        let allocation =
+            Allocation { bytes: (2 * end).next_multiple_of(HUGE_PAGE as u64), kind: AllocationKind::Temporary };
         Executable {
             name: "copy".into(),
             target,
@@ -43,8 +47,8 @@ impl Executable {
             code: Vec::new(),
             kernels: Vec::new(),
             host_ops: Vec::new(),
-            allocations: vec![allocation.clone(), allocation],
-            thunks: vec![Thunk::Copy { from: slice(0), to: slice(1) }],
+            allocations: vec![allocation],
+            thunks: vec![Thunk::Copy { from: slice(0), to: slice(end) }],
             parameters: Vec::new(),
             result: Binding { shape: ValueShape::Token, leaves: Vec::new(), sizes: Vec::new() },
         }

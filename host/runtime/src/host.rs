@@ -10,7 +10,7 @@ use fusebox_routines::{Alone, Context, Workers};
 use crate::host_op::LoadedHostOp;
 use crate::kernel::{CpuFunction, LoadedKernel};
 use crate::loader::LoadedObject;
-use crate::memory::{Buffer, Sweep};
+use crate::memory::{ALIGNMENT, Buffer, Sweep};
 use crate::pool::Pool;
 use crate::subnormals;
 use crate::thunks::{Machine, in_order};
@@ -20,7 +20,7 @@ use crate::{
     Thunk, simt,
 };
 
-/// Work on memory is shared out among the pool in parts of so many bytes: copies of no more are made by one thread.
+/// Copies of no more bytes are made by one thread.
 pub const PART_BYTES: u64 = 256 << 10;
 
 /// Least bytes that a thread goes through: with fewer, sharing them out takes longer.
@@ -105,19 +105,23 @@ impl Machine for Host {
 
     fn copy(&mut self, from: &Slice, to: &Slice) -> Result<(), RunError> {
         let (source, target) = (self.address(from) as usize, self.address(to) as usize);
+        let threads = self.pool.as_ref().map_or(1, |pool| pool.threads());
+        let part = even_part(from.bytes, PART_BYTES, threads);
         let copy = |parts: Range<u64>| {
-            let end = (parts.end * PART_BYTES).min(from.bytes);
-            let (start, length) = ((parts.start * PART_BYTES) as usize, end - parts.start * PART_BYTES);
+            let (start, end) = (parts.start * part, (parts.end * part).min(from.bytes));
             // SAFETY: slices lie in their allocations, have equal sizes and do not overlap (checked at load).
             unsafe {
                 let (source, target) = (source as *const u8, target as *mut u8);
-                std::ptr::copy_nonoverlapping(source.add(start), target.add(start), length as usize);
+                std::ptr::copy_nonoverlapping(
+                    source.add(start as usize),
+                    target.add(start as usize),
+                    (end - start) as usize,
+                );
             }
         };
-        let parts = from.bytes.div_ceil(PART_BYTES);
         match &self.pool {
-            Some(pool) if parts > 1 => pool.run(parts, &copy),
-            _ => copy(0..parts),
+            Some(pool) if from.bytes > PART_BYTES => pool.run(from.bytes.div_ceil(part), &copy),
+            _ => copy(0..from.bytes.div_ceil(part)),
         }
         Ok(())
     }
@@ -154,21 +158,22 @@ impl Machine for Host {
     }
 
     fn sweep(&mut self, sweep: Sweep) -> Option<Duration> {
-        let pool = self.pool.as_ref()?;
-        let start = Instant::now();
-        for buffer in &self.buffers {
-            let bytes = buffer.as_slice().len() as u64;
-            let part = bytes.div_ceil(pool.threads()).clamp(SWEPT_BYTES, PART_BYTES);
-            let sweep = |parts: Range<u64>| {
-                let bytes = (parts.start * part) as usize..(parts.end * part).min(bytes) as usize;
-                // SAFETY: parts do not overlap, and the machine is borrowed exclusively.
-                unsafe { buffer.sweep(sweep, bytes) }
-            };
-            match bytes.div_ceil(part) {
-                parts if parts > 1 => pool.run(parts, &sweep),
-                parts => sweep(0..parts),
-            }
+        let (pool, buffer) = (self.pool.as_ref()?, self.buffers.first()?);
+        let bytes = sweep.bytes.min(buffer.as_slice().len());
+        let part = even_part(bytes as u64, SWEPT_BYTES, pool.threads()) as usize;
+        let mut parts: Vec<_> = (0..bytes).step_by(part).map(|start| start..(start + part).min(bytes)).collect();
+        if sweep.is_backward {
+            let per_thread = parts.len().div_ceil(pool.threads() as usize).max(1);
+            parts.chunks_mut(per_thread).for_each(<[_]>::reverse);
         }
+        let go = |range: Range<u64>| {
+            for bytes in &parts[range.start as usize..range.end as usize] {
+                // SAFETY: parts do not overlap, and the machine is borrowed exclusively.
+                unsafe { buffer.sweep(sweep.passage, bytes.clone()) }
+            }
+        };
+        let start = Instant::now();
+        pool.run(parts.len() as u64, &go);
         Some(start.elapsed())
     }
 
@@ -197,6 +202,13 @@ impl Machine for Host {
         // Simulated programs compute subnormal numbers, as GPUs do, their routines too.
         if self.pool.is_some() { subnormals::flushed(execute) } else { execute() }
     }
+}
+
+/// Bytes of a part if all threads go through equally many parts: each through as many as have `least` bytes, and through one
+/// where there are fewer bytes. A part is made of whole cache lines.
+fn even_part(bytes: u64, least: u64, threads: u64) -> u64 {
+    let per_thread = (bytes / (least * threads)).max(1);
+    bytes.div_ceil(per_thread * threads).max(1).next_multiple_of(ALIGNMENT as u64)
 }
 
 /// Calls a kernel of the cpu target for all of its blocks, which the pool shares out if there are several.
@@ -230,4 +242,21 @@ fn allocate(allocation: &Allocation) -> Result<Buffer, LoadError> {
         }
     };
     buffer.ok_or(LoadError::Memory { bytes: allocation.bytes })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PART_BYTES, even_part};
+
+    #[test]
+    fn threads_have_equally_many_parts() {
+        for (bytes, threads) in [(655_360, 2), (300_000, 16), (PART_BYTES * 5 + 1, 4), (1, 2)] {
+            let part = even_part(bytes, PART_BYTES, threads);
+            let parts = bytes.div_ceil(part);
+            assert!(
+                parts.is_multiple_of(threads) || part == 64,
+                "{bytes} bytes, {threads} threads: {parts} parts of {part}"
+            );
+        }
+    }
 }

@@ -25,6 +25,7 @@ mod host_op;
 mod kernel;
 mod simt;
 mod subnormals;
+mod sweeps;
 
 mod cuda;
 mod donation;
@@ -52,7 +53,7 @@ pub use executable::{
 pub use format::FormatError;
 pub use host::PART_BYTES;
 pub use measure::{Effort, Timing, measure};
-pub use memory::{Buffer, Sweep};
+pub use memory::{Buffer, Passage, Sweep};
 pub use peak::operations_per_second;
 pub use processor::{TILES_OF_BF16, TILES_OF_INT8, describe_cpu};
 pub use program::{Options, Program};

@@ -6,6 +6,8 @@ use std::ptr::NonNull;
 
 use memmap2::MmapMut;
 
+use crate::sweeps;
+
 /// Alignment of every buffer, as kernels may assume.
 pub const ALIGNMENT: usize = 64;
 
@@ -14,15 +16,26 @@ pub const ALIGNMENT: usize = 64;
 const LEAST_MAPPED: usize = 256 << 10;
 
 /// Size and alignment of a huge page on most machines. A mapping of so much begins with one.
-const HUGE_PAGE: usize = 2 << 20;
+pub(crate) const HUGE_PAGE: usize = 2 << 20;
 
-/// A way through memory.
+/// What is done with every byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sweep {
-    /// Every byte is read.
+pub enum Passage {
     Read,
-    /// Every byte is written.
+    /// A zero is written.
     Write,
+    /// It is read, and zero is written in its place.
+    Update,
+}
+
+/// A way through memory, on all threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sweep {
+    pub passage: Passage,
+    /// Whether each thread begins with the last of its bytes: those that the caches still hold after a sweep from the first.
+    pub is_backward: bool,
+    /// From the beginning of the program's memory.
+    pub bytes: usize,
 }
 
 /// Memory of a program, aligned as kernels may assume.
@@ -69,25 +82,14 @@ impl Buffer {
     /// Goes through some of its bytes.
     ///
     /// # Safety
-    /// Nothing else uses them meanwhile.
-    pub(crate) unsafe fn sweep(&self, sweep: Sweep, bytes: Range<usize>) {
-        match sweep {
-            Sweep::Read => self.read(bytes),
-            // SAFETY: the bytes lie in memory that this buffer owns, and the caller has them for
-            // itself.
-            Sweep::Write => unsafe { self.address().add(bytes.start).write_bytes(0, bytes.len()) },
+    /// The caller has the bytes for itself, if they are written.
+    pub(crate) unsafe fn sweep(&self, passage: Passage, bytes: Range<usize>) {
+        if passage == Passage::Read {
+            return sweeps::read(&self.as_slice()[bytes]);
         }
-    }
-
-    fn read(&self, bytes: Range<usize>) {
-        let (words, _) = self.as_slice()[bytes].as_chunks::<8>();
-        // Four sums: one alone would wait for its additions instead of memory.
-        let (quads, _) = words.as_chunks::<4>();
-        let mut sums = [0u64; 4];
-        for quad in quads {
-            sums.iter_mut().zip(quad).for_each(|(sum, word)| *sum = sum.wrapping_add(u64::from_le_bytes(*word)));
-        }
-        std::hint::black_box(sums);
+        // SAFETY: the bytes lie in memory that this buffer owns, and the caller has them for itself.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(self.address().add(bytes.start), bytes.len()) };
+        if passage == Passage::Update { sweeps::update(bytes) } else { sweeps::write(bytes) }
     }
 
     /// Writes what caches hold of some of its bytes back to memory, and drops them from all caches. Processors other than x86-64

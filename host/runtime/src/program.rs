@@ -200,8 +200,8 @@ impl Program {
         self.machine.evict()
     }
 
-    /// Goes through all of the program's memory once, on all threads, as a kernel could at best:
-    /// what is written is zeros. Gives the time taken, `None` on a GPU and in the simulator.
+    /// Goes through the program's first buffer once, as a kernel could at best. Gives the time taken, `None` on a GPU and in
+    /// the simulator.
     pub fn sweep(&mut self, sweep: Sweep) -> Option<Duration> {
         self.machine.sweep(sweep)
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use fusebox_compiler::Selected;
 use fusebox_core::cost;
 use fusebox_core::device::DeviceDescription;
-use fusebox_runtime::{Executable, Options, Program, Sweep, Target, operations_per_second};
+use fusebox_runtime::{Executable, Options, Passage, Program, Sweep, Target, operations_per_second};
 use serde::Serialize;
 
 use crate::WorkshopError;
@@ -104,8 +104,8 @@ impl<'o> Machine<'o> {
     }
 
     /// The roof over some work. Memory moves bytes on all threads by a copy between buffers of as
-    /// many, half of them read and half of them written, or, if that is faster, by reading or
-    /// writing them; arithmetic is multiplications and additions of `f32` in the registers of all
+    /// many, half of them read and half of them written, or, if that is faster, by reading,
+    /// writing or updating them; arithmetic is multiplications and additions of `f32` in the registers of all
     /// threads.
     ///
     /// # Errors
@@ -131,13 +131,15 @@ impl<'o> Machine<'o> {
             return Ok(least(copies));
         }
         let mut best = (least(copies) - self.launch_us).max(0.0);
-        // A kernel that only reads, as reductions do, or only writes is faster than a copy where
-        // the caches hold all.
-        for sweep in [Sweep::Read, Sweep::Write] {
-            for _ in 0..SWEEPS {
+        // A kernel that only reads, as reductions do, only writes, or writes in place is faster than a copy where the caches hold
+        // all. A way back finds as much in the nearest caches as they can hold, as kernels do after those whose results they read.
+        for (passage, bytes) in [(Passage::Read, bytes), (Passage::Write, bytes), (Passage::Update, bytes.div_ceil(2))]
+        {
+            for number in 0..SWEEPS {
                 if cache == Cache::Cold {
                     program.evict()?;
                 }
+                let sweep = Sweep { passage, is_backward: number % 2 == 1, bytes: bytes as usize };
                 best = program.sweep(sweep).map_or(best, |time| best.min(time.as_secs_f64() * 1e6));
             }
         }
