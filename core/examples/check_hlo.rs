@@ -4,7 +4,8 @@
 //! cargo run --release --example check_hlo -- [--fill] [--emit FOLDER] [--generate N] FILE…
 //! ```
 //!
-//! Files ending in `.pb` are serialised modules. `--emit` writes each module as text and serialised.
+//! Files ending in `.pb` are serialised modules. `--emit` writes each module as text and
+//! serialised.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,6 +1,8 @@
-//! What operations, memory traffic and launches cost: what fusion, predictions and emitters weigh against each other.
+//! Costs of operations, memory traffic and launches, for fusion decisions, predictions and
+//! emitters.
 //!
-//! The measure is an addition of one thread. Memory traffic and time follow from it where something else is compared.
+//! The unit is one addition of one thread. Functions that compare something else convert it to
+//! memory traffic or time.
 
 mod demand;
 
@@ -8,41 +10,44 @@ use crate::device::DeviceDescription;
 use crate::hlo::{ArrayShape, BinaryOp, Computation, ElementType, InstrId, Instruction, Module, Op, UnaryOp};
 use crate::indexing::combined_elements;
 
-/// Seconds that fusing two kernels is taken to save on any device, beside memory traffic.
+/// Seconds that fusing two kernels saves on any device (an assumption), besides memory traffic.
 pub const LAUNCH_SECONDS: f64 = 2e-6;
-/// Additions that one thread makes in a second, one after the other.
+/// Dependent additions that one thread computes per second.
 pub const ADDITIONS_PER_SECOND: f64 = 2e9;
-/// Additions made in the time that launching a kernel takes. Of any device: what is fused does not depend on it.
+/// Additions in the time of one kernel launch. Equal for all devices: fusion decisions do not
+/// depend on the device.
 pub const LAUNCH: f64 = LAUNCH_SECONDS * ADDITIONS_PER_SECOND;
-/// Additions that writing an element and reading it again costs.
+/// Cost of writing an element and reading it again, in additions.
 pub const ROUND_TRIP: f64 = 4.0;
-/// Most additions of a scalar that every block computes for itself instead of reading it.
+/// Largest cost, in additions, of a scalar that every block recomputes instead of reading it.
 pub const CHEAP_SCALAR: f64 = 10.0;
 
-/// Additions in the time that a function takes, most of it a polynomial.
+/// Cost of a transcendental function, in additions; most of it is a polynomial.
 const FUNCTION: f64 = 25.0;
-/// The same of a sine of a double, which reduces its argument exactly.
+/// Cost of a sine, cosine or tangent of a double: it reduces its argument exactly.
 const WIDE_TRIGONOMETRY: f64 = 100.0;
-/// The same of functions of complex numbers: of the simplest, and of those that are made of several sines.
+/// Costs of functions of complex numbers: of simple ones, and of trigonometric ones, which need
+/// several sines.
 const COMPLEX: [f64; 2] = [70.0, 300.0];
-/// Powers of complex numbers.
+/// Cost of a power of complex numbers.
 const COMPLEX_POWER: f64 = 800.0;
-/// Integers are divided one by one, unless it is known by what.
+/// Costs of an integer division: by a variable (one element at a time), and by a constant.
 const INTEGER_DIVISION: [f64; 2] = [40.0, 4.0];
-/// Remainders of floats are found bit by bit.
+/// Cost of a float remainder, which is computed bit by bit.
 const FLOAT_REMAINDER: f64 = 100.0;
-/// Integer powers, of up to 32 bits and of 64.
+/// Costs of an integer power: of up to 32 bits, and of 64.
 const INTEGER_POWER: [f64; 2] = [75.0, 330.0];
-/// Bytes of memory traffic in the time of an addition of a single number.
+/// Bytes of memory traffic in the time of one scalar addition.
 const BYTES_OF_ADDITION: f64 = 1.2;
-/// Additions that reading an element takes where neighbours in the result are far apart in memory.
+/// Additions in the time of reading an element if adjacent elements of the result are far apart in
+/// memory.
 pub const STRIDED_READ: f64 = 12.0;
-/// Bytes from which strided reads miss the nearest cache.
+/// Arrays larger than this many bytes miss the nearest cache in strided reads.
 pub const CACHED_BYTES: i64 = 32 << 10;
-/// Contiguous bytes from which a reordered read is as good as a plain one: a cache line.
+/// Contiguous bytes from which a reordered read is as fast as a plain one: a cache line.
 const LEAST_RUN_BYTES: i64 = 64;
 
-/// Cost of one element of `instruction`, operands not included.
+/// Cost of one element of `instruction`, without its operands.
 pub fn per_element(computation: &Computation, instruction: &Instruction) -> f64 {
     match &instruction.op {
         Op::Constant(_) | Op::Parameter { .. } | Op::Broadcast { .. } | Op::GetTupleElement { .. } => 0.0,
@@ -56,22 +61,22 @@ pub fn per_element(computation: &Computation, instruction: &Instruction) -> f64 
         Op::Map { .. } => 10.0,
         Op::Gather(_) | Op::DynamicSlice { .. } | Op::DynamicUpdateSlice => 4.0,
         Op::Transpose { .. } if is_strided(computation, instruction) => STRIDED_READ,
-        // The borders are found once for a row: what is left is a read.
+        // The kernel finds the borders once per row. For each element only a read remains.
         Op::Pad { .. } => 0.5,
         Op::Concatenate { .. } | Op::Reshape => 2.0,
         _ => 1.0,
     }
 }
 
-/// Cost of one element that is computed where it is used instead of read from a buffer: the operation and the
-/// reads of its operands, less the read saved.
+/// Cost of one element that its user recomputes instead of reading it from a buffer: the operation
+/// and the reads of its operands, minus the read saved.
 pub fn per_repetition(computation: &Computation, instruction: &Instruction) -> f64 {
     let is_read = |operand: &&InstrId| is_read(computation, **operand);
     let reads = instruction.operands.iter().filter(is_read).count() as f64;
     (per_element(computation, instruction) + reads - 1.0).max(0.0)
 }
 
-/// Whether a value comes from memory element by element, as long as it is not fused.
+/// Whether an unfused value is read from memory element by element.
 fn is_read(computation: &Computation, id: InstrId) -> bool {
     let instruction = computation.instruction(id);
     match instruction.op {
@@ -81,8 +86,8 @@ fn is_read(computation: &Computation, id: InstrId) -> bool {
     }
 }
 
-/// Bytes of memory traffic that take as long as the arithmetic of one element does on all cores, which share the
-/// memory: one for what takes an instruction.
+/// Bytes of memory traffic that take as long as the arithmetic of one element, with all cores
+/// computing and sharing the memory. An operation of one instruction costs one byte.
 pub fn arithmetic_bytes(computation: &Computation, instruction: &Instruction) -> i64 {
     match &instruction.op {
         Op::Parameter { .. } | Op::Constant(_) | Op::Tuple | Op::Reshape | Op::Bitcast | Op::Broadcast { .. } => 0,
@@ -95,29 +100,32 @@ pub fn arithmetic_bytes(computation: &Computation, instruction: &Instruction) ->
     }
 }
 
-/// So many bytes are taken to lie in the cache of the core that wrote them.
+/// Smaller arrays are assumed to be in the cache of the core that wrote them.
 const CACHED: i64 = 512 << 10;
-/// How much longer a core takes to read what lies in another's cache.
+/// Factor by which reading from another core's cache is slower than from the core's own.
 const FROM_ANOTHER_CORE: i64 = 4;
 
-/// What it costs the cores to get their parts of small arrays from the one that has them all, in bytes that a core moves meanwhile.
+/// Cost of distributing a small array from the core that wrote it to all cores, as the bytes that
+/// one core could move in that time.
 pub fn fetching(bytes: i64, device: &DeviceDescription) -> i64 {
     if is_cached(bytes) { moved_between_cores(bytes, device) } else { 0 }
 }
 
-/// Whether an array is taken to lie in the cache of the core that wrote it, and not in parts in those of all.
+/// Whether an array is small enough to be in the cache of the core that wrote it. Larger arrays are
+/// spread over the caches of all cores.
 pub fn is_cached(bytes: i64) -> bool {
     bytes < CACHED
 }
 
-/// What it costs to move all but one core's part of so many bytes from one cache to another, in bytes that a core moves meanwhile.
+/// Cost of moving `bytes`, except one core's part, from one cache to another, as the bytes that one
+/// core could move in that time.
 pub fn moved_between_cores(bytes: i64, device: &DeviceDescription) -> i64 {
     let of_others = bytes - bytes / i64::from(device.core_count.max(1));
     of_others.saturating_mul(FROM_ANOTHER_CORE)
 }
 
-/// Whether an operation on one element takes some twenty instructions, mostly of a polynomial: longer than reading its
-/// result from a near cache.
+/// Whether an operation on one element takes about twenty instructions, mostly of a polynomial.
+/// Reading its result from a near cache is faster.
 pub fn is_function(op: &Op) -> bool {
     match op {
         Op::Unary(op) => simple(*op).is_none_or(|cost| cost > 2.0),
@@ -126,42 +134,43 @@ pub fn is_function(op: &Op) -> bool {
     }
 }
 
-/// How much faster than memory the caches are that all cores have together.
+/// Bandwidth of all cores' caches together, relative to memory.
 const CACHES_OVER_MEMORY: f64 = 8.0;
 
-/// Bytes per second at which a device moves the bytes that a kernel reads and writes: the caches
-/// that the cores of a cpu have together are faster than memory, if they hold so many.
+/// Bytes per second at which a device moves the `bytes` that a kernel reads and writes. On a cpu,
+/// bytes that fit into all cores' caches together move faster than memory.
 pub fn bandwidth(bytes: u64, device: &DeviceDescription) -> f64 {
     let is_kept = device.is_single_threaded_block() && !device.exceeds_core_caches(bytes);
     device.memory_bandwidth * if is_kept { CACHES_OVER_MEMORY } else { 1.0 }
 }
 
-/// Operations on floats of 32 bits that a device makes in a second at most: on a cpu multiplications
-/// and additions by one instruction, on vectors as wide as its registers.
+/// Largest number of `f32` operations that a device computes per second. On a cpu: fused
+/// multiply-adds on vectors as wide as its registers.
 pub fn peak(device: &DeviceDescription) -> f64 {
     let wider = f64::from(device.register_bytes.max(device.vector_bytes)) / f64::from(device.vector_bytes.max(1));
     device.flops * if device.is_single_threaded_block() { 2.0 * wider } else { 1.0 }
 }
 
-/// Additions for all elements of everything a computation does once.
+/// Cost of computing every element of every instruction of a computation once, in additions.
 pub fn of_computation(computation: &Computation) -> f64 {
     computation.instructions.iter().map(|it| elements(it) * per_element(computation, it)).sum()
 }
 
-/// The arithmetic that a computation needs at least, in operations on floats of 32 bits: of the elements that its result depends
-/// on. Moving elements, as a transpose does, may take a kernel as good as none.
+/// The least arithmetic that a computation needs, in `f32` operations: only for the elements that
+/// its result depends on. Moving elements, as a transpose does, counts as free, because a good
+/// kernel may hide it.
 pub fn arithmetic_of_computation(computation: &Computation, device: &DeviceDescription) -> f64 {
     let shares = demand::shares(computation);
     let needed = |(instruction, share): (&Instruction, &f64)| {
         let all = share * elements(instruction) * per_element(computation, instruction);
         match &instruction.op {
             Op::Dot(_) => all / products_at_once(computation, instruction, device),
-            // The zeros between the elements of a dilated operand are multiplied by nothing.
+            // No multiplication is needed for the zeros between the elements of a dilated operand.
             Op::Convolution(attributes) => {
                 let zeros: f64 = attributes.window.dims.iter().map(|dim| dim.base_dilation.max(1) as f64).product();
                 all / zeros / products_at_once(computation, instruction, device)
             }
-            // Neighbouring windows share all elements but one.
+            // Adjacent windows overlap in all elements but one.
             Op::ReduceWindow { .. } => all.min(share * elements(instruction)),
             _ => all,
         }
@@ -170,8 +179,8 @@ pub fn arithmetic_of_computation(computation: &Computation, device: &DeviceDescr
     arithmetic.filter(|(it, _)| it.op.is_elementwise() || is_heavy(&it.op)).map(needed).sum()
 }
 
-/// Products of such operands in the time of one of floats of 32 bits, where the device has
-/// instructions for whole matrices or words of them.
+/// Number of products of these operands in the time of one `f32` product. It exceeds 1 on devices
+/// with instructions for whole matrices or for words of adjacent elements.
 fn products_at_once(computation: &Computation, product: &Instruction, device: &DeviceDescription) -> f64 {
     let element = |&id: &InstrId| first_array(computation.instruction(id)).map(|array| array.element_type);
     let widest = product.operands.iter().filter_map(element).map(|it| it.byte_size()).max().unwrap_or(4);
@@ -186,12 +195,13 @@ fn products_at_once(computation: &Computation, product: &Instruction, device: &D
     }
 }
 
-/// Elements of the operand that are combined into one element of a reduction, a product or a convolution; 1 for others.
+/// Number of operand elements that one element of a reduction, a product or a convolution combines;
+/// 1 for other operations.
 pub fn steps(computation: &Computation, instruction: &Instruction) -> f64 {
     combined_elements(computation, instruction) as f64
 }
 
-/// An element of the result; for variadic operations, of the first result.
+/// The array shape of the result; for variadic operations, of the first result.
 pub fn first_array(instruction: &Instruction) -> Option<&ArrayShape> {
     instruction.shape.leaves().into_iter().find_map(|leaf| leaf.as_array())
 }
@@ -205,7 +215,7 @@ pub fn bytes(instruction: &Instruction) -> i64 {
     first_array(instruction).map_or(0, ArrayShape::byte_size)
 }
 
-/// Whether a transpose is large and moves elements that lie side by side apart.
+/// Whether a transpose is large and moves adjacent elements far apart.
 fn is_strided(computation: &Computation, transpose: &Instruction) -> bool {
     let Op::Transpose { permutation } = &transpose.op else { return false };
     let operand = computation.instruction(transpose.operands[0]);
@@ -213,7 +223,7 @@ fn is_strided(computation: &Computation, transpose: &Instruction) -> bool {
     bytes(transpose) > CACHED_BYTES && run_bytes(operand, permutation) < LEAST_RUN_BYTES
 }
 
-/// Bytes that lie side by side before and after a transpose.
+/// Bytes that are contiguous both before and after a transpose.
 fn run_bytes(operand: &ArrayShape, permutation: &[i64]) -> i64 {
     let real = |d: &i64| operand.dims[*d as usize] > 1;
     let order: Vec<i64> = permutation.iter().copied().filter(real).collect();
@@ -223,7 +233,7 @@ fn run_bytes(operand: &ArrayShape, permutation: &[i64]) -> i64 {
     elements * operand.element_type.byte_size() as i64
 }
 
-/// Whether a reshape only inserts or removes dimensions of one element: no index changes.
+/// Whether a reshape only inserts or removes dimensions of size 1, so that no index changes.
 fn moves_only_units(computation: &Computation, reshape: &Instruction) -> bool {
     let real = |instruction: &Instruction| -> Option<Vec<i64>> {
         Some(instruction.shape.as_array()?.dims.iter().copied().filter(|&size| size != 1).collect())
@@ -231,13 +241,13 @@ fn moves_only_units(computation: &Computation, reshape: &Instruction) -> bool {
     real(reshape) == real(computation.instruction(reshape.operands[0]))
 }
 
-/// Whether recomputing is never worth it, however few elements.
+/// Whether recomputing an operation never pays off, even for a few elements.
 pub fn is_heavy(op: &Op) -> bool {
     matches!(op, Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::Dot(_) | Op::Convolution(_) | Op::Map { .. })
 }
 
-/// Whether instructions on vectors combine what an operation combines, in an order of their own: sums and products, and of
-/// integers the largest and the smallest too.
+/// Whether vector instructions combine the elements of an operation in another order than HLO
+/// states: sums and products, and for integers also maximum and minimum.
 pub fn is_regrouped(module: &Module, instruction: &Instruction) -> bool {
     match &instruction.op {
         Op::Dot(_) | Op::Convolution(_) => true,
@@ -254,7 +264,7 @@ pub fn is_regrouped(module: &Module, instruction: &Instruction) -> bool {
     }
 }
 
-/// Of an instruction that gives numbers of this type.
+/// Cost of a unary operation for one element of `instruction`'s type.
 fn unary(op: UnaryOp, instruction: &Instruction) -> f64 {
     let element = first_array(instruction).map(|array| array.element_type);
     let is_complex = element.is_some_and(ElementType::is_complex);
@@ -269,7 +279,7 @@ fn unary(op: UnaryOp, instruction: &Instruction) -> f64 {
     }
 }
 
-/// What is no polynomial.
+/// Cost of an operation that needs no polynomial; `None` for the others.
 fn simple(op: UnaryOp) -> Option<f64> {
     match op {
         UnaryOp::Abs | UnaryOp::Negate | UnaryOp::Not | UnaryOp::Sign | UnaryOp::Real | UnaryOp::Imag => Some(1.0),
@@ -281,7 +291,7 @@ fn simple(op: UnaryOp) -> Option<f64> {
     }
 }
 
-/// Of an instruction that gives numbers of this type.
+/// Cost of a binary operation for one element of `instruction`'s type.
 fn binary(op: BinaryOp, computation: &Computation, instruction: &Instruction) -> f64 {
     let Some(element) = first_array(instruction).map(|array| array.element_type) else { return 1.0 };
     let is_wide = element.byte_size() > 4;
@@ -299,7 +309,7 @@ fn binary(op: BinaryOp, computation: &Computation, instruction: &Instruction) ->
     }
 }
 
-/// Whether it is known when the program is compiled, the same for all elements.
+/// Whether a value is known at compile time and equal for all elements.
 fn is_constant(computation: &Computation, id: InstrId) -> bool {
     let instruction = computation.instruction(id);
     match instruction.op {

@@ -1,17 +1,18 @@
-//! What an emitter may know about the machine its kernel runs on.
+//! The properties of the machine that emitters can read.
 
 pub mod instructions;
 
 use crate::ir::{Function, MatrixProduct, OpKind};
 
-/// The machine, in numbers. Every heuristic reads these; none asks for a target's name.
+/// The machine, in numbers. Every heuristic reads these; none reads a target's name.
 ///
-/// Sums of floats are regrouped by what a plan says, so `core_count`, `vector_bytes`, `core_cache_bytes`, the registers, tile
-/// products and the numbers of threads may show in the last bits of results. They are settled when a program is compiled: an executable gives the same
-/// bits in every run, and so does a module that is compiled again for the same description.
+/// Plans decide how sums of floats are regrouped, so `core_count`, `vector_bytes`,
+/// `core_cache_bytes`, the registers, tile products and the numbers of threads can change the last
+/// bits of results. These fields are fixed at compile time: an executable gives the same bits in
+/// every run, and so does a module that is compiled again for the same description.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceDescription {
-    /// For people: `cpu`, `simt`, `sm_90` …
+    /// Name to display: `cpu`, `simt`, `sm_90` …
     pub name: String,
     /// Threads that run in lock step; 1 on the cpu.
     pub warp_size: u32,
@@ -21,32 +22,33 @@ pub struct DeviceDescription {
     pub max_threads_per_core: u32,
     /// Streaming multiprocessors, or worker threads of the cpu's pool.
     pub core_count: u32,
-    /// Shared memory one block may take, in bytes; 0 if there is none.
+    /// Shared memory available to one block, in bytes; 0 if there is none.
     pub shared_bytes_per_block: u32,
     /// Widest load or store of one thread, in bytes (16 on NVIDIA; the vector register on the cpu).
     pub vector_bytes: u32,
-    /// Bytes of a vector register, as wide as arithmetic on vectors has instructions for.
+    /// Bytes of the widest vector register with arithmetic instructions.
     pub register_bytes: u32,
     /// Vector registers of one thread.
     pub registers: u32,
-    /// What it multiplies in tile registers.
+    /// Products that the processor has in tile registers.
     pub tile_products: NarrowProducts,
-    /// What it multiplies in vector registers, words of neighbouring elements at a time; of bytes only those with a sign with those
-    /// without.
+    /// Products that the processor has in vector registers, for words of adjacent elements. The
+    /// int8 form multiplies signed by unsigned bytes only.
     pub word_products: NarrowProducts,
-    /// What memory and caches exchange at once, in bytes.
+    /// Size of a cache line, the unit of transfers between memory and caches, in bytes.
     pub cache_line_bytes: u32,
-    /// Cache that one core has for itself, in bytes.
+    /// Private cache of one core, in bytes.
     pub core_cache_bytes: u64,
     /// Seconds from one kernel's end to the start of the next, for the cost model.
     pub launch_seconds: f64,
-    /// Seconds until the other cores have taken up their blocks and said that they are done; 0 where a launch starts all at once.
+    /// Seconds to distribute blocks to the other cores and to collect their completion; 0 where a
+    /// launch starts all blocks at once.
     pub share_seconds: f64,
     /// Memory bandwidth in bytes per second, for the cost model.
     pub memory_bandwidth: f64,
     /// Single-precision operations per second, for the cost model.
     pub flops: f64,
-    /// Products of matrices that a warp has an instruction for.
+    /// Matrix products for which a warp has an instruction.
     pub matrix_products: Vec<MatrixProduct>,
     /// Whether four warps together multiply tiles of `bf16` and `f16` in shared memory.
     pub multiplies_tiles: bool,
@@ -54,18 +56,19 @@ pub struct DeviceDescription {
     pub has_product_library: bool,
 }
 
-/// Products of narrow numbers that are summed in wider ones by one instruction, by the type of the factors: of small matrices in
-/// registers of their own (AMX), or of words of neighbouring elements in vector registers (AVX-512 BF16 and VNNI).
+/// Instructions that multiply narrow numbers and sum the products in wider ones, by the type of the
+/// factors. They work on small matrices in tile registers (AMX), or on words of adjacent elements
+/// in vector registers (AVX-512 BF16 and VNNI).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NarrowProducts {
-    /// Of `bf16`, summed in `f32`.
+    /// `bf16` factors, summed in `f32`.
     pub bf16: bool,
-    /// Of bytes with and without sign, summed in `s32`.
+    /// Signed times unsigned bytes, summed in `s32`.
     pub int8: bool,
 }
 
 impl NarrowProducts {
-    /// What a kernel's functions ask for in tile registers.
+    /// Returns the tile products that a kernel's functions use.
     pub fn of_tiles(functions: &[Function]) -> NarrowProducts {
         let mut used = NarrowProducts::default();
         for function in functions {
@@ -78,14 +81,15 @@ impl NarrowProducts {
         used
     }
 
-    /// What both have.
+    /// Returns the products that both have.
     pub fn and(self, other: NarrowProducts) -> NarrowProducts {
         NarrowProducts { bf16: self.bf16 && other.bf16, int8: self.int8 && other.int8 }
     }
 }
 
 impl DeviceDescription {
-    /// A usual processor with a pool of `threads` workers. The host asks the one it is on.
+    /// A typical processor with a pool of `threads` workers. The host describes its actual
+    /// processor instead.
     pub fn cpu(threads: u32) -> Self {
         DeviceDescription {
             name: "cpu".into(),
@@ -111,12 +115,12 @@ impl DeviceDescription {
         }
     }
 
-    /// The GPU the simulator pretends to be.
+    /// The GPU that the simulator emulates.
     pub fn simt() -> Self {
         DeviceDescription { name: "simt".into(), ..Self::sm(90) }
     }
 
-    /// An NVIDIA GPU of that compute capability (`80`, `90`, …), data-centre part.
+    /// A data-centre NVIDIA GPU of that compute capability (`80`, `90`, …).
     pub fn sm(capability: u32) -> Self {
         let hopper = capability >= 90;
         DeviceDescription {
@@ -143,8 +147,8 @@ impl DeviceDescription {
         }
     }
 
-    /// Whether a launch that reads and writes so many bytes has to go to memory, or to a cache all cores share,
-    /// because those of single cores do not hold them.
+    /// Whether a launch that reads and writes `bytes` needs memory or a cache that all cores share,
+    /// because the private caches of all cores are too small.
     pub fn exceeds_core_caches(&self, bytes: u64) -> bool {
         bytes > self.core_cache_bytes.saturating_mul(u64::from(self.core_count))
     }

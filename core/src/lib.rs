@@ -1,14 +1,15 @@
-//! What the fusebox host and every emitter share.
+//! Everything that the fusebox host and all emitters have in common.
 //!
-//! `core` knows HLO, indexing maps, the kernel IR, the emitter interface and the plugin boundary. It knows no
-//! MLIR, no LLVM, no CUDA and no emitter; an emitter crate depends on this crate alone.
+//! `core` contains HLO, indexing maps, the kernel IR, the emitter interface and the plugin
+//! boundary. It does not depend on MLIR, LLVM, CUDA or any emitter. An emitter crate depends on
+//! this crate alone.
 //!
-//! The modules stand in the order in which data passes through them.
+//! The modules are listed in the order in which data passes through them.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
-/// Leaves the function with a message, as an error, unless a condition holds.
+/// Returns a formatted message as an error from the function unless a condition holds.
 macro_rules! ensure {
     ($condition:expr, $($message:tt)*) => {
         if !$condition {

@@ -1,6 +1,7 @@
-//! Numbers that look random and are decided by a seed.
+//! Pseudorandom numbers, determined by a seed.
 
-/// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014), from its state.
+/// The SplitMix64 generator with its state (Steele, Lea and Flood, "Fast splittable pseudorandom
+/// number generators", 2014).
 #[derive(Clone, Debug)]
 pub struct SplitMix64(pub u64);
 
@@ -14,7 +15,7 @@ impl SplitMix64 {
         bits ^ (bits >> 31)
     }
 
-    /// In `[0, 1)`.
+    /// A random number in `[0, 1)`.
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }

@@ -1,9 +1,10 @@
-//! Times as people read them.
+//! Times as text for people.
 
-/// Microseconds as a text, without the unit: with so many digits behind the point, and more where there would not be two that say
-/// anything otherwise. No time is so short that it reads like none.
+/// Formats microseconds without the unit, with `decimals` digits after the point. Values below 1
+/// get more digits if they need them for two significant digits, so that short times do not read as
+/// zero.
 pub fn microseconds(us: f64, decimals: usize) -> String {
-    /// Of what a kernel takes; beyond is what a rounding error leaves.
+    /// Enough for the time of any kernel; smaller numbers are rounding errors.
     const MOST_DECIMALS: i32 = 9;
     if us == 0.0 || !us.is_finite() {
         return format!("{us:.decimals$}");

@@ -240,7 +240,8 @@ fn mistakes_name_the_line() {
     assert!(error.contains(&format!("[{}:{line}]", file!())), "{error}");
 }
 
-/// What reads or writes memory has the place that asked for it: the HLO instruction, or the line of Rust code.
+/// What reads or writes memory has the place that asked for it: the HLO instruction, or the line of
+/// Rust code.
 #[test]
 fn accesses_have_places() {
     let mut b = FunctionBuilder::new("f");

@@ -3,7 +3,8 @@
 
 use fusebox_core::hlo::{ElementType, FloatFormat};
 
-/// What the Python package ml_dtypes says: largest number, exponent of the smallest, the pattern of 1, how many NaNs.
+/// What the Python package ml_dtypes says: largest number, exponent of the smallest, the pattern of
+/// 1, how many NaNs.
 #[test]
 fn formats_are_those_of_ml_dtypes() {
     use ElementType as T;

@@ -1,5 +1,5 @@
-//! The algebra of indices: what splits and joins comes back, and at every point of random expressions the value, its
-//! range and its divisor are right, whatever the numbers in them.
+//! The algebra of indices: what splits and joins comes back, and at every point of random
+//! expressions the value, its range and its divisor are right, whatever the numbers in them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_core::indexing::{Algebra, Expr, Interval, Ix};

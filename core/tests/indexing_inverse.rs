@@ -195,8 +195,9 @@ fn step(shape: &[i64], choice: u32, amount: usize) -> (IndexingMap, Vec<i64>) {
     (IndexingMap::from_tensor_sizes(results, shape, &[]), target)
 }
 
-/// Up to three steps, then perhaps a fault: an offset, a stride, or a constraint. The flag says that the map
-/// has to be invertible: no fault and one reshape at most (two that share no boundary may be beyond us).
+/// Up to three steps, then perhaps a fault: an offset, a stride, or a constraint. The flag says
+/// that the map has to be invertible: no fault and one reshape at most (two that share no boundary
+/// may be beyond us).
 fn chain() -> impl Strategy<Value = (IndexingMap, Vec<i64>, bool)> {
     let start = prop_oneof![
         Just(vec![24i64]),
@@ -327,7 +328,8 @@ proptest! {
     }
 }
 
-/// Lanes of neighbouring points within one row, threads, blocks, chunks of blocks; guarded where the grid is larger.
+/// Lanes of neighbouring points within one row, threads, blocks, chunks of blocks; guarded where
+/// the grid is larger.
 fn threads_plan(shape: &[i64], threads: i64, lanes: i64, chunks: i64) -> IndexingMap {
     let units: i64 = shape.iter().product::<i64>() / lanes;
     let blocks = (units + threads * chunks - 1) / (threads * chunks);
@@ -404,7 +406,8 @@ proptest! {
     }
 }
 
-/// The same cases on every run: whether a rule is missing in one of a million is not for a build to find out.
+/// The same cases on every run: whether a rule is missing in one of a million is not for a build to
+/// find out.
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, rng_seed: RngSeed::Fixed(7), failure_persistence: None, ..ProptestConfig::default() }
 }

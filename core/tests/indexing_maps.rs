@@ -234,7 +234,8 @@ proptest! {
     }
 }
 
-/// The same cases on every run: whether a rule is missing in one of a million is not for a build to find out.
+/// The same cases on every run: whether a rule is missing in one of a million is not for a build to
+/// find out.
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, rng_seed: RngSeed::Fixed(7), failure_persistence: None, ..ProptestConfig::default() }
 }

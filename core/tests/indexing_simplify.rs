@@ -1,4 +1,5 @@
-//! The simplifier on expressions: every rule by example, all of them together by random expressions.
+//! The simplifier on expressions: every rule by example, all of them together by random
+//! expressions.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_core::indexing::{
@@ -91,7 +92,8 @@ fn quotient_and_remainder_recombine() {
     check("(d0 * 128) mod 715 + ((d0 * 128) floordiv 715) * 715", &WIDE, "d0 * 128");
     check("d0 - (d0 floordiv 3) * 3", &WIDE, "d0 mod 3");
     check("d1 - (d0 floordiv 3) * 12 + d0 * 4", &WIDE, "d1 + (d0 mod 3) * 4");
-    // A coefficient is not split: 24 and 16 keep their common factor, which says how an access is aligned.
+    // A coefficient is not split: 24 and 16 keep their common factor, which says how an access is
+    // aligned.
     check("(d0 floordiv 8) * 128 + (d0 mod 8) * 24", &WIDE, "(d0 floordiv 8) * 128 + (d0 mod 8) * 24");
     check("d0 floordiv 4 - (d0 floordiv 12) * 3", &WIDE, "(d0 floordiv 4) mod 3");
     check("d0 mod 4 + ((d0 floordiv 4) mod 3) * 4", &WIDE, "d0 mod 12");
@@ -191,8 +193,8 @@ fn extreme_numbers_do_not_panic() {
 
 const BOUNDS: [(i64, i64); 3] = [(0, 5), (-4, 3), (2, 9)];
 
-/// Expressions as index computations make them: sums, constant factors, constant divisors, now and then
-/// a product, minimum, or maximum.
+/// Expressions as index computations make them: sums, constant factors, constant divisors, now and
+/// then a product, minimum, or maximum.
 fn index_expr() -> impl Strategy<Value = Expr> {
     let leaf = prop_oneof![(0u32..3).prop_map(Expr::dim), (-20i64..60).prop_map(Expr::constant)];
     leaf.prop_recursive(5, 24, 2, |inner| {
@@ -254,7 +256,8 @@ proptest! {
     }
 }
 
-/// The same cases on every run: whether a rule is missing in one of a million is not for a build to find out.
+/// The same cases on every run: whether a rule is missing in one of a million is not for a build to
+/// find out.
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, rng_seed: RngSeed::Fixed(7), failure_persistence: None, ..ProptestConfig::default() }
 }

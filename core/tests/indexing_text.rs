@@ -119,7 +119,8 @@ fn says_what_is_wrong_and_where() {
     assert!(long.parse::<Expr>().unwrap_err().message.contains("too long"));
 }
 
-/// The same cases on every run: whether a rule is missing in one of a million is not for a build to find out.
+/// The same cases on every run: whether a rule is missing in one of a million is not for a build to
+/// find out.
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, rng_seed: RngSeed::Fixed(7), failure_persistence: None, ..ProptestConfig::default() }
 }

@@ -53,7 +53,8 @@ fn small_arrays_stay_with_the_core_that_has_them() {
     let device = DeviceDescription::cpu(2);
     let blocks =
         |kib: i64, arithmetic: i64| blocks_for(Cost { bytes: kib << 10, arithmetic: arithmetic << 10 }, &device);
-    // What memory gives is shared from where no core's cache holds it, and arithmetic as soon as it outweighs the way there.
+    // What memory gives is shared from where no core's cache holds it, and arithmetic as soon as it
+    // outweighs the way there.
     assert_eq!([blocks(400, 0), blocks(400, 400), blocks(600, 0), blocks(100, 800)], [1, 1, 4, 6]);
     assert_eq!(blocks(0, 100), 1);
     // As many for each core.

@@ -65,8 +65,8 @@ fn threads_of_a_warp_that_read_across_memory_fetch_whole_pieces_of_lines() {
     assert!(across > 2.0 * along && across < 10.0 * along, "{across} {along}");
 }
 
-/// One by one each of these waits for the one before; a kernel that keeps several partial results says what it visits. On a
-/// cpu a sum is made of vectors, and the largest number is not.
+/// One by one each of these waits for the one before; a kernel that keeps several partial results
+/// says what it visits. On a cpu a sum is made of vectors, and the largest number is not.
 #[test]
 fn what_one_thread_combines_waits_for_each_addition_unless_it_is_regrouped() {
     let sums = fusion(
@@ -269,7 +269,8 @@ fn visits_must_be_of_the_launch_and_of_the_fusion() {
     assert!(fault(Visit { map: other.parse().unwrap(), ..good }).contains("the launch says"));
 }
 
-/// A plugin's visits may say anything: a prediction of them takes no long time and does not overflow.
+/// A plugin's visits may say anything: a prediction of them takes no long time and does not
+/// overflow.
 #[test]
 fn loops_longer_than_numbers_are_predicted_too() {
     let fusion = fusion("x = f32[1024] parameter(0)\n ROOT y = f32[1024] negate(x)");

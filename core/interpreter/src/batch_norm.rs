@@ -5,7 +5,7 @@ use crate::movement::dimension_number;
 use crate::number;
 use crate::value::{Array, Data, Value};
 
-/// An operand cut into features: how many there are, and which one an element belongs to.
+/// The elements of an operand grouped by feature.
 struct Features {
     count: usize,
     inner: usize,
@@ -26,7 +26,7 @@ impl Features {
         i / self.inner % self.count
     }
 
-    /// Per feature, the mean of what `term` gives for its elements.
+    /// Returns the mean of `term` over the elements of each feature.
     fn mean(&self, length: usize, term: impl Fn(usize) -> f64) -> Vec<f64> {
         let mut sums = vec![number::LongSum::default(); self.count];
         (0..length).for_each(|i| sums[self.of(i)].add(term(i)));
@@ -39,7 +39,7 @@ fn rounded(like: &Array, values: Vec<f64>) -> Array {
     Array::new(like.ty, like.dims.clone(), Data::Float(values))
 }
 
-/// Operands: value, scale, offset. Result: normalised value, mean, variance.
+/// Operands: value, scale, offset. Results: normalised value, mean, variance.
 pub(crate) fn training(operands: [&Array; 3], epsilon: f32, feature_index: i64) -> Outcome<Value> {
     let [x, scale, offset] = operands;
     let features = Features::new(x, feature_index, &[scale, offset])?;
@@ -67,8 +67,8 @@ pub(crate) fn inference(operands: [&Array; 5], epsilon: f32, feature_index: i64)
     Ok(rounded(x, (0..values.len()).map(normalised).collect()).into())
 }
 
-/// Operands: value, scale, mean, variance, gradient of the result. Result: gradients of value, scale
-/// and offset.
+/// Operands: value, scale, mean, variance, gradient of the result. Results: gradients of value,
+/// scale and offset.
 pub(crate) fn gradient(operands: [&Array; 5], epsilon: f32, feature_index: i64) -> Outcome<Value> {
     let [x, scale, mean, variance, gradient] = operands;
     let features = Features::new(x, feature_index, &[scale, mean, variance])?;

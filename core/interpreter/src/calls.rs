@@ -1,10 +1,10 @@
-//! What calls a computation makes, found before it runs, and which of its instructions are needed.
+//! Checks the calls of a computation before it runs, and finds the instructions that it needs.
 
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module, Op, Opcode};
 
 use crate::error::{Fault, InstructionError};
 
-/// Per instruction, whether its value is used, or it must not be dropped.
+/// Returns for each instruction whether its value is used or it has a side effect.
 pub(crate) fn live(computation: &Computation) -> Vec<bool> {
     let mut live: Vec<bool> = computation.instructions.iter().map(|i| has_side_effect(&i.op)).collect();
     live[computation.root.index()] = true;
@@ -27,12 +27,12 @@ fn has_side_effect(op: &Op) -> bool {
     }
 }
 
-/// Most instructions evaluated if every call is followed and every loop runs once. Calls of calls can double at each
-/// level; nobody waits for what is beyond.
+/// Most instructions evaluated if every call is followed and every loop runs once. Nested calls can
+/// double the number at each level, and larger numbers take too long.
 const MOST_INSTRUCTIONS: u64 = 10_000_000;
 
-/// Refuses a computation whose calls multiply beyond what can be evaluated. Fails at the innermost instruction with
-/// which it is too much.
+/// Refuses a computation whose calls would evaluate too many instructions. The error names the
+/// innermost instruction at which the number exceeds the limit.
 pub(crate) fn check_calls(module: &Module, id: ComputationId) -> Result<(), InstructionError> {
     let mut sizes: Vec<u64> = Vec::with_capacity(module.computations.len());
     for computation in &module.computations {
@@ -61,12 +61,12 @@ pub(crate) fn check_calls(module: &Module, id: ComputationId) -> Result<(), Inst
     }
 }
 
-/// Instructions evaluated for one. Callees stand before callers.
+/// Counts the instructions evaluated for one operation. Callees precede callers.
 fn size_of(op: &Op, sizes: &[u64]) -> u64 {
     op.called().into_iter().filter_map(|id| sizes.get(id.index())).fold(1, |sum, &size| sum.saturating_add(size))
 }
 
-/// How deep calls nest in the module. Callees stand before callers.
+/// Returns the depth of nested calls in the module. Callees precede callers.
 pub(crate) fn nesting_depth(module: &Module) -> usize {
     let mut depths: Vec<usize> = Vec::with_capacity(module.computations.len());
     for computation in &module.computations {

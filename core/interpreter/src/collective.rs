@@ -1,5 +1,5 @@
-//! Operations between devices, on the one device there is, and other operations without a value of
-//! their own.
+//! Collective operations on a single device, and other operations without a computation of their
+//! own.
 
 use fusebox_core::hlo::{Instruction, Opcode};
 
@@ -8,7 +8,7 @@ use crate::evaluator::Evaluator;
 use crate::operands::Operands;
 use crate::value::Value;
 
-/// Evaluates what the data model keeps as [`fusebox_core::hlo::Op::Other`].
+/// Evaluates operations that the data model stores as [`fusebox_core::hlo::Op::Other`].
 pub(crate) fn evaluate(
     evaluator: &mut Evaluator,
     instruction: &Instruction,
@@ -48,7 +48,7 @@ pub(crate) fn evaluate(
     }
 }
 
-/// Among one participant every exchange gives back what was sent.
+/// Evaluates an exchange with only one participant: it returns what the device sent.
 fn alone(instruction: &Instruction, operands: Operands) -> Outcome<Value> {
     match operands.0.as_slice() {
         [only] if instruction.shape.as_tuple().is_none() => Ok(only.clone()),
@@ -57,14 +57,15 @@ fn alone(instruction: &Instruction, operands: Operands) -> Outcome<Value> {
     }
 }
 
-/// A device nobody sends to receives zeros.
+/// Evaluates a permutation. A device that no device sends to receives zeros.
 fn permute(instruction: &Instruction, attributes: &[(String, String)], operands: Operands) -> Outcome<Value> {
     let pairs = attributes.iter().find(|(name, _)| name == "source_target_pairs").map_or("", |(_, value)| value);
     let compact: String = pairs.chars().filter(|c| !c.is_whitespace()).collect();
     if compact.contains("{0,0}") { alone(instruction, operands) } else { Value::zeros(&instruction.shape) }
 }
 
-/// The result of a start: operand and result, then whatever context the shape asks for.
+/// Returns the result of a start operation: operand, result and any further context that the shape
+/// has.
 fn started(instruction: &Instruction, operands: Operands) -> Outcome<Value> {
     let value = Value::one_or_tuple(operands.0);
     padded(vec![value.clone(), value], instruction)

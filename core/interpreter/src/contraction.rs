@@ -11,8 +11,8 @@ use crate::number::{self, Complex, LongSum};
 use crate::strided::{for_each_index, permuted, strides};
 use crate::value::{Array, Data, Scalar, element_count, is_int_kind};
 
-/// Sums of products over the contracting dimensions. Integers wrap; floats are summed in `f64`, `f64`
-/// in twice its precision, and rounded once.
+/// Computes sums of products over the contracting dimensions. Integers wrap. Floats are summed in
+/// `f64`, and `f64` in twice its precision; both are rounded once.
 pub(crate) fn dot(lhs: &Array, rhs: &Array, numbers: &DotDims, ty: ElementType, dims: Vec<usize>) -> Outcome<Array> {
     let sums = Sums::of(lhs.ty, rhs.ty, ty);
     let lhs = Side::new(lhs, &numbers.lhs_batch, &numbers.lhs_contracting, sums)?;
@@ -27,8 +27,9 @@ pub(crate) fn dot(lhs: &Array, rhs: &Array, numbers: &DotDims, ty: ElementType, 
     products(&lhs, &rhs, sums, batches, dims, |b, i, j| Some((b * rows + i, b * columns + j, 0..length)))
 }
 
-/// An element per number below `outer`, row of the left and column of the right: the product of the run of the left
-/// with the run of the right that `of` names, both between these bounds, or zero.
+/// Computes an element for each number below `outer`, each row of the left and each column of the
+/// right operand. The element is the inner product of two runs, one of each operand, over a range
+/// of them. `of` returns both runs and the range, or `None` for a zero.
 fn products(
     left: &Side,
     right: &Side,
@@ -60,7 +61,8 @@ fn products(
     Ok(Array::new(ty, dims, data))
 }
 
-/// One operand of a dot: batch, then free, then contracting dimensions, of the kind in which is summed.
+/// One operand of a dot, with batch, free and contracting dimensions in this order. Its elements
+/// have the kind of the sum.
 struct Side {
     batch: Vec<usize>,
     free: Vec<usize>,
@@ -81,13 +83,13 @@ impl Side {
         Ok(Side { batch: permuted(&x.dims, &batch), free, contracted: permuted(&x.dims, &contracting), data })
     }
 
-    /// Of a run of contracted elements.
+    /// Returns the length of a run of contracted elements.
     fn length(&self) -> usize {
         self.contracted.iter().product()
     }
 }
 
-/// In which type a dot or convolution adds, and what type it gives.
+/// The type in which a dot or convolution adds, and its result type.
 #[derive(Clone, Copy)]
 pub(crate) struct Sums {
     /// The type in which products are added.
@@ -96,13 +98,13 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    /// For operands and a result of these types.
+    /// Chooses the types for operands and a result of these types.
     pub fn of(lhs: ElementType, rhs: ElementType, result: ElementType) -> Self {
         Sums { accumulation: accumulation_type(lhs, rhs, result), result }
     }
 
-    /// An operand in the kind of the accumulation. Within a kind nothing needs to be converted: integers wrap
-    /// at the end, and floats are never wider than the sum.
+    /// Converts an operand to the kind of the accumulation. Elements of this kind need no
+    /// conversion: integers wrap at the end, and floats are never wider than the sum.
     pub fn operand(self, x: Array) -> Data {
         let to = self.accumulation;
         let same_kind = match &x.data {
@@ -115,19 +117,20 @@ impl Sums {
         }
         let mut converted = Data::with_capacity(to, x.len());
         for i in 0..x.len() {
-            // `convert` gives the kind of its target, so pushing cannot fail.
+            // `convert` returns the kind of its target, so pushing cannot fail.
             let _ = converted.push(number::convert(x.ty, to, x.data.get(i)));
         }
         converted
     }
 
-    /// The sum of products of two runs of elements, as an element of the result.
+    /// Computes the sum of products of two runs of elements, as an element of the result.
     pub fn inner_product(self, lhs: &Data, lhs_at: usize, rhs: &Data, rhs_at: usize, length: usize) -> Outcome<Scalar> {
         Ok(self.finish(self.unrounded(lhs, lhs_at, rhs, rhs_at, length)?))
     }
 
-    /// Where there is only one product to sum, it is the sum: a zero keeps its sign, which a sum that starts from 0
-    /// loses. XLA and the compiler write such a dot as a multiplication.
+    /// Computes the sum of a single product. It equals the product, which keeps the sign of a zero.
+    /// A sum that starts from 0 loses this sign. XLA and the compiler rewrite such a dot as a
+    /// multiplication.
     fn product(self, x: Scalar, y: Scalar) -> Outcome<Scalar> {
         Ok(self.finish(match (x, y) {
             (Scalar::Int(x), Scalar::Int(y)) => Scalar::Int(x.wrapping_mul(y)),
@@ -137,7 +140,8 @@ impl Sums {
         }))
     }
 
-    /// The sum of products of two runs of elements of the accumulation's kind, not yet rounded or wrapped.
+    /// Computes the sum of products of two runs of the accumulation's kind, without rounding or
+    /// wrapping it.
     pub fn unrounded(self, lhs: &Data, lhs_at: usize, rhs: &Data, rhs_at: usize, length: usize) -> Outcome<Scalar> {
         match (lhs, rhs) {
             (Data::Int(a), Data::Int(b)) => {
@@ -156,8 +160,9 @@ impl Sums {
         }
     }
 
-    /// A sum converted to the result's type. To a float it is rounded only once; what follows from it by more than
-    /// rounding (an integer, a truth value) follows from a number of the accumulation's type.
+    /// Converts a sum to the result's type. A conversion to a float rounds only once. A conversion
+    /// to another kind (an integer, a truth value) starts from a number rounded to the
+    /// accumulation's type.
     pub fn finish(self, sum: Scalar) -> Scalar {
         let rounds_only = self.result.is_float() || self.result.is_complex();
         let sum = match sum {
@@ -191,8 +196,8 @@ fn complex_sum(a: &[Complex], b: &[Complex]) -> Complex {
     Complex { re: re.value(), im: im.value() }
 }
 
-/// A dot in which groups of rows (or of contracted elements, or of batches) use different weights.
-/// Operands: lhs, rhs, group sizes.
+/// Computes a dot in which groups of rows, of contracted elements or of batches use different
+/// weights. Operands: lhs, rhs, group sizes.
 pub(crate) fn ragged_dot(
     operands: [&Array; 3],
     numbers: &DotDims,
@@ -215,13 +220,15 @@ pub(crate) fn ragged_dot(
             numbers.rhs_batch.push(group);
             ragged_rows(operands, &numbers, ragged, sums, dims)
         }
-        // A ragged batch dimension: every group lies in the batch anyway.
+        // With a ragged batch dimension, every group consists of whole batches, so the dot is an
+        // ordinary one.
         (&[_], _) => dot(lhs, rhs, numbers, ty, dims),
         _ => malformed("ragged-dot has one ragged dimension"),
     }
 }
 
-/// Which group each element along the ragged dimension belongs to, per batch; `None` beyond the last.
+/// The group of each element along the ragged dimension, per batch. Elements beyond the last group
+/// have `None`.
 struct Groups<'a> {
     sizes: &'a Array,
     batches: Vec<usize>,
@@ -249,8 +256,8 @@ impl<'a> Groups<'a> {
     }
 }
 
-/// The ragged dimension is a free dimension of the left operand; rows of no group are zero. The groups are the last
-/// batch dimension of the right side.
+/// Computes a dot whose ragged dimension is a free dimension of the left operand. Rows outside of
+/// all groups are zero. The groups are the last batch dimension of the right operand.
 fn ragged_rows(
     [lhs, rhs, sizes]: [&Array; 3],
     numbers: &DotDims,
@@ -277,7 +284,7 @@ fn ragged_rows(
     })
 }
 
-/// The ragged dimension is contracted: one result per group, in front.
+/// Computes a dot whose ragged dimension is contracted. The result's first dimension is the group.
 fn ragged_contracting(
     lhs: &Array,
     rhs: &Array,
@@ -295,7 +302,8 @@ fn ragged_contracting(
     })
 }
 
-/// An operand of `scaled-dot` times its scales, each of which holds for a block of elements; or times the only scale.
+/// Multiplies an operand of `scaled-dot` by its scales. Each scale applies to a block of elements,
+/// and a scalar scale to all.
 pub(crate) fn scaled(x: &Array, scale: &Array) -> Outcome<Array> {
     let pairs = || x.dims.iter().zip(&scale.dims);
     let fits = scale.rank() == 0 || scale.rank() == x.rank() && pairs().all(|(&d, &s)| s != 0 && d % s == 0);

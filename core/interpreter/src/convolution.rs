@@ -10,7 +10,7 @@ use crate::strided::{for_each_index, permuted, strides};
 use crate::value::{Array, Data, Scalar, element_count};
 use crate::window::{covered, ensure_memory, window_count};
 
-/// Slides the kernel over the input's spatial dimensions. Sums as in a dot.
+/// Slides the kernel over the input's spatial dimensions. Sums like a dot.
 pub(crate) fn convolution(
     input: &Array,
     kernel: &Array,
@@ -19,7 +19,8 @@ pub(crate) fn convolution(
     dims: Vec<usize>,
 ) -> Outcome<Array> {
     let numbers = &attrs.dims;
-    // Input as batch, space, features; kernel as out features, space, in features.
+    // The input's order is batch, space, features. The kernel's order is output features, space,
+    // input features.
     let input_order = ordered(input, numbers.input_batch, &numbers.input_spatial, numbers.input_feature)?;
     let kernel_order =
         ordered(kernel, numbers.kernel_output_feature, &numbers.kernel_spatial, numbers.kernel_input_feature)?;
@@ -55,7 +56,7 @@ struct Shape<'a> {
     input_sizes: Vec<usize>,
     input_steps: Vec<isize>,
     kernel_steps: Vec<isize>,
-    /// Input features a kernel sees.
+    /// Input features of a kernel.
     features: usize,
     outputs_per_feature_group: usize,
     outputs_per_batch_group: usize,
@@ -96,16 +97,17 @@ impl<'a> Shape<'a> {
         })
     }
 
-    /// Pairs of kernel place and input place, along a spatial dimension at an output place.
+    /// Returns pairs of kernel position and input position along a spatial dimension, for an output
+    /// position.
     fn taps(&self, d: usize, at: usize) -> Vec<(usize, usize)> {
-        // A reversed window reads the kernel backwards over an unreversed stretch of input.
+        // A reversed window reads the kernel backwards and the input forwards.
         let window = &self.window[d];
         let places = covered(self.input_sizes[d], &WindowDim { reversal: false, ..*window }, at);
         let kernel_place = |k: usize| if window.reversal { window.size as usize - 1 - k } else { k };
         places.into_iter().enumerate().filter_map(|(k, place)| Some((kernel_place(k), place?))).collect()
     }
 
-    /// One output element; `index` is batch, space, feature.
+    /// Computes one output element. `index` is batch, space, feature.
     fn output_element(&self, sums: Sums, input: &Data, kernel: &Data, index: &[usize]) -> Outcome<Scalar> {
         let spatial = self.window.len();
         let out = index[spatial + 1];
@@ -150,7 +152,7 @@ impl Total {
         }
     }
 
-    /// As a number of the accumulation's kind.
+    /// Returns the sum as a number of the accumulation's kind.
     fn value(&self, accumulation: ElementType) -> Scalar {
         match () {
             () if accumulation.is_float() => Scalar::Float(self.re.value()),

@@ -1,4 +1,4 @@
-//! Arrays of dynamic sizes: here an array has its actual size, and nothing beyond it.
+//! Arrays of dynamic sizes. In the interpreter, an array has only the elements of its actual size.
 
 use fusebox_core::hlo::{ArrayShape, GatherDims, Instruction, Module, Op, Shape, SliceDim, infer_shape};
 
@@ -7,7 +7,8 @@ use crate::movement::{dimension_number, slice};
 use crate::operands::Operands;
 use crate::value::{Array, Value, dims_of};
 
-/// The sizes of a result that is declared to have bounds, from the actual sizes of the operands.
+/// Returns the actual sizes of a result with declared bounds. They follow from the actual sizes of
+/// the operands.
 pub(crate) fn actual_dims(
     module: &Module,
     instruction: &Instruction,
@@ -20,7 +21,7 @@ pub(crate) fn actual_dims(
     }
     match &instruction.op {
         Op::Broadcast { dimensions } => broadcast(dims, dimensions, operands.array(0)?),
-        // A slice of a whole dimension has its size.
+        // A slice of a whole dimension has the dimension's actual size.
         Op::DynamicSlice { .. } => Ok((0..dims.len())
             .map(|d| if declared.is_dynamic(d) { operands.array(0).map(|x| x.dims[d]) } else { Ok(dims[d]) })
             .collect::<Outcome<Vec<usize>>>()?),
@@ -44,7 +45,8 @@ fn broadcast(mut dims: Vec<usize>, dimensions: &[i64], x: &Array) -> Outcome<Vec
     Ok(dims)
 }
 
-/// A slice of a whole dimension has its size, and there are as many slices as index vectors.
+/// A slice of a whole dimension has the dimension's actual size. The number of slices is that of
+/// the index vectors.
 fn gather(
     mut dims: Vec<usize>,
     declared: &ArrayShape,
@@ -67,7 +69,7 @@ fn gather(
     Ok(dims)
 }
 
-/// The one dynamic dimension takes what the others leave.
+/// The single dynamic dimension gets the number of elements divided by the other sizes.
 fn reshape(mut dims: Vec<usize>, declared: &ArrayShape, x: &Array) -> Outcome<Vec<usize>> {
     if declared.rank() == x.rank() && declared.dims.iter().zip(&x.dims).all(|(&bound, &size)| size as i64 <= bound) {
         return Ok(x.dims.clone());
@@ -82,7 +84,7 @@ fn reshape(mut dims: Vec<usize>, declared: &ArrayShape, x: &Array) -> Outcome<Ve
     Ok(dims)
 }
 
-/// Of static operands of an elementwise operation as many elements as the dynamic ones have.
+/// Truncates the static operands of an elementwise operation to the sizes of the dynamic ones.
 pub(crate) fn cut_alike(operands: &mut Operands) -> Outcome<()> {
     let arrays = operands.0.iter().map(Value::array).collect::<Outcome<Vec<&Array>>>()?;
     let rank = arrays.iter().map(|array| array.rank()).max().unwrap_or(0);
@@ -102,8 +104,8 @@ fn first(x: &Array, dims: &[usize]) -> Outcome<Array> {
     slice(x, &dims)
 }
 
-/// The first elements, as many as the size, which is held between zero and the bound, says. Elements beyond the actual size are
-/// nowhere, so an array does not grow.
+/// Truncates a dimension to a size, which is clamped between zero and the bound. Elements beyond
+/// the actual size do not exist, so an array cannot grow.
 pub(crate) fn set_dimension_size(operands: Operands, dimension: i64, declared: &ArrayShape) -> Outcome<Array> {
     let (x, size) = (operands.array(0)?, operands.array(1)?.single_int()?);
     let d = dimension_number(dimension, x.rank())?;

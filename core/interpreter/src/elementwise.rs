@@ -6,12 +6,12 @@ use crate::error::{Outcome, ensure};
 use crate::number;
 use crate::value::{Array, Data, Scalar, element_count};
 
-/// A unary operation, computed in type `computing`.
+/// Evaluates a unary operation in type `computing`.
 pub(crate) fn unary(op: UnaryOp, x: &Array, result: ElementType, computing: ElementType) -> Outcome<Array> {
     collect(result, &x.dims, |i| number::unary(op, computing, result, x.data.get(i)))
 }
 
-/// A binary operation, computed in type `computing`.
+/// Evaluates a binary operation in type `computing`.
 pub(crate) fn binary(op: BinaryOp, a: &Array, b: &Array, computing: ElementType) -> Outcome<Array> {
     same_dims(a, b)?;
     let result = number::binary_result_type(op, a.ty);
@@ -26,7 +26,7 @@ pub(crate) fn compare(direction: Comparison, order: Option<ComparisonType>, a: &
     })
 }
 
-/// Chooses per element, or all at once if the predicate is a scalar.
+/// Selects per element, or whole arrays if the predicate is a scalar.
 pub(crate) fn select(predicate: &Array, on_true: &Array, on_false: &Array) -> Outcome<Array> {
     same_dims(on_true, on_false)?;
     let choose = predicate.ints()?;
@@ -37,7 +37,7 @@ pub(crate) fn select(predicate: &Array, on_true: &Array, on_false: &Array) -> Ou
     collect(on_true.ty, &on_true.dims, |i| Ok(if choose[i] != 0 { on_true } else { on_false }.data.get(i)))
 }
 
-/// Holds the value between bounds, which may be scalars.
+/// Clamps the value between bounds, which may be scalars.
 pub(crate) fn clamp(low: &Array, x: &Array, high: &Array) -> Outcome<Array> {
     for bound in [low, high] {
         if bound.rank() > 0 {
@@ -62,9 +62,9 @@ pub(crate) fn bitcast_convert(x: &Array, to: ElementType, dims: Vec<usize>) -> O
     Ok(Array::new(to, dims, data))
 }
 
-/// Rounds to a narrower format, keeping the type.
+/// Rounds to a narrower format without changing the type.
 pub(crate) fn reduce_precision(x: &Array, exponent_bits: i64, mantissa_bits: i64) -> Outcome<Array> {
-    // Beyond the widest type's own bits there is nothing to reduce.
+    // Numbers of bits beyond the widest type have no effect.
     let bits = |count: i64, least| count.clamp(least, 64) as u32;
     let (exponent_bits, mantissa_bits) = (bits(exponent_bits, 1), bits(mantissa_bits, 0));
     let round = |v| number::reduce_precision(x.ty, exponent_bits, mantissa_bits, v);
@@ -72,7 +72,7 @@ pub(crate) fn reduce_precision(x: &Array, exponent_bits: i64, mantissa_bits: i64
     Ok(Array::new(x.ty, x.dims.clone(), Data::Float(data)))
 }
 
-/// Converts to an integer type, rounding up or down by chance.
+/// Converts to an integer type and rounds up or down at random.
 pub(crate) fn stochastic_convert(x: &Array, random: &Array, to: ElementType) -> Outcome<Array> {
     same_dims(x, random)?;
     let bits = random.ty.bits();

@@ -1,9 +1,9 @@
-//! What can go wrong, and where it did.
+//! Errors of evaluation, with their positions.
 
 use fusebox_core::hlo::{Computation, InstrId, Module, Opcode, Span, verify};
 use thiserror::Error;
 
-/// Why a module could not be evaluated.
+/// An error that prevents evaluating a module.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum EvalError {
     /// The module names no computation to run.
@@ -17,7 +17,7 @@ pub enum EvalError {
     Arguments {
         /// File the module was read from; may be empty.
         file: String,
-        /// What is wrong with them, and what is wanted.
+        /// The fault of the arguments, and what the computation expects.
         message: String,
     },
     /// An instruction could not be evaluated.
@@ -32,7 +32,7 @@ pub enum EvalError {
 pub struct InstructionError {
     /// File the module was read from; may be empty.
     pub file: String,
-    /// Where the instruction stands.
+    /// Position of the instruction in the file.
     pub span: Span,
     /// Name of the computation.
     pub computation: String,
@@ -40,53 +40,53 @@ pub struct InstructionError {
     pub instruction: String,
     /// Its opcode.
     pub opcode: Opcode,
-    /// What went wrong.
+    /// The fault.
     pub fault: Fault,
 }
 
-/// What went wrong in one instruction, without the place.
+/// A fault of one instruction, without its position.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing in the interpreter does this.
+    /// The interpreter does not implement this.
     #[error("not supported by the interpreter: {0}")]
     Unsupported(String),
-    /// The instruction contradicts itself or its operands, in a module that the verifier refuses.
+    /// The instruction contradicts itself or its operands, and the verifier refuses the module.
     #[error("malformed: {0}; run the verifier on the module first")]
     Malformed(String),
-    /// The array would not fit.
+    /// The array is too large.
     #[error("an array of {elements} elements is too large for the interpreter, which takes at most {limit}")]
     TooLarge {
-        /// Elements asked for.
+        /// Elements requested.
         elements: i64,
         /// Elements allowed.
         limit: i64,
     },
-    /// Memory is short.
+    /// There is not enough memory.
     #[error("{bytes} bytes of memory are not available")]
     Memory {
-        /// How much was asked for.
+        /// Bytes requested.
         bytes: u64,
     },
-    /// More would be evaluated than anyone waits for.
+    /// Calls would evaluate too many instructions.
     #[error("calls nest so deeply that more than {limit} instructions would be evaluated")]
     TooManyCalls {
         /// Instructions allowed.
         limit: u64,
     },
-    /// A called instruction failed; it carries its own place.
+    /// A called instruction failed. The error has the position of that instruction.
     #[error("{0}")]
     Called(Box<InstructionError>),
 }
 
-/// Result of an operation that does not know its place.
+/// Result of an operation that does not know its position.
 pub(crate) type Outcome<T> = Result<T, Fault>;
 
-/// A [`Fault::Unsupported`].
+/// Returns a [`Fault::Unsupported`].
 pub(crate) fn unsupported<T>(what: impl Into<String>) -> Outcome<T> {
     Err(Fault::Unsupported(what.into()))
 }
 
-/// Leaves the function with a [`Fault::Malformed`] unless something holds.
+/// Returns a [`Fault::Malformed`] from the function unless the condition holds.
 macro_rules! ensure {
     ($condition:expr, $($message:tt)*) => {
         if !$condition {
@@ -96,14 +96,15 @@ macro_rules! ensure {
 }
 pub(crate) use ensure;
 
-/// A [`Fault::Malformed`].
+/// Returns a [`Fault::Malformed`].
 pub(crate) fn malformed<T>(what: impl Into<String>) -> Outcome<T> {
     Err(Fault::Malformed(what.into()))
 }
 
 impl InstructionError {
-    /// Gives a fault its place. A fault of a called instruction keeps the place it has. What contradicts itself in a
-    /// module that the verifier lets pass (a custom call's operands, say) is a limit of the interpreter.
+    /// Adds its position to a fault. A fault of a called instruction keeps its position. If the
+    /// verifier accepts the module, a malformed instruction (for example operands of a custom call)
+    /// counts as a limit of the interpreter.
     pub(crate) fn locate(module: &Module, computation: &Computation, id: InstrId, fault: Fault) -> Self {
         match fault {
             Fault::Called(inner) => *inner,

@@ -13,7 +13,7 @@ use crate::value::{Scalar, Value};
 /// The state of one evaluation.
 pub(crate) struct Evaluator<'m> {
     pub module: &'m Module,
-    /// Source of `rng`'s numbers.
+    /// Source of random numbers for `rng`.
     pub generator: Generator,
 }
 
@@ -49,7 +49,7 @@ impl<'m> Evaluator<'m> {
         self.computation(id, arguments).map_err(|error| Fault::Called(Box::new(error)))
     }
 
-    /// Evaluates one instruction and checks that the result has the shape it announces.
+    /// Evaluates one instruction and checks that the result has the instruction's shape.
     pub fn instruction(&mut self, id: ComputationId, instr: InstrId, mut operands: Vec<Value>) -> Outcome<Value> {
         let computation = self.module.computation(id);
         let instruction = computation.instruction(instr);

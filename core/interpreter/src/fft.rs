@@ -1,4 +1,4 @@
-//! `fft` by its definition, in `f64`.
+//! `fft` by its definition, computed in `f64`.
 
 use std::f64::consts::TAU;
 
@@ -9,7 +9,7 @@ use crate::number::{self, Complex, LongSum, complex};
 use crate::strided::{for_each_index, position, strides};
 use crate::value::{Array, Data, element_count};
 
-/// Transforms the last dimensions, as many as `length` has entries.
+/// Transforms as many of the last dimensions as `length` has entries.
 pub(crate) fn fft(x: &Array, kind: FftType, length: &[i64], ty: ElementType, dims: Vec<usize>) -> Outcome<Array> {
     let lengths = length.iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect::<Vec<_>>();
     let Some(first) = x.rank().checked_sub(lengths.len()) else {
@@ -60,12 +60,12 @@ pub(crate) fn fft(x: &Array, kind: FftType, length: &[i64], ty: ElementType, dim
     Ok(Array::new(ty, dims, data))
 }
 
-/// The first `kept` elements of every line of `length`.
+/// Returns the first `kept` elements of every line of `length`.
 fn crop_lines(values: &[Complex], length: usize, kept: usize) -> Vec<Complex> {
     if length == 0 { Vec::new() } else { values.chunks(length).flat_map(|line| &line[..kept]).copied().collect() }
 }
 
-/// Lines of `length` from their first halves, the rest being conjugates.
+/// Completes lines of `length` from their first halves. The other elements are conjugates.
 fn mirror_lines(values: &[Complex], half: usize, length: usize) -> Vec<Complex> {
     let whole = |line: &[Complex]| -> Vec<Complex> {
         let real_ends = |k: usize| if k == 0 || 2 * k == length { complex(line[k].re, 0.0) } else { line[k] };
@@ -87,7 +87,8 @@ fn transform_dimension(values: &mut [Complex], dims: &[usize], d: usize, inverse
     })
 }
 
-/// Element `k` is the sum of all elements `j` times `e^(-2πi jk / n)`; of the inverse times its conjugate, divided by `n`.
+/// Computes the transform of a line. Element `k` is the sum of all elements `j` times `e^(-2πi jk /
+/// n)`. The inverse uses the conjugate factor and divides by `n`.
 fn transform(line: &[Complex], inverse: bool) -> Vec<Complex> {
     let n = line.len();
     let (sign, scale) = if inverse { (1.0, 1.0 / n as f64) } else { (-1.0, 1.0) };
@@ -106,7 +107,8 @@ fn transform(line: &[Complex], inverse: bool) -> Vec<Complex> {
     (0..n).map(element).collect()
 }
 
-/// `e^(sign 2πi k / n)`, exact at multiples of an eighth of the circle's symmetry.
+/// Returns `e^(sign 2πi k / n)`. The octants of the circle are mirror images, and multiples of a
+/// quarter circle are exact.
 fn root(k: usize, n: usize, sign: f64) -> Complex {
     // Reduce to the first octant, where sine and cosine are most accurate.
     let eighths = 8 * k as u128 / n as u128;

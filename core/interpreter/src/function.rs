@@ -11,12 +11,12 @@ use crate::value::{Array, Scalar, Value};
 pub(crate) struct Function {
     id: ComputationId,
     parameter_types: Vec<ElementType>,
-    /// If the function is one binary operation of its parameters: the operation and its type.
+    /// The operation and its type, if the function is one binary operation on its parameters.
     pub binary: Option<(BinaryOp, ElementType)>,
 }
 
 impl Function {
-    /// The function a computation on scalars is.
+    /// Creates the function of a computation on scalars.
     pub fn new(evaluator: &Evaluator, id: ComputationId) -> Outcome<Self> {
         let computation = evaluator.module.computation(id);
         let types = computation.parameters().into_iter().map(|p| computation.instruction(p).shape.as_array());
@@ -39,7 +39,7 @@ impl Function {
         }
     }
 
-    /// Calls the function for its only result.
+    /// Calls the function and returns its only result.
     pub fn call_for_one(&self, evaluator: &mut Evaluator, arguments: &[Scalar]) -> Outcome<Scalar> {
         match self.call(evaluator, arguments)?[..] {
             [result] => Ok(result),
@@ -47,13 +47,14 @@ impl Function {
         }
     }
 
-    /// Calls the function for a truth value.
+    /// Calls the function and returns its result as a truth value.
     pub fn holds(&self, evaluator: &mut Evaluator, arguments: &[Scalar]) -> Outcome<bool> {
         Ok(self.call_for_one(evaluator, arguments)? != Scalar::Int(0))
     }
 }
 
-/// The binary operation that a computation is of its two parameters.
+/// Returns the binary operation that a computation applies to its two parameters, if it consists of
+/// one.
 fn binary(computation: &Computation) -> Option<BinaryOp> {
     use BinaryOp as B;
     let (root, parameters) = (computation.root_instruction(), computation.parameters());
@@ -63,8 +64,8 @@ fn binary(computation: &Computation) -> Option<BinaryOp> {
     (root.operands == parameters || is_swapped).then_some(op)
 }
 
-/// Combines many elements into one. Sums and products of floats are rounded at the end only, so that
-/// they do not depend on the order; sums are carried in twice the precision of `f64`.
+/// A running combination of elements. Sums and products of floats are rounded only at the end, so
+/// that they do not depend on the order. Sums have twice the precision of `f64`.
 #[derive(Clone, Copy)]
 pub(crate) enum Accumulator {
     Sum(LongSum),
@@ -74,7 +75,7 @@ pub(crate) enum Accumulator {
 }
 
 impl Accumulator {
-    /// An accumulator of one binary operation that holds `initial`.
+    /// Creates an accumulator for a binary operation, with the value `initial`.
     pub fn new(op: BinaryOp, initial: Scalar) -> Self {
         match (op, initial) {
             (BinaryOp::Add, Scalar::Float(x)) => Accumulator::Sum(LongSum::new(x)),
@@ -84,7 +85,7 @@ impl Accumulator {
         }
     }
 
-    /// Takes one more element in.
+    /// Combines one more element.
     pub fn add(&mut self, ty: ElementType, x: Scalar) -> Outcome<()> {
         match (self, x) {
             (Accumulator::Sum(sum), Scalar::Float(x)) => sum.add(x),
@@ -99,7 +100,7 @@ impl Accumulator {
         Ok(())
     }
 
-    /// The combination, rounded to the element type.
+    /// Returns the combination, rounded to the element type.
     pub fn value(&self, ty: ElementType) -> Scalar {
         match self {
             Accumulator::Sum(sum) => Scalar::Float(number::round(ty, sum.value())),

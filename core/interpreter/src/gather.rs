@@ -1,4 +1,4 @@
-//! `gather`, and what it shares with `scatter`.
+//! `gather`, and code common to `gather` and `scatter`.
 
 use fusebox_core::hlo::GatherDims;
 
@@ -7,7 +7,7 @@ use crate::movement::{clamp_index, dimension_number, dimension_numbers};
 use crate::strided::{self, for_each_index, permuted, position, strides};
 use crate::value::{Array, both_kinds};
 
-/// The index vectors an array holds along one dimension, and how to find them by batch index.
+/// The index vectors in an array along one dimension, addressed by batch index.
 struct IndexVectors<'a> {
     indices: &'a Array,
     vector_dim: usize,
@@ -17,7 +17,8 @@ struct IndexVectors<'a> {
 }
 
 impl<'a> IndexVectors<'a> {
-    /// `vector_dim` may be the rank: then every index is a vector of its own.
+    /// Describes the index vectors along `vector_dim`. If this is the rank, every index is a vector
+    /// with one component.
     pub fn new(indices: &'a Array, vector_dim: i64) -> Outcome<Self> {
         let vector_dim = dimension_number(vector_dim, indices.rank() + 1)?;
         let mut batch_dims = indices.dims.clone();
@@ -31,7 +32,7 @@ impl<'a> IndexVectors<'a> {
         self.indices.dims.get(self.vector_dim).copied().unwrap_or(1)
     }
 
-    /// Component `k` of the vector at a batch index.
+    /// Returns component `k` of the vector at a batch index.
     pub fn component(&self, batch: &[usize], k: usize) -> Outcome<i64> {
         let mut index = batch.to_vec();
         if self.vector_dim < self.indices.rank() {
@@ -40,7 +41,7 @@ impl<'a> IndexVectors<'a> {
         Ok(self.indices.ints()?[position(&index, &self.steps)])
     }
 
-    /// The batch index's entry for a dimension of the indices.
+    /// Returns the entry of a batch index for a dimension of the indices.
     pub fn batch_entry(&self, batch: &[usize], dimension: usize) -> Outcome<usize> {
         let at = if dimension > self.vector_dim { dimension - 1 } else { dimension };
         match batch.get(at) {
@@ -50,21 +51,22 @@ impl<'a> IndexVectors<'a> {
     }
 }
 
-/// The dimensions of `0..rank` that are not in `listed`.
+/// Returns the dimensions of `0..rank` that are not in `listed`.
 pub(crate) fn others(listed: &[usize], rank: usize) -> Vec<usize> {
     (0..rank).filter(|d| !listed.contains(d)).collect()
 }
 
-/// Where the slices lie that gather reads from an array, or scatter combines into one.
+/// Positions of the slices that gather reads from an array or scatter combines into one.
 pub(crate) struct Windows<'a> {
     vectors: IndexVectors<'a>,
-    /// Dimension of the array of each component of an index vector.
+    /// The array dimension of each component of an index vector.
     map: Vec<usize>,
-    /// Pairs of batching dimensions: of the array, of the indices.
+    /// Pairs of batching dimensions of the array and of the indices.
     batching: Vec<(usize, usize)>,
-    /// The last start of a slice inside the array; `None` if slices are larger.
+    /// The last start of a slice within the array, or `None` if slices are larger than the array.
     last: Option<Vec<usize>>,
-    /// Sizes of a slice without the dimensions that are dropped, and its steps in the array and in the array of slices.
+    /// Sizes of a slice without collapsed and batching dimensions. The next two fields are its
+    /// strides in the array and in the array of slices.
     pub slice: Vec<usize>,
     pub array_steps: Vec<isize>,
     pub slices_steps: Vec<isize>,
@@ -73,7 +75,7 @@ pub(crate) struct Windows<'a> {
 }
 
 impl<'a> Windows<'a> {
-    /// For an array and an array of slices of these dimensions.
+    /// Computes the positions for an array and an array of slices with these dimensions.
     pub fn new(dims: &[usize], slices: &[usize], indices: &'a Array, numbers: &GatherDims) -> Outcome<Self> {
         let rank = dims.len();
         let vectors = IndexVectors::new(indices, numbers.index_vector_dim)?;
@@ -107,8 +109,9 @@ impl<'a> Windows<'a> {
         })
     }
 
-    /// Calls `visit` with the position of every slice, in the array and in the array of slices. `start` is given a
-    /// component of an index vector and the last start; slices without a start are left out.
+    /// Calls `visit` with the position of every slice in the array and in the array of slices.
+    /// `start` computes the start of a slice from a component of an index vector and the last
+    /// possible start. Slices for which it returns `None` are skipped.
     pub fn for_each(
         &self,
         start: impl Fn(i64, usize) -> Option<usize>,
@@ -129,7 +132,8 @@ impl<'a> Windows<'a> {
     }
 }
 
-/// Reads a slice of the operand at every index vector; slices are moved to stay inside.
+/// Reads a slice of the operand at every index vector. Starts are clamped so that slices stay in
+/// bounds.
 pub(crate) fn gather(x: &Array, indices: &Array, numbers: &GatherDims, dims: Vec<usize>) -> Outcome<Array> {
     let windows = Windows::new(&x.dims, &dims, indices, numbers)?;
     let mut result = Array::zeros(x.ty, dims)?;

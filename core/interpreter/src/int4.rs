@@ -1,9 +1,9 @@
-//! Four-bit integers as XLA:CPU has them.
+//! Four-bit integers with the semantics of XLA:CPU.
 //!
-//! XLA computes an arithmetic operation on `s4` or `u4` in 8 bits and cuts the result to 4 bits
-//! afterwards; if the very next thing is a conversion to the 8-bit type of the same sign, the cut is
-//! left out, and programs see the 8-bit result. Here likewise: such a result is held uncut, the
-//! conversion takes it as it is, and every other reader cuts it first.
+//! XLA computes arithmetic on `s4` and `u4` in 8 bits and then truncates the result to 4 bits. If a
+//! conversion to the 8-bit type of the same sign follows immediately, XLA omits the truncation, and
+//! programs see the 8-bit result. The interpreter does the same: it keeps such a result in 8 bits.
+//! The conversion reads it unchanged, and every other operation first truncates it.
 
 use std::rc::Rc;
 
@@ -12,7 +12,8 @@ use fusebox_core::hlo::{BinaryOp, ElementType, Instruction, Op, UnaryOp};
 use crate::number;
 use crate::value::{Array, Data, Value};
 
-/// The type an operation computes in: 8 bits for 4-bit arithmetic, else the type itself.
+/// Returns the type in which an operation computes: 8 bits for 4-bit arithmetic, else the type
+/// itself.
 pub(crate) fn computing_type(op: &Op, ty: ElementType) -> ElementType {
     let in_four_bits = matches!(
         op,
@@ -27,7 +28,7 @@ pub(crate) fn computing_type(op: &Op, ty: ElementType) -> ElementType {
     }
 }
 
-/// Cuts the operands to 4 bits, unless the instruction is the conversion that sees them whole.
+/// Truncates the operands to 4 bits, unless the instruction is the conversion to the 8-bit type.
 pub(crate) fn cut_operands(instruction: &Instruction, operands: &mut [Value]) {
     let to = instruction.shape.as_array().map(|shape| shape.element_type);
     for operand in operands {

@@ -1,11 +1,13 @@
-//! The reference interpreter: what an HLO module means, without any compiling.
+//! The reference interpreter. It defines the meaning of an HLO module without compiling it.
 //!
-//! Simple, slow and right: every instruction is evaluated in order on whole arrays, each element
-//! held in the widest type of its kind (`i64`, `f64`, pairs of `f64`) and brought to its element
-//! type once per operation. It is the oracle of the project's tests, and folds constants.
+//! It is simple, slow and right. It evaluates every instruction in order on whole arrays. Each
+//! element is stored in the widest type of its kind (`i64`, `f64`, pairs of `f64`) and rounded to
+//! its element type once per operation. The interpreter is the oracle of the project's tests, and
+//! folds constants.
 //!
-//! Modules are expected to have passed the verifier. What is not supported is an error with its
-//! place, never a guess. One device only: collectives over a single participant are identities.
+//! It expects modules that pass the verifier. An unsupported operation is an error with its
+//! position, never a guess. It evaluates one device: collectives with a single participant are
+//! identities.
 //!
 //! ```text
 //! lib, evaluator      computations, control flow        value     arrays, literals
@@ -14,7 +16,7 @@
 //! movement … linalg   the operations                    function  computations of scalars
 //! ```
 //!
-//! [`kernel`] says in the same way what a kernel means, in any stage of the kernel IR.
+//! [`kernel`] does the same for kernels at any stage of the kernel IR.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -57,7 +59,7 @@ pub use error::{EvalError, Fault, InstructionError};
 use evaluator::Evaluator;
 use value::Value;
 
-/// Runs the entry computation. `inputs` stand in parameter order, tuples as tuples.
+/// Runs the entry computation. `inputs` are in parameter order; a tuple parameter takes a tuple.
 ///
 /// # Errors
 /// If the inputs do not fit the parameters, or an instruction cannot be evaluated.
@@ -87,7 +89,7 @@ pub fn evaluate_computation(module: &Module, id: ComputationId, arguments: &[Lit
     })
 }
 
-/// Evaluates one instruction on given operands.
+/// Evaluates one instruction on these operands.
 ///
 /// # Errors
 /// If the instruction cannot be evaluated on these operands.
@@ -149,12 +151,12 @@ fn arguments_error(module: &Module, message: String) -> EvalError {
     EvalError::Arguments { file: module.source_file.clone(), message }
 }
 
-/// Deepest nesting of calls that is evaluated on the caller's stack.
+/// Deepest nesting of calls that runs on the caller's stack.
 const SHALLOW: usize = 24;
-/// Stack one level of calls may take; generous, as unoptimised builds are greedy.
+/// Stack for one level of calls. It is generous because unoptimised builds need much.
 const BYTES_PER_LEVEL: usize = 64 << 10;
 
-/// Runs `work` where the stack suffices for calls nested `depth` deep.
+/// Runs `work` with enough stack for calls nested `depth` deep.
 fn on_deep_stack<T: Send>(depth: usize, work: impl FnOnce() -> Result<T, EvalError> + Send) -> Result<T, EvalError> {
     if depth <= SHALLOW {
         return work();

@@ -7,12 +7,12 @@ use crate::number;
 use crate::strided::{self, permuted, strides};
 use crate::value::{Array, Data, Scalar, both_kinds, each_kind, element_count};
 
-/// Dimension numbers as indices, each below `rank`.
+/// Converts dimension numbers to indices and checks that each is below `rank`.
 pub(crate) fn dimension_numbers(numbers: &[i64], rank: usize) -> Outcome<Vec<usize>> {
     numbers.iter().map(|&d| dimension_number(d, rank)).collect()
 }
 
-/// A dimension number as an index below `rank`.
+/// Converts a dimension number to an index and checks that it is below `rank`.
 pub(crate) fn dimension_number(number: i64, rank: usize) -> Outcome<usize> {
     match usize::try_from(number) {
         Ok(d) if d < rank => Ok(d),
@@ -20,14 +20,14 @@ pub(crate) fn dimension_number(number: i64, rank: usize) -> Outcome<usize> {
     }
 }
 
-/// A view of an array by strides, made dense.
+/// Copies a strided view of an array to a dense array.
 pub(crate) fn view(x: &Array, offset: isize, dims: Vec<usize>, strides: &[isize]) -> Outcome<Array> {
     element_count(&dims)?;
     let data = each_kind!(&x.data, v => strided::read(v, offset, &dims, strides));
     Ok(Array::new(x.ty, dims, data))
 }
 
-/// `0, 1, 2, …` along one dimension.
+/// Evaluates `iota`: `0, 1, 2, …` along one dimension.
 pub(crate) fn iota(ty: ElementType, dims: Vec<usize>, dimension: i64) -> Outcome<Array> {
     let dimension = dimension_number(dimension, dims.len())?;
     let mut steps = vec![0isize; dims.len()];
@@ -41,7 +41,7 @@ pub(crate) fn iota(ty: ElementType, dims: Vec<usize>, dimension: i64) -> Outcome
     view(&line, 0, dims, &steps)
 }
 
-/// Operand dimension `i` becomes result dimension `dimensions[i]`; the others repeat.
+/// Maps operand dimension `i` to result dimension `dimensions[i]` and repeats along the others.
 pub(crate) fn broadcast(x: &Array, dimensions: &[i64], dims: Vec<usize>) -> Outcome<Array> {
     let targets = dimension_numbers(dimensions, dims.len())?;
     ensure!(targets.len() == x.rank(), "broadcast needs one dimension number per operand dimension");
@@ -53,14 +53,14 @@ pub(crate) fn broadcast(x: &Array, dimensions: &[i64], dims: Vec<usize>) -> Outc
     view(x, 0, dims, &steps)
 }
 
-/// The same elements in other dimensions.
+/// Returns the same elements in other dimensions.
 pub(crate) fn reshape(mut x: Array, dims: Vec<usize>) -> Outcome<Array> {
     ensure!(element_count(&dims)? == x.len(), "reshape of {} elements to {dims:?}", x.len());
     x.dims = dims;
     Ok(x)
 }
 
-/// Reads the operand's memory, which has one layout, as an array in another.
+/// Reads the operand's memory, which has one layout, as an array with another layout.
 pub(crate) fn bitcast(x: Array, operand: &ArrayShape, result: &ArrayShape, dims: Vec<usize>) -> Outcome<Array> {
     let order = major_to_minor(operand.layout.as_ref(), x.rank())?;
     let memory = transpose_by(&x, &order)?;
@@ -95,7 +95,7 @@ pub(crate) fn transpose_by(x: &Array, order: &[usize]) -> Outcome<Array> {
     view(x, 0, permuted(&x.dims, order), &permuted(&strides(&x.dims), order))
 }
 
-/// Turns the elements along some dimensions around.
+/// Reverses the elements along some dimensions.
 pub(crate) fn reverse(x: &Array, dimensions: &[i64]) -> Outcome<Array> {
     let mut steps = strides(&x.dims);
     let mut offset = 0;
@@ -106,7 +106,7 @@ pub(crate) fn reverse(x: &Array, dimensions: &[i64]) -> Outcome<Array> {
     view(x, offset, x.dims.clone(), &steps)
 }
 
-/// Puts arrays one after the other along a dimension.
+/// Concatenates arrays along a dimension.
 pub(crate) fn concatenate(parts: &[&Array], dimension: i64, ty: ElementType, dims: Vec<usize>) -> Outcome<Array> {
     let dimension = dimension_number(dimension, dims.len())?;
     let mut result = Array::zeros(ty, dims)?;
@@ -127,7 +127,7 @@ fn write(target: &mut Array, offset: isize, steps: &[isize], source: &Array) -> 
     Ok(())
 }
 
-/// Every `stride`-th element from `start` to below `limit`, per dimension.
+/// Returns every `stride`-th element from `start` to below `limit`, per dimension.
 pub(crate) fn slice(x: &Array, slices: &[SliceDim]) -> Outcome<Array> {
     ensure!(slices.len() == x.rank(), "slice needs one range per dimension");
     let (mut steps, mut offset) = (strides(&x.dims), 0);
@@ -142,11 +142,11 @@ pub(crate) fn slice(x: &Array, slices: &[SliceDim]) -> Outcome<Array> {
     view(x, offset, dims, &steps)
 }
 
-/// Surrounds and interleaves an array with a value; negative amounts crop.
+/// Pads an array with a value around and between its elements. Negative amounts crop.
 pub(crate) fn pad(x: &Array, value: &Array, padding: &[PaddingDim], dims: Vec<usize>) -> Outcome<Array> {
     ensure!(padding.len() == x.rank() && dims.len() == x.rank(), "pad needs one amount per dimension");
     let mut result = Array::filled(x.ty, dims, value.single()?)?;
-    // Per dimension the operand's elements that land inside, as a range.
+    // Per dimension, the number of contiguous operand elements that land inside the result.
     let (mut kept, mut source_offset, mut target_offset) = (Vec::new(), 0, 0);
     let (source_steps, mut target_steps) = (strides(&x.dims), strides(&result.dims));
     for (d, p) in padding.iter().enumerate() {
@@ -168,7 +168,7 @@ pub(crate) fn pad(x: &Array, value: &Array, padding: &[PaddingDim], dims: Vec<us
     Ok(result)
 }
 
-/// Starts of a slice, each clamped so that the slice stays inside.
+/// Clamps the starts of a slice so that it stays in bounds.
 pub(crate) fn clamped_starts(starts: &[&Array], dims: &[usize], sizes: &[usize]) -> Outcome<Vec<usize>> {
     ensure!(starts.len() == dims.len() && sizes.len() == dims.len(), "one start per dimension is wanted");
     let mut result = Vec::with_capacity(dims.len());
@@ -181,19 +181,19 @@ pub(crate) fn clamped_starts(starts: &[&Array], dims: &[usize], sizes: &[usize])
     Ok(result)
 }
 
-/// An index of that type clamped to `0..=last`.
+/// Clamps an index of this type to `0..=last`.
 pub(crate) fn clamp_index(ty: ElementType, index: i64, last: usize) -> usize {
     if ty == ElementType::U64 { (index as u64).min(last as u64) as usize } else { index.clamp(0, last as i64) as usize }
 }
 
-/// A slice whose start is computed.
+/// Reads a slice whose start is computed at run time.
 pub(crate) fn dynamic_slice(x: &Array, starts: &[&Array], sizes: &[usize]) -> Outcome<Array> {
     let starts = clamped_starts(starts, &x.dims, sizes)?;
     let steps = strides(&x.dims);
     view(x, strided::position(&starts, &steps) as isize, sizes.to_vec(), &steps)
 }
 
-/// Overwrites a slice whose start is computed.
+/// Overwrites a slice whose start is computed at run time.
 pub(crate) fn dynamic_update_slice(mut x: Array, update: &Array, starts: &[&Array]) -> Outcome<Array> {
     let starts = clamped_starts(starts, &x.dims, &update.dims)?;
     let steps = strides(&x.dims);

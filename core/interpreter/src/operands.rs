@@ -1,4 +1,4 @@
-//! The operands of an instruction, fetched with the checks a malformed one needs.
+//! Access to the operands of an instruction, with the checks that a malformed instruction needs.
 
 use crate::error::{Outcome, malformed};
 use crate::value::{Array, Value};
@@ -15,17 +15,17 @@ impl Operands {
         arrays.try_into().or_else(|given: Vec<_>| malformed(format!("{N} operands are wanted, not {}", given.len())))
     }
 
-    /// All operands from `first` on.
+    /// Returns all operands from `first` on.
     pub fn rest(&self, first: usize) -> Outcome<Vec<&Array>> {
         self.0.iter().skip(first).map(Value::array).collect()
     }
 
-    /// The first operand, to be changed.
+    /// Removes and returns the first operand, so that the caller can change it.
     pub fn take_first(&mut self) -> Outcome<Value> {
         if self.0.is_empty() { malformed("an operand is missing") } else { Ok(self.0.remove(0)) }
     }
 
-    /// An element of the first operand, a tuple.
+    /// Returns an element of the first operand, which must be a tuple.
     pub fn element(&self, index: i64) -> Outcome<Value> {
         match (self.0.first(), usize::try_from(index)) {
             (Some(Value::Tuple(elements)), Ok(i)) if i < elements.len() => Ok(elements[i].clone()),

@@ -1,4 +1,4 @@
-//! From an opcode to the function that evaluates it.
+//! Dispatch of opcodes to the functions that evaluate them.
 
 use fusebox_core::hlo::{ArrayShape, Computation, ElementType, Instruction, Op, Shape};
 
@@ -11,7 +11,7 @@ use crate::{
     movement, random, reduce, scan, scatter, sort, window,
 };
 
-/// Evaluates an instruction that is not control flow.
+/// Evaluates an instruction other than control flow.
 pub(crate) fn evaluate(
     evaluator: &mut Evaluator,
     computation: &Computation,
@@ -65,7 +65,7 @@ fn array_shape(instruction: &Instruction) -> Outcome<&ArrayShape> {
     instruction.shape.as_array().map_or_else(|| malformed("an array result is wanted"), Ok)
 }
 
-/// Operations that give one array.
+/// Evaluates an operation whose result is one array.
 fn array_result(
     evaluator: &mut Evaluator,
     computation: &Computation,
@@ -112,7 +112,8 @@ fn array_result(
         Op::Map { to_apply, .. } => reduce::map(evaluator, &operands.0, *to_apply, ty),
         Op::Dot(numbers) => {
             let [lhs, rhs] = operands.arrays()?;
-            // Products of floats are not computed in four bits; their sum is converted to them.
+            // Products of floats are not computed in four bits. Only their sum is converted to a
+            // four-bit type.
             let integers = [lhs, rhs].iter().all(|x| is_int_kind(x.ty));
             let wide = if integers { int4::computing_type(&instruction.op, ty) } else { ty };
             let result = contraction::dot(lhs, rhs, numbers, wide, dims)?;

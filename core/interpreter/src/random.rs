@@ -1,5 +1,5 @@
-//! Random numbers: `rng` from a seeded generator of our own, `rng-bit-generator` bit for bit as XLA
-//! defines it.
+//! Random numbers. `rng` uses a seeded generator of the interpreter. `rng-bit-generator` follows
+//! XLA's definition bit by bit.
 
 use std::f64::consts::TAU;
 
@@ -10,10 +10,11 @@ use crate::error::{Outcome, ensure, unsupported};
 use crate::number;
 use crate::value::{Array, Data, Scalar, Value, element_count};
 
-/// The source of `rng`'s numbers and of `rng-get-and-update-state`: the same sequence in every evaluation.
+/// Generator for `rng` and `rng-get-and-update-state`. It gives the same sequence in every
+/// evaluation.
 pub(crate) struct Generator {
     random: SplitMix64,
-    /// What `rng-get-and-update-state` returns next.
+    /// The next result of `rng-get-and-update-state`.
     counter: u128,
 }
 
@@ -29,7 +30,7 @@ impl Generator {
         (-2.0 * u.ln()).sqrt() * (TAU * v).cos()
     }
 
-    /// `rng`: uniform in `[a, b)`, or normal with mean `a` and deviation `b`.
+    /// Evaluates `rng`: uniform in `[a, b)`, or normal with mean `a` and deviation `b`.
     pub fn rng(
         &mut self,
         distribution: RandomDistribution,
@@ -66,7 +67,8 @@ impl Generator {
     }
 
     fn uniform_float(&mut self, ty: ElementType, a: f64, b: f64) -> f64 {
-        // Rounding may reach the excluded end; then the draw is repeated, a bounded number of times.
+        // Rounding may reach the excluded end. The draw is then repeated, a limited number of
+        // times.
         for _ in 0..64 {
             let x = number::round(ty, a + self.random.unit() * (b - a));
             if x < b {
@@ -76,7 +78,7 @@ impl Generator {
         a
     }
 
-    /// `rng-get-and-update-state`: the state, which then grows by `delta`.
+    /// Evaluates `rng-get-and-update-state`: returns the state and increases it by `delta`.
     pub fn get_and_update_state(&mut self, delta: i64, ty: ElementType, dims: Vec<usize>) -> Outcome<Array> {
         ensure!(ty == ElementType::U64 && dims == [2], "the state of rng-get-and-update-state is u64[2]");
         let state = self.counter;
@@ -85,7 +87,8 @@ impl Generator {
     }
 }
 
-/// `rng-bit-generator`: the new state and the random bits. `rng_default` is XLA:CPU's choice, Philox.
+/// Evaluates `rng-bit-generator`: returns the new state and the random bits. `rng_default` is
+/// XLA:CPU's choice, Philox.
 pub(crate) fn bit_generator(
     state: &Array,
     algorithm: RandomAlgorithm,
@@ -121,7 +124,7 @@ fn joined(low: u32, high: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// Threefry 2x32 with 20 rounds.
+/// Computes Threefry 2x32 with 20 rounds.
 fn threefry(key: [u32; 2], counter: [u32; 2]) -> [u32; 2] {
     const ROTATIONS: [[u32; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
     let keys = [key[0], key[1], key[0] ^ key[1] ^ 0x1bd1_1bda];
@@ -138,8 +141,8 @@ fn threefry(key: [u32; 2], counter: [u32; 2]) -> [u32; 2] {
     [x, y]
 }
 
-/// Wide elements take one block each. For narrower ones a dimension is halved, and the two words of
-/// a block go to neighbours along it.
+/// Generates bits with Threefry. Each wide element takes one block. For narrower elements one
+/// dimension is halved, and the two words of a block go to adjacent elements along it.
 fn threefry_bits(key: u64, counter: u64, ty: ElementType, dims: &[usize]) -> (Vec<u64>, Vec<u64>) {
     let block = |i: usize| threefry(halves(key), halves(counter.wrapping_add(i as u64)));
     let count: usize = dims.iter().product();
@@ -160,13 +163,13 @@ fn threefry_bits(key: u64, counter: u64, ty: ElementType, dims: &[usize]) -> (Ve
     (vec![key, counter.wrapping_add(blocks as u64)], bits)
 }
 
-/// The first even dimension, else the first of the largest.
+/// Returns the first even dimension, or else the first of the largest ones.
 fn split_dimension(dims: &[usize]) -> Option<usize> {
     let largest = dims.iter().max()?;
     dims.iter().position(|d| d.is_multiple_of(2)).or_else(|| dims.iter().position(|d| d == largest))
 }
 
-/// Philox 4x32 with 10 rounds.
+/// Computes Philox 4x32 with 10 rounds.
 fn philox(mut key: [u32; 2], mut x: [u32; 4]) -> [u32; 4] {
     for _ in 0..10 {
         let first = u64::from(x[0]) * 0xd251_1f53;
@@ -178,7 +181,7 @@ fn philox(mut key: [u32; 2], mut x: [u32; 4]) -> [u32; 4] {
     x
 }
 
-/// The state is the key and a counter of one or two words.
+/// Generates bits with Philox. The state consists of the key and a counter of one or two words.
 fn philox_bits(state: &[u64], ty: ElementType, count: usize) -> (Vec<u64>, Vec<u64>) {
     let high = state.get(2).copied().unwrap_or(state[0]);
     let counter = u128::from(state[1]) | u128::from(high) << 64;

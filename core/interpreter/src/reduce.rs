@@ -22,7 +22,8 @@ pub(crate) fn reduce(
     let kept = others(&dimension_numbers(dimensions, rank)?, rank);
     let reduced = others(&kept, rank);
     let (dims, run) = (permuted(&arrays[0].dims, &kept), permuted(&arrays[0].dims, &reduced).iter().product::<usize>());
-    // The reduced dimensions go innermost: every result then combines one run of elements.
+    // Make the reduced dimensions innermost, so that every result combines one contiguous run of
+    // elements.
     let order = [kept, reduced].concat();
     let runs = arrays.iter().map(|a| transpose_by(a, &order)).collect::<Outcome<Vec<_>>>()?;
     let mut first = 0;
@@ -32,11 +33,11 @@ pub(crate) fn reduce(
     })
 }
 
-/// What is done with the element at a position.
+/// Callback for the element at a position.
 pub(crate) type Visit<'v> = &'v mut dyn FnMut(usize) -> Outcome<()>;
 
-/// Per index into `dims`, combines the initial values with the elements of the arrays at the positions that `visit_all`
-/// shows.
+/// Combines, for each index into `dims`, the initial values with elements of the arrays.
+/// `visit_all` calls its callback with the positions of these elements.
 pub(crate) fn fold(
     evaluator: &mut Evaluator,
     to_apply: ComputationId,
@@ -57,7 +58,7 @@ pub(crate) fn fold(
     Ok(one_or_tuple(results.map(|(data, a)| Array::new(a.ty, dims.to_vec(), data)).collect()))
 }
 
-/// Initial values combined with some elements of the arrays.
+/// A combination of initial values and elements of the arrays.
 pub(crate) struct Held<'f> {
     function: &'f Function,
     arrays: &'f [&'f Array],
@@ -65,9 +66,9 @@ pub(crate) struct Held<'f> {
     arguments: Vec<Scalar>,
 }
 
-/// The combination of the elements so far.
+/// The combination so far.
 enum Kept {
-    /// Of one array, under one operation of this type.
+    /// A single array and a binary operation in this type.
     Accumulated(Accumulator, ElementType),
     Values(Vec<Scalar>),
 }
@@ -81,7 +82,7 @@ impl<'f> Held<'f> {
         Held { function, arrays, kept, arguments: Vec::new() }
     }
 
-    /// Combines with the elements at a position.
+    /// Combines the elements at a position.
     pub fn take(&mut self, evaluator: &mut Evaluator, at: usize) -> Outcome<()> {
         let held = match &mut self.kept {
             Kept::Accumulated(accumulator, ty) => return accumulator.add(*ty, self.arrays[0].data.get(at)),
@@ -97,7 +98,7 @@ impl<'f> Held<'f> {
         Ok(())
     }
 
-    /// The combination of the elements of one of the arrays.
+    /// Returns the combination of one array's elements.
     pub fn value(&self, array: usize) -> Scalar {
         match &self.kept {
             Kept::Accumulated(accumulator, ty) => accumulator.value(*ty),
@@ -106,7 +107,7 @@ impl<'f> Held<'f> {
     }
 }
 
-/// The two halves of the operands: arrays of equal dimensions, and scalars.
+/// Splits the operands into halves: arrays of equal dimensions, and scalars.
 pub(crate) fn arrays_and_initial(operands: &[Value]) -> Outcome<(Vec<&Array>, Vec<Scalar>)> {
     ensure!(!operands.is_empty() && operands.len().is_multiple_of(2), "as many initial values as arrays are wanted");
     let (arrays, initial) = operands.split_at(operands.len() / 2);
@@ -116,7 +117,7 @@ pub(crate) fn arrays_and_initial(operands: &[Value]) -> Outcome<(Vec<&Array>, Ve
     Ok((arrays, initial))
 }
 
-/// One array by itself, several as a tuple.
+/// Returns a single array as it is, and several as a tuple.
 pub(crate) fn one_or_tuple(results: Vec<Array>) -> Value {
     Value::one_or_tuple(results.into_iter().map(Value::from).collect())
 }

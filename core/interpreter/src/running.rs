@@ -1,5 +1,6 @@
-//! `reduce-window` where each window has the elements of its neighbour and further ones: cumulative
-//! sums and the like, whose cost would otherwise grow with the square of their length.
+//! `reduce-window` where each window contains all elements of the adjacent window and further ones,
+//! as in cumulative sums. Each element is combined once, so that the cost does not grow with the
+//! square of the length.
 
 use fusebox_core::hlo::{BinaryOp, WindowDim};
 
@@ -10,18 +11,18 @@ use crate::reduce::{Held, one_or_tuple};
 use crate::strided::{for_each_index, position, strides};
 use crate::value::{Array, Scalar, Value};
 
-/// Windows that grow along one dimension, and have one element along all others.
+/// Windows that grow along one dimension and have one element along all others.
 pub(crate) struct Running {
     dimension: usize,
     /// Elements along the dimension.
     size: i64,
     window: WindowDim,
-    /// Whether all windows begin at the first element; else all end at the last.
+    /// Whether all windows start at the first element. Otherwise all end at the last one.
     is_forward: bool,
 }
 
 impl Running {
-    /// Of windows over an array, of which there are `counts`.
+    /// Recognises such windows over an array. `counts` has the number of windows per dimension.
     pub fn along(dims: &[usize], window: &[WindowDim], counts: &[usize]) -> Option<Running> {
         let mut wide = (0..dims.len()).filter(|&d| window[d] != WindowDim::default());
         let (dimension, None) = (wide.next()?, wide.next()) else { return None };
@@ -35,8 +36,8 @@ impl Running {
         (is_forward || is_backward).then_some(Running { dimension, size, window, is_forward })
     }
 
-    /// Whether elements may be combined in the order of the walk: backwards only if the order does
-    /// not matter.
+    /// Whether the elements may be combined in the order of the walk. Backwards this requires an
+    /// operation that does not depend on the order.
     pub fn suits(&self, function: &Function) -> bool {
         use BinaryOp::{Add, And, Maximum, Minimum, Multiply, Or, Xor};
         let is_free = |(op, _)| matches!(op, Add | Multiply | Maximum | Minimum | And | Or | Xor);
@@ -75,8 +76,8 @@ impl Running {
         Ok(one_or_tuple(results))
     }
 
-    /// The elements that the window at a place has besides those `taken`; they are counted from the
-    /// end of the array at which the windows begin to grow.
+    /// Returns the elements of the window at `at` that are not yet `taken`. `taken` counts elements
+    /// from the end of the array that all windows contain.
     fn further(&self, at: usize, taken: &mut std::ops::Range<usize>) -> impl Iterator<Item = usize> + use<> {
         let start = at as i64 - self.window.padding_low;
         let (size, is_forward) = (self.size, self.is_forward);

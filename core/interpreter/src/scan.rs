@@ -1,4 +1,4 @@
-//! `scan`: a computation carried along a dimension.
+//! `scan`: a computation with values carried along a dimension.
 
 use fusebox_core::hlo::{Instruction, Op, Shape};
 
@@ -8,8 +8,8 @@ use crate::movement::{dimension_number, view};
 use crate::strided::{self, strides};
 use crate::value::{Array, Value, both_kinds, dims_of};
 
-/// The operands are the arrays, then the carries; the computation maps (slices, carries) to (output
-/// slices, carries); the result is the outputs, then the last carries.
+/// Evaluates `scan`. The operands are the arrays, then the carries. The computation maps (slices,
+/// carries) to (output slices, carries). The results are the outputs, then the last carries.
 pub(crate) fn scan(evaluator: &mut Evaluator, instruction: &Instruction, operands: Vec<Value>) -> Outcome<Value> {
     let (&Op::Scan { dimension, num_carries, is_reverse, to_apply, .. }, Some(shapes)) =
         (&instruction.op, instruction.shape.as_tuple())
@@ -62,7 +62,7 @@ pub(crate) fn scan(evaluator: &mut Evaluator, instruction: &Instruction, operand
     Ok(Value::Tuple(elements))
 }
 
-/// The elements at one place of a dimension, without that dimension.
+/// Returns the elements at one index of a dimension, without that dimension.
 fn slice_at(array: &Array, dimension: i64, at: usize) -> Outcome<Array> {
     let (d, mut steps, mut dims) =
         (dimension_number(dimension, array.rank())?, strides(&array.dims), array.dims.clone());

@@ -11,7 +11,8 @@ use crate::strided::{for_each_index, position};
 use crate::value::{Array, Scalar, Value};
 use crate::window::Combiner;
 
-/// Combines windows of the updates into the operands. A window that is not wholly inside is left out.
+/// Combines windows of the updates into the operands. Skips windows that are not completely in
+/// bounds.
 pub(crate) fn scatter(
     evaluator: &mut Evaluator,
     mut operands: Vec<Value>,
@@ -77,9 +78,10 @@ fn several(
     })
 }
 
-/// Calls `visit` with position in the operand and position in the updates, in the updates' order of windows.
+/// Calls `visit` with the positions of an element in the operand and in the updates. Windows come
+/// in the order of the updates.
 fn for_each_element(windows: &Windows, mut visit: impl FnMut(usize, usize) -> Outcome<()>) -> Outcome<()> {
-    // A u64 beyond i64 reads as negative, and is outside as well.
+    // A u64 above the range of i64 reads as negative, which is out of bounds as well.
     let start = |index, last| usize::try_from(index).ok().filter(|&start| start <= last);
     windows.for_each(start, |to, from| {
         for_each_index(&windows.slice, |index| {

@@ -11,7 +11,7 @@ use crate::reduce::one_or_tuple;
 use crate::strided::{for_each_index, position, strides};
 use crate::value::{Array, Data, Value};
 
-/// Sorts lines of the operands together by a comparator; stable whether asked for or not.
+/// Sorts lines of the operands together by a comparator. The sort is always stable.
 pub(crate) fn sort(
     evaluator: &mut Evaluator,
     operands: Vec<Value>,
@@ -48,8 +48,8 @@ pub(crate) fn sort(
     Ok(one_or_tuple(results))
 }
 
-/// A stable merge sort that asks only whether one element comes before another, and ends whatever
-/// the answers are: comparators come from users.
+/// Sorts by merging. The sort is stable, asks only whether one element precedes another, and
+/// terminates for any answers, because comparators come from users.
 fn merge_sort<T: Copy>(items: Vec<T>, before: &mut impl FnMut(&T, &T) -> Outcome<bool>) -> Outcome<Vec<T>> {
     let mut sorted = items;
     let mut width = 1;
@@ -58,7 +58,8 @@ fn merge_sort<T: Copy>(items: Vec<T>, before: &mut impl FnMut(&T, &T) -> Outcome
         for pair in sorted.chunks(2 * width) {
             let (mut left, mut right) = pair.split_at(width.min(pair.len()));
             while let (Some(&l), Some(&r)) = (left.first(), right.first()) {
-                // The right one goes first only if it must: equal elements keep their order.
+                // The right element goes first only if it precedes the left one, so equal elements
+                // keep their order.
                 if before(&r, &l)? {
                     merged.push(r);
                     right = &right[1..];
@@ -76,8 +77,8 @@ fn merge_sort<T: Copy>(items: Vec<T>, before: &mut impl FnMut(&T, &T) -> Outcome
     Ok(sorted)
 }
 
-/// The `k` largest (or smallest) of every line along the last dimension, in order, and where they
-/// stood. Floats in total order; of equal elements the first comes first.
+/// Returns the `k` largest (or smallest) elements of every line along the last dimension, in order,
+/// and their indices. Floats are in total order. Equal elements keep their order.
 pub(crate) fn topk(x: &Array, k: i64, largest: bool) -> Outcome<Value> {
     let Some((&length, outer)) = x.dims.split_last() else {
         return malformed("topk of a scalar");

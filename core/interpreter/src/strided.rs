@@ -1,4 +1,4 @@
-//! Walking arrays by strides: the one place that turns indices into positions.
+//! Iteration over arrays by strides. Only this module converts indices to positions.
 
 pub(crate) fn strides(dims: &[usize]) -> Vec<isize> {
     let mut strides = vec![1isize; dims.len()];
@@ -22,7 +22,8 @@ pub(crate) fn for_each_index<E>(dims: &[usize], mut visit: impl FnMut(&[usize]) 
     }
 }
 
-/// The next index in row-major order; false after the last, when it is all zeros again.
+/// Advances to the next index in row-major order. After the last index, resets it to zeros and
+/// returns false.
 pub(crate) fn advance(index: &mut [usize], dims: &[usize]) -> bool {
     for d in (0..dims.len()).rev() {
         index[d] += 1;
@@ -34,7 +35,7 @@ pub(crate) fn advance(index: &mut [usize], dims: &[usize]) -> bool {
     false
 }
 
-/// Calls `visit` with the position of every index into `dims`, row-major.
+/// Calls `visit` with the position of every index into `dims`, in row-major order.
 fn for_each_position(dims: &[usize], strides: &[isize], offset: isize, visit: &mut impl FnMut(usize)) {
     match (dims.split_first(), strides.split_first()) {
         (Some((&size, inner_dims)), Some((&stride, inner_strides))) => {
@@ -46,7 +47,7 @@ fn for_each_position(dims: &[usize], strides: &[isize], offset: isize, visit: &m
     }
 }
 
-/// A dense array read from `source` by strides.
+/// Reads a dense array from `source` by strides.
 pub(crate) fn read<T: Copy>(source: &[T], offset: isize, dims: &[usize], strides: &[isize]) -> Vec<T> {
     let mut result = Vec::with_capacity(dims.iter().product());
     for_each_position(dims, strides, offset, &mut |at| result.push(source[at]));
@@ -67,7 +68,7 @@ pub(crate) fn position(index: &[usize], strides: &[isize]) -> usize {
     index.iter().zip(strides).map(|(&i, &s)| i as isize * s).sum::<isize>() as usize
 }
 
-/// Dimensions or strides in another order: entry `i` of the result is entry `order[i]`.
+/// Permutes dimensions or strides: entry `i` of the result is entry `order[i]`.
 pub(crate) fn permuted<T: Copy>(values: &[T], order: &[usize]) -> Vec<T> {
     order.iter().map(|&d| values[d]).collect()
 }

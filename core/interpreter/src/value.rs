@@ -1,8 +1,8 @@
-//! Values while a module runs, and their way from and to literals.
+//! Values during evaluation, and their conversion from and to literals.
 //!
-//! An element is held in the widest type of its kind: every integer (and `pred`) as `i64`, every
-//! float as `f64`, every complex number as two `f64`. Each is exact, and an operation rounds or
-//! wraps its result to the element type (see [`crate::number`]). `u64` stands as its bit pattern.
+//! An element is stored in the widest type of its kind: integers and `pred` as `i64`, floats as
+//! `f64`, complex numbers as two `f64`. This storage is exact. An operation rounds or wraps its
+//! result to the element type (see [`crate::number`]). `u64` is stored as its bit pattern.
 
 use std::rc::Rc;
 
@@ -12,10 +12,10 @@ use crate::error::{Fault, Outcome, ensure, malformed, unsupported};
 use crate::memory;
 use crate::number::{Complex, float_format};
 
-/// Most elements one array may have: 8 GiB of `f64`.
+/// Most elements of one array: 8 GiB of `f64`.
 pub(crate) const MAX_ELEMENTS: i64 = 1 << 30;
 
-/// The elements of an array, row-major.
+/// The elements of an array in row-major order.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Data {
     Int(Vec<i64>),
@@ -37,7 +37,8 @@ pub(crate) struct Array {
     pub data: Data,
 }
 
-/// The value of an instruction. Arrays are shared until someone writes.
+/// The value of an instruction. Clones of an array refer to the same elements; writing copies them
+/// if necessary.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
     Array(Rc<Array>),
@@ -45,7 +46,7 @@ pub(crate) enum Value {
     Token,
 }
 
-/// Runs the same code on the elements whatever their kind.
+/// Runs the same code on elements of any kind.
 macro_rules! each_kind {
     ($data:expr, $v:ident => $body:expr) => {
         match $data {
@@ -56,7 +57,7 @@ macro_rules! each_kind {
     };
 }
 
-/// Runs the same code on two arrays of the same kind; `$other` if the kinds differ.
+/// Runs the same code on two arrays of the same kind, or `$other` if the kinds differ.
 macro_rules! both_kinds {
     ($a:expr, $b:expr, $v:ident, $w:ident => $body:expr, else $other:expr) => {
         match ($a, $b) {
@@ -69,12 +70,12 @@ macro_rules! both_kinds {
 }
 pub(crate) use {both_kinds, each_kind};
 
-/// Whether elements of the type are held as `i64`.
+/// Whether elements of the type are stored as `i64`.
 pub(crate) fn is_int_kind(ty: ElementType) -> bool {
     ty == ElementType::Pred || ty.is_integer()
 }
 
-/// Number of elements, checked against the limit.
+/// Returns the number of elements, checked against the limit.
 pub(crate) fn element_count(dims: &[usize]) -> Outcome<usize> {
     let count = dims.iter().fold(1i64, |n, &d| n.saturating_mul(d as i64));
     if count > MAX_ELEMENTS {
@@ -92,7 +93,7 @@ pub(crate) fn dims_of(shape: &ArrayShape) -> Outcome<Vec<usize>> {
 }
 
 impl Scalar {
-    /// Zero, of the kind the type has.
+    /// Returns zero of the type's kind.
     pub fn zero(ty: ElementType) -> Self {
         match () {
             () if is_int_kind(ty) => Scalar::Int(0),
@@ -103,7 +104,7 @@ impl Scalar {
 }
 
 impl Data {
-    /// The same element `count` times.
+    /// Returns `count` copies of an element.
     pub fn filled(value: Scalar, count: usize) -> Self {
         match value {
             Scalar::Int(x) => Data::Int(vec![x; count]),
@@ -112,7 +113,7 @@ impl Data {
         }
     }
 
-    /// Space for `count` elements of the kind the type has.
+    /// Reserves space for `count` elements of the type's kind.
     pub fn with_capacity(ty: ElementType, count: usize) -> Self {
         match Scalar::zero(ty) {
             Scalar::Int(_) => Data::Int(Vec::with_capacity(count)),
@@ -161,13 +162,13 @@ impl Data {
 }
 
 impl Array {
-    /// An array from its elements; their number must fit.
+    /// Creates an array from its elements. Their number must match the dimensions.
     pub fn new(ty: ElementType, dims: Vec<usize>, data: Data) -> Self {
         debug_assert_eq!(dims.iter().product::<usize>(), data.len());
         Array { ty, dims, data }
     }
 
-    /// The same element everywhere.
+    /// Creates an array with the same element everywhere.
     pub fn filled(ty: ElementType, dims: Vec<usize>, value: Scalar) -> Outcome<Self> {
         let count = element_count(&dims)?;
         Ok(Array::new(ty, dims, Data::filled(value, count)))
@@ -177,7 +178,7 @@ impl Array {
         Array::filled(ty, dims, Scalar::zero(ty))
     }
 
-    /// An array without dimensions.
+    /// Creates an array without dimensions.
     pub fn scalar(ty: ElementType, value: Scalar) -> Self {
         Array::new(ty, Vec::new(), Data::filled(value, 1))
     }
@@ -204,7 +205,7 @@ impl Array {
         }
     }
 
-    /// The elements as complex numbers, whatever kind of float they are.
+    /// Returns the elements, either floats or complex numbers, as complex numbers.
     pub fn to_complex(&self) -> Outcome<Vec<Complex>> {
         match &self.data {
             Data::Complex(v) => Ok(v.clone()),
@@ -224,7 +225,7 @@ impl Array {
         }
     }
 
-    /// The shape, row-major.
+    /// Returns the shape with row-major layout.
     pub fn shape(&self) -> ArrayShape {
         ArrayShape::new(self.ty, self.dims.iter().map(|&d| d as i64).collect::<Vec<_>>())
     }
@@ -247,7 +248,7 @@ impl Array {
     }
 }
 
-/// The elements in a literal's bytes.
+/// Decodes the elements in a literal's bytes.
 pub(crate) fn decode(ty: ElementType, bytes: &[u8]) -> Data {
     let size = ty.byte_size();
     if is_int_kind(ty) {
@@ -265,7 +266,7 @@ pub(crate) fn decode(ty: ElementType, bytes: &[u8]) -> Data {
     }
 }
 
-/// The bytes of a literal with these elements.
+/// Encodes elements as the bytes of a literal.
 pub(crate) fn encode(ty: ElementType, data: &Data) -> Vec<u8> {
     let size = ty.byte_size();
     let mut bytes = Vec::with_capacity(data.len() * size);
@@ -320,12 +321,12 @@ impl Value {
         })
     }
 
-    /// One value by itself, several as a tuple.
+    /// Returns a single value as it is, and several as a tuple.
     pub fn one_or_tuple(mut values: Vec<Value>) -> Self {
         if values.len() == 1 { values.remove(0) } else { Value::Tuple(values) }
     }
 
-    /// The shape, row-major.
+    /// Returns the shape with row-major layout.
     pub fn shape(&self) -> Shape {
         match self {
             Value::Array(array) => Shape::Array(array.shape()),
@@ -341,7 +342,7 @@ impl Value {
         }
     }
 
-    /// The array to write to: copied only if someone else holds it.
+    /// Returns the array for writing. Copies it only if there are other references to it.
     pub fn into_array(self) -> Outcome<Array> {
         match self {
             Value::Array(array) => Ok(Rc::unwrap_or_clone(array)),

@@ -12,7 +12,7 @@ use crate::running::Running;
 use crate::strided::{for_each_index, position, strides};
 use crate::value::{Array, Data, Scalar, Value, element_count};
 
-/// Number of window positions along a dimension of that size.
+/// Returns the number of window positions along a dimension of this size.
 pub(crate) fn window_count(size: usize, window: &WindowDim) -> Outcome<usize> {
     let sane = window.size >= 0 && window.stride >= 1 && window.window_dilation >= 1 && window.base_dilation >= 1;
     ensure!(sane, "a window has a negative size, or a stride or dilation below 1");
@@ -24,7 +24,8 @@ pub(crate) fn window_count(size: usize, window: &WindowDim) -> Outcome<usize> {
     Ok(if base < extent || extent == 0 { 0 } else { ((base - extent) / window.stride + 1) as usize })
 }
 
-/// Per window position the base elements it covers, in window order; `None` stands for padding.
+/// Returns the base elements that the window at position `at` covers, in window order. `None`
+/// stands for padding.
 pub(crate) fn covered(size: usize, window: &WindowDim, at: usize) -> Vec<Option<usize>> {
     let start = at as i64 * window.stride - window.padding_low;
     let element = |k: i64| {
@@ -36,14 +37,16 @@ pub(crate) fn covered(size: usize, window: &WindowDim, at: usize) -> Vec<Option<
     (0..window.size).map(element).collect()
 }
 
-/// Fails with [`Fault::Memory`](crate::error::Fault) if there is no space for what a window covers.
+/// Fails with [`Fault::Memory`](crate::error::Fault) if there is not enough memory for the
+/// positions that a window covers.
 pub(crate) fn ensure_memory(window: &[WindowDim]) -> Outcome<()> {
     const PLACE: u64 = 64;
     let places = window.iter().map(|dim| dim.size.unsigned_abs()).fold(0, u64::saturating_add);
     memory::ensure(places.saturating_mul(PLACE))
 }
 
-/// Calls `visit` with the position of each element of an array that the window at an index covers, row-major in the window.
+/// Calls `visit` with the position of each array element that the window at an index covers, in
+/// row-major order of the window.
 fn visit_covered(dims: &[usize], window: &[WindowDim], index: &[usize], visit: Visit) -> Outcome<()> {
     let inside = |d: usize| covered(dims[d], &window[d], index[d]).into_iter().flatten().collect();
     let places: Vec<Vec<usize>> = (0..dims.len()).map(inside).collect();
@@ -77,7 +80,7 @@ pub(crate) fn reduce_window(
     fold(evaluator, to_apply, &arrays, &initial, &dims, covered)
 }
 
-/// The window's dimensions; without a window, windows of one element.
+/// Returns the window's dimensions. Without any, every window has one element.
 fn window_dims(window: &Window, rank: usize) -> Outcome<Vec<WindowDim>> {
     match window.dims.len() {
         n if n == rank => Ok(window.dims.clone()),
@@ -86,7 +89,7 @@ fn window_dims(window: &Window, rank: usize) -> Outcome<Vec<WindowDim>> {
     }
 }
 
-/// Adds every source element to the operand element its window selects.
+/// Combines every source element with the operand element that its window selects.
 pub(crate) fn select_and_scatter(
     evaluator: &mut Evaluator,
     operands: &[Value],
@@ -132,7 +135,7 @@ pub(crate) fn select_and_scatter(
     Ok(result)
 }
 
-/// Combines elements in place; sums of floats are rounded once, at the end.
+/// Combines elements in place. Sums of floats are rounded once, at the end.
 pub(crate) struct Combiner<'f> {
     function: &'f Function,
     sums: bool,
@@ -145,7 +148,7 @@ impl<'f> Combiner<'f> {
         Combiner { function, sums, ty }
     }
 
-    /// The combination of what is held with an element.
+    /// Combines a held value with an element.
     pub fn combine(&self, evaluator: &mut Evaluator, held: Scalar, x: Scalar) -> Outcome<Scalar> {
         match (held, x) {
             (Scalar::Float(a), Scalar::Float(b)) if self.sums => Ok(Scalar::Float(a + b)),
@@ -154,7 +157,7 @@ impl<'f> Combiner<'f> {
         }
     }
 
-    /// Rounds what [`Combiner::combine`] left unrounded.
+    /// Rounds the sums that [`Combiner::combine`] has not rounded.
     pub fn finish(&self, array: &mut Array) {
         match &mut array.data {
             Data::Float(v) if self.sums => v.iter_mut().for_each(|x| *x = number::round(self.ty, *x)),

@@ -1,7 +1,7 @@
 //! However little memory there is: a value or an error with its place, never an end of the process.
 //!
-//! The allocator of this test refuses what is beyond a limit. A program that then asks without being able to take no for
-//! an answer aborts, and the test with it.
+//! The allocator of this test refuses what is beyond a limit. A program that then asks without
+//! being able to take no for an answer aborts, and the test with it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::alloc::{GlobalAlloc, Layout, System};

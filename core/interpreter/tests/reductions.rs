@@ -99,7 +99,8 @@ fn windows() {
     assert_eq!(reduce("add", "0", "size=5 pad=0_4", 5), [15.0, 14.0, 9.0, 7.0, 3.0]);
 }
 
-/// Elements are combined once each, not once for each window that has them: else this would take hours.
+/// Elements are combined once each, not once for each window that has them: else this would take
+/// hours.
 #[test]
 fn cumulative_windows_take_no_longer_than_their_elements() {
     let n = 1 << 20;

@@ -1,9 +1,10 @@
 //! Conflicts of a warp's accesses to shared memory.
 //!
-//! Shared memory has 32 banks, each of which serves one word of four bytes at a time; successive words are in
-//! successive banks. Lanes that ask for the same word are served together. An access is served in as many turns as
-//! the busiest bank has different words to give. Accesses of eight or sixteen bytes are served for half or a quarter
-//! of the warp at a time. (NVIDIA's programming guide, shared memory of compute capability 5.0 and later.)
+//! Shared memory has 32 banks, each of which serves one word of four bytes at a time; successive
+//! words are in successive banks. Lanes that access the same word are served together. An access
+//! takes as many turns as the busiest bank has different words to serve. Accesses of eight or
+//! sixteen bytes are served for half or a quarter of the warp at a time. (NVIDIA's programming
+//! guide, shared memory of compute capability 5.0 and later.)
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -12,24 +13,24 @@ use crate::indexing::{IndexingMap, Interval};
 
 /// Number of banks.
 const BANKS: i64 = 32;
-/// Bytes a bank gives at a time.
+/// Bytes that a bank serves at a time.
 const WORD: i64 = 4;
 
-/// An access of each thread to elements of a tile that lie next to each other.
+/// An access of each thread to adjacent elements of a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TileAccess {
     /// Size of an element in memory.
     pub element_bytes: u32,
-    /// Elements a thread accesses at once.
+    /// Number of elements that a thread accesses at once.
     pub lanes: u32,
 }
 
-/// How many turns the worst access of a warp takes: 1 if there are no conflicts.
+/// Number of turns that the worst access of a warp takes: 1 if there are no conflicts.
 ///
-/// `map` gives the first element a thread accesses, as an index into a tile of dimensions `tile` (row-major; with
-/// padding, if it has any). Its first dimension is the thread; range variables stand for accesses one after the
-/// other; other dimensions and runtime variables are taken at their lower bound. Threads outside the constraints
-/// do not take part.
+/// `map` gives the first element that a thread accesses, as an index into a tile of dimensions
+/// `tile` (row-major; including padding). The first dimension of the map is the thread. Range
+/// variables enumerate successive accesses. Other dimensions and runtime variables are fixed at
+/// their lower bounds. Threads outside the constraints access nothing.
 ///
 /// ```
 /// use fusebox_core::analysis::{TileAccess, bank_conflicts};
@@ -60,7 +61,7 @@ pub fn bank_conflicts(map: &IndexingMap, tile: &[i64], access: TileAccess, warp_
     u32::try_from(busiest.unwrap_or(1)).unwrap_or(u32::MAX)
 }
 
-/// The map of the first block.
+/// Returns the map of the first block.
 fn one_block(map: &IndexingMap) -> IndexingMap {
     let mut map = map.clone();
     for variable in map.dims.iter_mut().skip(1).chain(&mut map.runtime) {
@@ -91,10 +92,10 @@ mod tests {
 
     #[test]
     fn narrow_elements_share_words_and_wide_ones_take_two_turns() {
-        // Two or four neighbours are in one word.
+        // Two or four adjacent elements are in one word.
         assert_eq!(ways(ROWS, &[32, 32], 2, 1), 1);
         assert_eq!(ways(ROWS, &[32, 32], 1, 1), 1);
-        // Rows of 66 bytes: words 16.5 apart, two lanes of a bank ask for different words.
+        // Rows of 66 bytes are 16.5 words apart, so two lanes access different words of one bank.
         assert_eq!(ways(COLUMNS, &[32, 33], 2, 1), 2);
         assert_eq!(ways(COLUMNS, &[32, 34], 2, 1), 1);
         // Half a warp at a time.

@@ -1,13 +1,14 @@
-//! Chains of row reductions: results that go back into the elements of their rows.
+//! Chains of row reductions: reductions whose results the elements of the same rows use.
 //!
 //! ```text
 //! softmax   x ─> max ─> exp(x - max) ─> sum ─> exp(x - max) / sum
 //!           phase 1     phase 2               last phase
 //! ```
 //!
-//! All arrays that depend on a reduction have either an element per row, or one per element of the rows, at the same
-//! position in row-major order. So a kernel may take row after row and walk over each several times: in every *phase* it
-//! computes the reductions whose operands depend on reductions of earlier phases only.
+//! Every array that depends on a reduction has either one element per row, or one per element of
+//! the rows, at the same position in row-major order. So a kernel may process the rows one by one
+//! and walk over each row several times. In each *phase* it computes the reductions whose operands
+//! depend only on reductions of earlier phases.
 
 use super::epilogue::keeps_positions;
 use super::reduction::{ReductionHero, ReductionKind, ReductionProblem, hero};
@@ -15,16 +16,16 @@ use crate::emitter::{Analysis, Decline, Fusion};
 use crate::hlo::{ArrayShape, Computation, InstrId, Instruction, Module, Op, Shape};
 use crate::indexing::{Expr, IndexingMap, delinearize};
 
-/// How the elements of an array belong to rows.
+/// How the elements of an array correspond to rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RowPlace {
-    /// It depends on no reduction of the chain: its elements may be anywhere.
+    /// Depends on no reduction of the chain. Its elements may correspond to rows in any way.
     Free,
-    /// An element per row.
+    /// One element per row.
     Row,
-    /// An element per element of the rows.
+    /// One element per element of the rows.
     Element,
-    /// It depends on a reduction of the chain in another way.
+    /// Depends on a reduction of the chain in another way.
     Elsewhere,
 }
 
@@ -42,15 +43,16 @@ pub struct RowSpace {
 pub struct RowChain {
     /// The rows.
     pub space: RowSpace,
-    /// Per instruction of the fused computation.
+    /// One per instruction of the fused computation.
     pub places: Vec<RowPlace>,
-    /// Per instruction, the number of phases that must be over before it is known.
+    /// For each instruction, the number of phases that must be complete before it can be computed.
     pub levels: Vec<usize>,
-    /// The reductions of each phase: `phases[0]` depends on none.
+    /// The reductions of each phase. `phases[0]` has the reductions that depend on no other.
     pub phases: Vec<Vec<ReductionHero>>,
-    /// Values of rows that elements depend on, without the reductions in between: operands of broadcasts.
+    /// Values per row that broadcasts extend to elements. Reductions that only other row values use
+    /// are not included.
     pub row_values: Vec<InstrId>,
-    /// The roots in order, with the numbers of their outputs.
+    /// The roots in order, with their output numbers.
     pub roots: Vec<ChainRoot>,
 }
 
@@ -66,30 +68,31 @@ pub struct ChainRoot {
 }
 
 impl RowSpace {
-    /// The rows of a reduction, if its rows are contiguous and there are several elements in each.
+    /// The rows of a reduction, if they are contiguous and have several elements each.
     pub fn of(problem: ReductionProblem) -> Option<RowSpace> {
         let [major, rows, length] = problem.dims;
         (problem.kind == ReductionKind::Row && major == 1 && length > 1).then_some(RowSpace { rows, length })
     }
 
-    /// Elements of all rows.
+    /// Number of elements of all rows.
     pub fn element_count(&self) -> i64 {
         self.rows.saturating_mul(self.length)
     }
 
-    /// From `(row, element)` to the index in an array with an element per element.
+    /// Returns the map from `(row, element)` to the index in an array with one element per element
+    /// of the rows.
     pub fn element_index(&self, dims: &[i64]) -> IndexingMap {
         let position = Expr::dim(0) * self.length + Expr::dim(1);
         IndexingMap::from_tensor_sizes(delinearize(&position, dims), &[self.rows, self.length], &[]).simplify()
     }
 
-    /// From `(row)` to the index in an array with an element per row.
+    /// Returns the map from `(row)` to the index in an array with one element per row.
     pub fn row_index(&self, dims: &[i64]) -> IndexingMap {
         IndexingMap::from_tensor_sizes(delinearize(&Expr::dim(0), dims), &[self.rows], &[]).simplify()
     }
 
-    /// Where an instruction's elements are, given where its operands' are. A reduction of these rows is a part of
-    /// the chain.
+    /// How an instruction's elements correspond to rows, if those of its operands do as `place_of`
+    /// returns. A reduction of these rows belongs to the chain.
     pub fn place(
         &self,
         module: &Module,
@@ -117,7 +120,7 @@ impl RowSpace {
         }
     }
 
-    /// `None` for a reduction of other rows.
+    /// Returns `None` for a reduction of other rows.
     fn place_of_reduce(
         &self,
         module: &Module,
@@ -148,7 +151,8 @@ impl RowSpace {
         else {
             return RowPlace::Elsewhere;
         };
-        // Dimensions of more than one element: the operand's in order, then the new ones.
+        // Dimensions of more than one element: the operand's dimensions in order, then the new
+        // ones.
         let kept: Vec<usize> = dimensions
             .iter()
             .map(|&dim| dim as usize)
@@ -243,7 +247,7 @@ impl RowChain {
     }
 }
 
-/// The rows of a reduction, if it can be a part of a chain.
+/// The rows of a reduction, if it can be part of a chain.
 pub fn row_space(module: &Module, computation: &Computation, reduce: InstrId) -> Option<RowSpace> {
     hero(module, computation, reduce).ok().and_then(|hero| RowSpace::of(hero.problem))
 }

@@ -2,17 +2,17 @@
 
 use crate::hlo::{Window, WindowDim};
 
-/// From where a cumulative reduction begins.
+/// The end of the array at which a cumulative reduction begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// From the first element.
+    /// At the first element.
     Forward,
-    /// From the last.
+    /// At the last.
     Backward,
 }
 
-/// The dimension along which a window over an array of these dimensions is cumulative, if it is no other window: element k of
-/// the result combines the elements up to and with k (or from k on).
+/// The dimension along which a window over an array of these dimensions is cumulative: element k of
+/// the result combines the elements up to and including k (or from k on). `None` for other windows.
 pub fn cumulative(window: &Window, dims: &[i64]) -> Option<(usize, Direction)> {
     let trivial = WindowDim::default();
     let mut wide = (0..window.dims.len()).filter(|&d| window.dims[d] != trivial);

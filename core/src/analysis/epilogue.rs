@@ -1,11 +1,11 @@
-//! Between hero and root.
+//! Operations between hero and root.
 
 use super::transpose::moves_elements;
 use crate::hlo::{Computation, InstrId, Instruction, Op};
 use crate::indexing::{IndexingMap, delinearize, dim_exprs, linearize};
 
-/// Whether element n of the result, counted in row-major order, depends on nothing of the large operands
-/// but their element n: what an epilogue may consist of.
+/// Whether element n of the result, counted in row-major order, depends only on element n of each
+/// large operand. An epilogue may consist only of these operations.
 pub fn keeps_positions(computation: &Computation, instruction: &Instruction) -> bool {
     let Some(result) = instruction.shape.as_array() else {
         return matches!(instruction.op, Op::GetTupleElement { .. });
@@ -17,14 +17,15 @@ pub fn keeps_positions(computation: &Computation, instruction: &Instruction) -> 
     match instruction.op {
         Op::Reshape | Op::Bitcast | Op::Copy | Op::GetTupleElement { .. } => true,
         Op::BitcastConvert => instruction.operands.iter().all(operand_matches),
-        // Only dimensions of one element move.
+        // Only dimensions of size 1 move.
         Op::Transpose { .. } => !moves_elements(instruction),
         ref op => op.is_elementwise() && instruction.operands.iter().all(operand_matches),
     }
 }
 
-/// Whether every path from `hero` leads to a result through operations that keep positions. Paths to other
-/// results than `root` count too: their epilogues get the same injected value.
+/// Whether every path from `hero` leads to a result through operations that keep positions. This
+/// includes paths to other results than `root`, because their epilogues get the same injected
+/// value.
 pub(in crate::analysis) fn users_stay_elementwise(computation: &Computation, hero: InstrId, root: InstrId) -> bool {
     let users = computation.users();
     let mut reached = vec![false; computation.instructions.len()];
@@ -42,8 +43,8 @@ pub(in crate::analysis) fn users_stay_elementwise(computation: &Computation, her
     reached[root.index()] && (hero == root || !users[hero.index()].is_empty())
 }
 
-/// From the index of an element of `hero` to the index of the root's element that it becomes, where the two
-/// count as many elements: equal positions in row-major order. `None` if their element counts differ.
+/// Returns the map from the index of an element of `hero` to the index of the root's element at the
+/// same position in row-major order. `None` if the element counts differ.
 pub fn hero_to_root(hero: &Instruction, root: &Instruction) -> Option<IndexingMap> {
     let dims_of = |instruction: &Instruction| {
         let leaf = instruction.shape.leaves().into_iter().next().and_then(|leaf| leaf.as_array().cloned());

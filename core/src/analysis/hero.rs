@@ -5,22 +5,24 @@ use std::collections::{HashSet, VecDeque};
 use super::epilogue::{keeps_positions, users_stay_elementwise};
 use crate::hlo::{Computation, InstrId};
 
-/// The hero of one root, in the eyes of who asks.
+/// The hero of one root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hero {
     /// The result of the fusion.
     pub root: InstrId,
-    /// The operation that decides the kernel. None: any kernel that visits the root's elements will do.
+    /// The operation that decides the kernel. If `None`, any kernel that visits the root's elements
+    /// can compute the root.
     pub instruction: Option<InstrId>,
-    /// Why this one, in words for `explain`.
+    /// Why this hero was chosen, in words for `explain`.
     pub reason: String,
 }
 
-/// The hero of a root. Which operations can be one, who asks says by their `form`; of equal form are those that one kernel
-/// serves.
+/// Finds the hero of a root. The caller's `form` returns `Some` for operations that can be heroes,
+/// and equal forms for operations that one kernel can compute.
 ///
-/// From the root the search goes up through the epilogue, nearest operations first. The nearest with a form is the hero,
-/// provided that all so near are of its form and that everything between it and the root works element by element.
+/// Searches from the root up through the epilogue, nearest operations first. The nearest operation
+/// with a form is the hero if two conditions hold: all operations found have the same form, and
+/// everything between the hero and the root works element by element.
 pub fn hero_of<F: PartialEq>(computation: &Computation, root: InstrId, form: impl Fn(InstrId) -> Option<F>) -> Hero {
     let name = |id: InstrId| computation.instruction(id).name.as_str();
     let opcode = |id: InstrId| computation.instruction(id).opcode();
@@ -46,8 +48,8 @@ pub fn hero_of<F: PartialEq>(computation: &Computation, root: InstrId, form: imp
     Hero { root, instruction, reason }
 }
 
-/// The nearest operations above `root`, itself included, that are heroes to who asks, in the order of their distance: those
-/// between which and the root all operations keep positions.
+/// Returns the nearest operations above `root` (or `root`) for which `is_hero` holds, by increasing
+/// distance. All operations between them and the root keep positions.
 pub fn nearest(computation: &Computation, root: InstrId, is_hero: impl Fn(InstrId) -> bool) -> Vec<InstrId> {
     let mut found = Vec::new();
     let mut seen = HashSet::from([root]);

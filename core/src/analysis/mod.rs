@@ -1,13 +1,14 @@
-//! What decides a fusion's kernel: the *hero* of each root.
+//! Finds the *hero* of each root of a fusion. The hero decides the fusion's kernel.
 //!
 //! ```text
 //! parameters ──prologue──> hero ──epilogue──> root
 //! ```
 //!
-//! The hero is the operation whose iteration space the kernel takes (a reduce, a transpose, …). Between
-//! it and the root stands the epilogue: operations that work element by element, so that they can be applied to
-//! a hero's element as soon as it is known. What computes the hero's operands is the prologue. For a root without
-//! hero any kernel that visits the root's elements will do. Which operations are heroes, who asks says.
+//! The hero is the operation whose iteration space the kernel uses (a reduce, a transpose, …). The
+//! epilogue is between the hero and the root. Its operations work element by element, so a kernel
+//! can apply them to an element of the hero as soon as it is computed. The prologue computes the
+//! hero's operands. A root without hero can be computed by any kernel that visits its elements. The
+//! caller decides which operations are heroes.
 
 mod banks;
 mod chain;

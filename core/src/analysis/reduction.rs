@@ -1,4 +1,4 @@
-//! Reductions: the canonical problem of each reduce hero, and which heroes are computed in one pass.
+//! Reductions: the canonical problem of each reduce hero, and the heroes that one pass computes.
 //!
 //! ```text
 //! problem.rs  reduce instruction -> canonical problem, index of the operand's element
@@ -7,9 +7,10 @@
 //! groups.rs   heroes, roots, side outputs -> groups
 //! ```
 //!
-//! [`reductions`] is the way in. An emitter then does, for each group and each point of its canonical problem:
-//! map the point to the operands' index ([`ReductionHero::to_operand`]), compute the operands there, combine them, write the
-//! side outputs there; and once a result is complete: apply the epilogues ([`ReducedRoot`]).
+//! [`reductions`] is the entry point. For each group and each point of its canonical problem, an
+//! emitter maps the point to the operands' index ([`ReductionHero::to_operand`]), computes the
+//! operands there, combines them, and writes the side outputs there. Once a result is complete, the
+//! emitter applies the epilogues ([`ReducedRoot`]).
 
 mod groups;
 mod hero;

@@ -1,20 +1,21 @@
-//! Where the windows of a scatter lie, and how its updates are combined.
+//! The windows of a scatter, and how its updates are combined.
 //!
-//! A *slice* is what one index vector places: `slices` of them, one per point of the updates' scatter dimensions. Its
-//! element at window coordinates `w` lands at `start + w`, where `start` comes from the index vector and the
-//! batching dimensions. A slice that does not lie wholly inside the operand is left out.
+//! A *slice* is the part of the updates that one index vector places. There is one slice per point
+//! of the updates' scatter dimensions. The slice's element at window coordinates `w` is combined
+//! with the operand at `start + w`, where `start` comes from the index vector and the batching
+//! dimensions. A slice that is not completely inside the operand is ignored.
 
 use crate::hlo::{ArrayShape, BinaryOp, Computation, ElementType, InstrId, Instruction, Module, Op, ScatterDims};
 use crate::indexing::Expr;
 
-/// Where a slice starts in one dimension of the operand.
+/// The start of a slice in one dimension of the operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SliceStart {
     /// At 0.
     Zero,
-    /// At that component of the index vector.
+    /// At this component of the index vector.
     Component(usize),
-    /// At the slice's coordinate in that scatter dimension: a batching dimension.
+    /// At the slice's coordinate in this scatter dimension: a batching dimension.
     Batch(usize),
 }
 
@@ -23,16 +24,16 @@ pub enum SliceStart {
 pub struct OperandDim {
     /// Size of the operand.
     pub size: i64,
-    /// Size of a slice; 1 where the updates lack the dimension.
+    /// Size of a slice; 1 if the updates lack the dimension.
     pub window: i64,
-    /// The dimension of the updates that spans it, if one does.
+    /// The dimension of the updates that corresponds to this one, if there is one.
     pub update_dim: Option<usize>,
-    /// Where slices start.
+    /// Start of the slices.
     pub start: SliceStart,
 }
 
 impl OperandDim {
-    /// The largest start of a slice that lies inside.
+    /// The largest start of a slice that is inside the operand.
     pub fn last_start(&self) -> i64 {
         self.size - self.window
     }
@@ -47,22 +48,24 @@ pub struct ScatterShape {
     pub operand: Vec<OperandDim>,
     /// Dimensions of the updates.
     pub updates: Vec<i64>,
-    /// The dimensions of the updates that count slices, and their sizes: the scatter dimensions.
+    /// The scatter dimensions, which enumerate slices: dimensions of the updates, and their sizes.
     pub scatter_dims: Vec<(usize, i64)>,
     /// Dimensions of the indices.
     pub indices: Vec<i64>,
-    /// The dimension of the indices that holds the components of an index vector; `None` if they are scalars.
+    /// The dimension of the indices that contains the components of an index vector; `None` if the
+    /// indices are scalars.
     pub vector_dim: Option<usize>,
-    /// Operand dimension of each component.
+    /// The operand dimension of each component.
     pub components: Vec<usize>,
-    /// Promised: index vectors ascend.
+    /// Whether the program promises that index vectors ascend.
     pub sorted: bool,
-    /// Promised: no two updates meet.
+    /// Whether the program promises that no two updates overlap.
     pub unique: bool,
 }
 
 impl ScatterShape {
-    /// The dimensions of a scatter; `None` if `instruction` is none, or its dimension numbers are inconsistent.
+    /// Returns the shape of a scatter; `None` if `instruction` is not a scatter, or if its
+    /// dimension numbers are inconsistent.
     pub fn of(computation: &Computation, instruction: &Instruction) -> Option<Self> {
         let Op::Scatter { dims, .. } = &instruction.op else { return None };
         let arrays = instruction.operands.len() / 2;
@@ -130,28 +133,28 @@ impl ScatterShape {
         product(self.scatter_dims.iter().map(|&(_, size)| size))
     }
 
-    /// Elements of a slice.
+    /// Number of elements of a slice.
     pub fn window_elements(&self) -> i64 {
         product(self.operand.iter().map(|dim| dim.window))
     }
 
-    /// Elements of an operand.
+    /// Number of elements of an operand.
     pub fn operand_elements(&self) -> i64 {
         product(self.operand.iter().map(|dim| dim.size))
     }
 
-    /// Operand dimensions that the updates span.
+    /// The operand dimensions that have a dimension of the updates.
     pub fn window_dims(&self) -> Vec<usize> {
         (0..self.operand.len()).filter(|&d| self.operand[d].update_dim.is_some()).collect()
     }
 
-    /// Whether slices can lie inside at all.
+    /// Whether slices can be inside the operand at all.
     pub fn can_fit(&self) -> bool {
         self.operand.iter().all(|dim| dim.window <= dim.size)
     }
 
-    /// Index of an update from the slice's coordinates in the scatter dimensions and the window coordinates, one
-    /// per operand dimension.
+    /// Returns the index of an update. `slice` has one coordinate per scatter dimension, `window`
+    /// one per operand dimension.
     pub fn update_index<T: Clone>(&self, slice: &[T], window: &[T]) -> Vec<T> {
         let spans = |dim: usize| self.operand.iter().position(|operand| operand.update_dim == Some(dim));
         let coordinate = |dim: usize| match spans(dim) {
@@ -161,7 +164,7 @@ impl ScatterShape {
         (0..self.updates.len()).filter_map(coordinate).collect()
     }
 
-    /// Index of a component of a slice's index vector.
+    /// Returns the index of a component of a slice's index vector.
     pub fn component_index<T: Clone>(&self, slice: &[T], component: T) -> Vec<T> {
         let mut index = slice.to_vec();
         if let Some(at) = self.vector_dim {
@@ -170,7 +173,8 @@ impl ScatterShape {
         index
     }
 
-    /// Index of the operand's element where an update lands, from the starts per component.
+    /// Returns the index of the operand's element that an update is combined with. `starts` has one
+    /// entry per component.
     pub fn landing(&self, slice: &[Expr], window: &[Expr], starts: &[Expr]) -> Vec<Expr> {
         let coordinate = |(dim, window): (&OperandDim, &Expr)| match dim.start {
             SliceStart::Zero => window.clone(),
@@ -181,23 +185,23 @@ impl ScatterShape {
     }
 }
 
-/// What becomes of one operand's element when an update meets it.
+/// The result of combining an update with an element of one operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Combination {
     /// The update replaces it.
     Replace,
-    /// It stays.
+    /// The element remains unchanged.
     Keep,
-    /// Operand and update are combined by one associative and commutative operation.
+    /// One associative and commutative operation combines operand and update.
     Binary(BinaryOp),
-    /// Anything else that depends on nothing but element and update.
+    /// Anything else that depends only on element and update.
     Alone,
-    /// The outcome depends on other operands of a variadic scatter too.
+    /// The result also depends on other operands of a variadic scatter.
     Joint,
 }
 
 impl Combination {
-    /// What a scatter does with each operand's elements.
+    /// How a scatter combines the elements of each operand.
     pub fn of(module: &Module, instruction: &Instruction) -> Vec<Combination> {
         let Op::Scatter { to_apply, .. } = &instruction.op else { return Vec::new() };
         let applied = module.computation(*to_apply);
@@ -212,7 +216,7 @@ impl Combination {
             .collect()
     }
 
-    /// Whether updates of one element can be combined in any order with the same bits as outcome.
+    /// Whether updates of one element can be combined in any order with bitwise equal results.
     pub fn is_order_free(self, element: ElementType) -> bool {
         match self {
             Combination::Keep => true,

@@ -1,9 +1,10 @@
-//! Slices that are read and replaced.
+//! Slices that one instruction reads and another replaces.
 
 use crate::hlo::{Computation, InstrId, Op};
 
-/// Whether `reader` takes of an array the very slice that `update` replaces by another: a dynamic-slice beside a dynamic-update-slice, of
-/// equal starts and dimensions, or the slice that starts where constants say.
+/// Whether `reader` reads exactly the slice that `update` replaces. Either `reader` is a
+/// dynamic-slice of the same array with the same starts and dimensions, or it is a slice at the
+/// update's constant starts.
 pub fn takes_what_is_replaced(computation: &Computation, reader: InstrId, update: InstrId) -> bool {
     let [reader, update] = [reader, update].map(|id| computation.instruction(id));
     if !matches!(update.op, Op::DynamicUpdateSlice) || reader.operands.first() != update.operands.first() {
@@ -23,7 +24,7 @@ pub fn takes_what_is_replaced(computation: &Computation, reader: InstrId, update
     }
 }
 
-/// The value of a constant integer that fits.
+/// The value of a constant integer that fits into `i64`.
 fn constant(computation: &Computation, id: InstrId) -> Option<i64> {
     match &computation.instruction(id).op {
         Op::Constant(literal) => literal.as_array()?.as_integer(),
@@ -36,7 +37,8 @@ mod tests {
     use super::*;
     use crate::hlo::parse_module;
 
-    /// Whether the slice is what an update of `[2, 4]` elements replaces that starts where these operations say.
+    /// Whether `slice` reads exactly what an update of `[2, 4]` elements at the starts `[i, j]`
+    /// replaces.
     fn is_replaced([i, j]: [&str; 2], slice: &str) -> bool {
         let text = format!(
             "HloModule m\nENTRY e {{
@@ -70,7 +72,7 @@ mod tests {
         let is_replaced = |j: i64, slice: &str| is_replaced(starts(j).each_ref().map(String::as_str), slice);
         let slice = "f32[2,4] slice(x), slice={[1:3], [4:8]}";
         assert!(is_replaced(4, slice));
-        // A start beyond the last is moved there.
+        // A start beyond the last valid one is clamped.
         assert!(is_replaced(100, slice));
         assert!(!is_replaced(3, slice));
         assert!(!is_replaced(4, "f32[2,2] slice(x), slice={[1:3], [4:8:2]}"));

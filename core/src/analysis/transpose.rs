@@ -1,15 +1,15 @@
-//! Transposes without what does not matter, and the fusions built around them.
+//! Transposes in a normal form, and the fusions built around them.
 
 use super::epilogue::users_stay_elementwise;
 use super::hero::nearest;
 use crate::emitter::{Decline, Fusion};
 use crate::hlo::{Computation, InstrId, Instruction, Op};
 
-/// A transpose in its normal form: dimensions of one element are gone, and runs of dimensions that stay next to
-/// each other are one dimension.
+/// A transpose in its normal form. Dimensions of size 1 are dropped, and dimensions that remain
+/// adjacent are merged.
 ///
-/// `f32[4,1,8,16]` with `dimensions={2,3,0,1}` is `[4,128]` with `{1,0}`. Every position in row-major order is the
-/// same in both forms, of the operand as of the result.
+/// `f32[4,1,8,16]` with `dimensions={2,3,0,1}` is `[4,128]` with `{1,0}`. Row-major positions are
+/// the same in both forms, for the operand and for the result.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NormalTranspose {
     /// Dimensions of the operand.
@@ -21,31 +21,31 @@ pub struct NormalTranspose {
 /// A fusion that one kernel can compute by moving tiles of one transpose's iteration space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransposeFusion {
-    /// The normal form that all heroes have in common.
+    /// The normal form of all heroes.
     pub form: NormalTranspose,
-    /// The transposes whose operands are read, in the order of the computation.
+    /// The transposes whose operands are read, in the order of instructions.
     pub heroes: Vec<InstrId>,
-    /// For each root of the fusion, in order, where it is written.
+    /// For each root of the fusion, in order, when it is written.
     pub roots: Vec<RootPlace>,
-    /// Why it is one, in words for `explain`.
+    /// Why this is a transpose fusion, in words for `explain`.
     pub reason: String,
 }
 
-/// When a root's element is known and written.
+/// When an element of a root is computed and written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RootPlace {
-    /// At the index of the transposes' results, once the elements have moved.
+    /// After the elements have moved, at the index of the transposes' results.
     Result,
-    /// At the index of the transposes' operands, while these are read: a side output.
+    /// While the transposes' operands are read, at their index: a side output.
     Operand,
 }
 
 impl NormalTranspose {
-    /// The normal form of a transpose of an operand of these dimensions. Result dimension `k` is operand dimension
-    /// `permutation[k]`.
+    /// Returns the normal form of a transpose of an operand of these dimensions. Result dimension
+    /// `k` is operand dimension `permutation[k]`.
     pub fn new(dims: &[i64], permutation: &[i64]) -> Self {
         let real: Vec<usize> = (0..dims.len()).filter(|&d| dims[d] != 1).collect();
-        // Numbers among the real dimensions, in the order of the result.
+        // Numbers among the dimensions larger than 1, in the order of the result.
         let order = permutation.iter().filter_map(|&p| real.iter().position(|&d| d as i64 == p));
         let mut runs: Vec<Vec<usize>> = Vec::new();
         for dim in order {
@@ -64,7 +64,7 @@ impl NormalTranspose {
         NormalTranspose { dims: firsts.iter().map(size).collect(), permutation }
     }
 
-    /// The normal form of an instruction, if it is a transpose of an array.
+    /// Returns the normal form of an instruction, if it is a transpose of an array.
     pub fn of(computation: &Computation, transpose: &Instruction) -> Option<Self> {
         let Op::Transpose { permutation } = &transpose.op else { return None };
         let operand = computation.instruction(*transpose.operands.first()?).shape.as_array()?;
@@ -81,7 +81,7 @@ impl NormalTranspose {
         self.permutation.is_sorted()
     }
 
-    /// Whether rows of the operand stay rows: the minor dimension is the same before and after.
+    /// Whether the transpose moves whole rows: the minor dimension is the same before and after.
     pub fn keeps_minor(&self) -> bool {
         self.permutation.last().is_none_or(|&last| last + 1 == self.dims.len())
     }
@@ -101,7 +101,8 @@ impl std::fmt::Display for NormalTranspose {
     }
 }
 
-/// Whether an instruction is a transpose that changes the order of any two dimensions of more than one element.
+/// Whether an instruction is a transpose that changes the order of any two dimensions larger than
+/// 1.
 pub fn moves_elements(instruction: &Instruction) -> bool {
     let (Op::Transpose { permutation }, Some(array)) = (&instruction.op, instruction.shape.as_array()) else {
         return false;
@@ -114,7 +115,8 @@ impl TransposeFusion {
     /// Finds the transposes that decide a fusion's kernel.
     ///
     /// # Errors
-    /// Why there are none, or not ones that go together, naming the instruction in the way.
+    /// Why there are no heroes, or why one kernel cannot compute them together. Names the
+    /// instruction that prevents it.
     pub fn of(fusion: &Fusion) -> Result<Self, Decline> {
         let computation = fusion.computation();
         let mut heroes: Vec<InstrId> = Vec::new();
@@ -136,7 +138,7 @@ impl TransposeFusion {
     }
 }
 
-/// The transposes nearest above a root, if nothing but elementwise operations follows them.
+/// Returns the transposes nearest above a root, if only elementwise operations follow them.
 fn heroes_above(computation: &Computation, root: InstrId) -> Result<Vec<InstrId>, Decline> {
     let is_transpose = |id: InstrId| moves_elements(computation.instruction(id));
     let is_other = |id: InstrId| matches!(computation.instruction(id).op, Op::Reduce { .. } | Op::Concatenate { .. });
@@ -171,8 +173,8 @@ fn common_form(computation: &Computation, heroes: &[InstrId]) -> Result<NormalTr
     }
 }
 
-/// Where a root without a transpose is written: as a side output if it has an operand's dimensions, with the results
-/// if it has theirs.
+/// When a root without a transpose is written: as a side output if it has an operand's dimensions,
+/// or with the results if it has the dimensions of a result.
 fn place(computation: &Computation, root: InstrId, heroes: &[InstrId]) -> Result<RootPlace, Decline> {
     let dims = |id: InstrId| computation.instruction(id).shape.as_array().map(|array| &array.dims);
     let operand = |hero: &InstrId| computation.instruction(*hero).operands.first().copied();

@@ -1,4 +1,4 @@
-//! A reduction over threads of a block, as one call.
+//! Reductions over the threads of a block, as one call.
 //!
 //! ```text
 //! one warp     shuffles ─> lane 0 writes a tile ─> barrier ─> all read it
@@ -6,52 +6,55 @@
 //! more         as above, but a part per lane ─> shuffles in each warp ─> the way of a single warp again
 //! ```
 //!
-//! Each tile is written once, before one barrier, and read after it: no second barrier has to protect it.
+//! Each tile is written once before the barrier and read after it, so no second barrier has to
+//! protect it.
 
 use super::{FunctionBuilder, IntPredicate, Subgraph, Type, Value};
 use crate::indexing::ceil_div;
 
-/// Warps whose parts every thread of a group combines by itself; parts of more are shuffled once more.
+/// Most warps whose parts every thread of a group combines itself. The parts of more warps go
+/// through another shuffle.
 pub const FEW_WARPS: i64 = 8;
 
-/// How the threads of a block are shared by results: in groups of neighbours, all of one size.
+/// Distribution of the threads of a block over results: groups of adjacent threads, all of one
+/// size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadGroups {
     /// Groups in the block.
     pub groups: i64,
-    /// Threads of each: up to a warp a power of two, else a multiple of a warp.
+    /// Threads per group: a power of two up to a warp, else a multiple of a warp.
     pub threads: i64,
-    /// Threads in lock step.
+    /// Threads per warp.
     pub warp: i64,
 }
 
-/// A thread's place in its block.
+/// Position of a thread in its block.
 #[derive(Clone, Copy, Debug)]
 pub struct GroupPlace {
-    /// Its group's number.
+    /// Number of its group.
     pub group: Value,
-    /// Its own number in the group.
+    /// Its number in the group.
     pub thread: Value,
 }
 
-/// What a thread has of one reduction.
+/// Partial result of one reduction in a thread.
 #[derive(Clone, Debug)]
 pub struct Partial<'a> {
     /// Combines two threads' values.
     pub combiner: &'a Subgraph,
-    /// The thread's values: one for each array that the reduction is of.
+    /// The thread's values, one per array that the reduction combines.
     pub values: Vec<Value>,
-    /// What changes nothing when it is combined, any number of times; of the same types.
+    /// Neutral values of the same types. Combining them any number of times changes nothing.
     pub neutral: Vec<Value>,
 }
 
 impl ThreadGroups {
-    /// Warps that share a result, at most in part.
+    /// Number of warps that hold a group, the last one possibly in part.
     pub fn warps(&self) -> i64 {
         ceil_div(self.threads, self.warp)
     }
 
-    /// Elements of shared memory that one value of a [`Partial`] takes.
+    /// Elements of shared memory for one value of a [`Partial`].
     pub fn tile_elements(&self) -> i64 {
         match self.threads {
             1 => 0,
@@ -60,7 +63,7 @@ impl ThreadGroups {
         }
     }
 
-    /// Whether shuffles reach all of them, and the parts of a group's warps.
+    /// Whether shuffles can combine all threads of a group, and all parts of its warps.
     fn are_possible(&self) -> bool {
         match self.threads <= self.warp {
             true => self.threads > 0 && self.threads & (self.threads - 1) == 0,
@@ -68,18 +71,19 @@ impl ThreadGroups {
         }
     }
 
-    /// Sizes of a tile: a part of each warp of each group.
+    /// Dimensions of a tile: one part per warp of each group.
     pub fn tile_dims(&self) -> [i64; 2] {
         [self.groups, self.warps()]
     }
 }
 
 impl FunctionBuilder {
-    /// The partial results of all threads of a group, combined; every thread of the group gets them. Per reduction, its values.
-    /// All reductions share the barriers.
+    /// Combines the partial results of the threads of each group. Every thread of the group gets
+    /// the results: per reduction, its values. All reductions use the same barriers.
     ///
-    /// All threads of the block must come here, those of groups with nothing to do too. The plan's `shared_bytes` have to hold
-    /// [`tile_elements`](ThreadGroups::tile_elements) of each value.
+    /// All threads of the block must reach this call, including threads of groups without work. The
+    /// plan's `shared_bytes` must cover [`tile_elements`](ThreadGroups::tile_elements) of each
+    /// value.
     ///
     /// ```
     /// use fusebox_core::builder::{GroupPlace, KernelBuilder, Partial, ThreadGroups};
@@ -156,9 +160,9 @@ impl FunctionBuilder {
     }
 }
 
-/// Per reduction, its values.
+/// The values of each reduction.
 type Values = Vec<Vec<Value>>;
-/// The values of a warp of the own group.
+/// Reads the values of a warp of the thread's group.
 type Read<'r> = dyn FnMut(&mut FunctionBuilder, Value) -> Values + 'r;
 
 struct Across<'a> {
@@ -168,13 +172,14 @@ struct Across<'a> {
 }
 
 impl Across<'_> {
-    /// Combines over that many threads next to each other; the first has the result.
+    /// Combines values over `threads` adjacent threads. The first one has the result.
     fn shuffled(&self, b: &mut FunctionBuilder, own: Values, threads: i64) -> Values {
         let pairs = self.partials.iter().zip(own);
         pairs.map(|(partial, own)| b.shuffle_reduce(partial.combiner.symbol(), &own, threads / 2)).collect()
     }
 
-    /// The values of threads that are `lane` 0 are written as those of `warp`, and read by all.
+    /// Writes the values of threads with `lane` 0 to the tile as the part of `warp`. All threads
+    /// may read them after a barrier.
     fn through_tile(
         &self,
         b: &mut FunctionBuilder,
@@ -202,7 +207,8 @@ impl Across<'_> {
         })
     }
 
-    /// The values of the warp with the lane's number; what changes nothing, where there are fewer.
+    /// Reads the values of the warp with the lane's number, or the neutral values if there are
+    /// fewer warps.
     fn part_of_lane(&self, b: &mut FunctionBuilder, lane: Value, read: &mut Read<'_>) -> Values {
         let warps = self.groups.warps();
         if warps == self.groups.warp {
@@ -218,7 +224,7 @@ impl Across<'_> {
         self.by_reduction(&chosen)
     }
 
-    /// Combines neighbours, then neighbouring results, …
+    /// Combines adjacent values, then adjacent results, and so on.
     fn in_pairs(&self, b: &mut FunctionBuilder, mut all: Vec<Values>) -> Values {
         while all.len() > 1 {
             let combined = all.chunks(2).map(|pair| match pair {

@@ -3,7 +3,7 @@
 use super::{Attribute, FunctionBuilder, OpKind, Scalar, Type, Value};
 use crate::ir::operations::table;
 
-/// How `arith.cmpi` compares.
+/// Comparison of `arith.cmpi`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names are MLIR's")]
 pub enum IntPredicate {
@@ -19,7 +19,7 @@ pub enum IntPredicate {
     Uge = 9,
 }
 
-/// How `arith.cmpf` compares: `O…` is false if an operand is NaN, `U…` is true.
+/// Comparison of `arith.cmpf`. If an operand is NaN, `O…` is false and `U…` is true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names are MLIR's")]
 pub enum FloatPredicate {
@@ -41,14 +41,15 @@ pub enum FloatPredicate {
     True = 15,
 }
 
-/// Hands a row of the table to a macro, by what its operation takes: two of a type, one, or one and the type to become.
+/// Expands a row of the table with a macro by the operation's form: two operands of one type, one
+/// operand, or one operand and the target type.
 macro_rules! by_form {
     ($make:ident IntBinary $($rest:tt)*) => { $make! { binary int_binary $($rest)* } };
     ($make:ident FloatBinary $($rest:tt)*) => { $make! { binary float_binary $($rest)* } };
     ($make:ident IntUnary $($rest:tt)*) => { $make! { unary int_unary $($rest)* } };
     ($make:ident FloatUnary $($rest:tt)*) => { $make! { unary float_unary $($rest)* } };
     ($make:ident FloatTest $($rest:tt)*) => { $make! { unary float_test $($rest)* } };
-    // Written by hand.
+    // Defined by hand.
     ($make:ident FloatTernary $($rest:tt)*) => {};
     ($make:ident Own $($rest:tt)*) => {};
     // All others are casts.
@@ -56,7 +57,7 @@ macro_rules! by_form {
 }
 pub(super) use by_form;
 
-/// The method of a row of the table.
+/// Defines the method for a row of the table.
 macro_rules! method {
     (binary $form:ident $variant:ident $name:ident $words:literal) => {
         #[doc = concat!("[`OpKind::", stringify!($variant), "`]: ", $words)]
@@ -91,28 +92,28 @@ macro_rules! methods {
 table!(methods);
 
 impl FunctionBuilder {
-    /// A binary operation on integers or `index` of that name, `arith.…`.
+    /// Records a binary operation `arith.…` on integers or `index`.
     #[track_caller]
     pub fn int_binary(&mut self, kind: OpKind, a: Value, b: Value) -> Value {
         let ty = self.type_of(a).clone();
         self.op1(kind, &[a, b], Vec::new(), ty)
     }
 
-    /// A binary operation on floats of that name, `arith.…` or `math.…`, with the current fastmath flags.
+    /// Records a binary operation `arith.…` or `math.…` on floats, with the current fastmath flags.
     #[track_caller]
     pub fn float_binary(&mut self, kind: OpKind, a: Value, b: Value) -> Value {
         let (ty, flags) = (self.type_of(a).clone(), self.flags());
         self.op1(kind, &[a, b], flags, ty)
     }
 
-    /// A unary operation on integers of that name (`math.ctpop`, `math.ctlz`, …).
+    /// Records a unary operation on integers (`math.ctpop`, `math.ctlz`, …).
     #[track_caller]
     pub fn int_unary(&mut self, kind: OpKind, value: Value) -> Value {
         let ty = self.type_of(value).clone();
         self.op1(kind, &[value], Vec::new(), ty)
     }
 
-    /// A unary operation on floats of that name (`math.exp`, `arith.negf`, …), with the current fastmath
+    /// Records a unary operation on floats (`math.exp`, `arith.negf`, …), with the current fastmath
     /// flags.
     #[track_caller]
     pub fn float_unary(&mut self, kind: OpKind, value: Value) -> Value {
@@ -148,7 +149,8 @@ impl FunctionBuilder {
         self.op1(OpKind::CmpF, &[a, b], attributes, ty)
     }
 
-    /// `arith.select`: `on_true` if `condition`, else `on_false`; both of any type.
+    /// `arith.select`: `on_true` if `condition`, else `on_false`. Both have the same type, which
+    /// may be any.
     #[track_caller]
     pub fn select(&mut self, condition: Value, on_true: Value, on_false: Value) -> Value {
         let ty = self.type_of(on_true).clone();
@@ -186,7 +188,7 @@ impl FunctionBuilder {
         self.op1(kind, &[value], Vec::new(), ty)
     }
 
-    /// The current fastmath flags, if there are any.
+    /// Returns the current fastmath flags as attributes, if any are set.
     pub(super) fn flags(&self) -> Vec<(&'static str, Attribute)> {
         self.fastmath.attribute().map(|flags| ("fastmath", flags)).into_iter().collect()
     }

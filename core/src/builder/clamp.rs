@@ -1,11 +1,11 @@
-//! Indices that come from data.
+//! Indices computed from data.
 
 use super::{FunctionBuilder, Scalar, Value};
 use crate::hlo::ElementType;
 
 impl FunctionBuilder {
-    /// An integer of an HLO type as an index, clamped to `0..=limit`: in its own type, so that nothing is lost on the
-    /// way.
+    /// Clamps an integer of an HLO type to `0..=limit` and converts it to an index. Clamping first,
+    /// in the integer's own type, avoids overflow in the conversion.
     #[track_caller]
     pub fn clamped_index(&mut self, value: Value, ty: ElementType, limit: i64) -> Value {
         let (scalar, signed) = (Scalar::of_element(ty), ty.is_signed_integer());
@@ -15,7 +15,7 @@ impl FunctionBuilder {
             let zero = self.int(0, scalar);
             value = self.maxsi(value, zero);
         }
-        // A limit that the type cannot reach needs no test.
+        // A limit that the type cannot exceed needs no comparison.
         if bits >= 63 || limit < (1 << bits) - 1 {
             let limit = self.int(limit, scalar);
             value = if signed { self.minsi(value, limit) } else { self.minui(value, limit) };

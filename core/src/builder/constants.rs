@@ -15,7 +15,7 @@ impl FunctionBuilder {
         self.constant(Attribute::Bool(value), Type::I1)
     }
 
-    /// An integer or `index`; bits beyond the type's width are cut off.
+    /// An integer or `index`. Bits beyond the type's width are dropped.
     #[track_caller]
     pub fn int(&mut self, value: i64, ty: Scalar) -> Value {
         match ty {
@@ -29,8 +29,8 @@ impl FunctionBuilder {
         }
     }
 
-    /// A float, rounded to the type. Infinities and NaN only where the width is 16 or more; narrower
-    /// types do not all have them, give their [bits](Self::float_bits).
+    /// A float, rounded to the type. Infinities and NaN are accepted only for types of 16 or more
+    /// bits. Not all narrower types have them; use [`float_bits`](Self::float_bits) there.
     #[track_caller]
     pub fn float(&mut self, value: f64, ty: Scalar) -> Value {
         match ty {
@@ -45,7 +45,7 @@ impl FunctionBuilder {
         }
     }
 
-    /// A float given by its bit pattern.
+    /// A float with this bit pattern.
     #[track_caller]
     pub fn float_bits(&mut self, bits: u64, ty: Scalar) -> Value {
         match ty {
@@ -77,9 +77,9 @@ impl FunctionBuilder {
         }
     }
 
-    /// A tensor from the bytes of its elements, laid out as in an
-    /// [`ArrayLiteral`](crate::hlo::ArrayLiteral): row-major, little-endian, sub-byte elements one
-    /// byte each.
+    /// A tensor with these element bytes, in the format of an
+    /// [`ArrayLiteral`](crate::hlo::ArrayLiteral): row-major, little-endian, one byte per sub-byte
+    /// element.
     #[track_caller]
     pub fn tensor_constant(&mut self, dims: &[i64], element: Scalar, bytes: &[u8]) -> Value {
         let ty = Type::tensor(dims, element);

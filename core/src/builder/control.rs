@@ -1,6 +1,7 @@
 //! `scf` operations: loops and branches as closures.
 //!
-//! A closure gets the builder and the region's arguments and returns what the region yields.
+//! A closure gets the builder and the region's arguments. It returns the values that the region
+//! yields.
 
 use std::panic::Location;
 
@@ -8,7 +9,8 @@ use super::{FunctionBuilder, OpKind, Region, Type, Value};
 use crate::ir::Operation;
 
 impl FunctionBuilder {
-    /// `scf.for`: `body(induction variable, state)` gives the next state; results are the last.
+    /// `scf.for`: `body(induction variable, state)` returns the next state. The results are the
+    /// last state.
     #[track_caller]
     pub fn scf_for(
         &mut self,
@@ -25,7 +27,7 @@ impl FunctionBuilder {
         self.op(OpKind::For, &[&[lower, upper, step], state].concat(), Vec::new(), &types, vec![region])
     }
 
-    /// `scf.if`: both branches give values of these types.
+    /// `scf.if`: both branches return values of these types.
     #[track_caller]
     pub fn scf_if(
         &mut self,
@@ -40,8 +42,8 @@ impl FunctionBuilder {
         self.op(OpKind::If, &[condition], Vec::new(), results, vec![on_true, on_false])
     }
 
-    /// `scf.while`: `before(state)` gives the condition and what is passed on, to `after` if the
-    /// condition holds, as the results if not; `after` gives the next state.
+    /// `scf.while`: `before(state)` returns the condition and other values. If the condition holds,
+    /// these go to `after`, which returns the next state. Otherwise they are the results.
     #[track_caller]
     pub fn scf_while(
         &mut self,
@@ -61,13 +63,14 @@ impl FunctionBuilder {
         self.op(OpKind::While, state, Vec::new(), &passed_types, vec![before, after])
     }
 
-    /// Types of several values.
+    /// Returns the types of several values.
     pub fn types_of(&self, values: &[Value]) -> Vec<Type> {
         values.iter().map(|&v| self.type_of(v).clone()).collect()
     }
 
-    /// A region that the code at this line asked for, which hands on what `body` gives. Whether that is what it should
-    /// is found when the operation is recorded that it is of.
+    /// Records a region whose terminator takes the values that `body` returns. `line` is the code
+    /// that asks for the region. The types of the values are checked when the region's operation is
+    /// recorded.
     pub(super) fn ended(
         &mut self,
         arguments: &[Type],

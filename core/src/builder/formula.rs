@@ -1,7 +1,7 @@
-//! Formulas as Rust expressions, operations of the kernel IR as the result.
+//! Formulas as Rust expressions that record operations of the kernel IR.
 //!
-//! A [`Term`] is a value that knows the [`Formula`] it belongs to, so `x * x + 1.0` records two operations.
-//! Number literals take the type of the term they meet.
+//! A [`Term`] is a value that knows its [`Formula`], so `x * x + 1.0` records two operations. A
+//! number literal takes the type of the other operand.
 //!
 //! ```
 //! use fusebox_core::builder::{FunctionBuilder, Scalar};
@@ -22,25 +22,25 @@ use super::{Attribute, FloatPredicate, FunctionBuilder, IntPredicate, OpKind, Re
 use crate::ir::Form;
 use crate::ir::operations::table;
 
-/// The integer type with as many bits; `index` stays.
+/// Returns the integer type with as many bits. `index` remains `index`.
 fn integer_of(ty: Scalar) -> Scalar {
     if ty == Scalar::Index { ty } else { Scalar::Int(ty.bits()) }
 }
 
-/// The float type with as many bits; `f32` for fewer.
+/// Returns the float type with as many bits, but at least `f32`.
 fn float_of(ty: Scalar) -> Scalar {
     if ty.bits() <= 32 { Scalar::F32 } else { Scalar::F64 }
 }
 
-/// What formulas are written into.
+/// The destination of formulas.
 pub trait Recorder {
-    /// Type of a value.
+    /// Returns the type of a value.
     fn type_of(&self, value: Value) -> &Type;
 
-    /// A constant by its bits, in every lane of a vector.
+    /// Records a constant with these bits, in every lane of a vector.
     fn constant_of(&mut self, bits: u64, ty: &Type) -> Value;
 
-    /// Records an operation of one result; comparisons have a predicate.
+    /// Records an operation with one result. Comparisons have a predicate.
     fn operation(&mut self, kind: OpKind, operands: &[Value], predicate: Option<i64>, result: Type) -> Value;
 }
 
@@ -65,38 +65,39 @@ impl Recorder for FunctionBuilder {
     }
 }
 
-/// The type of a complex number of such parts.
+/// Returns the complex type with parts of this type.
 fn complex_of(part: Scalar) -> Scalar {
     if let Scalar::Float(part) = part { Scalar::Complex(part) } else { part }
 }
 
-/// The type of a complex number's parts.
+/// Returns the type of a complex number's parts.
 fn part_of(complex: Scalar) -> Scalar {
     if let Scalar::Complex(part) = complex { Scalar::Float(part) } else { complex }
 }
 
-/// What the target of formulas does well.
+/// Features of the target that formulas may use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Abilities {
-    /// It multiplies and adds in one instruction, rounded once: all of NVIDIA's, and x86 with FMA3.
+    /// Whether the target has a fused multiply-add, rounded once. All NVIDIA GPUs have it, and x86
+    /// with FMA3.
     pub fma: bool,
-    /// A branch costs less than what it skips. Where threads run together, it keeps conditions in the few registers
-    /// for them.
+    /// Whether a branch costs less than the code it skips. Threads in lock step use selects
+    /// instead. Branches would keep conditions in the few registers that hold them.
     pub branches: bool,
-    /// Operands of subnormal size count as zeros, and results of that size are zeros.
+    /// Whether subnormal operands count as zeros and subnormal results become zeros.
     pub flushes: bool,
 }
 
-/// A function while formulas are written into it.
+/// A function that formulas are recorded into.
 pub struct Formula<R = FunctionBuilder> {
     recorder: RefCell<R>,
-    /// The constants that can be used where the next operation goes, each once.
+    /// The constants in scope for the next operation, without duplicates.
     constants: RefCell<Vec<(Type, u64, Value)>>,
     abilities: Abilities,
 }
 
-/// A value of a function, also a vector. Operators are those of floats or of integers, by its type; both operands have one
-/// type.
+/// A value of a function, possibly a vector. Its type decides whether operators work on floats or
+/// on integers. Both operands have the same type.
 #[must_use = "an operation is recorded for its result"]
 pub struct Term<'f, R = FunctionBuilder> {
     formula: &'f Formula<R>,
@@ -113,10 +114,10 @@ impl<R> Clone for Term<'_, R> {
 impl<R> Copy for Term<'_, R> {}
 
 impl FunctionBuilder {
-    /// Writes a formula of these values here.
+    /// Records a formula of these values in this function.
     ///
     /// # Errors
-    /// What `write` gives.
+    /// Returns the error of `write`.
     pub fn formula<E>(
         &mut self,
         values: &[Value],
@@ -127,20 +128,22 @@ impl FunctionBuilder {
 }
 
 impl<R: Recorder> Formula<R> {
-    /// Formulas of this function; without [`fma`](Abilities::fma), [`Term::mul_add`] is a product and a sum.
+    /// Creates formulas that are recorded in this function. Without [`fma`](Abilities::fma),
+    /// [`Term::mul_add`] records a product and a sum.
     pub fn new(recorder: R, abilities: Abilities) -> Self {
         Formula { recorder: RefCell::new(recorder), constants: RefCell::default(), abilities }
     }
 
-    /// The function.
+    /// Returns the function.
     pub fn into_inner(self) -> R {
         self.recorder.into_inner()
     }
 
-    /// Writes a formula of these values into a function, whose place another one takes meanwhile.
+    /// Records a formula of these values into a function. `meanwhile` stands in for the function
+    /// during the call.
     ///
     /// # Errors
-    /// What `write` gives.
+    /// Returns the error of `write`.
     pub fn write<E>(
         recorder: &mut R,
         meanwhile: R,
@@ -154,7 +157,7 @@ impl<R: Recorder> Formula<R> {
         result
     }
 
-    /// A value of the function.
+    /// Returns the term of a value.
     pub fn term(&self, id: Value) -> Term<'_, R> {
         let ty = self.record().type_of(id).element();
         Term { formula: self, id, ty }
@@ -164,7 +167,7 @@ impl<R: Recorder> Formula<R> {
         self.recorder.borrow_mut()
     }
 
-    /// A constant with as many lanes as a value.
+    /// Returns a constant with as many lanes as the value `like`. Reuses a constant in scope.
     fn constant(&self, like: Value, ty: Scalar, bits: u64) -> Term<'_, R> {
         let (mut constants, mut recorder) = (self.constants.borrow_mut(), self.record());
         let full = recorder.type_of(like).with_element(ty);
@@ -179,7 +182,7 @@ impl<R: Recorder> Formula<R> {
 }
 
 impl Formula {
-    /// Repeats `body` as long as `condition` holds.
+    /// Repeats `body` while `condition` holds.
     pub fn repeat_while<'f, const N: usize>(
         &'f self,
         start: [Term<'f>; N],
@@ -198,8 +201,8 @@ impl Formula {
         std::array::from_fn(|i| self.term(results[i]))
     }
 
-    /// What `rare` computes where the condition holds, which is a branch, and `usual` elsewhere. Unlike
-    /// [`select`](Term::select), nobody waits for `rare` where it is not needed.
+    /// Branches: returns the values of `rare` if the condition holds, else `usual`. Unlike with
+    /// [`select`](Term::select), `rare` costs nothing where the condition does not hold.
     pub fn branch<'f, const N: usize>(
         &'f self,
         condition: Term<'f>,
@@ -213,8 +216,8 @@ impl Formula {
         std::array::from_fn(|i| self.term(results[i]))
     }
 
-    /// A region with arguments of these terms' types. What makes its operations gives its terminator and the
-    /// terminator's operands.
+    /// Records a region with arguments of the types of `like`. `make` records its operations and
+    /// returns its terminator with operands.
     fn region<'f, const N: usize>(
         &'f self,
         like: [Term<'f>; N],
@@ -230,9 +233,9 @@ impl Formula {
     }
 }
 
-/// What can stand beside a term: a term, or a literal.
+/// The second operand of an operator: a term or a literal.
 pub trait Operand<'f, R> {
-    /// The term, made to fit beside `other`.
+    /// Returns the operand as a term, with the type of `other` if it is a literal.
     fn beside(self, other: Term<'f, R>) -> Term<'f, R>;
 }
 
@@ -297,7 +300,7 @@ impl<'f, R: Recorder> Not for Term<'f, R> {
     }
 }
 
-/// The method of a row of the table of operations.
+/// Defines the method for a row of the table of operations.
 macro_rules! method {
     (binary $form:ident $variant:ident $name:ident $words:literal) => {
         #[doc = concat!("[`OpKind::", stringify!($variant), "`]: ", $words)]
@@ -354,22 +357,22 @@ comparisons! {
 }
 
 impl<'f, R: Recorder> Term<'f, R> {
-    /// The function it is of.
+    /// Returns the formula that the term belongs to.
     pub fn formula(self) -> &'f Formula<R> {
         self.formula
     }
 
-    /// Its value in the function.
+    /// Returns the term's value in the function.
     pub fn id(self) -> Value {
         self.id
     }
 
-    /// Its type, or that of its lanes.
+    /// Returns the type of the value, or of its lanes.
     pub fn scalar(self) -> Scalar {
         self.ty
     }
 
-    /// Whether it is an `f32`.
+    /// Whether the type is `f32`.
     pub fn is_f32(self) -> bool {
         self.ty == Scalar::F32
     }
@@ -378,7 +381,7 @@ impl<'f, R: Recorder> Term<'f, R> {
         matches!(self.ty, Scalar::Float(_))
     }
 
-    /// Records an operation that gives as many lanes as its last operand has.
+    /// Records an operation whose result has as many lanes as the last operand.
     fn record(self, kind: OpKind, operands: &[Value], predicate: Option<i64>, element: Scalar) -> Term<'f, R> {
         let mut recorder = self.formula.record();
         let last = operands.last().copied().unwrap_or(self.id);
@@ -388,7 +391,8 @@ impl<'f, R: Recorder> Term<'f, R> {
         self.formula.term(id)
     }
 
-    /// The number in the float type of its width, or `f32` if it is narrower; rounded to that.
+    /// Returns the number, rounded to the float type with the term's width, or to `f32` if the term
+    /// is narrower.
     pub fn number(self, value: f64) -> Term<'f, R> {
         match float_of(self.ty) {
             Scalar::F32 => self.formula.constant(self.id, Scalar::F32, u64::from((value as f32).to_bits())),
@@ -396,7 +400,7 @@ impl<'f, R: Recorder> Term<'f, R> {
         }
     }
 
-    /// The integer in the integer type of its width.
+    /// Returns the integer in the integer type with the term's width.
     pub fn integer(self, value: i64) -> Term<'f, R> {
         match integer_of(self.ty) {
             // Constants have at most 64 bits.
@@ -405,12 +409,12 @@ impl<'f, R: Recorder> Term<'f, R> {
         }
     }
 
-    /// One of two, by the precision worked in.
+    /// Chooses between two values by the term's precision.
     pub fn choose<T>(self, single: T, double: T) -> T {
         if self.ty.bits() == 32 { single } else { double }
     }
 
-    /// `self * factor + term`, rounded once where the target can.
+    /// Computes `self * factor + term`, rounded once if the target has a fused multiply-add.
     pub fn mul_add(self, factor: impl Operand<'f, R>, term: impl Operand<'f, R>) -> Term<'f, R> {
         let (factor, term) = (factor.beside(self), term.beside(self));
         if !self.formula.abilities.fma {
@@ -424,25 +428,25 @@ impl<'f, R: Recorder> Term<'f, R> {
         self.formula.abilities.fma
     }
 
-    /// Whether the smallest normal number is the smallest that differs from zero.
+    /// Whether the target flushes subnormal numbers to zero.
     pub fn has_flushing(self) -> bool {
         self.formula.abilities.flushes
     }
 
-    /// Whether a branch costs less than what it skips.
+    /// Whether a branch costs less than the code it skips.
     pub fn has_branches(self) -> bool {
         self.formula.abilities.branches
     }
 
-    /// `c[0] + c[1] x + c[2] x² + …` by Horner's rule: the fewest operations; lanes and loop iterations
-    /// give the parallelism.
+    /// Evaluates `c[0] + c[1] x + c[2] x² + …` by Horner's rule, with the fewest operations. Lanes
+    /// and loop iterations provide the parallelism.
     pub fn polynomial(self, coefficients: &[f64]) -> Term<'f, R> {
         self.horner(coefficients.iter().map(|&c| move |x: Term<'f, R>| x.number(c)))
     }
 
-    /// The same by Estrin's scheme (1960): the longest chain of operations is as long as the
-    /// logarithm of the degree, at the cost of a product for each halving. Pays where the
-    /// operations of one element wait for each other.
+    /// Evaluates the same polynomial by Estrin's scheme (1960). The longest chain of operations
+    /// grows with the logarithm of the degree, at the cost of one more product per halving. Pays if
+    /// the operations of one element depend on each other.
     pub fn polynomial_in_parallel(self, coefficients: &[f64]) -> Term<'f, R> {
         let mut terms: Vec<Term<'f, R>> = coefficients.iter().map(|&c| self.number(c)).collect();
         let mut power = self;
@@ -454,8 +458,8 @@ impl<'f, R: Recorder> Term<'f, R> {
         terms.first().copied().unwrap_or_else(|| self.number(0.0))
     }
 
-    /// One of two polynomials of the same degree. Choosing coefficients costs as much as another polynomial, but
-    /// keeps off the units that multiply.
+    /// Evaluates one of two polynomials of the same degree. Selecting coefficients costs as much as
+    /// another polynomial, but does not occupy the multipliers.
     pub fn polynomial_by(self, choice: Term<'f, R>, yes: &[f64], no: &[f64]) -> Term<'f, R> {
         let pairs = yes.iter().zip(no);
         self.horner(pairs.map(|(&yes, &no)| move |x: Term<'f, R>| choice.select(yes, x.number(no))))
@@ -467,22 +471,22 @@ impl<'f, R: Recorder> Term<'f, R> {
         terms.fold(first, |sum, term| sum.mul_add(self, term(self)))
     }
 
-    /// The same bits as an integer.
+    /// Reinterprets the bits as an integer.
     pub fn to_bits(self) -> Term<'f, R> {
         self.bitcast(integer_of(self.ty))
     }
 
-    /// The same bits as a float.
+    /// Reinterprets the bits as a float.
     pub fn to_float(self) -> Term<'f, R> {
         self.bitcast(float_of(self.ty))
     }
 
-    /// A float with the bits that are set in `mask` inverted.
+    /// Inverts the bits of a float that are set in `mask`.
     pub fn with_flipped(self, mask: Term<'f, R>) -> Term<'f, R> {
         (self.to_bits() ^ mask).to_float()
     }
 
-    /// The sign bit alone.
+    /// Returns the sign bit; all other bits are zero.
     pub fn sign_bit(self) -> Term<'f, R> {
         self.to_bits() & self.choose(i64::from(i32::MIN), i64::MIN)
     }
@@ -499,30 +503,30 @@ impl<'f, R: Recorder> Term<'f, R> {
         self.record(OpKind::CmpI, &[self.id, other.id], Some(predicate as i64), Scalar::I1)
     }
 
-    /// Whether it is a float and NaN.
+    /// Whether the float is NaN.
     pub fn is_nan(self) -> Term<'f, R> {
         self.cmpf(FloatPredicate::Uno, self)
     }
 
-    /// `self ? yes : no`; where `yes` is a literal, it takes the type of `no`.
+    /// `self ? yes : no`. A literal `yes` takes the type of `no`.
     pub fn select(self, yes: impl Operand<'f, R>, no: Term<'f, R>) -> Term<'f, R> {
         let yes = yes.beside(no);
         self.record(OpKind::Select, &[self.id, yes.id, no.id], None, no.ty)
     }
 
-    /// The smaller of `self` and a bound; NaN stays. One instruction on x86.
+    /// The smaller of `self` and a bound, or NaN if `self` is NaN. One instruction on x86.
     pub fn at_most(self, bound: impl Operand<'f, R>) -> Term<'f, R> {
         let bound = bound.beside(self);
         self.gt(bound).select(bound, self)
     }
 
-    /// The larger of `self` and a bound; NaN stays.
+    /// The larger of `self` and a bound, or NaN if `self` is NaN.
     pub fn at_least(self, bound: impl Operand<'f, R>) -> Term<'f, R> {
         let bound = bound.beside(self);
         self.lt(bound).select(bound, self)
     }
 
-    /// The complex number of this real part and an imaginary one.
+    /// The complex number with this real part and the imaginary part `im`.
     pub fn complex(self, im: Term<'f, R>) -> Term<'f, R> {
         self.record(OpKind::ComplexCreate, &[self.id, im.id], None, complex_of(self.ty))
     }
@@ -539,7 +543,7 @@ impl<'f, R: Recorder> Term<'f, R> {
 }
 
 impl<'f> Term<'f> {
-    /// Low and high half of an unsigned product.
+    /// Low and high half of the unsigned product.
     pub fn multiply_wide(self, other: Term<'f>) -> (Term<'f>, Term<'f>) {
         let types = [Type::from(self.ty), self.ty.into()];
         let ids = [self.id, other.id];

@@ -1,4 +1,4 @@
-//! Recording a function: values, operations, regions, errors.
+//! Records functions: values, operations, regions, errors.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,22 +7,22 @@ use std::sync::Arc;
 
 use crate::ir::{Attribute, FastMath, Function, OpKind, Operation, Place, Region, Type, Value, check_operation};
 
-/// Stands in for the result of an operation that was refused; further operations on it are silent, so
-/// that one mistake gives one error.
+/// Result of a refused operation. Operations on it report nothing, so that one mistake gives one
+/// error.
 const POISON: Value = Value(u32::MAX);
 
-/// What errors about the function as a whole are about.
+/// Operation named in errors that concern the whole function.
 const FUNCTION: &str = "func.func";
 
-/// Why a function could not be built.
+/// A mistake that prevents building a function.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("function {function}: {operation}: {message}{}", written_at(.line))]
 pub struct BuildError {
     /// Name of the function.
     pub function: String,
-    /// The operation that was refused.
+    /// The refused operation.
     pub operation: String,
-    /// What is wrong with it.
+    /// The mistake.
     pub message: String,
     /// The line of Rust code that asked for the operation.
     pub line: Option<&'static Location<'static>>,
@@ -32,28 +32,28 @@ fn written_at(line: &Option<&'static Location<'static>>) -> String {
     line.map_or_else(String::new, |line| format!(" [{}:{}]", line.file(), line.line()))
 }
 
-/// Records one function. See the [module](super) for an example.
+/// Builder of one function. See the [module](super) for an example.
 pub struct FunctionBuilder {
     name: String,
     private: bool,
     attributes: Vec<(Cow<'static, str>, Attribute)>,
     argument_attributes: Vec<Vec<(Cow<'static, str>, Attribute)>>,
     results: Option<Vec<Type>>,
-    /// Of each value.
+    /// Type of each value.
     types: Vec<Type>,
-    /// Which values may still be used.
+    /// Whether each value may still be used.
     in_scope: Vec<bool>,
     /// The regions under construction, the function's body first.
     open: Vec<Region>,
     error: Option<BuildError>,
     pub(super) fastmath: FastMath,
     place: Option<Arc<str>>,
-    /// The file of the last place in Rust code.
+    /// The file of the last recorded line of Rust code.
     file: Option<Arc<str>>,
 }
 
 impl FunctionBuilder {
-    /// A public function without arguments yet.
+    /// Creates a public function without arguments.
     pub fn new(name: impl Into<String>) -> Self {
         FunctionBuilder {
             name: name.into(),
@@ -76,7 +76,7 @@ impl FunctionBuilder {
         self.private = true;
     }
 
-    /// Name of the function.
+    /// Returns the name of the function.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -111,23 +111,25 @@ impl FunctionBuilder {
         self.attributes.push((name.to_owned().into(), value));
     }
 
-    /// From here on, float operations carry these flags.
+    /// Sets the fastmath flags of the float operations recorded from here on.
     pub fn set_fastmath(&mut self, flags: FastMath) {
         self.fastmath = flags;
     }
 
-    /// From here on, accesses of tensors are for the HLO instruction of this name: diagnostics name it.
+    /// Attributes the following tensor accesses to the HLO instruction of this name, for
+    /// diagnostics.
     pub fn set_place(&mut self, instruction: Option<&str>) {
         self.place = instruction.map(Arc::from);
     }
 
-    /// Type of a value. A value that stands in for a refused operation counts as `index`.
+    /// Returns the type of a value. The result of a refused operation has type `index`.
     pub fn type_of(&self, value: Value) -> &Type {
         const INDEX: &Type = &Type::INDEX;
         self.types.get(value.number()).unwrap_or(INDEX)
     }
 
-    /// Records any operation. Returns one value per result type. Regions come from [`FunctionBuilder::region`].
+    /// Records an operation. Returns one value per result type. [`FunctionBuilder::region`] creates
+    /// regions.
     #[track_caller]
     pub fn op(
         &mut self,
@@ -161,8 +163,8 @@ impl FunctionBuilder {
         results
     }
 
-    /// Where an operation comes from, if the simulator can report it. It is the
-    /// HLO instruction that the code is for, or the line of Rust code that asked for the operation.
+    /// Returns the origin of an operation that the simulator can report: the HLO instruction that
+    /// the code computes, or else the line of Rust code that asked for the operation.
     fn place_of(&mut self, kind: OpKind, line: &'static Location<'static>) -> Place {
         if !kind.is_reported() {
             return Place::default();
@@ -178,7 +180,7 @@ impl FunctionBuilder {
         Place { instruction: None, source: Some((file, line.line(), line.column())) }
     }
 
-    /// Records an operation of one result.
+    /// Records an operation with one result.
     #[track_caller]
     pub(super) fn op1(
         &mut self,
@@ -190,8 +192,8 @@ impl FunctionBuilder {
         self.op(kind, operands, attributes, &[result], Vec::new()).first().copied().unwrap_or(POISON)
     }
 
-    /// Records what `body` does as a region with arguments of these types. Values made inside are
-    /// not to be used outside. `body` ends with a terminator.
+    /// Records the operations of `body` as a region with arguments of these types. Values defined
+    /// inside must not be used outside. `body` must end with a terminator.
     pub fn region(&mut self, arguments: &[Type], body: impl FnOnce(&mut Self, &[Value])) -> Region {
         let first = self.types.len();
         let arguments: Vec<Value> = arguments.iter().map(|ty| self.define(ty.clone())).collect();
@@ -201,20 +203,20 @@ impl FunctionBuilder {
         self.open.pop().unwrap_or_default()
     }
 
-    /// An empty region and its arguments, to be filled piece by piece between [`enter`](Self::enter) and
-    /// [`leave`](Self::leave), then handed to [`op`](Self::op). Values made inside are not followed:
-    /// whoever fills regions out of order answers for their use.
+    /// Creates an empty region and its arguments. The caller fills it piece by piece between
+    /// [`enter`](Self::enter) and [`leave`](Self::leave), then passes it to [`op`](Self::op). The
+    /// builder does not check the scope of values defined inside; this is up to the caller.
     pub fn detached(&mut self, arguments: &[Type]) -> (Region, Vec<Value>) {
         let arguments: Vec<Value> = arguments.iter().map(|ty| self.define(ty.clone())).collect();
         (Region { arguments: arguments.clone(), operations: Vec::new() }, arguments)
     }
 
-    /// From here on, operations are appended to a detached region.
+    /// Appends the following operations to a detached region.
     pub fn enter(&mut self, region: Region) {
         self.open.push(region);
     }
 
-    /// Gives back the region last entered; operations go where they went before.
+    /// Returns the region last entered. The following operations go to the region around it.
     #[track_caller]
     pub fn leave(&mut self) -> Region {
         if self.open.len() < 2 {
@@ -224,7 +226,7 @@ impl FunctionBuilder {
         self.open.pop().unwrap_or_default()
     }
 
-    /// `func.return`; fixes the result types.
+    /// `func.return`. Also sets the function's result types.
     #[track_caller]
     pub fn ret(&mut self, values: &[Value]) {
         if self.open.len() != 1 || self.results.is_some() {
@@ -241,10 +243,11 @@ impl FunctionBuilder {
         self.op(OpKind::Call, arguments, vec![("callee", Attribute::symbol(callee))], results, Vec::new())
     }
 
-    /// The function.
+    /// Returns the function.
     ///
     /// # Errors
-    /// The first misuse, with the operation's name; or that nothing is returned.
+    /// Returns the first mistake with the operation's name. A function without `ret` is a mistake
+    /// too.
     #[track_caller]
     pub fn finish(mut self) -> Result<Function, BuildError> {
         if self.results.is_none() {
@@ -264,7 +267,7 @@ impl FunctionBuilder {
         })
     }
 
-    /// Records the first mistake; later ones are often its consequences.
+    /// Records a mistake, if it is the first. Later ones are often its consequences.
     #[track_caller]
     pub fn refuse(&mut self, operation: impl fmt::Display, message: impl fmt::Display) -> Value {
         self.refuse_at(Location::caller(), operation, message)
@@ -287,12 +290,12 @@ impl FunctionBuilder {
         POISON
     }
 
-    /// Whether one of the values stands in for a refused operation.
+    /// Whether one of the values is the result of a refused operation.
     pub(super) fn any_poison(values: &[Value]) -> bool {
         values.contains(&POISON)
     }
 
-    /// Whether all operands may be used where the next operation goes.
+    /// Whether the next operation may use all operands. Refuses it otherwise.
     pub(super) fn check_scope(&mut self, kind: OpKind, operands: &[Value], line: &'static Location<'static>) -> bool {
         let unknown = |value: &Value| !self.in_scope.get(value.number()).is_some_and(|&in_scope| in_scope);
         let Some(i) = operands.iter().position(unknown) else { return true };

@@ -14,21 +14,21 @@ impl FunctionBuilder {
         self.op1(OpKind::ThreadId, &[], vec![("dimension", Attribute::raw("#gpu<dim x>"))], Type::INDEX)
     }
 
-    /// `gpu.block_id x`: the block; a task of the thread pool on the cpu.
+    /// `gpu.block_id x`: the block; on the cpu a task of the thread pool.
     #[track_caller]
     pub fn block_id(&mut self) -> Value {
         self.op1(OpKind::BlockId, &[], vec![("dimension", Attribute::raw("#gpu<dim x>"))], Type::INDEX)
     }
 
-    /// `xla_gpu.pure_call`: call of a function without effects; equal calls are merged.
+    /// `xla_gpu.pure_call`: calls a function without effects. Equal calls are merged.
     #[track_caller]
     pub fn pure_call(&mut self, callee: &str, arguments: &[Value], results: &[Type]) -> Vec<Value> {
         let callee = vec![("callee", Attribute::symbol(callee))];
         self.op(OpKind::PureCall, arguments, callee, results, Vec::new())
     }
 
-    /// `xla_gpu.apply_indexing`: the map's results at `point` (dims, then range variables, then runtime
-    /// variables). Constraints are not looked at.
+    /// `xla_gpu.apply_indexing`: the map's results at `point` (dims, then range variables, then
+    /// runtime variables). Ignores constraints.
     #[track_caller]
     pub fn apply_indexing(&mut self, map: &IndexingMap, point: &[Value]) -> Vec<Value> {
         let results = vec![Type::INDEX; map.results.len()];
@@ -43,8 +43,8 @@ impl FunctionBuilder {
 
     /// `xla_gpu.loop`: nested loops over the map's range variables, in order.
     ///
-    /// `body(range variables, map results, state)` gives the next state; points outside the map's
-    /// constraints are skipped. The range variables listed in `unroll` are unrolled.
+    /// `body(range variables, map results, state)` returns the next state. Points outside of the
+    /// map's constraints are skipped. Loops over the range variables in `unroll` are unrolled.
     #[track_caller]
     pub fn indexed_loop(
         &mut self,
@@ -68,7 +68,8 @@ impl FunctionBuilder {
         self.op(OpKind::Loop, &[dims, state].concat(), attributes, &types, vec![region])
     }
 
-    /// `xla_gpu.predicated_extract`: the element if `condition`, else `fallback`; then nothing is read.
+    /// `xla_gpu.predicated_extract`: the element if `condition`, else `fallback` without reading
+    /// the tensor.
     #[track_caller]
     pub fn predicated_extract(&mut self, condition: Value, fallback: Value, tensor: Value, indices: &[Value]) -> Value {
         let (operands, ty) = ([&[condition, fallback, tensor], indices].concat(), self.type_of(fallback).clone());
@@ -82,22 +83,22 @@ impl FunctionBuilder {
         self.op1(OpKind::PredicatedInsert, &operands, Vec::new(), ty)
     }
 
-    /// `xla_gpu.allocate_shared`: a tile that all threads of the block share, without defined elements.
+    /// `xla_gpu.allocate_shared`: a tile in memory of the block, with undefined elements.
     #[track_caller]
     pub fn allocate_shared(&mut self, dims: &[i64], element: Scalar) -> Value {
         self.op1(OpKind::AllocateShared, &[], Vec::new(), Type::tensor(dims, element))
     }
 
-    /// `xla_gpu.sync_threads`: a barrier; the results are the tensors after it. All threads of the block
-    /// must reach it.
+    /// `xla_gpu.sync_threads`: a barrier that all threads of the block must reach. The results are
+    /// the tensors after it.
     #[track_caller]
     pub fn sync_threads(&mut self, tensors: &[Value]) -> Vec<Value> {
         let types = self.types_of(tensors);
         self.op(OpKind::SyncThreads, tensors, Vec::new(), &types, Vec::new())
     }
 
-    /// `xla_gpu.shuffle_reduce`: reduces the values over the lanes of a warp by the combiner of that
-    /// name, over distances `max_distance`, half of it, … 1. Lane 0 has the result.
+    /// `xla_gpu.shuffle_reduce`: reduces the values over the lanes of a warp with the combiner of
+    /// that name, over distances `max_distance`, half of it, … 1. Lane 0 has the result.
     #[track_caller]
     pub fn shuffle_reduce(&mut self, combiner: &str, values: &[Value], max_distance: i64) -> Vec<Value> {
         let types = self.types_of(values);
@@ -105,8 +106,8 @@ impl FunctionBuilder {
         self.op(OpKind::ShuffleReduce, values, attributes, &types, Vec::new())
     }
 
-    /// `xla_gpu.mma`: the sums with a product of matrices that all lanes of a warp make together. Which elements a lane
-    /// has says [`MatrixProduct`].
+    /// `xla_gpu.mma`: the sums plus a product of matrices that all lanes of a warp compute
+    /// together. [`MatrixProduct`] defines the elements that each lane holds.
     #[track_caller]
     pub fn matrix_product(
         &mut self,
@@ -120,10 +121,12 @@ impl FunctionBuilder {
         self.op(OpKind::Mma, &[left, right, sums].concat(), attributes, &types, Vec::new())
     }
 
-    /// `xla_gpu.wgmma`: the sums with a product of tiles in shared memory that four warps make together: of all steps, of 64
-    /// rows from the left tile's indices on, of all columns. Tiles are made of squares, `[tiles, steps / 8, lines / 8, 8, 8]`:
-    /// of lines whose steps lie side by side, where `along_steps` says so, or of steps whose lines do. Indices are of squares:
-    /// the last two are zero. Which sums a thread has says [`group_place`](crate::ir::group_place).
+    /// `xla_gpu.wgmma`: the sums plus a product of tiles in shared memory that four warps compute
+    /// together. The product covers all steps, 64 rows from the left tile's indices on, and all
+    /// columns. Tiles consist of squares, `[tiles, steps / 8, lines / 8, 8, 8]`. In a square the
+    /// steps of each line are contiguous if `along_steps`, else the lines of each step. Indices
+    /// address squares; the last two are zero. [`group_place`](crate::ir::group_place) defines the
+    /// sums that each thread holds.
     #[track_caller]
     pub fn tile_product(
         &mut self,
@@ -138,7 +141,8 @@ impl FunctionBuilder {
         self.op(OpKind::Wgmma, &operands, attributes, &types, Vec::new())
     }
 
-    /// `xla_gpu.atomic_rmw`: replaces the element at these indices by `body(old element)`, atomically.
+    /// `xla_gpu.atomic_rmw`: atomically replaces the element at these indices by `body(old
+    /// element)`.
     #[track_caller]
     pub fn atomic_rmw(
         &mut self,

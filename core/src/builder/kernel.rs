@@ -1,4 +1,4 @@
-//! The entry function of a kernel and the subgraph functions it calls.
+//! The entry function of a kernel and its calls of subgraph functions.
 
 use std::ops::{Deref, DerefMut};
 
@@ -7,10 +7,11 @@ use crate::emitter::{EmitError, Fusion, Kernel, KernelCode, SubgraphCall, Subgra
 use crate::hlo::{ArrayShape, InstrId, Shape};
 use crate::ir::symbol_part;
 
-/// Builds a kernel's entry function: parameters and outputs are its arguments, thread and block are there.
+/// Builder of a kernel's entry function. The arguments are the fusion's parameters and outputs.
+/// Thread and block are predefined values.
 ///
-/// Dereferences to the [`FunctionBuilder`]. Subgraph functions are declared first, then called anywhere,
-/// also inside closures that have only the function builder:
+/// Dereferences to the [`FunctionBuilder`]. Declare subgraph functions first. They can then be
+/// called anywhere, also inside closures that have only the function builder:
 ///
 /// ```
 /// use fusebox_core::builder::KernelBuilder;
@@ -38,28 +39,29 @@ pub struct KernelBuilder<'f> {
     calls: Vec<SubgraphCall>,
 }
 
-/// A subgraph function that was declared and may be called, see [`KernelBuilder::values`].
+/// A declared subgraph function that may be called, see [`KernelBuilder::values`].
 #[derive(Clone, Debug)]
 pub struct Subgraph {
     symbol: String,
-    /// Leading arguments that are the same in every call: the fusion's parameters.
+    /// Leading arguments of every call: the fusion's parameters.
     captured: Vec<Value>,
     arguments: Vec<Type>,
     results: Vec<Type>,
 }
 
 impl Subgraph {
-    /// Name of the function.
+    /// Returns the name of the function.
     pub fn symbol(&self) -> &str {
         &self.symbol
     }
 
-    /// Types of the scalars it returns.
+    /// Returns the types of its scalar results.
     pub fn results(&self) -> &[Type] {
         &self.results
     }
 
-    /// The same function, given one tensor where it is given another of that type.
+    /// Returns the same function, with `tensor` as argument wherever `instead_of` is one. Both have
+    /// the same type.
     pub fn given(&self, tensor: Value, instead_of: Value) -> Subgraph {
         let captured = self.captured.iter().map(|&it| if it == instead_of { tensor } else { it }).collect();
         Subgraph { captured, ..self.clone() }
@@ -67,7 +69,8 @@ impl Subgraph {
 }
 
 impl FunctionBuilder {
-    /// Calls a declared subgraph function at an index, with the injected scalars, if it takes any.
+    /// Calls a declared subgraph function at an index. `injected` has its injected scalars, if it
+    /// takes any.
     #[track_caller]
     pub fn call_subgraph(&mut self, subgraph: &Subgraph, index: &[Value], injected: &[Value]) -> Vec<Value> {
         let found = self.types_of(&[index, injected].concat());
@@ -82,7 +85,7 @@ impl FunctionBuilder {
 }
 
 impl<'f> KernelBuilder<'f> {
-    /// The entry function of a fusion's kernel; it has the fusion's name.
+    /// Creates the entry function of a fusion's kernel, with the fusion's name.
     #[track_caller]
     pub fn new(fusion: &'f Fusion) -> Self {
         let mut function = FunctionBuilder::new(&fusion.name);
@@ -104,33 +107,34 @@ impl<'f> KernelBuilder<'f> {
         KernelBuilder { fusion, function, parameters, outputs, thread, block, calls: Vec::new() }
     }
 
-    /// Says that threads keep many values, and that a core need not hold several blocks: they may have all registers there
-    /// are. Otherwise some may be kept in memory so that more blocks run at a time.
+    /// Allows each thread to use all available registers. Use this if threads keep many values and
+    /// a core need not hold several blocks. Otherwise values may spill to memory so that more
+    /// blocks run at a time.
     pub fn keep_many_values(&mut self) {
         self.function.set_attribute("fusebox.many_registers", Attribute::Unit);
     }
 
-    /// The fusion's parameters as tensors.
+    /// Returns the fusion's parameters as tensors.
     pub fn parameters(&self) -> &[Value] {
         &self.parameters
     }
 
-    /// The tensors to write to: one per leaf of the roots, in order.
+    /// Returns the tensors to write to, one per leaf of the roots, in order.
     pub fn outputs(&self) -> &[Value] {
         &self.outputs
     }
 
-    /// The thread in its block.
+    /// Returns the thread in its block.
     pub fn thread(&self) -> Value {
         self.thread
     }
 
-    /// The block.
+    /// Returns the block.
     pub fn block(&self) -> Value {
         self.block
     }
 
-    /// Declares a function for the values of instructions of equal dimensions at one index.
+    /// Declares a function that computes instructions of equal dimensions at one index.
     #[track_caller]
     pub fn values(&mut self, instructions: &[InstrId]) -> Subgraph {
         let rank = self.common_rank("values", instructions);
@@ -138,8 +142,8 @@ impl<'f> KernelBuilder<'f> {
         self.declare(kind, self.symbol_for("values", instructions), vec![Type::INDEX; rank], instructions)
     }
 
-    /// Declares a function for the values of roots of equal dimensions at one index, where the values of
-    /// `heroes` are passed in instead of computed.
+    /// Declares a function that computes roots of equal dimensions at one index. The caller passes
+    /// in the values of `heroes`.
     #[track_caller]
     pub fn epilogue(&mut self, roots: &[InstrId], heroes: &[InstrId]) -> Subgraph {
         let rank = self.common_rank("epilogue", roots);
@@ -148,7 +152,8 @@ impl<'f> KernelBuilder<'f> {
         self.declare(kind, self.symbol_for("epilogue", roots), arguments, roots)
     }
 
-    /// Declares a function for the computation that a reduce, scatter, … applies: scalars in, scalars out.
+    /// Declares a function for the computation that a reduce, scatter, … applies. It takes and
+    /// returns scalars.
     #[track_caller]
     pub fn combiner(&mut self, instruction: InstrId) -> Subgraph {
         let name = format!("combiner of {}", self.fusion.computation().instruction(instruction).name);
@@ -170,10 +175,12 @@ impl<'f> KernelBuilder<'f> {
         Subgraph { symbol, captured: Vec::new(), arguments, results }
     }
 
-    /// Returns the outputs as they are after all writes, and hands the kernel over.
+    /// Finishes the kernel. It returns the tensors `written`, which are the outputs after all
+    /// writes.
     ///
     /// # Errors
-    /// The first misuse of the builder, or that `written` are not the outputs' types.
+    /// Returns the first misuse of the builder. A mismatch of the types of `written` and the
+    /// outputs is a misuse too.
     #[track_caller]
     pub fn finish(mut self, written: &[Value]) -> Result<Kernel, EmitError> {
         let (found, wanted) = (self.types_of(written), self.types_of(&self.outputs));
@@ -204,7 +211,7 @@ impl<'f> KernelBuilder<'f> {
         if !taken(&base) {
             return base;
         }
-        // As many candidates as calls, plus one: one is free.
+        // There is one more candidate than calls, so one of them is free.
         let mut candidates = (1..=self.calls.len() + 1).map(|i| format!("{base}.{i}"));
         candidates.find(|symbol| !taken(symbol)).unwrap_or(base)
     }

@@ -5,9 +5,9 @@
 //! KernelBuilder   ──the same, for a kernel's entry function──> finish() -> Kernel
 //! ```
 //!
-//! Methods are named after the operations. A misuse (operands of different types, a value used outside
-//! its region) is remembered, names the operation, and comes out of `finish`; nothing panics, and
-//! nothing has to be checked in between. The text is the same for the same calls.
+//! Methods are named after the operations. The builder records the first misuse (operands of
+//! different types, a value used outside of its region) with the operation's name, and `finish`
+//! returns it. Nothing panics, and callers need no checks in between. Equal calls give equal text.
 //!
 //! ```
 //! use fusebox_core::builder::{FunctionBuilder, Scalar, Type};

@@ -17,7 +17,7 @@ impl FunctionBuilder {
         self.op1(OpKind::Insert, &[&[element, tensor], indices].concat(), Vec::new(), ty)
     }
 
-    /// `tensor.empty`: a tensor of these dimensions without defined elements.
+    /// `tensor.empty`: a tensor of these dimensions with undefined elements.
     #[track_caller]
     pub fn empty(&mut self, dims: &[i64], element: Scalar) -> Value {
         self.op1(OpKind::Empty, &[], Vec::new(), Type::tensor(dims, element))

@@ -1,20 +1,20 @@
 //! `vector` operations, on vectors of one dimension.
 //!
-//! `arith` operations take vectors as they take scalars; loops carry vectors as they carry scalars. A vector's
-//! elements are integers or floats. Reads and writes are of elements that are next to each other in the tensor's
-//! last dimension, and within it.
+//! `arith` operations and loops accept vectors like scalars. A vector's elements are integers or
+//! floats. Reads and writes access adjacent elements in the tensor's last dimension, all of them in
+//! bounds.
 
 use super::{Attribute, Combination, FunctionBuilder, OpKind, Scalar, Type, Value};
 
-/// Marks writes past the caches.
+/// Marks writes that bypass the caches.
 const PAST_CACHES: &str = "fusebox.past_caches";
 
 impl FunctionBuilder {
-    /// `vector.transfer_read`: `lanes` elements, the first of them at these indices.
+    /// `vector.transfer_read`: reads `lanes` elements, the first at these indices.
     #[track_caller]
     pub fn vector_read(&mut self, tensor: Value, indices: &[Value], lanes: i64) -> Value {
         let element = self.type_of(tensor).element();
-        // What would stand for elements out of bounds, of which there are none.
+        // Would replace elements out of bounds, but all are in bounds.
         let padding = self.zero(&element.into());
         let operands = [&[tensor], indices, &[padding]].concat();
         let segments = [1, indices.len() as i32, 1, 0];
@@ -22,14 +22,16 @@ impl FunctionBuilder {
         self.op1(OpKind::TransferRead, &operands, transfer(segments, indices.len()), ty)
     }
 
-    /// `vector.transfer_write`: the tensor with the vector's elements, the first of them at these indices.
+    /// `vector.transfer_write`: the tensor after writing the vector, its first element at these
+    /// indices.
     #[track_caller]
     pub fn vector_write(&mut self, vector: Value, tensor: Value, indices: &[Value]) -> Value {
         self.write_row(vector, tensor, indices, None)
     }
 
-    /// As [`vector_write`](Self::vector_write), of elements that nobody reads soon: where the machine can, they go to
-    /// memory past the caches. That pays for whole cache lines, of more data than the caches hold.
+    /// Like [`vector_write`](Self::vector_write), for elements that are not read soon. If the
+    /// machine can, it writes them to memory past the caches. This pays for whole cache lines of
+    /// more data than the caches hold.
     #[track_caller]
     pub fn vector_write_past_caches(&mut self, vector: Value, tensor: Value, indices: &[Value]) -> Value {
         self.write_row(vector, tensor, indices, Some((PAST_CACHES, Attribute::Unit)))
@@ -50,7 +52,8 @@ impl FunctionBuilder {
         self.op1(OpKind::TransferWrite, &operands, attributes, ty)
     }
 
-    /// `vector.shuffle`: lanes of two vectors of one type, chosen by number; the second vector's follow the first's.
+    /// `vector.shuffle`: lanes of two vectors of one type, chosen by number. The second vector's
+    /// numbers follow the first's.
     #[track_caller]
     pub fn vector_shuffle(&mut self, first: Value, second: Value, lanes: &[i64]) -> Value {
         let mask = vec![("mask", Attribute::I64Array(lanes.to_vec()))];
@@ -58,7 +61,7 @@ impl FunctionBuilder {
         self.op1(OpKind::Shuffle, &[first, second], mask, ty)
     }
 
-    /// `vector.broadcast`: a vector of one element in every lane.
+    /// `vector.broadcast`: a vector with this element in every lane.
     #[track_caller]
     pub fn vector_broadcast(&mut self, element: Value, lanes: i64) -> Value {
         let ty = Type::vector(&[lanes], self.type_of(element).element());
@@ -72,14 +75,14 @@ impl FunctionBuilder {
         self.op1(OpKind::VectorExtract, &[vector], position(lane), element.into())
     }
 
-    /// `vector.insert` at a static position: the vector with another element there.
+    /// `vector.insert` at a static position: the vector with another element in this lane.
     #[track_caller]
     pub fn vector_insert(&mut self, element: Value, vector: Value, lane: i64) -> Value {
         let ty = self.type_of(vector).clone();
         self.op1(OpKind::VectorInsert, &[element, vector], position(lane), ty)
     }
 
-    /// `vector.from_elements`: a vector of one dimension from its elements, all of one type.
+    /// `vector.from_elements`: a one-dimensional vector of these elements, all of one type.
     #[track_caller]
     pub fn vector_from_elements(&mut self, elements: &[Value]) -> Value {
         let element = elements.first().map_or(Scalar::Index, |&first| self.type_of(first).element());
@@ -87,7 +90,8 @@ impl FunctionBuilder {
         self.op1(OpKind::FromElements, elements, Vec::new(), ty)
     }
 
-    /// `vector.reduction`: all lanes combined, with the current fastmath flags: in order, unless they allow another.
+    /// `vector.reduction`: combines all lanes, with the current fastmath flags. The order is that
+    /// of the lanes unless the flags allow another.
     #[track_caller]
     pub fn vector_reduction(&mut self, combination: Combination, vector: Value) -> Value {
         let attributes = [("kind", Attribute::Combination(combination))].into_iter().chain(self.flags()).collect();
@@ -95,16 +99,17 @@ impl FunctionBuilder {
         self.op1(OpKind::Reduction, &[vector], attributes, element.into())
     }
 
-    /// `xla_gpu.word_mulf`: each sum with the products of a word of `bf16`, two neighbours, summed in f32; subnormal numbers may
-    /// count as zero. Only the cpu has it, and only where [`word_products`](crate::device::DeviceDescription::word_products) say so.
+    /// `xla_gpu.word_mulf`: adds to each sum the products of a word of two adjacent `bf16`, summed
+    /// in f32. Subnormal numbers may count as zero. Only cpus with
+    /// [`word_products`](crate::device::DeviceDescription::word_products) have it.
     #[track_caller]
     pub fn word_mulf(&mut self, left: Value, right: Value, sum: Value) -> Value {
         let ty = self.type_of(sum).clone();
         self.op1(OpKind::WordMulF, &[left, right, sum], Vec::new(), ty)
     }
 
-    /// `xla_gpu.word_muli`: the same of bytes, four neighbours, summed in i32. `is_unsigned` says it of the left and of the
-    /// right ones.
+    /// `xla_gpu.word_muli`: the same operation for words of four adjacent bytes, summed in i32.
+    /// `is_unsigned` states whether the left and the right bytes are unsigned.
     #[track_caller]
     pub fn word_muli(&mut self, left: Value, right: Value, sum: Value, is_unsigned: [bool; 2]) -> Value {
         let ty = self.type_of(sum).clone();
@@ -112,7 +117,7 @@ impl FunctionBuilder {
     }
 }
 
-/// Which factors of an integer product have no sign.
+/// Returns attributes that mark the unsigned factors of an integer product.
 pub(super) fn zero_extended(is_unsigned: [bool; 2]) -> Vec<(&'static str, Attribute)> {
     let flags = ["isZextLhs", "isZextRhs"].into_iter().zip(is_unsigned);
     flags.filter(|(_, is_set)| *is_set).map(|(name, _)| (name, Attribute::Unit)).collect()
@@ -122,7 +127,7 @@ fn position(lane: i64) -> Vec<(&'static str, Attribute)> {
     vec![("static_position", Attribute::I64Array(vec![lane]))]
 }
 
-/// Attributes of a transfer along the last of `rank` dimensions.
+/// Returns the attributes of a transfer along the last of `rank` dimensions.
 fn transfer(segments: [i32; 4], rank: usize) -> Vec<(&'static str, Attribute)> {
     let dims: Vec<String> = (0..rank).map(|dim| format!("d{dim}")).collect();
     let last = dims.last().cloned().unwrap_or_default();

@@ -1,11 +1,12 @@
-//! Elements that a result depends on.
+//! The elements that a result depends on.
 
 use crate::hlo::{Computation, InstrId, Instruction, Op};
 
 use super::elements;
 
-/// Of each instruction, the least share of its elements that the root depends on: of a slice's operand, only the part that the slice
-/// takes. Where it is not known which elements are read (of a gather's operand, say), none is counted.
+/// Returns for each instruction the least fraction of its elements that the root depends on. For a
+/// slice's operand, this is only the sliced part. Where the elements read are unknown (for a
+/// gather's operand, say), the fraction is 0.
 pub fn shares(computation: &Computation) -> Vec<f64> {
     let mut shares = vec![0.0f64; computation.instructions.len()];
     shares[computation.root.index()] = 1.0;
@@ -21,7 +22,8 @@ pub fn shares(computation: &Computation) -> Vec<f64> {
     shares
 }
 
-/// The least share of an operand's elements for a share of the user's.
+/// The least fraction of an operand's elements that a fraction `share` of the user's elements
+/// needs.
 fn share_of_operand(
     computation: &Computation,
     user: &Instruction,
@@ -35,10 +37,10 @@ fn share_of_operand(
             share * elements(user) / elements(operand).max(1.0)
         }
         Op::Gather(_) if position == 0 => 0.0,
-        // Windows may leave elements out.
+        // Windows may skip elements.
         Op::ReduceWindow { .. } | Op::Convolution(_) => 0.0,
         Op::Pad { dims } if dims.iter().any(|dim| dim.low < 0 || dim.high < 0) => 0.0,
-        // A part of the result may come from one operand alone.
+        // Part of the result may come from a single operand.
         Op::Pad { .. } | Op::Concatenate { .. } | Op::DynamicUpdateSlice | Op::Scatter { .. } if share < 1.0 => 0.0,
         _ => share,
     }

@@ -6,28 +6,29 @@ use crate::hlo::InstrId;
 /// A part of a program around an instruction.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// The part in the form of a fusion: its parameters are values that are made elsewhere, its roots values that are
-    /// read elsewhere too. Everything in it can be computed by a kernel.
+    /// The part as a fusion. Its parameters are values computed outside the part, its roots are
+    /// values also read outside the part. A kernel can compute every instruction in it.
     pub region: Fusion,
-    /// The instruction that the emitter anchors on.
+    /// The instruction around which the emitter bids.
     pub anchor: InstrId,
 }
 
-/// What an emitter would take of a candidate.
+/// An emitter's answer to a candidate.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Bid {
-    /// These instructions of the region, as one kernel. Whatever is read outside of them becomes a result of the kernel;
-    /// constants and broadcasts among them are computed again for others who read them.
+    /// The emitter wants these instructions of the region in one kernel. Values read outside of
+    /// them become results of the kernel. Constants and broadcasts among them are duplicated for
+    /// users outside.
     Take {
-        /// The instructions, the anchor among them, in order, each once; no parameters.
+        /// The instructions in program order, each once, the anchor included, parameters excluded.
         instructions: Vec<InstrId>,
     },
-    /// Nothing, and why.
+    /// The emitter wants nothing, for this reason.
     Decline(Decline),
 }
 
 impl Bid {
-    /// Nothing, for this reason.
+    /// Declines for this reason.
     pub fn decline(reason: impl Into<String>) -> Bid {
         Bid::Decline(Decline::new(reason))
     }

@@ -1,5 +1,5 @@
-//! Whether a plan keeps what an emitter promises: every output element is written as it should be, nothing out of
-//! bounds, within the device's limits.
+//! Checks that a plan keeps an emitter's promises: the kernel writes every output element as its
+//! mode requires, writes nothing out of bounds and stays within the device's limits.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use crate::hlo::{ArrayShape, InstrId, Shape};
 use crate::indexing::{Coverage, IndexingMap, Interval, Violation, check_coverage_within};
 use crate::plugin::limits;
 
-/// A grid dimension holds so many blocks.
+/// Limit of blocks in a grid dimension.
 const MOST_BLOCKS: u64 = (1 << 31) - 1;
 
-/// An output as messages call it.
+/// An output as error messages name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedOutput {
     /// Its number among the flattened roots.
@@ -28,7 +28,7 @@ impl fmt::Display for PlannedOutput {
     }
 }
 
-/// What is wrong with a plan.
+/// A fault of a plan.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PlanFault {
     /// A number of the launch is out of range.
@@ -36,7 +36,7 @@ pub enum PlanFault {
     Launch {
         /// Blocks or threads.
         what: &'static str,
-        /// As planned.
+        /// The planned number.
         found: u64,
         /// The device's limit.
         most: u64,
@@ -44,17 +44,17 @@ pub enum PlanFault {
     /// Too much shared memory.
     #[error("{found} bytes of shared memory, the device has {most}")]
     SharedMemory {
-        /// As planned.
+        /// The planned bytes.
         found: u32,
         /// The device's limit.
         most: u32,
     },
-    /// Not one map per output.
+    /// The number of output maps differs from the number of outputs.
     #[error("{found} output maps, the fusion has {wanted} outputs")]
     Outputs {
-        /// As planned.
+        /// The planned number.
         found: usize,
-        /// The fusion's.
+        /// The number of the fusion's outputs.
         wanted: usize,
     },
     /// The first two variables of a map are not thread and block.
@@ -62,53 +62,53 @@ pub enum PlanFault {
     Variables {
         /// The output.
         output: PlannedOutput,
-        /// What is wrong.
+        /// The fault.
         reason: String,
         /// The map.
         map: String,
     },
-    /// No kernel does so much, or less than nothing.
+    /// The plan states an impossible amount of work: negative or not finite.
     #[error("the work that the plan states has {found} {what}: it must be finite, and not negative")]
     Work {
         /// Additions, bytes, waits or atomic operations.
         what: &'static str,
-        /// As planned.
+        /// The planned amount.
         found: f64,
     },
-    /// What a plan says of its visits cannot be.
+    /// A visit of the plan is impossible.
     #[error("visit {visit}: {reason}")]
     Visit {
         /// Number of the visit.
         visit: usize,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
-    /// An output has no value to start from, or an impossible one.
+    /// An output lacks an initial value, or the initial value is impossible.
     #[error("{output}: {reason}")]
     Initial {
         /// The output.
         output: PlannedOutput,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
-    /// The map does not reach the elements as it should.
+    /// The map does not cover the elements as the output's mode requires.
     #[error("{output} of shape {shape:?}: {violation}; the map is {map}")]
     Coverage {
         /// The output.
         output: PlannedOutput,
         /// Its dimensions.
         shape: Vec<i64>,
-        /// What is wrong.
+        /// The fault.
         violation: Box<Violation>,
         /// The map.
         map: String,
     },
 }
 
-/// Checks a plan of an emitter, as the host does before it asks for the kernel.
+/// Checks a plan of an emitter. The host calls this before it asks for the kernel.
 ///
 /// # Errors
-/// The first fault.
+/// Returns the first fault.
 pub fn check_plan(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> Result<(), PlanFault> {
     let launch = plan.launch;
     in_range("the number of blocks", launch.blocks, MOST_BLOCKS)?;
@@ -132,10 +132,10 @@ pub fn check_plan(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> R
     Ok(())
 }
 
-/// Checks what a plan says of its visits and other work, which predictions go by.
+/// Checks the visits and other work that a plan states. Predictions depend on them.
 ///
 /// # Errors
-/// The first fault.
+/// Returns the first fault.
 pub fn check_visits(plan: &Plan, fusion: &Fusion) -> Result<(), PlanFault> {
     let Work { additions, tile_bytes, waits, atomics, .. } = plan.work;
     let stated =
@@ -156,7 +156,8 @@ fn in_range(what: &'static str, found: u64, most: u64) -> Result<(), PlanFault> 
     }
 }
 
-/// Instructions that exist, at an index of theirs, by the threads of the launch.
+/// Checks that a visit names existing instructions, indexes them with the right rank and uses the
+/// launch's threads and blocks.
 fn check_visit(visit: &Visit, plan: &Plan, fusion: &Fusion) -> Result<(), String> {
     check_variables(&visit.map, plan)?;
     let computation = fusion.computation();
@@ -171,7 +172,8 @@ fn check_visit(visit: &Visit, plan: &Plan, fusion: &Fusion) -> Result<(), String
     }
 }
 
-/// Thread and block must be those of the launch: what lies beyond a narrower range would run unplanned.
+/// Checks that the ranges of thread and block equal those of the launch. Threads outside a narrower
+/// range would run unplanned.
 fn check_variables(map: &IndexingMap, plan: &Plan) -> Result<(), String> {
     let wanted = [
         ("thread", Interval::from_size(plan.launch.threads_per_block.into())),
@@ -186,7 +188,8 @@ fn check_variables(map: &IndexingMap, plan: &Plan) -> Result<(), String> {
     }
 }
 
-/// What is not written must have a value before, and that is a parameter of the output's own shape.
+/// Checks the initial value of an output that the kernel does not write completely. It must be a
+/// parameter with as many bytes as the output.
 fn check_initial(
     name: &PlannedOutput,
     output: &OutputPlan,

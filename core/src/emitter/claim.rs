@@ -1,52 +1,55 @@
-//! What an emitter wants where one of its operations is the *hero* of a kernel: the operation whose iteration space the
-//! kernel takes.
+//! The demands of an emitter on a kernel whose *hero* is one of its operations. The kernel takes
+//! the hero's iteration space.
 
-/// An operation that a kernel may be made for, as the emitter that would write the kernel sees it. The host makes its
-/// kernels of these answers and the [cost model](crate::cost): it knows no operation by name.
+/// The demands of an emitter on the kernel of one operation. The host builds its fusions from these
+/// answers and the [cost model](crate::cost). It knows no operation by name.
 ///
-/// The default is an operation with nothing to ask for: where it is computed costs the same.
+/// The default describes an operation without demands: its cost is the same in every kernel.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Claim {
-    /// Where the operation stands in the kernel.
+    /// Position of the operation in the kernel.
     pub place: HeroPlace,
-    /// What the kernel goes through, in words of the emitter's own. One kernel can serve heroes of equal form, if the
-    /// emitters are of one kind: reductions of the same dimensions, transposes that move alike. Empty: a kernel serves only
-    /// one such hero.
+    /// Description of the kernel's iteration space, in the emitter's own notation. One kernel can
+    /// serve several heroes of equal form if their emitters are of one kind, for example reductions
+    /// of the same dimensions or transposes with the same permutation. Empty if a kernel can serve
+    /// only one hero.
     pub form: String,
-    /// [Additions](crate::cost) lost if another's kernel computes all of its elements one by one, each where it is needed.
-    /// Infinite: no other kernel can.
+    /// [Additions](crate::cost) lost if another hero's kernel computes single elements of this
+    /// operation where it needs them. Infinite if no other kernel can compute them.
     pub lost_inside: f64,
-    /// Additions lost if its elements are computed in the order of another hero, which it stands beside in an epilogue.
+    /// Additions lost if the kernel of another hero computes the elements in that hero's order,
+    /// because one epilogue uses both.
     pub lost_beside: f64,
-    /// Present if the kernel goes once over elements that other results can be written at.
+    /// Set if the kernel passes once over elements, so that it can write other results with the
+    /// same indices.
     pub pass: Option<Pass>,
-    /// Leading operands whose values the results start from. Each becomes a parameter of the kernel that nothing else
-    /// reads, so only a root can have them.
+    /// Number of leading operands that are initial values of the results. Each becomes a kernel
+    /// parameter with no other reader, so only a root can have them.
     pub starts_from: usize,
-    /// Leading operands whose buffers the results may take over if the operation is the root: they stay in buffers, and
-    /// are not computed in the kernel.
+    /// Number of leading operands whose buffers the results may reuse if the operation is the root.
+    /// These operands remain in buffers; the kernel does not compute them.
     pub updates: usize,
-    /// For each operand, how many of its elements are read per element of the result. Empty: as indexing maps say, which
-    /// there are of all operations whose elements can be computed one by one.
+    /// For each operand, the elements read per element of the result. If empty, the indexing maps
+    /// decide. Indexing maps exist for all operations whose elements can be computed one by one.
     pub reads: Vec<f64>,
 }
 
-/// Where a hero stands in its kernel.
+/// Position of a hero in its kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum HeroPlace {
-    /// Operations that work element by element may follow.
+    /// The hero may have an epilogue of elementwise operations.
     #[default]
     BeforeEpilogue,
-    /// It is the root. Elsewhere it is like any other operation, and no hero.
+    /// The hero is the root. In any other position the operation is not a hero.
     Root,
 }
 
-/// One pass of a kernel over the elements of some operands. What has a result for each of these elements, or another hero of
-/// equal form, can be computed on the way.
+/// One pass of a kernel over the elements of some operands. On this pass the kernel can also
+/// compute other results with one element per visited element, and other heroes of equal form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pass {
     /// Dimensions of the elements.
     pub dims: Vec<i64>,
-    /// Leading operands that are read there, each at the element's own index.
+    /// Number of leading operands that the pass reads, each at the element's own index.
     pub operands: usize,
 }

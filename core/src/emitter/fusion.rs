@@ -1,4 +1,4 @@
-//! A fusion as an emitter sees it.
+//! A fusion, the input of an emitter.
 
 use std::any::Any;
 use std::fmt;
@@ -7,26 +7,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::{Analysis, Decline};
 use crate::hlo::{Computation, ComputationId, InstrId, Module, Shape};
 
-/// A fused computation: what one kernel is to compute.
+/// A fused computation: the instructions that one kernel computes.
 ///
-/// The module holds the fused computation as its entry and the computations that it calls (reducers,
-/// comparators); nothing else of the program. Layouts are row-major throughout and tuples occur only
-/// at the root and as results of variadic operations.
+/// The module contains the fused computation as its entry and the computations that it calls
+/// (reducers, comparators). It contains nothing else of the program. All layouts are row-major.
+/// Tuples occur only at the root and as results of variadic operations.
 #[derive(Clone, Debug)]
 pub struct Fusion {
-    /// The fused computation as entry, and what it calls.
+    /// The fused computation as entry, with the computations that it calls.
     pub module: Module,
-    /// Unique in the program, a valid MLIR symbol; the kernel's name and the prefix of its
-    /// subgraph functions.
+    /// Name of the kernel and prefix of its subgraph functions. Unique in the program and a valid
+    /// MLIR symbol.
     pub name: String,
-    /// The results in order: the root, or the operands of a root tuple. A root of tuple shape (variadic
-    /// reduce) contributes all its leaves as outputs.
+    /// The results in order: the root, or the operands of a root tuple. A root of tuple shape
+    /// (variadic reduce) contributes all its leaves as outputs.
     pub roots: Vec<InstrId>,
     entry: ComputationId,
     found: Found,
 }
 
-/// What analyses found out, of each type at most one. A copy of a fusion begins without, as it may be changed.
+/// Cached results of analyses, at most one of each type. A clone of a fusion starts without them
+/// because it may be changed.
 #[derive(Default)]
 struct Found(Mutex<Vec<Arc<dyn Any + Send + Sync>>>);
 
@@ -43,7 +44,8 @@ impl fmt::Debug for Found {
 }
 
 impl Fusion {
-    /// A fusion of the entry computation of `module`; `None` if the module has none.
+    /// Creates a fusion of the entry computation of `module`. Returns `None` if the module has no
+    /// entry.
     pub fn new(name: impl Into<String>, module: Module) -> Option<Self> {
         let entry = module.entry?;
         let computation = module.computation(entry);
@@ -55,18 +57,19 @@ impl Fusion {
         Some(Fusion { name: name.into(), roots, entry, module, found: Found::default() })
     }
 
-    /// The fused computation.
+    /// Returns the fused computation.
     pub fn computation(&self) -> &Computation {
         self.module.computation(self.entry)
     }
 
-    /// The shapes of the kernel's outputs, in order.
+    /// Returns the shapes of the kernel's outputs in order.
     pub fn output_shapes(&self) -> Vec<&Shape> {
         let computation = self.computation();
         self.roots.iter().flat_map(|&root| computation.instruction(root).shape.leaves()).collect()
     }
 
-    /// What an analysis says about the fusion: of its value when first asked, so ask only for fusions that are complete.
+    /// Returns the result of an analysis. The first call computes and caches it, so call this only
+    /// when the fusion is complete.
     pub fn analysis<A: Analysis>(&self) -> Arc<Result<A, Decline>> {
         let found = || self.found.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = found().iter().find_map(|known| Arc::clone(known).downcast().ok());
@@ -77,7 +80,7 @@ impl Fusion {
         })
     }
 
-    /// Its id in [`Fusion::module`].
+    /// Returns the id of the fused computation in [`Fusion::module`].
     pub fn entry(&self) -> ComputationId {
         self.entry
     }

@@ -1,4 +1,4 @@
-//! The trait an emitter implements and the values it exchanges.
+//! The trait that emitters implement, and its argument and result types.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,11 +9,11 @@ use crate::device::DeviceDescription;
 use crate::hlo::{InstrId, Instruction, Opcode};
 use crate::ir;
 
-/// Kind of fusion an emitter is for: the `kind` of `--emitter kind=name`.
+/// The kind of fusion that an emitter handles: the `kind` of `--emitter kind=name`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KernelKind(pub String);
 
-/// Who an emitter is.
+/// Identity of an emitter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Descriptor {
     /// Kind of fusion: `loop`, `reduce`, `transpose`, `scatter`, …
@@ -24,7 +24,7 @@ pub struct Descriptor {
     pub version: String,
 }
 
-/// A [`Descriptor`] that is known when the crate is compiled, so that a library can say it without being run.
+/// A compile-time [`Descriptor`], which the host can read from a library without running it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StaticDescriptor {
     /// See [`Descriptor::kind`].
@@ -41,20 +41,21 @@ impl From<StaticDescriptor> for Descriptor {
     }
 }
 
-/// The answer to "will you take this fusion?"
+/// An emitter's answer to whether it takes a fusion.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// Yes. Among those who accept, the one whose plan is [predicted](super::predict) to take the least time comes first.
+    /// Yes. Among accepting emitters, the one with the least [predicted](super::predict) time comes
+    /// first.
     Accept,
-    /// Yes, after all emitters that [accept](Verdict::Accept): where the user puts this emitter in
-    /// charge, or no other takes the fusion.
+    /// Yes, but after all emitters that [accept](Verdict::Accept). This emitter is used only if the
+    /// user selects it or no other emitter takes the fusion.
     OnRequest,
-    /// No, and why.
+    /// No, for this reason.
     Decline(Decline),
 }
 
 impl Verdict {
-    /// Whether it is a yes.
+    /// Whether the emitter takes the fusion.
     pub fn accepts(&self) -> bool {
         !matches!(self, Verdict::Decline(_))
     }
@@ -66,28 +67,29 @@ impl From<Result<(), Decline>> for Verdict {
     }
 }
 
-/// Why an emitter does not take a fusion, in words for the user.
+/// An emitter's reason against a fusion, in words for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decline {
     /// The reason.
     pub reason: String,
-    /// The instruction that is in the way, if one is.
+    /// The instruction that the emitter cannot handle, if the reason concerns a single one.
     pub instruction: Option<String>,
 }
 
 impl Decline {
-    /// A reason that concerns the whole fusion.
+    /// Creates a reason that concerns the whole fusion.
     pub fn new(reason: impl Into<String>) -> Decline {
         Decline { reason: reason.into(), instruction: None }
     }
 
-    /// A reason that lies in an instruction.
+    /// Creates a reason that concerns one instruction.
     pub fn at(instruction: &Instruction, reason: impl Into<String>) -> Decline {
         Decline { reason: reason.into(), instruction: Some(instruction.name.clone()) }
     }
 }
 
-/// Values of an emitter's knobs: names to integers, in name order. Empty: the emitter chooses.
+/// Values of an emitter's knobs by name, in name order. The emitter chooses the knobs that are not
+/// set.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Configuration(pub BTreeMap<String, i64>);
 
@@ -103,7 +105,8 @@ impl<const N: usize> From<[(&str, i64); N]> for Configuration {
     }
 }
 
-/// As in a SPEC behind an emitter's name: `{tile=64,unroll=4}`; nothing if it is empty.
+/// Formats the knobs as they follow an emitter's name in a SPEC: `{tile=64,unroll=4}`. Writes
+/// nothing if none is set.
 impl fmt::Display for Configuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let knobs: Vec<String> = self.0.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -112,14 +115,14 @@ impl fmt::Display for Configuration {
 }
 
 impl Configuration {
-    /// The same with one knob set to a value.
+    /// Returns a copy with one knob set to a value.
     pub fn with(&self, name: &str, value: i64) -> Configuration {
         let mut other = self.clone();
         other.0.insert(name.to_owned(), value);
         other
     }
 
-    /// Those of `all` that differ from this one, each once.
+    /// Returns the configurations of `all` that differ from this one, without duplicates.
     pub fn others(&self, all: impl IntoIterator<Item = Configuration>) -> Vec<Configuration> {
         let mut others: Vec<Configuration> = Vec::new();
         for other in all {
@@ -130,19 +133,19 @@ impl Configuration {
         others
     }
 
-    /// The knob of that name, if it is set.
+    /// Returns the knob of that name, if it is set.
     ///
     /// # Errors
-    /// If its value is outside of `allowed`.
+    /// If its value lies outside of `allowed`.
     pub fn knob(&self, name: &str, allowed: RangeInclusive<i64>) -> Result<Option<i64>, EmitError> {
         let wanted = || format!("{} to {}", allowed.start(), allowed.end());
         self.checked_knob(name, wanted, |value| allowed.contains(&value))
     }
 
-    /// The knob of that name, if it is set.
+    /// Returns the knob of that name, if it is set.
     ///
     /// # Errors
-    /// If its value is not `allowed`; `wanted` says in words what is.
+    /// If `allowed` rejects its value. `wanted` describes the allowed values in words.
     pub fn checked_knob<W: fmt::Display>(
         &self,
         name: &str,
@@ -158,19 +161,20 @@ impl Configuration {
     }
 }
 
-/// A subgraph function that a kernel calls and the host has to write.
+/// A subgraph function that a kernel calls. The host writes its body.
 ///
-/// The function takes all fusion parameters as tensors, then one `index` per dimension of `indexed_by`'s
-/// shape, then the injected scalars; it returns the scalar values of `values`, flattened.
+/// The function takes all fusion parameters as tensors, then one `index` per dimension of the
+/// indexed shape, then the injected scalars. It returns the scalar values of the instructions or
+/// roots, flattened.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SubgraphCall {
     /// Name of the function.
     pub symbol: String,
-    /// What it computes.
+    /// The values that it computes.
     pub kind: SubgraphKind,
 }
 
-/// What a subgraph function computes.
+/// The computation of a subgraph function.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SubgraphKind {
     /// The values of instructions of equal dimensions, at one index.
@@ -178,40 +182,41 @@ pub enum SubgraphKind {
         /// The instructions; one scalar result per leaf of their shapes.
         instructions: Vec<InstrId>,
     },
-    /// The values of roots, where the values of `heroes` are given instead of computed. The index is in
-    /// the dimensions of the first root. The injected scalars are the heroes' leaves in order.
+    /// The values of roots at one index. The caller passes in the values of `heroes` as injected
+    /// scalars, their leaves in order. The index has the dimensions of the first root.
     Epilogue {
         /// Roots of equal dimensions; one scalar result per leaf.
         roots: Vec<InstrId>,
         /// Instructions whose values are passed in.
         heroes: Vec<InstrId>,
     },
-    /// The computation applied by a reduce, scatter, … : scalars in, scalars out, no tensors, no index.
+    /// The computation that a reduce, scatter, … applies. It takes and returns scalars, and has
+    /// neither tensors nor an index.
     Combiner {
         /// The instruction that applies the computation.
         instruction: InstrId,
     },
 }
 
-/// A kernel as an emitter hands it over.
+/// The kernel that an emitter returns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kernel {
-    /// The entry function and nothing else.
+    /// The entry function, without the functions that it calls.
     pub code: KernelCode,
-    /// The functions it calls.
+    /// The functions that the entry function calls.
     pub calls: Vec<SubgraphCall>,
 }
 
 /// The entry function of a kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub enum KernelCode {
-    /// As the [builder](crate::builder) makes it.
+    /// A function of the [builder](crate::builder).
     Function(ir::Function),
-    /// Generic MLIR text of one `func.func` operation, by whatever means it was written.
+    /// Generic MLIR text of one `func.func` operation, from any source.
     Text(String),
-    /// None: the fusion is one operation on its parameters, in order, which a routine of the host executes. For emitters that
-    /// come with the host, which know what routines it has. The plan says how long it takes, its maps nothing but which elements
-    /// there are.
+    /// No code. The fusion is one operation on its parameters, in order, which a routine of the
+    /// host executes. Only emitters bundled with the host use this, because they know its routines.
+    /// The plan states the time that the routine takes; its maps state only the elements.
     Routine,
 }
 
@@ -225,23 +230,24 @@ impl fmt::Display for KernelCode {
     }
 }
 
-/// Why an emitter that accepted a fusion could not plan or emit it.
+/// The reason why an emitter that accepted a fusion could not plan or emit it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EmitError {
-    /// What went wrong, in words for the user.
+    /// The fault, in words for the user.
     pub message: String,
-    /// The instruction concerned, if one is.
+    /// The instruction concerned, if the fault concerns a single one.
     pub instruction: Option<String>,
 }
 
 impl EmitError {
-    /// An error that concerns the whole fusion.
+    /// Creates an error that concerns the whole fusion.
     pub fn new(message: impl Into<String>) -> EmitError {
         EmitError { message: message.into(), instruction: None }
     }
 }
 
-/// What an emitter says of a fusion that it should not have been given.
+/// Turns a decline into an error: the emitter was asked to plan or emit a fusion that it does not
+/// take.
 impl From<Decline> for EmitError {
     fn from(Decline { reason, instruction }: Decline) -> EmitError {
         EmitError { message: reason, instruction }
@@ -252,40 +258,42 @@ impl From<Decline> for EmitError {
 ///
 /// Pure and thread-safe: the same arguments give the same answer, byte for byte.
 pub trait Emitter: Send + Sync {
-    /// Kind, name and version.
+    /// Returns kind, name and version.
     fn descriptor(&self) -> Descriptor;
 
-    /// Operations that kernels of this emitter are made for, see [`Emitter::claim`]. None: it takes fusions as others ask for
-    /// them.
+    /// Returns the operations that this emitter claims as heroes, see [`Emitter::claim`]. Empty if
+    /// the emitter only takes fusions that others ask for.
     fn heroes(&self) -> Vec<Opcode> {
         Vec::new()
     }
 
-    /// What the emitter wants where an operation of its [heroes](Emitter::heroes), the candidate's anchor, decides a kernel;
-    /// `None` if it wants nothing for this one. The candidate's region is that operation alone, with its operands as parameters.
-    /// Asked once for all operations of equal shapes and attributes, so it must depend on nothing
-    /// else.
+    /// Returns the emitter's demands on the kernel of the candidate's anchor, an operation of its
+    /// [heroes](Emitter::heroes). Returns `None` if it has none for this operation. The candidate's
+    /// region contains only the operation, with its operands as parameters. The host asks once for
+    /// all operations of equal shapes and attributes, so the answer must depend on nothing else.
     fn claim(&self, _hero: &Candidate, _device: &DeviceDescription) -> Option<Claim> {
         None
     }
 
-    /// Operations around which the emitter wants to be offered parts of programs, see [`Emitter::bid`]. None: it takes
-    /// fusions as the host makes them.
+    /// Returns the operations around which this emitter bids, see [`Emitter::bid`]. Empty if it
+    /// takes fusions as the host builds them.
     fn anchors(&self) -> Vec<Opcode> {
         Vec::new()
     }
 
-    /// Which instructions around an anchor one kernel of this emitter would compute. The host makes them a fusion if that
-    /// is predicted to take less time than what it would make of them otherwise; then the emitter is asked to
-    /// [consider](Emitter::consider) and [plan](Emitter::plan) it like any other. Cheap: reads the region, builds nothing.
+    /// Returns the instructions around an anchor that one kernel of this emitter would compute. The
+    /// host turns them into a fusion if the prediction for it is less than for the kernels that it
+    /// would build otherwise. It then asks the emitter to [consider](Emitter::consider) and
+    /// [plan](Emitter::plan) the fusion like any other. Must be cheap: it reads the region and
+    /// builds nothing.
     fn bid(&self, _candidate: &Candidate, _device: &DeviceDescription) -> Bid {
         Bid::decline("this emitter takes fusions as they are")
     }
 
-    /// Whether to take the fusion. Cheap: reads the fusion, builds nothing.
+    /// Decides whether to take the fusion. Must be cheap: it reads the fusion and builds nothing.
     fn consider(&self, fusion: &Fusion, device: &DeviceDescription) -> Verdict;
 
-    /// Launch dimensions, indexing maps and knobs, before any code.
+    /// Chooses launch dimensions, indexing maps and knobs, before any code exists.
     ///
     /// # Errors
     /// If the fusion cannot be handled after all, or `configuration` holds an impossible value.
@@ -296,16 +304,16 @@ pub trait Emitter: Send + Sync {
         configuration: &Configuration,
     ) -> Result<Plan, EmitError>;
 
-    /// The kernel that the plan describes.
+    /// Builds the kernel that the plan describes.
     ///
     /// # Errors
-    /// If the kernel cannot be written; the host names the emitter in its message.
+    /// If the kernel cannot be built. The host adds the emitter's name to the message.
     fn emit(&self, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError>;
 }
 
 /// A statically linked emitter: `inventory::submit! { Registration::new(|| Box::new(MyEmitter)) }`.
 pub struct Registration {
-    /// Makes the emitter.
+    /// Creates the emitter.
     pub make: fn() -> Box<dyn Emitter>,
 }
 

@@ -8,9 +8,9 @@
 //!                           ────emit────> Kernel    (entry function, in kernel IR)
 //! ```
 //!
-//! An emitter is a pure function: same fusion, device, plan, same kernel, byte for byte. It writes
-//! the entry function only and calls subgraph functions by name ([`SubgraphCall`]); the host writes
-//! their bodies.
+//! An emitter is a pure function: equal fusion, device and plan give the same kernel, byte for
+//! byte. The emitter writes only the entry function, which calls subgraph functions by name
+//! ([`SubgraphCall`]). The host writes the bodies of these.
 
 mod candidate;
 mod check;
@@ -33,8 +33,8 @@ pub use plan::{LaunchDimensions, OutputPlan, Plan, Visit, Work, WriteMode};
 pub use predict::{Amount, Breakdown, Prediction, Times, breakdown, is_better_alone, order, predict};
 pub use strategy::{Analysis, Blocks, ClaimOf, Named, Strategy, Task};
 
-/// Version of the interface between host and emitters, `major * 1000 + minor`. Within a major the
-/// interface only grows: a plugin built against an older minor keeps loading.
+/// Version of the interface between host and emitters, `major * 1000 + minor`. Within a major
+/// version the interface only grows: a plugin built against an older minor version keeps loading.
 ///
 /// | version | change |
 /// | --- | --- |

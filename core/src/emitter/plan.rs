@@ -1,4 +1,4 @@
-//! What a kernel will do, before any code exists.
+//! The decisions about a kernel, before any code exists.
 
 use std::fmt;
 use std::panic::Location;
@@ -7,7 +7,7 @@ use super::Configuration;
 use crate::hlo::InstrId;
 use crate::indexing::IndexingMap;
 
-/// Size of the grid. Blocks and threads are counted along one dimension.
+/// Size of the grid. Blocks and threads have one dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaunchDimensions {
     /// Blocks; on the cpu, tasks of the thread pool.
@@ -16,140 +16,146 @@ pub struct LaunchDimensions {
     pub threads_per_block: u32,
 }
 
-/// How the elements of an output are written.
+/// The mode in which a kernel writes the elements of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteMode {
-    /// Every element exactly once.
+    /// The kernel writes every element exactly once.
     Unique,
-    /// Any number of times, by atomic operations or by one thread in order; [`OutputPlan::initial`] is the value before.
+    /// The kernel updates elements any number of times, by atomic operations or in order in one
+    /// thread. [`OutputPlan::initial`] is the value before.
     Atomic,
-    /// Only part of the output is written, each element at most once; the rest keeps its
-    /// [initial value](OutputPlan::initial).
+    /// The kernel writes only part of the output, each element at most once. The other elements
+    /// keep their [initial value](OutputPlan::initial).
     InPlace,
 }
 
-/// How one output is written.
+/// The plan for one output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutputPlan {
-    /// `(th, bl)[loops…] -> output index`. Dimension 0 is the thread in its block, dimension 1 the block. Several
-    /// maps, one per loop nest, share the elements among them.
+    /// `(th, bl)[loops…] -> output index`. Dimension 0 is the thread in its block, dimension 1 the
+    /// block. With several maps, one per loop nest, each covers a part of the elements.
     pub maps: Vec<IndexingMap>,
-    /// What the kernel promises about writes.
+    /// The kernel's promise about its writes.
     pub mode: WriteMode,
-    /// Number of the fusion's parameter whose value the output holds when the kernel starts. The host lets
-    /// both share memory where nobody needs the old value any more, and copies otherwise: so the kernel may see the
-    /// parameter change while it writes the output, and reads old elements from the output.
+    /// Number of the fusion's parameter that the output holds when the kernel starts. The host
+    /// aliases both if the old value is not needed any more, and copies the parameter otherwise.
+    /// The parameter may therefore change while the kernel writes the output, so the kernel reads
+    /// old elements from the output.
     pub initial: Option<u32>,
-    /// The line of the emitter's source that made this plan, `file:line:column`, for messages about
-    /// it.
+    /// The line of the emitter's source that created this plan, as `file:line:column`, for
+    /// messages.
     pub place: Option<String>,
 }
 
 impl LaunchDimensions {
-    /// Threads of all blocks.
+    /// Returns the number of threads in all blocks.
     pub fn threads(&self) -> u64 {
         self.blocks.saturating_mul(self.threads_per_block.into())
     }
 }
 
 impl OutputPlan {
-    /// Every element is written exactly once.
+    /// Plans an output whose elements are each written exactly once.
     #[track_caller]
     pub fn unique(map: IndexingMap) -> Self {
         OutputPlan::unique_parts(vec![map])
     }
 
-    /// Every element is written exactly once, each by one of several loop nests.
+    /// Plans an output whose elements are each written exactly once, by one of several loop nests.
     #[track_caller]
     pub fn unique_parts(maps: Vec<IndexingMap>) -> Self {
         OutputPlan { maps, mode: WriteMode::Unique, initial: None, place: caller() }
     }
 
-    /// Some elements of the parameter's value are replaced, each at most once.
+    /// Plans an output that replaces some elements of the parameter's value, each at most once.
     #[track_caller]
     pub fn in_place(map: IndexingMap, parameter: u32) -> Self {
         OutputPlan::in_place_parts(vec![map], parameter)
     }
 
-    /// Some elements of the parameter's value are replaced, each at most once, by one of several
-    /// loop nests.
+    /// Plans an output that replaces some elements of the parameter's value, each at most once, by
+    /// one of several loop nests.
     #[track_caller]
     pub fn in_place_parts(maps: Vec<IndexingMap>, parameter: u32) -> Self {
         OutputPlan { maps, mode: WriteMode::InPlace, initial: Some(parameter), place: caller() }
     }
 
-    /// Elements of the parameter's value are updated any number of times.
+    /// Plans an output that updates elements of the parameter's value any number of times.
     #[track_caller]
     pub fn updates(map: IndexingMap, parameter: u32) -> Self {
         OutputPlan { maps: vec![map], mode: WriteMode::Atomic, initial: Some(parameter), place: caller() }
     }
 }
 
-/// The line that called the public function.
+/// Returns the line that called the public function.
 #[track_caller]
 fn caller() -> Option<String> {
     Some(Location::caller().to_string())
 }
 
-/// Values that a kernel computes point by point. Which elements of the parameters it reads for that follows from the
-/// indexing maps of the operations.
+/// Values that a kernel computes point by point. The operations' indexing maps determine the
+/// parameter elements that it reads for them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Visit {
-    /// `(th, bl)[loops…] -> index of the values`, in the order of the loops: the last one is the innermost.
+    /// `(th, bl)[loops…] -> index of the values`. The last loop is the innermost.
     pub map: IndexingMap,
-    /// Instructions of these dimensions.
+    /// Instructions with the dimensions of the index.
     pub values: Vec<InstrId>,
-    /// Instructions whose values the kernel has by other means: from a tile, an accumulator, an earlier visit. Neither
-    /// they nor what only they need is computed here.
+    /// Instructions whose values the kernel already holds, for example in a tile, in an accumulator
+    /// or from an earlier visit. The visit computes neither these nor operands that only these
+    /// need.
     pub given: Vec<InstrId>,
 }
 
-/// What a kernel does beside its [visits](Visit) and writes, all threads together unless it says otherwise. In the units of
-/// [`cost`](crate::cost).
+/// Work of a kernel besides its [visits](Visit) and writes, in the units of [`cost`](crate::cost).
+/// Numbers are totals over all threads unless stated otherwise.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Work {
-    /// Additions, or what takes as long: combining, turning, exchanging between threads. The
-    /// lanes of a vector make one addition together.
+    /// Additions, or other operations converted to additions: combining values, transposing
+    /// vectors, exchanging values between threads. One operation on all lanes of a vector is one
+    /// addition.
     pub additions: f64,
-    /// Bytes that are written to memory of a block or a thread and read again.
+    /// Bytes written to memory of a block or a thread and read again.
     pub tile_bytes: f64,
-    /// How often a thread waits for all others of its block.
+    /// Number of barriers at which a thread waits for its block.
     pub waits: f64,
-    /// Atomic operations.
+    /// Number of atomic operations.
     pub atomics: f64,
-    /// Results are written past the caches: what was in their place is not read before.
+    /// Whether the kernel writes results with stores that bypass the caches, which do not first
+    /// read the line that they overwrite.
     pub past_caches: bool,
-    /// The last bits of results may differ from run to run, as they depend on which thread comes first, although the work is so
-    /// little that there are ways to have them the same. Such a plan comes after all that have.
+    /// Whether the last bits of results may differ between runs because they depend on the order of
+    /// the threads, although the work is small enough for reproducible plans. A plan with this flag
+    /// ranks behind all reproducible plans.
     pub unordered: bool,
 }
 
-/// What a kernel will do.
+/// The plan of a kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// The grid.
     pub launch: LaunchDimensions,
     /// Shared memory in bytes.
     pub shared_bytes: u32,
-    /// One per output, flattened roots in order.
+    /// One plan per output, in the order of the flattened roots.
     pub outputs: Vec<OutputPlan>,
-    /// What is computed where, for [predictions](super::predict). None: every result where it is written, from the
-    /// parameters.
+    /// The computed values and their points, for [predictions](super::predict). If empty, the
+    /// kernel computes every result from the parameters where it writes it.
     pub visits: Vec<Visit>,
-    /// Other work, which no visit counts.
+    /// Other work, which the visits do not include.
     pub work: Work,
-    /// Elements a thread handles per vector access, 1 for none.
+    /// Elements that a thread handles per vector access. 1 without vector accesses.
     pub vector_lanes: u32,
-    /// The knobs this plan was made with; `emit` reads its decisions from here.
+    /// The knobs of this plan. `emit` reads its decisions from here.
     pub configuration: Configuration,
-    /// Other configurations worth measuring, best guess first.
+    /// Other configurations worth measuring, most promising first.
     pub alternatives: Vec<Configuration>,
     /// Remarks for `explain`.
     pub notes: Vec<String>,
 }
 
 impl Plan {
-    /// Of a kernel that computes every result where it is written, one by one.
+    /// Creates the plan of a kernel that computes every result where it writes it, one by one.
     pub fn new(launch: LaunchDimensions, outputs: Vec<OutputPlan>) -> Self {
         Plan {
             launch,

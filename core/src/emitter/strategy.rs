@@ -1,5 +1,5 @@
-//! The frame of emitters that are ways of doing one thing: what all of them have to know about a fusion is found out
-//! once, and each says whether that suits it, what it would do, and how.
+//! A frame for a family of emitters that solve one task in different ways. One analysis per fusion
+//! serves the whole family. Each emitter decides whether the result suits it, plans and emits.
 //!
 //! ```text
 //! Fusion ──Analysis::of──> problem     once per fusion, whoever of the family asks
@@ -17,19 +17,19 @@ use super::{
 use crate::device::DeviceDescription;
 use crate::hlo::Opcode;
 
-/// What a family of emitters has to know about a fusion. It depends on the fusion alone, so it is found out once and
-/// kept with the fusion, see [`Fusion::analysis`].
+/// The facts about a fusion that a family of emitters needs. They depend only on the fusion, so
+/// they are computed once and cached in the fusion, see [`Fusion::analysis`].
 pub trait Analysis: Any + Send + Sync + Sized {
-    /// Reads a fusion.
+    /// Analyses a fusion.
     ///
     /// # Errors
-    /// Why the family does not take the fusion, whatever the device.
+    /// The reason why the family does not take the fusion on any device.
     fn of(fusion: &Fusion) -> Result<Self, Decline>;
 }
 
-/// A fusion that is to become a kernel for a device, and what is known about it.
+/// A fusion, the device that its kernel is for, and the result of the analysis.
 pub struct Task<'a, P> {
-    /// What the analysis found out.
+    /// The result of the analysis.
     pub problem: &'a P,
     /// The fusion.
     pub fusion: &'a Fusion,
@@ -37,7 +37,7 @@ pub struct Task<'a, P> {
     pub device: &'a DeviceDescription,
 }
 
-/// Blocks that a strategy is for.
+/// The block sizes that a strategy supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blocks {
     /// All blocks.
@@ -50,7 +50,7 @@ pub enum Blocks {
 
 impl Blocks {
     /// # Errors
-    /// If the device's blocks are others.
+    /// If the device has blocks of another size.
     fn check(self, device: &DeviceDescription) -> Result<(), Decline> {
         match (self, device.is_single_threaded_block()) {
             (Blocks::OfOneThread, false) => Err(Decline::new("it is for blocks of one thread")),
@@ -60,15 +60,16 @@ impl Blocks {
     }
 }
 
-/// One way of writing kernels, out of a family that shares an analysis. [`emitters!`](crate::emitters) gives it a name
-/// and makes it an [`Emitter`].
+/// One way to build kernels, out of a family with a common analysis. [`emitters!`](crate::emitters)
+/// gives it a name and turns it into an [`Emitter`].
 ///
-/// Where two ways can be compared on some fusion they are two strategies, and both accept it.
+/// Two ways that can be compared on some fusion are two strategies, and both accept that fusion.
 pub trait Strategy: Send + Sync {
-    /// What it has to know about a fusion.
+    /// The analysis that it needs.
     type Problem: Analysis;
 
-    /// Blocks that it is for; where there are others, it is not asked.
+    /// Returns the blocks that it supports. The strategy is not asked for devices with other
+    /// blocks.
     fn blocks(&self) -> Blocks {
         Blocks::Any
     }
@@ -83,20 +84,20 @@ pub trait Strategy: Send + Sync {
         Bid::decline("this emitter takes fusions as they are")
     }
 
-    /// Whether this is a way to do it. How well it suits is seen from the plan.
+    /// Checks that the strategy can handle the fusion. Its plan shows how well it does.
     ///
     /// # Errors
-    /// Why not, in words for the user.
+    /// The reason against it, in words for the user.
     fn check(&self, _task: &Task<Self::Problem>) -> Result<(), Decline> {
         Ok(())
     }
 
-    /// Whether it is for those who name it: it comes after all others that take a fusion.
+    /// Whether the strategy is used only if the user names it or no other emitter takes the fusion.
     fn is_on_request(&self) -> bool {
         false
     }
 
-    /// See [`Emitter::plan`]. Asked only for what passes the [check](Strategy::check).
+    /// See [`Emitter::plan`]. Called only for fusions that pass the [check](Strategy::check).
     ///
     /// # Errors
     /// If the fusion cannot be handled after all, or `configuration` holds an impossible value.
@@ -105,11 +106,11 @@ pub trait Strategy: Send + Sync {
     /// See [`Emitter::emit`].
     ///
     /// # Errors
-    /// If the kernel cannot be written.
+    /// If the kernel cannot be built.
     fn emit(&self, task: &Task<Self::Problem>, plan: &Plan) -> Result<Kernel, EmitError>;
 }
 
-/// A strategy with kind, name and version: an emitter. Made by [`emitters!`](crate::emitters).
+/// A strategy with kind, name and version: an emitter. [`emitters!`](crate::emitters) creates it.
 pub struct Named<S> {
     kind: &'static str,
     name: &'static str,
@@ -119,22 +120,23 @@ pub struct Named<S> {
     strategy: S,
 }
 
-/// What a family claims, see [`Emitter::claim`].
+/// The claim of a family, see [`Emitter::claim`].
 pub type ClaimOf = fn(&Candidate, &DeviceDescription) -> Option<Claim>;
 
 impl<S: Strategy> Named<S> {
-    /// The strategy under this name, in the version of its package.
+    /// Names a strategy. `version` is the version of its package.
     pub const fn new(kind: &'static str, name: &'static str, version: &'static str, strategy: S) -> Self {
         Named { kind, name, version, heroes: &[], claim: |_, _| None, strategy }
     }
 
-    /// The same, with heroes and what is claimed for them, on devices that the strategy is for.
+    /// Adds heroes and the claim for them, which is asked only on devices that the strategy
+    /// supports.
     pub const fn claiming(mut self, heroes: &'static [Opcode], claim: ClaimOf) -> Self {
         (self.heroes, self.claim) = (heroes, claim);
         self
     }
 
-    /// Asks the strategy, if it is for the device and there is a problem for it.
+    /// Asks the strategy, if it supports the device and the analysis succeeds.
     fn ask<T, E: From<Decline>>(
         &self,
         fusion: &Fusion,
@@ -198,10 +200,12 @@ impl<S: Strategy> Emitter for Named<S> {
     }
 }
 
-/// Names the emitters of a crate that are [strategies](Strategy), all of one kind: like
-/// [`export_emitters!`](crate::export_emitters), and a function `emitters()` that makes them, for tests. Once per crate.
+/// Names the emitters of a crate that are [strategies](Strategy), all of one kind. Works like
+/// [`export_emitters!`](crate::export_emitters) and also defines a function `emitters()` that
+/// creates them, for tests. Use it once per crate.
 ///
-/// What they [claim](Emitter::claim) stands once for all, after the kind: `heroes: [Opcode::Reduce] => claim_of_reduce,`.
+/// Their common [claim](Emitter::claim) follows the kind: `heroes: [Opcode::Reduce] =>
+/// claim_of_reduce,`.
 ///
 /// ```
 /// use fusebox_core::device::DeviceDescription;

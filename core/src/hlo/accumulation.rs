@@ -2,7 +2,7 @@
 
 use super::ElementType;
 
-/// Kinds of numbers, each of which holds the ones before it.
+/// Kinds of numbers. Each kind includes the kinds before it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Pred,
@@ -22,13 +22,14 @@ impl Kind {
     }
 }
 
-/// The type to which operands of a `dot` or `convolution` are converted before they are multiplied and added; the
-/// sum is converted to the type of the result once.
+/// Returns the type to which operands of a `dot` or `convolution` are converted before they are
+/// multiplied and added. The sum is converted to the result's type once.
 ///
-/// It holds the operands and, as far as it is of their kind or a higher one, the result: integers wrap in the
-/// result's type, narrow floats are summed in `f32`, floats next to a 64-bit one or to integers that `f32`
-/// does not hold in `f64`. A result of a lower kind (`c64` to `s32`) takes nothing from operands: those
-/// are multiplied and added as what they are.
+/// The type holds the operands. It also holds the result if the result is of the operands' kind or
+/// a higher one. Integers wrap in the result's type. Narrow floats are summed in `f32`. Floats
+/// combined with a 64-bit float, or with integers that `f32` does not hold, are summed in `f64`. A
+/// result of a lower kind (`c64` to `s32`) does not change the type: operands are multiplied and
+/// added in their own kind.
 pub fn accumulation_type(lhs: ElementType, rhs: ElementType, result: ElementType) -> ElementType {
     let operands = Kind::of(lhs).max(Kind::of(rhs));
     match operands.max(Kind::of(result)) {

@@ -1,37 +1,39 @@
-//! How the attributes of operations stand in text and in messages: what the table of operations is written in.
+//! The form of attributes in text and in messages. The table of operations is written with these
+//! descriptions.
 //!
 //! ```text
 //! dimension: i64 = needed("iota_dimension", |m| …),   // `iota_dimension=0`, and the field of a message
 //! to_apply: ComputationId = Callee("to_apply"),       // `to_apply=sum`, and the next of a message's computations
 //! ```
 //!
-//! Each entry is a [`Describes`]. Who reads operations is a [`Reader`], who writes or inspects them a [`Writer`].
+//! Each entry is a [`Describes`]. A [`Reader`] reads operations; a [`Writer`] writes or inspects
+//! them.
 
 use super::proto::module::Instruction as Message;
 use super::text::lexer::Cursor;
 use super::text::source::Parse;
 use super::{ComputationId, Literal, Opcode};
 
-/// What is done about an attribute that has a usual value.
+/// When an attribute is written, and its default.
 pub(crate) enum Presence<T> {
-    /// Always written; it is an error not to have it.
+    /// Always written. Reading fails if it is missing.
     Needed,
-    /// Always written, this if it is missing.
+    /// Always written. This is the default.
     Assumed(T),
-    /// Written unless it is this, which it is if it is missing.
+    /// Written unless it equals this default.
     Unless(T),
-    /// Not an attribute in text: it stands between the parentheses.
+    /// Not a text attribute: its value is between the parentheses.
     Content,
 }
 
-/// A value as HLO text writes it.
+/// A value in HLO text.
 pub(crate) trait InText: Sized {
     /// Reads the value of the attribute of that name.
     fn read(value: &mut Cursor, name: &str) -> Parse<Self>;
     fn write(&self, out: &mut String);
 }
 
-/// A value as a message holds it in (part of) a field.
+/// A value in (part of) a field of a message.
 pub(crate) trait InField<Field>: Sized {
     fn get(field: &mut Field) -> Result<Self, String>;
     fn set(&self, field: &mut Field);
@@ -49,23 +51,24 @@ pub(crate) struct Attribute<T, Field> {
     pub field: Place<Field>,
 }
 
-/// The attribute of this name that is one computation.
+/// An attribute of this name that is one computation.
 pub(crate) struct Callee(pub &'static str);
 
-/// The attribute of this name that is a list of computations, and whether there has to be one.
+/// An attribute of this name that is a list of computations, and whether the list must not be
+/// empty.
 pub(crate) struct Callees(pub &'static str, pub bool);
 
 /// All attributes of a struct.
 pub(crate) struct All;
 
-/// Makes operations out of attributes.
+/// Builds operations from attributes.
 pub(crate) trait Reader {
     type Error;
     fn attribute<T: InField<F>, F>(&mut self, attribute: Attribute<T, F>) -> Result<T, Self::Error>;
     fn computation(&mut self, name: &'static str) -> Result<ComputationId, Self::Error>;
     fn computations(&mut self, name: &'static str, is_needed: bool) -> Result<Vec<ComputationId>, Self::Error>;
     fn literal(&mut self) -> Result<Literal, Self::Error>;
-    /// An operation that is kept as it stands.
+    /// Reads an operation whose attributes are kept verbatim.
     fn other(&mut self, opcode: Opcode) -> Result<super::Op, Self::Error>;
 }
 
@@ -74,15 +77,15 @@ pub(crate) trait Writer {
     fn attribute<T: InField<F> + PartialEq, F>(&mut self, attribute: Attribute<T, F>, value: &T);
     fn computation(&mut self, name: &str, id: ComputationId);
     fn computations(&mut self, name: &str, ids: &[ComputationId]);
-    /// What is kept as it stands; its computations are visited before.
+    /// Visits attributes that are kept verbatim. Their computations are visited before.
     fn kept(&mut self, _attributes: &[(String, String)]) {}
 }
 
-/// Says how a value is read and written.
+/// Describes how a value is read and written.
 pub(crate) trait Describes<T> {
     fn read<R: Reader>(self, reader: &mut R) -> Result<T, R::Error>;
     fn write<W: Writer>(self, value: &T, writer: &mut W);
-    /// The computations it names.
+    /// Returns the computations that the value contains.
     fn callees(self, _value: &mut T) -> Vec<&mut ComputationId>
     where
         Self: Sized,
@@ -148,7 +151,7 @@ where
     }
 }
 
-/// A literal stands between the parentheses; printers write it there.
+/// A literal is written between the parentheses, by the printers.
 impl Describes<Literal> for All {
     fn read<R: Reader>(self, reader: &mut R) -> Result<Literal, R::Error> {
         reader.literal()
@@ -161,17 +164,17 @@ fn of<T: InText, F>(name: &'static str, presence: Presence<T>, field: Place<F>) 
     Attribute { name, presence, read: T::read, write: T::write, field }
 }
 
-/// An attribute without which the operation means nothing.
+/// A required attribute.
 pub(crate) fn needed<T: InText, F>(name: &'static str, field: Place<F>) -> Attribute<T, F> {
     of(name, Presence::Needed, field)
 }
 
-/// An attribute that is always written and need not be.
+/// An attribute that is always written, with a default for reading.
 pub(crate) fn assumed<T: InText, F>(name: &'static str, usual: T, field: Place<F>) -> Attribute<T, F> {
     of(name, Presence::Assumed(usual), field)
 }
 
-/// An attribute that is written unless it is the usual.
+/// An attribute that is written unless it equals the default.
 pub(crate) fn unless<T: InText, F>(name: &'static str, usual: T, field: Place<F>) -> Attribute<T, F> {
     of(name, Presence::Unless(usual), field)
 }
@@ -181,23 +184,23 @@ pub(crate) fn optional<T: InText + Default, F>(name: &'static str, field: Place<
     unless(name, T::default(), field)
 }
 
-/// What text writes between the parentheses.
+/// A value that text writes between the parentheses.
 pub(crate) fn content<T: InText, F>(name: &'static str, field: Place<F>) -> Attribute<T, F> {
     of(name, Presence::Content, field)
 }
 
-/// One dimension, written as a list of it.
+/// One dimension, written as a list of one element.
 pub(crate) fn one_of_list(name: &'static str, field: Place<Vec<i64>>) -> Attribute<i64, Vec<i64>> {
     let read = |value: &mut Cursor<'_>, name: &str| value.only_integer(name);
     Attribute { read, write: |one, out| vec![*one].write(out), ..needed(name, field) }
 }
 
-/// An integer that messages have 32 bits for.
+/// An integer that has 32 bits in messages.
 pub(crate) fn number32(name: &'static str, field: Place<i32>) -> Attribute<i64, i32> {
     Attribute { read: |value, name| value.integer32(name), ..needed(name, field) }
 }
 
-/// A text in quotes.
+/// A quoted string.
 pub(crate) fn quoted(name: &'static str, field: Place<String>) -> Attribute<String, String> {
     let write = |text: &String, out: &mut String| out.push_str(&super::text::print::quoted(text));
     Attribute { read: |value, name| value.string(name), write, ..needed(name, field) }

@@ -1,11 +1,11 @@
-//! Bytes that copies share.
+//! Bytes that clones share.
 
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Immutable bytes; a clone shares them. Unlike an `Arc<[u8]>` it takes a vector over without copying it, so that
-/// whoever has found memory for the vector needs no more.
+/// Immutable bytes; clones share them. Unlike an `Arc<[u8]>`, this type wraps a vector without
+/// copying it, so no further memory is needed.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct Bytes(Arc<Vec<u8>>);
 

@@ -1,10 +1,10 @@
-//! Which element types hold every value of which others.
+//! Which element types hold every value of another element type.
 
 use super::{ElementType, FloatFormat};
 
 impl ElementType {
-    /// Whether every value of `other` is one of this type, so that converting it here loses nothing. Infinities
-    /// and NaN count as values, the sign of zero does not.
+    /// Whether every value of `other` is a value of this type, so that conversion loses nothing.
+    /// Infinities and NaN are values for this purpose; the sign of zero is ignored.
     pub fn holds_values_of(self, other: ElementType) -> bool {
         match (other, self) {
             _ if self == other || other == ElementType::Pred => true,
@@ -88,7 +88,7 @@ mod tests {
         }
     }
 
-    /// Every small float is compared value by value.
+    /// Compares all values of all small floats.
     #[test]
     fn small_floats_hold_what_survives_the_way_there_and_back() {
         let small: Vec<ElementType> =
@@ -101,7 +101,7 @@ mod tests {
                     let there = target.decode(target.encode(value));
                     there == value || (there.is_nan() && value.is_nan())
                 });
-                // Zero is no power of two, and encodes as the smallest one.
+                // Zero is no power of two and encodes as the smallest one.
                 assert_eq!(to.holds_values_of(from), survives, "{to} holds {from}");
             }
         }

@@ -5,15 +5,15 @@ use std::str::FromStr;
 
 use super::{FloatFormat, Specials};
 
-/// What an element type's bits mean.
+/// The meaning of an element type's bits.
 #[derive(Clone, Copy)]
 enum Kind {
     Pred,
-    /// Two's complement of so many bits.
+    /// Two's complement of this many bits.
     Signed(u32),
     Unsigned(u32),
     Float(FloatFormat),
-    /// Two of a float type.
+    /// A pair of this float type.
     Complex(ElementType),
 }
 
@@ -25,7 +25,7 @@ const fn float(exponent_bits: u32, mantissa_bits: u32, bias: i32, specials: Spec
     Kind::Float(format(exponent_bits, mantissa_bits, bias, specials))
 }
 
-/// Each with its name in HLO text, XLA's number and its kind.
+/// Defines each type with its name in HLO text, XLA's number and its kind.
 macro_rules! element_types {
     ($($(#[$doc:meta])* $variant:ident = $name:literal, $number:literal, $kind:expr;)*) => {
         /// The type of one array element.
@@ -36,7 +36,7 @@ macro_rules! element_types {
             /// Every element type, in declaration order.
             pub const ALL: &'static [ElementType] = &[$(ElementType::$variant,)*];
 
-            /// The name HLO text uses.
+            /// The name in HLO text.
             pub fn name(self) -> &'static str {
                 match self { $(ElementType::$variant => $name,)* }
             }
@@ -103,7 +103,8 @@ element_types! {
     F8E4M3 = "f8e4m3", 28, float(4, 3, 7, Specials::Ieee);
     /// 8-bit float, 4 exponent and 3 mantissa bits, no infinities.
     F8E4M3FN = "f8e4m3fn", 20, float(4, 3, 7, Specials::NanAllOnes);
-    /// 8-bit float, 4 exponent and 3 mantissa bits, bias 11, one NaN, no infinities, no negative zero.
+    /// 8-bit float, 4 exponent and 3 mantissa bits, bias 11, one NaN, no infinities, no negative
+    /// zero.
     F8E4M3B11FNUZ = "f8e4m3b11fnuz", 23, float(4, 3, 11, Specials::NanNegativeZero);
     /// 8-bit float, 4 exponent and 3 mantissa bits, one NaN, no infinities, no negative zero.
     F8E4M3FNUZ = "f8e4m3fnuz", 25, float(4, 3, 8, Specials::NanNegativeZero);
@@ -128,12 +129,12 @@ element_types! {
 }
 
 impl ElementType {
-    /// Bytes one element takes in fusebox's buffers and literals: sub-byte types take one byte.
+    /// Bytes of one element in fusebox's buffers and literals. Sub-byte types take one byte.
     pub fn byte_size(self) -> usize {
         self.bits().div_ceil(8) as usize
     }
 
-    /// Width of the value in bits; `pred` counts as 1.
+    /// Width of the value in bits; `pred` has 1.
     pub fn bits(self) -> u32 {
         match self.kind() {
             Kind::Pred => 1,
@@ -143,27 +144,27 @@ impl ElementType {
         }
     }
 
-    /// Signed integers of any width.
+    /// Whether this is a signed integer of any width.
     pub fn is_signed_integer(self) -> bool {
         matches!(self.kind(), Kind::Signed(_))
     }
 
-    /// Unsigned integers of any width, without `pred`.
+    /// Whether this is an unsigned integer of any width, not `pred`.
     pub fn is_unsigned_integer(self) -> bool {
         matches!(self.kind(), Kind::Unsigned(_))
     }
 
-    /// Signed or unsigned integers, without `pred`.
+    /// Whether this is a signed or unsigned integer, not `pred`.
     pub fn is_integer(self) -> bool {
         self.is_signed_integer() || self.is_unsigned_integer()
     }
 
-    /// Real floating-point types of any width.
+    /// Whether this is a real floating-point type of any width.
     pub fn is_float(self) -> bool {
         self.float_format().is_some()
     }
 
-    /// How a real floating-point type spends its bits.
+    /// The format of a real floating-point type.
     pub fn float_format(self) -> Option<FloatFormat> {
         match self.kind() {
             Kind::Float(format) => Some(format),
@@ -171,12 +172,13 @@ impl ElementType {
         }
     }
 
-    /// `c64` and `c128`.
+    /// Whether this is `c64` or `c128`.
     pub fn is_complex(self) -> bool {
         matches!(self.kind(), Kind::Complex(_))
     }
 
-    /// The type of the real and imaginary part of a complex type; other types are returned as they are.
+    /// The type of the real and imaginary part of a complex type; other types are returned
+    /// unchanged.
     pub fn real_part(self) -> ElementType {
         match self.kind() {
             Kind::Complex(part) => part,

@@ -2,18 +2,18 @@
 
 use super::{ArrayShape, Bytes, ElementType, Shape};
 
-/// A dense array on the host. Elements are little-endian, row-major by *logical* index whatever
-/// layout the shape names, [`ElementType::byte_size`] bytes each. `pred` is 0 or 1. Sub-byte
-/// integers stand in the low bits of their byte: signed ones sign-extended, unsigned ones
-/// zero-extended. Narrow floats hold their bit pattern in the low bits.
+/// A dense array on the host. Elements are little-endian, row-major by *logical* index (for every
+/// layout of the shape), [`ElementType::byte_size`] bytes each. `pred` is 0 or 1. Sub-byte integers
+/// are in the low bits of their byte: signed ones sign-extended, unsigned ones zero-extended.
+/// Narrow floats have their bit pattern in the low bits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ArrayLiteral {
     /// Type of the elements.
     pub element_type: ElementType,
     /// Sizes.
     pub dims: Vec<i64>,
-    /// The elements; the length is the element count times the byte size. Shared, as constants are
-    /// copied with the instructions that hold them.
+    /// The elements; the length is the element count times the byte size. Clones share the data,
+    /// because constants are copied with their instructions.
     pub data: Bytes,
 }
 
@@ -33,7 +33,7 @@ impl ArrayLiteral {
         self.data.len() / self.element_type.byte_size()
     }
 
-    /// The value of an integer scalar; the largest `i64` for what is beyond it.
+    /// The value of an integer scalar; `i64::MAX` for larger values.
     pub fn as_integer(&self) -> Option<i64> {
         if !self.dims.is_empty() || !self.element_type.is_integer() {
             return None;

@@ -16,14 +16,14 @@ pub struct ComputationId(pub u32);
 pub struct InstrId(pub u32);
 
 impl ComputationId {
-    /// As an index into [`Module::computations`].
+    /// Returns the index into [`Module::computations`].
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl InstrId {
-    /// As an index into [`Computation::instructions`].
+    /// Returns the index into [`Computation::instructions`].
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -36,9 +36,9 @@ pub struct Module {
     pub name: String,
     /// Callees before callers. Indexed by [`ComputationId`].
     pub computations: Vec<Computation>,
-    /// The computation that is run. For text without `ENTRY`: the one named `fusion`, else the last.
+    /// The computation to run. For text without `ENTRY`: the one named `fusion`, else the last.
     pub entry: Option<ComputationId>,
-    /// Whether the text had an `ENTRY`. If not, the entry is to be compiled as a single fusion.
+    /// Whether the text had no `ENTRY`. The entry is then compiled as a single fusion.
     pub bare: bool,
     /// `is_scheduled=true`: the order of instructions is the schedule.
     pub is_scheduled: bool,
@@ -48,23 +48,24 @@ pub struct Module {
     pub buffer_donor: Vec<(i64, Vec<i64>)>,
     /// `entry_computation_layout={…}`; `None`: derived from the entry's parameters and root.
     pub entry_layout: Option<EntryLayout>,
-    /// `replica_count`, 1 if not given.
+    /// `replica_count`, 1 if absent.
     pub replica_count: i64,
-    /// `num_partitions`, 1 if not given.
+    /// `num_partitions`, 1 if absent.
     pub num_partitions: i64,
-    /// Header attributes that are kept and printed, otherwise without influence: name, raw text.
+    /// Other header attributes, kept and printed but not interpreted: name, raw text.
     pub other_attributes: Vec<(String, String)>,
-    /// Sizes of dynamic dimensions of the parameters and the result, once they are values of the program. Not part of the text.
+    /// Sizes of dynamic dimensions of the parameters and the result, once a pass has turned them
+    /// into values of the program. Not part of the text.
     pub interface_sizes: InterfaceSizes,
     /// FileNames … StackFrames.
     pub debug_tables: DebugTables,
-    /// Name of the file the module was read from; empty if none. For diagnostics.
+    /// Name of the file that the module was read from; empty if none. For diagnostics.
     pub source_file: String,
-    /// The text the module was read from; empty if none. For diagnostics.
+    /// The text that the module was read from; empty if none. For diagnostics.
     pub source_text: Arc<str>,
 }
 
-/// Shapes, with layouts, in which the entry takes its parameters and gives its result.
+/// Shapes, with layouts, of the entry's parameters and result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntryLayout {
     /// One per parameter.
@@ -73,21 +74,23 @@ pub struct EntryLayout {
     pub result: Shape,
 }
 
-/// The entry's parameters and results that are sizes of others: each an `s32[]` behind the declared ones.
+/// The entry's parameters and results that are sizes of other parameters and results. Each is an
+/// `s32[]` after the declared ones.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct InterfaceSizes {
-    /// What the last parameters are the sizes of: by number of a parameter, a dimension of it.
+    /// For each of the last parameters, the dimension that it is the size of: number of a
+    /// parameter, and a dimension of it.
     pub of_parameters: Vec<(usize, SizedDimension)>,
-    /// What the last elements of the result are the sizes of.
+    /// For each of the last elements of the result, the dimension that it is the size of.
     pub of_result: Vec<SizedDimension>,
-    /// Whether the result is declared as an array, the first element of the tuple that it is now.
+    /// Whether the result was declared as an array. This array is now the first element of a tuple.
     pub result_is_array: bool,
 }
 
-/// A dimension of an array whose size is a value.
+/// A dimension of an array whose size is a value of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizedDimension {
-    /// Number of the array among those of the parameter, or of the result, depth first.
+    /// Number of the array among the arrays of the parameter, or of the result, depth first.
     pub leaf: usize,
     /// The dimension.
     pub dimension: usize,
@@ -102,7 +105,7 @@ pub struct InputOutputAlias {
     pub parameter: i64,
     /// Path into the parameter.
     pub parameter_index: Vec<i64>,
-    /// Whether aliasing is required.
+    /// Whether aliasing is required or allowed.
     pub kind: AliasKind,
 }
 
@@ -115,14 +118,14 @@ pub enum AliasKind {
     Must,
 }
 
-/// The tables that metadata's `stack_frame_id` refers to. All numbers in them count from 1.
+/// The tables that metadata's `stack_frame_id` refers to. All numbers in them start at 1.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct DebugTables {
     /// Names of source files.
     pub file_names: Vec<String>,
     /// Names of functions.
     pub function_names: Vec<String>,
-    /// Places.
+    /// Source locations.
     pub file_locations: Vec<FileLocation>,
     /// Frames.
     pub stack_frames: Vec<StackFrame>,
@@ -156,11 +159,11 @@ pub struct FileLocation {
 pub struct StackFrame {
     /// Row of `FileLocations`.
     pub file_location_id: i64,
-    /// Parent as the text writes it: the parent's row plus 1; a root frame has 1.
+    /// Parent as written in text: the parent's row plus 1; a root frame has 1.
     pub parent_frame_id: i64,
 }
 
-/// A function: instructions, one of which is the result.
+/// A function: instructions, including its result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Computation {
     /// Name without `%`.
@@ -171,7 +174,7 @@ pub struct Computation {
     pub root: InstrId,
     /// `execution_thread="…"`, if not the main thread.
     pub execution_thread: Option<String>,
-    /// Where the name stands.
+    /// Location of the name.
     pub span: Span,
 }
 
@@ -182,17 +185,17 @@ pub struct Instruction {
     pub name: String,
     /// Shape of the result.
     pub shape: Shape,
-    /// What it does, with the attributes that decide it.
+    /// The operation, with the attributes that affect its value.
     pub op: Op,
     /// Instructions of the same computation.
     pub operands: Vec<InstrId>,
-    /// Attributes without influence on the value; most instructions have none.
+    /// Attributes that do not affect the value; most instructions have none.
     pub extra: Option<Box<Extra>>,
-    /// Where the name stands.
+    /// Location of the name.
     pub span: Span,
 }
 
-/// Attributes every instruction may carry.
+/// Attributes that every instruction may have.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Extra {
     /// `metadata={…}`.
@@ -201,7 +204,8 @@ pub struct Extra {
     pub sharding: Option<String>,
     /// `frontend_attributes={k="v"}`.
     pub frontend_attributes: BTreeMap<String, String>,
-    /// `backend_config=…`, raw: the JSON or MLIR dictionary text, or the content of the string form.
+    /// `backend_config=…`, raw: the JSON or MLIR dictionary text, or the content of the string
+    /// form.
     pub backend_config: Option<String>,
     /// `control-predecessors={…}`.
     pub control_predecessors: Vec<InstrId>,
@@ -210,7 +214,7 @@ pub struct Extra {
     pub other: Vec<(String, String)>,
 }
 
-/// Where an instruction came from.
+/// The origin of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Metadata {
     /// Type of the operation in the framework.
@@ -228,7 +232,7 @@ pub struct Metadata {
 }
 
 impl Module {
-    /// The computation that is run.
+    /// The computation to run.
     pub fn entry_computation(&self) -> Option<&Computation> {
         self.entry.and_then(|id| self.computations.get(id.index()))
     }
@@ -238,7 +242,7 @@ impl Module {
         &self.computations[id.index()]
     }
 
-    /// Forgets file, text and all places, so that modules read from different texts can be compared.
+    /// Clears file, text and all spans, so that modules read from different texts can be compared.
     pub fn clear_source(&mut self) {
         self.source_file.clear();
         self.source_text = Arc::default();
@@ -248,14 +252,15 @@ impl Module {
         }
     }
 
-    /// The computation of that name.
+    /// The computation with that name.
     pub fn find_computation(&self, name: &str) -> Option<ComputationId> {
         self.computations.iter().position(|c| c.name == name).map(|i| ComputationId(i as u32))
     }
 }
 
 impl Computation {
-    /// An instruction of this computation. Ids come from this computation, so the index is in range.
+    /// An instruction of this computation. Ids come from this computation, so the index is in
+    /// range.
     pub fn instruction(&self, id: InstrId) -> &Instruction {
         &self.instructions[id.index()]
     }
@@ -283,12 +288,13 @@ impl Computation {
         numbered.into_iter().map(|(_, id)| id).collect()
     }
 
-    /// The instruction of that name.
+    /// The instruction with that name.
     pub fn find(&self, name: &str) -> Option<InstrId> {
         self.instructions.iter().position(|i| i.name == name).map(|i| InstrId(i as u32))
     }
 
-    /// The operand of a tuple that holds its leaf of that number, and which of the operand's own leaves that is.
+    /// Returns the operand of a tuple that contains the tuple's leaf of that number, and the number
+    /// of the leaf within the operand.
     pub(crate) fn holder_of_leaf(&self, tuple: &Instruction, mut leaf: usize) -> Option<(InstrId, usize)> {
         for &operand in &tuple.operands {
             let own = self.instruction(operand).shape.leaves().len();
@@ -300,7 +306,7 @@ impl Computation {
         None
     }
 
-    /// Per instruction, the instructions that use it, each once, in order.
+    /// For each instruction, the instructions that use it, each once, in order.
     pub fn users(&self) -> Vec<Vec<InstrId>> {
         let mut users = vec![Vec::new(); self.instructions.len()];
         for id in self.ids() {

@@ -2,22 +2,22 @@
 
 use super::ElementType;
 
-/// How a float type lays out and spends its bits.
+/// The bit layout of a float type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FloatFormat {
     /// Bits of the exponent.
     pub exponent_bits: u32,
     /// Bits of the mantissa, without the hidden one.
     pub mantissa_bits: u32,
-    /// What is subtracted from the exponent.
+    /// The number subtracted from the exponent.
     pub bias: i32,
-    /// Which patterns are not numbers.
+    /// The patterns that are not numbers.
     pub specials: Specials,
     /// Whether there is a sign bit.
     pub signed: bool,
 }
 
-/// Which patterns of a float type are infinities and NaNs.
+/// The patterns of a float type that are infinities and NaNs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Specials {
     /// IEEE: exponent all ones is infinity (mantissa zero) or NaN.
@@ -59,7 +59,7 @@ impl FloatFormat {
         (1 << (self.exponent_bits + self.mantissa_bits)) - 1
     }
 
-    /// The largest finite magnitude's pattern.
+    /// The pattern of the largest finite magnitude.
     pub fn max_finite_bits(self) -> u64 {
         match self.specials {
             Specials::Ieee => self.infinity_bits() - 1,
@@ -68,7 +68,7 @@ impl FloatFormat {
         }
     }
 
-    /// The exponent all ones with an empty mantissa: infinity, where there is one.
+    /// Exponent all ones with an empty mantissa: infinity, if the type has one.
     pub fn infinity_bits(self) -> u64 {
         self.exponent_mask() << self.mantissa_bits
     }
@@ -78,7 +78,8 @@ impl FloatFormat {
         self.specials == Specials::Ieee
     }
 
-    /// The pattern of the default (quiet, positive where there is a choice) NaN, if there is one.
+    /// The pattern of the default NaN, if there is one. It is quiet, and positive if the sign can
+    /// be chosen.
     pub fn nan_bits(self) -> Option<u64> {
         match self.specials {
             Specials::Ieee => Some(self.infinity_bits() | (1 << (self.mantissa_bits - 1))),
@@ -123,9 +124,10 @@ impl FloatFormat {
         sign * significand * scale(exponent - self.bias) / scale(self.mantissa_bits as i32)
     }
 
-    /// The pattern nearest to a value, ties to even. What is too large becomes infinity, or NaN in
-    /// types that have NaN but no infinity, or the largest number in types that have neither; NaN
-    /// becomes the default NaN with the sign kept, or negative zero in types without NaN.
+    /// Returns the pattern nearest to a value, ties to even. Too large values become infinity, or
+    /// NaN in types that have NaN but no infinity, or the largest number in types that have
+    /// neither. NaN becomes the default NaN with the sign kept, or negative zero in types without
+    /// NaN.
     pub fn encode(self, value: f64) -> u64 {
         if self.mantissa_bits == 52 {
             return value.to_bits();
@@ -139,7 +141,7 @@ impl FloatFormat {
             };
         }
         if !self.signed && value <= 0.0 {
-            // f8e8m0fnu: zero rounds to the smallest power, negative numbers have none.
+            // f8e8m0fnu: zero rounds to the smallest power, and negative numbers become NaN.
             return if value == 0.0 { 0 } else { self.all_ones() };
         }
         let magnitude = self.encode_magnitude(value.abs());
@@ -153,14 +155,14 @@ impl FloatFormat {
         }
     }
 
-    /// The rounded pattern without regard to which patterns are numbers; may exceed all ones.
+    /// Returns the rounded pattern, ignoring the special patterns; it may exceed all ones.
     fn encode_magnitude(self, value: f64) -> u64 {
         if value.is_infinite() {
             return u64::MAX >> 1;
         }
         let bits = value.to_bits();
         let raw_exponent = (bits >> 52) as i32;
-        // f64's own subnormals are below half of every other type's smallest number.
+        // Subnormals of f64 are below half of every other type's smallest number.
         if raw_exponent == 0 {
             return 0;
         }
@@ -183,7 +185,7 @@ impl FloatFormat {
         if deficit > 0 { rounded } else { rounded + (((exponent - 1) as u64) << self.mantissa_bits) }
     }
 
-    /// Without a mantissa, a tie goes to the even exponent.
+    /// Rounds in a type without a mantissa: a tie goes to the even exponent.
     fn encode_power(self, exponent: i32, dropped: u64, deficit: u32) -> u64 {
         if deficit > 0 {
             return 0;

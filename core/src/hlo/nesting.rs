@@ -1,17 +1,17 @@
-//! How deep computations call each other.
+//! Nesting depth of computations.
 
 use super::span::shown_line;
 use super::{Diagnostic, Instruction, Module};
 
-/// Most computations inside each other, by loops, branches and other calls. Programs have tens.
-/// Passes nest what they outline a little deeper, and executables hold no more than 1,000.
+/// Largest nesting depth of computations, by loops, branches and other calls. Programs have tens.
+/// Passes that outline add a few levels, and executables allow at most 1,000.
 pub const MAX_CALL_DEPTH: u32 = 900;
 
-/// Checks that computations of a verified module are nested no deeper than [`MAX_CALL_DEPTH`]:
-/// passes, interpreter and executables recurse.
+/// Checks that computations of a verified module are nested at most [`MAX_CALL_DEPTH`] deep,
+/// because passes, interpreter and executables recurse.
 ///
 /// # Errors
-/// Returns the first instruction that calls too deep a computation.
+/// Returns the first instruction that calls a computation nested too deep.
 pub fn check_call_depth(module: &Module) -> Result<(), Diagnostic> {
     let mut depths: Vec<u32> = Vec::with_capacity(module.computations.len());
     // Callees come first.

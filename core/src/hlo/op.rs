@@ -1,4 +1,4 @@
-//! Operations: one table of opcodes, their attributes, and how their elements come about.
+//! Operations: one table of opcodes, their attributes, and the way their elements are computed.
 
 use super::attribute::{
     All, Attribute, Callee, Callees, Describes, Reader, Writer, assumed, content, needed, number32, one_of_list,
@@ -10,20 +10,21 @@ use super::values::{
 };
 use super::{ComputationId, Literal};
 
-/// How the elements of an operation's result come about.
+/// How the elements of an operation's result are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Elements {
-    /// Each from the operands' elements at the same position; an operand of one element is taken at every position.
+    /// From the operands' elements at the same position. An operand of one element is used at every
+    /// position.
     Elementwise,
     /// Each is an element of the first operand at another position.
     Moved,
-    /// Each can be computed by itself from elements of the operands.
+    /// Each can be computed separately from elements of the operands.
     Elemental,
-    /// Together, or they are no elements.
+    /// All together, or the result has no elements.
     Whole,
 }
 
-/// The elements that a unary operation is defined on.
+/// The element types that a unary operation accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Takes {
     FloatOrComplex,
@@ -33,7 +34,7 @@ pub(crate) enum Takes {
     Number,
 }
 
-/// Makes a group of opcodes an enumeration of its own.
+/// Defines an enumeration of a group of opcodes.
 macro_rules! subset {
     ($(#[$meta:meta])* $type:ident { $($variant:ident,)* }) => {
         $(#[$meta])*
@@ -49,7 +50,7 @@ macro_rules! subset {
                 match self { $($type::$variant => Opcode::$variant,)* }
             }
 
-            /// The operation of that opcode, if it belongs here.
+            /// Returns the operation of that opcode, if it belongs to this group.
             pub fn from_opcode(opcode: Opcode) -> Option<Self> {
                 match opcode { $(Opcode::$variant => Some($type::$variant),)* _ => None }
             }
@@ -57,7 +58,8 @@ macro_rules! subset {
     };
 }
 
-/// From the table to [`Opcode`], [`UnaryOp`], [`BinaryOp`] and [`Op`]. An entry of the last section is
+/// Defines [`Opcode`], [`UnaryOp`], [`BinaryOp`] and [`Op`] from the table. An entry of the last
+/// section is
 ///
 /// ```text
 /// Elements Variant(name of the struct: type) = "opcode",
@@ -94,16 +96,15 @@ macro_rules! operations {
             BinaryOp { $($binary,)* }
         }
 
-        /// What an instruction does. Operands and result shape stand in the
-        /// [`Instruction`](super::Instruction).
+        /// An operation. Operands and result shape are in the [`Instruction`](super::Instruction).
         #[derive(Clone, Debug, PartialEq)]
         #[allow(missing_docs, reason = "the fields are HLO's own attribute names; the variants are the opcodes")]
         pub enum Op {
             Unary(UnaryOp),
             Binary(BinaryOp),
             $($(#[$doc])* $op $(($group_type))? $({ $($field: $ty,)* })?,)*
-            /// Every other opcode (collectives, async, host transfer, domain …): kept with its attributes,
-            /// which no part of fusebox interprets.
+            /// Every other opcode (collectives, async, host transfer, domain …). Fusebox keeps its
+            /// attributes and does not interpret them.
             Other {
                 opcode: Opcode,
                 called: Vec<(String, Vec<ComputationId>)>,
@@ -130,7 +131,7 @@ macro_rules! operations {
                 }
             }
 
-            /// The operation of that opcode, its attributes as the reader gives them.
+            /// Reads the attributes of an operation with that opcode.
             pub(crate) fn read<R: Reader>(opcode: Opcode, reader: &mut R) -> Result<Op, R::Error> {
                 Ok(match opcode {
                     $($(Opcode::$unary => Op::Unary(UnaryOp::$unary),)*)*
@@ -142,7 +143,7 @@ macro_rules! operations {
                 })
             }
 
-            /// Shows a writer all attributes, in the order in which text writes them.
+            /// Passes all attributes to a writer, in the order of the text.
             pub(crate) fn write<W: Writer>(&self, writer: &mut W) {
                 match self {
                     Op::Unary(_) | Op::Binary(_) => {}
@@ -162,7 +163,7 @@ macro_rules! operations {
                 }
             }
 
-            /// The computations the operation calls, in attribute order.
+            /// The computations that the operation calls, in attribute order.
             pub fn called_mut(&mut self) -> Vec<&mut ComputationId> {
                 match self {
                     Op::Unary(_) | Op::Binary(_) => Vec::new(),
@@ -342,8 +343,8 @@ operations! {
         condition: ComputationId = Callee("condition"),
         body: ComputationId = Callee("body"),
     } = "while",
-    /// Operands: predicate (`pred[]`: branch 0 is taken on true) or branch index (`s32[]`, out of
-    /// range takes the last), then one argument per branch.
+    /// Operands: predicate (`pred[]`: true selects branch 0) or branch index (`s32[]`: an index out
+    /// of range selects the last branch), then one argument per branch.
     Whole Conditional { branches: Vec<ComputationId> = Callees("branch_computations", true), } = "conditional",
     Whole Call { to_apply: ComputationId = Callee("to_apply"), } = "call",
     Whole Fusion {
@@ -367,11 +368,11 @@ operations! {
     Whole ReplicaId = "replica-id",
 }
 
-/// Collects the computations that an operation names.
+/// Collects the computations that an operation calls.
 struct Called(Vec<ComputationId>);
 
 impl BinaryOp {
-    /// Whether its operands may be exchanged.
+    /// Whether its operands may be swapped.
     pub fn is_commutative(self) -> bool {
         use BinaryOp::{Add, And, Maximum, Minimum, Multiply, Or, Xor};
         matches!(self, Add | Multiply | Maximum | Minimum | And | Or | Xor)
@@ -379,36 +380,38 @@ impl BinaryOp {
 }
 
 impl Op {
-    /// Whether an element of the result is a function of the elements of the operands at the same position, where
-    /// an operand of one element is taken at every position.
+    /// Whether each element of the result is a function of the operands' elements at the same
+    /// position. An operand of one element is used at every position.
     pub fn is_elementwise(&self) -> bool {
         self.elements() == Elements::Elementwise
     }
 
-    /// Whether an element of the result is one of the first operand's at another position.
+    /// Whether each element of the result is an element of the first operand at another position.
     pub fn is_movement(&self) -> bool {
         self.elements() == Elements::Moved
     }
 
-    /// Whether an element of the result can be computed by itself from elements of the operands, which is what emitters
-    /// may leave to subgraph functions. Elements of a scatter, a sort or an FFT come about together.
+    /// Whether each element of the result can be computed separately from elements of the operands.
+    /// Emitters may leave these operations to subgraph functions. Elements of a scatter, a sort or
+    /// an FFT are computed together.
     pub fn is_elemental(&self) -> bool {
         self.elements() != Elements::Whole
     }
 
-    /// The computations the operation calls, in attribute order.
+    /// The computations that the operation calls, in attribute order.
     pub fn called(&self) -> Vec<ComputationId> {
         let mut called = Called(Vec::new());
         self.write(&mut called);
         called.0
     }
 
-    /// The computation that the operation applies to elements: scalars in, scalars out.
+    /// The computation that the operation applies to elements. Its parameters and its result are
+    /// scalars.
     pub fn applied(&self) -> Option<ComputationId> {
         match self {
             Op::Call { .. } | Op::Fusion { .. } | Op::While { .. } | Op::Conditional { .. } => None,
             Op::CustomCall(_) | Op::Other { .. } => None,
-            // Select-and-scatter: what it selects by comes first.
+            // For select-and-scatter, the selecting computation comes first.
             _ => self.called().pop(),
         }
     }

@@ -7,8 +7,8 @@ use super::ElementType;
 pub struct Layout {
     /// Dimension numbers, the fastest varying first. A permutation of `0..rank`.
     pub minor_to_major: Vec<usize>,
-    /// What follows `:` in the text form (tiles, element size, memory space …), verbatim. Printed
-    /// back, otherwise without influence.
+    /// The text after `:` in the text form (tiles, element size, memory space …), verbatim.
+    /// Printed, but not interpreted.
     pub suffix: String,
 }
 
@@ -24,8 +24,8 @@ impl Layout {
     }
 }
 
-/// Arrays of more dimensions than this are not read: no program has them, and work on shapes may be
-/// quadratic in it.
+/// Largest number of dimensions that the readers accept. No program has more, and work on shapes
+/// may be quadratic in it.
 pub(crate) const MAX_RANK: usize = 128;
 
 /// Shape of a dense array.
@@ -35,7 +35,7 @@ pub struct ArrayShape {
     pub element_type: ElementType,
     /// Sizes in elements, none negative.
     pub dims: Vec<i64>,
-    /// Per dimension, whether the size is only an upper bound (`<=5`); empty means none is.
+    /// For each dimension, whether the size is only an upper bound (`<=5`); empty if none is.
     pub dynamic: Vec<bool>,
     /// Layout as written; `None` means row-major.
     pub layout: Option<Layout>,
@@ -82,7 +82,7 @@ impl ArrayShape {
         (0..self.rank()).filter(|&d| self.is_dynamic(d))
     }
 
-    /// Lets the size of a dimension be only an upper bound.
+    /// Marks the size of a dimension as only an upper bound.
     pub fn set_dynamic(&mut self, dimension: usize) {
         self.dynamic.resize(self.rank(), false);
         if let Some(is_dynamic) = self.dynamic.get_mut(dimension) {
@@ -90,7 +90,8 @@ impl ArrayShape {
         }
     }
 
-    /// Whether an array of these sizes is one of this shape: as large, or smaller where the shape says only upper bounds.
+    /// Whether an array of these sizes fits this shape: equal sizes, or at most the bound where the
+    /// shape has only upper bounds.
     pub fn admits(&self, dims: &[i64]) -> bool {
         let fits = |(d, &size): (usize, &i64)| match self.is_dynamic(d) {
             true => (0..=self.dims[d]).contains(&size),
@@ -99,7 +100,7 @@ impl ArrayShape {
         self.rank() == dims.len() && dims.iter().enumerate().all(fits)
     }
 
-    /// Equal element type and sizes or bounds, layouts aside.
+    /// Whether element types and sizes or bounds are equal, ignoring layouts.
     pub fn same_type_and_dims(&self, other: &ArrayShape) -> bool {
         self.element_type == other.element_type && self.dims == other.dims
     }
@@ -149,7 +150,7 @@ impl Shape {
         }
     }
 
-    /// The array leaves, depth first.
+    /// The arrays among the leaves, depth first.
     pub fn arrays_mut(&mut self) -> Vec<&mut ArrayShape> {
         match self {
             Shape::Array(array) => vec![array],
@@ -163,8 +164,8 @@ impl Shape {
         self.leaves().into_iter().filter_map(Shape::as_array).any(ArrayShape::has_dynamic_size)
     }
 
-    /// Whether a value of this shape may stand where one of the other is declared: equal up to layouts, and no dimension is
-    /// dynamic that the other has as static.
+    /// Whether a value of this shape may be used where the other shape is declared. The shapes must
+    /// be equal except for layouts, and each dimension that is dynamic here must be dynamic there.
     pub fn flows_into(&self, other: &Shape) -> bool {
         let is_declared =
             |(a, b): (&ArrayShape, &ArrayShape)| (0..a.rank()).all(|d| !a.is_dynamic(d) || b.is_dynamic(d));
@@ -172,7 +173,7 @@ impl Shape {
         self.same_structure(other) && arrays(self).zip(arrays(other)).all(is_declared)
     }
 
-    /// The same with every bound as a size.
+    /// Returns the shape with every bound as a static size.
     pub fn with_bounds_as_sizes(&self) -> Shape {
         match self {
             Shape::Array(array) => Shape::Array(ArrayShape { dynamic: Vec::new(), ..array.clone() }),
@@ -181,7 +182,7 @@ impl Shape {
         }
     }
 
-    /// Equal up to layouts and to which sizes are only bounds.
+    /// Whether the shapes are equal, ignoring layouts and whether sizes are only bounds.
     pub fn same_structure(&self, other: &Shape) -> bool {
         match (self, other) {
             (Shape::Array(a), Shape::Array(b)) => a.same_type_and_dims(b),

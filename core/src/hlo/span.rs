@@ -1,9 +1,9 @@
-//! Places in a source text and the diagnostics that carry them.
+//! Source locations and the diagnostics that contain them.
 
 use std::fmt;
 
-/// A place in the text a module was read from. Line and column count from 1; line 0 means that
-/// the thing was not read from text (built by a pass, or read from a protobuf).
+/// A location in the text that a module was read from. Line and column start at 1. Line 0 means
+/// that there is no text: a pass built the item, or it was read from a protobuf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Span {
     /// Line, from 1; 0 if unknown.
@@ -12,12 +12,12 @@ pub struct Span {
     pub column: u32,
 }
 
-/// One fault found in a module: where, what, and what to do about it.
+/// One fault found in a module: where it is, what it is, and how to correct it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// File name as the user gave it; empty if there is none.
+    /// File name as given by the user; empty if there is none.
     pub file: String,
-    /// The place in the file.
+    /// The location in the file.
     pub span: Span,
     /// Name of the instruction or computation concerned, if known.
     pub subject: Option<String>,
@@ -27,7 +27,8 @@ pub struct Diagnostic {
     pub source_line: String,
 }
 
-/// What to show of a source line: long ones are cut, and left out if the place is in what is cut.
+/// Returns the part of a source line to show. Long lines are cut. The result is empty if the
+/// location is in the part cut off.
 pub(crate) fn shown_line(line: &str, column: u32) -> String {
     const LONGEST: usize = 300;
     if line.len() <= LONGEST {

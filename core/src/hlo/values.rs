@@ -1,4 +1,5 @@
-//! The values of attributes: enumerations, windows, dimension numbers. Each says how it stands in text and in messages.
+//! The values of attributes: enumerations, windows, dimension numbers. Each describes its form in
+//! text and in messages.
 
 use std::str::FromStr;
 
@@ -23,7 +24,7 @@ macro_rules! named {
             /// Every value, in declaration order.
             pub const ALL: &'static [$type] = &[$($type::$variant,)*];
 
-            /// The name HLO text uses.
+            /// The name in HLO text.
             pub fn name(self) -> &'static str {
                 match self { $($type::$variant => $name,)* }
             }
@@ -64,7 +65,7 @@ named! {
 }
 
 named! {
-    /// Kind of a `fusion`: a tag, without influence on the code.
+    /// Kind of a `fusion`: a tag that does not affect the code.
     FusionKind { Loop = "kLoop", Input = "kInput", Output = "kOutput", Custom = "kCustom", }
 }
 
@@ -74,7 +75,7 @@ named! {
 }
 
 named! {
-    /// How `triangular-solve` reads its matrix.
+    /// How `triangular-solve` uses its matrix.
     Transpose { None = "NO_TRANSPOSE", Transpose = "TRANSPOSE", Adjoint = "ADJOINT", }
 }
 
@@ -102,7 +103,7 @@ pub struct SliceDim {
     pub stride: i64,
 }
 
-/// One dimension of a `pad`. `low` and `high` may be negative (they crop).
+/// One dimension of a `pad`. Negative `low` and `high` crop.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Message)]
 pub struct PaddingDim {
     /// Elements before the first.
@@ -111,7 +112,7 @@ pub struct PaddingDim {
     /// Elements after the last.
     #[prost(int64, tag = "2")]
     pub high: i64,
-    /// Elements between two neighbours.
+    /// Padding elements between two adjacent elements.
     #[prost(int64, tag = "3")]
     pub interior: i64,
 }
@@ -127,9 +128,9 @@ pub struct WindowDim {
     pub padding_low: i64,
     /// Padding after; may be negative.
     pub padding_high: i64,
-    /// Distance of neighbouring window elements.
+    /// Distance between adjacent window elements.
     pub window_dilation: i64,
-    /// Distance of neighbouring base elements.
+    /// Distance between adjacent base elements.
     pub base_dilation: i64,
     /// Whether the window is read backwards.
     pub reversal: bool,
@@ -188,7 +189,7 @@ pub struct ConvDims {
     pub output_spatial: Vec<i64>,
 }
 
-/// Structs of attributes, in the order in which text writes them.
+/// Defines structs of attributes, in the order of the text.
 macro_rules! groups {
     ($($(#[$meta:meta])* $type:ident { $($(#[$doc:meta])* $field:ident: $ty:ty = $how:expr,)* })*) => { $(
         $(#[$meta])*
@@ -226,7 +227,7 @@ groups! {
         /// Contracting dimensions of the right operand, in the same order.
         rhs_contracting: Vec<i64> =
             assumed("rhs_contracting_dims", Vec::new(), |m| &mut m.dot().rhs_contracting_dimensions),
-        /// `algorithm=…`, raw; empty if not given.
+        /// `algorithm=…`, raw; empty if absent.
         algorithm: String = optional("algorithm", |m| m.precision_config.get_or_insert_default()),
     }
 
@@ -243,11 +244,12 @@ groups! {
         /// Batching dimensions of the indices, in the same order.
         start_indices_batching_dims: Vec<i64> =
             optional("start_indices_batching_dims", |m| &mut m.gather().start_indices_batching_dims),
-        /// Dimension of the indices that holds the index vector; the rank means scalars.
+        /// Dimension of the indices that contains the index vector; equal to the rank if indices
+        /// are scalars.
         index_vector_dim: i64 = needed("index_vector_dim", |m| &mut m.gather().index_vector_dim),
         /// Size of the slice per operand dimension.
         slice_sizes: Vec<i64> = needed("slice_sizes", |m| &mut m.gather_slice_sizes),
-        /// A promise about the indices.
+        /// Whether the program promises that the indices are sorted.
         indices_are_sorted: bool = optional("indices_are_sorted", |m| &mut m.indices_are_sorted),
     }
 
@@ -265,11 +267,12 @@ groups! {
         /// Batching dimensions of the indices, in the same order.
         scatter_indices_batching_dims: Vec<i64> =
             optional("scatter_indices_batching_dims", |m| &mut m.scatter().scatter_indices_batching_dims),
-        /// Dimension of the indices that holds the index vector; the rank means scalars.
+        /// Dimension of the indices that contains the index vector; equal to the rank if indices
+        /// are scalars.
         index_vector_dim: i64 = needed("index_vector_dim", |m| &mut m.scatter().index_vector_dim),
-        /// A promise about the indices.
+        /// Whether the program promises that the indices are sorted.
         indices_are_sorted: bool = optional("indices_are_sorted", |m| &mut m.indices_are_sorted),
-        /// A promise that no two updates meet.
+        /// Whether the program promises that no two updates overlap.
         unique_indices: bool = optional("unique_indices", |m| &mut m.unique_indices),
     }
 
@@ -289,21 +292,21 @@ groups! {
     CustomCallAttrs {
         /// Name of the function.
         target: String = quoted("custom_call_target", |m| &mut m.custom_call_target),
-        /// Computations it may call.
+        /// Computations that it may call.
         called: Vec<ComputationId> = Callees("called_computations", false),
-        /// Operand shapes with the layouts the callee wants, if given.
+        /// Operand shapes with the layouts that the callee requires, if any.
         operand_layouts: Option<Vec<Shape>> = optional("operand_layout_constraints", |m| m),
-        /// `output_to_operand_aliasing`, raw; empty if not given.
+        /// `output_to_operand_aliasing`, raw; empty if absent.
         output_to_operand_aliasing: String =
             optional("output_to_operand_aliasing", |m| &mut m.output_operand_aliasing),
-        /// Whether it must be kept though its result is unused.
+        /// Whether the call must be kept even if its result is unused.
         has_side_effect: bool = optional("custom_call_has_side_effect", |m| &mut m.custom_call_has_side_effect),
-        /// `api_version`, raw; empty if not given.
+        /// `api_version`, raw; empty if absent.
         api_version: String = optional("api_version", |m| &mut m.custom_call_api_version),
     }
 }
 
-/// Zero is a field that was not written.
+/// Replaces zero by one: zero means that the field was not written.
 fn at_least_one(count: &mut i64) -> &mut i64 {
     if *count == 0 {
         *count = 1;

@@ -1,8 +1,8 @@
-//! The verifier: everything that must hold of a module before anything else looks at it.
+//! The verifier: checks everything that all other code assumes of a module.
 //!
-//! Reports all faults, each at its instruction. What later stages rely on: ids are in range,
-//! operands and callees come first, shapes have a size in bytes, layouts are permutations,
-//! parameters are numbered from 0, and every result shape is the one [`infer_shape`] gives.
+//! Reports all faults, each at its instruction. Later stages rely on these properties: ids are in
+//! range, operands and callees come first, shapes have a size in bytes, layouts are permutations,
+//! parameters are numbered from 0, and every result shape is equal to that of [`infer_shape`].
 //!
 //! [`infer_shape`]: super::infer_shape
 
@@ -12,7 +12,7 @@ use super::infer::{Extent, Signature, Site, extents, infer};
 use super::span::shown_line;
 use super::{Computation, ComputationId, Diagnostic, InstrId, Instruction, Layout, Module, Op, Shape, Span};
 
-/// More faults than this are not worth reading.
+/// Most faults to report.
 const MAX_DIAGNOSTICS: usize = 1000;
 
 /// Checks a module.
@@ -89,12 +89,12 @@ impl<'m> Verifier<'m> {
         self.parameters(computation);
     }
 
-    /// Parameters are numbered 0, 1, … without gaps.
+    /// Checks that parameters are numbered 0, 1, … without gaps.
     fn parameters(&mut self, computation: &Computation) {
         for (expected, id) in computation.parameters().into_iter().enumerate() {
             let instruction = computation.instruction(id);
             let Op::Parameter { number } = instruction.op else { continue };
-            // A negative number is reported by itself.
+            // Negative numbers are reported elsewhere.
             if number >= 0 && number != expected as i64 {
                 let message = match number < expected as i64 {
                     true => format!("a second parameter has number {number}"),
@@ -191,7 +191,7 @@ fn check_parameter_path(what: &str, signature: &Signature, parameter: i64, path:
     check_path(&format!("the parameter of {what}"), shape, path)
 }
 
-/// Whether a path leads through tuples to something.
+/// Checks that a path through tuples exists in a shape.
 fn check_path(what: &str, shape: &Shape, path: &[i64]) -> Result<(), String> {
     let mut inner = shape;
     for &index in path {
@@ -201,12 +201,12 @@ fn check_path(what: &str, shape: &Shape, path: &[i64]) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether every dimension is declared as dynamic that follows from dynamic ones. Others may be declared so too: their size is
-/// then the bound.
+/// Checks that every dimension that depends on dynamic dimensions is declared as dynamic. Other
+/// dimensions may also be declared as dynamic; their size is then the bound.
 fn check_dynamic_dimensions(site: &Site, inferred: &Shape, declared: &Shape) -> Result<(), String> {
     let opcode = site.op.opcode();
     let is_dynamic = |shape: &&Shape| shape.has_dynamic_size();
-    // What a dimension is set to may be its bound, which makes it static.
+    // A dimension set to its bound becomes static.
     if matches!(site.op, Op::SetDimensionSize { .. }) || !site.operands.iter().chain([&inferred]).any(is_dynamic) {
         return Ok(());
     }
@@ -225,7 +225,7 @@ fn check_dynamic_dimensions(site: &Site, inferred: &Shape, declared: &Shape) -> 
     Ok(())
 }
 
-/// Checks a shape by itself: sizes, size in bytes, layout.
+/// Checks one shape: sizes, size in bytes, layout.
 fn check_shape(shape: &Shape) -> Result<(), String> {
     let mut total = 0i64;
     for leaf in shape.leaves() {
@@ -247,7 +247,7 @@ fn check_shape(shape: &Shape) -> Result<(), String> {
     Ok(())
 }
 
-/// The bytes of an array, unless the product of its sizes other than zeros is too large.
+/// Returns the bytes of an array, or `None` if the product of its nonzero sizes is too large.
 fn byte_size(dims: &[i64], element_size: usize) -> Option<i64> {
     let product = dims.iter().filter(|&&size| size != 0).try_fold(element_size as i64, |n, &size| n.checked_mul(size));
     if dims.contains(&0) { product.map(|_| 0) } else { product }

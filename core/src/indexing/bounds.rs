@@ -1,37 +1,38 @@
-//! What is known about the variables of maps.
+//! Bounds of the variables of maps.
 
 use super::expr::ExprKind;
 use super::{Constraint, IndexingMap, Interval};
 
-/// What is known about variables: an interval for each, and facts about expressions.
+/// Bounds of variables: an interval for each variable, and facts about expressions.
 ///
 /// A variable without an entry can be anything.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Bounds {
-    /// Of `d0, d1, …`
+    /// Bounds of `d0, d1, …`.
     pub dims: Vec<Interval>,
-    /// Of `s0, s1, …`
+    /// Bounds of `s0, s1, …`.
     pub ranges: Vec<Interval>,
-    /// Of `rt0, rt1, …`
+    /// Bounds of `rt0, rt1, …`.
     pub runtime: Vec<Interval>,
-    /// Expressions known to lie within an interval.
+    /// Expressions that are within an interval.
     pub facts: Vec<Constraint>,
 }
 
 impl Bounds {
-    /// Dimensions only.
+    /// Bounds of dimensions only.
     pub fn of_dims(dims: impl IntoIterator<Item = Interval>) -> Self {
         Bounds { dims: dims.into_iter().collect(), ..Bounds::default() }
     }
 
-    /// The variables of a map, without its constraints.
+    /// Bounds of a map's variables, without its constraints.
     pub fn of_variables(map: &IndexingMap) -> Self {
         let bounds = |variables: &[super::Variable]| variables.iter().map(|v| v.bounds).collect();
         let (dims, ranges, runtime) = (bounds(&map.dims), bounds(&map.ranges), bounds(&map.runtime));
         Bounds { dims, ranges, runtime, facts: Vec::new() }
     }
 
-    /// The variables of a map and its constraints: what holds inside its domain.
+    /// Bounds of a map's variables, and its constraints: the conditions that hold inside its
+    /// domain.
     pub fn of_domain(map: &IndexingMap) -> Self {
         let mut bounds = Bounds::of_variables(map);
         for constraint in &map.constraints {
@@ -40,7 +41,7 @@ impl Bounds {
         bounds
     }
 
-    /// Adds a fact. One about a bare variable narrows the variable.
+    /// Adds a fact. A fact about a single variable narrows its bounds.
     pub fn assume(&mut self, fact: Constraint) {
         let (list, index) = match fact.expr.kind() {
             ExprKind::Dim(i) => (&mut self.dims, *i as usize),
@@ -54,7 +55,7 @@ impl Bounds {
         }
     }
 
-    /// Of a leaf expression.
+    /// Bounds of a leaf expression.
     pub(super) fn leaf(&self, leaf: &ExprKind) -> Interval {
         match leaf {
             ExprKind::Constant(value) => Interval::point(*value),

@@ -4,14 +4,15 @@ use super::constraint::{Outcome, implied_bounds, merge_congruences, simplify_con
 use super::simplify::Simplifier;
 use super::{Bounds, Constraint, Expr, ExprKind, IndexingMap, Interval, Variable};
 
-/// Narrowing a loop may let a constraint shrink, which may narrow another loop.
+/// Largest number of rounds. Narrowing a loop may simplify a constraint, which may narrow another
+/// loop.
 const MAX_ROUNDS: usize = 8;
 
 impl IndexingMap {
-    /// The same map in canonical form: results and constraints simplified under each other and the bounds,
-    /// constraints sorted and without those that always hold, bounds of range variables narrowed.
-    /// Variables stay where they are, used or not. A map whose domain turns out to be empty becomes
-    /// [`IndexingMap::empty_like`] itself.
+    /// Returns the same map in canonical form. Results and constraints are simplified under each
+    /// other and the bounds. Constraints are sorted, and those that always hold are dropped. Bounds
+    /// of range variables are narrowed. All variables remain, even unused ones. A map with an empty
+    /// domain becomes [`IndexingMap::empty_like`].
     #[must_use]
     pub fn simplify(&self) -> IndexingMap {
         let mut map = self.clone();
@@ -31,8 +32,8 @@ impl IndexingMap {
         map
     }
 
-    /// The map with the same variables, as many results, all 0, and no point in its domain: the canonical
-    /// form of all of these.
+    /// Returns the canonical map with an empty domain: the same variables and the same number of
+    /// results, all 0.
     #[must_use]
     pub fn empty_like(&self) -> IndexingMap {
         IndexingMap {
@@ -42,13 +43,14 @@ impl IndexingMap {
         }
     }
 
-    /// Whether the domain is empty beyond doubt. After [`simplify`](IndexingMap::simplify) this finds more.
+    /// Whether the domain is known to be empty. Finds more cases after
+    /// [`simplify`](IndexingMap::simplify).
     pub fn is_known_empty(&self) -> bool {
         let variables = self.dims.iter().chain(&self.ranges).chain(&self.runtime);
         variables.into_iter().any(|v| v.bounds.is_empty()) || self.constraints.iter().any(|c| c.bounds.is_empty())
     }
 
-    /// Constraints simplified, ranges narrowed, once. `None` if nothing is left of the domain.
+    /// Simplifies constraints and narrows ranges once. Returns `None` if the domain is empty.
     fn round(&self) -> Option<IndexingMap> {
         let bounds = Bounds::of_variables(self);
         let mut simplifier = Simplifier::new(&bounds);
@@ -79,13 +81,13 @@ impl IndexingMap {
                 return None;
             }
         }
-        // What became a bound needs no check.
+        // The bounds of a range variable include the constraint, so it needs no check.
         self.constraints.retain(|c| !matches!(c.expr.kind(), ExprKind::Range(_)));
         Some(())
     }
 
-    /// Without the range variables that neither results nor constraints mention. This changes how many
-    /// points the domain has, not which results occur.
+    /// Returns the map without range variables that neither results nor constraints use. This
+    /// changes the number of points in the domain, but not the set of results.
     #[must_use]
     pub fn without_unused_ranges(&self) -> IndexingMap {
         let used = self.used_variables(self.ranges.len(), ExprKind::Range);
@@ -95,7 +97,8 @@ impl IndexingMap {
         map
     }
 
-    /// Without the runtime variables that neither results nor constraints mention; also says which ones stayed.
+    /// Returns the map without runtime variables that neither results nor constraints use, and the
+    /// indices of the remaining ones.
     #[must_use]
     pub fn without_unused_runtime(&self) -> (IndexingMap, Vec<usize>) {
         let used = self.used_variables(self.runtime.len(), ExprKind::Runtime);
@@ -120,7 +123,8 @@ impl IndexingMap {
         used
     }
 
-    /// The same variables, with other expressions put in their place in results and constraints.
+    /// Replaces the variables in results and constraints by expressions, and keeps the declared
+    /// variables.
     pub(super) fn substituted(&self, dims: &[Expr], ranges: &[Expr], runtime: &[Expr]) -> IndexingMap {
         let mut map = self.clone();
         for expr in map.results.iter_mut().chain(map.constraints.iter_mut().map(|c| &mut c.expr)) {
@@ -130,7 +134,8 @@ impl IndexingMap {
     }
 }
 
-/// Adds a constraint, merged with one on the same expression. `None` if the two exclude each other.
+/// Adds a constraint, merged with one on the same expression. Returns `None` if the two exclude
+/// each other.
 fn insert(constraint: Constraint, constraints: &mut Vec<Constraint>) -> Option<()> {
     for (i, known) in constraints.iter_mut().enumerate() {
         if known.expr == constraint.expr {
@@ -150,7 +155,8 @@ fn insert(constraint: Constraint, constraints: &mut Vec<Constraint>) -> Option<(
     Some(())
 }
 
-/// Simplifies each constraint under the others, and drops it if they guarantee it. `None` if they exclude it.
+/// Simplifies each constraint under the others, and drops it if they imply it. Returns `None` if
+/// they exclude it.
 fn refine(bounds: &Bounds, mut constraints: Vec<Constraint>) -> Option<Vec<Constraint>> {
     let mut i = 0;
     while constraints.len() > 1 && i < constraints.len() {
@@ -169,7 +175,7 @@ fn refine(bounds: &Bounds, mut constraints: Vec<Constraint>) -> Option<Vec<Const
     Some(constraints)
 }
 
-/// The variables in use, and the new name of each old one.
+/// Returns the used variables, and the new name of each old variable.
 pub(super) fn renumber(variables: &[Variable], used: &[bool], make: fn(u32) -> Expr) -> (Vec<Variable>, Vec<Expr>) {
     let mut kept = Vec::new();
     let mut renamed = Vec::new();

@@ -3,11 +3,12 @@
 use super::{Constraint, Expr, IndexingMap, Variable};
 
 impl IndexingMap {
-    /// The map that applies `self`, then `outer` to its results.
+    /// Returns the map that applies `self`, and then `outer` to its results.
     ///
-    /// Dimensions are those of `self`; range and runtime variables are those of `self`, then those of
-    /// `outer`. The domain: where `self` is defined, its results lie within the dimensions of `outer`, and the
-    /// constraints of `outer` hold. Not simplified. `None` if `self` has not as many results as `outer` has
+    /// The dimensions are those of `self`. The range and runtime variables are those of `self`,
+    /// then those of `outer`. The domain consists of the points in the domain of `self` whose
+    /// results are within the dimensions of `outer` and satisfy its constraints. The map is not
+    /// simplified. Returns `None` if `self` has another number of results than `outer` has
     /// dimensions.
     pub fn then(&self, outer: &IndexingMap) -> Option<IndexingMap> {
         if self.results.len() != outer.dims.len() {
@@ -31,7 +32,7 @@ impl IndexingMap {
     }
 }
 
-/// `outer ∘ inner`, simplified: apply `inner`, then `outer`. See [`IndexingMap::then`].
+/// Returns `outer ∘ inner`, simplified: applies `inner`, then `outer`. See [`IndexingMap::then`].
 pub fn compose(outer: &IndexingMap, inner: &IndexingMap) -> Option<IndexingMap> {
     inner.then(outer).map(|map| map.simplify())
 }

@@ -5,10 +5,10 @@ use super::interval::{ceil_div, floor_div, floor_mod};
 use super::simplify::Simplifier;
 use super::{Constraint, Expr, ExprKind, Interval};
 
-/// What is left of a constraint.
+/// The result of simplifying a constraint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// Nothing: it always holds.
+    /// It always holds.
     Always,
     /// It never holds.
     Never,
@@ -16,7 +16,8 @@ pub(super) enum Outcome {
     When(Constraint),
 }
 
-/// Rewrites of one constraint; each makes it smaller, so this is never reached.
+/// Largest number of rewrites of one constraint. Each rewrite makes it smaller, so the limit is
+/// never reached.
 const MAX_REWRITES: usize = 64;
 
 /// Brings a constraint into canonical form, given the bounds of the variables.
@@ -41,9 +42,9 @@ pub(super) fn simplify_constraint(constraint: &Constraint, simplifier: &mut Simp
     Outcome::When(Constraint { expr: simplifier.write(ix), bounds })
 }
 
-/// One step towards the canonical form, if there is one.
+/// Applies one rewrite towards the canonical form, if there is one.
 fn rewrite(ix: Ix, bounds: Interval, algebra: &mut Algebra) -> Option<(Ix, Interval)> {
-    // A side that the range guarantees anyway puts no demand on a rewrite.
+    // A rewrite may ignore a bound that the range guarantees anyway.
     let range = algebra.range(ix);
     let lower = (range.lower < bounds.lower).then_some(bounds.lower);
     let upper = (range.upper > bounds.upper).then_some(bounds.upper);
@@ -54,7 +55,7 @@ fn rewrite(ix: Ix, bounds: Interval, algebra: &mut Algebra) -> Option<(Ix, Inter
         sum.constant = 0;
         return Some(bounded(sum, lower.map(|_| low), upper.map(|_| high), algebra));
     }
-    // Divisors of a coefficient are no larger than `i64::MAX` but for `i64::MIN`.
+    // Divisors of a coefficient fit into `i64`, except for the coefficient `i64::MIN`.
     let content = sum.terms.iter().fold(0, |g, (_, k)| gcd(g, k.unsigned_abs()));
     let content = i64::try_from(content).unwrap_or(1);
     let negative = sum.terms.first().is_some_and(|(_, k)| *k < 0);
@@ -70,14 +71,15 @@ fn rewrite(ix: Ix, bounds: Interval, algebra: &mut Algebra) -> Option<(Ix, Inter
     drop_small_rest(&sum, lower, upper, algebra)
 }
 
-/// A sum within bounds; a side without a bound takes what is possible.
+/// A sum within bounds. A missing bound is replaced by the end of the sum's range.
 fn bounded(sum: Sum, lower: Option<i64>, upper: Option<i64>, algebra: &mut Algebra) -> (Ix, Interval) {
     let ix = algebra.sum(sum);
     let range = algebra.range(ix);
     (ix, Interval::new(lower.unwrap_or(range.lower), upper.unwrap_or(range.upper)))
 }
 
-/// `factor · x in [l, u]` is `x in [ceil(l / factor), floor(u / factor)]`, ends swapped for a negative one.
+/// `factor · x in [l, u]` is `x in [ceil(l / factor), floor(u / factor)]`, with swapped ends for a
+/// negative factor.
 fn divide(
     mut sum: Sum,
     factor: i64,
@@ -96,7 +98,7 @@ fn divide(
     Some(bounded(sum, lower.map(|l| ceil_div(l, size)), upper.map(|u| floor_div(u, size)), algebra))
 }
 
-/// The negated bound, if there is one. The outer `None` stands for overflow.
+/// Returns the negated bound, if there is one. The outer `None` means overflow.
 fn invert(bound: Option<i64>) -> Option<Option<i64>> {
     match bound {
         Some(bound) => bound.checked_neg().map(Some),
@@ -104,8 +106,8 @@ fn invert(bound: Option<i64>) -> Option<Option<i64>> {
     }
 }
 
-/// `g·p + r in [l, u]` is a constraint on `p` alone if `r` is too small to matter at either bound. This is
-/// what makes the bounds check of a vector independent of the lane.
+/// `g·p + r in [l, u]` is a constraint on `p` alone if `r` is too small to matter at either bound.
+/// This rule makes the bounds check of a vector independent of the lane.
 fn drop_small_rest(sum: &Sum, lower: Option<i64>, upper: Option<i64>, algebra: &mut Algebra) -> Option<(Ix, Interval)> {
     let whole = coefficient_divisors(sum).into_iter().map(|g| (g, split_multiples(sum, g)));
     let parts = coefficient_sizes(sum).into_iter().map(|g| (g, split_coefficients(sum, g)));
@@ -127,8 +129,8 @@ fn drop_small_rest(sum: &Sum, lower: Option<i64>, upper: Option<i64>, algebra: &
     None
 }
 
-/// `Σ k·t` as `g · Σ (k / g)·t + Σ (k mod g)·t`: what counts a little more than its place is a
-/// digit there and the rest.
+/// Writes `Σ k·t` as `g · Σ (k / g)·t + Σ (k mod g)·t`. A coefficient slightly above a multiple of
+/// `g` is split into this multiple and the rest.
 fn split_coefficients(sum: &Sum, g: i64) -> (Sum, Sum) {
     let of = |part: fn(i64, i64) -> i64| {
         let terms = sum.terms.iter().map(|&(term, k)| (term, part(k, g))).filter(|&(_, k)| k != 0);
@@ -137,7 +139,7 @@ fn split_coefficients(sum: &Sum, g: i64) -> (Sum, Sum) {
     (of(floor_div), of(floor_mod))
 }
 
-/// Sizes of the coefficients, above 1; larger first.
+/// Absolute values of the coefficients, if above 1; larger first.
 fn coefficient_sizes(sum: &Sum) -> Vec<i64> {
     let mut sizes: Vec<i64> = sum.terms.iter().filter_map(|(_, k)| k.checked_abs()).filter(|&k| k > 1).collect();
     sizes.sort_unstable_by(|a, b| b.cmp(a));
@@ -145,7 +147,7 @@ fn coefficient_sizes(sum: &Sum) -> Vec<i64> {
     sizes
 }
 
-/// Common divisors, above 1, of some but not all coefficients; larger first.
+/// Common divisors, above 1, of the coefficients from the largest to each one; larger first.
 fn coefficient_divisors(sum: &Sum) -> Vec<i64> {
     let mut sizes: Vec<i64> = sum.terms.iter().filter_map(|(_, k)| k.checked_abs()).collect();
     sizes.sort_unstable_by(|a, b| b.cmp(a));
@@ -159,8 +161,8 @@ fn coefficient_divisors(sum: &Sum) -> Vec<i64> {
     sizes
 }
 
-/// `x mod m = r` and `x mod n = q` together, by the Chinese remainder theorem. `None` if they are not of this
-/// form, have different `x`, or the numbers get too large.
+/// Combines `x mod m = r` and `x mod n = q` by the Chinese remainder theorem. Returns `None` if the
+/// constraints do not have this form, have different `x`, or the numbers get too large.
 pub(super) fn merge_congruences(a: &Constraint, b: &Constraint) -> Option<Outcome> {
     let ((x, m), (y, n)) = (a.expr.as_remainder()?, b.expr.as_remainder()?);
     let (r, q) = (single(a.bounds)?, single(b.bounds)?);
@@ -172,14 +174,14 @@ pub(super) fn merge_congruences(a: &Constraint, b: &Constraint) -> Option<Outcom
         return Some(Outcome::Never);
     }
     let lcm = m.checked_mul(n / common)?;
-    // Few enough to try: r, r + m, r + 2m, … until the other congruence holds.
+    // There are few candidates: tries r, r + m, r + 2m, … until the other congruence holds.
     let solution = (0..(n / common).min(4096)).map(|i| r + i * m).find(|&s| floor_mod(s, n) == q)?;
     let expr = Expr::new(ExprKind::Mod(x.clone(), Expr::constant(lcm)));
     Some(Outcome::When(Constraint { expr, bounds: Interval::point(solution) }))
 }
 
-/// Moves the bounds of what is a multiple of something, up to a constant, to such values: with `x mod 3 = 1`, `x + 1 in
-/// [0, 12]` is `x + 1 in [2, 11]`.
+/// Tightens the bounds of expressions with a known remainder to values with this remainder: with `x
+/// mod 3 = 1`, `x + 1 in [0, 12]` becomes `x + 1 in [2, 11]`.
 pub(super) fn tighten(constraints: &mut [Constraint], simplifier: &mut Simplifier) {
     for at in 0..constraints.len() {
         let Some(((x, m), r)) = constraints[at].expr.as_remainder().zip(single(constraints[at].bounds)) else {
@@ -196,7 +198,7 @@ pub(super) fn tighten(constraints: &mut [Constraint], simplifier: &mut Simplifie
     }
 }
 
-/// The bounds moved in to numbers that leave this residue.
+/// Returns the bounds, narrowed to numbers with this remainder.
 fn to_residue(bounds: Interval, residue: i64, m: i64) -> Interval {
     let lower = bounds.lower.checked_add(floor_mod(residue - floor_mod(bounds.lower, m), m));
     let upper = bounds.upper.checked_sub(floor_mod(floor_mod(bounds.upper, m) - residue, m));
@@ -207,7 +209,8 @@ fn single(bounds: Interval) -> Option<i64> {
     (bounds.lower == bounds.upper).then_some(bounds.lower)
 }
 
-/// The values of `variable` that a canonical constraint leaves possible, given the ranges of the other terms.
+/// Returns the values of `variable` that a canonical constraint allows, given the ranges of the
+/// other terms.
 pub(super) fn implied_bounds(constraint: &Constraint, variable: &Expr, simplifier: &mut Simplifier) -> Interval {
     let (own, variable, ix) =
         (simplifier.range(variable), simplifier.read(variable), simplifier.read(&constraint.expr));

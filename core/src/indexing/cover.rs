@@ -1,4 +1,4 @@
-//! Whether a map reaches every element of a shape, and how often.
+//! Checks whether a map reaches every element of a shape, and how often.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -8,37 +8,37 @@ use super::domain::Evaluator;
 use super::proof::{Verdict, decide};
 use super::{Expr, IndexingMap, Interval, Point, Variable};
 
-/// Up to this many points a map is checked point by point.
+/// Largest number of points that a check enumerates.
 const MAX_ENUMERATED: u64 = 1 << 22;
-/// Number of points tried where neither a proof nor an enumeration is possible.
+/// Number of points to try if neither a proof nor an enumeration is possible.
 const SAMPLES: u64 = 1 << 20;
-/// And of each of several maps at least so many.
+/// Least number of points to try of each of several maps.
 const LEAST_SAMPLES: u64 = 1 << 10;
 
-/// What is demanded of a map from points to elements.
+/// The property that a map from points to elements must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coverage {
-    /// Every element is hit by exactly one point.
+    /// Exactly one point reaches every element.
     ExactlyOnce,
-    /// No element is hit by two points.
+    /// At most one point reaches every element.
     AtMostOnce,
-    /// Nothing outside the shape is hit.
+    /// No point reaches an index outside of the shape.
     InBounds,
 }
 
-/// Why a check says yes.
+/// How a check established the property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// All points were tried.
+    /// By trying all points.
     Enumerated {
-        /// How many belong to the domain.
+        /// Number of points in the domain.
         points: u64,
     },
-    /// The maps were inverted.
+    /// By inverting the maps.
     Structural,
-    /// Too many points and no inverse: only some were tried. Not a proof.
+    /// By trying some points, because there are too many points and no inverse. Not a proof.
     Sampled {
-        /// How many.
+        /// Number of points tried.
         points: u64,
     },
 }
@@ -47,10 +47,10 @@ pub enum Proof {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PointName(pub String);
 
-/// Why a check says no.
+/// Why a map does not have the property.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
-    /// As many results as dimensions are needed.
+    /// The map has another number of results than the shape has dimensions.
     #[error("the map has {results} results, the shape has {rank} dimensions")]
     Rank {
         /// Results of the map.
@@ -64,14 +64,14 @@ pub enum Violation {
         /// The variable.
         variable: String,
     },
-    /// A point leads outside.
+    /// A point leads outside of the shape.
     #[error("element {element:?} is outside of {shape:?} (at {point})")]
     OutOfBounds {
         /// The index.
         element: Vec<i64>,
         /// The shape.
         shape: Vec<i64>,
-        /// Where.
+        /// The point.
         point: PointName,
     },
     /// Two points lead to the same element.
@@ -84,13 +84,13 @@ pub enum Violation {
         /// Another one.
         second: PointName,
     },
-    /// No point leads there.
+    /// No point leads to an element.
     #[error("element {element:?} is never reached")]
     Missing {
         /// The index.
         element: Vec<i64>,
     },
-    /// Not as many points as elements, so some element is missed or reached twice.
+    /// The numbers of points and elements differ, so some element is missed or reached twice.
     #[error("{points} points for {elements} elements")]
     Count {
         /// Points of the domain.
@@ -98,47 +98,48 @@ pub enum Violation {
         /// Elements of the shape.
         elements: u64,
     },
-    /// It is not known whether anything is wrong.
+    /// The check would take too long.
     #[error("its maps take {steps} steps to check, {most} are the most")]
     Costly {
-        /// Points, times what each takes.
+        /// Steps of the check: points, times the steps of each.
         steps: u64,
-        /// The steps that may be taken.
+        /// Largest number of steps allowed.
         most: u64,
     },
 }
 
-/// Checks that every element of `shape` is the result of exactly one point of the domain and that no point
-/// leads outside. Runtime variables are parameters: this has to hold for each of their values.
+/// Checks that exactly one point of the domain leads to every element of `shape`, and that no point
+/// leads outside. This must hold for all values of the runtime variables.
 ///
 /// # Errors
-/// The first violation found.
+/// Returns the first violation found.
 pub fn covers_exactly_once(map: &IndexingMap, shape: &[i64]) -> Result<Proof, Violation> {
     check_coverage(map, shape, Coverage::ExactlyOnce)
 }
 
-/// Checks how a map reaches the elements of a shape: by algebra, else point by point, else by
-/// samples.
+/// Checks how a map reaches the elements of a shape: by algebra if possible, else point by point,
+/// else by samples.
 ///
 /// # Errors
-/// The first violation found.
+/// Returns the first violation found.
 pub fn check_coverage(map: &IndexingMap, shape: &[i64], coverage: Coverage) -> Result<Proof, Violation> {
     check_joint_coverage(std::slice::from_ref(map), shape, coverage)
 }
 
-/// As [`check_coverage`], of several maps that share the elements among them: no element is reached by two of
-/// them, and together they reach all.
+/// Checks several maps that divide the elements among them, as [`check_coverage`] does for one: no
+/// two maps reach the same element, and together they reach all.
 ///
 /// # Errors
-/// The first violation found.
+/// Returns the first violation found.
 pub fn check_joint_coverage(maps: &[IndexingMap], shape: &[i64], coverage: Coverage) -> Result<Proof, Violation> {
     check_coverage_within(maps, shape, coverage, u64::MAX)
 }
 
-/// As [`check_joint_coverage`]; what algebra cannot decide may take so many steps.
+/// As [`check_joint_coverage`], with at most `most_steps` steps for cases that algebra cannot
+/// decide.
 ///
 /// # Errors
-/// The first violation found, or that it takes too long to look for one.
+/// Returns the first violation found, or that the search would take too long.
 pub fn check_coverage_within(
     maps: &[IndexingMap],
     shape: &[i64],
@@ -183,7 +184,8 @@ pub fn check_coverage_within(
     sample(&simple, shape, coverage)
 }
 
-/// Fixes the runtime variables at their smallest, then at their largest values.
+/// Checks the maps with all runtime variables at their smallest values, then with all at their
+/// largest.
 fn at_extremes(maps: &[IndexingMap], shape: &[i64], coverage: Coverage) -> Result<Proof, Violation> {
     let mut points = 0;
     for pick in [|v: &Variable| v.bounds.lower, |v: &Variable| v.bounds.upper] {
@@ -228,7 +230,7 @@ fn enumerate(maps: &[IndexingMap], shape: &[i64], coverage: Coverage) -> Result<
     Ok(Proof::Enumerated { points })
 }
 
-/// The first, the last, and scattered points of each map.
+/// Tries the first, the last, and scattered points of each map.
 fn sample(maps: &[IndexingMap], shape: &[i64], coverage: Coverage) -> Result<Proof, Violation> {
     let mut seen: HashMap<u64, (usize, u64)> = HashMap::new();
     let mut points = 0;
@@ -269,8 +271,8 @@ fn outside(map: &IndexingMap, point: Point<'_>, shape: &[i64]) -> Violation {
     Violation::OutOfBounds { element: point.results.to_vec(), shape: shape.to_vec(), point: name_of(map, point) }
 }
 
-/// Looks again for the first point that hit the element.
-/// `point` of `map` leads where an earlier one led.
+/// Returns the violation that `point` of `map` reaches the same element as an earlier point.
+/// Searches the maps again for the first such point.
 fn twice(maps: &[IndexingMap], map: &IndexingMap, point: Point<'_>) -> Violation {
     let mut first = None;
     for earlier in maps {
@@ -299,7 +301,7 @@ fn name(map: &IndexingMap, values: &[i64]) -> PointName {
     PointName(pairs.join(", "))
 }
 
-/// The values of the variables at a position in enumeration order.
+/// Returns the values of the variables at a position in enumeration order.
 fn unrank(mut number: u64, bounds: &[Interval]) -> Vec<i64> {
     let mut values = vec![0; bounds.len()];
     for (value, bound) in values.iter_mut().zip(bounds).rev() {
@@ -310,7 +312,7 @@ fn unrank(mut number: u64, bounds: &[Interval]) -> Vec<i64> {
     values
 }
 
-/// Row-major position of an index; `None` outside of the shape.
+/// Returns the row-major position of an index; `None` if it is outside of the shape.
 fn position(index: &[i64], shape: &[i64]) -> Option<u64> {
     let mut position = 0u64;
     for (&i, &size) in index.iter().zip(shape) {
@@ -332,7 +334,8 @@ fn index(mut position: u64, shape: &[i64]) -> Vec<i64> {
     index
 }
 
-/// A set of elements. A shape much larger than the number of points is not worth a bit per element.
+/// A set of elements. It uses one bit per element, or a hash set if the shape is much larger than
+/// the number of points.
 enum Hits {
     Bits(Vec<u64>),
     Sparse(std::collections::HashSet<u64>),
@@ -346,7 +349,7 @@ impl Hits {
         }
     }
 
-    /// Whether it was there already.
+    /// Adds an element. Returns whether the set already contained it.
     fn insert(&mut self, element: u64) -> bool {
         match self {
             Hits::Sparse(set) => !set.insert(element),

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::{IndexingMap, Program, Variable};
 
-/// A point of a domain and where it is mapped to.
+/// A point of a domain and its results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point<'a> {
     /// Values of the dimensions.
@@ -13,23 +13,24 @@ pub struct Point<'a> {
     pub ranges: &'a [i64],
     /// Values of the runtime variables.
     pub runtime: &'a [i64],
-    /// The results there.
+    /// The results at this point.
     pub results: &'a [i64],
 }
 
 impl IndexingMap {
-    /// Number of points within the bounds of the variables, constraints aside; saturates.
+    /// Number of points within the bounds of the variables, ignoring constraints; saturates.
     pub fn box_size(&self) -> u64 {
         self.variables().fold(1u64, |count, v| count.saturating_mul(v.bounds.size()))
     }
 
-    /// Points of the box that one launch visits: runtime variables have one value each. Saturates.
+    /// Number of points within the bounds that one launch visits: each runtime variable has a
+    /// single value. Saturates.
     pub fn box_size_of_launch(&self) -> u64 {
         self.dims.iter().chain(&self.ranges).fold(1u64, |count, v| count.saturating_mul(v.bounds.size()))
     }
 
-    /// Number of points of the domain. Where there are constraints the points are counted one by one; `None` if
-    /// that would take more than `limit` steps.
+    /// Number of points of the domain. If there are constraints, enumerates the points; returns
+    /// `None` if that would take more than `limit` steps.
     pub fn point_count(&self, limit: u64) -> Option<u64> {
         if self.is_known_empty() {
             return Some(0);
@@ -48,8 +49,9 @@ impl IndexingMap {
         Some(count)
     }
 
-    /// Visits the points of the domain in order, the last range (then runtime) variable fastest, until `visit`
-    /// breaks. Takes time in proportion to [`box_size`](IndexingMap::box_size).
+    /// Visits the points of the domain in order until `visit` breaks. The last variable changes
+    /// fastest (runtime variables come after ranges). Takes time proportional to
+    /// [`box_size`](IndexingMap::box_size).
     pub fn for_each_point(&self, mut visit: impl FnMut(Point<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
         if self.is_known_empty() {
             return ControlFlow::Continue(());
@@ -91,7 +93,8 @@ impl<'m> Evaluator<'m> {
         Evaluator { map, program: Program::new(&exprs), values: vec![0; exprs.len()] }
     }
 
-    /// The point with these values of all variables, if its constraints hold. Bounds are not checked.
+    /// Returns the point with these values of all variables, if the constraints hold. Does not
+    /// check bounds.
     pub(super) fn at<'v>(&'v mut self, variables: &'v [i64]) -> Option<Point<'v>> {
         let (dims, rest) = variables.split_at(self.map.dims.len());
         let (ranges, runtime) = rest.split_at(self.map.ranges.len());

@@ -19,9 +19,8 @@ struct Node {
     depth: u32,
 }
 
-/// What an expression is made of. Division and remainder are the mathematical ones: `floor(a / b)`
-/// and `a - b * floor(a / b)`, where `floor(a / 0)` is taken as 0; divisors are positive constants in
-/// simplified maps.
+/// The form of an expression. Division rounds down: `floor(a / b)`, and the remainder is `a - b *
+/// floor(a / b)`, where `floor(a / 0)` is 0. Divisors are positive constants in simplified maps.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ExprKind {
     /// A number.
@@ -40,23 +39,24 @@ pub enum ExprKind {
     FloorDiv(Expr, Expr),
     /// Remainder, never negative for positive `b`.
     Mod(Expr, Expr),
-    /// Smaller of two.
+    /// The smaller of two.
     Min(Expr, Expr),
-    /// Larger of two.
+    /// The larger of two.
     Max(Expr, Expr),
 }
 
-/// A map keyed by expressions that uses the hash each expression carries.
+/// A map with expressions as keys that uses the hash stored in each expression.
 pub(super) type ExprMap<V> = HashMap<Expr, V, BuildHasherDefault<StoredHash>>;
 
-/// Above this size an expression is compiled before it is evaluated, as it may share subexpressions.
+/// Expressions above this size are compiled before evaluation, because they may share
+/// subexpressions.
 const INTERPRETED_SIZE: u32 = 256;
 
-/// Up to this size, comparing as trees is faster than remembering what was compared.
+/// Up to this size, comparing expressions as trees is faster than recording compared pairs.
 const COMPARED_AS_TREE: u32 = 256;
 
 impl Expr {
-    /// From its kind, as it is: nothing is folded.
+    /// Returns an expression of this kind, without folding.
     pub fn new(kind: ExprKind) -> Self {
         let (size, depth) = match kind.operands() {
             None => (1, 1),
@@ -85,12 +85,12 @@ impl Expr {
         Expr::new(ExprKind::Runtime(index))
     }
 
-    /// What it is made of.
+    /// The form of the expression.
     pub fn kind(&self) -> &ExprKind {
         &self.0.kind
     }
 
-    /// Number of nodes, shared ones counted each time; saturates.
+    /// Number of nodes, counting shared nodes each time; saturates.
     pub fn size(&self) -> u32 {
         self.0.size
     }
@@ -100,7 +100,7 @@ impl Expr {
         self.0.depth
     }
 
-    /// The number, if it is one.
+    /// The number, if the expression is a constant.
     pub fn as_constant(&self) -> Option<i64> {
         match self.kind() {
             ExprKind::Constant(value) => Some(*value),
@@ -108,7 +108,7 @@ impl Expr {
         }
     }
 
-    /// Dividend and positive divisor of a quotient by a number.
+    /// Returns dividend and positive divisor of a quotient by a constant.
     pub(super) fn as_quotient(&self) -> Option<(&Expr, i64)> {
         match self.kind() {
             ExprKind::FloorDiv(a, b) => b.as_constant().filter(|&c| c > 0).map(|c| (a, c)),
@@ -116,7 +116,7 @@ impl Expr {
         }
     }
 
-    /// Dividend and positive divisor of a remainder by a number.
+    /// Returns dividend and positive divisor of a remainder by a constant.
     pub fn as_remainder(&self) -> Option<(&Expr, i64)> {
         match self.kind() {
             ExprKind::Mod(a, b) => b.as_constant().filter(|&c| c > 0).map(|c| (a, c)),
@@ -124,7 +124,7 @@ impl Expr {
         }
     }
 
-    /// Whether it is a variable.
+    /// Whether the expression is a variable.
     pub fn is_variable(&self) -> bool {
         matches!(self.kind(), ExprKind::Dim(_) | ExprKind::Range(_) | ExprKind::Runtime(_))
     }
@@ -170,8 +170,8 @@ impl Expr {
         }
     }
 
-    /// The value for given values of the variables. A variable beyond the slices counts as 0; arithmetic
-    /// that overflows wraps.
+    /// Returns the value for given values of the variables. Variables beyond the slices are 0;
+    /// arithmetic wraps on overflow.
     pub fn eval(&self, dims: &[i64], ranges: &[i64], runtime: &[i64]) -> i64 {
         if self.size() > INTERPRETED_SIZE {
             let mut values = [0];
@@ -189,12 +189,13 @@ impl Expr {
         }
     }
 
-    /// Replaces variables: `d<i>` by `dims[i]` and so on; variables beyond the slices stay.
+    /// Replaces variables: `d<i>` by `dims[i]` and so on. Keeps variables beyond the slices.
     pub fn substitute(&self, dims: &[Expr], ranges: &[Expr], runtime: &[Expr]) -> Expr {
         self.replace_leaves(&mut |leaf| leaf.pick(dims, ranges, runtime).cloned())
     }
 
-    /// Replaces every leaf for which `f` has something. Shared subexpressions stay shared.
+    /// Replaces every leaf for which `f` returns an expression. Shared subexpressions remain
+    /// shared.
     pub fn replace_leaves(&self, f: &mut dyn FnMut(&ExprKind) -> Option<Expr>) -> Expr {
         self.replace_memoised(f, &mut ExprMap::default())
     }
@@ -236,14 +237,14 @@ impl Expr {
         found
     }
 
-    /// Same object: implies equality and costs nothing.
+    /// Whether both are the same object. This implies equality and is cheap.
     pub(super) fn same(&self, other: &Expr) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
 impl ExprKind {
-    /// What the list of its kind holds for a variable: `dims[i]` for `d<i>`, and so on.
+    /// Returns the entry for a variable: `dims[i]` for `d<i>`, and so on.
     pub(super) fn pick<'l, T>(&self, dims: &'l [T], ranges: &'l [T], runtime: &'l [T]) -> Option<&'l T> {
         let (list, i) = match self {
             ExprKind::Dim(i) => (dims, i),
@@ -267,7 +268,7 @@ impl ExprKind {
         }
     }
 
-    /// The operation of an inner node on numbers. For a leaf, the first argument.
+    /// Applies the operation of an inner node to numbers. For a leaf, returns the first argument.
     pub(super) fn apply(&self, a: i64, b: i64) -> i64 {
         match self {
             ExprKind::Add(..) => a.wrapping_add(b),
@@ -280,7 +281,7 @@ impl ExprKind {
         }
     }
 
-    /// The same operation on other operands, lightly folded.
+    /// Returns the same operation on other operands, lightly folded.
     fn rebuild(&self, a: Expr, b: Expr) -> Expr {
         match self {
             ExprKind::Add(..) => a + b,
@@ -337,7 +338,7 @@ impl PartialEq for Expr {
 }
 
 impl Expr {
-    /// What can be said without looking at operands.
+    /// Decides equality without looking at operands, if possible.
     fn may_equal(&self, other: &Expr) -> Option<bool> {
         let (a, b) = (&self.0, &other.0);
         if self.same(other) {
@@ -347,8 +348,8 @@ impl Expr {
         differ.then_some(false)
     }
 
-    /// Equality that looks at every pair of nodes once, however much is shared. `seen` holds pairs known to be
-    /// equal.
+    /// Decides equality by comparing each pair of nodes once, even if nodes are shared. `seen`
+    /// contains pairs known to be equal.
     fn equals_shared(&self, other: &Expr, seen: &mut HashSet<(*const Node, *const Node)>) -> bool {
         if let Some(known) = self.may_equal(other) {
             return known;
@@ -390,7 +391,8 @@ impl Ord for Expr {
             return Ordering::Equal;
         }
         match (self.kind().operands(), other.kind().operands()) {
-            // Only one pair of operands is descended into: the equal ones are told apart above.
+            // Recursion descends into only one pair of operands, because the comparison above
+            // excludes equal ones.
             (Some((a, b)), Some((x, y))) if self.kind().rank() == other.kind().rank() => match a == x {
                 true => b.cmp(y),
                 false => a.cmp(x),
@@ -401,7 +403,7 @@ impl Ord for Expr {
     }
 }
 
-/// Passes the hash an expression carries through.
+/// A hasher that returns the hash stored in an expression.
 #[derive(Default)]
 pub(super) struct StoredHash(u64);
 

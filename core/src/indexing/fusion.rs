@@ -1,26 +1,27 @@
-//! Composition through a computation: how its results read its parameters.
+//! Composes maps through a computation: how its results read its parameters.
 
 use super::of_op::{Indexing, Reading, output_to_input};
 use crate::hlo::{ComputationId, InstrId, Module, Op, Shape};
 
-/// More ways than this to read an instruction count as unknown: nobody can use them, and sharing makes them
-/// exponential.
+/// Largest number of readings of an instruction. More are treated as unknown: they are useless to
+/// emitters, and sharing makes their number exponential.
 const MAX_READINGS: usize = 64;
 
-/// How one result of a computation reads everything in it.
+/// How one result of a computation reads the computation's instructions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RootMaps {
     /// The instruction that is the result: the root, or an operand of a root tuple.
     pub root: InstrId,
-    /// Which leaf of it.
+    /// Number of the leaf of this instruction.
     pub leaf: usize,
-    /// Per instruction of the computation: how the result reads it. Unread ones have no maps.
+    /// For each instruction of the computation, how the result reads it. Instructions that are not
+    /// read have no maps.
     pub instructions: Vec<Indexing>,
-    /// Per parameter number.
+    /// For each parameter number, how the result reads it.
     pub parameters: Vec<Indexing>,
 }
 
-/// The maps of a fusion (or any computation): one entry per leaf of its result, in order.
+/// Returns the maps of a fusion (or any computation): one entry per leaf of its result, in order.
 pub fn fusion_maps(module: &Module, computation: ComputationId) -> Vec<RootMaps> {
     let count = module.computation(computation).root_instruction().shape.leaves().len();
     (0..count).map(|leaf| maps_of_leaf(module, computation, leaf)).collect()
@@ -30,7 +31,7 @@ pub fn fusion_maps(module: &Module, computation: ComputationId) -> Vec<RootMaps>
 pub(super) fn maps_of_leaf(module: &Module, computation: ComputationId, leaf: usize) -> RootMaps {
     let body = module.computation(computation);
     let (mut root, mut root_leaf) = (body.root, leaf);
-    // A tuple computes nothing: the result is its operand.
+    // A tuple computes nothing, so the result is its operand.
     while body.instruction(root).op == Op::Tuple
         && let Some(holder) = body.holder_of_leaf(body.instruction(root), root_leaf)
     {
@@ -39,7 +40,8 @@ pub(super) fn maps_of_leaf(module: &Module, computation: ComputationId, leaf: us
     maps_from(module, computation, root, root_leaf)
 }
 
-/// How a leaf of any instruction reads the instructions it is computed from: maps from its index.
+/// Returns the maps from the index of an instruction's leaf to the instructions that it is computed
+/// from.
 pub fn maps_from(module: &Module, computation: ComputationId, root: InstrId, leaf: usize) -> RootMaps {
     let instructions = maps_through(module, computation, root, leaf, |_| true);
     let parameters = module.computation(computation).parameters().into_iter();
@@ -47,7 +49,8 @@ pub fn maps_from(module: &Module, computation: ComputationId, root: InstrId, lea
     RootMaps { root, leaf, instructions, parameters }
 }
 
-/// How a leaf of an instruction reads one of those it is computed from: maps from its index. `ends` are not looked behind.
+/// Returns the maps from the index of an instruction's leaf to one instruction that it is computed
+/// from. Does not look at the operands of `ends`.
 pub fn maps_to(
     module: &Module,
     computation: ComputationId,
@@ -65,7 +68,7 @@ pub fn maps_to(
     maps_through(module, computation, root, leaf, passes).swap_remove(read.index())
 }
 
-/// Per instruction, how a leaf reads it through those that let it pass.
+/// Returns for each instruction how a leaf reads it, through instructions for which `passes` holds.
 fn maps_through(
     module: &Module,
     computation: ComputationId,
@@ -86,7 +89,7 @@ fn maps_through(
     instructions
 }
 
-/// Adds to the operands of an instruction what is read through it.
+/// Adds the readings through an instruction to its operands.
 fn propagate(
     module: &Module,
     computation: ComputationId,

@@ -1,11 +1,11 @@
 //! Closed intervals of `i64` and their arithmetic.
 //!
-//! The arithmetic saturates at the ends of `i64`. As index arithmetic does not overflow, a saturated
-//! bound is still a true one.
+//! The arithmetic saturates at the ends of `i64`. Index arithmetic does not overflow, so a
+//! saturated bound is still correct.
 
 use std::fmt;
 
-/// All integers from `lower` to `upper`, both included. Empty if `lower > upper`.
+/// All integers from `lower` to `upper`, both inclusive. Empty if `lower > upper`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Interval {
     /// Smallest member.
@@ -31,7 +31,7 @@ impl Interval {
         Interval { lower: 0, upper: size.saturating_sub(1) }
     }
 
-    /// Exactly one member.
+    /// The interval of one number.
     pub const fn point(value: i64) -> Self {
         Interval { lower: value, upper: value }
     }
@@ -51,8 +51,8 @@ impl Interval {
         other.is_empty() || (self.lower <= other.lower && other.upper <= self.upper)
     }
 
-    /// The only member, if there is exactly one. The ends of `i64` do not count: there the arithmetic
-    /// may have saturated.
+    /// The only member, if there is exactly one. `None` at the ends of `i64`, because the
+    /// arithmetic may have saturated there.
     pub const fn as_point(self) -> Option<i64> {
         if self.lower == self.upper && self.lower != i64::MIN && self.lower != i64::MAX {
             Some(self.lower)
@@ -80,22 +80,22 @@ impl Interval {
         }
     }
 
-    /// All smaller-of-two.
+    /// All minima of a member of each.
     pub fn min(self, other: Interval) -> Interval {
         self.combine(other, |a, b| Interval::new(a.lower.min(b.lower), a.upper.min(b.upper)))
     }
 
-    /// All larger-of-two.
+    /// All maxima of a member of each.
     pub fn max(self, other: Interval) -> Interval {
         self.combine(other, |a, b| Interval::new(a.lower.max(b.lower), a.upper.max(b.upper)))
     }
 
-    /// All quotients, rounded down. Everything if the divisor may be zero.
+    /// All quotients, rounded down. All numbers if the divisor may be zero.
     pub fn floor_div(self, divisor: Interval) -> Interval {
         self.combine(divisor, |a, b| if b.contains(0) { Interval::ALL } else { corners(a, b, floor_div) })
     }
 
-    /// All remainders. Exact for a dividend that stays within one multiple of the divisor.
+    /// All remainders. Exact if all dividends have the same quotient.
     pub fn modulo(self, divisor: Interval) -> Interval {
         self.combine(divisor, |a, b| match b.as_point() {
             Some(m) if m > 0 && floor_div(a.lower, m) == floor_div(a.upper, m) => {
@@ -141,7 +141,7 @@ impl fmt::Display for Interval {
     }
 }
 
-/// Extremes of a function that is monotonic in each argument.
+/// The extremes of a function that is monotonic in each argument.
 fn corners(a: Interval, b: Interval, f: impl Fn(i64, i64) -> i64) -> Interval {
     let values = [f(a.lower, b.lower), f(a.lower, b.upper), f(a.upper, b.lower), f(a.upper, b.upper)];
     let lower = values.iter().copied().fold(i64::MAX, i64::min);

@@ -1,10 +1,10 @@
-//! Inversion: from the results of a map back to its variables.
+//! Inverts maps: computes a map's variables from its results.
 //!
-//! Each result is an equation `Σ k·t = value`. If the coefficients are far enough apart (a mixed radix
-//! number), the terms `t` follow by division. A term is a digit of something: of a variable, or of an
-//! inner sum like `(d0 * 4 + d1) floordiv 3`. Once all digits of that something are known, so is it; an
-//! inner sum then is a further equation. Permutations, strides, reversals, slices, reshapes and tilings
-//! all yield to this.
+//! Each result is an equation `Σ k·t = value`. If the coefficients are far enough apart (a mixed
+//! radix number), division gives the terms `t`. A term is a digit of its *base*: of a variable, or
+//! of an inner sum like `(d0 * 4 + d1) floordiv 3`. Once all digits of a base are known, the base
+//! is known, and an inner sum then gives a further equation. This inverts permutations, strides,
+//! reversals, slices, reshapes and tilings.
 
 use super::constraint::{Outcome, simplify_constraint};
 use super::expr::ExprMap;
@@ -12,8 +12,9 @@ use super::simplify::Simplifier;
 use super::{Bounds, Constraint, Expr, ExprKind, IndexingMap, Variable, simplify_expr};
 
 impl IndexingMap {
-    /// The map from results back to dimensions and range variables, in this order, if every point of the
-    /// domain follows from its results. Its domain is the image of this map; runtime variables stay.
+    /// Returns the map from results to dimensions and range variables, in this order, if the
+    /// results determine every point of the domain. Its domain is the image of this map. Runtime
+    /// variables remain.
     pub fn inverse(&self) -> Option<IndexingMap> {
         let map = self.simplify();
         let bounds = Bounds::of_domain(&map);
@@ -22,15 +23,16 @@ impl IndexingMap {
         map.inverse_over(targets)
     }
 
-    /// The inverse with the given variables for the results: its domain is the part of the image within them.
-    /// `self` has to be simplified.
+    /// Returns the inverse with the given variables for the results. Its domain is the part of the
+    /// image within their bounds. `self` must be simplified.
     pub(super) fn inverse_over(&self, targets: Vec<Variable>) -> Option<IndexingMap> {
         let unknowns = self.solve()?;
         let (dims, ranges) = unknowns.split_at(self.dims.len());
         Some(self.inverted(targets, dims, ranges).simplify())
     }
 
-    /// From targets to the given values of dimensions and ranges, where these lead there and belong to the domain.
+    /// Returns the map from targets to the given values of dimensions and ranges. Its domain
+    /// contains the targets whose values belong to the domain and lead back to the target.
     fn inverted(&self, targets: Vec<Variable>, dims: &[Expr], ranges: &[Expr]) -> IndexingMap {
         let unknowns = [dims, ranges].concat();
         let forward = self.substituted(dims, ranges, &[]);
@@ -45,8 +47,8 @@ impl IndexingMap {
         IndexingMap { dims: targets, ranges: Vec::new(), runtime, results: unknowns, constraints }
     }
 
-    /// For each dimension, then each range variable, its value as an expression over the results (as
-    /// dimensions): right for every point of the domain.
+    /// Returns the value of each dimension, then of each range variable, as an expression over the
+    /// results (as dimensions). The expressions are correct for every point of the domain.
     fn solve(&self) -> Option<Vec<Expr>> {
         let bounds = Bounds::of_domain(self);
         let mut solver = Solver::new(self, &bounds);
@@ -56,8 +58,9 @@ impl IndexingMap {
         dims.chain(ranges).map(|variable| solver.value(&variable)).collect()
     }
 
-    /// The inverse as a relation: per target all dimensions that lead there. What a target leaves open becomes a
-    /// range variable. Always exists.
+    /// Returns the inverse as a relation: for each target, all dimensions that lead to it.
+    /// Variables that the target does not determine become range variables. The relation always
+    /// exists.
     pub(super) fn preimage(&self, targets: Vec<Variable>) -> Preimage {
         let map = self.simplify();
         let bounds = Bounds::of_domain(&map);
@@ -78,7 +81,8 @@ impl IndexingMap {
         Preimage { map: inverse, dims, ranges }
     }
 
-    /// Whether `expr`, over the dimensions, lies within `bounds` everywhere in the domain, as far as ranges tell.
+    /// Whether `expr`, over the dimensions, is within `bounds` in the whole domain, as far as
+    /// ranges can prove it.
     pub(super) fn always(&self, expr: &Expr, bounds: super::Interval) -> bool {
         let known = Bounds::of_domain(self);
         let mut simplifier = Simplifier::new(&known);
@@ -86,17 +90,19 @@ impl IndexingMap {
     }
 }
 
-/// What leads to a target.
+/// All points that lead to a target.
 pub(super) struct Preimage {
-    /// From targets, with range variables for what they leave open, to dimensions.
+    /// Map from targets to dimensions. Range variables stand for variables that the target does not
+    /// determine.
     pub map: IndexingMap,
     /// The dimensions of the original map, over the variables of `map`.
     pub dims: Vec<Expr>,
-    /// Its range variables.
+    /// The range variables of the original map, over the variables of `map`.
     pub ranges: Vec<Expr>,
 }
 
-/// `constant + Σ coefficient · term = value`. Terms are over the variables of the map, values over its results.
+/// `constant + Σ coefficient · term = value`. Terms are expressions over the variables of the map,
+/// the value is one over its results.
 #[derive(Clone)]
 struct Equation {
     constant: i64,
@@ -106,10 +112,11 @@ struct Equation {
 
 struct Solver {
     simplifier: Simplifier,
-    /// One that does not know the constraints, for which they are facts and no equations.
+    /// A simplifier without the constraints. The other one treats them as facts, so it would fold
+    /// the equations.
     plain: Simplifier,
     equations: Vec<Equation>,
-    /// Quotients and remainders whose value is known.
+    /// Quotients and remainders with known values.
     digits: Vec<(Expr, Expr)>,
     solved: ExprMap<Expr>,
 }
@@ -117,7 +124,8 @@ struct Solver {
 impl Solver {
     fn new(map: &IndexingMap, bounds: &Bounds) -> Self {
         let results = map.results.iter().enumerate().map(|(j, result)| (result, Expr::dim(j as u32)));
-        // A constraint to a single value is an equation too: what is padded or dilated stands at multiples.
+        // A constraint to a single value is also an equation: padded or dilated elements are at
+        // multiples.
         let fixed = map.constraints.iter().filter(|c| c.bounds.lower == c.bounds.upper);
         let fixed = fixed.map(|c| (&c.expr, Expr::constant(c.bounds.lower)));
         let (simplifier, plain) = (Simplifier::new(bounds), Simplifier::new(&Bounds::of_variables(map)));
@@ -134,13 +142,13 @@ impl Solver {
         self.equations.push(Equation { constant: sum.constant, terms, value });
     }
 
-    /// The value of a variable: solved, or the only one possible.
+    /// Returns the value of a variable: the solved one, or the only possible one.
     fn value(&mut self, variable: &Expr) -> Option<Expr> {
         let only = |solver: &mut Self| solver.simplifier.range(variable).as_point().map(Expr::constant);
         self.solved.get(variable).cloned().or_else(|| only(self))
     }
 
-    /// A variable without a value and its bounds; range variables first.
+    /// Returns a variable without a value, and its bounds; range variables first.
     fn first_unsolved(&mut self, map: &IndexingMap) -> Option<(Expr, Variable)> {
         let ranges = map.ranges.iter().enumerate().map(|(i, v)| (Expr::range(i as u32), v));
         let dims = map.dims.iter().enumerate().map(|(i, v)| (Expr::dim(i as u32), v));
@@ -148,7 +156,8 @@ impl Solver {
         unsolved.next().map(|(variable, v)| (variable, v.clone()))
     }
 
-    /// Solves one equation or assembles one base. `None` on overflow; false if nothing is left that can be done.
+    /// Solves one equation or assembles one base. Returns `None` on overflow, and `false` if it
+    /// finds nothing to do.
     fn progress(&mut self) -> Option<bool> {
         for i in 0..self.equations.len() {
             let equation = self.equations[i].clone();
@@ -174,7 +183,7 @@ impl Solver {
         Some(false)
     }
 
-    /// The values of the unknown terms.
+    /// Returns the values of the unknown terms.
     fn decode(&mut self, equation: &Equation) -> Option<Vec<(Expr, Expr)>> {
         let mut unknown = Vec::new();
         let mut remaining = equation.value.clone() - equation.constant;
@@ -185,7 +194,7 @@ impl Solver {
             }
         }
         unknown.sort_by_key(|(_, k, _)| k.unsigned_abs());
-        // Every term has to outweigh all smaller ones together.
+        // Each coefficient must exceed the range of all smaller terms together.
         let mut reach = 0i64;
         for (_, k, range) in &unknown {
             let k = k.checked_abs()?;
@@ -203,13 +212,14 @@ impl Solver {
             let digit = remaining.clone().floor_div(k.abs());
             remaining = remaining - digit.clone() * k.abs();
             let value = if k > 0 { digit + range.lower } else { digit * -1 + range.upper };
-            // No bounds of the results are assumed: the value is right wherever the map can lead.
+            // Assumes no bounds of the results, so that the value is correct for all possible
+            // results.
             decoded.push((term, simplify_expr(&value, &Bounds::default())));
         }
         Some(decoded)
     }
 
-    /// The value of a term whose leaves are all solved.
+    /// Returns the value of a term if all its leaves are solved.
     fn known(&self, term: &Expr) -> Option<Expr> {
         if let Some(value) = self.solved.get(term) {
             return Some(value.clone());
@@ -234,8 +244,9 @@ impl Solver {
         }
     }
 
-    /// The value of `base`, if known digits make it up without a gap. A digit may have been simplified
-    /// beyond recognition of its base, so the digit that is needed is computed and looked up.
+    /// Returns the value of `base`, if the known digits represent it without a gap. Simplification
+    /// may have changed a digit so that its base is not recognisable, so this function computes
+    /// each needed digit and looks it up.
     fn assemble(&mut self, base: &Expr) -> Option<Expr> {
         let mut place = 1i64;
         let mut value = Expr::constant(0);
@@ -265,7 +276,7 @@ impl Solver {
     }
 }
 
-/// What a quotient or remainder is a digit of.
+/// Returns the base of a quotient or remainder.
 fn base_of(digit: &Expr) -> Expr {
     let dividend = digit.as_remainder().map_or(digit, |(dividend, _)| dividend);
     dividend.as_quotient().map_or(dividend, |(base, _)| base).clone()

@@ -1,31 +1,32 @@
-//! The maps themselves.
+//! Indexing maps and their variables.
 
 use super::{Expr, ExprKind, Interval};
 
-/// A variable of a map: its values and, for people, its name.
+/// A variable of a map: its values, and its name for display.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Variable {
-    /// The values it takes.
+    /// The values of the variable.
     pub bounds: Interval,
-    /// Shown in place of `d0`, `s0`, `rt0` if not empty (`th`, `bl`, …).
+    /// Displayed instead of `d0`, `s0`, `rt0` if not empty (`th`, `bl`, …).
     pub name: String,
 }
 
-/// A point belongs to the domain only if `expr` lies within `bounds`.
+/// A condition on the points of a domain: `expr` is within `bounds`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Constraint {
     /// Expression over the map's variables.
     pub expr: Expr,
-    /// The values it may take.
+    /// The values allowed.
     pub bounds: Interval,
 }
 
-/// `(dims)[ranges]{runtime} -> (results)` on the domain given by bounds and constraints.
+/// A map `(dims)[ranges]{runtime} -> (results)`, on the domain given by bounds and constraints.
 ///
-/// The bounds of dimensions and runtime variables are promises of whoever supplies the values: nothing
-/// checks them, and [`simplify`](IndexingMap::simplify) relies on them but never narrows them. The
-/// bounds of range variables say what a loop runs over; simplifying may narrow them. Constraints are
-/// what has to be checked: points that violate one are skipped.
+/// The caller that supplies the values of dimensions and runtime variables promises that they are
+/// within their bounds. Nothing checks these bounds; [`simplify`](IndexingMap::simplify) relies on
+/// them and never narrows them. The bounds of a range variable are the range of a loop;
+/// simplification may narrow them. Constraints must be checked: points that violate one are
+/// skipped.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct IndexingMap {
     /// `d0, d1, …`
@@ -36,17 +37,17 @@ pub struct IndexingMap {
     pub runtime: Vec<Variable>,
     /// One expression per coordinate of the target.
     pub results: Vec<Expr>,
-    /// All must hold.
+    /// Conditions that all points of the domain satisfy.
     pub constraints: Vec<Constraint>,
 }
 
 impl Variable {
-    /// `0..size`, without a name.
+    /// A variable with values `0..size`, without a name.
     pub fn from_size(size: i64) -> Self {
         Variable { bounds: Interval::from_size(size), name: String::new() }
     }
 
-    /// `0..size`, named.
+    /// A variable with values `0..size` and a name.
     pub fn named(name: &str, size: i64) -> Self {
         Variable { bounds: Interval::from_size(size), name: name.into() }
     }
@@ -59,20 +60,20 @@ impl From<Interval> for Variable {
 }
 
 impl Constraint {
-    /// `expr` in `bounds`.
+    /// The constraint that `expr` is within `bounds`.
     pub fn new(expr: impl Into<Expr>, bounds: Interval) -> Self {
         Constraint { expr: expr.into(), bounds }
     }
 }
 
 impl IndexingMap {
-    /// `results` over dimensions and range variables that run from 0 to the given sizes.
+    /// A map to `results`, with dimensions and range variables that run from 0 to the given sizes.
     pub fn from_tensor_sizes(results: Vec<Expr>, dim_sizes: &[i64], range_sizes: &[i64]) -> Self {
         let from_sizes = |sizes: &[i64]| sizes.iter().map(|&size| Variable::from_size(size)).collect();
         IndexingMap { dims: from_sizes(dim_sizes), ranges: from_sizes(range_sizes), results, ..IndexingMap::default() }
     }
 
-    /// `(d0, d1, …) -> (d0, d1, …)` over a shape.
+    /// The map `(d0, d1, …) -> (d0, d1, …)` over a shape.
     pub fn identity(dim_sizes: &[i64]) -> Self {
         IndexingMap::from_tensor_sizes(dim_exprs(dim_sizes.len()), dim_sizes, &[])
     }
@@ -82,20 +83,20 @@ impl IndexingMap {
         IndexingMap::default()
     }
 
-    /// Adds a constraint, as it is.
+    /// Adds a constraint without simplification.
     #[must_use]
     pub fn with_constraint(mut self, expr: impl Into<Expr>, bounds: Interval) -> Self {
         self.constraints.push(Constraint::new(expr, bounds));
         self
     }
 
-    /// The results at a point, whether or not it belongs to the domain.
+    /// Returns the results at a point, even outside of the domain.
     pub fn evaluate(&self, dims: &[i64], ranges: &[i64], runtime: &[i64]) -> Vec<i64> {
         self.results.iter().map(|result| result.eval(dims, ranges, runtime)).collect()
     }
 
-    /// Whether a point belongs to the domain: every variable within its bounds, every constraint met. A
-    /// point with too few or too many coordinates does not.
+    /// Whether a point belongs to the domain: every variable is within its bounds, and every
+    /// constraint holds. `false` for a point with too few or too many coordinates.
     pub fn contains_point(&self, dims: &[i64], ranges: &[i64], runtime: &[i64]) -> bool {
         let within = |variables: &[Variable], values: &[i64]| {
             variables.len() == values.len() && variables.iter().zip(values).all(|(v, &x)| v.bounds.contains(x))
@@ -106,22 +107,22 @@ impl IndexingMap {
             && self.constraints.iter().all(|c| c.bounds.contains(c.expr.eval(dims, ranges, runtime)))
     }
 
-    /// Number of nodes of all results and constraints: a measure of the code they become.
+    /// Number of nodes of all results and constraints, as a measure of the resulting code.
     pub fn node_count(&self) -> usize {
         let constraints = self.constraints.iter().map(|c| &c.expr);
         self.results.iter().chain(constraints).map(|expr| expr.size() as usize).sum()
     }
 
-    /// Whether it maps every point to itself: as many results as dimensions, each that dimension, and
-    /// nothing excluded.
+    /// Whether the map sends every point to itself: result `i` is dimension `i` for all dimensions,
+    /// and there are no constraints.
     pub fn is_identity(&self) -> bool {
         self.constraints.is_empty()
             && self.results.len() == self.dims.len()
             && self.results.iter().enumerate().all(|(i, r)| *r.kind() == ExprKind::Dim(i as u32))
     }
 
-    /// The first variable that an expression names and the map lacks. Every map from outside has to pass
-    /// this check ([`parse`](IndexingMap::parse) includes it).
+    /// The first variable in an expression that the map does not declare. Every map from outside
+    /// must pass this check ([`parse`](IndexingMap::parse) includes it).
     pub fn undeclared_variable(&self) -> Option<Expr> {
         let mut missing = None;
         let mut check = |leaf: &ExprKind| {
@@ -147,8 +148,8 @@ pub fn linearize(index: &[Expr], sizes: &[i64]) -> Expr {
     index.iter().zip(sizes).fold(Expr::constant(0), |sum, (i, &size)| sum * size + i.clone())
 }
 
-/// The index of the element at a row-major position: the inverse of [`linearize`] for positions within
-/// the shape.
+/// The index of the element at a row-major position: the inverse of [`linearize`] for positions
+/// within the shape.
 pub fn delinearize(position: &Expr, sizes: &[i64]) -> Vec<Expr> {
     let mut stride = 1i64;
     let mut index: Vec<Expr> = Vec::with_capacity(sizes.len());

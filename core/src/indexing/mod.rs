@@ -1,8 +1,9 @@
-//! Indexing maps: which element is computed from which.
+//! Indexing maps: which elements of its operands an operation reads for each element of its result.
 //!
-//! `(d0, d1)[s0]{rt0} -> (d0 * 4 + s0, d1 + rt0)`, with an interval for each variable and constraints
-//! on expressions. Dimensions stand for the thing asked for (an output element, a thread and a
-//! block), range variables for loops, runtime variables for values read at run time.
+//! A map has the form `(d0, d1)[s0]{rt0} -> (d0 * 4 + s0, d1 + rt0)`, with an interval for each
+//! variable and constraints on expressions. Dimensions are the inputs (an output element, or a
+//! thread and a block), range variables are loops, and runtime variables are values read at run
+//! time.
 //!
 //! ```text
 //! expr, interval, bounds          expressions, and what is known of their variables

@@ -1,29 +1,31 @@
-//! Reading the textual form.
+//! Parses the textual form.
 
 use std::str::FromStr;
 
 use super::text::{Names, default_name, default_variable, is_free_name, variables};
 use super::{Constraint, Expr, ExprKind, IndexingMap, Interval, Variable};
 
-/// Deeper expressions are rejected: every later stage recurses over them.
+/// Largest depth of an expression. Deeper ones are rejected, because every later stage recurses
+/// over them.
 pub const MAX_DEPTH: u32 = 200;
-/// More variables of a kind, or more constraints, are rejected: each is compared with all others.
+/// Largest number of variables of a kind, and of constraints. More are rejected, because each is
+/// compared with all others.
 pub const MAX_VARIABLES: usize = 1024;
 
-/// Why a text is not an expression or map.
+/// The reason why a text is not an expression or map.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("indexing map, byte {offset}: {message}")]
 pub struct TextError {
-    /// Where, counted in bytes from the start.
+    /// Byte offset of the fault.
     pub offset: usize,
-    /// What is wrong.
+    /// Description of the fault.
     pub message: String,
 }
 
 impl FromStr for Expr {
     type Err = TextError;
 
-    /// Over `d<i>`, `s<i>`, `rt<i>`. The expression is built as written: nothing is folded.
+    /// Parses an expression over `d<i>`, `s<i>`, `rt<i>`. Builds it as written, without folding.
     fn from_str(text: &str) -> Result<Expr, TextError> {
         let mut parser = Parser { text, position: 0, depth: 0, names: None };
         let expr = parser.sum()?;
@@ -44,7 +46,7 @@ impl FromStr for IndexingMap {
 }
 
 impl IndexingMap {
-    /// Reads the textual form.
+    /// Parses the textual form.
     ///
     /// # Errors
     /// If the text is malformed, names an unknown variable, or lacks bounds of a variable.
@@ -57,7 +59,7 @@ struct Parser<'a> {
     text: &'a str,
     position: usize,
     depth: u32,
-    /// Of a map; an expression alone has only default names.
+    /// Variable names of a map. An expression without a map has only default names.
     names: Option<Names>,
 }
 
@@ -122,7 +124,7 @@ impl<'a> Parser<'a> {
         Ok(results)
     }
 
-    /// Fills in bounds and constraints; returns the variables that have bounds.
+    /// Sets bounds and adds constraints. Returns the variables that have bounds.
     fn domain(&mut self, map: &mut IndexingMap) -> Result<Vec<ExprKind>, TextError> {
         let mut bounded = Vec::new();
         if !self.accept(",") {
@@ -331,7 +333,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// What a minus sign makes of a term.
+/// Returns the negated term.
 fn negated(term: Expr) -> Expr {
     if let Some(negative) = term.as_constant().and_then(i64::checked_neg) {
         return Expr::constant(negative);

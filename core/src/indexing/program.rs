@@ -1,4 +1,4 @@
-//! Expressions as straight-line code, for evaluating them at many points.
+//! Expressions as straight-line code, for evaluation at many points.
 
 use super::expr::{Expr, ExprKind, ExprMap};
 use super::interval::{floor_div, floor_mod};
@@ -26,7 +26,7 @@ enum Step {
 }
 
 impl Program {
-    /// Compiles.
+    /// Compiles expressions.
     pub fn new(exprs: &[Expr]) -> Self {
         let mut program = Program { steps: Vec::new(), results: Vec::new(), values: Vec::new() };
         let mut slots = ExprMap::default();
@@ -58,8 +58,8 @@ impl Program {
         slot
     }
 
-    /// Evaluates all expressions into `results` (as many as were compiled). A variable beyond the slices
-    /// counts as 0.
+    /// Evaluates all expressions into `results`, one per compiled expression. Variables beyond the
+    /// slices are 0.
     pub fn run(&mut self, dims: &[i64], ranges: &[i64], runtime: &[i64], results: &mut [i64]) {
         let variable = |values: &[i64], i: u32| values.get(i as usize).copied().unwrap_or(0);
         for (slot, step) in self.steps.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Coverage by algebra: what inverses and the numbers of points tell, without a point being tried.
+//! Proves coverage by algebra, from inverses and numbers of points, without enumerating points.
 //!
 //! ```text
 //! inverse of each map     exists: no element is reached twice by it; its domain is what is reached
@@ -6,7 +6,7 @@
 //! points of the domains   as many as elements: none is missed
 //! ```
 //!
-//! The time this takes depends on the maps, not on how large the arrays are.
+//! The time depends on the maps, not on the sizes of the arrays.
 
 use super::algebra::{Ix, Kind, Sum};
 use super::cover::{Coverage, element_count};
@@ -14,25 +14,26 @@ use super::interval::floor_mod;
 use super::simplify::Simplifier;
 use super::{Bounds, Constraint, Expr, ExprKind, IndexingMap, Interval, Variable};
 
-/// Most pairs of domains that are compared by simplifying both together, where their bounds alone
-/// do not tell.
+/// Largest number of pairs of domains that are compared by simplifying their intersection, if their
+/// bounds do not decide.
 const MOST_INTERSECTIONS: usize = 1 << 10;
 
-/// Most divisors, of each dimension, whose remainders are compared.
+/// Largest number of divisors, for each dimension, whose remainders are compared.
 const MOST_MODULI: usize = 8;
 
-/// The verdict of algebra on maps that share a shape.
+/// The result for maps that divide a shape among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// They reach the elements as they should.
+    /// The maps have the required coverage.
     Proven,
-    /// They reach no element twice, but so many in all.
+    /// The maps reach no element twice, and this number of elements in total.
     Reached(u64),
-    /// It cannot tell.
+    /// Undecided.
     Open,
 }
 
-/// Whether ranges, inverses and counts tell how simplified maps reach the elements of a shape.
+/// Decides by ranges, inverses and counts whether simplified maps have the required coverage of a
+/// shape.
 pub(super) fn decide(maps: &[IndexingMap], shape: &[i64], coverage: Coverage) -> Verdict {
     let inside = |map: &IndexingMap| {
         map.is_known_empty()
@@ -51,7 +52,7 @@ pub(super) fn decide(maps: &[IndexingMap], shape: &[i64], coverage: Coverage) ->
     if coverage == Coverage::AtMostOnce {
         return Verdict::Proven;
     }
-    // A map and its inverse have as many points.
+    // A map and its inverse have equally many points.
     let count = |(map, inverse): (&&IndexingMap, &IndexingMap)| points(inverse).or_else(|| points(map));
     let reached = reaching.iter().zip(&inverses).map(count);
     match reached.into_iter().try_fold(0u64, |sum, one| sum.checked_add(one?)) {
@@ -61,8 +62,8 @@ pub(super) fn decide(maps: &[IndexingMap], shape: &[i64], coverage: Coverage) ->
     }
 }
 
-/// Whether no two maps lead to the same element, told by where each leads and by the domains of
-/// their inverses.
+/// Whether no two maps lead to the same element, decided by the elements that each reaches and by
+/// the domains of the inverses.
 fn are_disjoint(maps: &[&IndexingMap], domains: &[IndexingMap]) -> bool {
     let (Some(first), true) = (domains.first(), domains.len() > 1) else { return true };
     let mut simplifier = Simplifier::new(&Bounds::of_variables(&IndexingMap { runtime: Vec::new(), ..first.clone() }));
@@ -81,8 +82,8 @@ fn are_disjoint(maps: &[&IndexingMap], domains: &[IndexingMap]) -> bool {
     })
 }
 
-/// Intervals of each map: the elements it leads to, each coordinate of them, and their remainders by
-/// the numbers that occur in any of the maps.
+/// Returns intervals of each map: of the elements that it leads to, of each of their coordinates,
+/// and of the coordinates' remainders by the numbers that occur in any of the maps.
 fn boxes(maps: &[&IndexingMap], domains: &[IndexingMap]) -> Vec<Vec<Interval>> {
     let rank = domains.first().map_or(0, |domain| domain.dims.len());
     let mut simplifiers: Vec<Simplifier> = maps.iter().map(|map| Simplifier::new(&Bounds::of_domain(map))).collect();
@@ -109,7 +110,8 @@ fn boxes(maps: &[&IndexingMap], domains: &[IndexingMap]) -> Vec<Vec<Interval>> {
     boxes
 }
 
-/// Only constraints without runtime variables count: another map's may have other values.
+/// Returns the restrictions of a domain. Ignores constraints with runtime variables, because these
+/// may have other values in another map.
 fn restrictions(map: &IndexingMap, simplifier: &mut Simplifier) -> Vec<Restriction> {
     let is_fixed = |constraint: &&Constraint| {
         let mut is_fixed = true;
@@ -120,7 +122,7 @@ fn restrictions(map: &IndexingMap, simplifier: &mut Simplifier) -> Vec<Restricti
     fixed.filter_map(|fixed| Restriction::of(simplifier.read(&fixed.expr), fixed.bounds, simplifier)).collect()
 }
 
-/// Per dimension, what its bounds and the constraints on it alone leave.
+/// For each dimension, the values that its bounds and the constraints on it alone allow.
 fn bounding_box(map: &IndexingMap) -> Vec<Interval> {
     let mut bounds: Vec<Interval> = map.dims.iter().map(|dim| dim.bounds).collect();
     for constraint in &map.constraints {
@@ -132,8 +134,8 @@ fn bounding_box(map: &IndexingMap) -> Vec<Interval> {
     bounds
 }
 
-/// The common part of two domains over the same dimensions. Runtime variables of one number may
-/// differ in value, so that those of the second are others.
+/// Returns the intersection of two domains over the same dimensions. Renames the runtime variables
+/// of the second domain, because variables of the same number may have different values.
 fn intersection(a: &IndexingMap, b: &IndexingMap) -> IndexingMap {
     let renamed: Vec<_> = (0..b.runtime.len()).map(|i| Expr::runtime((a.runtime.len() + i) as u32)).collect();
     let second = b.substituted(&[], &[], &renamed);
@@ -142,9 +144,9 @@ fn intersection(a: &IndexingMap, b: &IndexingMap) -> IndexingMap {
     IndexingMap { runtime, constraints, results: Vec::new(), ..a.clone() }.simplify()
 }
 
-/// The number of points of a domain, whatever the values of runtime variables, if constraints are
-/// on numbers that the variables are the digits of: on such a number itself, on a remainder of it,
-/// or both.
+/// Returns the number of points of a domain, which is valid for all values of the runtime
+/// variables. Works if constraints are on numbers with the variables as digits: on the number
+/// itself, on its remainder, or on both.
 pub(super) fn points(map: &IndexingMap) -> Option<u64> {
     let mut simplifier = Simplifier::new(&Bounds::of_variables(map));
     let mut numbers: Vec<Number> = Vec::new();
@@ -177,7 +179,7 @@ pub(super) fn points(map: &IndexingMap) -> Option<u64> {
     numbers.iter().try_fold(count, |count, number| count.checked_mul(number.count()?))
 }
 
-/// `sum` within bounds, or its remainder.
+/// `sum` within bounds, or the remainder of `sum` within bounds.
 struct Restriction {
     sum: Sum,
     modulus: Option<i64>,
@@ -200,13 +202,13 @@ impl Restriction {
         Some(Restriction { sum: algebra.as_sum(base), modulus: Some(modulus.checked_mul(divisor)?), bounds })
     }
 
-    /// Whether no value is allowed by both.
+    /// Whether no value satisfies both.
     fn excludes(&self, other: &Restriction) -> bool {
         if self.sum.terms != other.sum.terms || self.modulus != other.modulus {
             return false;
         }
         let Some(apart) = self.sum.constant.checked_sub(other.sum.constant) else { return false };
-        // The other one's bounds, for this one's sum.
+        // The other restriction's bounds, for this one's sum.
         let moved = other.bounds + Interval::point(apart);
         match self.modulus {
             None => self.bounds.intersect(moved).is_empty(),
@@ -221,17 +223,17 @@ impl Restriction {
     }
 }
 
-/// `Σ coefficient · variable` that takes each value of an interval once.
+/// `Σ coefficient · variable`, which has each value of an interval exactly once.
 struct Number {
     terms: Vec<(Ix, i64)>,
     values: Interval,
-    /// `(value + shift) mod modulus` lies within.
+    /// `(value + shift) mod modulus` is within the interval.
     remainder: Option<(i64, i64, Interval)>,
 }
 
 impl Number {
-    /// The sum without its constant, if each variable counts as much as all smaller ones have
-    /// values.
+    /// Returns the sum without its constant, if each coefficient is the number of values of all
+    /// smaller terms together.
     fn of(sum: &Sum, simplifier: &Simplifier) -> Option<Number> {
         let mut digits = Vec::new();
         let mut lower = 0i64;
@@ -250,7 +252,7 @@ impl Number {
         Some(Number { terms: sum.terms.clone(), values, remainder: None })
     }
 
-    /// `None` for a second remainder.
+    /// Returns `None` for a second remainder.
     fn restrict(&mut self, restriction: &Restriction) -> Option<()> {
         let Restriction { sum, modulus, bounds } = restriction;
         if let Some(modulus) = *modulus {
@@ -269,7 +271,7 @@ impl Number {
         let Some((shift, modulus, bounds)) = self.remainder else { return Some(self.values.size()) };
         let (modulus, first) = (i128::from(modulus), i128::from(bounds.lower));
         let hits = i128::from(bounds.size());
-        // Counts the numbers from 0 to below n; those before 0 count negatively.
+        // Counts the numbers from 0 to below n. Numbers below 0 count negatively.
         let below = |n: i128| n.div_euclid(modulus) * hits + (n.rem_euclid(modulus) - first).clamp(0, hits);
         let at = |value: i64| i128::from(value) + i128::from(shift);
         u64::try_from(below(at(self.values.upper) + 1) - below(at(self.values.lower))).ok()

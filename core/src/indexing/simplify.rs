@@ -1,8 +1,8 @@
-//! The simplifier: expressions of maps in canonical form under bounds of their variables.
+//! The simplifier brings expressions of maps into canonical form, given bounds of their variables.
 //!
-//! Expressions are read into an [`Algebra`], which simplifies them on the way, and written back: a sum of terms in
-//! order with coefficients and a number last, whose terms are variables, products, quotients, remainders, minima and
-//! maxima.
+//! It reads expressions into an [`Algebra`], which simplifies them, and writes them back. The
+//! canonical form is a sum of ordered terms with coefficients, with the constant last. Terms are
+//! variables, products, quotients, remainders, minima and maxima.
 
 use rustc_hash::FxHashMap;
 use std::convert::Infallible;
@@ -11,27 +11,29 @@ use super::algebra::{Algebra, Ix, Kind, Unread};
 use super::expr::{Expr, ExprKind, ExprMap};
 use super::{Bounds, Interval};
 
-/// A second pass sees what the first one made; more than a few never change anything.
+/// Largest number of passes. A second pass simplifies the result of the first; more than a few
+/// never change anything.
 const MAX_PASSES: usize = 4;
 
-/// An expression with the same value at every point within `bounds`, in canonical form and usually
-/// cheaper. Deterministic; shared subexpressions are simplified once.
+/// Returns an expression with the same value at every point within `bounds`, in canonical form and
+/// usually cheaper. Deterministic. Shared subexpressions are simplified once.
 pub fn simplify_expr(expr: &Expr, bounds: &Bounds) -> Expr {
     Simplifier::new(bounds).simplify(expr)
 }
 
-/// An interval that contains every value of `expr` for variables within `bounds`. Not always the
-/// smallest: operands are mostly taken as independent of each other.
+/// Returns an interval that contains every value of `expr` for variables within `bounds`. It is not
+/// always the smallest one, because operands are mostly assumed to be independent.
 pub fn range_of(expr: &Expr, bounds: &Bounds) -> Interval {
     Simplifier::new(bounds).range(expr)
 }
 
-/// An algebra whose leaves are variables of maps, with what is known about them.
+/// An algebra whose leaves are variables of maps, and the bounds of these variables.
 #[derive(Default)]
 pub(super) struct Simplifier {
     pub(super) algebra: Algebra,
     bounds: Bounds,
-    /// What the leaves stand for, by number: variables, and divisions by other than positive constants.
+    /// The expressions of the leaves, by number: variables, and divisions by anything but positive
+    /// constants.
     leaves: Vec<Expr>,
     variables: FxHashMap<ExprKind, Ix>,
     read: ExprMap<Ix>,
@@ -42,7 +44,7 @@ impl Simplifier {
     pub(super) fn new(bounds: &Bounds) -> Self {
         let variables = Bounds { facts: Vec::new(), ..bounds.clone() };
         let mut simplifier = Simplifier { bounds: variables, ..Simplifier::default() };
-        // In this order, so that expressions are.
+        // Reads the variables in this order, so that terms are sorted in this order.
         let dims = (0..bounds.dims.len()).map(|i| ExprKind::Dim(i as u32));
         let ranges = (0..bounds.ranges.len()).map(|i| ExprKind::Range(i as u32));
         let runtime = (0..bounds.runtime.len()).map(|i| ExprKind::Runtime(i as u32));
@@ -62,7 +64,7 @@ impl Simplifier {
         self.write(ix)
     }
 
-    /// The expression in a form that reading it again does not change.
+    /// Returns the expression in a form that does not change when it is read again.
     pub(super) fn canonical(&mut self, expr: &Expr) -> Ix {
         let mut ix = self.read(expr);
         for _ in 1..MAX_PASSES {
@@ -81,7 +83,7 @@ impl Simplifier {
         self.algebra.range(ix)
     }
 
-    /// Whether a leaf is a dimension or a range variable: what the points of a domain are made of.
+    /// Whether a leaf is a dimension or a range variable, so that points of a domain differ in it.
     pub(super) fn is_counted(&self, leaf: Ix) -> bool {
         match *self.algebra.kind(leaf) {
             Kind::Leaf(number) => {
@@ -115,7 +117,7 @@ impl Simplifier {
                 }
                 ix
             });
-            // A fact may have left but one value.
+            // A fact may allow only one value.
             let only = algebra.range(ix).as_point();
             Ok::<_, Infallible>(only.map_or(ix, |value| algebra.constant(value)))
         });

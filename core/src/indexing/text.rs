@@ -5,9 +5,9 @@
 //!   domain: th in [0, 127], bl in [0, 7], s0 in [0, 3], rt0 in [0, 4], bl * 128 + th in [0, 999]
 //! ```
 //!
-//! on one line. A name stands for its variable everywhere; `d<i>`, `s<i>`, `rt<i>` are the names of
-//! variables without one. The first interval of a variable is its bounds, all others are constraints.
-//! Printing and parsing are inverse to each other.
+//! The form is written on one line. A name denotes its variable everywhere; `d<i>`, `s<i>`, `rt<i>`
+//! are the names of variables without one. The first interval of a variable is its bounds, all
+//! others are constraints. Parsing is the inverse of printing.
 
 use std::fmt::{self, Write};
 
@@ -20,7 +20,8 @@ use super::{Constraint, Expr, ExprKind, IndexingMap, Variable};
 pub(super) struct Names(pub(super) Vec<(String, ExprKind)>);
 
 impl Names {
-    /// Names to print: a variable's own one if it is a fresh identifier, else the default one.
+    /// Returns the names to print: a variable's own name if it is an unused identifier, else the
+    /// default name.
     fn of(map: &IndexingMap) -> Names {
         let mut names = Names::default();
         for (kind, variable) in variables(map) {
@@ -62,7 +63,7 @@ pub(super) fn default_name(leaf: &ExprKind) -> String {
     }
 }
 
-/// The variable whose default name this is.
+/// Returns the variable with this default name.
 pub(super) fn default_variable(name: &str) -> Option<ExprKind> {
     let number = |prefix: &str| {
         let digits = name.strip_prefix(prefix)?;
@@ -75,7 +76,7 @@ pub(super) fn default_variable(name: &str) -> Option<ExprKind> {
         .or_else(|| number("s").map(ExprKind::Range))
 }
 
-/// Whether a variable may be printed under this name.
+/// Whether a variable may be printed with this name.
 pub(super) fn is_free_name(name: &str) -> bool {
     let word = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
     let starts = name.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
@@ -83,7 +84,7 @@ pub(super) fn is_free_name(name: &str) -> bool {
     word && starts && !keyword && default_variable(name).is_none()
 }
 
-/// How tightly the surroundings of an expression bind.
+/// Where an expression is, to decide whether it needs parentheses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Context {
     Top,
@@ -113,7 +114,8 @@ fn write_expr(f: &mut impl Write, expr: &Expr, names: &Names, context: Context) 
     if parenthesised { f.write_char(')') } else { Ok(()) }
 }
 
-/// `a + b`, as a difference where the right side is negative and the parser makes the same of it.
+/// Writes `a + b`, as a difference if the right side is negative and the parser builds the same
+/// expression from it.
 fn write_sum(f: &mut impl Write, a: &Expr, b: &Expr, names: &Names) -> fmt::Result {
     write_expr(f, a, names, Context::Top)?;
     if let Some(value) = b.as_constant()
@@ -210,7 +212,7 @@ fn write_group(f: &mut impl Write, names: &[(String, ExprKind)], open: char, clo
 }
 
 impl IndexingMap {
-    /// The names under which the variables are printed: dimensions, ranges, runtime.
+    /// The printed names of the variables: dimensions, ranges, runtime.
     pub fn variable_names(&self) -> Vec<String> {
         Names::of(self).0.into_iter().map(|(name, _)| name).collect()
     }

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use super::{Float, Scalar, Type};
 use crate::indexing::IndexingMap;
 
-/// An attribute as MLIR text can hold it.
+/// An attribute of MLIR text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Attribute {
     /// Present, without a value.
     Unit,
     /// `true` or `false`.
     Bool(bool),
-    /// `7 : i64`; of integers with fewer bits the number that they mean as signed ones.
+    /// `7 : i64`. An integer of fewer bits is stored sign-extended.
     Int(i64, Type),
     /// `0x3F800000 : f32`: a float by its bits.
     Float(u64, Float),
@@ -34,14 +34,14 @@ pub enum Attribute {
     Dictionary(Vec<(Cow<'static, str>, Attribute)>),
     /// An indexing map, written as a string.
     Map(Arc<IndexingMap>),
-    /// `dense<…> : tensor<…>`: the elements as they lie in memory, those of fewer than eight bits in one byte each, whose
-    /// other bits are zero; one element stands for all.
+    /// `dense<…> : tensor<…>`: the elements as in memory. An element of fewer than eight bits takes
+    /// one byte, whose other bits are zero. A single element stands for all.
     Dense(Type, Arc<[u8]>),
     /// `#arith.fastmath<…>`
     FastMath(FastMath),
     /// `#vector.kind<…>`
     Combination(Combination),
-    /// Attribute text of a dialect, written as it is: `#gpu<dim x>`.
+    /// Attribute text of a dialect, printed unchanged: `#gpu<dim x>`.
     Raw(String),
 }
 
@@ -61,7 +61,7 @@ impl Attribute {
         Attribute::Symbol(name.into())
     }
 
-    /// The number, if it is an integer or a bool.
+    /// Returns the number, if the attribute is an integer or a bool.
     pub fn as_integer(&self) -> Option<i64> {
         match self {
             Attribute::Int(value, _) => Some(*value),
@@ -149,13 +149,13 @@ fn write_array<T: fmt::Display>(f: &mut fmt::Formatter<'_>, element: &str, value
     f.write_char('>')
 }
 
-/// Bytes in hexadecimal; one element stands for all.
+/// Writes the bytes in hexadecimal. A single element stands for all.
 fn write_dense(f: &mut fmt::Formatter<'_>, ty: &Type, bytes: &[u8]) -> fmt::Result {
     f.write_str("dense<")?;
     let single = bytes.len() == ty.element().byte_size();
     match ty.element() {
         _ if bytes.is_empty() => {}
-        // MLIR packs booleans in text form; spelling them out is shorter to explain.
+        // MLIR packs booleans in hexadecimal. Spelled out they are easier to read.
         Scalar::I1 if single => write!(f, "{}", bytes[0] != 0)?,
         Scalar::I1 => write_nested(f, ty.dims(), &mut bytes.iter().map(|byte| *byte != 0))?,
         _ => {
@@ -167,7 +167,7 @@ fn write_dense(f: &mut fmt::Formatter<'_>, ty: &Type, bytes: &[u8]) -> fmt::Resu
     write!(f, "> : {ty}")
 }
 
-/// `[[a, b], [c, d]]` for dimensions 2 and 2.
+/// Writes `[[a, b], [c, d]]` for dimensions 2 and 2.
 fn write_nested(f: &mut fmt::Formatter<'_>, dims: &[i64], elements: &mut dyn Iterator<Item = bool>) -> fmt::Result {
     let Some((&size, inner)) = dims.split_first() else {
         return write!(f, "{}", elements.next().unwrap_or_default());
@@ -193,9 +193,9 @@ impl FastMath {
     pub const NNAN: FastMath = FastMath(2);
     /// No operand or result is infinite.
     pub const NINF: FastMath = FastMath(4);
-    /// The sign of zero is without meaning.
+    /// The sign of zero has no meaning.
     pub const NSZ: FastMath = FastMath(8);
-    /// A quotient may be a product with the reciprocal.
+    /// A quotient may become a product with the reciprocal.
     pub const ARCP: FastMath = FastMath(16);
     /// A product and a sum may be fused.
     pub const CONTRACT: FastMath = FastMath(32);
@@ -214,7 +214,7 @@ impl FastMath {
         (Self::AFN, "afn"),
     ];
 
-    /// The flag of this name.
+    /// Returns the flag of this name.
     pub fn of_name(name: &str) -> Option<FastMath> {
         match name {
             "none" => Some(Self::NONE),
@@ -223,12 +223,12 @@ impl FastMath {
         }
     }
 
-    /// One bit for each flag, in the order that LLVM gives them.
+    /// Returns one bit per flag, in LLVM's order.
     pub fn bits(self) -> u8 {
         self.0
     }
 
-    /// The attribute, `None` for IEEE semantics.
+    /// Returns the attribute, or `None` for IEEE semantics.
     pub(crate) fn attribute(self) -> Option<Attribute> {
         (self.0 != 0).then_some(Attribute::FastMath(self))
     }
@@ -253,18 +253,18 @@ impl fmt::Display for FastMath {
 
 macro_rules! combinations {
     ($($variant:ident = $name:literal;)*) => {
-        /// How `vector.reduction` combines lanes.
+        /// The operation with which `vector.reduction` combines lanes.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[allow(missing_docs, reason = "the names are MLIR's")]
         pub enum Combination { $($variant,)* }
 
         impl Combination {
-            /// The name MLIR uses.
+            /// Returns MLIR's name.
             pub fn name(self) -> &'static str {
                 match self { $(Combination::$variant => $name,)* }
             }
 
-            /// The combination of this name.
+            /// Returns the combination of this name.
             pub fn of_name(name: &str) -> Option<Combination> {
                 Some(match name { $($name => Combination::$variant,)* _ => return None })
             }
@@ -289,7 +289,7 @@ combinations! {
 }
 
 impl Combination {
-    /// Whether it combines such elements.
+    /// Whether it combines elements of this type.
     pub fn takes(self, element: Scalar) -> bool {
         match self {
             Combination::Add | Combination::Mul => matches!(element, Scalar::Int(_) | Scalar::Float(_)),

@@ -6,40 +6,41 @@ use std::sync::Arc;
 
 use super::{Attribute, OpKind, Type};
 
-/// A value: argument of a function or of a region, or result of an operation. Belongs to one function.
+/// A value of a function: an argument of the function or of a region, or a result of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Value(pub(crate) u32);
 
 impl Value {
-    /// Its number in the function, from 0 without gaps.
+    /// Returns its number in the function. Numbers start at 0 and have no gaps.
     pub fn number(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Where an operation comes from, as far as that is known.
+/// Origin of an operation, as far as it is known.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Place {
-    /// Name of the HLO instruction that it is for.
+    /// Name of the HLO instruction that it computes.
     pub instruction: Option<Arc<str>>,
-    /// File, line and column of the text that it was read from, or of the Rust code that built it.
+    /// File, line and column of the text that it was parsed from, or of the Rust code that built
+    /// it.
     pub source: Option<(Arc<str>, u32, u32)>,
 }
 
-/// An operation and what is nested in it.
+/// An operation with its nested regions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operation {
-    /// Which one.
+    /// The kind of operation.
     pub kind: OpKind,
-    /// The values it takes.
+    /// The values that it reads.
     pub operands: Vec<Value>,
-    /// The values it gives.
+    /// The values that it defines.
     pub results: Vec<Value>,
-    /// By name, in the order they are printed.
+    /// Attributes by name, in printing order.
     pub attributes: Vec<(Cow<'static, str>, Attribute)>,
-    /// Each of one block.
+    /// Nested regions of one block each.
     pub regions: Vec<Region>,
-    /// Where it comes from.
+    /// Its origin.
     pub place: Place,
 }
 
@@ -48,57 +49,57 @@ pub struct Operation {
 pub struct Region {
     /// The block's arguments.
     pub arguments: Vec<Value>,
-    /// In order.
+    /// The block's operations in order.
     pub operations: Vec<Operation>,
 }
 
 /// A function.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function {
-    /// Its symbol.
+    /// Its symbol name.
     pub name: String,
-    /// Whether it is seen in its module only.
+    /// Whether it is visible only in its module.
     pub private: bool,
-    /// Attributes beside name, type and visibility.
+    /// Attributes other than name, type and visibility.
     pub attributes: Vec<(Cow<'static, str>, Attribute)>,
-    /// Attributes of the arguments, one list each, or none at all.
+    /// Attributes of the arguments: one list per argument, or no lists at all.
     pub argument_attributes: Vec<Vec<(Cow<'static, str>, Attribute)>>,
-    /// Types of what it returns.
+    /// Result types.
     pub results: Vec<Type>,
-    /// Arguments and operations.
+    /// The arguments and operations.
     pub body: Region,
     /// Types of all values, by number.
     pub types: Vec<Type>,
 }
 
 impl Function {
-    /// Type of a value.
+    /// Returns the type of a value.
     pub fn type_of(&self, value: Value) -> &Type {
         &self.types[value.number()]
     }
 
-    /// Types of several values.
+    /// Returns the types of several values.
     pub fn types_of(&self, values: &[Value]) -> Vec<Type> {
         values.iter().map(|&value| self.type_of(value).clone()).collect()
     }
 
-    /// A new value of this type, which nothing defines yet.
+    /// Creates a value of this type that nothing defines yet.
     pub fn new_value(&mut self, ty: Type) -> Value {
         Function::add_value(&mut self.types, ty)
     }
 
-    /// The next value after those of these types.
+    /// Appends a type and returns the value with its number.
     pub fn add_value(types: &mut Vec<Type>, ty: Type) -> Value {
         types.push(ty);
         Value(types.len() as u32 - 1)
     }
 
-    /// An attribute of the function.
+    /// Returns an attribute of the function.
     pub fn attribute(&self, name: &str) -> Option<&Attribute> {
         find(&self.attributes, name)
     }
 
-    /// Numbers the values anew, in the order of their definition and without gaps, as reading the function's text does.
+    /// Renumbers the values in the order of their definition and without gaps, as the parser does.
     pub fn renumber(&mut self) {
         fn define(region: &Region, order: &mut Vec<Value>) {
             order.extend(&region.arguments);
@@ -117,7 +118,7 @@ impl Function {
         self.body.rename(&numbers);
     }
 
-    /// Number of operations, with those nested in others.
+    /// Counts operations, including nested ones.
     pub fn size(&self) -> usize {
         let mut size = 0;
         self.body.walk(&mut |_| size += 1);
@@ -126,22 +127,22 @@ impl Function {
 }
 
 impl Operation {
-    /// An operation without attributes, regions and place.
+    /// Creates an operation without attributes, regions and place.
     pub fn new(kind: OpKind, operands: Vec<Value>, results: Vec<Value>) -> Operation {
         Operation { kind, operands, results, attributes: Vec::new(), regions: Vec::new(), place: Place::default() }
     }
 
-    /// The attribute of this name.
+    /// Returns the attribute of this name.
     pub fn attribute(&self, name: &str) -> Option<&Attribute> {
         find(&self.attributes, name)
     }
 
-    /// The attribute of this name as an integer.
+    /// Returns the attribute of this name as an integer.
     pub fn integer(&self, name: &str) -> Option<i64> {
         self.attribute(name).and_then(Attribute::as_integer)
     }
 
-    /// The attribute of this name as a list of integers.
+    /// Returns the attribute of this name as a list of integers.
     pub fn integers(&self, name: &str) -> Option<&[i64]> {
         match self.attribute(name) {
             Some(Attribute::I64Array(values)) => Some(values),
@@ -149,7 +150,7 @@ impl Operation {
         }
     }
 
-    /// The function that the attribute `callee` names.
+    /// Returns the function that the attribute `callee` names.
     pub fn callee(&self) -> Option<&str> {
         match self.attribute("callee") {
             Some(Attribute::Symbol(name)) => Some(name),
@@ -157,12 +158,12 @@ impl Operation {
         }
     }
 
-    /// The result of an operation that has one.
+    /// Returns the first result. The operation must have one.
     pub fn result(&self) -> Value {
         self.results[0]
     }
 
-    /// Calls `visit` for this operation and everything nested in it, outer ones first.
+    /// Calls `visit` for this operation and all nested ones, outer operations first.
     pub fn walk<'o>(&'o self, visit: &mut dyn FnMut(&'o Operation)) {
         visit(self);
         self.regions.iter().for_each(|region| region.walk(visit));
@@ -170,12 +171,12 @@ impl Operation {
 }
 
 impl Region {
-    /// Calls `visit` for everything nested in it, outer ones first.
+    /// Calls `visit` for all nested operations, outer ones first.
     pub fn walk<'o>(&'o self, visit: &mut dyn FnMut(&'o Operation)) {
         self.operations.iter().for_each(|operation| operation.walk(visit));
     }
 
-    /// Gives each value the number that stands at its own.
+    /// Renames each value `v` to `numbers[v]`.
     pub(super) fn rename(&mut self, numbers: &[u32]) {
         let rename = |values: &mut Vec<Value>| values.iter_mut().for_each(|value| value.0 = numbers[value.number()]);
         rename(&mut self.arguments);
@@ -186,7 +187,7 @@ impl Region {
         }
     }
 
-    /// What the region hands on at its end.
+    /// Returns the operands of the region's terminator.
     pub fn yielded(&self) -> &[Value] {
         self.operations.last().map_or(&[], |last| &last.operands)
     }

@@ -1,5 +1,5 @@
-//! Products of matrices that the lanes of a warp make together, in one instruction of the target: which there are, and which
-//! lane has which elements.
+//! Matrix products that the lanes of a warp compute together with one instruction of the target:
+//! the available products, and the elements that each lane holds.
 //!
 //! ```text
 //! left    rows x steps      words of neighbouring steps
@@ -7,23 +7,25 @@
 //! sums    rows x columns    one by one
 //! ```
 //!
-//! Lanes are numbered as NVIDIA's `mma` does: a lane is at place `lane % 4` of the group `lane / 4`. (PTX manual, matrix
-//! multiply-accumulate.)
+//! Lanes are numbered as in NVIDIA's `mma`: a lane has position `lane % 4` in group `lane / 4`.
+//! (PTX manual, matrix multiply-accumulate.)
 
 use super::{Attribute, Float, Operation, Scalar, Type};
 
-/// Lanes that make a product.
+/// Lanes that compute a product together.
 pub const PRODUCT_LANES: i64 = 32;
-/// Words and sums of a lane, of whichever product.
+/// Most words and sums that a lane holds for one product.
 pub const MOST_PRODUCT_WORDS: usize = 10;
-/// Bytes of the smallest word that a lane has of an operand.
+/// Bytes of the smallest word of an operand in a lane.
 const WORD: i64 = 4;
-/// Lanes of a group: it has a row of words of the left operand, and two neighbours of a row of sums each.
+/// Lanes of a group. Together they hold a row of words of the left operand. Each holds two adjacent
+/// sums of a row.
 const PLACES: i64 = 4;
-/// Rows, or columns, that the groups have one each.
+/// Number of groups. Each holds one row of the left operand or one column of the right one at a
+/// time.
 const GROUPS: i64 = PRODUCT_LANES / PLACES;
 
-/// A product: of which elements.
+/// A product with its element types. Sizes are rows by columns by steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MatrixProduct {
     /// 16 by 8 by 16, summed in `f32`.
@@ -37,16 +39,16 @@ pub enum MatrixProduct {
 }
 
 impl MatrixProduct {
-    /// All there are, each at its number.
+    /// All products, each at the index of its number.
     pub const ALL: [MatrixProduct; 4] =
         [MatrixProduct::Bf16, MatrixProduct::F16, MatrixProduct::I8, MatrixProduct::F64];
 
-    /// Its number, for code that is not Rust.
+    /// Returns its number, for code that is not Rust.
     pub fn number(self) -> i64 {
         self as i64
     }
 
-    /// Its name in the kernel IR.
+    /// Returns its name in the kernel IR.
     pub const fn name(self) -> &'static str {
         match self {
             MatrixProduct::Bf16 => "m16n8k16.bf16",
@@ -56,12 +58,12 @@ impl MatrixProduct {
         }
     }
 
-    /// The product of a name.
+    /// Returns the product of this name.
     pub fn of_name(name: &str) -> Option<MatrixProduct> {
         MatrixProduct::ALL.into_iter().find(|product| product.name() == name)
     }
 
-    /// The product that an operation's attribute names.
+    /// Returns the product that an operation's attribute names.
     pub fn of_operation(operation: &Operation) -> Option<MatrixProduct> {
         match operation.attribute("product") {
             Some(Attribute::Str(name)) => MatrixProduct::of_name(name),
@@ -69,7 +71,7 @@ impl MatrixProduct {
         }
     }
 
-    /// Elements of the operands.
+    /// Returns the element type of the operands.
     pub const fn factor(self) -> Scalar {
         match self {
             MatrixProduct::Bf16 => Scalar::Float(Float::BF16),
@@ -79,7 +81,7 @@ impl MatrixProduct {
         }
     }
 
-    /// Elements of the sums.
+    /// Returns the element type of the sums.
     pub const fn sum(self) -> Scalar {
         match self {
             MatrixProduct::Bf16 | MatrixProduct::F16 => Scalar::F32,
@@ -88,7 +90,7 @@ impl MatrixProduct {
         }
     }
 
-    /// Rows, columns and steps.
+    /// Returns the numbers of rows, columns and steps.
     pub const fn shape(self) -> [i64; 3] {
         match self {
             MatrixProduct::Bf16 | MatrixProduct::F16 => [16, 8, 16],
@@ -97,19 +99,20 @@ impl MatrixProduct {
         }
     }
 
-    /// Elements of an operand's word.
+    /// Returns the number of elements in a word of an operand.
     pub fn pack(self) -> i64 {
         (WORD / self.factor().byte_size() as i64).max(1)
     }
 
-    /// A lane's words of the left and of the right operand, and its sums.
+    /// Returns the number of a lane's words of the left operand, of its words of the right operand,
+    /// and of its sums.
     pub fn words(self) -> [i64; 3] {
         let [rows, columns, steps] = self.shape();
         let of_lane = |elements: i64| elements / PRODUCT_LANES;
         [of_lane(rows * steps) / self.pack(), of_lane(columns * steps) / self.pack(), of_lane(rows * columns)]
     }
 
-    /// The type of an operand's word.
+    /// Returns the type of a word of an operand.
     pub fn word(self) -> Type {
         match self.pack() {
             1 => self.factor().into(),
@@ -117,39 +120,40 @@ impl MatrixProduct {
         }
     }
 
-    /// Row and first step of a lane's word of the left operand.
+    /// Returns row and first step of a lane's word of the left operand.
     pub fn left(self, lane: i64, word: i64) -> [i64; 2] {
         let halves = self.shape()[0] / GROUPS;
         let (group, place) = (lane / PLACES, lane % PLACES);
         [group + word % halves * GROUPS, (place + word / halves * PLACES) * self.pack()]
     }
 
-    /// Column and first step of a lane's word of the right operand.
+    /// Returns column and first step of a lane's word of the right operand.
     pub fn right(self, lane: i64, word: i64) -> [i64; 2] {
         let (group, place) = (lane / PLACES, lane % PLACES);
         [group, (place + word * PLACES) * self.pack()]
     }
 
-    /// Row and column of a lane's sum.
+    /// Returns row and column of a lane's sum.
     pub fn place(self, lane: i64, sum: i64) -> [i64; 2] {
         let (group, place) = (lane / PLACES, lane % PLACES);
         [group + sum / 2 * GROUPS, 2 * place + sum % 2]
     }
 }
 
-/// Threads that multiply tiles of shared memory together: four warps, the first of which has a number divisible by four.
+/// Threads that together multiply tiles in shared memory: four warps. The first has a number
+/// divisible by four.
 pub const GROUP_THREADS: i64 = 128;
-/// Rows of the left tile that a group multiplies.
+/// Rows of the left tile that a group of four warps multiplies.
 pub const GROUP_ROWS: i64 = 64;
-/// Rows, or columns, of the squares that tiles are made of.
+/// Rows and columns of the squares in a tile.
 pub const TILE_SQUARE: i64 = 8;
-/// Steps that one instruction of a group takes.
+/// Steps of one instruction of a group.
 pub const GROUP_STEPS: i64 = 16;
 /// Most columns of the right tile.
 pub const MOST_GROUP_COLUMNS: i64 = 256;
 
-/// Row and column of a thread's sum of a group's product: a warp has sixteen rows, and squares of it side by side are as
-/// those of [`MatrixProduct`].
+/// Returns row and column of a thread's sum in a group's product. Each warp holds sixteen rows. Its
+/// lanes hold each piece of 16 rows and 8 columns like the sums of a [`MatrixProduct`].
 pub fn group_place(thread: i64, sum: i64) -> [i64; 2] {
     let (warp, lane) = (thread % GROUP_THREADS / PRODUCT_LANES, thread % PRODUCT_LANES);
     let [row, column] = MatrixProduct::Bf16.place(lane, sum % 4);
@@ -161,7 +165,8 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    /// Every element is some lane's, each of them once.
+    /// Checks that the lanes together hold every element. The counts of words leave no room for
+    /// duplicates.
     #[test]
     fn lanes_have_all_elements() {
         for product in MatrixProduct::ALL {

@@ -7,8 +7,9 @@
 //!                       └── verify
 //! ```
 //!
-//! [`operations`] is the one list of operations: their names, effects, operands and results. What builds, reads, prints,
-//! verifies or lowers them goes by it. Values are numbered per function, every region has one block.
+//! [`operations`] is the only list of operations, with their names, effects, operands and results.
+//! Builder, parser, printer, verifier and lowering use it. Values are numbered per function. Every
+//! region has one block.
 
 mod attribute;
 mod function;

@@ -1,34 +1,34 @@
-//! The operations of the kernel IR: the one list of them.
+//! The list of operations of the kernel IR.
 
-/// What an operation does beside computing its results.
+/// Effect of an operation besides computing its results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing: equal ones are merged, those without uses dropped.
+    /// None. Equal operations are merged, unused ones are dropped.
     None,
-    /// What the operations of its regions do.
+    /// The effects of the operations in its regions.
     OfRegions,
-    /// It makes memory: never merged.
+    /// Allocates memory. Never merged.
     Allocates,
-    /// It reads or writes memory, or waits for other threads: never merged, moved or dropped.
+    /// Reads or writes memory, or waits for other threads. Never merged, moved or dropped.
     Memory,
-    /// It ends a region.
+    /// Terminates a region.
     Ends,
 }
 
-/// What operands, results and attributes an operation has, as far as many operations have the same.
+/// Operands and results of an operation, where many operations have the same form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Two integers (or indices, or vectors of them) of one type, which is the result's.
+    /// Two integers (or indices, or vectors of them) of one type. The result has the same type.
     IntBinary,
-    /// One integer, whose type is the result's.
+    /// One integer. The result has the same type.
     IntUnary,
-    /// Two floats of one type, which is the result's.
+    /// Two floats of one type. The result has the same type.
     FloatBinary,
-    /// One float, whose type is the result's.
+    /// One float. The result has the same type.
     FloatUnary,
-    /// One float; gives an `i1`.
+    /// One float. The result is an `i1`.
     FloatTest,
-    /// Three floats of one type, which is the result's.
+    /// Three floats of one type. The result has the same type.
     FloatTernary,
     /// To an integer with more bits.
     WidenInt,
@@ -46,14 +46,14 @@ pub enum Form {
     IndexCast,
     /// To another type of as many bits.
     SameBits,
-    /// Has rules of its own.
+    /// Individual rules.
     Own,
 }
 
-/// Hands the rows to a macro: what it makes of them goes by the table.
+/// Passes all rows to a macro, which generates code from them.
 ///
-/// A row is `variant = name, form, effect`, and words for whoever builds the operation. The builder has a method of the
-/// operation's name for each row whose form is not `Own`.
+/// A row is `variant = name, form, effect`, followed by documentation for callers of the builder.
+/// For each row whose form is not `Own`, the builder has a method with the operation's name.
 macro_rules! table {
     ($make:ident) => {
         $make! {
@@ -202,7 +202,8 @@ macro_rules! table {
             AtomicRmw = xla_gpu.atomic_rmw, Own, Memory;
             Mma = xla_gpu.mma, Own, Memory;
             Wgmma = xla_gpu.wgmma, Own, Memory;
-            // What lowering makes of tensors, and of what threads do together. No emitter writes these.
+            // Lowering creates these from tensors and from operations on several threads. Emitters
+            // do not use them.
             Load = xla_gpu.load, Own, Memory;
             Store = xla_gpu.store, Own, Memory;
             StackMemory = xla_gpu.stack_memory, Own, Allocates;
@@ -228,25 +229,25 @@ macro_rules! operations {
         pub enum OpKind { $(#[doc = concat!("`", stringify!($dialect.$name), "`" $(, ": ", $words)?)] $variant,)* }
 
         impl OpKind {
-            /// All of them.
+            /// All operations.
             pub const ALL: &[OpKind] = &[$(OpKind::$variant,)*];
 
-            /// The name MLIR uses, with the dialect.
+            /// Returns MLIR's name, with the dialect.
             pub const fn name(self) -> &'static str {
                 match self { $(OpKind::$variant => concat!(stringify!($dialect), ".", stringify!($name)),)* }
             }
 
-            /// What it does beside computing its results.
+            /// Returns its effect besides computing results.
             pub const fn effect(self) -> Effect {
                 match self { $(OpKind::$variant => Effect::$effect,)* }
             }
 
-            /// Its operands and results.
+            /// Returns the form of its operands and results.
             pub const fn form(self) -> Form {
                 match self { $(OpKind::$variant => Form::$form,)* }
             }
 
-            /// The operation of this name.
+            /// Returns the operation of this name.
             pub fn of_name(name: &str) -> Option<OpKind> {
                 Some(match name {
                     $(concat!(stringify!($dialect), ".", stringify!($name)) => OpKind::$variant,)*
@@ -261,7 +262,7 @@ table!(operations);
 
 impl OpKind {
     /// Whether the simulator can report it: it reads or writes tensors, waits for other threads, or
-    /// may not end.
+    /// may not terminate.
     pub const fn is_reported(self) -> bool {
         use OpKind::*;
         match self {
@@ -272,7 +273,7 @@ impl OpKind {
         }
     }
 
-    /// Whether only lowering makes it: these stand last in the table.
+    /// Whether only lowering creates it. These operations are the last ones of the table.
     pub fn is_of_lowering(self) -> bool {
         self >= OpKind::Load
     }

@@ -7,8 +7,9 @@ use super::attribute::{write_dictionary, write_quoted};
 use super::{Attribute, Function, Operation, Place, Region, Type, Value};
 
 impl fmt::Display for Function {
-    /// The whole `func.func` operation, with a line break at its end. Of operations that no HLO instruction is named for,
-    /// only the alternate form, `{:#}`, gives the places: it says all there is, the other is for reading.
+    /// Prints the whole `func.func` operation with a line break at its end. The alternate form
+    /// `{:#}` prints all places. The plain form is for reading and omits the places of operations
+    /// without an HLO instruction.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Printer { out: f, types: &self.types }.function(self)
     }
@@ -78,7 +79,7 @@ impl Printer<'_, '_> {
     }
 }
 
-/// All attributes of a `func.func`.
+/// Returns all attributes of a `func.func`.
 fn header(function: &Function) -> Vec<(Cow<'static, str>, Attribute)> {
     let arguments: Vec<&Type> = function.body.arguments.iter().map(|&v| function.type_of(v)).collect();
     let results: Vec<&Type> = function.results.iter().collect();
@@ -97,7 +98,8 @@ fn header(function: &Function) -> Vec<(Cow<'static, str>, Attribute)> {
     header
 }
 
-/// `loc("instruction"("file":1:2))`: the instruction, and where in a text or in Rust code the operation stands.
+/// Writes `loc("instruction"("file":1:2))`: the instruction, and the operation's position in a text
+/// or in Rust code.
 fn write_place(f: &mut fmt::Formatter<'_>, place: &Place) -> fmt::Result {
     if place.instruction.is_none() && (place.source.is_none() || !f.alternate()) {
         return Ok(());

@@ -1,11 +1,11 @@
-//! Names of HLO as parts of symbols.
+//! HLO names as parts of symbols.
 
-/// Most bytes of a part: symbols and the files of a dump are made of several, and the name of a
-/// file has at most 255.
+/// Most bytes of a part. Symbols and names of dump files combine several parts, and a file name has
+/// at most 255 bytes.
 const MOST_PART_BYTES: usize = 80;
 
-/// A name with `_` for each character that symbols do not have: they have letters, digits, `_` and
-/// the character `also`. A long name is cut, and ends in a hash of the whole.
+/// Replaces each character of a name by `_` unless it is a letter, a digit, `_` or the character
+/// `also`. A long name is cut and ends in a hash of the whole name.
 pub fn symbol_part(name: &str, also: char) -> String {
     let valid = |c: char| if c.is_ascii_alphanumeric() || c == also { c } else { '_' };
     let clean: String = name.chars().map(valid).collect();
@@ -16,7 +16,7 @@ pub fn symbol_part(name: &str, also: char) -> String {
     clean[..MOST_PART_BYTES - hash.len()].to_owned() + &hash
 }
 
-/// The 64-bit hash FNV-1a of the bytes, by Fowler, Noll and Vo.
+/// Returns the 64-bit hash FNV-1a of the bytes, by Fowler, Noll and Vo.
 pub fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
@@ -34,7 +34,7 @@ mod tests {
         assert_eq!(symbol_part("add.1", '_'), "add_1");
     }
 
-    /// As published with the algorithm.
+    /// Compares with the values published with the algorithm.
     #[test]
     fn hashes_are_the_published_ones() {
         assert_eq!(

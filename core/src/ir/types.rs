@@ -6,11 +6,11 @@ use std::sync::Arc;
 use crate::hlo::{ArrayShape, ElementType, FloatFormat};
 use crate::plugin::limits;
 
-/// What a tile register holds.
+/// Limits of a tile register.
 const MOST_TILE_ROWS: i64 = 16;
 const MOST_TILE_ROW_BYTES: i64 = 64;
 
-/// A floating-point type: that of the elements of an HLO type.
+/// A floating-point type of HLO elements.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Float(ElementType);
 
@@ -30,7 +30,7 @@ impl Float {
     /// `f64`
     pub const F64: Float = Float(ElementType::F64);
 
-    /// The name MLIR uses: HLO's, where what follows the width is written in capitals.
+    /// Returns MLIR's name: HLO's name with capitals after the width's first digit.
     pub fn name(self) -> String {
         let name = self.0.name();
         let width = name.find(|c: char| c.is_ascii_digit()).unwrap_or(0);
@@ -38,33 +38,33 @@ impl Float {
         head.to_owned() + &tail.to_ascii_uppercase()
     }
 
-    /// Width in bits.
+    /// Returns the width in bits.
     pub fn bits(self) -> u32 {
         self.0.bits()
     }
 
-    /// The float that the elements of this HLO type are.
+    /// Returns the float type for elements of this HLO type.
     pub fn of_element(element: ElementType) -> Option<Float> {
         element.is_float().then_some(Float(element))
     }
 
-    /// The HLO type whose elements it is.
+    /// Returns the HLO element type.
     pub fn element(self) -> ElementType {
         self.0
     }
 
-    /// The float of this name.
+    /// Returns the float type of this name.
     pub fn of_name(name: &str) -> Option<Float> {
         let float = Float::of_element(name.to_ascii_lowercase().parse().ok()?)?;
         (float.name() == name).then_some(float)
     }
 
-    /// Layout of its bits.
+    /// Returns the bit layout.
     pub fn format(self) -> Option<FloatFormat> {
         FloatFormat::of(self.element())
     }
 
-    /// Bytes of an element in memory.
+    /// Returns the bytes of an element in memory.
     pub fn bytes(self) -> u32 {
         self.bits().div_ceil(8)
     }
@@ -106,7 +106,7 @@ pub enum Type {
     Vector(Arc<[i64]>, Scalar),
     /// `!amx.tile<16x32xbf16>`: rows and columns in a tile register.
     Tile([i64; 2], Scalar),
-    /// `!llvm.ptr<N>`: an address in this address space. Only lowering's later stages have such values.
+    /// `!llvm.ptr<N>`: an address in this address space. Occurs only in later stages of lowering.
     Pointer(u32),
 }
 
@@ -130,7 +130,8 @@ impl Scalar {
     /// `f64`
     pub const F64: Scalar = Scalar::Float(Float::F64);
 
-    /// The type that HLO elements of this type have in a kernel: `pred` is `i1`, integers are signless.
+    /// Returns the kernel type for HLO elements of this type: `i1` for `pred`, signless integers
+    /// for integers.
     pub fn of_element(element: ElementType) -> Scalar {
         match (Float::of_element(element), Float::of_element(element.real_part())) {
             (Some(float), _) => Scalar::Float(float),
@@ -139,12 +140,12 @@ impl Scalar {
         }
     }
 
-    /// Integers of any width and `index`.
+    /// Whether the type is `index` or an integer of any width.
     pub fn is_integer(self) -> bool {
         matches!(self, Scalar::Index | Scalar::Int(_))
     }
 
-    /// Bytes of an element in memory: every element takes whole bytes.
+    /// Returns the bytes of an element in memory. Every element takes whole bytes.
     pub fn byte_size(self) -> usize {
         match self {
             Scalar::Complex(part) => 2 * part.bytes() as usize,
@@ -152,14 +153,14 @@ impl Scalar {
         }
     }
 
-    /// Clears the bits of elements in memory that elements of fewer than eight bits leave unused.
+    /// Clears the unused bits in the bytes of elements that have fewer than eight bits.
     pub fn clear_unused_bits(self, bytes: &mut [u8]) {
         if let bits @ ..8 = self.bits() {
             bytes.iter_mut().for_each(|byte| *byte &= 0xff >> (8 - bits));
         }
     }
 
-    /// Width in bits; `index` counts as 64.
+    /// Returns the width in bits. `index` has 64.
     pub fn bits(self) -> u32 {
         match self {
             Scalar::Index => 64,
@@ -184,32 +185,33 @@ impl Type {
     /// `f64`
     pub const F64: Type = Type::Scalar(Scalar::F64);
 
-    /// A tensor of these dimensions.
+    /// Returns the tensor type with these dimensions.
     pub fn tensor(dims: &[i64], element: Scalar) -> Type {
         Type::Tensor(dims.into(), element)
     }
 
-    /// A vector of these dimensions.
+    /// Returns the vector type with these dimensions.
     pub fn vector(dims: &[i64], element: Scalar) -> Type {
         Type::Vector(dims.into(), element)
     }
 
-    /// A tile register of so many rows and columns.
+    /// Returns the tile register type with these rows and columns.
     pub fn tile(dims: [i64; 2], element: Scalar) -> Type {
         Type::Tile(dims, element)
     }
 
-    /// The scalar type of one HLO element.
+    /// Returns the scalar type of an HLO element.
     pub fn of_element(element: ElementType) -> Type {
         Type::Scalar(Scalar::of_element(element))
     }
 
-    /// The tensor type of an HLO array.
+    /// Returns the tensor type of an HLO array.
     pub fn of_array(shape: &ArrayShape) -> Type {
         Type::tensor(&shape.dims, Scalar::of_element(shape.element_type))
     }
 
-    /// The type itself, or that of its elements; of an address the integer that it is.
+    /// Returns the scalar itself or the element type. For an address, returns the integer type that
+    /// holds it.
     pub fn element(&self) -> Scalar {
         match self {
             Type::Scalar(scalar) | Type::Tensor(_, scalar) | Type::Vector(_, scalar) | Type::Tile(_, scalar) => *scalar,
@@ -217,7 +219,7 @@ impl Type {
         }
     }
 
-    /// The dimensions; none for a scalar.
+    /// Returns the dimensions. A scalar has none.
     pub fn dims(&self) -> &[i64] {
         match self {
             Type::Scalar(_) | Type::Pointer(_) => &[],
@@ -226,7 +228,8 @@ impl Type {
         }
     }
 
-    /// The same dimensions with other elements. Tiles stay as they are: their elements say how they are multiplied.
+    /// Returns the type with these dimensions and other elements. Tiles do not change, because
+    /// their element type determines the instruction that multiplies them.
     pub fn with_element(&self, element: Scalar) -> Type {
         match self {
             Type::Scalar(_) => Type::Scalar(element),
@@ -236,15 +239,15 @@ impl Type {
         }
     }
 
-    /// Elements of all dimensions; `None` if they cannot be counted.
+    /// Returns the number of elements, or `None` if it overflows or a dimension is negative.
     pub fn element_count(&self) -> Option<usize> {
         self.dims().iter().try_fold(1usize, |count, &dim| count.checked_mul(usize::try_from(dim).ok()?))
     }
 
-    /// Whether code can be made for values of this type.
+    /// Checks that kernels can have values of this type.
     ///
     /// # Errors
-    /// What about it is too large, as words to go after `a value`.
+    /// Returns the reason against it, in words that follow `a value`.
     pub fn check(&self) -> Result<(), String> {
         if let Scalar::Int(bits) = self.element()
             && !(1..=limits::MOST_BITS).contains(&bits)
@@ -278,7 +281,7 @@ impl Type {
         }
     }
 
-    /// The scalar, if this has no dimensions.
+    /// Returns the scalar, if the type has no dimensions.
     pub fn as_scalar(&self) -> Option<Scalar> {
         match self {
             Type::Scalar(scalar) => Some(*scalar),
@@ -286,7 +289,7 @@ impl Type {
         }
     }
 
-    /// Dimensions and elements, if this is a tensor.
+    /// Returns dimensions and elements of a tensor.
     pub fn as_tensor(&self) -> Option<(&[i64], Scalar)> {
         match self {
             Type::Tensor(dims, element) => Some((dims, *element)),
@@ -294,7 +297,7 @@ impl Type {
         }
     }
 
-    /// Dimensions and elements, if this is a tile register.
+    /// Returns dimensions and elements of a tile register.
     pub fn as_tile(&self) -> Option<([i64; 2], Scalar)> {
         match self {
             Type::Tile(dims, element) => Some((*dims, *element)),
@@ -302,7 +305,7 @@ impl Type {
         }
     }
 
-    /// Dimensions and elements, if this is a vector.
+    /// Returns dimensions and elements of a vector.
     pub fn as_vector(&self) -> Option<(&[i64], Scalar)> {
         match self {
             Type::Vector(dims, element) => Some((dims, *element)),
@@ -311,7 +314,7 @@ impl Type {
     }
 }
 
-/// Whether a tile register holds that.
+/// Checks that a tile register can hold such a tile.
 fn check_tile([rows, columns]: [i64; 2], element: Scalar) -> Result<(), String> {
     if !matches!(element, Scalar::I8 | Scalar::I32 | Scalar::F32 | Scalar::BF16) {
         return Err(format!("in a tile of {element}; tile registers are of i8, i32, bf16 or f32"));

@@ -1,8 +1,8 @@
-//! Dealing the points of loop nests to the blocks and threads of one launch.
+//! Distributes the points of loop nests to the blocks and threads of one launch.
 //!
-//! A kernel that visits several boxes of points (the operands of a concatenate, the updates of several
-//! dynamic-update-slices) gives each box blocks of its own. What a block works on is then the same for all of its
-//! threads, and boxes of any sizes fill the machine together.
+//! A kernel that visits several boxes of points (the operands of a concatenate, the updates of
+//! several dynamic-update-slices) gives each box separate blocks. All threads of a block then work
+//! on the same box, and boxes of any sizes fill the machine together.
 //!
 //! ```text
 //! block   0  1  2  3  4  5  6
@@ -20,25 +20,25 @@ use crate::indexing::{Constraint, Expr, IndexingMap, Interval};
 pub use slabs::blocks_for;
 pub use work::{cost_per_point, lanes_along, worth_sharing};
 
-/// More points than any memory holds; below it, no count in a plan overflows.
+/// More points than any memory holds. Up to this limit, no count in a plan overflows.
 pub const MOST_POINTS: i64 = 1 << 48;
 
-/// What something costs, a guess.
+/// An estimated cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Bytes that are read and written.
     pub bytes: i64,
-    /// Arithmetic, in bytes of memory traffic that take as long.
+    /// Arithmetic, as the bytes of memory traffic that take as long.
     pub arithmetic: i64,
 }
 
 impl Cost {
-    /// Both together, in bytes.
+    /// The sum of both, in bytes.
     pub fn total(self) -> i64 {
         self.bytes.saturating_add(self.arithmetic)
     }
 
-    /// The cost of so many.
+    /// The cost of `count` equal items.
     pub fn times(self, count: i64) -> Cost {
         Cost { bytes: self.bytes.saturating_mul(count), arithmetic: self.arithmetic.saturating_mul(count) }
     }
@@ -55,15 +55,15 @@ impl std::ops::Add for Cost {
     }
 }
 
-/// A box of points to be visited, each once.
+/// A box of points that a kernel visits, each once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nest {
-    /// Its sizes; neighbours in the last dimension are neighbours in memory.
+    /// Sizes of the box. Points adjacent in the last dimension are adjacent in memory.
     pub dims: Vec<i64>,
-    /// What a point costs; see [`cost_per_point`].
+    /// Cost of one point; see [`cost_per_point`].
     pub cost: Cost,
-    /// Most neighbouring points that one thread may take at once; a power of two that divides the last dimension. See
-    /// [`lanes_along`].
+    /// Most adjacent points that one thread may compute at once: a power of two that divides the
+    /// last dimension. See [`lanes_along`].
     pub lanes: i64,
 }
 
@@ -73,27 +73,30 @@ impl Nest {
         self.dims.iter().fold(1i64, |n, &d| n.saturating_mul(d))
     }
 
-    /// What visiting all points costs.
+    /// Cost of all points.
     fn cost(&self) -> Cost {
         let of_point = if self.cost.total() > 0 { self.cost } else { Cost { bytes: 1, arithmetic: 0 } };
         of_point.times(self.points())
     }
 }
 
-/// A nest's part of the launch.
+/// The part of a launch that visits one nest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// `(th, bl)[loops…] -> point`: the points that a thread visits. Loops run in order, the last over neighbours.
+    /// `(th, bl)[loops…] -> point`: the points that a thread visits. Loops run in order; the last
+    /// one runs over adjacent points.
     pub map: IndexingMap,
-    /// The range variable that counts a thread's neighbouring points, if it has several: to be unrolled.
+    /// The range variable of a thread's adjacent points, if there are several. Its loop is to be
+    /// unrolled.
     pub lane: Option<usize>,
 }
 
 impl Share {
-    /// `(th, bl)[loops…, range variables of to] -> results of to`, where `to` starts at the nest's points.
+    /// Returns `(th, bl)[loops…, range variables of to] -> results of to`, where `to` maps from the
+    /// nest's points.
     ///
     /// # Errors
-    /// If `to` takes another number of dimensions.
+    /// If `to` has another number of dimensions.
     pub fn then(&self, to: &IndexingMap) -> Result<IndexingMap, EmitError> {
         let message = || format!("a nest of {} dimensions, a map from {}", self.map.results.len(), to.dims.len());
         let map = self.map.then(to).ok_or_else(|| EmitError { message: message(), instruction: None })?;
@@ -101,24 +104,25 @@ impl Share {
     }
 }
 
-/// A launch with every nest's part of it.
+/// A launch, distributed to its nests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dealing {
-    /// The grid.
+    /// The numbers of blocks and threads.
     pub launch: LaunchDimensions,
-    /// One per nest.
+    /// One share per nest.
     pub shares: Vec<Share>,
-    /// Most neighbouring points that a thread of any nest takes at once.
+    /// Most adjacent points that a thread of any nest computes at once.
     pub lanes: i64,
-    /// The knobs' values.
+    /// The values of the knobs.
     pub configuration: Configuration,
     /// Other values worth measuring.
     pub alternatives: Vec<Configuration>,
 }
 
 impl Dealing {
-    /// Deals nests of at most [`MOST_POINTS`] points. What the configuration leaves open is chosen. Knobs: `lanes` and
-    /// `threads`, or `blocks` where a block is one thread.
+    /// Distributes nests of at most [`MOST_POINTS`] points and chooses the knobs that the
+    /// configuration does not set. Knobs: `lanes` and `threads`, or `blocks` where a block is one
+    /// thread.
     ///
     /// # Errors
     /// If a knob's value is impossible.
@@ -126,9 +130,11 @@ impl Dealing {
         Dealing::of_updates(nests, 0, device, configuration)
     }
 
-    /// The same of a kernel that updates parts of large arrays in place. The cache lines that it writes there take `spread` bytes and lie
-    /// in the caches of all cores, each of which has made its own part of every array. One core alone would have to fetch the others'
-    /// lines, and these to fetch them back.
+    /// Distributes the nests of a kernel that updates parts of large arrays in place; see
+    /// [`Dealing::new`]. The cache lines that it writes there take `spread` bytes. They are spread
+    /// over the caches of all cores, because each core wrote a part of every array. If one core ran
+    /// the kernel, it would have to fetch the other cores' lines, and these cores would later have
+    /// to fetch them back.
     ///
     /// # Errors
     /// As [`Dealing::new`].
@@ -156,14 +162,15 @@ impl Dealing {
     }
 }
 
-/// The blocks of one nest, among all.
+/// The blocks of one nest, among all blocks of the launch.
 struct BlockRange {
     first: i64,
     count: i64,
 }
 
 impl BlockRange {
-    /// The block's number within the range, and what must hold for it to be in there.
+    /// Returns the block's number within the range, and the constraint that the block is in the
+    /// range.
     fn local(&self, total: i64) -> (Expr, Option<Constraint>) {
         let block = Expr::dim(1);
         let constraint = (self.count < total)

@@ -1,5 +1,5 @@
-//! Blocks of one thread: each takes a contiguous part of a nest, row by row, so that the innermost loop runs along
-//! the last dimension without divisions.
+//! Distribution to blocks of one thread. Each block computes a contiguous part of a nest, row by
+//! row, so that the innermost loop runs along the last dimension without divisions.
 
 use super::{BlockRange, Cost, Dealing, Nest, Share};
 use crate::cost::{fetching, moved_between_cores};
@@ -7,32 +7,33 @@ use crate::device::DeviceDescription;
 use crate::emitter::{Configuration, EmitError, LaunchDimensions};
 use crate::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize, linearize};
 
-/// What a block should cost at least in bytes: below it, handing out costs more than it saves.
+/// Least cost of a block, in bytes: distributing smaller blocks costs more than it saves.
 const BYTES_PER_BLOCK: i64 = 128 << 10;
-/// What handing a part to another core costs, in bytes that a core moves meanwhile.
+/// Cost of handing work to another core, as the bytes that one core could move in that time.
 const HANDING_OUT: i64 = 64 << 10;
-/// Enough blocks per core that an unlucky one does not matter.
+/// Enough blocks per core that one slow block does not matter.
 const BLOCKS_PER_CORE: i64 = 16;
-/// A row is cut at multiples of this many points: whole cache lines for every element type.
+/// Rows are cut at multiples of this many points: whole cache lines for every element type.
 const CUT: i64 = 64;
-/// A block of so many pieces may be given one more.
+/// A block of at least this many groups of rows may be rounded up to one more.
 const MANY: i64 = 16;
 
-/// Most blocks that are worth dealing.
+/// Most blocks that are worth distributing.
 fn most_blocks(device: &DeviceDescription) -> i64 {
     i64::from(device.core_count.max(1)) * BLOCKS_PER_CORE
 }
 
-/// Blocks of one thread that a kernel of that cost is dealt to. Where there is one for each core there are as many for every core, so
-/// that all are done together.
+/// Number of single-threaded blocks for a kernel of that cost. If every core gets a block, the
+/// number is a multiple of the cores, so that all cores finish together.
 ///
-/// Small arrays lie in the cache of the core that wrote them, which reads them faster than all cores together could: their
-/// kernels are shared only if they compute much.
+/// A small array is in the cache of the core that wrote it, and this core reads it faster than all
+/// cores together could. A kernel of small arrays runs on several cores only if it computes much.
 pub fn blocks_for(cost: Cost, device: &DeviceDescription) -> i64 {
     blocks_for_update(cost, 0, device)
 }
 
-/// The same, where cache lines of `spread` bytes lie with all cores; see [`Dealing::of_updates`].
+/// As [`blocks_for`], for cache lines of `spread` bytes that are spread over all cores; see
+/// [`Dealing::of_updates`].
 fn blocks_for_update(cost: Cost, spread: i64, device: &DeviceDescription) -> i64 {
     let cores = i64::from(device.core_count.max(1));
     let saved = (cost.total() - cost.total() / cores).saturating_add(2 * moved_between_cores(spread, device));
@@ -46,7 +47,7 @@ fn blocks_for_update(cost: Cost, spread: i64, device: &DeviceDescription) -> i64
     if enough < cores { enough } else { enough - enough % cores }
 }
 
-/// `spread`: see [`Dealing::of_updates`].
+/// Distributes nests to blocks. For `spread` see [`Dealing::of_updates`].
 pub(super) fn deal(
     nests: &[Nest],
     spread: i64,
@@ -72,12 +73,12 @@ pub(super) fn deal(
     })
 }
 
-/// Hands out blocks in order; small nests share one.
+/// Assigns blocks to nests in order. Several small nests may get the same block.
 struct Queue {
-    /// Bytes a block should get.
+    /// Bytes that a block should get.
     target: i64,
     block: i64,
-    /// Bytes that the current block has got so far.
+    /// Bytes that the current block has so far.
     filled: i64,
 }
 
@@ -101,21 +102,21 @@ impl Queue {
 
 /// How a nest is cut.
 struct Tiling {
-    /// Dimensions that count rows.
+    /// Sizes of the dimensions whose product is the number of rows.
     outer: Vec<i64>,
-    /// Their product.
+    /// Number of rows.
     rows: i64,
     /// Points in a row.
     row: i64,
     cut: Cut,
 }
 
-/// What a block takes.
+/// The part of a nest that one block computes.
 enum Cut {
-    /// `count` rows: a multiple of those that the last `inner` of the outer dimensions count, which
-    /// have loops of their own.
+    /// `count` rows: a multiple of the product of the last `inner` outer dimensions, which get
+    /// separate loops.
     Rows { count: i64, inner: usize },
-    /// A part of one row: `length` points, `parts` parts to a row.
+    /// A part of one row: `length` points, with `parts` parts per row.
     Part { length: i64, parts: i64 },
 }
 
@@ -143,8 +144,8 @@ impl Tiling {
         }
     }
 
-    /// `(th, bl)[row, inner dimensions…, point] -> point of the nest`, or `(th, bl)[point]` where
-    /// rows are cut.
+    /// Returns `(th, bl)[row, inner dimensions…, point] -> point of the nest`, or `(th, bl)[point]`
+    /// if rows are cut.
     fn share(&self, nest: &Nest, blocks: &BlockRange, total: i64) -> Share {
         let mut map = IndexingMap {
             dims: vec![Variable::named("th", 1), Variable::named("bl", total)],
@@ -182,9 +183,9 @@ impl Tiling {
     }
 }
 
-/// Cuts a nest between rows. Where they are short and sizes are no powers of two, a division for
-/// each row takes long: as many rows as the last dimensions count stay together, if that makes
-/// blocks longer by little.
+/// Cuts a nest between rows. If rows are short and sizes are no powers of two, one division per row
+/// is expensive. A block then gets multiples of the rows that the last outer dimensions span, if
+/// this makes blocks only slightly longer.
 fn rows_per_block(outer: &[i64], row: i64, wanted: i64) -> Cut {
     let slowest = outer.iter().position(|&size| size != 1).map_or(outer.len(), |first| first + 1);
     let divisors = &outer[slowest..];

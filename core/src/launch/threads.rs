@@ -1,15 +1,16 @@
-//! Many threads: each takes `lanes` neighbouring points of its block's nest.
+//! Distribution to blocks of many threads. Each thread computes `lanes` adjacent points of its
+//! block's nest.
 
 use super::{BlockRange, Dealing, Nest, Share};
 use crate::device::DeviceDescription;
 use crate::emitter::{Configuration, EmitError, LaunchDimensions};
 use crate::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
-/// Four warps: enough to hide latency, small enough that the last wave is short.
+/// Four warps: enough to hide latency, and few enough that the last wave is short.
 const THREADS: i64 = 128;
-/// A grid dimension ends here on every GPU; beyond it threads loop.
+/// Largest grid dimension of every GPU. With more work than that, threads loop over chunks.
 const MOST_BLOCKS: i64 = (1 << 31) - 1;
-/// More lanes than any nest asks for.
+/// More lanes than any nest requests.
 const MOST_LANES: i64 = 64;
 
 pub(super) fn deal(
@@ -62,7 +63,7 @@ struct Grid {
 }
 
 impl Grid {
-    /// `(th, bl)[chunk, lane] -> point`. Variables that would take one value only are left out.
+    /// Returns `(th, bl)[chunk, lane] -> point`, without the variables that have a single value.
     fn share(&self, nest: &Nest, blocks: &BlockRange) -> Share {
         let lanes = self.lanes.min(nest.lanes).max(1);
         let mut map = IndexingMap {
@@ -96,7 +97,7 @@ impl Grid {
     }
 }
 
-/// Several lanes only if every core still gets a full block.
+/// Uses several lanes only if every core still gets a full block.
 fn default_lanes(nests: &[Nest], device: &DeviceDescription, most_lanes: i64) -> i64 {
     let enough = i64::from(device.core_count) * THREADS;
     let units = |lanes: i64| nests.iter().map(|nest| nest.points() / lanes.min(nest.lanes).max(1)).sum::<i64>();

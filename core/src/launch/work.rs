@@ -1,4 +1,4 @@
-//! What a point costs, and what values have in common.
+//! Estimates of the cost of a point, and of the work that values have in common.
 
 use std::collections::HashSet;
 
@@ -8,15 +8,16 @@ use crate::device::DeviceDescription;
 use crate::hlo::{Computation, InstrId, Op, Shape};
 use crate::indexing::combined_elements;
 
-/// A guess at what computing one element of each of `values` costs: what is read and written, and the arithmetic of everything
-/// above. Under a reduction both count once per element reduced.
+/// Estimates the cost of one element of each of `values`: bytes read and written, and the
+/// arithmetic of all transitive operands. Both are multiplied by the number of elements that a
+/// reduction combines.
 pub fn cost_per_point(computation: &Computation, values: &[InstrId]) -> Cost {
     let bytes = |id: InstrId| {
         let arrays = computation.instruction(id).shape.leaves().into_iter().filter_map(|leaf| leaf.as_array());
         arrays.filter(|array| array.rank() > 0).map(|array| array.element_type.byte_size() as i64).sum::<i64>()
     };
     let mut cost = Cost { bytes: values.iter().map(|&id| bytes(id)).sum(), arithmetic: 0 };
-    // How many elements of an instruction are computed for one point.
+    // For each instruction, the number of its elements that one point needs.
     let mut times = vec![0i64; computation.instructions.len()];
     values.iter().for_each(|id| times[id.index()] = 1);
     for id in computation.ids().rev() {
@@ -39,8 +40,9 @@ pub fn cost_per_point(computation: &Computation, values: &[InstrId]) -> Cost {
     cost
 }
 
-/// The instruction and everything above that is worth computing or reading once for several values: no scalars, no
-/// constants, no broadcasts. Values whose sets meet gain from being computed together.
+/// Returns the instruction and those of its transitive operands that are worth computing or reading
+/// once for several values: no scalars, no constants, no broadcasts. Values whose sets intersect
+/// gain from being computed together.
 pub fn worth_sharing(computation: &Computation, from: InstrId) -> HashSet<InstrId> {
     let mut seen = HashSet::from([from]);
     let mut pending = vec![from];
@@ -55,9 +57,9 @@ pub fn worth_sharing(computation: &Computation, from: InstrId) -> HashSet<InstrI
     seen
 }
 
-/// How many neighbouring points make one vector of the values' smallest type, as far as they divide all of `lengths`
-/// (of rows that are read and written, and where in them the first point is): for
-/// [`Nest::lanes`](super::Nest::lanes).
+/// Number of adjacent points that make one vector of the values' smallest type and divide all of
+/// `lengths`. These are the lengths of the rows read and written, and the offsets of the first
+/// point in them. Meant for [`Nest::lanes`](super::Nest::lanes).
 pub fn lanes_along(computation: &Computation, values: &[InstrId], lengths: &[i64], device: &DeviceDescription) -> i64 {
     let leaves = values.iter().flat_map(|&id| computation.instruction(id).shape.leaves());
     let smallest = leaves.filter_map(Shape::as_array).map(|array| array.element_type.byte_size() as i64).min();

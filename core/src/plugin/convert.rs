@@ -1,4 +1,5 @@
-//! Between the emitter interface's types and the messages of [`schema`](super::schema).
+//! Conversions between the types of the emitter interface and the messages of
+//! [`schema`](super::schema).
 
 use std::collections::HashMap;
 
@@ -13,7 +14,7 @@ use crate::emitter::{
 use crate::hlo::{InstrId, Opcode, PrintOptions, parse_module, print_module_with};
 use crate::ir::MatrixProduct;
 
-/// A message that does not mean anything.
+/// A message without a valid meaning.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct WireError(pub String);
@@ -24,20 +25,21 @@ impl From<prost::DecodeError> for WireError {
     }
 }
 
-/// A fusion as bytes. Metadata stays behind: it says where instructions came from, not what they do.
+/// Encodes a fusion as bytes. Omits metadata, which describes the origin of instructions and not
+/// their effect.
 ///
-/// The module goes as text: it is written three times and read as fast as its protobuf form, and both
-/// sides can be of different age.
+/// The module is encoded as text. It is written three times and parses as fast as its protobuf
+/// form, and host and plugin may be of different versions.
 pub fn encode_fusion(fusion: &Fusion) -> Vec<u8> {
     let options = PrintOptions { omit_metadata: true, ..PrintOptions::default() };
     let module = print_module_with(&fusion.module, &options);
     schema::Fusion { name: fusion.name.clone(), module }.encode_to_vec()
 }
 
-/// A fusion from bytes.
+/// Decodes a fusion from bytes.
 ///
 /// # Errors
-/// If the bytes are not a fusion, or hold a module that cannot be read.
+/// If the bytes are not a fusion, or if its module does not parse.
 pub fn decode_fusion(bytes: &[u8]) -> Result<Fusion, WireError> {
     let message = schema::Fusion::decode(bytes)?;
     let module = parse_module(&message.module, &message.name).map_err(|faults| {
@@ -97,7 +99,7 @@ impl From<schema::Device> for DeviceDescription {
             share_seconds: device.share_seconds,
             memory_bandwidth: device.memory_bandwidth,
             flops: device.flops,
-            // Those of a newer host are of no use here.
+            // A plugin older than the host cannot use products that it does not know.
             matrix_products: device.matrix_products.iter().filter_map(|name| MatrixProduct::of_name(name)).collect(),
             multiplies_tiles: device.multiplies_tiles,
             has_product_library: device.has_product_library,
@@ -105,7 +107,7 @@ impl From<schema::Device> for DeviceDescription {
     }
 }
 
-/// An emitter's descriptor, anchors and heroes as a message.
+/// Encodes an emitter's descriptor, anchors and heroes as a message.
 pub fn encode_descriptor(emitter: &dyn Emitter) -> schema::Descriptor {
     let Descriptor { kind, name, version } = emitter.descriptor();
     let names = |opcodes: Vec<Opcode>| opcodes.into_iter().map(|opcode| opcode.name().to_owned()).collect();
@@ -113,7 +115,7 @@ pub fn encode_descriptor(emitter: &dyn Emitter) -> schema::Descriptor {
     schema::Descriptor { kind: kind.0, name, version, anchors, heroes }
 }
 
-/// Of these names of opcodes, those that this release knows.
+/// Returns the opcodes with these names. Skips names that this release does not know.
 pub fn decode_opcodes(names: &[String]) -> Vec<Opcode> {
     names.iter().filter_map(|name| name.parse().ok()).collect()
 }
@@ -136,7 +138,7 @@ impl From<Claim> for schema::Claim {
 
 impl From<schema::Claim> for Claim {
     fn from(claim: schema::Claim) -> Self {
-        // What no machine can count is more operands than any operation has, which the host refuses.
+        // A number that does not fit exceeds the operands of any operation. The host refuses it.
         let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         Claim {
             place: if claim.is_root { HeroPlace::Root } else { HeroPlace::BeforeEpilogue },
@@ -151,11 +153,12 @@ impl From<schema::Claim> for Claim {
     }
 }
 
-/// A bid on this region as a message.
+/// Encodes a bid on this region as a message.
 pub fn encode_bid(bid: &Bid, region: &Fusion) -> schema::Bid {
     match bid {
         Bid::Take { instructions } => {
-            // What is no instruction must not get lost on the way: the host refuses a name that it does not find.
+            // An invalid id is encoded as a name too, so that the host does not miss it: it refuses
+            // names that it does not find.
             let known = |id: &InstrId| region.computation().instructions.get(id.index());
             let name = |id: &InstrId| known(id).map_or_else(|| format!("{id:?}"), |it| it.name.clone());
             let instructions = instructions.iter().map(name).collect();
@@ -168,10 +171,10 @@ pub fn encode_bid(bid: &Bid, region: &Fusion) -> schema::Bid {
     }
 }
 
-/// A bid on this region from a message.
+/// Decodes a bid on this region from a message.
 ///
 /// # Errors
-/// If it names an instruction that the region lacks.
+/// If the bid names an instruction that the region lacks.
 pub fn decode_bid(bid: schema::Bid, region: &Fusion) -> Result<Bid, WireError> {
     if let Some(schema::Decline { reason, instruction }) = bid.decline {
         return Ok(Bid::Decline(Decline { reason, instruction }));
@@ -225,7 +228,7 @@ impl From<schema::Configuration> for Configuration {
     }
 }
 
-/// A plan for this fusion as a message.
+/// Encodes a plan for this fusion as a message.
 pub fn encode_plan(plan: &Plan, fusion: &Fusion) -> schema::Plan {
     let output = |output: &OutputPlan| {
         let mode = match output.mode {
@@ -256,10 +259,10 @@ pub fn encode_plan(plan: &Plan, fusion: &Fusion) -> schema::Plan {
     }
 }
 
-/// A plan for this fusion from a message.
+/// Decodes a plan for this fusion from a message.
 ///
 /// # Errors
-/// If a map cannot be read, or a visit names an instruction that the fusion lacks.
+/// If a map does not parse, or a visit names an instruction that the fusion lacks.
 pub fn decode_plan(plan: schema::Plan, fusion: &Fusion) -> Result<Plan, WireError> {
     let output = |(number, output): (usize, schema::OutputPlan)| {
         let parsed = output.maps.iter().map(|map| map.parse()).collect::<Result<_, _>>();
@@ -305,7 +308,7 @@ fn numbers(fusion: &Fusion) -> HashMap<&str, InstrId> {
     computation.ids().map(|id| (computation.instruction(id).name.as_str(), id)).collect()
 }
 
-/// A kernel of this fusion as a message.
+/// Encodes a kernel of this fusion as a message.
 pub fn encode_kernel(kernel: &Kernel, fusion: &Fusion) -> schema::Kernel {
     let names = |ids: &[InstrId]| names(fusion, ids);
     let call = |call: &SubgraphCall| {
@@ -319,7 +322,7 @@ pub fn encode_kernel(kernel: &Kernel, fusion: &Fusion) -> schema::Kernel {
     schema::Kernel { mlir: format!("{:#}", kernel.code), calls: kernel.calls.iter().map(call).collect() }
 }
 
-/// A kernel of this fusion from a message.
+/// Decodes a kernel of this fusion from a message.
 ///
 /// # Errors
 /// If a call names an instruction that the fusion lacks.

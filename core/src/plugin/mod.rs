@@ -1,4 +1,4 @@
-//! How an emitter reaches the host.
+//! The ways in which the host reaches an emitter.
 //!
 //! [`export_emitters!`](crate::export_emitters) names a crate's emitters once, for all carriers:
 //!
@@ -24,17 +24,18 @@ pub use serve::serve;
 
 use crate::emitter::{Emitter, Registration};
 
-/// Makes the emitters that are linked into this binary, in no particular order.
+/// Creates the emitters that are linked into this binary, in no particular order.
 pub fn linked_emitters() -> Vec<Box<dyn Emitter>> {
     inventory::iter::<Registration>.into_iter().map(|registration| (registration.make)()).collect()
 }
 
-/// Names the emitters of a crate: expressions whose types implement [`Emitter`](crate::emitter::Emitter).
-/// Once per crate.
+/// Names the emitters of a crate: expressions whose types implement
+/// [`Emitter`](crate::emitter::Emitter). Use it once per crate.
 ///
-/// Linked into a program, the crate registers them; built as a `cdylib`, it is a plugin library. With a
-/// [`StaticDescriptor`](crate::emitter::StaticDescriptor) before each, the library's file also says who they are, so that
-/// `fusebox emitters inspect` can tell without running it. They must be what [`Emitter::descriptor`] says.
+/// Linked into a program, the crate registers its emitters. Built as a `cdylib`, it is a plugin
+/// library. If a [`StaticDescriptor`](crate::emitter::StaticDescriptor) precedes each emitter, the
+/// library's file also lists the descriptors, so that `fusebox emitters inspect` shows them without
+/// running the library. They must equal [`Emitter::descriptor`].
 ///
 /// ```
 /// use fusebox_core::device::DeviceDescription;
@@ -105,7 +106,7 @@ macro_rules! export_emitters {
                 $crate::plugin::abi_stable::library::__call_root_module_loader(module)
             }
 
-            // SAFETY: `root` gives a `PluginRef`, erased by `abi_stable` itself.
+            // SAFETY: `root` returns a `PluginRef`, erased by `abi_stable` itself.
             unsafe { LibHeader::from_constructor::<PluginRef>(root, CheckTypeLayout::Yes) }
         };
     };

@@ -1,7 +1,8 @@
-//! What a plugin library exports: a note and a list of its emitters that are read from the file, and a root module that is
-//! checked by `abi_stable` when the library is opened.
+//! The exports of a plugin library: a note and a list of its emitters, which the host reads from
+//! the file, and a root module, which `abi_stable` checks when the host opens the library.
 //!
-//! All symbols end in the package's name, so that several emitter crates can also be linked into one program.
+//! All symbols end in the package's name, so that several emitter crates can also be linked into
+//! one program.
 
 use abi_stable::StableAbi;
 use abi_stable::library::RootModule;
@@ -11,15 +12,16 @@ use abi_stable::std_types::{RSlice, RVec};
 
 use crate::emitter::{INTERFACE_VERSION, StaticDescriptor};
 
-/// Symbols of notes begin so.
+/// Prefix of symbols of notes.
 pub const NOTE_PREFIX: &str = "fusebox_note_";
-/// Symbols of root modules begin so, and end like the note's.
+/// Prefix of symbols of root modules. The rest equals the note's.
 pub const ROOT_PREFIX: &str = "fusebox_root_";
 
-/// Symbols of lists of emitters begin so, and end like the note's. Libraries built before there were lists have none.
+/// Prefix of symbols of lists of emitters. The rest equals the note's. Older libraries have no
+/// list.
 pub const LISTING_PREFIX: &str = "fusebox_emitters_";
 
-/// Bytes of the [listing] of these emitters.
+/// Returns the bytes of the [listing] of these emitters.
 pub const fn listing_size(emitters: &[StaticDescriptor]) -> usize {
     let (mut size, mut i) = (0, 0);
     while i < emitters.len() {
@@ -29,7 +31,8 @@ pub const fn listing_size(emitters: &[StaticDescriptor]) -> usize {
     size
 }
 
-/// The emitters of a library as text, a line `kind name version` for each: bytes that stand in the file as they are.
+/// Lists the emitters of a library as text, with a line `kind name version` for each. The file
+/// contains these bytes unchanged.
 pub const fn listing<const SIZE: usize>(emitters: &[StaticDescriptor]) -> [u8; SIZE] {
     let mut text = [0; SIZE];
     let (mut length, mut i) = (0, 0);
@@ -45,30 +48,30 @@ pub const fn listing<const SIZE: usize>(emitters: &[StaticDescriptor]) -> [u8; S
     text
 }
 
-/// Stands in a note behind the version of core, if the plugin was built without optimisation.
+/// Suffix of core's version in the note of a plugin built without optimisation.
 pub const UNOPTIMISED: &str = "+unoptimised";
 
-/// Facts about a plugin that the host reads from the file before it opens the library. Plain bytes: no
-/// pointers, so the file's content is the value.
+/// Facts about a plugin that the host reads from the file before it opens the library. A note
+/// consists of plain bytes without pointers, so its value is in the file.
 #[repr(C)]
 pub struct Note {
     /// [`Note::MAGIC`].
     pub magic: [u8; 16],
-    /// [`INTERFACE_VERSION`] the plugin was built with, little-endian.
+    /// [`INTERFACE_VERSION`] at the plugin's build, little-endian.
     pub interface: [u8; 4],
     /// Number of bytes of `text` in use, little-endian.
     pub length: [u8; 4],
-    /// `package version core-version`, separated by spaces, with [`UNOPTIMISED`] behind the last.
+    /// `package version core-version`, separated by spaces. [`UNOPTIMISED`] may follow.
     pub text: [u8; 232],
 }
 
 impl Note {
-    /// Begins every note.
+    /// First bytes of every note.
     pub const MAGIC: [u8; 16] = *b"fusebox plugin 1";
     /// Bytes of a note.
     pub const SIZE: usize = size_of::<Note>();
 
-    /// The note of a package: its name, a space, its version.
+    /// Creates the note of a package. `package` is its name, a space and its version.
     pub const fn new(package: &str) -> Note {
         let mut text = [0; 232];
         let length = append(&mut text, 0, package.as_bytes());
@@ -86,7 +89,7 @@ impl Note {
     }
 }
 
-/// Copies as much as fits; gives the new length.
+/// Copies as many bytes as fit. Returns the new length.
 const fn append(text: &mut [u8], mut length: usize, bytes: &[u8]) -> usize {
     let mut i = 0;
     while i < bytes.len() && length < text.len() {
@@ -97,13 +100,13 @@ const fn append(text: &mut [u8], mut length: usize, bytes: &[u8]) -> usize {
     length
 }
 
-/// The root module: one function, from [`Request`](super::schema::Request) bytes to
-/// [`Response`](super::schema::Response) bytes. What evolves is the schema, not this.
+/// The root module: one function from [`Request`](super::schema::Request) bytes to
+/// [`Response`](super::schema::Response) bytes. The schema evolves; this module does not change.
 #[repr(C)]
 #[derive(StableAbi)]
 #[sabi(kind(Prefix(prefix_ref = PluginRef)))]
 pub struct Plugin {
-    /// Answers a request; does not unwind.
+    /// Answers a request. Does not unwind.
     #[sabi(last_prefix_field)]
     pub call: extern "C" fn(request: RSlice<'_, u8>) -> RVec<u8>,
 }
@@ -112,6 +115,6 @@ impl RootModule for PluginRef {
     abi_stable::declare_root_module_statics! {PluginRef}
     const BASE_NAME: &'static str = "fusebox_plugin";
     const NAME: &'static str = "fusebox_plugin";
-    // The note carries the version that counts; this one only guards the layout of this module.
+    // The host checks the version in the note. This version only guards the layout of this module.
     const VERSION_STRINGS: VersionStrings = package_version_strings!();
 }

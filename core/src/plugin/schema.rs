@@ -1,7 +1,7 @@
-//! The messages that cross a library or process border, as protobuf.
+//! The protobuf messages between host and plugin, across a library or process boundary.
 //!
-//! Fields are only ever added; a field keeps its number. Absent fields read as zero or empty, so that either
-//! side may be the older one. [`convert`](super::convert) gives the meaning.
+//! Fields are only ever added, and a field keeps its number. Absent fields read as zero or empty,
+//! so either side may be the older one. [`convert`](super::convert) defines their meaning.
 
 #![allow(missing_docs, reason = "the fields mirror those of the emitter interface, where they are described")]
 
@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 
 use prost::{Enumeration, Message};
 
-/// What the host asks of a plugin.
+/// A question of the host to a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enumeration)]
 #[repr(i32)]
 pub enum Question {
-    /// Nothing that this version knows.
+    /// A question that this version does not know.
     Unknown = 0,
-    /// Which emitters are there?
+    /// Nothing -> the emitters.
     Describe = 1,
     /// Emitter, fusion, device -> verdict.
     Consider = 2,
@@ -29,7 +29,7 @@ pub enum Question {
     Claim = 6,
 }
 
-/// One question.
+/// A question with its data.
 #[derive(Clone, PartialEq, Message)]
 pub struct Request {
     #[prost(enumeration = "Question", tag = "1")]
@@ -37,7 +37,8 @@ pub struct Request {
     /// Number of the emitter in the answer to `Describe`.
     #[prost(uint32, tag = "2")]
     pub emitter: u32,
-    /// An encoded [`Fusion`]: bytes, so that one that was just decoded is recognised.
+    /// An encoded [`Fusion`]. Kept as bytes, so that the plugin recognises the fusion that it
+    /// decoded last.
     #[prost(bytes = "vec", tag = "3")]
     pub fusion: Vec<u8>,
     #[prost(message, optional, tag = "4")]
@@ -46,12 +47,12 @@ pub struct Request {
     pub configuration: Option<Configuration>,
     #[prost(message, optional, tag = "6")]
     pub plan: Option<Plan>,
-    /// Name of the instruction that the emitter anchors on.
+    /// Name of the instruction around which the emitter bids.
     #[prost(string, tag = "7")]
     pub anchor: String,
 }
 
-/// One answer: a failure, or what was asked for.
+/// An answer to a question, or a failure.
 #[derive(Clone, PartialEq, Message)]
 pub struct Response {
     #[prost(message, optional, tag = "1")]
@@ -66,16 +67,16 @@ pub struct Response {
     pub kernel: Option<Kernel>,
     #[prost(message, optional, tag = "6")]
     pub bid: Option<Bid>,
-    /// Absent: the emitter wants nothing.
+    /// Absent if the emitter does not claim the operation.
     #[prost(message, optional, tag = "7")]
     pub claim: Option<Claim>,
 }
 
-/// Whose fault a failure is.
+/// Cause of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enumeration)]
 #[repr(i32)]
 pub enum Fault {
-    /// The emitter's answer: this fusion, or this configuration, cannot be done.
+    /// The emitter cannot handle this fusion or this configuration.
     Refused = 0,
     /// The emitter panicked.
     Panicked = 1,
@@ -83,7 +84,7 @@ pub enum Fault {
     Malformed = 2,
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Clone, PartialEq, Message)]
 pub struct Failure {
     #[prost(enumeration = "Fault", tag = "1")]
@@ -102,10 +103,10 @@ pub struct Descriptor {
     pub name: String,
     #[prost(string, tag = "3")]
     pub version: String,
-    /// Names of opcodes. Those that the reader does not know are of operations it does not have.
+    /// Names of opcodes. The reader skips unknown names: it has no such operations.
     #[prost(string, repeated, tag = "4")]
     pub anchors: Vec<String>,
-    /// Likewise.
+    /// Names of opcodes, like `anchors`.
     #[prost(string, repeated, tag = "5")]
     pub heroes: Vec<String>,
 }
@@ -139,7 +140,7 @@ pub struct Pass {
     pub operands: u64,
 }
 
-/// Names of the instructions taken, or why none is.
+/// Names of the instructions taken, or the reason for a decline.
 #[derive(Clone, PartialEq, Message)]
 pub struct Bid {
     #[prost(string, repeated, tag = "1")]
@@ -216,7 +217,7 @@ pub struct Verdict {
     /// Present if the fusion is declined.
     #[prost(message, optional, tag = "1")]
     pub decline: Option<Decline>,
-    /// Whether the emitter comes after all that accept.
+    /// Whether the emitter comes after all emitters that accept.
     #[prost(bool, tag = "2")]
     pub on_request: bool,
 }
@@ -253,7 +254,7 @@ pub struct Plan {
     pub work: Option<Work>,
 }
 
-/// Instructions by name.
+/// A visit with instructions by name.
 #[derive(Clone, PartialEq, Message)]
 pub struct Visit {
     /// The map's textual form.
@@ -326,7 +327,8 @@ pub struct SubgraphCall {
     pub symbol: String,
     #[prost(enumeration = "SubgraphKind", tag = "2")]
     pub kind: i32,
-    /// Values and roots, or the one instruction of a combiner. By name: numbers differ between modules.
+    /// Instructions of values, roots, or the single instruction of a combiner. They are names
+    /// because numbers differ between modules.
     #[prost(string, repeated, tag = "3")]
     pub instructions: Vec<String>,
     #[prost(string, repeated, tag = "4")]

@@ -1,4 +1,4 @@
-//! A plugin's side of the border: bytes in, bytes out, panics caught.
+//! The plugin's side of the boundary: takes and returns bytes, and catches panics.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -14,7 +14,7 @@ use super::convert::{
 use super::schema::{self, Fault, Question, Request, Response};
 use crate::emitter::{Candidate, Configuration, EmitError, Emitter, Fusion};
 
-/// Answers one request. Never unwinds: a panic of an emitter becomes an answer that says so.
+/// Answers one request. Never unwinds: a panic of an emitter becomes a failure in the answer.
 pub fn serve(emitters: impl Fn() -> Vec<Box<dyn Emitter>>, request: &[u8]) -> Vec<u8> {
     remember_places_of_panics();
     let response = catch_unwind(AssertUnwindSafe(|| answer(&emitters(), request)))
@@ -93,7 +93,8 @@ fn candidate(region: &Fusion, anchor: &str) -> Result<Candidate, WireError> {
     Ok(Candidate { region: region.clone(), anchor })
 }
 
-/// The fusion of these bytes. Consider, plan and emit ask for the same one in a row: it is decoded once.
+/// Decodes a fusion. Consider, plan and emit send the same bytes in a row, so the last fusion is
+/// cached.
 fn fusion_of(bytes: &[u8]) -> Result<Rc<Fusion>, WireError> {
     thread_local! {
         static LAST: RefCell<Option<(Vec<u8>, Rc<Fusion>)>> = const { RefCell::new(None) };
@@ -117,9 +118,9 @@ thread_local! {
     static PLACE: Cell<Option<String>> = const { Cell::new(None) };
 }
 
-/// The standard library prints a panic to stderr and forgets where it was; here the place is kept for the
-/// message and nothing is printed. A library has its own copy of the standard library, so the host's hook
-/// is not touched.
+/// Installs a panic hook that stores the location of a panic for the message and prints nothing.
+/// The standard library's own hook would print the panic to stderr and forget the location. A
+/// library has its own copy of the standard library, so the host's hook does not change.
 fn remember_places_of_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

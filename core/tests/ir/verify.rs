@@ -1,7 +1,7 @@
 //! What is valid, and what is said of what is not.
 //!
-//! `malformed/NAME.mlir` is text with one fault, `malformed/NAME.expected` what is said of it. `FUSEBOX_BLESS=1` writes
-//! the expectations anew.
+//! `malformed/NAME.mlir` is text with one fault, `malformed/NAME.expected` what is said of it.
+//! `FUSEBOX_BLESS=1` writes the expectations anew.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -69,7 +69,8 @@ fn of_operations(operations: Vec<Operation>, types: Vec<Type>) -> Function {
     }
 }
 
-/// The table says of each operation what it is: one with nothing at all is refused, by a rule of its own.
+/// The table says of each operation what it is: one with nothing at all is refused, by a rule of
+/// its own.
 #[test]
 fn every_operation_has_a_rule() {
     for &kind in OpKind::ALL {

@@ -9,7 +9,7 @@ pub(super) struct Attributes {
 }
 
 impl Attributes {
-    /// The attributes of an instruction; none if it has no dictionary.
+    /// Reads the attributes of an instruction. There are none without a dictionary.
     pub fn new(instruction: &Instruction) -> Self {
         let text = instruction.extra.as_ref().and_then(|extra| extra.backend_config.as_deref()).unwrap_or("");
         let inner = text.trim().trim_start_matches('{').trim_end_matches('}');
@@ -36,7 +36,7 @@ impl Attributes {
         }
     }
 
-    /// A letter, which is given as its code.
+    /// Returns a letter, which the dictionary contains as its character code.
     pub fn letter(&self, name: &str) -> Outcome<char> {
         let code = self.integer(name)?;
         match u8::try_from(code) {

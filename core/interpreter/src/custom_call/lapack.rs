@@ -1,4 +1,5 @@
-//! LAPACK's functions as JAX calls them: batches in the leading dimensions, status last.
+//! LAPACK's functions with JAX's conventions: batches in the leading dimensions, the status as the
+//! last result.
 
 use fusebox_core::hlo::{ArrayShape, ElementType, Instruction, Shape, Transpose};
 
@@ -16,7 +17,7 @@ struct Call<'a> {
     results: Vec<&'a ArrayShape>,
 }
 
-/// Evaluates `lapack_<routine>_ffi`; the routine's first letter names the element type.
+/// Evaluates `lapack_<routine>_ffi`. The routine's first letter names the element type.
 pub(super) fn evaluate(
     routine: &str,
     instruction: &Instruction,
@@ -43,7 +44,7 @@ pub(super) fn evaluate(
     }
 }
 
-/// Numbers as the elements of a vector.
+/// Returns the integers as a vector.
 fn integers(values: impl IntoIterator<Item = i64>) -> Matrix {
     reals(values.into_iter().map(|x| x as f64))
 }
@@ -57,8 +58,8 @@ impl Call<'_> {
         self.results.get(index).copied().map_or_else(|| malformed(format!("result {index} is missing")), Ok)
     }
 
-    /// Applies a factorisation to every matrix of the first operand. It gives one matrix per result;
-    /// `ranks` says how many dimensions each result has beyond the batch's.
+    /// Applies a factorisation to every matrix of the first operand. It returns one matrix per
+    /// result. `ranks` lists the dimensions of each result beyond the batch dimensions.
     fn batched(
         &self,
         ranks: &[usize],
@@ -135,7 +136,8 @@ impl Call<'_> {
         })
     }
 
-    /// Operands: matrix, columns to go first (non-zero). Result: factors, order from 1, taus.
+    /// Operands: matrix, mask of columns that come first (non-zero). Results: factors, order from
+    /// 1, taus.
     fn geqp3(&self) -> Outcome<Value> {
         let fixed = self.operands.array(1)?.ints()?;
         self.batched(&[2, 1, 1], |b, a| {
@@ -160,8 +162,8 @@ impl Call<'_> {
         })
     }
 
-    /// Operands: lower, main and upper diagonal, right-hand sides. Result: the diagonals as they were
-    /// left, the solution, status. JAX pads the outer diagonals to full length.
+    /// Operands: lower, main and upper diagonal, right-hand sides. Results: the overwritten
+    /// diagonals, the solution, status. JAX pads the outer diagonals to full length.
     fn gtsv(&self) -> Outcome<Value> {
         let right = self.operands.array(3)?;
         let [lower, main, upper] = [0, 1, 2].map(|i| self.operands.array(i).and_then(|d| Ok((d, d.to_complex()?))));
@@ -172,7 +174,7 @@ impl Call<'_> {
             let fits = right.rows == n && [&lower.0, &upper.0].iter().all(|d| d.dims == main.0.dims);
             ensure!(fits, "the diagonals do not fit the right-hand side");
             let line = |d: &[Complex]| d[b * n..(b + 1) * n].to_vec();
-            // The lower diagonal begins at its second element.
+            // The lower diagonal starts at its second element.
             let mut below = line(&lower.1);
             below.rotate_left(1.min(n));
             let s = linalg::solve_tridiagonal(below, line(&main.1), line(&upper.1), right);
@@ -210,8 +212,8 @@ impl Call<'_> {
         })
     }
 
-    /// Result: what is left of the matrix, singular values, left vectors, right vectors' adjoint,
-    /// status. The announced shapes say how many vectors are wanted.
+    /// Results: remainder of the matrix (zeros here), singular values, left vectors, adjoint of the
+    /// right vectors, status. The result shapes determine the number of vectors.
     fn gesdd(&self) -> Outcome<Value> {
         let dims_from_end = |index: usize, back: usize| -> Outcome<usize> {
             let dims = &self.result(index)?.dims;
@@ -245,7 +247,7 @@ impl Call<'_> {
         })
     }
 
-    /// Result: eigenvalues (for real matrices real and imaginary parts apart), left and right
+    /// Results: eigenvalues (for real matrices separate real and imaginary parts), left and right
     /// eigenvectors, status.
     fn geev(&self) -> Outcome<Value> {
         let real = self.operands.array(0)?.ty.is_float();
@@ -274,8 +276,8 @@ impl Call<'_> {
         })
     }
 
-    /// Result: triangular factor, unitary factor, eigenvalues (of real matrices real and imaginary
-    /// parts), number sorted, status.
+    /// Results: triangular factor, unitary factor, eigenvalues (for real matrices separate real and
+    /// imaginary parts), number sorted, status.
     fn gees(&self) -> Outcome<Value> {
         if self.attributes.letter("sort")? != 'N' {
             return unsupported("a sorted Schur form");

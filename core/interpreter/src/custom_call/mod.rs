@@ -1,4 +1,4 @@
-//! `custom-call`: the targets JAX emits on one device.
+//! `custom-call`, with the targets that JAX emits for one device.
 
 mod attributes;
 mod lapack;
@@ -26,7 +26,7 @@ pub(crate) fn evaluate(
             let k = last_dim_of_first_result(instruction)?;
             sort::topk(operands.array(0)?, k, attributes.flag("largest").unwrap_or(true))
         }
-        // XLA wraps calls of composites and host computations this way.
+        // XLA uses these targets for calls of composites and of host computations.
         "xla.call" | "Call" if attrs.called.len() == 1 => evaluator.call(attrs.called[0], operands.0),
         target => match target.strip_prefix("lapack_").and_then(|rest| rest.strip_suffix("_ffi")) {
             Some(routine) => lapack::evaluate(routine, instruction, &attributes, &operands),
@@ -35,7 +35,7 @@ pub(crate) fn evaluate(
     }
 }
 
-/// Annotations: markers for passes that one device does not need.
+/// Whether the target is an annotation for passes that a single device does not need.
 fn is_identity(target: &str) -> bool {
     const MARKERS: [&str; 10] = [
         "Sharding",

@@ -1,4 +1,4 @@
-//! Tensors, and places in memory that stand for them after lowering.
+//! Accesses to tensors, and to memory that replaces tensors after lowering.
 
 use fusebox_core::ir::{Attribute, Float, OpKind, Operation, Region, Scalar, Type, Value as Name};
 
@@ -8,10 +8,10 @@ use super::machine::{Done, Frame, Machine, undefined};
 use super::value::Value;
 use super::word;
 
-/// Elements in memory.
+/// A position in memory, with the type of its elements.
 struct Place<'f> {
     memory: &'f Buffer,
-    /// In bytes.
+    /// Offset in bytes.
     at: i64,
     element: Scalar,
 }
@@ -50,7 +50,8 @@ impl<'k> Machine<'k> {
         }
     }
 
-    /// The place at the operands from `first` on: a pointer, and a position in elements from it.
+    /// Returns the place described by the operands from `first` on: a pointer, and a position in
+    /// elements from it.
     fn place<'f>(&self, frame: &'f Frame<'k>, op: &'k Operation, first: usize) -> Done<Place<'f>> {
         let moved = match (op.kind, op.regions.first()) {
             (OpKind::Load, _) => op.result(),
@@ -70,7 +71,7 @@ impl<'k> Machine<'k> {
         };
         let at = at.wrapping_mul(size);
         let alignment = op.integer("alignment").unwrap_or(1).max(1);
-        // The alignment is that of the memory's first complex number, not of a part.
+        // The alignment is that of the first complex number, not of its parts.
         if self.block.launch.keeps_promises && part.is_none() && at % alignment != 0 {
             return Err(undefined(op, format!("byte {at} is not aligned to {alignment}, as it promises")));
         }
@@ -97,7 +98,7 @@ impl<'k> Machine<'k> {
         Ok(Vec::new())
     }
 
-    /// The element that the region makes of the old one.
+    /// Replaces an element by the result of the region, which takes the old element.
     fn update(&mut self, frame: &mut Frame<'k>, op: &'k Operation) -> Done<Vec<Value>> {
         let block = self.block;
         let _alone = block.updating();
@@ -122,13 +123,14 @@ impl Place<'_> {
         self.memory.write(self.at, self.element, words).map_err(|reason| undefined(op, reason))
     }
 
-    /// So many elements further on.
+    /// Returns the place this number of elements further on.
     fn after(&self, elements: i64) -> Place<'_> {
         Place { at: self.at.wrapping_add(elements.wrapping_mul(self.element.byte_size() as i64)), ..*self }
     }
 }
 
-/// The element of a tensor, operand `tensor`, at the indices that follow it.
+/// Returns the place of a tensor's element. Operand number `tensor` is the tensor; its indices
+/// follow.
 fn tensor_place<'f>(frame: &'f Frame<'_>, op: &Operation, tensor: usize) -> Done<Place<'f>> {
     let name = op.operands[tensor];
     let (Value::Memory(memory), Some((dims, element))) = (frame.get(name), frame.function.type_of(name).as_tensor())
@@ -151,7 +153,7 @@ fn read(frame: &Frame<'_>, op: &Operation, place: &Place<'_>) -> Done<Vec<Value>
     Ok(vec![Value::of_words(words, matches!(ty, Type::Scalar(_)) && parts(place.element) == 1)])
 }
 
-/// Writes the operand `value`; gives the tensor after it, if it is one.
+/// Writes the operand `value`. Returns the tensor after the write if the operation has a result.
 fn write(frame: &Frame<'_>, op: &Operation, value: usize, place: &Place<'_>) -> Done<Vec<Value>> {
     place.write(op, frame.get(op.operands[value]).words())?;
     Ok(op.results.iter().map(|_| Value::Memory(place.memory.clone())).collect())
@@ -176,7 +178,8 @@ fn write_rows(frame: &Frame<'_>, op: &Operation, place: &Place<'_>, stride: i64)
     Ok(op.results.iter().map(|_| Value::Memory(place.memory.clone())).collect())
 }
 
-/// `[m, k] x [k / group, n * group] + [m, n]`, where a word of 32 bits has a group of the factors' elements.
+/// Computes `[m, k] x [k / group, n * group] + [m, n]`. A group is the number of factors in a word
+/// of 32 bits.
 pub(super) fn tile_product(frame: &Frame<'_>, op: &Operation) -> Vec<u128> {
     let [left, right, sum] = [0, 1, 2].map(|operand| op.operands[operand]);
     let dims = |name: Name| frame.function.type_of(name).dims().iter().map(|&dim| dim as usize).collect::<Vec<_>>();
@@ -196,7 +199,7 @@ pub(super) fn tile_product(frame: &Frame<'_>, op: &Operation) -> Vec<u128> {
     before.iter().enumerate().map(sum_of).collect()
 }
 
-/// Sums with the products of a word of each operand.
+/// Adds to each sum the products of a word of each operand.
 pub(super) fn word_product(frame: &Frame<'_>, op: &Operation) -> Vec<u128> {
     let element = frame.element(op.operands[2]);
     let is_unsigned = ["isZextLhs", "isZextRhs"].map(|name| op.attribute(name).is_some());
@@ -208,7 +211,7 @@ pub(super) fn word_product(frame: &Frame<'_>, op: &Operation) -> Vec<u128> {
         .collect()
 }
 
-/// Products of `bf16` or of bytes, added to a sum of this type.
+/// Adds products of `bf16` or of bytes to a sum of this type.
 fn sum_of_products(
     start: u128,
     factors: impl Iterator<Item = (u128, u128)>,

@@ -1,4 +1,4 @@
-//! Memory that threads share.
+//! Memory of a kernel, accessible to all its threads.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -6,10 +6,10 @@ use fusebox_core::ir::Scalar;
 
 use super::word::unsigned;
 
-/// What stands in memory that nobody has written: large numbers that are no results.
+/// Content of memory that no thread has written: large numbers that are no valid results.
 const UNWRITTEN: u8 = 0xa5;
 
-/// Bytes in memory. Who has it has the memory, not a copy.
+/// Bytes in memory. Clones refer to the same bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Buffer(Arc<Mutex<Vec<u8>>>);
 
@@ -26,12 +26,12 @@ impl Buffer {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What stands in it now.
+    /// Returns a copy of the present bytes.
     pub(super) fn bytes(&self) -> Vec<u8> {
         self.lock().clone()
     }
 
-    /// The elements in a row from this byte on; in words, why there are none.
+    /// Reads contiguous elements from this byte on. The error describes an access out of bounds.
     pub(super) fn read(&self, at: i64, element: Scalar, count: usize) -> Result<Vec<u128>, String> {
         let bytes = self.lock();
         let range = range(bytes.len(), at, element, count)?;
@@ -42,7 +42,7 @@ impl Buffer {
             .collect())
     }
 
-    /// Writes elements in a row from this byte on.
+    /// Writes contiguous elements from this byte on.
     pub(super) fn write(&self, at: i64, element: Scalar, words: &[u128]) -> Result<(), String> {
         let mut bytes = self.lock();
         let range = range(bytes.len(), at, element, words.len() / parts(element))?;
@@ -54,12 +54,13 @@ impl Buffer {
     }
 }
 
-/// Words that an element is made of.
+/// Number of words of an element.
 pub(super) fn parts(element: Scalar) -> usize {
     if matches!(element, Scalar::Complex(_)) { 2 } else { 1 }
 }
 
-/// Of elements that do not fill their bytes the others mean nothing, but anything but zero is true.
+/// Masks an element that does not fill its bytes. Its unused bits are ignored, but any non-zero
+/// `i1` is true.
 fn taken(word: u128, element: Scalar) -> u128 {
     match element {
         Scalar::Int(1) => u128::from(word != 0),

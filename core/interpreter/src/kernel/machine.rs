@@ -1,4 +1,4 @@
-//! Functions, regions and control flow: one thread of a block.
+//! Execution of functions, regions and control flow by one thread of a block.
 
 use std::ops::ControlFlow;
 
@@ -13,10 +13,10 @@ use super::word;
 
 pub(super) type Done<T> = Result<T, KernelFault>;
 
-/// Steps between two looks at the clock.
+/// Steps between two checks of the time limit.
 const PATIENCE: u32 = 1 << 14;
 
-/// A thread.
+/// A thread of a block.
 pub(super) struct Machine<'k> {
     functions: &'k [Function],
     pub(super) block: &'k Block,
@@ -24,10 +24,10 @@ pub(super) struct Machine<'k> {
     executed: u32,
 }
 
-/// A function that is executed.
+/// A call of a function.
 pub(super) struct Frame<'k> {
     pub(super) function: &'k Function,
-    /// By the names' numbers.
+    /// Values by number.
     values: Vec<Value>,
 }
 
@@ -53,7 +53,7 @@ impl<'k> Frame<'k> {
     }
 }
 
-/// An operation without meaning.
+/// Returns a fault for an operation with undefined behaviour.
 pub(super) fn undefined(op: &Operation, message: impl Into<String>) -> KernelFault {
     KernelFault::Undefined { operation: op.kind.name(), place: op.place.to_string(), message: message.into() }
 }
@@ -77,10 +77,10 @@ impl<'k> Machine<'k> {
         self.call(callee.ok_or_else(|| undefined(op, "there is no such function"))?, arguments)
     }
 
-    /// Executes a region; gives what its terminator hands on.
+    /// Executes a region. Returns the operands of its terminator.
     pub(super) fn region(&mut self, frame: &mut Frame<'k>, region: &'k Region, given: Vec<Value>) -> Done<Vec<Value>> {
         frame.bind(&region.arguments, given);
-        // Also of a region without operations: it may be that of a loop without end.
+        // An empty region counts too, because it may be the body of an endless loop.
         self.count()?;
         let Some((_, operations)) = region.operations.split_last() else { return Ok(Vec::new()) };
         for op in operations {
@@ -91,7 +91,7 @@ impl<'k> Machine<'k> {
         Ok(frame.all(region.yielded()))
     }
 
-    /// Counts a step, and looks at the clock from time to time.
+    /// Counts a step and checks the time limit from time to time.
     fn count(&mut self) -> Done<()> {
         self.executed += 1;
         if self.executed < PATIENCE {
@@ -180,7 +180,8 @@ impl<'k> Machine<'k> {
         }
     }
 
-    /// All points of the map's ranges that its constraints allow, where its other variables are given.
+    /// Executes the body at all points of the map's ranges within its constraints. The operands fix
+    /// the other variables.
     fn indexed_loop(&mut self, frame: &mut Frame<'k>, op: &'k Operation) -> Done<Vec<Value>> {
         let map = map(op)?;
         let (indices, state) = op.operands.split_at(map.dims.len() + map.runtime.len());
@@ -202,11 +203,11 @@ impl<'k> Machine<'k> {
         state
     }
 
-    /// This thread's values combined with those of the lanes above it, from the farthest on.
+    /// Combines this thread's values with those of lanes above it, from the largest distance to 1.
     fn reduce_over_lanes(&mut self, frame: &mut Frame<'k>, op: &'k Operation) -> Done<Vec<Value>> {
         let mut values = frame.all(&op.operands);
         let mut distance = op.integer("max_distance").and_then(|it| usize::try_from(it).ok()).unwrap_or(0);
-        // A thread alone has the result already.
+        // A single thread has the result already.
         while distance > 0 && self.block.threads() > 1 {
             let others = self.of_lane(values.clone(), distance)?;
             values = self.call_by_name(op, [values, others].concat())?;
@@ -215,13 +216,14 @@ impl<'k> Machine<'k> {
         Ok(values)
     }
 
-    /// What the lane so far above brings; beyond the last one a lane has its own.
+    /// Returns the values of the lane `distance` above. Beyond the last lane, a lane gets its own
+    /// values.
     fn of_lane(&self, values: Vec<Value>, distance: usize) -> Done<Vec<Value>> {
         let (brought, lane) = self.block.exchange(self.thread, values)?;
         Ok(brought.get(lane + distance).filter(|it| !it.is_empty()).unwrap_or(&brought[lane]).clone())
     }
 
-    /// What follows from the operands alone.
+    /// Evaluates an operation whose results depend only on its operands.
     fn computed(&self, frame: &Frame<'k>, op: &'k Operation) -> Done<Vec<Value>> {
         use OpKind::*;
         let of = |operand: usize| frame.get(op.operands[operand]);
@@ -264,7 +266,7 @@ impl<'k> Machine<'k> {
         Ok(vec![Value::of_words(words, is_scalar)])
     }
 
-    /// Lane by lane.
+    /// Applies an operation to each lane.
     fn elementwise(&self, frame: &Frame<'k>, op: &'k Operation) -> Done<Vec<u128>> {
         let unsupported = || KernelFault::Unsupported(op.kind.name());
         let (Some(&last), Some(&result)) = (op.operands.last(), op.results.first()) else { return Err(unsupported()) };
@@ -289,7 +291,7 @@ fn map(op: &Operation) -> Done<&IndexingMap> {
     }
 }
 
-/// The number of a lane: an operand, or in the attribute.
+/// Returns the number of a lane: an operand or an attribute.
 fn lane(frame: &Frame<'_>, op: &Operation, position: usize) -> Done<usize> {
     let given = op.operands.get(position).map(|&name| frame.get(name).index());
     let number = given.or_else(|| op.integers("static_position")?.first().copied()).unwrap_or(0);

@@ -1,5 +1,6 @@
-//! What a kernel means in any stage of the kernel IR, without making code of it: the functions are executed operation by
-//! operation, the threads of a block side by side, one block after the other.
+//! An interpreter of kernels at any stage of the kernel IR. It executes the functions operation by
+//! operation, without generating code. The threads of a block run concurrently, the blocks one
+//! after the other.
 //!
 //! ```text
 //! machine   functions, regions, control flow            value     what an operation takes and gives
@@ -7,8 +8,9 @@
 //! together  what threads of a block do together          word      one element
 //! ```
 //!
-//! What is undefined is an error where that shows: an access out of bounds, a division by zero; and, if promises are to be kept,
-//! an overflow where none was to be, and an address less aligned than was said.
+//! Undefined behaviour is an error where the interpreter detects it: an access out of bounds or a
+//! division by zero. If promises are checked, an overflow despite a no-overflow flag and an
+//! insufficiently aligned address are errors too.
 
 mod accesses;
 mod buffer;
@@ -26,7 +28,7 @@ use buffer::Buffer;
 use machine::Machine;
 use together::Block;
 
-/// How a kernel is executed.
+/// Parameters of an execution.
 #[derive(Clone, Copy, Debug)]
 pub struct Launch {
     /// Blocks of the grid.
@@ -35,47 +37,47 @@ pub struct Launch {
     pub threads: u32,
     /// Lanes of a warp.
     pub warp: u32,
-    /// Whether what operations promise of their operands (no overflow, alignment) has to hold.
+    /// Whether to check the promises of operations about their operands (no overflow, alignment).
     pub keeps_promises: bool,
-    /// The longest that it may take.
+    /// The time limit.
     pub limit: Duration,
 }
 
-/// Why a kernel has no result.
+/// A reason why a kernel has no result.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum KernelFault {
-    /// It does what has no meaning.
+    /// The kernel has undefined behaviour.
     #[error("{operation} at {place}: {message}")]
     Undefined {
         /// The operation.
         operation: &'static str,
-        /// Where it stands or what it is for.
+        /// Its position in a text or its HLO instruction.
         place: String,
-        /// What about it.
+        /// The undefined behaviour.
         message: String,
     },
-    /// The functions are no kernel.
+    /// The functions are not a valid kernel.
     #[error("the kernel is malformed: {0}")]
     Malformed(String),
-    /// Nothing in the interpreter does this.
+    /// The interpreter does not implement this.
     #[error("not supported by the interpreter of kernels: {0}")]
     Unsupported(&'static str),
-    /// It takes longer than it may.
+    /// The execution exceeds the time limit.
     #[error("the interpreter of kernels needs more than {0:?}")]
     TooLong(Duration),
-    /// The system has no thread for it.
+    /// The system cannot create a thread.
     #[error("no thread to execute the kernel: {0}")]
     NoThread(String),
 }
 
-/// Stack of a thread that executes calls within calls.
+/// Stack size of a thread, for nested calls.
 const STACK: usize = 64 << 20;
 
-/// Executes the function of the name `entry`, whose arguments are `buffers`: the parameters', then the outputs'. Gives them as they are
-/// afterwards.
+/// Executes the function `entry`. Its arguments are `buffers`: first the parameters, then the
+/// outputs. Returns their contents afterwards.
 ///
 /// # Errors
-/// Why it has no result.
+/// Returns the reason why there is no result.
 pub fn execute(
     functions: &[Function],
     entry: &str,
@@ -119,7 +121,7 @@ fn execute_block(
         let join = |thread: Result<std::thread::ScopedJoinHandle<'_, _>, KernelFault>| {
             thread?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
-        // All are waited for before the first fault is told.
+        // Join all threads before returning the first fault.
         let done: Vec<Result<(), KernelFault>> = threads.into_iter().map(join).collect();
         done.into_iter().collect()
     })

@@ -1,4 +1,4 @@
-//! What the threads of a block do together: meet, exchange values, use the same tiles.
+//! Cooperation of the threads of a block: barriers, exchanges of values, common tiles.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,23 +10,23 @@ use super::buffer::Buffer;
 use super::value::Value;
 use super::{KernelFault, Launch};
 
-/// A block that is executed.
+/// A block during its execution.
 pub(super) struct Block {
     pub(super) number: u64,
     pub(super) launch: Launch,
     end: Instant,
     all: Meeting,
     warps: Vec<Meeting>,
-    /// By the address of the operation that makes it.
+    /// Tiles by the address of the operation that allocates them.
     tiles: Mutex<HashMap<usize, Buffer>>,
-    /// Held by a thread that updates an element.
+    /// Held by a thread while it updates an element.
     updates: Mutex<()>,
 }
 
-/// What each thread has brought to a meeting, by its number there.
+/// The values that each thread has brought to a meeting, by the thread's number there.
 type Brought = Arc<Vec<Vec<Value>>>;
 
-/// Where threads wait for each other.
+/// A synchronisation point of several threads.
 struct Meeting {
     attendance: Mutex<Attendance>,
     changed: Condvar,
@@ -34,10 +34,10 @@ struct Meeting {
 
 #[derive(Default)]
 struct Attendance {
-    /// Threads that have not come to their end.
+    /// Threads that have not finished.
     running: usize,
     waiting: usize,
-    /// How often all have met.
+    /// Number of completed meetings.
     turn: u64,
     bringing: Vec<Vec<Value>>,
     brought: Brought,
@@ -56,18 +56,18 @@ impl Block {
         self.launch.threads
     }
 
-    /// Whether there is time left.
+    /// Fails if the time limit has passed.
     pub(super) fn on_time(&self) -> Result<(), KernelFault> {
         if Instant::now() < self.end { Ok(()) } else { Err(KernelFault::TooLong(self.launch.limit)) }
     }
 
-    /// The tile of the block that an operation makes.
+    /// Returns the block's tile that an operation allocates.
     pub(super) fn tile(&self, operation: &Operation, bytes: usize) -> Buffer {
         let mut tiles = locked(&self.tiles);
         tiles.entry(std::ptr::from_ref(operation).addr()).or_insert_with(|| Buffer::unwritten(bytes)).clone()
     }
 
-    /// Holds off the updates of other threads.
+    /// Locks out updates by other threads.
     pub(super) fn updating(&self) -> MutexGuard<'_, ()> {
         locked(&self.updates)
     }
@@ -77,14 +77,15 @@ impl Block {
         self.all.exchange(thread as usize, Vec::new(), self).map(drop)
     }
 
-    /// What the lanes of this thread's warp bring; and the thread's lane.
+    /// Exchanges values among the lanes of this thread's warp. Returns the values of all lanes, and
+    /// the thread's lane.
     pub(super) fn exchange(&self, thread: u32, values: Vec<Value>) -> Result<(Brought, usize), KernelFault> {
         let warp = self.launch.warp.max(1);
         let lane = (thread % warp) as usize;
         Ok((self.warps[(thread / warp) as usize].exchange(lane, values, self)?, lane))
     }
 
-    /// The thread comes to its end: nobody waits for it any more.
+    /// Marks the thread as finished. Other threads no longer wait for it.
     pub(super) fn leave(&self, thread: u32) {
         self.all.leave();
         self.warps[(thread / self.launch.warp.max(1)) as usize].leave();
@@ -118,7 +119,7 @@ impl Meeting {
         self.begin(&mut attendance);
     }
 
-    /// If all are there that still run, they go on.
+    /// Completes the meeting if all running threads have arrived.
     fn begin(&self, attendance: &mut Attendance) {
         if attendance.waiting > 0 && attendance.waiting >= attendance.running {
             let places = attendance.bringing.len();

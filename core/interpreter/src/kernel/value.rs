@@ -1,25 +1,25 @@
-//! What operations take and give.
+//! Operands and results of operations.
 
 use super::buffer::Buffer;
 
-/// A value. Its type says what its bits mean.
+/// A value. Its type determines the meaning of its bits.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     /// The bits of an integer, an index or a float.
     Word(u128),
     /// Lanes of a vector, both parts of a complex number, or a tile row by row.
     Words(Vec<u128>),
-    /// The memory of a tensor, or where a pointer points.
+    /// The memory of a tensor, or the memory that a pointer points to.
     Memory(Buffer),
 }
 
 impl Value {
-    /// The bits of one number.
+    /// Returns the bits of a single number.
     pub(super) fn word(&self) -> u128 {
         self.words().first().copied().unwrap_or(0)
     }
 
-    /// The bits of all that it is made of.
+    /// Returns the bits of all its elements.
     pub(super) fn words(&self) -> &[u128] {
         match self {
             Value::Word(word) => std::slice::from_ref(word),
@@ -28,7 +28,7 @@ impl Value {
         }
     }
 
-    /// An index.
+    /// Returns the value as an index.
     pub(super) fn index(&self) -> i64 {
         self.word() as i64
     }
@@ -37,7 +37,7 @@ impl Value {
         Value::Word(u128::from(index as u64))
     }
 
-    /// One word, or several.
+    /// Creates a value of one word or of several.
     pub(super) fn of_words(mut words: Vec<u128>, is_scalar: bool) -> Value {
         match words.pop() {
             Some(word) if is_scalar && words.is_empty() => Value::Word(word),

@@ -1,8 +1,8 @@
-//! One element: integers of any width and floats of any format, as bits.
+//! Operations on single elements in bits: integers of any width and floats of any format.
 
 use fusebox_core::ir::{Attribute, Combination, Float, OpKind, Operation, Scalar};
 
-/// The number that a float's bits mean.
+/// Decodes a float's bits.
 pub(super) fn number(bits: u128, float: Float) -> f64 {
     match float {
         Float::F32 => f64::from(f32::from_bits(bits as u32)),
@@ -11,7 +11,7 @@ pub(super) fn number(bits: u128, float: Float) -> f64 {
     }
 }
 
-/// The bits of the float that is nearest to a number.
+/// Returns the bits of the float nearest to a number.
 pub(super) fn bits(number: f64, float: Float) -> u128 {
     match float {
         Float::F32 => u128::from((number as f32).to_bits()),
@@ -20,19 +20,20 @@ pub(super) fn bits(number: f64, float: Float) -> u128 {
     }
 }
 
-/// The lower bits of a number.
+/// Returns the lower `width` bits of a number.
 pub(super) fn unsigned(word: u128, width: u32) -> u128 {
     if width >= 128 { word } else { word & ((1 << width) - 1) }
 }
 
-/// A number of so many bits, the highest of which is its sign.
+/// Sign-extends a number of `width` bits.
 pub(super) fn signed(word: u128, width: u32) -> i128 {
     let unused = 128 - width.clamp(1, 128);
     (word << unused) as i128 >> unused
 }
 
-/// What an operation makes of one element of each operand, whose type is `from`; the result's is `to`. `None` if it is no such
-/// operation; in words, why it has no result.
+/// Applies an operation to one element of each operand. Operands have type `from`, the result has
+/// type `to`. Returns `None` for other kinds of operations. The error describes why there is no
+/// result.
 pub(super) fn apply(op: &Operation, from: Scalar, to: Scalar, words: &[u128]) -> Option<Result<u128, String>> {
     if op.kind == OpKind::Select {
         return words.get(1..3).map(|chosen| Ok(if words[0] != 0 { chosen[0] } else { chosen[1] }));
@@ -72,7 +73,7 @@ fn of_integers(op: &Operation, width: u32, a: u128, b: u128) -> Option<Result<u1
     if matches!(op.kind, DivSI | DivUI | RemSI | RemUI | FloorDivSI | CeilDivSI) && b == 0 {
         return Some(Err("divides by zero".into()));
     }
-    // Whether the quotient is not what was cut off, and on which side of it.
+    // Whether the division truncated a remainder, and the operands have equal (or different) signs.
     let is_cut = |same_signs: bool| x.wrapping_rem(y) != 0 && ((x < 0) == (y < 0)) == same_signs;
     let shift = |shifted: &dyn Fn(u32) -> u128| if b < u128::from(width) { shifted(b as u32) } else { 0 };
     let word = match op.kind {
@@ -101,13 +102,13 @@ fn of_integers(op: &Operation, width: u32, a: u128, b: u128) -> Option<Result<u1
     Some(Ok(unsigned(word, width)))
 }
 
-/// In the order of MLIR's numbers.
+/// Compares integers. The array has the order of MLIR's predicates.
 fn compares(op: &Operation, [a, b]: [u128; 2], [x, y]: [i128; 2]) -> Option<bool> {
     let all = [a == b, a != b, x < y, x <= y, x > y, x >= y, a < b, a <= b, a > b, a >= b];
     all.get(usize::try_from(op.integer("predicate")?).ok()?).copied()
 }
 
-/// Both halves of a product, the lower first.
+/// Returns both halves of a product, the lower one first.
 pub(super) fn long_product(is_signed: bool, width: u32, a: u128, b: u128) -> Option<[u128; 2]> {
     if width > 64 {
         return None;
@@ -116,7 +117,8 @@ pub(super) fn long_product(is_signed: bool, width: u32, a: u128, b: u128) -> Opt
     Some([unsigned(product, width), unsigned(product >> width, width)])
 }
 
-/// Whether the operation promises that its exact result fits into its type, and it does not.
+/// Whether the exact result does not fit into the type although the operation promises that it
+/// does.
 pub(super) fn overflows(op: &Operation, width: u32, words: &[u128]) -> bool {
     let promises = matches!(op.attribute("overflowFlags"), Some(Attribute::Raw(flags)) if flags.contains("nsw"));
     let &[a, b] = words else { return false };
@@ -134,7 +136,7 @@ fn of_floats(op: &Operation, float: Float, to: Scalar, words: &[u128]) -> Option
     let numbers: Vec<f64> = words.iter().map(|&word| number(word, float)).collect();
     let sign = float.format().map_or(0, |format| u128::from(format.sign_bit()));
     Some(match (op.kind, words, &numbers[..]) {
-        // These change bits only.
+        // These operations change or test only bits.
         (OpKind::NegF, &[a], _) => a ^ sign,
         (OpKind::AbsF, &[a], _) => a & !sign,
         (OpKind::CopySign, &[a, b], _) => a & !sign | b & sign,
@@ -160,7 +162,8 @@ fn fused(float: Float, x: f64, y: f64, z: f64) -> f64 {
     if float == Float::F32 { f64::from((x as f32).mul_add(y as f32, z as f32)) } else { x.mul_add(y, z) }
 }
 
-/// In the order of MLIR's numbers: never, six that are false for a NaN, whether there is none, and the same the other way round.
+/// Compares floats. The arrays have the order of MLIR's predicates: never, six that are false for a
+/// NaN, neither operand is NaN, then the unordered predicates.
 fn compares_floats(op: &Operation, x: f64, y: f64) -> Option<bool> {
     let number = usize::try_from(op.integer("predicate")?).ok()?;
     let is_ordered = !x.is_nan() && !y.is_nan();
@@ -229,7 +232,7 @@ fn function(kind: OpKind, x: f64) -> Option<f64> {
     })
 }
 
-/// The operation that a reduction of a vector's lanes repeats.
+/// Returns the operation that a reduction of lanes repeats.
 pub(super) fn combination(by: Combination, is_float: bool) -> OpKind {
     match by {
         Combination::Add if is_float => OpKind::AddF,

@@ -14,7 +14,8 @@ pub(crate) struct Eigen {
     pub left: Matrix,
 }
 
-/// Upper triangular `T` and unitary `Q` with `A = Q T Qᴴ`; `None` if the iteration does not converge.
+/// Returns upper triangular `T` and unitary `Q` with `A = Q T Qᴴ`, or `None` if the iteration does
+/// not converge.
 pub(crate) fn schur(a: &Matrix) -> Option<(Matrix, Matrix)> {
     let n = a.rows;
     if !a.is_finite() {
@@ -28,7 +29,7 @@ pub(crate) fn schur(a: &Matrix) -> Option<(Matrix, Matrix)> {
     converged.then(|| (Matrix::from_fn(n, n, upper), q))
 }
 
-/// Drives the subdiagonal to zero from the bottom up.
+/// Reduces the subdiagonal to zero from the bottom up. Returns whether the iteration converges.
 fn iterate(t: &mut Matrix, q: &mut Matrix) -> bool {
     let n = t.rows;
     let (mut end, mut steps) = (n, 0);
@@ -62,7 +63,7 @@ fn iterate(t: &mut Matrix, q: &mut Matrix) -> bool {
     true
 }
 
-/// The eigenvalue of the last two rows' block that is nearer to the last element.
+/// Returns the eigenvalue of the last 2x2 block that is nearer to the last element.
 fn wilkinson_shift(t: &Matrix, last: usize) -> Complex {
     let (a, b) = (t.get(last - 1, last - 1), t.get(last - 1, last));
     let (c, d) = (t.get(last, last - 1), t.get(last, last));
@@ -72,7 +73,7 @@ fn wilkinson_shift(t: &Matrix, last: usize) -> Complex {
     d.add(if plus.abs() < minus.abs() { plus } else { minus })
 }
 
-/// One QR step on rows and columns `start..end`, by Givens rotations.
+/// Performs one QR step on rows and columns `start..end`, by Givens rotations.
 fn qr_step(t: &mut Matrix, q: &mut Matrix, start: usize, end: usize, shift: Complex) {
     let n = t.rows;
     (start..end).for_each(|i| t.subtract(i, i, shift));
@@ -104,14 +105,14 @@ fn qr_step(t: &mut Matrix, q: &mut Matrix, start: usize, end: usize, shift: Comp
     (start..end).for_each(|i| t.subtract(i, i, shift.negate()));
 }
 
-/// Eigenvalues and eigenvectors; `None` if the iteration does not converge. For a real matrix
-/// conjugate pairs stand together, the one with positive imaginary part first.
+/// Computes eigenvalues and eigenvectors. Returns `None` if the iteration does not converge. For a
+/// real matrix, conjugate pairs are adjacent, first the one with positive imaginary part.
 pub(crate) fn eigenvectors(a: &Matrix, real: bool) -> Option<Eigen> {
     let (t, q) = schur(a)?;
     let n = a.rows;
     let mut values: Vec<Complex> = (0..n).map(|i| t.get(i, i)).collect();
     let mut right = q.times(&triangular_vectors(&t));
-    // Left vectors of A are right vectors of its adjoint: those of Tᴴ, read from the other end.
+    // Left vectors of A are right vectors of its adjoint, so they follow from those of Tᴴ.
     let mut left = q.times(&left_triangular_vectors(&t));
     if real {
         let order = pair_up(&mut values);
@@ -124,7 +125,7 @@ pub(crate) fn eigenvectors(a: &Matrix, real: bool) -> Option<Eigen> {
     Some(Eigen { values, right, left })
 }
 
-/// The right eigenvectors of an upper triangular matrix, as columns.
+/// Computes the right eigenvectors of an upper triangular matrix, as columns.
 fn triangular_vectors(t: &Matrix) -> Matrix {
     let n = t.rows;
     let mut vectors = Matrix::identity(n, n);
@@ -138,7 +139,7 @@ fn triangular_vectors(t: &Matrix) -> Matrix {
     vectors
 }
 
-/// The left eigenvectors of an upper triangular matrix, as columns.
+/// Computes the left eigenvectors of an upper triangular matrix, as columns.
 fn left_triangular_vectors(t: &Matrix) -> Matrix {
     let n = t.rows;
     let mut vectors = Matrix::identity(n, n);
@@ -153,14 +154,14 @@ fn left_triangular_vectors(t: &Matrix) -> Matrix {
     vectors
 }
 
-/// The difference of two eigenvalues; for equal ones the smallest that matters.
+/// Returns the difference of two eigenvalues, or the smallest significant number if they are equal.
 fn nonzero(gap: Complex, t: &Matrix) -> Complex {
     let norm = t.elements().iter().fold(0f64, |m, z| m.max(z.abs()));
     let least = (f64::EPSILON * norm).max(f64::MIN_POSITIVE);
     if gap.abs() < least { complex(least, 0.0) } else { gap }
 }
 
-/// Puts conjugates next to each other; returns where each entry came from.
+/// Makes conjugates adjacent. Returns the original index of each entry.
 fn pair_up(values: &mut [Complex]) -> Vec<usize> {
     let norm = values.iter().fold(0f64, |m, z| m.max(z.abs()));
     let mut order = Vec::with_capacity(values.len());
@@ -181,7 +182,7 @@ fn pair_up(values: &mut [Complex]) -> Vec<usize> {
     order
 }
 
-/// What must be real or conjugate in exact arithmetic is made so.
+/// Makes values exactly real or conjugate that are so in exact arithmetic.
 fn make_real(right: &mut Matrix, left: &mut Matrix, values: &mut [Complex]) {
     let norm = values.iter().fold(0f64, |m, z| m.max(z.abs()));
     let mut k = 0;
@@ -204,7 +205,7 @@ fn make_real(right: &mut Matrix, left: &mut Matrix, values: &mut [Complex]) {
     }
 }
 
-/// Columns of length 1 whose largest component is real.
+/// Scales columns to length 1 and makes their largest components real.
 fn normalise(vectors: &mut Matrix) {
     for c in 0..vectors.columns {
         let length = (0..vectors.rows).fold(0f64, |n, r| n.hypot(vectors.get(r, c).abs()));

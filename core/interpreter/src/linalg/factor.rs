@@ -1,10 +1,10 @@
-//! Cholesky and LU factorisation, tridiagonal systems.
+//! Cholesky and LU factorisation, and tridiagonal systems.
 
 use super::Matrix;
 use crate::number::{Complex, LongSum};
 
-/// The Cholesky factor in one triangle, the other as it was. The second value is the order, from 1, of
-/// the first leading minor that is not positive; the factorisation stopped there.
+/// Computes the Cholesky factor in one triangle and leaves the other unchanged. If a leading minor
+/// is not positive, the factorisation stops there. The second value is then its order, from 1.
 pub(crate) fn cholesky_factor(a: Matrix, lower: bool) -> (Matrix, Option<usize>) {
     if !lower {
         let (factor, failed) = cholesky_factor(a.adjoint(), true);
@@ -34,13 +34,13 @@ pub(crate) fn cholesky_factor(a: Matrix, lower: bool) -> (Matrix, Option<usize>)
     (a, None)
 }
 
-/// What an LU factorisation with partial pivoting gives.
+/// Result of an LU factorisation with partial pivoting.
 pub(crate) struct Lu {
     /// L below the diagonal, U on and above it.
     pub factors: Matrix,
     /// The row exchanged with row `i`, from 0.
     pub pivots: Vec<usize>,
-    /// The first column, from 1, whose pivot is zero; 0 if there is none.
+    /// The first column, from 1, whose pivot is zero; 0 if no pivot is zero.
     pub singular: usize,
 }
 
@@ -70,14 +70,14 @@ pub(crate) fn lu_factor(mut a: Matrix) -> Lu {
     Lu { factors: a, pivots, singular }
 }
 
-/// What the solution of a tridiagonal system gives: the diagonals as LAPACK's gtsv leaves them, and
-/// the solution.
+/// Result of a tridiagonal system: the diagonals as LAPACK's gtsv overwrites them, and the
+/// solution.
 pub(crate) struct TridiagonalSolution {
     pub lower: Vec<Complex>,
     pub diagonal: Vec<Complex>,
     pub upper: Vec<Complex>,
     pub solution: Matrix,
-    /// The first row, from 1, whose pivot is zero; 0 if there is none.
+    /// The first row, from 1, whose pivot is zero; 0 if no pivot is zero.
     pub singular: usize,
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn solve_tridiagonal(
             s.diagonal[k] = s.lower[k];
             let below = s.diagonal[k + 1];
             s.diagonal[k + 1] = s.upper[k].subtract(factor.multiply(below));
-            // The fill-in, two above the diagonal, takes the place of the eliminated element.
+            // The fill-in, two above the diagonal, replaces the eliminated element.
             s.lower[k] = if k + 2 < n { s.upper[k + 1] } else { zero };
             if k + 2 < n {
                 s.upper[k + 1] = factor.multiply(s.lower[k]).negate();

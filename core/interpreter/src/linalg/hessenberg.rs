@@ -4,8 +4,8 @@ use super::Matrix;
 use super::householder::{apply_left, apply_right, reflector};
 use crate::number::Complex;
 
-/// `Qᴴ A Q` with zeros below the first subdiagonal in rows and columns `low..high`; there stand the
-/// reflectors' tails. The second value are their taus.
+/// Computes `Qᴴ A Q` with zeros below the first subdiagonal in rows and columns `low..high`. The
+/// reflectors' tails are stored in place of these zeros. The second value are the taus.
 pub(crate) fn hessenberg(mut a: Matrix, low: usize, high: usize) -> (Matrix, Vec<Complex>) {
     let n = a.rows;
     let mut taus = vec![Complex::ZERO; n.saturating_sub(1)];

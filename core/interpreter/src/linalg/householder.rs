@@ -3,14 +3,15 @@
 use super::Matrix;
 use crate::number::{Complex, complex};
 
-/// `H = I - tau v vᴴ` with `v = (1, tail)`, and what it makes of the vector it was built from.
+/// `H = I - tau v vᴴ` with `v = (1, tail)`. `beta` is the first element of the vector that it was
+/// built from, after reflection.
 pub(super) struct Reflector {
     pub tau: Complex,
     pub tail: Vec<Complex>,
     pub beta: Complex,
 }
 
-/// The reflector with `Hᴴ (alpha, x) = (beta, 0)`, beta real, as LAPACK's larfg builds it.
+/// Computes the reflector with `Hᴴ (alpha, x) = (beta, 0)` and real beta, like LAPACK's larfg.
 pub(super) fn reflector(alpha: Complex, x: &[Complex]) -> Reflector {
     let norm = x.iter().fold(0f64, |n, z| n.hypot(z.abs()));
     if norm == 0.0 && alpha.im == 0.0 {
@@ -65,7 +66,8 @@ pub(super) fn apply_right(
     }
 }
 
-/// QR factorisation: R on and above the diagonal, the reflectors' tails below it, and their taus.
+/// Computes a QR factorisation: R on and above the diagonal, the reflectors' tails below it, and
+/// their taus.
 pub(crate) fn qr_factor(mut a: Matrix) -> (Matrix, Vec<Complex>) {
     let taus = (0..a.rows.min(a.columns)).map(|j| qr_step(&mut a, j)).collect();
     (a, taus)
@@ -80,8 +82,8 @@ fn qr_step(a: &mut Matrix, j: usize) -> Complex {
     h.tau
 }
 
-/// QR factorisation with column pivoting. `fixed` (from LAPACK's jpvt) marks columns that go first.
-/// Returns factors, the columns' order from 0, and the taus.
+/// Computes a QR factorisation with column pivoting. `fixed` (from LAPACK's jpvt) marks columns
+/// that come first. Returns factors, the columns' order from 0, and the taus.
 pub(crate) fn qr_factor_pivoted(mut a: Matrix, fixed: &[bool]) -> (Matrix, Vec<usize>, Vec<Complex>) {
     let mut order: Vec<usize> = (0..a.columns).collect();
     let mut leading = 0;
@@ -106,8 +108,8 @@ pub(crate) fn qr_factor_pivoted(mut a: Matrix, fixed: &[bool]) -> (Matrix, Vec<u
     (a, order, taus)
 }
 
-/// The product of reflectors `H(0) H(1) …`, whose tails stand below the diagonal of `a`: its first
-/// columns, as many as `a` has.
+/// Returns the first columns of the product of reflectors `H(0) H(1) …`, as many as `a` has. The
+/// reflectors' tails are below the diagonal of `a`.
 pub(crate) fn unitary_from_reflectors(a: &Matrix, taus: &[Complex]) -> Matrix {
     let mut q = Matrix::identity(a.rows, a.columns);
     for (j, tau) in taus.iter().enumerate().rev() {
@@ -117,7 +119,7 @@ pub(crate) fn unitary_from_reflectors(a: &Matrix, taus: &[Complex]) -> Matrix {
     q
 }
 
-/// The same where the tails stand below the first subdiagonal: `1 ⊕ H(0) H(1) …`.
+/// Returns `1 ⊕ H(0) H(1) …` for reflectors whose tails are below the first subdiagonal.
 pub(super) fn unitary_below(a: &Matrix, taus: &[Complex]) -> Matrix {
     let size = a.rows.saturating_sub(1);
     let inner = unitary_from_reflectors(&Matrix::from_fn(size, size, |r, c| a.get(r + 1, c)), taus);

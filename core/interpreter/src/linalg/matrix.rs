@@ -1,4 +1,4 @@
-//! Dense matrices, and arrays as batches of them.
+//! Dense matrices, and conversion between batches of them and arrays.
 
 use fusebox_core::hlo::ElementType;
 
@@ -6,7 +6,7 @@ use crate::error::{Outcome, ensure, malformed};
 use crate::number::{self, Complex, complex};
 use crate::value::{Array, Data, element_count};
 
-/// A dense matrix, row-major.
+/// A dense row-major matrix.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Matrix {
     pub rows: usize,
@@ -15,7 +15,7 @@ pub(crate) struct Matrix {
 }
 
 impl Matrix {
-    /// Each element as its row and column give it.
+    /// Computes each element from its row and column.
     pub fn from_fn(rows: usize, columns: usize, element: impl Fn(usize, usize) -> Complex) -> Self {
         let elements = (0..rows).flat_map(|r| (0..columns).map(move |c| (r, c))).map(|(r, c)| element(r, c)).collect();
         Matrix { rows, columns, elements }
@@ -25,7 +25,7 @@ impl Matrix {
         Matrix::from_fn(rows, columns, |_, _| Complex::ZERO)
     }
 
-    /// NaN everywhere: the result of a factorisation that has none.
+    /// Returns a matrix of NaN, the result of a factorisation that does not exist.
     pub fn not_numbers(rows: usize, columns: usize) -> Self {
         Matrix::from_fn(rows, columns, |_, _| complex(f64::NAN, f64::NAN))
     }
@@ -39,7 +39,7 @@ impl Matrix {
         Matrix::from_fn(rows, columns, |r, c| if r == c { Complex::ONE } else { Complex::ZERO })
     }
 
-    /// A matrix of one column.
+    /// Creates a matrix with one column.
     pub fn column_vector(elements: Vec<Complex>) -> Self {
         Matrix { rows: elements.len(), columns: 1, elements }
     }
@@ -68,7 +68,7 @@ impl Matrix {
         (0..self.rows).for_each(|r| self.elements.swap(r * self.columns + a, r * self.columns + b));
     }
 
-    /// Rows become columns, elements their conjugates.
+    /// Returns the conjugate transpose.
     pub fn adjoint(&self) -> Matrix {
         Matrix::from_fn(self.columns, self.rows, |r, c| self.get(c, r).conjugate())
     }
@@ -77,17 +77,17 @@ impl Matrix {
         Matrix::from_fn(self.columns, self.rows, |r, c| self.get(c, r))
     }
 
-    /// Rows and columns from the last to the first.
+    /// Reverses the order of rows and columns.
     pub fn reversed(&self) -> Matrix {
         Matrix::from_fn(self.rows, self.columns, |r, c| self.get(self.rows - 1 - r, self.columns - 1 - c))
     }
 
-    /// These columns.
+    /// Returns a matrix of these columns.
     pub fn with_columns(&self, columns: &[usize]) -> Matrix {
         Matrix::from_fn(self.rows, columns.len(), |r, c| self.get(r, columns[c]))
     }
 
-    /// The leading rows and columns; zeros where there are none.
+    /// Returns the leading rows and columns, padded with zeros.
     pub fn resized(&self, rows: usize, columns: usize) -> Matrix {
         let inside = |r, c| r < self.rows && c < self.columns;
         Matrix::from_fn(rows, columns, |r, c| if inside(r, c) { self.get(r, c) } else { Complex::ZERO })
@@ -98,18 +98,18 @@ impl Matrix {
         Matrix::from_fn(self.rows, other.columns, |r, c| terms(r, c).fold(Complex::ZERO, Complex::add))
     }
 
-    /// The elements, row-major.
+    /// Returns the elements in row-major order.
     pub fn elements(&self) -> &[Complex] {
         &self.elements
     }
 }
 
-/// All dimensions but the last two.
+/// Returns all dimensions but the last two.
 pub(crate) fn batch_dims(x: &Array) -> Vec<usize> {
     x.dims[..x.rank().saturating_sub(2)].to_vec()
 }
 
-/// The matrices of an array's last two dimensions.
+/// Returns the matrices in an array's last two dimensions.
 pub(crate) fn matrices(x: &Array) -> Outcome<Vec<Matrix>> {
     let [.., rows, columns] = x.dims[..] else {
         return malformed("a matrix has two dimensions at least");
@@ -121,8 +121,8 @@ pub(crate) fn matrices(x: &Array) -> Outcome<Vec<Matrix>> {
     Ok((0..count).map(matrix).collect())
 }
 
-/// Matrices as an array of type `ty`: batch dimensions, then `inner` (two for matrices, one for
-/// vectors, none for scalars).
+/// Stacks matrices to an array of type `ty`. Its dimensions are the batch dimensions, then `inner`
+/// (two for matrices, one for vectors, none for scalars).
 pub(crate) fn stack(ty: ElementType, batch: &[usize], inner: Vec<usize>, parts: &[Matrix]) -> Outcome<Array> {
     let dims = [batch.to_vec(), inner].concat();
     let elements = parts.iter().flat_map(|m| m.elements.iter().copied());

@@ -1,8 +1,8 @@
-//! Linear algebra: what `cholesky`, `triangular-solve` and LAPACK's functions give.
+//! Linear algebra of `cholesky`, `triangular-solve` and LAPACK's functions.
 //!
-//! Everything is computed on complex matrices in `f64`, whatever the element type, and rounded at the
-//! end. Conventions (signs, scalings, pivoting) follow LAPACK, so that results agree with XLA's where
-//! mathematics leaves a choice.
+//! Everything is computed on complex matrices in `f64`, regardless of the element type, and rounded
+//! at the end. Conventions (signs, scalings, pivoting) follow LAPACK, so that results agree with
+//! XLA's where mathematics leaves a choice.
 
 mod eigen;
 mod factor;
@@ -28,7 +28,8 @@ use crate::error::{Outcome, ensure};
 use crate::number::Complex;
 use crate::value::Array;
 
-/// The `cholesky` operation: the factor, zeros in the other triangle, NaN where there is none.
+/// Evaluates `cholesky`. The factor has zeros in the other triangle. It is NaN if there is no
+/// factor.
 pub(crate) fn cholesky(x: &Array, lower: bool) -> Outcome<Array> {
     let factors = matrices(x)?.into_iter().map(|a| {
         ensure!(a.rows == a.columns, "cholesky of a matrix that is not square");

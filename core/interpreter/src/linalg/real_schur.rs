@@ -1,31 +1,31 @@
-//! The real Schur form, by double steps of QR iteration on the Hessenberg form: two shifts that are
-//! conjugate keep everything real.
+//! The real Schur form, by QR iteration with double steps on the Hessenberg form. Two conjugate
+//! shifts per step keep all numbers real.
 
 use super::Matrix;
 use super::hessenberg::hessenberg;
 use super::householder::unitary_below;
 use crate::number::{Complex, complex};
 
-/// Steps without a new eigenvalue after which a shift is made up, and again after as many.
+/// Steps without a new eigenvalue after which an exceptional shift follows, each time.
 const PATIENCE: usize = 10;
 
-/// `A = Q T Qᵀ`: orthogonal `Q`, `T` with blocks of one and two rows on its diagonal, the latter
-/// with equal diagonal elements and others of opposite signs.
+/// `A = Q T Qᵀ` with orthogonal `Q`. `T` has blocks of one or two rows on its diagonal. A block of
+/// two rows has equal diagonal elements, and its other elements have opposite signs.
 pub(crate) struct RealSchur {
     pub t: Matrix,
     pub q: Matrix,
     pub values: Vec<Complex>,
 }
 
-/// The form of a matrix without imaginary parts; `None` if it is not finite, or the iteration does
-/// not converge.
+/// Computes the form of a real matrix. Returns `None` if the matrix is not finite, or the iteration
+/// does not converge.
 pub(crate) fn real_schur(a: &Matrix) -> Option<RealSchur> {
     if !a.is_finite() {
         return None;
     }
     let n = a.rows;
     let largest = a.elements().iter().fold(0f64, |most, z| most.max(z.re.abs()));
-    // Products of three elements neither overflow nor vanish.
+    // After scaling, products of three elements neither overflow nor vanish.
     let scale = if largest == 0.0 { 1.0 } else { 2f64.powi(largest.log2().floor() as i32) };
     let (factors, taus) = hessenberg(Matrix::from_fn(n, n, |r, c| complex(a.get(r, c).re / scale, 0.0)), 0, n);
     let q = unitary_below(&factors, &taus);
@@ -37,7 +37,7 @@ pub(crate) fn real_schur(a: &Matrix) -> Option<RealSchur> {
     rows.iterate().then(|| rows.complete(scale))
 }
 
-/// `T` and `Q` while they are computed, row by row.
+/// `T` and `Q` during the computation, row by row.
 struct Rows {
     n: usize,
     t: Vec<f64>,
@@ -53,7 +53,8 @@ impl Rows {
         self.t[row * self.n + column] = value;
     }
 
-    /// Splits blocks off from the bottom up, until none has more than two rows.
+    /// Splits off blocks from the bottom up, until no block has more than two rows. Returns whether
+    /// the iteration converges.
     fn iterate(&mut self) -> bool {
         let (mut end, mut steps) = (self.n, 0);
         while end > 0 {
@@ -78,15 +79,15 @@ impl Rows {
         true
     }
 
-    /// Whether an element below the diagonal counts as zero.
+    /// Whether an element below the diagonal is negligible.
     fn is_negligible(&self, row: usize) -> bool {
         let neighbours = self.at(row - 1, row - 1).abs() + self.at(row, row).abs();
         let scale = if neighbours == 0.0 { f64::MIN_POSITIVE } else { neighbours };
         self.at(row, row - 1).abs() <= f64::EPSILON * scale
     }
 
-    /// One step on the rows and columns from `start` to `last`, with the eigenvalues of the last
-    /// two as shifts.
+    /// Performs one step on the rows and columns from `start` to `last`. The shifts are the
+    /// eigenvalues of the last two rows' block, or exceptional shifts if `is_made_up`.
     fn double_step(&mut self, start: usize, last: usize, is_made_up: bool) {
         let (sum, product) = if is_made_up {
             let size = self.at(last, last - 1).abs() + self.at(last - 1, last - 2).abs();
@@ -112,8 +113,8 @@ impl Rows {
         }
     }
 
-    /// Applies the reflection that leaves of `column` the first element only, to as many rows and
-    /// columns from `first`.
+    /// Applies the reflection that reduces `column` to its first element, to the rows and columns
+    /// from `first` on.
     fn reflect(&mut self, first: usize, column: &[f64]) {
         let length = column.iter().fold(0f64, |sum, x| sum.hypot(*x));
         if length == 0.0 {
@@ -132,8 +133,8 @@ impl Rows {
         }
     }
 
-    /// Makes a block of two rows triangular if its eigenvalues are real, else its diagonal elements
-    /// equal.
+    /// Makes a block of two rows triangular if its eigenvalues are real, and makes its diagonal
+    /// elements equal otherwise.
     fn standardise(&mut self, first: usize) {
         let second = first + 1;
         let (a, b) = (self.at(first, first), self.at(first, second));
@@ -167,7 +168,7 @@ impl Rows {
             let mean = (self.at(first, first) + self.at(second, second)) / 2.0;
             self.set(first, first, mean);
             self.set(second, second, mean);
-            // Rounding made a nearly double eigenvalue real.
+            // Rounding has made a nearly double eigenvalue real.
             if self.at(first, second) * self.at(second, first) >= 0.0 {
                 self.standardise(first);
             }
@@ -190,7 +191,7 @@ impl Rows {
     }
 }
 
-/// `x - factor normal (normalᵀ x)` for the elements at some places.
+/// Computes `x - factor normal (normalᵀ x)` for the elements at the positions `place`.
 fn reflect(elements: &mut [f64], normal: &[f64], factor: f64, place: impl Fn(usize) -> usize) {
     let product: f64 = normal.iter().enumerate().map(|(i, x)| x * elements[place(i)]).sum();
     normal.iter().enumerate().for_each(|(i, x)| elements[place(i)] -= factor * product * x);

@@ -1,4 +1,4 @@
-//! Singular values by one-sided Jacobi rotations: slow, but accurate for small values too.
+//! Singular values by one-sided Jacobi rotations, which are slow but accurate for small values too.
 
 use super::Matrix;
 use super::householder::{qr_factor, unitary_from_reflectors};
@@ -6,13 +6,13 @@ use crate::number::Complex;
 
 /// A singular value decomposition `left · diag(values) · rightᴴ` with square unitary factors.
 pub(crate) struct Svd {
-    /// Descending.
+    /// Singular values in descending order.
     pub values: Vec<f64>,
     pub left: Matrix,
     pub right: Matrix,
 }
 
-/// `None` if an element is infinite or NaN.
+/// Computes the decomposition. Returns `None` if an element is infinite or NaN.
 pub(crate) fn singular_values(a: &Matrix) -> Option<Svd> {
     if !a.is_finite() {
         return None;
@@ -38,7 +38,7 @@ pub(crate) fn singular_values(a: &Matrix) -> Option<Svd> {
     Some(Svd { left: completed(&left), right: right.with_columns(&order), values })
 }
 
-/// Makes every pair of columns orthogonal once; false if all were already.
+/// Orthogonalises every pair of columns once. Returns false if all pairs were orthogonal already.
 fn sweep(a: &mut Matrix, right: &mut Matrix) -> bool {
     let mut rotated = false;
     for p in 0..a.columns {
@@ -75,7 +75,8 @@ fn rotate(a: &mut Matrix, p: usize, q: usize, cosine: f64, sine: f64, phase: Com
     }
 }
 
-/// A unitary matrix whose first columns are those given; columns of zeros are replaced.
+/// Returns a unitary matrix whose first columns are the columns of `left`. Zero columns are
+/// replaced.
 fn completed(left: &Matrix) -> Matrix {
     let (factors, taus) = qr_factor(left.clone());
     let square = factors.resized(factors.rows, factors.rows);

@@ -1,5 +1,5 @@
 //! Eigenvalues and eigenvectors of symmetric and Hermitian matrices: reduction to tridiagonal form,
-//! then implicit QL or QR iteration, step by step as LAPACK does it, so that the vectors' signs agree.
+//! then implicit QL or QR iteration. Every step follows LAPACK, so that the vectors' signs agree.
 
 use std::cmp::Ordering;
 
@@ -7,21 +7,21 @@ use super::Matrix;
 use super::householder::{apply_left, apply_right, reflector, unitary_below};
 use crate::number::{Complex, complex};
 
-/// A matrix reduced to a real tridiagonal one.
+/// A matrix reduced to real tridiagonal form.
 pub(crate) struct TridiagonalForm {
-    /// The reflectors' tails, beside the diagonals, as LAPACK stores them.
+    /// The reflectors' tails next to the diagonals, in LAPACK's storage format.
     pub factors: Matrix,
     pub diagonal: Vec<f64>,
     pub off_diagonal: Vec<f64>,
     pub taus: Vec<Complex>,
 }
 
-/// Reduces the Hermitian matrix whose lower (or upper) triangle is given.
+/// Reduces the Hermitian matrix with this lower (or upper) triangle.
 pub(crate) fn tridiagonal_form(a: &Matrix, lower: bool) -> TridiagonalForm {
     if lower {
         return reduce_lower(a);
     }
-    // Reading from the other end turns the upper triangle into the lower one.
+    // Reversing rows and columns turns the upper triangle into a lower one.
     let mut form = reduce_lower(&a.reversed());
     form.factors = form.factors.reversed();
     form.diagonal.reverse();
@@ -54,15 +54,15 @@ fn reduce_lower(a: &Matrix) -> TridiagonalForm {
     TridiagonalForm { factors, diagonal, off_diagonal, taus }
 }
 
-/// Eigenvalues, ascending, and eigenvectors, as columns.
+/// Eigenvalues in ascending order, and eigenvectors as columns.
 pub(crate) struct SymmetricEigen {
     pub values: Vec<f64>,
     pub vectors: Matrix,
     pub converged: bool,
 }
 
-/// Eigenvalues and eigenvectors of the Hermitian matrix whose lower (or upper) triangle is given.
-/// `epsilon` is the relative precision at which the iteration stops.
+/// Computes eigenvalues and eigenvectors of the Hermitian matrix with this lower (or upper)
+/// triangle. `epsilon` is the relative precision at which the iteration stops.
 pub(crate) fn symmetric_eigen(a: &Matrix, lower: bool, epsilon: f64) -> SymmetricEigen {
     let form = if lower { reduce_lower(a) } else { reduce_lower(&a.reversed()) };
     let mut vectors = unitary_below(&form.factors, &form.taus);
@@ -78,7 +78,7 @@ pub(crate) fn symmetric_eigen(a: &Matrix, lower: bool, epsilon: f64) -> Symmetri
     SymmetricEigen { values: iteration.d, vectors: iteration.z, converged }
 }
 
-/// The state of the iteration: diagonals of the tridiagonal matrix, vectors so far.
+/// State of the iteration: the diagonals of the tridiagonal matrix, and the vectors so far.
 struct Iteration {
     d: Vec<f64>,
     e: Vec<f64>,
@@ -107,7 +107,7 @@ impl Iteration {
             if !self.solve(ends.0, ends.1) {
                 return false;
             }
-            // The block is looked at again until it falls apart into single elements.
+            // The block is examined again until it has split into single elements.
             if (start..end).all(|m| self.e[m] == 0.0) {
                 start = end + 1;
             }
@@ -119,13 +119,14 @@ impl Iteration {
         self.e[m].abs() <= self.d[m].abs().sqrt() * self.d[m + 1].abs().sqrt() * self.epsilon
     }
 
-    /// Whether the off-diagonal element between `m` and `m + 1` may be dropped.
+    /// Whether the off-diagonal element between `m` and `m + 1` is negligible.
     fn negligible(&self, m: usize) -> bool {
         let bound = self.epsilon * self.epsilon * self.d[m].abs() * self.d[m + 1].abs();
         self.e[m] * self.e[m] <= bound + f64::from(f32::MIN_POSITIVE) * f64::MIN_POSITIVE
     }
 
-    /// QL iteration on rows `first..=last`, or QR iteration on `last..=first`: eigenvalues come out at `first`.
+    /// Performs QL iteration on rows `first..=last`, or QR iteration on `last..=first`. Eigenvalues
+    /// converge at `first`.
     fn solve(&mut self, first: usize, last: usize) -> bool {
         let (mut solved, length) = (0, first.abs_diff(last) + 1);
         while solved < length {
@@ -152,7 +153,7 @@ impl Iteration {
         true
     }
 
-    /// One step of QL (where `l` is above `m`) or QR: rotations from row `m` to row `l`.
+    /// Performs one step of QL (if `l` is above `m`) or QR, with rotations from row `m` to row `l`.
     fn step(&mut self, l: usize, m: usize) {
         let count = l.abs_diff(m);
         let row = |k: usize| if l < m { m - k } else { m + k };
@@ -199,7 +200,7 @@ impl Iteration {
         }
     }
 
-    /// Selection sort: the order of exchanges is LAPACK's.
+    /// Sorts by selection, with the same exchanges as LAPACK.
     fn sort(&mut self) {
         for i in 0..self.d.len() {
             let smallest = (i..self.d.len()).fold(i, |best, j| if self.d[j] < self.d[best] { j } else { best });
@@ -211,7 +212,7 @@ impl Iteration {
     }
 }
 
-/// The rotation that turns `(f, g)` into `(r, 0)`: cosine, sine, r.
+/// Returns the rotation of `(f, g)` to `(r, 0)`: cosine, sine, r.
 fn rotation(f: f64, g: f64) -> (f64, f64, f64) {
     if g == 0.0 {
         return (1.0, 0.0, f);
@@ -223,8 +224,8 @@ fn rotation(f: f64, g: f64) -> (f64, f64, f64) {
     (f.abs() / r.abs(), g / r, r)
 }
 
-/// Eigenvalues of `((a, b), (b, c))`, the larger in absolute value first, and the unit vector of the
-/// first.
+/// Returns the eigenvalues of `((a, b), (b, c))`, first the one with larger absolute value, and its
+/// unit eigenvector.
 fn eigen_two_by_two(a: f64, b: f64, c: f64) -> (f64, f64, f64, f64) {
     let (sum, difference, twice) = (a + c, a - c, b + b);
     let root = difference.hypot(twice);

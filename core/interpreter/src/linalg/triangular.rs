@@ -6,20 +6,20 @@ use super::Matrix;
 use crate::error::{Outcome, ensure};
 use crate::number::{Complex, LongSum};
 
-/// How a triangular matrix enters its system.
+/// The form of a triangular system.
 #[derive(Clone, Copy)]
 pub(crate) struct TriangularForm {
-    /// `op(a) x = b` rather than `x op(a) = b`.
+    /// Whether the system is `op(a) x = b` rather than `x op(a) = b`.
     pub left: bool,
-    /// The lower triangle is read, not the upper.
+    /// Whether the system uses the lower triangle, not the upper.
     pub lower: bool,
-    /// The diagonal counts as ones.
+    /// Whether the diagonal elements are taken as 1.
     pub unit_diagonal: bool,
-    /// What `op` is.
+    /// The operation `op`.
     pub transpose: Transpose,
 }
 
-/// The solution of a triangular system.
+/// Solves a triangular system.
 pub(crate) fn solve(a: &Matrix, b: Matrix, form: TriangularForm) -> Outcome<Matrix> {
     let size = if form.left { b.rows } else { b.columns };
     let fits = a.rows == a.columns && a.rows == size;
@@ -27,7 +27,8 @@ pub(crate) fn solve(a: &Matrix, b: Matrix, form: TriangularForm) -> Outcome<Matr
     if form.left {
         return Ok(solve_left(a, b, form));
     }
-    // x op(a) = b is op(a)ᵀ xᵀ = bᵀ; the adjoint's transpose is the conjugate.
+    // `x op(a) = b` is equivalent to `op(a)ᵀ xᵀ = bᵀ`. The transpose of the adjoint is the
+    // conjugate.
     let (a, transpose) = match form.transpose {
         Transpose::None => (a.clone(), Transpose::Transpose),
         Transpose::Transpose => (a.clone(), Transpose::None),

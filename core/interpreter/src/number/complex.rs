@@ -1,4 +1,4 @@
-//! Complex numbers in `f64`; the caller rounds the parts to the element type.
+//! Complex numbers in `f64`. The caller rounds the parts to the element type.
 
 use fusebox_core::hlo::{BinaryOp, Comparison, UnaryOp};
 
@@ -16,7 +16,8 @@ pub(crate) const fn complex(re: f64, im: f64) -> Complex {
     Complex { re, im }
 }
 
-/// One operand, complex result; `None` if the result is of another type or does not exist.
+/// Applies a unary operation with a complex result. Returns `None` if the result has another type
+/// or does not exist.
 pub(super) fn unary(op: UnaryOp, z: Complex) -> Option<Complex> {
     Some(match op {
         UnaryOp::Negate => z.negate(),
@@ -44,7 +45,7 @@ pub(super) fn unary(op: UnaryOp, z: Complex) -> Option<Complex> {
     })
 }
 
-/// Two operands; `None` if the operation does not exist on complex numbers.
+/// Applies a binary operation. Returns `None` if it does not exist on complex numbers.
 #[inline]
 pub(super) fn binary(op: BinaryOp, a: Complex, b: Complex) -> Option<Complex> {
     Some(match op {
@@ -61,7 +62,8 @@ pub(super) fn binary(op: BinaryOp, a: Complex, b: Complex) -> Option<Complex> {
     })
 }
 
-/// By the real parts, then by the imaginary ones. Numbers with a NaN where it counts are in no order.
+/// Compares by real parts, then by imaginary parts. Numbers with a NaN in a decisive part are
+/// unordered.
 #[inline]
 pub(super) fn compare(direction: Comparison, a: Complex, b: Complex) -> bool {
     let tied = a.re == b.re;
@@ -89,19 +91,19 @@ impl Complex {
         complex(self.re - z.re, self.im - z.im)
     }
 
-    /// Product, by the plain formula (XLA does not mend infinities either).
+    /// Multiplies by the plain formula. XLA does not correct infinities either.
     #[inline]
     pub fn multiply(self, z: Complex) -> Complex {
         complex(self.re * z.re - self.im * z.im, self.re * z.im + self.im * z.re)
     }
 
-    /// Product with a real number.
+    /// Multiplies by a real number.
     #[inline]
     pub fn scale(self, factor: f64) -> Complex {
         complex(self.re * factor, self.im * factor)
     }
 
-    /// Quotient. Zero and infinite divisors behave as C's Annex G has it.
+    /// Divides. Zero and infinite divisors follow Annex G of the C standard.
     pub fn divide(self, z: Complex) -> Complex {
         let exponent = scale_exponent(z);
         let (c, d) = (libm::scalbn(z.re, -exponent), libm::scalbn(z.im, -exponent));
@@ -163,7 +165,7 @@ impl Complex {
         if self.re == f64::NEG_INFINITY && !self.im.is_finite() {
             return complex(0.0, 0.0);
         }
-        // Beyond the range of exp the factors may still bring the product back into range.
+        // Where exp overflows, the factors may still bring the product back into range.
         let (scale, rest) = if self.re > 700.0 { (700f64.exp(), self.re - 700.0) } else { (1.0, self.re) };
         let magnitude = rest.exp();
         complex(magnitude * self.im.cos() * scale, magnitude * self.im.sin() * scale)
@@ -175,10 +177,10 @@ impl Complex {
         complex(re, if self.im == 0.0 { self.im } else { self.re.exp() * self.im.sin() })
     }
 
-    /// Natural logarithm, branch cut along the negative real axis.
+    /// Computes the natural logarithm. The branch cut is the negative real axis.
     pub fn ln(self) -> Complex {
         if self.re.is_nan() || self.im.is_nan() {
-            // Next to an infinite part the absolute value is infinite even so.
+            // If the other part is infinite, the absolute value is infinite nevertheless.
             return complex(self.abs(), f64::NAN);
         }
         let (x, y) = (self.re.abs().max(self.im.abs()), self.re.abs().min(self.im.abs()));
@@ -212,13 +214,14 @@ impl Complex {
         complex(complex(1.0 + self.re, self.im).ln().re, im)
     }
 
-    /// Square root with non-negative real part.
+    /// Computes the square root with non-negative real part.
     pub fn sqrt(self) -> Complex {
-        // On the cut itself XLA does not look at the sign of the zero.
+        // On the branch cut XLA ignores the sign of the zero.
         self.sqrt_on_side(if self.im < 0.0 { -1.0 } else { 1.0 })
     }
 
-    /// The square root, whose imaginary part has the sign of `side` where the real part is negative.
+    /// Computes the square root. If `self` has a negative real part, the root's imaginary part has
+    /// the sign of `side`.
     fn sqrt_on_side(self, side: f64) -> Complex {
         let (x, y) = (self.re, self.im);
         if x == 0.0 && y == 0.0 {
@@ -273,8 +276,8 @@ impl Complex {
         complex(self.re.cosh() * cosine, im)
     }
 
-    /// As C's Annex G has it: 1 at an infinite real part whatever the imaginary one is, and NaN where the angle is
-    /// undefined at a finite one.
+    /// Follows Annex G of the C standard: ±1 at an infinite real part regardless of the imaginary
+    /// part, and NaN at a finite real part with an undefined angle.
     fn tanh(self) -> Complex {
         if self.im == 0.0 {
             return complex(self.re.tanh(), self.im);
@@ -296,7 +299,8 @@ impl Complex {
         complex(beta * (1.0 + sine * sine).sqrt() * sine / denominator, tangent / denominator)
     }
 
-    /// `sqrt(1 - z)` and `sqrt(1 + z)`; the sign of a zero imaginary part names the side of a branch cut.
+    /// Returns `sqrt(1 - z)` and `sqrt(1 + z)`. The sign of a zero imaginary part selects the side
+    /// of a branch cut.
     fn roots(self) -> (Complex, Complex) {
         (complex(1.0 - self.re, -self.im).sqrt(), complex(1.0 + self.re, self.im).sqrt())
     }
@@ -323,7 +327,8 @@ impl Complex {
         complex(re, HALF * (2.0 * y).atan2((1.0 - x) * (1.0 + x) - y * y))
     }
 
-    /// `self^z`; 1 if `z` is 0 or `self` is 1, and 0 to a positive real power is 0.
+    /// Computes `self^z`. The result is 1 if `z` is 0 or `self` is 1. Zero to a positive real power
+    /// is 0.
     fn power(self, z: Complex) -> Complex {
         if z == Complex::default() || self == Complex::ONE {
             return Complex::ONE;
@@ -334,14 +339,14 @@ impl Complex {
         z.multiply(self.ln()).exp()
     }
 
-    /// `-i log((x + iy) / sqrt(x² + y²))` with `self` as `y`.
+    /// Computes `-i log((x + iy) / sqrt(x² + y²))` with `self` as `y`.
     fn atan2(self, x: Complex) -> Complex {
         let norm = x.multiply(x).add(self.multiply(self)).sqrt();
         x.add(self.times_i()).divide(norm).ln().times_minus_i()
     }
 }
 
-/// The exponent that brings the larger part near 1; 0 for zero, infinities and NaN.
+/// Returns the exponent that scales the larger part near 1, or 0 for zero, infinities and NaN.
 fn scale_exponent(z: Complex) -> i32 {
     let larger = z.re.abs().max(z.im.abs());
     if larger == 0.0 || !larger.is_finite() { 0 } else { libm::ilogb(larger) }
@@ -351,7 +356,7 @@ fn unit_if_infinite(x: f64) -> f64 {
     if x.is_infinite() { 1f64.copysign(x) } else { 0f64.copysign(x) }
 }
 
-/// `x² + y² - 1` without cancellation.
+/// Computes `x² + y² - 1` without cancellation.
 fn norm_minus_one(x: f64, y: f64) -> f64 {
     let (x_square, x_error) = two_product(x, x);
     let (y_square, y_error) = two_product(y, y);

@@ -1,4 +1,4 @@
-//! From one element type to another, by value and by bits.
+//! Conversions between element types, by value and by bits.
 
 use fusebox_core::hlo::ElementType;
 
@@ -6,8 +6,8 @@ use super::{Complex, float_format, int, round, round_complex, wrap};
 use crate::error::{Outcome, ensure};
 use crate::value::{Data, Scalar, decode, encode, is_int_kind};
 
-/// The value in another type. Floats to integers truncate and saturate, NaN becomes 0; integers
-/// wrap; anything but zero becomes true; the imaginary part is dropped.
+/// Converts a value to another type. Floats truncate and saturate to integers, with 0 for NaN.
+/// Integers wrap. Any non-zero value becomes true. The imaginary part is dropped.
 #[inline]
 pub(crate) fn convert(from: ElementType, to: ElementType, x: Scalar) -> Scalar {
     if to == ElementType::Pred {
@@ -42,7 +42,7 @@ fn is_nonzero(x: Scalar) -> bool {
     }
 }
 
-/// Rust's casts truncate, saturate and turn NaN into 0, as XLA has it.
+/// Converts a float to an integer. Like XLA, Rust's casts truncate, saturate and turn NaN into 0.
 fn float_to_int(to: ElementType, x: f64) -> i64 {
     if to == ElementType::U64 {
         return x as u64 as i64;
@@ -51,7 +51,8 @@ fn float_to_int(to: ElementType, x: f64) -> i64 {
     (x as i64).clamp(min, max)
 }
 
-/// Rounded once, also where `f64` does not hold the integer.
+/// Converts an integer to a float with a single rounding, even if `f64` cannot represent the
+/// integer.
 fn int_to_float(from: ElementType, to: ElementType, x: i64) -> f64 {
     let (negative, magnitude) = if from == ElementType::U64 { (false, x as u64) } else { (x < 0, x.unsigned_abs()) };
     let rounded = match to {
@@ -60,11 +61,12 @@ fn int_to_float(from: ElementType, to: ElementType, x: i64) -> f64 {
         _ => float_format(to).round(to_odd(magnitude)),
     };
     let signed = if negative { -rounded } else { rounded };
-    // Only the types without negative numbers care: they round the sign away.
+    // This matters only for types without negative numbers, which round the sign away.
     if negative { round(to, signed) } else { signed }
 }
 
-/// To `f64` so that a second rounding comes out right: what is cut off leaves the last bit set.
+/// Converts to `f64` so that a second rounding is correct: if bits are cut off, the last bit is
+/// set.
 fn to_odd(x: u64) -> f64 {
     let excess = 64u32.saturating_sub(53 + x.leading_zeros());
     let kept = x >> excess;
@@ -72,8 +74,8 @@ fn to_odd(x: u64) -> f64 {
     ((kept | sticky) as f64) * (1u64 << excess) as f64
 }
 
-/// The elements' bits read as another type. Without a change of width the dimensions stay; else the
-/// last dimension is split or joined, the low bits first.
+/// Reinterprets the elements' bits as another type. With equal widths the dimensions do not change.
+/// Otherwise the last dimension is split or joined, low bits first.
 pub(crate) fn bitcast(from: ElementType, to: ElementType, data: &Data) -> Outcome<Data> {
     let (from_bits, to_bits) = (storage_bits(from), storage_bits(to));
     let bytes = encode(from, data);
@@ -90,7 +92,8 @@ fn storage_bits(ty: ElementType) -> u32 {
     if ty == ElementType::Pred { 8 } else { ty.bits() }
 }
 
-/// From groups of `from` bits to groups of `to` bits; a group of less than 8 bits takes a byte.
+/// Converts groups of `from` bits to groups of `to` bits. A group of fewer than 8 bits takes a
+/// byte.
 fn repack(bytes: &[u8], from: usize, to: usize) -> Vec<u8> {
     if from >= 8 && to >= 8 {
         return bytes.to_vec();

@@ -1,6 +1,6 @@
-//! Error-free transformations, for results closer than plain `f64` gives.
+//! Error-free transformations, for results more accurate than plain `f64`.
 
-/// `a + b` as the rounded sum and its error.
+/// Computes `a + b` as the rounded sum and its error.
 #[inline]
 pub(crate) fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
@@ -8,7 +8,8 @@ pub(crate) fn two_sum(a: f64, b: f64) -> (f64, f64) {
     (sum, (a - (sum - b_part)) + (b - b_part))
 }
 
-/// `a * b` as the rounded product and its error (zero where splitting would overflow).
+/// Computes `a * b` as the rounded product and its error. The error is zero where splitting would
+/// overflow.
 #[inline]
 pub(crate) fn two_product(a: f64, b: f64) -> (f64, f64) {
     let product = a * b;
@@ -18,7 +19,7 @@ pub(crate) fn two_product(a: f64, b: f64) -> (f64, f64) {
     (product, if error.is_finite() { error } else { 0.0 })
 }
 
-/// A number as the sum of two of 26 bits each.
+/// Splits a number into a sum of two numbers with 26 bits each.
 #[inline]
 fn split(a: f64) -> (f64, f64) {
     let scaled = 134_217_729.0 * a;
@@ -26,7 +27,7 @@ fn split(a: f64) -> (f64, f64) {
     (high, a - high)
 }
 
-/// A sum carried in twice the precision.
+/// A sum with twice the precision of `f64`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LongSum {
     sum: f64,
@@ -52,9 +53,9 @@ impl LongSum {
         self.error += error;
     }
 
-    /// The sum, rounded.
+    /// Returns the rounded sum.
     pub fn value(self) -> f64 {
-        // Infinities and NaN make the error term NaN; the plain sum then says it right, as it does for -0.
+        // Infinities and NaN make the error term NaN. The plain sum is right then, and also for -0.
         if self.error != 0.0 && self.error.is_finite() { self.sum + self.error } else { self.sum }
     }
 }

@@ -1,19 +1,19 @@
-//! Floating-point formats: bits to `f64`, `f64` to bits, rounding.
+//! Floating-point formats: conversion of bits to `f64` and of `f64` to bits, and rounding.
 
 use fusebox_core::hlo::ElementType;
 
-/// What a format does beyond finite numbers.
+/// The behaviour of a format beyond finite numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Special {
-    /// Infinities and NaNs at the largest exponent.
+    /// Infinities and NaNs have the largest exponent.
     Ieee,
-    /// No infinities; NaN is all ones. Overflow gives NaN.
+    /// No infinities. The NaN is all ones. Overflow gives NaN.
     Nan,
-    /// No infinities, no negative zero; NaN stands in its place. Overflow gives NaN.
+    /// No infinities. The NaN replaces negative zero. Overflow gives NaN.
     NanAtNegativeZero,
-    /// Neither infinities nor NaN. Overflow saturates; NaN becomes negative zero.
+    /// Neither infinities nor NaN. Overflow saturates. NaN becomes negative zero.
     Finite,
-    /// Powers of two only, unsigned; NaN is all ones.
+    /// Only unsigned powers of two. The NaN is all ones.
     PowerOfTwo,
 }
 
@@ -30,7 +30,7 @@ const fn format(exponent_bits: u32, mantissa_bits: u32, bias: i32, special: Spec
     FloatFormat { exponent_bits, mantissa_bits, bias, special }
 }
 
-/// The format of a float type; for other types that of `f64`.
+/// Returns the format of a float type, and the format of `f64` for other types.
 pub(crate) const fn float_format(ty: ElementType) -> FloatFormat {
     use ElementType as T;
     match ty {
@@ -55,33 +55,33 @@ pub(crate) const fn float_format(ty: ElementType) -> FloatFormat {
 const F64_MANTISSA: u32 = 52;
 const F64_INFINITY: u64 = 0x7ff << F64_MANTISSA;
 
-/// 2 to the power of `e`, exact within the range of `f64`.
+/// Computes 2 to the power of `e`, exactly within the range of `f64`.
 fn power_of_two(e: i32) -> f64 {
     if e >= -1022 { f64::from_bits(((e + 1023) as u64) << F64_MANTISSA) } else { f64::from_bits(1 << (e + 1074)) }
 }
 
-/// Exponent of a positive normal number.
+/// Returns the exponent of a positive normal number.
 fn exponent(x: f64) -> i32 {
     ((x.to_bits() >> F64_MANTISSA) & 0x7ff) as i32 - 1023
 }
 
 impl FloatFormat {
-    /// Whether NaN stands where negative zero would.
+    /// Whether the format has a NaN in place of negative zero.
     pub fn has_nan_for_negative_zero(self) -> bool {
         self.special == Special::NanAtNegativeZero
     }
 
-    /// Bits of the exponent.
+    /// Returns the bits of the exponent.
     pub fn exponent_bits(self) -> u32 {
         self.exponent_bits
     }
 
-    /// Bits of the mantissa, without the hidden one.
+    /// Returns the bits of the mantissa, without the hidden bit.
     pub fn mantissa_bits(self) -> u32 {
         self.mantissa_bits
     }
 
-    /// Exponent of the smallest normal number.
+    /// Returns the exponent of the smallest normal number.
     fn min_exponent(self) -> i32 {
         1 - self.bias
     }
@@ -90,7 +90,7 @@ impl FloatFormat {
         (1 << self.exponent_bits) - 1
     }
 
-    /// The largest finite value.
+    /// Returns the largest finite value.
     pub fn max(self) -> f64 {
         let ones = (1u64 << self.mantissa_bits) - 1;
         let (field, mantissa) = match self.special {
@@ -102,7 +102,7 @@ impl FloatFormat {
         self.finite(field, mantissa)
     }
 
-    /// The value of an exponent field and a mantissa field.
+    /// Returns the value of an exponent field and a mantissa field.
     fn finite(self, field: u64, mantissa: u64) -> f64 {
         let fraction = mantissa as f64 * power_of_two(-(self.mantissa_bits as i32));
         if field == 0 && self.special != Special::PowerOfTwo {
@@ -112,7 +112,7 @@ impl FloatFormat {
         }
     }
 
-    /// The value of a bit pattern. NaNs keep sign and payload.
+    /// Returns the value of a bit pattern. NaNs keep sign and payload.
     pub fn decode(self, bits: u64) -> f64 {
         if self.mantissa_bits == F64_MANTISSA {
             return f64::from_bits(bits);
@@ -131,7 +131,7 @@ impl FloatFormat {
         f64::from_bits(magnitude.to_bits() | sign << 63)
     }
 
-    /// The value of this format nearest to `x`, ties to even.
+    /// Returns the value of this format nearest to `x`, with ties to even.
     pub fn round(self, x: f64) -> f64 {
         if self.mantissa_bits == F64_MANTISSA {
             return x;
@@ -155,7 +155,8 @@ impl FloatFormat {
         if rounded == 0.0 && self.special == Special::NanAtNegativeZero { 0.0 } else { rounded.copysign(x) }
     }
 
-    /// Without a NaN it becomes negative zero, whatever its sign: that means nothing.
+    /// Rounds a NaN. In a format without NaN it becomes negative zero. The sign of a NaN has no
+    /// meaning there.
     fn round_nan(self, x: f64) -> f64 {
         match self.special {
             Special::Finite => -0.0,
@@ -171,7 +172,8 @@ impl FloatFormat {
         }
     }
 
-    /// Ties go up, as XLA has it. What is not positive and finite is NaN.
+    /// Rounds to a power of two. Ties go up, like in XLA. Numbers that are not positive and finite
+    /// become NaN.
     fn round_to_power_of_two(self, x: f64) -> f64 {
         let smallest = power_of_two(-self.bias);
         if x <= 0.0 || x.is_infinite() {
@@ -185,7 +187,7 @@ impl FloatFormat {
         if rounded > self.max() { f64::NAN } else { rounded }
     }
 
-    /// The bit pattern of the value nearest to `x`.
+    /// Returns the bit pattern of the value nearest to `x`.
     pub fn encode(self, x: f64) -> u64 {
         if self.mantissa_bits == F64_MANTISSA {
             return x.to_bits();

@@ -2,8 +2,8 @@
 
 use fusebox_core::hlo::{BinaryOp, ElementType, UnaryOp};
 
-/// Wraps to the width of the type. Signed types are held sign-extended, unsigned ones zero-extended
-/// (`u64` as its bit pattern), `pred` as 0 or 1.
+/// Wraps to the width of the type. Signed values are stored sign-extended, unsigned ones
+/// zero-extended (`u64` as its bit pattern), and `pred` as 0 or 1.
 #[inline]
 pub(crate) fn wrap(ty: ElementType, x: i64) -> i64 {
     if ty == ElementType::Pred {
@@ -13,7 +13,8 @@ pub(crate) fn wrap(ty: ElementType, x: i64) -> i64 {
     if ty.is_signed_integer() { x << unused >> unused } else { ((x as u64) << unused >> unused) as i64 }
 }
 
-/// The smallest and the largest value of the type; of `u64`, the largest that an `i64` holds.
+/// Returns the smallest and the largest value of the type. For `u64`, the largest value is that of
+/// `i64`.
 pub(super) fn range(ty: ElementType) -> (i64, i64) {
     let bits = ty.bits();
     match ty.is_signed_integer() {
@@ -22,7 +23,8 @@ pub(super) fn range(ty: ElementType) -> (i64, i64) {
     }
 }
 
-/// One operand, result of the same type; `None` if the operation does not exist on integers.
+/// Applies a unary operation with a result of the same type. Returns `None` if the operation does
+/// not exist on integers.
 #[inline]
 pub(super) fn unary(op: UnaryOp, ty: ElementType, x: i64) -> Option<i64> {
     let result = match op {
@@ -40,13 +42,14 @@ pub(super) fn unary(op: UnaryOp, ty: ElementType, x: i64) -> Option<i64> {
     Some(wrap(ty, result))
 }
 
-/// The bits of the value, zero-extended.
+/// Returns the bits of the value, zero-extended.
 fn unsigned(ty: ElementType, x: i64) -> u64 {
     let unused = 64 - ty.bits();
     (x as u64) << unused >> unused
 }
 
-/// Two operands, result of the same type; `None` if the operation does not exist on integers.
+/// Applies a binary operation with a result of the same type. Returns `None` if the operation does
+/// not exist on integers.
 #[inline]
 pub(super) fn binary(op: BinaryOp, ty: ElementType, a: i64, b: i64) -> Option<i64> {
     let result = match op {
@@ -71,13 +74,13 @@ pub(super) fn binary(op: BinaryOp, ty: ElementType, a: i64, b: i64) -> Option<i6
     Some(wrap(ty, result))
 }
 
-/// The shift amount, unless it is the width or more. Amounts are unsigned.
+/// Returns the shift amount if it is less than the width. Amounts are unsigned.
 fn in_width(ty: ElementType, amount: i64) -> Option<u32> {
     let amount = unsigned(ty, amount);
     (amount < u64::from(ty.bits())).then_some(amount as u32)
 }
 
-/// The value with its bits read as a signed number.
+/// Reinterprets the bits of the value as a signed number.
 fn signed(ty: ElementType, x: i64) -> i64 {
     let unused = 64 - ty.bits();
     x << unused >> unused
@@ -88,7 +91,7 @@ pub(super) fn less(ty: ElementType, a: i64, b: i64) -> bool {
     if ty == ElementType::U64 { (a as u64) < b as u64 } else { a < b }
 }
 
-/// Division by zero gives all ones; the smallest number by -1 gives itself.
+/// Divides. Division by zero gives all ones. The smallest number divided by -1 gives itself.
 fn divide(ty: ElementType, a: i64, b: i64) -> i64 {
     match b {
         0 => -1,
@@ -97,7 +100,7 @@ fn divide(ty: ElementType, a: i64, b: i64) -> i64 {
     }
 }
 
-/// Remainder by zero gives the dividend.
+/// Computes the remainder. A remainder by zero is the dividend.
 fn remainder(ty: ElementType, a: i64, b: i64) -> i64 {
     match b {
         0 => a,
@@ -111,7 +114,8 @@ fn multiply_high(ty: ElementType, a: i64, b: i64) -> i64 {
     (wide(a).wrapping_mul(wide(b)) >> ty.bits()) as i64
 }
 
-/// Wrapping power. To a negative exponent: 1 stays 1, -1 keeps or loses its sign, all else is 0.
+/// Computes a power with wrap-around. With a negative exponent, 1 gives 1, -1 gives 1 or -1, and
+/// any other base gives 0.
 fn power(ty: ElementType, base: i64, exponent: i64) -> i64 {
     if ty.is_signed_integer() && exponent < 0 {
         return match base {

@@ -1,6 +1,6 @@
-//! What one element is and what HLO's elementwise operations do to it.
+//! Single elements and HLO's elementwise operations on them.
 //!
-//! Operations compute in the wide type and then [`round`] or [`wrap`] once.
+//! Operations compute in the widest type and then call [`round`] or [`wrap`] once.
 
 mod complex;
 mod convert;
@@ -21,7 +21,7 @@ pub(crate) use precision::{reduce_precision, stochastic_convert};
 
 use fusebox_core::hlo::ElementType;
 
-/// The value of the type nearest to `x`, ties to even.
+/// Returns the value of the type nearest to `x`, with ties to even.
 #[inline]
 pub(crate) fn round(ty: ElementType, x: f64) -> f64 {
     match ty {
@@ -31,7 +31,7 @@ pub(crate) fn round(ty: ElementType, x: f64) -> f64 {
     }
 }
 
-/// Both parts rounded to the complex type.
+/// Rounds both parts to the complex type.
 #[inline]
 pub(crate) fn round_complex(ty: ElementType, x: Complex) -> Complex {
     let part = ty.real_part();

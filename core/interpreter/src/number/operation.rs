@@ -1,4 +1,4 @@
-//! Elementwise operations on one element of whatever type.
+//! Elementwise operations on single elements of any type.
 
 use fusebox_core::hlo::{BinaryOp, Comparison, ComparisonType, ElementType, UnaryOp};
 
@@ -6,7 +6,7 @@ use super::{Complex, complex, float_format, int, real, round, round_complex};
 use crate::error::{Outcome, malformed, unsupported};
 use crate::value::Scalar;
 
-/// Applies a unary operation to an element of type `ty`; `result` is the type of the outcome.
+/// Applies a unary operation to an element of type `ty`. `result` is the result's type.
 pub(crate) fn unary(op: UnaryOp, ty: ElementType, result: ElementType, x: Scalar) -> Outcome<Scalar> {
     let value = match x {
         Scalar::Int(x) => match op {
@@ -16,7 +16,7 @@ pub(crate) fn unary(op: UnaryOp, ty: ElementType, result: ElementType, x: Scalar
         },
         Scalar::Float(x) => match op {
             UnaryOp::IsFinite => Some(Scalar::Int(i64::from(x.is_finite()))),
-            // These change bits only, and must keep a NaN's payload.
+            // These operations change only bits, and must keep a NaN's payload.
             UnaryOp::Real => Some(Scalar::Float(x)),
             UnaryOp::Abs | UnaryOp::Negate if negate_is_exact(ty) => real::unary(op, x).map(Scalar::Float),
             _ => real::unary(op, x).map(|y| Scalar::Float(round_computed(result, y))),
@@ -35,13 +35,13 @@ pub(crate) fn unary(op: UnaryOp, ty: ElementType, result: ElementType, x: Scalar
     }
 }
 
-/// The result of an operation in its type. Narrow floats are computed in `f32`, whose range shows only where the
-/// narrow type has no zero: what `f32` does not tell from 0 is NaN there.
+/// Rounds the result of an operation to its type. Narrow floats are computed in `f32`. The range of
+/// `f32` is visible only in a type without zero: a number that `f32` rounds to 0 becomes NaN there.
 fn round_computed(ty: ElementType, x: f64) -> f64 {
     if ty == ElementType::F8E8M0FNU { round(ty, round(ElementType::F32, x)) } else { round(ty, x) }
 }
 
-/// Whether the type has a sign bit that can simply be changed.
+/// Whether negation can change the sign bit without further conditions.
 pub(crate) fn negate_is_exact(ty: ElementType) -> bool {
     ty != ElementType::F8E8M0FNU && !has_nan_for_negative_zero(ty)
 }
@@ -66,7 +66,7 @@ pub(crate) fn binary(op: BinaryOp, ty: ElementType, a: Scalar, b: Scalar) -> Out
     }
 }
 
-/// The type of a binary operation's result.
+/// Returns the type of a binary operation's result.
 pub(crate) fn binary_result_type(op: BinaryOp, ty: ElementType) -> ElementType {
     match (op, ty) {
         (BinaryOp::Complex, ElementType::F64) => ElementType::C128,
@@ -116,8 +116,8 @@ fn by_ieee(direction: Comparison, a: f64, b: f64) -> bool {
     }
 }
 
-/// An integer that orders floats of type `ty` as -NaN < -inf < … < -0 < +0 < … < inf < NaN. The one NaN of the types
-/// that have it in place of negative zero is a negative one.
+/// Maps floats of type `ty` to integers with the order -NaN < -inf < … < -0 < +0 < … < inf < NaN.
+/// In types with a single NaN in place of negative zero, the NaN is negative.
 pub(crate) fn total_order(ty: ElementType, x: f64) -> i64 {
     if x.is_nan() && has_nan_for_negative_zero(ty) {
         return i64::MIN;

@@ -4,11 +4,11 @@ use fusebox_core::hlo::ElementType;
 
 use super::{float_format, int, round, wrap};
 
-/// Rounds the mantissa to even, then turns exponents beyond the range into infinity and those below
-/// it into zero: on the bits of the type, as XLA defines it.
-/// NaN stays, also without a mantissa.
+/// Reduces precision on the bits of the type, as XLA defines it: rounds the mantissa to even, then
+/// replaces exponents above the range by infinity and below it by zero. NaN remains NaN even
+/// without a mantissa.
 ///
-/// Types of 8 bits and fewer, of which some have no infinities, are reduced as `f32`.
+/// Types of at most 8 bits are reduced as `f32`, because some of them have no infinities.
 pub(crate) fn reduce_precision(ty: ElementType, exponent_bits: u32, mantissa_bits: u32, x: f64) -> f64 {
     if ty.bits() <= 8 {
         return round(ty, reduce_precision(ElementType::F32, exponent_bits, mantissa_bits, x));
@@ -40,8 +40,8 @@ pub(crate) fn reduce_precision(ty: ElementType, exponent_bits: u32, mantissa_bit
     format.decode(bits | sign)
 }
 
-/// The integer next to `x` in the direction of zero, or the one beyond it with the probability of
-/// the fraction: if the fraction in units of the random number's range exceeds that number.
+/// Rounds `x` to an integer: towards zero, or away from zero with the probability of the fraction.
+/// It rounds away if the fraction, scaled to the random number's range, exceeds the random number.
 pub(crate) fn stochastic_convert(to: ElementType, random_bits: u32, x: f64, random: i64) -> i64 {
     let (min, max) = int::range(to);
     if x.is_nan() {

@@ -1,8 +1,9 @@
-//! Real floats: every operation in `f64`; the caller rounds to the element type.
+//! Operations on real floats in `f64`. The caller rounds to the element type.
 
 use fusebox_core::hlo::{BinaryOp, UnaryOp};
 
-/// One operand; `None` if the result is of another type or the operation does not exist on floats.
+/// Applies a unary operation. Returns `None` if the result has another type or the operation does
+/// not exist on floats.
 #[inline]
 pub(super) fn unary(op: UnaryOp, x: f64) -> Option<f64> {
     Some(match op {
@@ -40,7 +41,7 @@ pub(super) fn unary(op: UnaryOp, x: f64) -> Option<f64> {
     })
 }
 
-/// Two operands; `None` if the operation does not exist on floats.
+/// Applies a binary operation. Returns `None` if the operation does not exist on floats.
 #[inline]
 pub(super) fn binary(op: BinaryOp, a: f64, b: f64) -> Option<f64> {
     Some(match op {
@@ -57,7 +58,7 @@ pub(super) fn binary(op: BinaryOp, a: f64, b: f64) -> Option<f64> {
     })
 }
 
-/// -1, 0 (of the same sign) or 1; NaN stays.
+/// Returns -1, 0 (with the sign of `x`) or 1, or NaN for NaN.
 fn sign(x: f64) -> f64 {
     if x == 0.0 || x.is_nan() { x } else { 1f64.copysign(x) }
 }
@@ -71,7 +72,7 @@ fn logistic(x: f64) -> f64 {
     }
 }
 
-/// The larger; NaN if either is NaN; +0 is larger than -0.
+/// Returns the larger number, or NaN if either is NaN. +0 is larger than -0.
 #[inline]
 pub(crate) fn maximum(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() {

@@ -1,4 +1,4 @@
-//! Which reductions are computed in one pass.
+//! Groups the reductions that one pass computes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,51 +12,53 @@ use crate::indexing::{IndexingMap, linearize};
 /// A fusion with reduce heroes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReductionFusion {
-    /// Each is computed by blocks of its own.
+    /// The groups. Each is computed by separate blocks.
     pub groups: Vec<ReductionGroup>,
-    /// Why each root stands where it does, in words for `explain`.
+    /// Why each root was assigned as it is, in words for `explain`.
     pub reasons: Vec<String>,
 }
 
-/// Reductions of one canonical problem that share operands, computed in one pass over them.
+/// Reductions with the same canonical problem and common operands, computed in one pass.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReductionGroup {
     /// The problem of all heroes.
     pub problem: ReductionProblem,
     /// The reductions, in the order of instructions; at least one.
     pub heroes: Vec<ReductionHero>,
-    /// What is written when the results are complete; at least one.
+    /// The roots that are written when the results are complete; at least one.
     pub roots: Vec<ReducedRoot>,
-    /// What is written while the operands are read.
+    /// The roots that are written while the operands are read.
     pub sides: Vec<SideOutput>,
 }
 
-/// A root with an element per result of the reduction.
+/// A root with one element per result of the reduction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReducedRoot {
     /// The root.
     pub instruction: InstrId,
-    /// Its heroes: positions in [`ReductionGroup::heroes`]. Their values are injected into the root's epilogue, and no other
-    /// hero's. Without any the root's value is computed from the parameters alone.
+    /// Indices of its heroes in [`ReductionGroup::heroes`]. Only their values are injected into the
+    /// root's epilogue. If there are none, the root's value is computed from the parameters alone.
     pub heroes: Vec<usize>,
-    /// `(output, leaf)`: numbers of the kernel's outputs and of the root's leaf that goes there.
+    /// `(output, leaf)` pairs: the kernel's output that gets a leaf of the root, and the number of
+    /// that leaf.
     pub outputs: Vec<(usize, usize)>,
-    /// From the [kept coordinates](ReductionProblem::kept_dims) to the root's index.
+    /// Map from the [kept coordinates](ReductionProblem::kept_dims) to the root's index.
     pub from_kept: IndexingMap,
 }
 
-/// A root with an element per element of the operands.
+/// A root with one element per element of the operands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SideOutput {
     /// The root.
     pub instruction: InstrId,
-    /// `(output, leaf)`: numbers of the kernel's outputs and of the root's leaf that goes there.
+    /// `(output, leaf)` pairs: the kernel's output that gets a leaf of the root, and the number of
+    /// that leaf.
     pub outputs: Vec<(usize, usize)>,
-    /// From the problem's coordinates to the root's index.
+    /// Map from the problem's coordinates to the root's index.
     pub from_canonical: IndexingMap,
 }
 
-/// A root before it is in a group.
+/// A root that is not yet in a group.
 struct Root {
     instruction: InstrId,
     outputs: Vec<(usize, usize)>,
@@ -67,7 +69,8 @@ struct Root {
 /// Analyses a fusion whose roots have reduce heroes.
 ///
 /// # Errors
-/// If no root has one, or another root fits neither the results nor the operands; the reason is for the user.
+/// If no root has a reduce hero, or if a root without one has neither the element count of the
+/// results nor that of the operands. The reason is meant for the user.
 pub fn reductions(fusion: &Fusion) -> Result<ReductionFusion, Decline> {
     let computation = fusion.computation();
     let roots = roots(fusion)?;
@@ -94,7 +97,7 @@ impl Analysis for ReductionFusion {
     }
 }
 
-/// The distinct roots, with the outputs they are written to.
+/// Returns the distinct roots, with their outputs.
 fn roots(fusion: &Fusion) -> Result<Vec<Root>, Decline> {
     let computation = fusion.computation();
     let mut roots: Vec<Root> = Vec::new();
@@ -121,7 +124,8 @@ fn roots(fusion: &Fusion) -> Result<Vec<Root>, Decline> {
     Ok(roots)
 }
 
-/// Groups of the heroes: those that a root needs together, and those of one problem that share operands.
+/// Groups the heroes. Heroes of the same root are in one group, and so are heroes with the same
+/// problem and common operands.
 fn grouped(computation: &Computation, roots: &[Root]) -> Vec<ReductionGroup> {
     let mut heroes: BTreeMap<InstrId, ReductionHero> = BTreeMap::new();
     for hero in roots.iter().flat_map(|root| &root.found.heroes) {
@@ -143,7 +147,7 @@ fn grouped(computation: &Computation, roots: &[Root]) -> Vec<ReductionGroup> {
     sets.into_iter().filter_map(|members| group(&members, &heroes, roots)).collect()
 }
 
-/// Makes one set of those that hold any of the members.
+/// Merges all sets that contain any of the members.
 fn join(sets: &mut Vec<BTreeSet<InstrId>>, members: &[InstrId]) {
     let touched: Vec<BTreeSet<InstrId>> =
         sets.extract_if(.., |set| members.iter().any(|member| set.contains(member))).collect();
@@ -156,7 +160,8 @@ fn join(sets: &mut Vec<BTreeSet<InstrId>>, members: &[InstrId]) {
     }
 }
 
-/// What a reduction's operands are computed from, except what costs nothing to have twice.
+/// The instructions that a reduction's operands are computed from, except those that are free to
+/// duplicate.
 fn shared_by(computation: &Computation, hero: &ReductionHero) -> BTreeSet<InstrId> {
     let mut read = BTreeSet::new();
     let mut pending: Vec<InstrId> = hero.values.iter().map(|value| value.operand).collect();
@@ -193,7 +198,8 @@ fn group(
     Some(ReductionGroup { problem, heroes, roots, sides: Vec::new() })
 }
 
-/// Gives a root without hero to the group with as many elements, of those the one that reads the same.
+/// Adds a root without hero to a group with the same element count, preferably to one that reads
+/// the same instructions.
 fn attach(computation: &Computation, groups: &mut [ReductionGroup], root: &Root) -> Result<(), Decline> {
     let count: i64 = root.dims.iter().product();
     let shares = |group: &ReductionGroup| {
@@ -237,8 +243,8 @@ fn ancestors(computation: &Computation, root: InstrId) -> BTreeSet<InstrId> {
 }
 
 impl ReductionGroup {
-    /// From the problem's coordinates to the element at the same position as the first hero's operand's, in an array of as
-    /// many elements.
+    /// Returns the map from the problem's coordinates to an index in an array of dimensions `dims`.
+    /// The index has the same row-major position as the element of the first hero's operand.
     fn positions_in(&self, computation: &Computation, dims: &[i64]) -> IndexingMap {
         let Some(first) = self.heroes.first() else { return IndexingMap::default() };
         let operand = first.operand_dims(computation);
@@ -249,7 +255,8 @@ impl ReductionGroup {
         position_map(&self.problem.dims, &position, dims)
     }
 
-    /// Arrays with an element per element of the problem that are read or written in one pass: parameters and side outputs.
+    /// The arrays with one element per element of the problem that one pass reads or writes:
+    /// parameters and side outputs.
     pub fn large_arrays<'c>(&self, computation: &'c Computation) -> Vec<&'c ArrayShape> {
         let count = self.problem.element_count();
         let heroes = self.heroes.iter().flat_map(|hero| &hero.values).map(|value| value.operand);

@@ -6,63 +6,64 @@ use crate::hlo::{
 };
 use crate::indexing::IndexingMap;
 
-/// One of the values that a reduce computes; several if it is variadic.
+/// One of the values that a reduce computes. A variadic reduce computes several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reduced {
     /// The array.
     pub operand: InstrId,
     /// The initial value, an instruction of rank 0.
     pub initial: InstrId,
-    /// Type of the elements and of what is accumulated.
+    /// Type of the elements and of the accumulator.
     pub element_type: ElementType,
 }
 
-/// What accumulators start from. Many threads have accumulators of their own, so a value that changes the
-/// result must not be in all of them.
+/// The start values of accumulators. Each thread has an accumulator, so an initial value that
+/// changes the result must not be in all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// From the initial values: they are neutral, or may be combined any number of times (maximum, and, …).
-    /// Computations that are no single operation are taken to be given neutral initial values, as HLO demands.
+    /// The initial values: they are neutral, or may be combined any number of times (maximum, and,
+    /// …). Combiners that are not a single operation are assumed to have neutral initial values, as
+    /// HLO requires.
     Initial,
-    /// From zero (sums, of floats the negative one; exclusive or) or one (products) of the type. The initial value is
-    /// combined once, with the complete result.
+    /// Zero for sums (negative zero for floats) and exclusive or, one for products. The kernel
+    /// combines the initial value once, with the complete result.
     Neutral(BinaryOp),
 }
 
-/// A reduce instruction that a kernel's iteration space is made for.
+/// A reduce instruction that decides the iteration space of a kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReductionHero {
     /// The instruction.
     pub instruction: InstrId,
-    /// What it computes, in order.
+    /// The values that it computes, in order.
     pub values: Vec<Reduced>,
-    /// The operation, if the computation applies one to its two parameters and does nothing else.
+    /// The operation, if the combiner applies only this operation to its two parameters.
     pub operation: Option<BinaryOp>,
-    /// What accumulators start from.
+    /// The start values of accumulators.
     pub start: Start,
     /// The canonical problem.
     pub problem: ReductionProblem,
-    /// From the problem's coordinates to the index of the operands' element.
+    /// Maps the problem's coordinates to the index in the operands.
     pub to_operand: IndexingMap,
 }
 
 impl ReductionHero {
-    /// Bytes of the accumulators of one result.
+    /// Bytes of all accumulators for one result.
     pub fn accumulator_bytes(&self) -> i64 {
         self.values.iter().map(|value| value.element_type.byte_size() as i64).sum()
     }
 
-    /// The index space of the operands.
+    /// Dimensions of the operands.
     pub fn operand_dims<'c>(&self, computation: &'c Computation) -> &'c [i64] {
         let first = self.values.first().map(|value| &computation.instruction(value.operand).shape);
         first.and_then(Shape::as_array).map_or(&[], |array| array.dims.as_slice())
     }
 }
 
-/// The hero that a reduce is.
+/// Returns the hero for a reduce instruction.
 ///
 /// # Errors
-/// Why it can be none, in words.
+/// Why the instruction cannot be a hero, in words.
 pub(in crate::analysis) fn hero(
     module: &Module,
     computation: &Computation,
@@ -129,12 +130,13 @@ fn start(computation: &Computation, reduce: &Instruction, operation: Option<Bina
     }
 }
 
-/// The operation, if the computation applies it to its two parameters and does nothing else.
+/// The operation, if the combiner applies only this operation to its two parameters.
 fn single_operation(applied: &Computation) -> Option<BinaryOp> {
     of_both_parameters(applied, applied.root_instruction(), Some)
 }
 
-/// The operation of an instruction whose operands come, each by one step, from the two parameters.
+/// The operation of an instruction whose operands both come from the two parameters after one
+/// `step` each.
 fn of_both_parameters(
     applied: &Computation,
     instruction: &Instruction,
@@ -151,7 +153,8 @@ fn of_both_parameters(
     }
 }
 
-/// The operation, if the computation applies it to its two parameters in another type, as arithmetic of few bits is done.
+/// The operation, if the combiner converts its two parameters, applies this operation, and converts
+/// the result. Arithmetic of narrow types has this form.
 fn converted_operation(applied: &Computation) -> Option<BinaryOp> {
     let converted = |id: InstrId| match applied.instruction(id).op {
         Op::Convert => applied.instruction(id).operands.first().copied(),
@@ -160,7 +163,7 @@ fn converted_operation(applied: &Computation) -> Option<BinaryOp> {
     of_both_parameters(applied, applied.instruction(converted(applied.root)?), converted)
 }
 
-/// Whether a constant is known not to change what it is combined with. Saying no is never wrong.
+/// Whether a constant is known to be neutral in the operation. `false` is always a safe answer.
 fn is_neutral(op: BinaryOp, initial: &Instruction) -> bool {
     let Op::Constant(Literal::Array(array)) = &initial.op else { return false };
     if array.element_type == ElementType::F8E8M0FNU {

@@ -1,10 +1,10 @@
-//! Any reduction as one of two problems of three dimensions.
+//! Any reduction as one of two three-dimensional problems.
 
 use std::fmt;
 
 use crate::indexing::{Expr, IndexingMap, delinearize, dim_exprs, linearize};
 
-/// Whether the elements that follow one another in memory belong to one result or to neighbouring ones.
+/// Whether elements adjacent in memory belong to one result or to adjacent results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ReductionKind {
     /// `[reduced, kept, reduced]`: the minor dimension is reduced.
@@ -13,8 +13,9 @@ pub enum ReductionKind {
     Column,
 }
 
-/// The canonical problem: dimensions of one element dropped, neighbours of one fate merged, and what is not
-/// contiguous collected in the major dimension. Every reduction has exactly one.
+/// The canonical problem of a reduction. Dimensions of size 1 are dropped, and adjacent dimensions
+/// that are both reduced or both kept are merged. Dimensions that are not contiguous with the minor
+/// ones are collected in the major dimension. Every reduction has exactly one canonical problem.
 ///
 /// | reduce | canonical |
 /// | --- | --- |
@@ -27,14 +28,14 @@ pub enum ReductionKind {
 /// | `[2,3,5,7]`, dimensions 0,2 | column `[3, 10, 7]` |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ReductionProblem {
-    /// Which of the dimensions are reduced.
+    /// Whether the minor dimension is reduced or kept.
     pub kind: ReductionKind,
     /// Sizes, major to minor.
     pub dims: [i64; 3],
 }
 
 impl ReductionProblem {
-    /// Elements of an operand.
+    /// Number of elements of an operand.
     pub fn element_count(&self) -> i64 {
         self.dims.iter().fold(1i64, |n, &d| n.saturating_mul(d))
     }
@@ -44,7 +45,7 @@ impl ReductionProblem {
         self.kept_dims().iter().fold(1i64, |n, &d| n.saturating_mul(d))
     }
 
-    /// Elements that become one result.
+    /// Number of elements that are combined into one result.
     pub fn reduced_count(&self) -> i64 {
         match self.kind {
             ReductionKind::Row => self.dims[0].saturating_mul(self.dims[2]),
@@ -52,8 +53,8 @@ impl ReductionProblem {
         }
     }
 
-    /// Sizes of the kept dimensions: `[kept]` of a row problem, `[major, minor]` of a column problem. Their
-    /// row-major order is that of the result's elements.
+    /// Sizes of the kept dimensions: `[kept]` of a row problem, `[major, minor]` of a column
+    /// problem. Their row-major order is the order of the result's elements.
     pub fn kept_dims(&self) -> Vec<i64> {
         match self.kind {
             ReductionKind::Row => vec![self.dims[1]],
@@ -61,8 +62,8 @@ impl ReductionProblem {
         }
     }
 
-    /// From the kept coordinates to the index of the element at the same position in an array of as many elements as
-    /// there are results.
+    /// Returns the map from the kept coordinates to the index at the same row-major position in an
+    /// array of dimensions `dims`. The array must have one element per result.
     pub fn kept_to(&self, dims: &[i64]) -> IndexingMap {
         let kept = self.kept_dims();
         let position = linearize(&dim_exprs(kept.len()), &kept);
@@ -80,13 +81,13 @@ impl fmt::Display for ReductionProblem {
     }
 }
 
-/// The index of the element at a position, from variables of these sizes.
+/// Returns the map from variables of these sizes to the index of the element at `position`.
 pub(super) fn position_map(sizes: &[i64], position: &Expr, dims: &[i64]) -> IndexingMap {
     IndexingMap::from_tensor_sizes(delinearize(position, dims), sizes, &[]).simplify()
 }
 
-/// The canonical problem of reducing `reduced` dimensions of an array, with the map from its coordinates to the
-/// array's index.
+/// Returns the canonical problem of reducing the dimensions `reduced` of an array, and the map from
+/// its coordinates to the array's index.
 pub(super) fn canonical(dims: &[i64], reduced: &[i64]) -> (ReductionProblem, IndexingMap) {
     let is_reduced = |dim: usize| reduced.contains(&(dim as i64));
     let last = (0..dims.len()).rev().find(|&dim| dims[dim] > 1);
@@ -95,7 +96,8 @@ pub(super) fn canonical(dims: &[i64], reduced: &[i64]) -> (ReductionProblem, Ind
         _ => ReductionKind::Row,
     };
     let minor_is_reduced = kind == ReductionKind::Row;
-    // The trailing run: from the end as long as the fate is that of the minor dimension.
+    // The trailing run: the last dimensions, which are all reduced or all kept, as the minor
+    // dimension is.
     let end = (0..dims.len()).rev().find(|&dim| dims[dim] > 1 && is_reduced(dim) != minor_is_reduced);
     let run = end.map_or(0, |end| end + 1);
     let coordinate = |dim: usize| match (dim >= run, is_reduced(dim) == minor_is_reduced) {
@@ -145,7 +147,7 @@ mod tests {
         }
     }
 
-    /// Coordinates lead to each element once, and to elements of the result that the kept ones name.
+    /// Checks that coordinates map to each element once, and that the kept ones map to its result.
     #[test]
     fn coordinates_name_elements() {
         for (dims, reduced) in

@@ -5,16 +5,16 @@ use super::super::hero::nearest;
 use super::hero::{ReductionHero, hero};
 use crate::hlo::{Computation, InstrId, Module, Op};
 
-/// The heroes of one root, in the order of instructions, with the reason in words. None if the root is
-/// computed otherwise.
+/// The heroes of one root in the order of instructions, and the reason in words. There are no
+/// heroes if the root is not computed from reductions element by element.
 pub(super) struct Found {
     pub heroes: Vec<ReductionHero>,
     pub reason: String,
 }
 
-/// Reductions whose elements become elements of the root one by one. All heroes of a root have one canonical problem; if
-/// the epilogue reads reductions of different problems, those with the most elements are the heroes, and the epilogue
-/// computes the others element by element.
+/// Finds the reductions whose elements become elements of the root one by one. All heroes of a root
+/// have the same canonical problem. If the epilogue reads reductions of different problems, those
+/// with the most elements are the heroes, and the epilogue computes the others element by element.
 pub(super) fn reduce_heroes(module: &Module, computation: &Computation, root: InstrId) -> Found {
     let mut heroes: Vec<ReductionHero> = Vec::new();
     let mut refused: Vec<String> = Vec::new();

@@ -1,5 +1,5 @@
-//! A prediction taken apart, so that the author of a plan sees the parts that are too large and
-//! those that are missing.
+//! A prediction split into parts, so that the author of a plan sees the parts that are too large or
+//! missing.
 
 use super::{Totals, visits};
 use crate::device::DeviceDescription;
@@ -15,35 +15,37 @@ pub struct Breakdown {
     pub writes: Amount,
     /// The plan's `work`.
     pub work: Amount,
-    /// Seconds of all of it.
+    /// Seconds of the whole kernel.
     pub times: Times,
 }
 
 /// The work of a part of a kernel, in all threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Amount {
-    /// Additions of single numbers, or what takes as long; of a vector's lanes one.
+    /// Additions of single numbers, or operations converted to these. One operation on all lanes of
+    /// a vector is one addition.
     pub additions: f64,
-    /// Bytes through memory, those that come several times included.
+    /// Bytes moved through memory, repeated reads included.
     pub bytes: f64,
 }
 
-/// Seconds. The longest of computing, memory and waiting counts, and a quarter of the other two.
+/// Seconds. Computing, memory and waiting overlap: the total has the longest of the three and a
+/// quarter of the other two.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Times {
-    /// From the launch until all cores are at work.
+    /// From the launch until all cores work.
     pub launch: f64,
-    /// All additions, shared by the threads.
+    /// Time of all additions, distributed over the threads.
     pub computing: f64,
-    /// All bytes at the bandwidth of the cache or memory that holds the arrays.
+    /// Time of all bytes at the bandwidth of the cache or memory that holds the arrays.
     pub memory: f64,
-    /// A thread's waiting for reads and barriers.
+    /// Time that a thread waits for reads and barriers.
     pub waiting: f64,
-    /// That results may differ from run to run.
+    /// Penalty for results that may differ between runs.
     pub unordered: f64,
 }
 
-/// The prediction of [`predict`](super::predict), part by part.
+/// Computes the prediction of [`predict`](super::predict) part by part.
 pub fn breakdown(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> Breakdown {
     let mut totals = Totals::new(plan, fusion, device);
     let visited = visits(plan, fusion);

@@ -1,4 +1,5 @@
-//! How long a plan's kernel will take: what selection and bids compare.
+//! Predicts the seconds that a plan's kernel will take. Emitter selection and bids compare these
+//! predictions.
 //!
 //! ```text
 //! reached.rs  a visit's values -> what is computed for a point, and where the parameters are read
@@ -7,7 +8,8 @@
 //! breakdown.rs  the same, part by part
 //! ```
 //!
-//! The numbers are for telling plans apart. Ratios that must be right are in the tests; nobody should expect the seconds to be.
+//! The predictions serve to compare plans. The tests check the ratios that must be right; the
+//! seconds are not exact.
 
 mod breakdown;
 mod reached;
@@ -26,54 +28,58 @@ pub use breakdown::{Amount, Breakdown, Times, breakdown};
 use reached::{Reached, WHERE};
 use traffic::{Array, Extent, Touched};
 
-/// Times that differ less than this are equal: the model is not as good as that.
+/// Ratio below which two times are equal. The model is not more precise.
 const EQUAL: f64 = 1.05;
-/// What does not overlap of the shorter of two things that a kernel does at a time.
+/// Part of the shorter of two concurrent activities that does not overlap.
 const NOT_OVERLAPPED: f64 = 0.25;
-/// Additions that do not wait for each other, which a cpu's core begins in a cycle.
+/// Independent additions that a cpu core starts per cycle.
 const ADDITIONS_IN_A_CYCLE: f64 = 2.0;
-/// Cycles before the next addition that needs the result can begin.
+/// Cycles before a dependent addition can start.
 const ADDITION_LATENCY: f64 = 4.0;
-/// Additions in the time that a warp's share of a core's nearest cache takes for a piece of a line.
+/// Additions in the time that a warp's share of its core's nearest cache needs to deliver a piece
+/// of a line.
 const PIECE: f64 = 32.0;
-/// Additions that an atomic operation takes.
+/// Additions in the time of an atomic operation.
 const ATOMIC: f64 = 128.0;
-/// Seconds until a read comes back: from memory, from a near cache.
+/// Seconds until a read returns: from memory, from a near cache.
 const LATENCY: [f64; 2] = [0.5e-6, 0.04e-6];
-/// Seconds between the pieces of lines that an access of a warp is made of.
+/// Seconds between the pieces of lines that one access of a warp reads.
 const BETWEEN_PIECES: f64 = 1e-9;
-/// Reads of a thread that are under way together.
+/// Reads that a thread has in flight.
 const IN_FLIGHT: f64 = 8.0;
-/// Seconds until all threads of a block have come to a barrier.
+/// Seconds until all threads of a block have reached a barrier.
 const WAIT: f64 = 0.02e-6;
-/// Seconds that a kernel may take longer so that its results are the same in every run.
+/// Seconds by which a reproducible kernel may be slower and still rank first.
 const REPRODUCIBLE: f64 = 10e-3;
-/// Additions for a point up to which elements that are shuffled become vectors: more are not written out so often.
+/// Most additions per point for which shuffled elements are vectorised. Larger loop bodies are not
+/// unrolled as often.
 const MOST_WRITTEN_OUT: f64 = 4.0;
-/// Additions in the time that an innermost loop takes to begin and to end.
+/// Additions in the time that an innermost loop needs to start and end.
 const LOOP: f64 = 4.0;
-/// Additions in the time that the lanes of a vector take to be combined.
+/// Additions in the time that combining the lanes of a vector takes.
 const SUM_OF_LANES: f64 = 16.0;
-/// Additions in the time that an index takes to be divided, by a constant.
+/// Additions in the time that dividing an index by a constant takes.
 const DIVISION: f64 = 3.0;
-/// Blocks that are dealt in the time until the other cores have taken up theirs.
+/// Blocks distributed in the time until the other cores have started theirs.
 const DEALT: f64 = 8.0;
-/// Most blocks for which that counts: those of larger kernels take so long that the others have gone on meanwhile.
+/// Most blocks whose distribution adds to the time. In larger kernels the other cores start
+/// meanwhile.
 const SHORT_BLOCKS: f64 = 32.0;
 
-/// What a kernel moves through memory, and how long it takes.
+/// The memory traffic and time of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prediction {
-    /// Bytes of the parameters that the kernel reads, each once, without those that an output starts
-    /// from.
+    /// Bytes of the parameters that the kernel reads, each counted once. Excludes parameters that
+    /// are initial values of outputs.
     pub read: u64,
-    /// Bytes that the kernel writes: of an output updated in place, those updated.
+    /// Bytes that the kernel writes. For an output updated in place, only the updated bytes.
     pub written: u64,
     /// Seconds from launch to end.
     pub seconds: f64,
 }
 
-/// Orders by predicted seconds, and those that take about as long as the fastest of them by the total order `otherwise`.
+/// Sorts by predicted seconds. Groups that take about as long as their fastest item are sorted by
+/// the total order `otherwise`.
 pub fn order<T>(list: &mut [T], seconds: impl Fn(&T) -> f64, otherwise: impl Fn(&T, &T) -> Ordering) {
     list.sort_by(|a, b| seconds(a).total_cmp(&seconds(b)).then_with(|| otherwise(a, b)));
     let mut rest = list;
@@ -86,7 +92,8 @@ pub fn order<T>(list: &mut [T], seconds: impl Fn(&T) -> f64, otherwise: impl Fn(
     }
 }
 
-/// Predicts a plan that says what it visits, or that computes every result where it is written.
+/// Predicts the time and memory traffic of a plan. A plan without visits computes every result
+/// where it writes it.
 pub fn predict(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> Prediction {
     let mut totals = Totals::new(plan, fusion, device);
     visits(plan, fusion).iter().for_each(|visit| totals.visit(visit));
@@ -94,13 +101,14 @@ pub fn predict(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> Pred
     Prediction { seconds: totals.times().seconds(), ..moved(plan, fusion, &totals.read) }
 }
 
-/// The visits of a plan; without any, every result is computed where it is written.
+/// Returns the visits of a plan. For a plan without visits, derives them from its writes.
 fn visits<'p>(plan: &'p Plan, fusion: &Fusion) -> Cow<'p, [Visit]> {
     if plan.visits.is_empty() { Cow::Owned(as_written(plan, fusion)) } else { Cow::Borrowed(&plan.visits) }
 }
 
-/// Whether the cores, taking their parts of small arrays from each other, would be longer about a kernel's blocks than one core is.
-/// `kept`: bytes of its parameters that nobody writes between two launches, so that each core may have its part already.
+/// Whether one core is predicted to run all blocks faster than several cores that first fetch small
+/// arrays from each other's caches. `kept` counts bytes of parameters that no kernel writes between
+/// two launches, so that each core may already have its part in its cache.
 pub fn is_better_alone(plan: &Plan, prediction: &Prediction, kept: u64, device: &DeviceDescription) -> bool {
     if plan.launch.blocks <= 1 {
         return true;
@@ -117,7 +125,7 @@ pub fn is_better_alone(plan: &Plan, prediction: &Prediction, kept: u64, device: 
     computing * (cores - 1.0) < sharing + fetching
 }
 
-/// Seconds until other cores have taken up their blocks, and the blocks are dealt.
+/// Seconds until the other cores have started their blocks and all blocks are distributed.
 fn sharing(plan: &Plan, device: &DeviceDescription) -> f64 {
     match plan.launch.blocks > 1 && device.core_count > 1 {
         true => device.share_seconds * (1.0 + (plan.launch.blocks as f64).min(SHORT_BLOCKS) / DEALT),
@@ -125,8 +133,8 @@ fn sharing(plan: &Plan, device: &DeviceDescription) -> f64 {
     }
 }
 
-/// Bytes read and written, each once. `read` has the bytes read in all of each parameter that is
-/// visited; of others the whole array counts.
+/// Computes the bytes read and written, each counted once. `read` has the total bytes read of each
+/// visited parameter. Any other parameter counts as a whole array.
 fn moved(plan: &Plan, fusion: &Fusion, read: &HashMap<InstrId, f64>) -> Prediction {
     let computation = fusion.computation();
     let updated: Vec<u32> = plan.outputs.iter().filter_map(|output| output.initial).collect();
@@ -155,8 +163,8 @@ fn written(array: &ArrayShape, output: &OutputPlan) -> u64 {
     if output.initial.is_some() { touched.min(bytes(array)) } else { bytes(array) }
 }
 
-/// The visits of a kernel that computes every result where it is written. Results that are written by the same loops are
-/// computed together.
+/// Returns the visits of a kernel that computes every result where it writes it. One visit computes
+/// all results that the same loops write.
 fn as_written(plan: &Plan, fusion: &Fusion) -> Vec<Visit> {
     let computation = fusion.computation();
     let leaves = |id: &InstrId| computation.instruction(*id).shape.leaves().len();
@@ -173,29 +181,30 @@ fn as_written(plan: &Plan, fusion: &Fusion) -> Vec<Visit> {
     visits
 }
 
-/// Additions of single numbers that do not wait for each other, which a cpu's core makes in a second.
+/// Independent additions of single numbers that a cpu core computes in a second.
 fn rate_of_core(device: &DeviceDescription) -> f64 {
     let lanes = f64::from(device.vector_bytes.max(4)) / 4.0;
     device.flops / f64::from(device.core_count.max(1)) / lanes
 }
 
-/// What all visits and writes of a kernel come to.
+/// Totals over all visits and writes of a kernel.
 struct Totals<'a> {
     plan: &'a Plan,
     fusion: &'a Fusion,
     device: &'a DeviceDescription,
-    /// Threads that work at the same time.
+    /// Threads that run at the same time.
     busy: f64,
     additions: f64,
-    /// Bytes through memory.
+    /// Bytes moved through memory.
     bytes: f64,
-    /// Seconds that one thread waits for memory: for all its reads, as many as may be under way at a time, and for one.
+    /// Seconds that one thread waits for memory: for all its reads, with several in flight, and for
+    /// the slowest single read.
     waiting: [f64; 2],
-    /// Additions in the time of one that waits for another.
+    /// Cost, in additions, of an addition that waits for the one before.
     waiting_addition: f64,
-    /// Bytes of each parameter that is read at all, and of the outputs.
+    /// Bytes of each array that the kernel reads, and of the outputs.
     footprint: HashMap<InstrId, f64>,
-    /// Bytes that are read of each parameter, those that come from memory several times included.
+    /// Bytes read of each parameter, including bytes that come from memory several times.
     read: HashMap<InstrId, f64>,
 }
 
@@ -213,14 +222,15 @@ impl<'a> Totals<'a> {
         Totals { plan, fusion, device, busy, additions, bytes, waiting, waiting_addition, footprint, read }
     }
 
-    /// What computing the values of a visit takes: its operations, and reading what they need.
+    /// Adds the work of computing the values of a visit: its operations and its reads.
     fn visit(&mut self, visit: &Visit) {
         let Some(extent) = Extent::new(&visit.map) else { return };
         let reached = Reached::new(self.fusion, &visit.values, &visit.given);
         let reads: Vec<(Touched, f64, f64)> =
             reached.reads.iter().filter_map(|read| self.read(&extent, &reached, read)).collect();
         let is_little = |touched: &Touched| touched.shuffled <= 1.0 || reached.additions <= MOST_WRITTEN_OUT;
-        // What may be done in any order, vectors are made of, and what is in them is combined in the end.
+        // On a cpu, reductions that may be reordered are vectorised. Their lanes are combined at
+        // the end.
         let (regrouped, waiting) = match self.device.is_single_threaded_block() {
             true => (reached.regrouped, reached.waiting),
             false => (0.0, reached.waiting + reached.regrouped),
@@ -229,7 +239,7 @@ impl<'a> Totals<'a> {
         let lanes = if is_plain { extent.vector_lanes(self.device, &reads) } else { 1.0 };
         let ends = if regrouped > 0.0 { reached.sums * SUM_OF_LANES } else { 0.0 };
         let mut additions = (reached.additions + regrouped) / lanes + ends + waiting * self.waiting_addition;
-        // Loops of other blocks go on at the same time.
+        // Other blocks run their loops at the same time.
         let share = extent.blocks / self.plan.launch.blocks as f64;
         for &(touched, times, latency) in &reads {
             additions += times * self.access(&touched, lanes);
@@ -240,7 +250,8 @@ impl<'a> Totals<'a> {
         self.additions += extent.points * additions + self.looping(&extent);
     }
 
-    /// What loops take beside what is in them; where blocks have many threads, those of a thread are few and short.
+    /// Returns the overhead of loops, in additions. It is zero where blocks have many threads,
+    /// whose loops are few and short.
     fn looping(&self, extent: &Extent) -> f64 {
         match self.device.is_single_threaded_block() {
             true => extent.points * (LOOP / extent.innermost + DIVISION * extent.divisions),
@@ -248,7 +259,8 @@ impl<'a> Totals<'a> {
         }
     }
 
-    /// Lines that reading an array takes for a point, how many elements of it are read for one, and how long one takes to come.
+    /// Returns the cache lines that reading an array takes per point, the elements read per point,
+    /// and the latency of a read.
     fn read(&mut self, extent: &Extent, reached: &Reached, read: &reached::Read) -> Option<(Touched, f64, f64)> {
         let array = self.fusion.computation().instruction(read.parameter).shape.as_array()?;
         let array = Array::of(array);
@@ -265,7 +277,7 @@ impl<'a> Totals<'a> {
         Some((touched, times, latency))
     }
 
-    /// Additions in the time that one element takes to be read or written.
+    /// Returns the cost, in additions, of reading or writing one element.
     fn access(&self, touched: &Touched, lanes: f64) -> f64 {
         match self.device.is_single_threaded_block() {
             true if touched.is_fixed => 0.0,
@@ -284,7 +296,7 @@ impl<'a> Totals<'a> {
     fn write(&mut self, output: &OutputPlan, shape: &ArrayShape) {
         let array = Array::of(shape);
         let (past, is_cpu) = (self.plan.work.past_caches, self.device.is_single_threaded_block());
-        // A processor reads a line before it changes a part of it.
+        // A cpu reads a line before it changes a part of it.
         let times = if is_cpu && !past { 2.0 } else { 1.0 };
         for map in &output.maps {
             let Some(extent) = Extent::new(map) else { continue };
@@ -297,20 +309,20 @@ impl<'a> Totals<'a> {
         *self.footprint.entry(results).or_default() += array.bytes;
     }
 
-    /// Bytes of what is counted as one line.
+    /// Bytes of one line.
     fn line(&self) -> f64 {
         traffic::line_bytes(self.device) as f64
     }
 
-    /// The work of all visits and writes so far.
+    /// Returns the work of all visits and writes so far.
     fn amount(&self) -> Amount {
         Amount { additions: self.additions, bytes: self.bytes }
     }
 
-    /// Additions in the time of the plan's `work`.
+    /// Returns the plan's `work`, in additions.
     fn additions_of_work(&self) -> f64 {
         let work = &self.plan.work;
-        // A vector at a time, or a word of a bank.
+        // A cpu moves a vector at a time, a GPU thread one word of a shared memory bank.
         let word =
             if self.device.is_single_threaded_block() { f64::from(self.device.vector_bytes.max(4)) } else { 4.0 };
         number(work.additions) + number(work.atomics) * ATOMIC + number(work.tile_bytes) / word
@@ -321,7 +333,7 @@ impl<'a> Totals<'a> {
         let work = &self.plan.work;
         let is_cpu = device.is_single_threaded_block();
         let additions = self.additions + self.additions_of_work();
-        // Blocks are dealt in rounds, the last of which may leave threads idle.
+        // Blocks run in rounds. The last round may leave threads idle.
         let threads = self.plan.launch.threads() as f64;
         let rounds = (threads / self.busy).ceil() * self.busy / threads;
         let one = if is_cpu { rate_of_core(device) } else { cost::ADDITIONS_PER_SECOND / ADDITION_LATENCY };
@@ -339,7 +351,7 @@ impl<'a> Totals<'a> {
 }
 
 impl Times {
-    /// Arithmetic, memory traffic and waiting go on at the same time, but for a part.
+    /// Returns the total. Arithmetic, memory traffic and waiting overlap except for a part.
     pub fn seconds(&self) -> f64 {
         let Times { launch, computing, memory, waiting, unordered } = *self;
         let longest = computing.max(memory).max(waiting);
@@ -348,7 +360,7 @@ impl Times {
     }
 }
 
-/// An amount that an emitter says, if it is one.
+/// Returns an amount that an emitter states, or 0 if it is negative or not finite.
 fn number(value: f64) -> f64 {
     if value.is_finite() { value.max(0.0) } else { 0.0 }
 }

@@ -1,7 +1,7 @@
-//! What is computed for a point of a visit, and where parameters are read for it.
+//! The operations that a visit computes per point, and the places where it reads parameters.
 //!
-//! Elementwise operations stay at the place they are asked at; others lead to places of their own, with loops where they
-//! combine several elements.
+//! An elementwise operation reads its operands at its own place. Any other operation creates a new
+//! place for each operand, with loops if it combines several elements.
 
 use std::collections::HashSet;
 
@@ -11,30 +11,33 @@ use crate::emitter::Fusion;
 use crate::hlo::{Computation, InstrId, Instruction, Module, Op};
 use crate::indexing::{Expr, ExprKind, IndexingMap, access};
 
-/// The place of the visited values themselves.
+/// The place of the visited values.
 pub const WHERE: usize = 0;
-/// Further places are taken for the one they would be read from: nobody reads as much.
+/// Most places. Beyond that, reads are counted at the place of their user. No real kernel reads at
+/// so many places.
 const MOST_PLACES: usize = 64;
-/// The same for pairs of instruction and place.
+/// Most pairs of instruction and place.
 const MOST_VALUES: usize = 1 << 12;
 
-/// Where something is computed or read.
+/// A place: the index at which operations are computed or parameters are read.
 pub struct Place {
-    /// The place from which it is asked for; [`WHERE`] is its own.
+    /// The place of the user. [`WHERE`] is its own user.
     pub from: usize,
-    /// From an index there to one here.
+    /// Map from the user's index to the index here.
     pub map: IndexingMap,
-    /// Number of loops around it before its own.
+    /// Number of loops around the user.
     pub first_loop: usize,
-    /// Sizes of all loops around it.
+    /// Sizes of all loops around this place.
     pub loops: Vec<i64>,
-    /// Of each dimension of its index, how many of the loops there are up to the innermost that it depends on.
+    /// For each dimension of the index, the number of loops up to the innermost one that it depends
+    /// on.
     depths: Vec<usize>,
-    /// Which part of its points is looked at: less than 1 of one of several operands.
+    /// Fraction of the points at which it is read: less than 1 for an operand of a concatenate or
+    /// pad, which read only one operand per point.
     share: f64,
-    /// How many points of it are looked at for one of the visit.
+    /// Points here for one point of the visit.
     pub times: f64,
-    /// Whether its loops are those of windows that slide over an array.
+    /// Whether its loops belong to windows that slide over an array.
     pub is_of_window: bool,
 }
 
@@ -46,24 +49,24 @@ pub struct Read {
     pub place: usize,
 }
 
-/// All of it.
+/// All operations and reads that a visit reaches.
 pub struct Reached {
-    /// In the order in which they were found.
+    /// The places in the order of their discovery.
     pub places: Vec<Place>,
-    /// Additions for a point that may be done for several points at once.
+    /// Additions per point that can be vectorised over several points.
     pub additions: f64,
-    /// Additions for a point of which each waits for the one before.
+    /// Additions per point of which each waits for the previous one.
     pub waiting: f64,
-    /// Those that are the same in any order, so that a core makes several at once.
+    /// Additions per point whose order is free, so that a core computes several at once.
     pub regrouped: f64,
-    /// How many sums, or what else is regrouped, there are for a point.
+    /// Sums, or other reductions with free order, per point.
     pub sums: f64,
-    /// What is read.
+    /// The parameters read.
     pub reads: Vec<Read>,
 }
 
 impl Reached {
-    /// Nothing but the points of the visit.
+    /// Creates the reach of a visit that computes nothing: only its points.
     pub fn nothing() -> Self {
         let map = IndexingMap::default();
         let here = Place {
@@ -79,7 +82,7 @@ impl Reached {
         Reached { places: vec![here], additions: 0.0, waiting: 0.0, regrouped: 0.0, sums: 0.0, reads: Vec::new() }
     }
 
-    /// Walks from values up to parameters and to what is given.
+    /// Walks from values up to parameters and to values that the kernel already holds (`given`).
     pub fn new(fusion: &Fusion, values: &[InstrId], given: &[InstrId]) -> Self {
         let computation = fusion.computation();
         let mut wanted: Vec<Vec<usize>> = vec![Vec::new(); computation.instructions.len()];
@@ -111,12 +114,14 @@ impl Reached {
         reached
     }
 
-    /// Counts an operation. What there is only one of is computed once, unless it takes long.
+    /// Counts an operation. An operation on a single element is computed once and costs nothing,
+    /// unless it is heavy.
     fn operation(&mut self, module: &Module, computation: &Computation, instruction: &Instruction, place: usize) {
         let times = self.places[place].times;
         let one = cost::per_element(computation, instruction);
         match &instruction.op {
-            // A few elements are combined in straight-line code, for several results at a time.
+            // Few elements are combined in straight-line code, which is vectorised over several
+            // results.
             op if cost::is_heavy(op) && !is_written_out(op, cost::steps(computation, instruction)) => {
                 match cost::is_regrouped(module, instruction) {
                     true => {
@@ -127,14 +132,14 @@ impl Reached {
                 }
             }
             Op::Transpose { .. } => {}
-            // Its operands are tried one after the other.
+            // The code compares the index with the range of each operand in turn.
             Op::Concatenate { .. } => self.additions += times * one.max(instruction.operands.len() as f64),
             _ if large(instruction) => self.additions += times * one,
             _ => {}
         }
     }
 
-    /// The operands and the places where they are needed.
+    /// Returns the operands and the places where they are read.
     fn operands(
         &mut self,
         computation: &Computation,
@@ -154,7 +159,7 @@ impl Reached {
         };
         let loops: Vec<i64> = access.loops.iter().flatten().map(|variable| variable.bounds.size() as i64).collect();
         let share = |operand: InstrId| match &instruction.op {
-            // One of them is chosen.
+            // Only one operand is read per element.
             Op::Concatenate { .. } | Op::Pad { .. } => {
                 let elements = |it: &Instruction| cost::first_array(it).map_or(1, |array| array.element_count()) as f64;
                 (elements(computation.instruction(operand)) / elements(instruction).max(1.0)).min(1.0)
@@ -172,7 +177,7 @@ impl Reached {
 
     fn place(&mut self, from: usize, map: IndexingMap, loops: &[i64], share: f64, is_window: bool) -> usize {
         let around = &self.places[from];
-        // Whatever reads it this way reads it once.
+        // Users that read through the same map at the same place read once.
         let known = self.places.iter().position(|place| place.from == from && place.map == map);
         if let Some(known) = known.filter(|&known| known != WHERE) {
             return known;
@@ -184,7 +189,7 @@ impl Reached {
         let depths: Vec<usize> = map.results.iter().map(|index| depth(index, around)).collect();
         let is_within = around.loops.is_empty() || around.is_of_window;
         let is_of_window = is_within && (loops.is_empty() || is_window);
-        // It is computed before the loops that it does not depend on.
+        // The value is computed before the loops that it does not depend on.
         let mut loops = [&around.loops, loops].concat();
         loops.truncate(depths.iter().copied().max().unwrap_or(0));
         let share = around.share * share;
@@ -194,7 +199,8 @@ impl Reached {
     }
 }
 
-/// How many of the loops there are up to the innermost that an index depends on, which is computed from a place's.
+/// Returns the number of loops up to the innermost one that `index` depends on. `index` is computed
+/// from the index of the place `around`.
 fn depth(index: &Expr, around: &Place) -> usize {
     let mut depth = 0;
     index.visit_leaves(&mut |leaf| {
@@ -207,14 +213,14 @@ fn depth(index: &Expr, around: &Place) -> usize {
     depth
 }
 
-/// Whether the loops in which an operation combines elements are written out, as short ones are.
+/// Whether the loops in which an operation combines elements are short enough to be unrolled.
 fn is_written_out(op: &Op, steps: f64) -> bool {
     let is_window =
         matches!(op, Op::ReduceWindow { window, .. } if window.dims.iter().all(|dim| dim.size <= SHORT_LOOP));
     steps <= SHORT_LOOP as f64 || is_window && steps <= WRITTEN_OUT
 }
 
-/// Whether there are several elements.
+/// Whether the instruction has several elements.
 fn large(instruction: &Instruction) -> bool {
     cost::first_array(instruction).is_some_and(|array| array.element_count() > 1)
 }

@@ -1,4 +1,5 @@
-//! Cache lines that threads touch: counted for a few neighbouring points, and so known for all.
+//! Cache lines that threads touch. They are counted for a few neighbouring points and extrapolated
+//! to all.
 //!
 //! ```text
 //! group     points that are read together: a warp's threads with their lanes, or the turns of the innermost loop
@@ -15,20 +16,20 @@ use crate::indexing::{Constraint, Expr, ExprKind, IndexingMap, Interval, Program
 
 /// Pieces of a line that a GPU's memory delivers one by one.
 const PIECES: i64 = 4;
-/// Most turns of a loop that are looked at.
+/// Most iterations of a loop that are simulated.
 const MOST_TURNS: i64 = 32;
-/// Groups of a warp that are looked at.
+/// Groups of a warp that are simulated.
 const WARP_GROUPS: i64 = 4;
-/// Most elements of one access of a GPU's thread.
+/// Most elements of one access of a GPU thread.
 const MOST_LANES: i64 = 16;
-/// A loop of no more turns is written out, so that the loop around it is made of vectors.
+/// A loop with at most this many iterations is unrolled, so that the loop around it is vectorised.
 pub const SHORT_LOOP: i64 = 8;
-/// Points of loops that are written out, so that the loop around them is the one that has to begin and end.
+/// Most points of unrolled loops. Loop overhead counts for the loop around them.
 pub const WRITTEN_OUT: f64 = 32.0;
-/// Bytes of the smallest numbers that are computed with.
+/// Bytes of the smallest type in which kernels compute.
 const LEAST_COMPUTED: i64 = 4;
 
-/// Bytes of what is fetched at once.
+/// Returns the bytes that memory delivers at once.
 pub fn line_bytes(device: &DeviceDescription) -> i64 {
     let line = i64::from(device.cache_line_bytes.max(PIECES as u32));
     if device.is_single_threaded_block() { line } else { line / PIECES }
@@ -38,12 +39,12 @@ pub fn line_bytes(device: &DeviceDescription) -> i64 {
 pub struct Array<'a> {
     dims: &'a [i64],
     element: i64,
-    /// All of it.
+    /// Bytes of the whole array.
     pub bytes: f64,
 }
 
 impl<'a> Array<'a> {
-    /// As a shape says.
+    /// Describes the array of a shape.
     pub fn of(shape: &'a ArrayShape) -> Self {
         let element = shape.element_type.byte_size() as i64;
         Array { dims: &shape.dims, element, bytes: shape.byte_size().max(0) as f64 }
@@ -53,24 +54,24 @@ impl<'a> Array<'a> {
 /// The points of a visit.
 pub struct Extent<'a> {
     map: &'a IndexingMap,
-    /// Results and constraints.
+    /// Evaluates results and constraints of the map.
     program: Program,
     /// Threads and blocks that have points.
     dims: [Interval; 2],
-    /// All points, those included that constraints leave out.
+    /// All points, including points that constraints exclude.
     pub points: f64,
-    /// Points of a thread.
+    /// Points per thread.
     pub turns: f64,
     /// Blocks that have points.
     pub blocks: f64,
-    /// Points of the innermost loop, short ones with the loop around them.
+    /// Points of the innermost loop. A short loop counts together with the loop around it.
     pub innermost: f64,
-    /// Quotients and remainders that are computed for a point.
+    /// Quotients and remainders computed per point.
     pub divisions: f64,
 }
 
 impl<'a> Extent<'a> {
-    /// Of a map of threads and blocks; `None` if there are no points.
+    /// Computes the extent of a map of threads and blocks. Returns `None` if there are no points.
     pub fn new(map: &'a IndexingMap) -> Option<Self> {
         let bounds = |dim: u32| {
             let own = |c: &&Constraint| *c.expr.kind() == ExprKind::Dim(dim);
@@ -101,7 +102,8 @@ impl<'a> Extent<'a> {
         })
     }
 
-    /// Points that one instruction of a cpu's core takes together, where all arrays that are read allow it.
+    /// Returns the points that one instruction of a cpu core processes, if the accesses of all
+    /// arrays in `reads` allow vectors.
     pub fn vector_lanes(&self, device: &DeviceDescription, reads: &[(Touched, f64, f64)]) -> f64 {
         let widest = reads.iter().map(|(touched, ..)| touched.element).max().unwrap_or(0).max(LEAST_COMPUTED);
         let fits = device.is_single_threaded_block() && reads.iter().all(|(touched, ..)| touched.is_vector());
@@ -109,8 +111,9 @@ impl<'a> Extent<'a> {
     }
 }
 
-/// Quotients and remainders that are computed for a point: those of what depends on loops, once for each turn of the
-/// innermost loop that they depend on. Those of the innermost loop itself mostly cancel in the position in memory.
+/// Returns the quotients and remainders computed per point. A quotient that depends on loops is
+/// computed once per iteration of the innermost loop that it depends on. Quotients of the innermost
+/// loop itself mostly cancel in the memory address.
 fn divisions(map: &IndexingMap, exprs: &[Expr]) -> f64 {
     let mut pending: Vec<&Expr> = exprs.iter().collect();
     let mut found: HashSet<&Expr> = HashSet::new();
@@ -137,36 +140,39 @@ fn divisions(map: &IndexingMap, exprs: &[Expr]) -> f64 {
     count
 }
 
-/// How an array is read or written.
+/// The accesses to an array.
 #[derive(Clone, Copy, Debug)]
 pub struct Touched {
-    /// Lines that a point asks the nearest cache for.
+    /// Lines per point requested from the nearest cache.
     pub near: f64,
-    /// Lines that it takes from memory, as others found the rest in a cache.
+    /// Lines per point that come from memory. Earlier accesses have brought the others into a
+    /// cache.
     pub far: f64,
-    /// Lines that it takes from elsewhere than the nearest cache.
+    /// Lines per point that miss the nearest cache.
     pub missed: f64,
-    /// Points that are not left out.
+    /// Part of the points that constraints do not exclude.
     pub active: f64,
     /// Elements of one access of a thread.
     pub lanes: f64,
-    /// Pieces of lines that an access of a warp is made of.
+    /// Pieces of lines that one access of a warp reads.
     pub pieces: f64,
-    /// The same element for all points of a group.
+    /// Whether all points of a group access the same element.
     pub is_fixed: bool,
-    /// Accesses for a vector: 1 of neighbours in memory, more of elements that are shuffled, none if elements are far apart.
+    /// Accesses per vector: 1 for contiguous elements, more for elements that are shuffled, 0 for
+    /// elements that are far apart.
     pub shuffled: f64,
     element: i64,
 }
 
 impl Touched {
-    /// Whether neighbours in the innermost loop are neighbours in memory, or the same.
+    /// Whether adjacent iterations of the innermost loop access adjacent elements in memory, or the
+    /// same element.
     pub fn is_vector(&self) -> bool {
         self.is_fixed || self.shuffled > 0.0
     }
 }
 
-/// A loop: of the visit, or of a place.
+/// A loop of the visit (`Range`) or of a place (`Inner`).
 #[derive(Clone, Copy)]
 enum Loop {
     Range(usize),
@@ -193,10 +199,10 @@ impl At {
     }
 }
 
-/// What reading or writing an array at a place touches.
+/// Computes the lines that reading or writing an array at a place touches.
 pub fn touched(extent: &Extent, reached: &Reached, place: usize, array: &Array, device: &DeviceDescription) -> Touched {
     let mut positions = Positions::new(extent, reached, place, array);
-    // As large as a plan says, which nobody may have meant.
+    // A plan may state any size, even by mistake.
     let turns_of = |range: &Variable| i64::try_from(range.bounds.size()).unwrap_or(i64::MAX);
     let ranges = extent.map.ranges.iter().enumerate().map(|(n, range)| (Loop::Range(n), turns_of(range)));
     let inner = reached.places[place].loops.iter().enumerate().map(|(n, &size)| (Loop::Inner(n), size));
@@ -215,13 +221,14 @@ pub fn touched(extent: &Extent, reached: &Reached, place: usize, array: &Array, 
     let around = loops.len().checked_sub(2).map(|before| loops[before].0);
     let shuffled = match loops.last() {
         _ if stride == array.element => 1.0,
-        // As many vectors as the short loop has turns are made of each other in so many steps.
+        // A short loop of `size` iterations needs `log2(size)` steps to shuffle `size` loaded
+        // vectors into as many others.
         Some(&(_, size)) if size <= SHORT_LOOP && positions.stride(&base, around) == array.element => {
             1.0 + (size as f64).log2()
         }
         _ => 0.0,
     };
-    // What a thread takes at once.
+    // Points that a thread reads together.
     let mut group: Vec<(Loop, i64)> = Vec::new();
     let mut inner_turns = 1i64;
     if is_cpu {
@@ -246,7 +253,8 @@ pub fn touched(extent: &Extent, reached: &Reached, place: usize, array: &Array, 
         None => (None, 1),
     };
     let line = line_bytes(device);
-    // Lines are counted from the first byte on: where an array begins in a line says nothing about the rest of it.
+    // Counts lines from the first byte on, because the array's offset within a line says nothing
+    // about the rest.
     let origin = positions.of(&base, false).unwrap_or(0);
     let (mut first, mut all, mut found, mut positions_of_first) = (HashSet::new(), HashSet::new(), 0, HashSet::new());
     let mut of_thread = BTreeSet::new();
@@ -280,7 +288,8 @@ pub fn touched(extent: &Extent, reached: &Reached, place: usize, array: &Array, 
     let of_point = first.len() as f64 / of_group;
     let near = if is_row && written_out.is_empty() { array.element as f64 / line as f64 } else { of_point };
     let again = all.len() as f64 / (first.len().max(1) as f64 * turns as f64);
-    // Lines of a group stay until the next group comes, if all of the innermost loop, or of all threads, fit.
+    // Lines of a group are still cached for the next group if the whole innermost loop (cpu) or all
+    // threads of a core (GPU) fit.
     let held = match is_cpu {
         true => near * inner_turns as f64 * line as f64,
         false => near * count as f64 * f64::from(device.max_threads_per_core) * line as f64,
@@ -306,20 +315,21 @@ pub fn touched(extent: &Extent, reached: &Reached, place: usize, array: &Array, 
     }
 }
 
-/// Elements of one access of a thread that takes these: those that are neighbours.
+/// Returns the elements of one vector access of a thread that accesses `positions`: the mean length
+/// of contiguous runs.
 fn lanes(positions: &BTreeSet<i64>, element: i64) -> f64 {
     let pairs = positions.iter().zip(positions.iter().skip(1));
     let gaps = pairs.filter(|(a, b)| b.wrapping_sub(**a) != element).count();
     positions.len().max(1) as f64 / (gaps + 1) as f64
 }
 
-/// From the values of variables to the byte that is touched.
+/// Maps values of variables to the byte that is accessed.
 struct Positions<'a> {
     extent: &'a Extent<'a>,
     array: &'a Array<'a>,
     of_visit: Program,
     values: Vec<i64>,
-    /// From the visit to the place: maps, their first loops, and programs for their results.
+    /// Steps from the visit to the place: maps, their first loops, and programs for their results.
     steps: Vec<(&'a IndexingMap, usize, Program)>,
 }
 
@@ -337,7 +347,7 @@ impl<'a> Positions<'a> {
         Positions { extent, array, of_visit: extent.program.clone(), values, steps }
     }
 
-    /// The byte, unless the visit leaves the point out.
+    /// Returns the byte offset, or `None` if the visit excludes the point.
     fn of(&mut self, at: &At, constrained: bool) -> Option<i64> {
         let map = self.extent.map;
         let lower = |map: &IndexingMap| map.runtime.iter().map(|it| it.bounds.lower).collect::<Vec<i64>>();
@@ -357,8 +367,8 @@ impl<'a> Positions<'a> {
         Some(element.wrapping_mul(self.array.element))
     }
 
-    /// Takes the loops of a window off the end that are written out for vectors of the loop around
-    /// them: each of a few elements is read at neighbouring places for neighbouring points.
+    /// Removes the innermost loops of a window that are unrolled because the loop around them is
+    /// vectorised: adjacent points read each of a few window elements at adjacent addresses.
     fn written_out(&mut self, base: &At, loops: &mut Vec<(Loop, i64)>) -> Vec<(Loop, i64)> {
         let is_short = |&(variable, size): &(Loop, i64)| matches!(variable, Loop::Inner(_)) && size <= SHORT_LOOP;
         let rest = loops.iter().rposition(|it| !is_short(it)).map_or(0, |last| last + 1);
@@ -368,7 +378,7 @@ impl<'a> Positions<'a> {
         if is_window && self.stride(base, around) == self.array.element { loops.split_off(rest) } else { Vec::new() }
     }
 
-    /// Bytes from one turn of a loop to the next.
+    /// Returns the bytes from one iteration of a loop to the next.
     fn stride(&mut self, base: &At, variable: Option<Loop>) -> i64 {
         let (here, next) = (self.of(base, false), self.of(&base.plus(variable, 1), false));
         here.zip(next).map_or(0, |(here, next)| next.wrapping_sub(here))

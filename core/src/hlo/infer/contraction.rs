@@ -3,12 +3,13 @@
 use super::{Inferred, Site, array, distinct_dims, sizes_of};
 use crate::hlo::{ArrayShape, DotDims, ElementType, Shape};
 
-/// The element type as declared, which may be wider than the operands', or else the left one's.
+/// The declared element type, which may be wider than the operands', or else the type of the left
+/// operand.
 pub(super) fn result_type(site: &Site, lhs: &ArrayShape) -> ElementType {
     site.declared.and_then(Shape::as_array).map_or(lhs.element_type, |shape| shape.element_type)
 }
 
-/// Sizes of the dimensions that occur in none of the lists.
+/// Sizes of the dimensions that are in none of the lists.
 fn free_sizes(shape: &ArrayShape, taken: &[&[i64]]) -> Vec<i64> {
     let is_free = |dim: usize| !taken.iter().any(|list| list.contains(&(dim as i64)));
     (0..shape.rank()).filter(|&dim| is_free(dim)).map(|dim| shape.dims[dim]).collect()
@@ -38,7 +39,8 @@ pub(super) fn dot(site: &Site, dims: &DotDims) -> Inferred {
     product(site, dims, Vec::new(), &[])
 }
 
-/// The product with further dimensions in front, and without the group dimensions of the right operand.
+/// Infers a product, with the dimensions `leading` in front and without the dimensions `group` of
+/// the right operand.
 fn product(site: &Site, dims: &DotDims, leading: Vec<i64>, group: &[i64]) -> Inferred {
     let (lhs, rhs) = (site.array(0)?, site.array(1)?);
     check_dims(lhs, rhs, dims)?;
@@ -48,7 +50,8 @@ fn product(site: &Site, dims: &DotDims, leading: Vec<i64>, group: &[i64]) -> Inf
     array(result_type(site, lhs), [leading, batch, left, right].concat())
 }
 
-/// Scales follow the operands; their shapes are those of the operands divided by block sizes.
+/// Infers a scaled dot. The scales are operands after the two factors. Each scale divides its
+/// factor's dimensions into blocks.
 pub(super) fn scaled_dot(site: &Site, dims: &DotDims) -> Inferred {
     site.operand_count(4)?;
     for (operand, scale) in [(site.array(0)?, site.array(2)?), (site.array(1)?, site.array(3)?)] {
@@ -74,7 +77,7 @@ pub(super) fn ragged_dot(site: &Site, dims: &DotDims, ragged: &[i64], group: &[i
         return Err("the group sizes of ragged-dot must be an array".to_owned());
     };
     let contracted = dims.lhs_contracting.contains(&ragged);
-    // A ragged contracting dimension gives one product per group.
+    // For a ragged contracting dimension, the result has one product per group.
     let leading = if contracted { vec![count] } else { Vec::new() };
     let needs_group = !contracted && !dims.lhs_batch.contains(&ragged);
     ensure!(

@@ -1,10 +1,10 @@
-//! Control flow, tuples, tokens and whatever calls computations with whole values.
+//! Control flow, tuples, tokens and operations that call computations with whole values.
 
 use super::shaping::unchanged;
 use super::{Inferred, Signature, Site, array, dimension};
 use crate::hlo::{ComputationId, CustomCallAttrs, ElementType, Shape};
 
-/// Checks that a computation takes exactly these values.
+/// Checks that a computation has parameters for exactly these values.
 fn takes(what: &str, callee: &Signature, arguments: &[&Shape]) -> Inferred<()> {
     let counts = (callee.parameters.len(), arguments.len());
     ensure!(counts.0 == counts.1, "{what} takes {} parameters, but is given {}", counts.0, counts.1);
@@ -25,7 +25,7 @@ pub(super) fn while_loop(site: &Site, condition: ComputationId, body: Computatio
     ensure!(is_predicate, "the condition of while must give pred[], gives {}", condition.result);
     let same = body.result.same_structure(state);
     ensure!(same, "the body of while must give the state {state}, gives {}", body.result);
-    // From turn to turn the same sizes are dynamic.
+    // Every iteration must have the same dynamic sizes.
     let declared = site.declared.unwrap_or(body.result);
     for (what, shape) in [("body", body.parameters[0]), ("condition", condition.parameters[0]), ("body", body.result)] {
         let same = shape.flows_into(declared) && declared.flows_into(shape);
@@ -87,7 +87,7 @@ pub(super) fn tuple(shapes: &[&Shape]) -> Inferred {
     Ok(Shape::Tuple(shapes.iter().map(|&shape| shape.clone()).collect()))
 }
 
-/// One shape by itself, several as a tuple.
+/// Returns a single shape unchanged, and several shapes as a tuple.
 pub(super) fn one_or_tuple(shapes: &[&Shape]) -> Inferred {
     if let [only] = shapes { unchanged(only) } else { tuple(shapes) }
 }

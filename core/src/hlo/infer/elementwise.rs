@@ -4,7 +4,7 @@ use super::{Inferred, Site, array};
 use crate::hlo::op::Takes;
 use crate::hlo::{ArrayShape, BinaryOp, ComparisonType, ElementType, Shape, UnaryOp};
 
-/// Operands of equal dimensions and type, and how many of them.
+/// Checks that there are `count` operands of equal dimensions and type, and returns the first.
 fn alike<'a>(site: &Site<'a>, count: usize) -> Inferred<&'a ArrayShape> {
     site.operand_count(count)?;
     let first = site.array(0)?;
@@ -116,7 +116,7 @@ pub(super) fn convert(site: &Site) -> Inferred {
     array(result.element_type, operand.dims.clone())
 }
 
-/// Bits of an element as `bitcast` and `bitcast-convert` count them: `pred` takes a byte.
+/// Bits of an element for `bitcast` and `bitcast-convert`. A `pred` has eight.
 pub(super) fn stored_bits(element_type: ElementType) -> i64 {
     if element_type == ElementType::Pred { 8 } else { element_type.bits().into() }
 }

@@ -1,51 +1,55 @@
-//! How large the dimensions of a result are where those of the operands are dynamic.
+//! Sizes of a result's dimensions if dimensions of the operands are dynamic.
 //!
-//! A dynamic dimension has a bound, which is the size that its shape names, and a size, which is known when the program
-//! runs. [`extents`] says how the sizes of a result follow from the sizes of the operands: the verifier asks which dimensions
-//! may be static, and who makes a program static asks what to compute.
+//! A dynamic dimension has a bound, which is the size in its shape, and a size, which is known at
+//! run time. [`extents`] describes how the sizes of a result follow from the sizes of the operands.
+//! The verifier uses it to find dimensions that must be dynamic, and the pass that makes a program
+//! static uses it to compute sizes.
 
 use super::reshaping;
 use crate::hlo::{ArrayShape, ConvolutionAttrs, DotDims, GatherDims, Op, PaddingDim, Shape, WindowDim};
 
-/// A dimension of an operand that is an array.
+/// A dimension of an array operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Which operand.
+    /// Number of the operand.
     pub operand: usize,
-    /// Its dimension.
+    /// Dimension of the operand.
     pub dimension: usize,
 }
 
-/// How large a dimension of a result is.
+/// The size of a result's dimension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// As large as the shape says, whatever the operands' sizes are.
+    /// Equal to the bound, for all sizes of the operands.
     Bound,
-    /// As large as these, which are equally large; of static ones as many elements as the dynamic ones have.
+    /// Equal to the size of each of these dimensions. A static dimension among them uses only as
+    /// many elements as the dynamic ones have.
     Same(Vec<Source>),
-    /// As large as these together.
+    /// The sum of these sizes.
     Sum(Vec<Source>),
-    /// What padding makes of it.
+    /// The size after padding.
     Padded(Source, PaddingDim),
-    /// The number of windows that fit on it.
+    /// The number of windows that fit into the dimension.
     Windows(Source, WindowDim),
-    /// So many times as large, then divided by that, rounded down: a reshape that leaves elements where they are.
+    /// The size multiplied by `times`, then divided by `per`, rounded down: a reshape that keeps
+    /// row-major order.
     Scaled {
         /// The dimension before the reshape, the outermost of its group.
         of: Source,
-        /// Elements of the dimensions inside of it before the reshape.
+        /// Product of the inner dimensions of the group before the reshape.
         times: i64,
-        /// Elements of the dimensions inside of it after the reshape.
+        /// Product of the inner dimensions of the group after the reshape.
         per: i64,
     },
-    /// The product of these: a reshape that makes one dimension of several, not only the outermost of them dynamic.
+    /// The product of these sizes: a reshape that merges several dimensions, of which an inner one
+    /// is dynamic.
     Merged(Vec<Source>),
-    /// A reshape of which nobody says where the elements go.
+    /// Unknown: a reshape for which HLO does not define where the elements go.
     Unknown,
 }
 
 impl Extent {
-    /// The dimensions that it follows from.
+    /// The dimensions that determine this size.
     pub fn sources(&self) -> &[Source] {
         match self {
             Extent::Bound | Extent::Unknown => &[],
@@ -57,15 +61,15 @@ impl Extent {
     }
 }
 
-/// Per array leaf of a result and per dimension, how large it is. `result` is the shape that is declared. Operations that pass
-/// tuples on, or call computations with whole values, are none of those meant here: their leaves have the sizes of the leaves
-/// that they pass on.
+/// Returns the extent of each dimension, for each array leaf of a result. `result` is the declared
+/// shape. This function does not cover operations that return tuples unchanged or call computations
+/// with whole values. Their leaves have the sizes of the leaves that they return.
 pub fn extents(op: &Op, operands: &[&Shape], result: &Shape) -> Vec<Vec<Extent>> {
     let is_dynamic = |source: &Source| {
         let operand = operands.get(source.operand).and_then(|shape| shape.as_array());
         operand.is_some_and(|array| array.is_dynamic(source.dimension))
     };
-    // Operands without dynamic dimensions decide nothing.
+    // Operands without dynamic dimensions do not affect sizes.
     let decided = |extent: Extent| match extent {
         Extent::Unknown => Extent::Unknown,
         extent if extent.sources().iter().any(is_dynamic) => extent,
@@ -82,7 +86,7 @@ pub fn extents(op: &Op, operands: &[&Shape], result: &Shape) -> Vec<Vec<Extent>>
     leaves.iter().enumerate().map(of_leaf).collect()
 }
 
-/// What the sizes of a leaf follow from.
+/// The operation that determines the sizes of a leaf.
 struct Sized<'a> {
     op: &'a Op,
     operands: &'a [&'a Shape],
@@ -98,7 +102,7 @@ impl Sized<'_> {
         self.array(operand).map_or(0, ArrayShape::rank)
     }
 
-    /// The first of so many operands of which a dimension is dynamic.
+    /// The first of `operands` operands whose dimension is dynamic.
     fn first_dynamic(&self, operands: usize, dimension: usize) -> usize {
         let is_dynamic = |&it: &usize| self.array(it).is_some_and(|array| array.is_dynamic(dimension));
         (0..operands).find(is_dynamic).unwrap_or(0)
@@ -151,32 +155,33 @@ impl Sized<'_> {
         }
     }
 
-    /// As large as these operands, where they have dimensions.
+    /// Sizes equal to those of these operands, for the dimensions that they have.
     fn alike(&self, operands: std::ops::Range<usize>) -> Vec<Extent> {
         let of = |d: usize| operands.clone().filter(|&it| d < self.rank(it)).map(|it| source(it, d)).collect();
         (0..self.result.rank()).map(|d| Extent::Same(of(d))).collect()
     }
 
-    /// As large as the operand, but for a dimension.
+    /// Sizes equal to those of the operand, except in one dimension.
     fn but(&self, dimension: usize) -> Vec<Extent> {
         let mut extents = self.alike(0..1);
         extents.get_mut(dimension).into_iter().for_each(|extent| *extent = Extent::Bound);
         extents
     }
 
-    /// As large as the operand, but for so many inner dimensions.
+    /// Sizes equal to those of the operand, except in the `inner` last dimensions.
     fn outer(&self, operand: usize, inner: usize) -> Vec<Extent> {
         (0..self.rank(operand).saturating_sub(inner)).map(|d| same(operand, d)).collect()
     }
 
-    /// As large as the operand where all of a dimension is taken.
+    /// Sizes equal to those of the operand in the dimensions that the operation reads completely.
     fn where_whole(&self, is_whole: impl Fn(usize, i64) -> bool) -> Vec<Extent> {
         let Some(operand) = self.array(0) else { return Vec::new() };
         let extent = |(d, &size): (usize, &i64)| if is_whole(d, size) { same(0, d) } else { Extent::Bound };
         operand.dims.iter().enumerate().map(extent).collect()
     }
 
-    /// An output of a scan is as large along its dimension as the inputs. The others are those of what it calls.
+    /// Along its dimension, an output of a scan is as large as the inputs. The other sizes are
+    /// those of the called computation's result.
     fn scan(&self, dimension: usize, inputs: usize) -> Vec<Extent> {
         let inputs: Vec<Source> = (0..inputs).map(|operand| source(operand, dimension)).collect();
         let extent = |d| if d == dimension { Extent::Same(inputs.clone()) } else { Extent::Bound };

@@ -1,12 +1,12 @@
-//! Operations whose place in an array is itself data.
+//! Operations with run-time indices into an array.
 
 use super::control::one_or_tuple;
 use super::reduction::scalar_function;
 use super::{Inferred, Site, array, distinct_dims, sizes_of};
 use crate::hlo::{ArrayShape, ComputationId, GatherDims, ScatterDims};
 
-/// The start indices of dynamic-slice and dynamic-update-slice: one integer scalar per dimension,
-/// or one vector of them.
+/// Checks the start indices of dynamic-slice and dynamic-update-slice: one integer scalar per
+/// dimension, or one vector of them.
 fn start_indices(site: &Site, first: usize, rank: usize) -> Inferred<()> {
     let count = site.operands.len().saturating_sub(first);
     if count == 1 && site.array(first)?.rank() == 1 {
@@ -45,14 +45,14 @@ pub(super) fn dynamic_update_slice(site: &Site) -> Inferred {
     array(operand.element_type, operand.dims.clone())
 }
 
-/// What gather and scatter share: how index vectors address the operand.
+/// Dimension numbers common to gather and scatter: how index vectors address the operand.
 struct Addressing<'a> {
     operand: &'a ArrayShape,
     indices: &'a ArrayShape,
     /// Operand dimension per index component.
     index_map: &'a [i64],
     index_vector_dim: i64,
-    /// Operand dimensions of size 1 in the window that the other side lacks.
+    /// Operand dimensions of window size 1 that the result or the updates lack.
     dropped: &'a [i64],
     operand_batching: &'a [i64],
     indices_batching: &'a [i64],
@@ -99,14 +99,14 @@ impl Addressing<'_> {
         Ok(())
     }
 
-    /// Whether an operand dimension has a dimension of its own in the window.
+    /// Whether an operand dimension has a corresponding window dimension.
     fn in_window(&self, dim: usize) -> bool {
         let dim = dim as i64;
         !self.dropped.contains(&dim) && !self.operand_batching.contains(&dim)
     }
 }
 
-/// Interleaves window sizes, at the given dimensions, with batch sizes in between.
+/// Merges window sizes, at the given dimensions, and batch sizes, at all others.
 fn interleave(what: &str, window_at: &[i64], window: Vec<i64>, batch: Vec<i64>) -> Inferred<Vec<i64>> {
     let rank = window.len() + batch.len();
     distinct_dims(what, window_at, rank)?;

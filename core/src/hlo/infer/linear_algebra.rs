@@ -39,7 +39,7 @@ pub(super) fn fft(site: &Site, kind: FftType, length: &[i64]) -> Inferred {
     array(element_type, dims)
 }
 
-/// Batch dimensions and size of square matrices.
+/// The batch dimensions and the size of square matrices.
 fn square<'a>(site: &Site, shape: &'a ArrayShape) -> Inferred<(&'a [i64], i64)> {
     match shape.dims[..] {
         [ref batch @ .., rows, columns] if rows == columns && is_float_or_complex(shape.element_type) => {
@@ -68,7 +68,7 @@ pub(super) fn triangular_solve(site: &Site, left_side: bool) -> Inferred {
     array(right.element_type, right.dims.clone())
 }
 
-/// Checks the per-feature operands and returns the array and one of their shape.
+/// Checks the per-feature operands. Returns the array and the shape of a per-feature operand.
 fn batch_norm<'a>(site: &Site<'a>, feature: i64, per_feature: &[usize]) -> Inferred<(&'a ArrayShape, Shape)> {
     let operand = site.array(0)?;
     ensure!(operand.element_type.is_float(), "{} needs a float type, its operand is {operand}", site.name());

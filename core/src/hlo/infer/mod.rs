@@ -1,8 +1,9 @@
-//! Shape inference: what an operation makes of its operands' shapes, and whether it may.
+//! Shape inference: computes the result shape of an operation, and checks that the operation is
+//! valid.
 //!
 //! One function per operation, in files by family. Each checks operand counts, types, sizes and
-//! attributes, and returns the result's shape without layout. Operations whose result does not
-//! follow from their operands (`reshape`, `convert`, `iota` …) check the declared shape instead.
+//! attributes, and returns the result's shape without layout. If the operands do not determine the
+//! result (`reshape`, `convert`, `iota` …), the function checks the declared shape instead.
 
 mod contraction;
 mod control;
@@ -20,10 +21,10 @@ pub use window::window_output_size;
 
 use super::{ArrayShape, Computation, ComputationId, ElementType, Module, Op, Shape};
 
-/// The result, or why the operation is not valid.
+/// The result, or the reason why the operation is invalid.
 pub(crate) type Inferred<T = Shape> = Result<T, String>;
 
-/// What a computation takes and gives.
+/// The parameters and the result of a computation.
 #[derive(Clone, Debug)]
 pub struct Signature<'m> {
     /// Shapes of the parameters, by number.
@@ -33,24 +34,24 @@ pub struct Signature<'m> {
 }
 
 impl Computation {
-    /// What the computation takes and gives; `None` if its root is out of range.
+    /// The signature of the computation; `None` if its root is out of range.
     pub fn signature(&self) -> Option<Signature<'_>> {
         let parameters = self.parameters().into_iter().map(|id| &self.instruction(id).shape).collect();
         Some(Signature { parameters, result: &self.instructions.get(self.root.index())?.shape })
     }
 }
 
-/// Infers the shape of an operation of a module. `declared` is the shape it is said to have, which
-/// operations need whose result does not follow from their operands.
+/// Infers the shape of an operation of a module. Operations whose operands do not determine the
+/// result need the `declared` shape.
 ///
 /// # Errors
-/// Returns what is wrong with the operation, in one sentence.
+/// Returns the fault of the operation, in one sentence.
 pub fn infer_shape(module: &Module, op: &Op, operands: &[&Shape], declared: Option<&Shape>) -> Result<Shape, String> {
     let callee = |id: ComputationId| module.computations.get(id.index()).and_then(Computation::signature);
     infer(&Site { op, operands, declared, callee: &callee })
 }
 
-/// An operation with all that its shape depends on.
+/// An operation with everything that determines its shape.
 pub(crate) struct Site<'a> {
     pub op: &'a Op,
     pub operands: &'a [&'a Shape],
@@ -80,7 +81,7 @@ impl<'a> Site<'a> {
         shape.as_array().ok_or_else(|| format!("operand {position} of {} must be an array, is {shape}", self.name()))
     }
 
-    /// The only operand.
+    /// The only operand, an array.
     fn only_array(&self) -> Inferred<&'a ArrayShape> {
         self.operand_count(1)?;
         self.array(0)
@@ -106,7 +107,7 @@ impl<'a> Site<'a> {
     }
 }
 
-/// Whether each dimension number is in range and none occurs twice.
+/// Checks that each dimension number is in range and that all are distinct.
 fn distinct_dims(what: &str, dims: &[i64], rank: usize) -> Inferred<()> {
     let mut seen = vec![false; rank];
     for &dim in dims {
@@ -120,13 +121,13 @@ fn distinct_dims(what: &str, dims: &[i64], rank: usize) -> Inferred<()> {
     Ok(())
 }
 
-/// A dimension number, in range.
+/// Checks that a dimension number is in range.
 fn dimension(what: &str, dim: i64, rank: usize) -> Inferred<usize> {
     let found = usize::try_from(dim).ok().filter(|&dim| dim < rank);
     found.ok_or_else(|| format!("{what} is dimension {dim}, but there are {rank} dimensions"))
 }
 
-/// The sizes of the given dimensions, which were checked to be in range.
+/// The sizes of the given dimensions. The caller has checked that they are in range.
 fn sizes_of(shape: &ArrayShape, dims: &[i64]) -> Vec<i64> {
     dims.iter().map(|&dim| shape.dims[dim as usize]).collect()
 }
@@ -135,7 +136,7 @@ fn array(element_type: ElementType, dims: impl Into<Vec<i64>>) -> Inferred {
     Ok(Shape::array(element_type, dims))
 }
 
-/// Infers by family.
+/// Infers the shape, by the function of the operation's family.
 pub(crate) fn infer(site: &Site) -> Inferred {
     match site.op {
         Op::Unary(op) => elementwise::unary(site, *op),

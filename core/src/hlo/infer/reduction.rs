@@ -4,7 +4,7 @@ use super::control::one_or_tuple;
 use super::{Inferred, Signature, Site, array, dimension, distinct_dims};
 use crate::hlo::{ArrayShape, ComputationId, ElementType, Shape};
 
-/// The elements of a tuple, or the one shape.
+/// The elements of a tuple, or the single shape.
 fn elements_of(shape: &Shape) -> &[Shape] {
     shape.as_tuple().unwrap_or(std::slice::from_ref(shape))
 }
@@ -14,8 +14,9 @@ fn same_kind(a: ElementType, b: ElementType) -> bool {
     a == b || (a.is_float() && b.is_float()) || (a.is_complex() && b.is_complex())
 }
 
-/// Checks that a computation takes accumulators and then values of the given types, all scalars,
-/// and gives new accumulators. Returns the accumulators' types, which may have another precision.
+/// Checks that a computation has parameters for accumulators and then for values of the given
+/// types, all scalars, and that it returns new accumulators. Returns the accumulators' types, which
+/// may have another precision.
 pub(super) fn scalar_function(site: &Site, id: ComputationId, types: &[ElementType]) -> Inferred<Vec<ElementType>> {
     let callee = site.callee(id)?;
     let wrong = |what: &str| {
@@ -62,7 +63,7 @@ pub(super) fn reduced_arrays<'a>(site: &Site<'a>) -> Inferred<Vec<&'a ArrayShape
     Ok(arrays)
 }
 
-/// One array, or a tuple of several, of equal dimensions.
+/// One array, or a tuple of several arrays of equal dimensions.
 pub(super) fn arrays_or_tuple(types: &[ElementType], dims: &[i64]) -> Inferred {
     match types {
         [single] => array(*single, dims),
@@ -81,7 +82,8 @@ pub(super) fn reduce(site: &Site, dimensions: &[i64], to_apply: ComputationId) -
     arrays_or_tuple(&results, &dims)
 }
 
-/// Checks that a computation takes so many elements of each operand, and that these have equal dimensions.
+/// Checks that a computation has `of_each` parameters per operand, which are elements of the
+/// operand, and that the operands have equal dimensions.
 fn takes_elements(site: &Site, what: &str, callee: &Signature, of_each: usize) -> Inferred<()> {
     let first = site.array(0)?;
     for (position, parameter) in callee.parameters.iter().enumerate() {

@@ -1,15 +1,16 @@
-//! Which dimensions of a reshape are made of which.
+//! Correspondence of the dimensions before and after a reshape.
 
 use super::extents::{Extent, Source};
 use crate::hlo::ArrayShape;
 
-/// Dimensions before a reshape and those that they become, as many elements on either side.
+/// Dimensions before a reshape and the dimensions that they become. Both sides have equally many
+/// elements.
 struct Group {
     from: Vec<usize>,
     to: Vec<usize>,
 }
 
-/// Per dimension of the result, how large it is.
+/// Returns the extent of each dimension of the result.
 pub fn extents(operand: &ArrayShape, result: &ArrayShape) -> Vec<Extent> {
     if !operand.has_dynamic_size() {
         return Vec::new();
@@ -35,7 +36,7 @@ pub fn extents(operand: &ArrayShape, result: &ArrayShape) -> Vec<Extent> {
 }
 
 impl Group {
-    /// The dimension that is dynamic after the reshape, and how large it is.
+    /// Returns the dimension that is dynamic after the reshape, and its extent.
     fn extent(&self, operand: &ArrayShape, result: &ArrayShape) -> (Option<usize>, Extent) {
         let source = |&dimension: &usize| Source { operand: 0, dimension };
         let inside = |shape: &ArrayShape, dims: &[usize]| dims.iter().skip(1).map(|&d| shape.dims[d]).product();
@@ -53,8 +54,9 @@ impl Group {
     }
 }
 
-/// The smallest groups. Dimensions of one element belong to none. `None` if a dynamic one has so small a bound that it might be
-/// any of them, or there are no elements.
+/// Returns the smallest groups. Dimensions of size 1 are in no group. `None` if a dynamic dimension
+/// has bound 0 or 1, because any dimension of size 1 might correspond to it, or if there are no
+/// elements.
 fn groups(operand: &ArrayShape, result: &ArrayShape) -> Option<Vec<Group>> {
     let is_small = |shape: &ArrayShape| (0..shape.rank()).any(|d| shape.dims[d] <= i64::from(shape.is_dynamic(d)));
     if is_small(operand) || is_small(result) {

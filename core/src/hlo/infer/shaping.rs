@@ -1,4 +1,4 @@
-//! Operations that make or move elements without computing on them.
+//! Operations that create or move elements without computing on them.
 
 use super::elementwise::stored_bits;
 use super::{Inferred, Site, array, dimension, distinct_dims};
@@ -50,7 +50,7 @@ pub(super) fn reshape(site: &Site) -> Inferred {
     array(operand.element_type, result.dims.clone())
 }
 
-/// Bits an array takes.
+/// Bits of an array.
 fn total_bits(shape: &ArrayShape) -> i64 {
     shape.element_count().saturating_mul(stored_bits(shape.element_type))
 }
@@ -133,7 +133,7 @@ fn padded_size(size: i64, padding: &PaddingDim) -> Option<i64> {
     size.checked_add(between)?.checked_add(padding.low)?.checked_add(padding.high)
 }
 
-/// Result shape of operations that leave their operand's shape as it is.
+/// Returns the operand's shape, for operations that do not change it.
 pub(super) fn unchanged(shape: &Shape) -> Inferred {
     Ok(shape.clone())
 }

@@ -5,8 +5,8 @@ use super::reduction::{arrays_or_tuple, reduced_arrays, scalar_function};
 use super::{Inferred, Site, array, distinct_dims};
 use crate::hlo::{ArrayShape, ComputationId, ConvolutionAttrs, ElementType, Shape, Window, WindowDim};
 
-/// How many places a window has in a dimension of the given size; `None` if that is too large or
-/// the stride is not positive.
+/// Number of window positions in a dimension of the given size; `None` if the number is too large
+/// or the stride is not positive.
 pub fn window_output_size(size: i64, window: &WindowDim) -> Option<i64> {
     let dilated = |size: i64, dilation: i64| match size {
         0 => Some(0),
@@ -40,7 +40,7 @@ fn window_dims(sizes: &[i64], window: &Window) -> Inferred<Vec<i64>> {
     dims.ok_or_else(|| "the window with its padding is too large".to_owned())
 }
 
-/// Windows over scalars have no dimensions, nor a `window` attribute.
+/// Infers a reduce-window. Windows over scalars have neither dimensions nor a `window` attribute.
 pub(super) fn reduce_window(site: &Site, window: &Window, to_apply: ComputationId) -> Inferred {
     let arrays = reduced_arrays(site)?;
     let first = arrays[0];

@@ -1,10 +1,10 @@
 //! Messages of `xla_data.proto`: shapes, literals, dimension numbers. Field numbers are XLA's;
-//! fields fusebox does not use are left out. Numbers from 100001 are fusebox's own and hold what
-//! XLA's fields cannot; XLA ignores them.
+//! fields that fusebox does not use are omitted. Fields with numbers from 100001 are fusebox's
+//! additions, for content that XLA's fields cannot hold. XLA ignores them.
 
 use crate::hlo::PaddingDim;
 
-/// Messages as a `.proto` file has them: `field: type = number [how it is encoded]`.
+/// Declares messages as in a `.proto` file: `field: type = number [encoding]`.
 macro_rules! messages {
     ($($(#[$meta:meta])* $message:ident {
         $($(#[$doc:meta])* $field:ident: $ty:ty = $number:tt [$($encoding:tt)+],)*
@@ -25,9 +25,10 @@ messages! {
         element_size_in_bits: i64 = 7 [int64],
         memory_space: i64 = 8 [int64],
         tail_padding_alignment_in_elements: i64 = 16 [int64],
-        /// What follows the colon, if the fields above do not say it all.
+        /// The text after the colon, if the fields above do not represent it completely.
         suffix: Option<String> = 100001 [string, optional],
-        /// The module had no layout here, XLA wants one.
+        /// Whether the module had no layout here. The field is written anyway, because XLA requires
+        /// a layout.
         implied: bool = 100002 [bool],
     }
 
@@ -45,7 +46,7 @@ messages! {
         parameter_names: Vec<String> = 3 [string, repeated],
     }
 
-    /// The elements stand in the order of the shape's layout.
+    /// The elements are in the order of the shape's layout.
     Literal {
         shape: Option<Shape> = 1 [message, optional],
         preds: Vec<bool> = 2 [bool, repeated],
@@ -202,7 +203,7 @@ messages! {
         ulps: i64 = 3 [int64],
     }
 
-    /// At most one of the two.
+    /// At most one of the two fields is set.
     ResultAccuracy {
         mode: Option<i32> = 1 [int32, optional],
         tolerance: Option<Tolerance> = 2 [message, optional],

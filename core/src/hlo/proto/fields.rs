@@ -1,4 +1,4 @@
-//! What values of attributes look like in fields: each is read and written here.
+//! The form of attribute values in message fields: how each is read and written.
 
 use super::module::Instruction;
 use super::shapes::{read_shape, write_shape};
@@ -8,7 +8,7 @@ use crate::hlo::attribute::InField;
 use crate::hlo::values::Named;
 use crate::hlo::{ComparisonType, FftType, RandomAlgorithm, RandomDistribution, Shape, Transpose, Window, WindowDim};
 
-/// As it is.
+/// Copies the value unchanged.
 impl<T: Clone> InField<T> for T {
     fn get(field: &mut T) -> Result<T, String> {
         Ok(field.clone())
@@ -42,7 +42,7 @@ impl InField<Vec<i64>> for i64 {
     }
 }
 
-/// 0 is unknown, 2 is no.
+/// 0 means unknown, 2 means false.
 impl InField<i32> for bool {
     fn get(field: &mut i32) -> Result<bool, String> {
         Ok(*field == 1)
@@ -73,7 +73,7 @@ impl InField<String> for Option<ComparisonType> {
     }
 }
 
-/// Enumerations by number, the first value's being this.
+/// Stores enumerations as numbers, where `$first` is the number of the first value.
 macro_rules! numbered {
     ($($type:ident = $first:literal,)*) => { $(
         impl InField<i32> for $type {
@@ -92,7 +92,7 @@ macro_rules! numbered {
 
 numbered! { FftType = 0, RandomAlgorithm = 0, RandomDistribution = 1, }
 
-/// Zero is a field that was not written.
+/// Zero means that the field was not written.
 impl InField<data::TriangularSolveOptions> for Transpose {
     fn get(field: &mut data::TriangularSolveOptions) -> Result<Self, String> {
         let number = field.transpose_a;
@@ -133,7 +133,7 @@ impl InField<Option<data::Window>> for Window {
     }
 }
 
-/// The algorithm of a product.
+/// The algorithm of a dot.
 impl InField<data::PrecisionConfig> for String {
     fn get(field: &mut data::PrecisionConfig) -> Result<Self, String> {
         Ok(algorithm_name(field.algorithm))
@@ -165,7 +165,7 @@ impl InField<Vec<data::OutputOperandAliasing>> for String {
     }
 }
 
-/// The layouts of a custom call's operands, and whether there are any.
+/// The layouts of a custom call's operands, if the call has any.
 impl InField<Instruction> for Option<Vec<Shape>> {
     fn get(field: &mut Instruction) -> Result<Self, String> {
         let layouts = field.operand_shapes_with_layout.iter().map(read_shape).collect::<Result<_, _>>()?;

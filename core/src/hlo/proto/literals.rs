@@ -1,11 +1,11 @@
-//! Literals, to and from messages. A message holds its elements in the order of its layout, ours
-//! are row-major.
+//! Literals, to and from messages. Elements are in the order of the layout in a message, and
+//! row-major in our literals.
 
 use super::data;
 use super::shapes::{read_shape, write_array, write_shape};
 use crate::hlo::{ArrayLiteral, ArrayShape, ElementType, Layout, Literal, Shape};
 
-/// Writes a literal in the layout of the instruction that holds it.
+/// Writes a literal in the layout of its instruction.
 pub(super) fn write_literal(literal: &Literal, shape: &Shape) -> data::Literal {
     match (literal, shape) {
         (Literal::Array(array), Shape::Array(shape)) => write_array_literal(array, shape),
@@ -42,7 +42,7 @@ fn write_array_literal(literal: &ArrayLiteral, shape: &ArrayShape) -> data::Lite
     message
 }
 
-/// The elements of one type in a message, which we hold as bytes.
+/// The elements of one type in a message. Our literals store them as bytes.
 trait Elements {
     fn set(&mut self, bytes: &[u8]);
     fn bytes(&self) -> Vec<u8>;
@@ -74,7 +74,8 @@ macro_rules! numbers {
 
 numbers! { u8, i32, i64, u32, u64, f32, f64, }
 
-/// Where a message holds elements of a type. Those without a field of words are written as plain bytes.
+/// Returns the field of a message for elements of a type. Types without a field of numbers are
+/// written as plain bytes.
 fn elements(message: &mut data::Literal, element_type: ElementType) -> &mut dyn Elements {
     match element_type {
         ElementType::Pred => &mut message.preds,
@@ -151,7 +152,7 @@ fn read_array_literal(message: &mut data::Literal, shape: &ArrayShape) -> Result
         .map_err(|expected| format!("needs {expected} bytes"))
 }
 
-/// Sub-byte values stand in the low bits of their byte, signed ones sign-extended.
+/// Stores sub-byte values in the low bits of their byte, signed ones sign-extended.
 fn normalise_narrow(stored: &mut [u8], element_type: ElementType) {
     let bits = element_type.bits();
     if bits >= 8 || element_type == ElementType::Pred {
@@ -166,7 +167,8 @@ fn normalise_narrow(stored: &mut [u8], element_type: ElementType) {
     }
 }
 
-/// For each element in the order of the layout, its row-major position; `None` if that is the same.
+/// For each element in the order of the layout, its row-major position; `None` if both orders are
+/// equal.
 fn physical_order(dims: &[i64], layout: Option<&Layout>) -> Option<Vec<usize>> {
     let layout = layout.filter(|layout| !layout.is_row_major())?;
     let rank = dims.len();

@@ -1,8 +1,9 @@
-//! Serialised `HloModuleProto`: what JAX gives without any text in between.
+//! Serialised `HloModuleProto`, which JAX produces without intermediate text.
 //!
-//! The messages are declared by hand with XLA's field numbers. What XLA keeps in fields but our
-//! data model keeps as text (sharding, replica groups, layout suffixes …) is converted to the
-//! fields and, where they cannot hold the text as it was, kept beside them in fields of our own.
+//! The messages are declared by hand with XLA's field numbers. XLA keeps some content in fields
+//! that our data model keeps as text (sharding, replica groups, layout suffixes …). The writer
+//! converts this text to the fields. If the fields cannot hold the text exactly, the writer also
+//! stores it in additional fields.
 
 mod data;
 mod fields;

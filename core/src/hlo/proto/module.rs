@@ -6,7 +6,7 @@ use super::data::{self, messages};
 use crate::hlo::{ConvDims, FileLocation, Opcode, SliceDim};
 
 messages! {
-    /// A name and a text, for what XLA's fields do not hold.
+    /// A name and a text, for content that XLA's fields cannot hold.
     TextAttribute {
         name: String = 1 [string],
         value: String = 2 [string],
@@ -86,15 +86,16 @@ messages! {
         num_carries: i64 = 95 [int64],
         is_associative: i32 = 96 [int32],
         backend_config_payload: Option<data::Payload> = 99 [message, optional],
-        /// All attributes that are kept as text, if the fields above do not say them all.
+        /// All attributes that are kept as text, if the fields above do not represent them
+        /// completely.
         text: Option<TextAttributes> = 100001 [message, optional],
-        /// The name, if another computation has an instruction of the same name, which XLA does not
-        /// allow: then the field for the name holds another one.
+        /// The original name, if another computation has an instruction of this name. XLA does not
+        /// allow this, so `name` then has another name.
         own_name: Option<String> = 100002 [string, optional],
     }
 }
 
-/// The fields of messages in an instruction, made when they are not there.
+/// Accessors for messages in an instruction's fields, which create the messages if necessary.
 impl Instruction {
     pub fn gather(&mut self) -> &mut data::GatherDimensions {
         self.gather_dimension_numbers.get_or_insert_default()
@@ -108,7 +109,8 @@ impl Instruction {
         self.ragged_dot_dimension_numbers.get_or_insert_default()
     }
 
-    /// Of a ragged product they stand inside of its own dimension numbers.
+    /// The dimension numbers of a dot. For a ragged dot, they are inside the ragged dimension
+    /// numbers.
     pub fn dot(&mut self) -> &mut data::DotDimensions {
         match self.opcode == Opcode::RaggedDot.name() {
             true => self.ragged_dot().dot_dimension_numbers.get_or_insert_default(),
@@ -153,7 +155,7 @@ messages! {
 
     StackFrame {
         file_location_id: i32 = 1 [int32],
-        /// Row of the parent, 0 if none: one less than the text says.
+        /// Row of the parent, 0 if none: one less than in the text.
         parent_frame_id: i32 = 2 [int32],
     }
 
@@ -177,7 +179,7 @@ messages! {
         buffer_donor: Option<BufferDonor> = 18 [message, optional],
         frontend_attributes: Option<data::FrontendAttributes> = 19 [message, optional],
         payloads: Vec<Vec<u8>> = 22 [bytes = "vec", repeated],
-        /// What fusebox wrote beside XLA's fields; absent in modules from elsewhere.
+        /// Additions of fusebox to XLA's fields; absent in modules written by other programs.
         fusebox: Option<ModuleExtension> = 100001 [message, optional],
     }
 
@@ -187,7 +189,7 @@ messages! {
         replica_count: i64 = 2 [int64],
         num_partitions: i64 = 3 [int64],
         other_attributes: Option<TextAttributes> = 4 [message, optional],
-        /// The text had no entry_computation_layout.
+        /// Whether the text had no `entry_computation_layout`.
         no_entry_layout: bool = 5 [bool],
     }
 }

@@ -1,18 +1,19 @@
-//! Names that only a protobuf can hold: blanks, brackets, line ends, none at all. A module is printed and read again where it crosses a
-//! border, is dumped or reproduced, so they give way to names that text can hold.
+//! Names that only a protobuf can hold: with blanks, brackets or line ends, or empty. Modules are
+//! printed and read again at the plugin boundary, by host operations, and when they are dumped or
+//! reproduced. So the reader replaces these names by names that text can hold.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::hlo::Module;
 use crate::hlo::text::lexer::can_be_name;
 
-/// Stands for a character that names in text do not have.
+/// Replaces a character that names in text cannot contain.
 const REPLACEMENT: char = '_';
-/// Stands before a name that text would read as something else.
+/// Prefix for a name that text would read as something else.
 const PREFIX: &str = "n_";
 
 /// Renames computations and instructions whose names text cannot hold. Different names of one scope
-/// stay different, and names that text can hold stay as they are.
+/// remain different. Names that text can hold remain unchanged.
 pub(super) fn make_readable(module: &mut Module) {
     if !module.name.is_empty() {
         rename([&mut module.name]);
@@ -29,7 +30,7 @@ fn rename<'n>(names: impl IntoIterator<Item = &'n mut String>) {
         return;
     }
     let mut taken: HashSet<String> = names.iter().map(|name| name.to_string()).collect();
-    // The same name twice is one that the verifier is to find twice.
+    // Equal names remain equal, so that the verifier reports the duplicate.
     let mut renamed: HashMap<String, String> = HashMap::new();
     let mut numbers: HashMap<String, usize> = HashMap::new();
     for name in names.iter_mut().filter(|name| !can_be_name(name)) {
@@ -48,7 +49,7 @@ fn rename<'n>(names: impl IntoIterator<Item = &'n mut String>) {
     }
 }
 
-/// A name like this one that text can hold.
+/// Returns a similar name that text can hold.
 fn nearest(name: &str) -> String {
     let kept = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     let name: String = name.chars().map(|c| if kept(c) { c } else { REPLACEMENT }).collect();

@@ -18,7 +18,8 @@ pub(super) fn write_op(message: &mut Instruction, op: &Op) {
     op.write(&mut IntoMessage(message));
 }
 
-/// From an operation's order of computations to the message's, or back: the body of a loop comes before its condition.
+/// Converts between an operation's order of computations and the message's order: a loop's body
+/// comes before its condition.
 pub(super) fn in_message_order(opcode: Opcode, mut called: Vec<ComputationId>) -> Vec<ComputationId> {
     if opcode == Opcode::While && called.len() > 1 {
         called.swap(0, 1);
@@ -28,7 +29,7 @@ pub(super) fn in_message_order(opcode: Opcode, mut called: Vec<ComputationId>) -
 
 struct FromMessage<'m> {
     message: &'m mut Instruction,
-    /// The computations that are left.
+    /// The computations that were not read yet.
     called: &'m [ComputationId],
     opcode: Opcode,
 }

@@ -1,4 +1,4 @@
-//! Bytes into modules.
+//! Decodes modules from bytes.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -20,7 +20,7 @@ use crate::hlo::{
 /// Reads a serialised `HloModuleProto`.
 ///
 /// # Errors
-/// Returns what cannot be read. A module that was read may still be invalid: see
+/// Returns the first fault. A module that was read may still be invalid: see
 /// [`verify`](crate::hlo::verify).
 pub fn read_proto(bytes: &[u8]) -> Result<Module, Vec<Diagnostic>> {
     let fault = |subject: Option<String>, message: String| {
@@ -31,7 +31,7 @@ pub fn read_proto(bytes: &[u8]) -> Result<Module, Vec<Diagnostic>> {
     read_module(message).map_err(|error| fault(error.subject, error.message))
 }
 
-/// What is wrong, and with which instruction or computation.
+/// A fault, and the instruction or computation that has it.
 struct Fault {
     subject: Option<String>,
     message: String,
@@ -71,7 +71,7 @@ fn read_module(mut message: module::Module) -> Result<Module, Fault> {
         input_output_alias: read_aliases(&message)?,
         buffer_donor: message.buffer_donor.iter().flat_map(|donor| &donor.entries).map(donor).collect(),
         entry_layout: if extension.no_entry_layout { None } else { read_entry_layout(&message)? },
-        // Zero: not written by us, and XLA keeps these elsewhere.
+        // Zero means that another program wrote the module. XLA keeps these numbers elsewhere.
         replica_count: extension.replica_count.max(1),
         num_partitions: extension.num_partitions.max(1),
         other_attributes: read_other_attributes(extension.other_attributes, &message),
@@ -82,8 +82,8 @@ fn read_module(mut message: module::Module) -> Result<Module, Fault> {
     Ok(module)
 }
 
-/// The positions 0 … count in an order in which everything comes after what it needs; the given
-/// order where that is one. Fails with a position that is on a cycle.
+/// Returns the positions 0 … count in an order in which each comes after all positions that it
+/// needs. Keeps the given order if it has this property. Fails with a position on a cycle.
 fn topological_order(count: usize, needs: impl Fn(usize) -> Vec<usize>) -> Result<Vec<usize>, usize> {
     #[derive(Clone, Copy, PartialEq)]
     enum State {
@@ -162,7 +162,7 @@ fn read_computation(
     Ok(Computation { name, instructions: read, root, execution_thread, span: Span::default() })
 }
 
-/// Brings instructions into the order of the schedule, if there is one, else of their operands.
+/// Sorts instructions by the schedule, if there is one, and so that operands come first.
 fn operands_first(
     mut instructions: Vec<module::Instruction>,
     schedule: Option<&module::InstructionSequence>,
@@ -209,7 +209,7 @@ fn read_instruction(
     Ok(Instruction { name, shape, op, operands, extra, span: Span::default() })
 }
 
-/// Newer modules keep large configurations in a list beside the instructions.
+/// Newer modules keep large configurations in a list outside the instructions.
 fn resolve_payload(message: &mut module::Instruction, payloads: &[Vec<u8>]) -> Result<(), String> {
     let Some(payload) = message.backend_config_payload.take() else { return Ok(()) };
     if !payload.value.is_empty() {
@@ -221,7 +221,7 @@ fn resolve_payload(message: &mut module::Instruction, payloads: &[Vec<u8>]) -> R
     Ok(())
 }
 
-/// The attributes of an instruction that have no influence on its value, as its fields say them.
+/// Decodes the attributes that do not affect an instruction's value from its fields.
 pub(super) fn decoded_parts(message: &mut module::Instruction, opcode: Opcode) -> Result<Extra, String> {
     let backend_config = std::mem::take(&mut message.backend_config);
     let backend_config =

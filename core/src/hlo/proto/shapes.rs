@@ -49,7 +49,7 @@ fn write_layout(layout: Option<&Layout>, rank: usize) -> data::Layout {
     message
 }
 
-/// Tiles, element size, memory space and tail padding; `None` if there is anything else.
+/// Parses tiles, element size, memory space and tail padding; `None` if there is anything else.
 fn parse_suffix(suffix: &str) -> Option<data::Layout> {
     let mut layout = data::Layout::default();
     let mut cursor = Cursor::new(suffix);
@@ -106,7 +106,7 @@ pub(super) fn read_shape(message: &data::Shape) -> Result<Shape, String> {
     }
 }
 
-/// A shape that has to be there.
+/// Reads a required shape.
 pub(super) fn read_required(message: Option<&data::Shape>, what: &str) -> Result<Shape, String> {
     message.ok_or_else(|| format!("{what} has no shape")).and_then(read_shape)
 }

@@ -1,4 +1,4 @@
-//! Sharding, between its text and its message.
+//! Sharding, to and from messages.
 
 use super::data;
 use crate::hlo::text::lexer::Cursor;
@@ -12,11 +12,11 @@ const MANUAL: i32 = 4;
 const UNKNOWN: i32 = 5;
 const UNREDUCED: i32 = 6;
 
-/// Kinds that are a word.
+/// Kinds whose text is one word.
 const WORDS: &[(&str, i32)] =
     &[("replicated", REPLICATED), ("manual", MANUAL), ("unknown", UNKNOWN), ("unreduced", UNREDUCED)];
 
-/// The message of a sharding's text, if it is one of the forms messages have fields for.
+/// Parses a sharding's text; `None` if messages have no fields for this form.
 pub(super) fn parse_sharding(text: &str) -> Option<data::Sharding> {
     let mut cursor = Cursor::new(text);
     let sharding = sharding(&mut cursor, 0)?;
@@ -48,7 +48,8 @@ fn sharding(cursor: &mut Cursor, depth: usize) -> Option<data::Sharding> {
     cursor.eat(b'}').then_some(result)
 }
 
-/// `[2,1]0,1` or `[2,1]<=[2]` or `[2,4]<=[2,4]T(1,0)`, then what the last dimensions are.
+/// Parses `[2,1]0,1` or `[2,1]<=[2]` or `[2,4]<=[2,4]T(1,0)`, then the kinds of the last
+/// dimensions.
 fn tiles(cursor: &mut Cursor, result: &mut data::Sharding) -> Option<()> {
     cursor.eat(b'[').then_some(())?;
     result.tile_assignment_dimensions = integers(cursor, b']')?;
@@ -82,7 +83,8 @@ pub(super) fn integers(cursor: &mut Cursor, close: u8) -> Option<Vec<i64>> {
     cursor.list(close, |cursor| cursor.integer("a number")).ok()
 }
 
-/// `<=[2,4]T(1,0)`: numbers from 0 on in these dimensions, and in which order these are read.
+/// `<=[2,4]T(1,0)`: the dimensions of an array of the numbers from 0, and the order in which its
+/// dimensions are read.
 pub(super) fn iota(cursor: &mut Cursor) -> Option<(Vec<i64>, Vec<i32>)> {
     cursor.eat_symbol("<=[").then_some(())?;
     let dims = integers(cursor, b']')?;

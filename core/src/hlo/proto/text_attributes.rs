@@ -8,7 +8,7 @@ use crate::hlo::text::lexer::Cursor;
 use crate::hlo::text::print::{braced, joined, quoted};
 use crate::hlo::{Extra, Op, Opcode};
 
-/// By number.
+/// Names, indexed by XLA's number.
 pub(super) const API_VERSIONS: &[&str] = &[
     "API_VERSION_UNSPECIFIED",
     "",
@@ -17,7 +17,7 @@ pub(super) const API_VERSIONS: &[&str] = &[
     "API_VERSION_TYPED_FFI",
 ];
 
-/// By number.
+/// Names, indexed by XLA's number.
 const ALGORITHMS: &[&str] = &[
     "",
     "dot_any_f8_any_f8_f32",
@@ -35,7 +35,7 @@ const ALGORITHMS: &[&str] = &[
     "dot_bf16_bf16_f32_x9",
 ];
 
-/// By number.
+/// Names, indexed by XLA's number.
 const PRECISIONS: &[&str] = &["default", "high", "highest"];
 
 fn name_of(names: &[&str], number: i32) -> String {
@@ -43,7 +43,7 @@ fn name_of(names: &[&str], number: i32) -> String {
 }
 
 pub(super) fn api_version_name(number: i32) -> String {
-    // Zero is an unwritten field, which means the original version.
+    // Zero means that the field was not written: the original version.
     if number == 0 { String::new() } else { name_of(API_VERSIONS, number) }
 }
 
@@ -84,7 +84,7 @@ pub(super) fn aliasing_text(entries: &[data::OutputOperandAliasing]) -> String {
     format!("{{{}}}", joined(entries.iter().map(entry), ", "))
 }
 
-/// Sets the fields of one attribute, if there are fields for it and its text is of the usual form.
+/// Sets the fields of one attribute, if there are fields for it and its text has the usual form.
 pub(super) fn write_attribute(message: &mut Instruction, name: &str, text: &str) {
     let mut cursor = Cursor::new(text);
     let number = || text.parse::<i64>().unwrap_or_default();
@@ -196,7 +196,7 @@ fn replica_groups_text(message: &Instruction) -> Option<String> {
     Some(format!("[{},{}]{numbers}", iota.num_replica_groups, iota.num_devices_per_group))
 }
 
-/// The attributes of an operation that is kept as it stands.
+/// The attributes of an operation that is kept verbatim.
 pub(super) fn other_attributes(message: &Instruction) -> Vec<(String, String)> {
     let mut list: Vec<(String, String)> = Vec::new();
     let mut add = |name: &str, value: Option<String>| list.extend(value.map(|value| (name.to_owned(), value)));
@@ -221,7 +221,7 @@ pub(super) fn other_attributes(message: &Instruction) -> Vec<(String, String)> {
     list
 }
 
-/// The attributes of any other operation that are kept beside it.
+/// The attributes of any other operation that its `Op` does not contain.
 pub(super) fn kept_attributes(message: &Instruction, opcode: Opcode) -> Vec<(String, String)> {
     let mut list = Vec::new();
     let precisions = message.precision_config.as_ref().map_or(&[][..], |config| &config.operand_precision);
@@ -241,7 +241,7 @@ pub(super) fn kept_attributes(message: &Instruction, opcode: Opcode) -> Vec<(Str
     list
 }
 
-/// All text that an instruction holds.
+/// Returns all attributes of an instruction that are kept as text.
 pub(super) fn all_text(op: &Op, extra: Option<&Extra>) -> TextAttributes {
     let mut list = Vec::new();
     let mut add = |name: String, value: &str| list.push(TextAttribute { name, value: value.to_owned() });
@@ -270,7 +270,7 @@ pub(super) fn all_text(op: &Op, extra: Option<&Extra>) -> TextAttributes {
     TextAttributes { list }
 }
 
-/// Puts text back into an instruction, in place of what its fields said.
+/// Restores the text attributes of an instruction, replacing the values decoded from its fields.
 pub(super) fn apply_text(text: &TextAttributes, op: &mut Op, extra: &mut Extra) {
     if let Op::Other { called, attributes, .. } = op {
         attributes.clear();

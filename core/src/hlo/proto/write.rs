@@ -1,4 +1,4 @@
-//! Modules into bytes.
+//! Encodes modules as bytes.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -20,7 +20,7 @@ pub fn write_proto(module: &Module) -> Vec<u8> {
     module_message(module).encode_to_vec()
 }
 
-/// Unique in the module: the computation in the upper half.
+/// Returns an id that is unique in the module. The upper half is the computation.
 fn instruction_id(computation: usize, instruction: usize) -> i64 {
     ((computation as i64) << 32) | instruction as i64
 }
@@ -65,7 +65,7 @@ fn module_message(module: &Module) -> module::Module {
     }
 }
 
-/// Renames instructions whose name another computation has used.
+/// Renames instructions whose names an earlier computation already uses.
 fn with_unique_names(mut computations: Vec<module::Computation>) -> Vec<module::Computation> {
     let mut used: HashSet<String> = HashSet::new();
     let given = computations.iter().flat_map(|computation| &computation.instructions);
@@ -105,7 +105,7 @@ fn program_shape(computation: &Computation) -> Option<data::ProgramShape> {
     })
 }
 
-/// The entry's shapes in the layouts the caller uses.
+/// The entry's shapes in the layouts that the caller uses.
 fn host_program_shape(module: &Module, entry: Option<&Computation>) -> Option<data::ProgramShape> {
     let mut shape = program_shape(entry?)?;
     if let Some(layout) = &module.entry_layout {
@@ -237,7 +237,7 @@ fn metadata_message(metadata: &Metadata) -> data::Metadata {
     message
 }
 
-/// Adds the instruction's text where reading the fields back would give something else.
+/// Adds the instruction's text attributes if reading the fields back would not restore them.
 fn add_text(message: &mut module::Instruction, instruction: &Instruction, called: &[ComputationId]) {
     if matches!(instruction.op, Op::Constant(_)) && instruction.extra.is_none() {
         return;

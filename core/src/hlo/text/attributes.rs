@@ -1,12 +1,13 @@
 //! The list of attributes after an instruction.
 //!
-//! Attributes are first split into names and the ranges of their values; each value is then read
-//! when the operation that owns it is built, so that the order of attributes does not matter.
+//! The list is first split into names and the ranges of their values. Each value is read when its
+//! operation is built, so that the order of attributes does not matter.
 
 use super::lexer::Cursor;
 use super::source::{Fault, Parse, ensure_at};
 
-/// No instruction has half as many; lists are searched linearly.
+/// Largest number of attributes: more than twice as many as any instruction has. Lists are searched
+/// linearly.
 const MAX_ATTRIBUTES: usize = 64;
 
 pub(crate) struct Attribute<'t> {
@@ -15,17 +16,17 @@ pub(crate) struct Attribute<'t> {
     pub value: Cursor<'t>,
 }
 
-/// The attributes of one instruction (or header) that have not been taken yet.
+/// The attributes of one instruction (or header) that were not read yet.
 pub(crate) struct Attributes<'t> {
-    /// Where the owner stands, for attributes that are missing.
+    /// Location of the owner, for faults about missing attributes.
     at: usize,
-    /// What the owner is, for messages.
+    /// Description of the owner, for messages.
     owner: String,
     list: Vec<Attribute<'t>>,
 }
 
 impl<'t> Attributes<'t> {
-    /// Reads `, name=value` as often as it comes.
+    /// Reads all attributes, each as `, name=value`.
     pub(crate) fn read(cursor: &mut Cursor<'t>, at: usize, owner: &str) -> Parse<Self> {
         let mut list: Vec<Attribute> = Vec::new();
         while cursor.eat(b',') {
@@ -44,7 +45,7 @@ impl<'t> Attributes<'t> {
         Attributes { at, owner: owner.to_owned(), list: Vec::new() }
     }
 
-    /// Takes an attribute out of the list.
+    /// Removes an attribute from the list and returns it.
     pub(crate) fn take(&mut self, name: &str) -> Option<Attribute<'t>> {
         let position = self.list.iter().position(|attribute| attribute.name == name)?;
         Some(self.list.remove(position))
@@ -54,7 +55,7 @@ impl<'t> Attributes<'t> {
         Fault::new(self.at, format!("{} needs the attribute `{name}`", self.owner))
     }
 
-    /// What is left, in order.
+    /// Removes the remaining attributes, in order.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = Attribute<'t>> + '_ {
         self.list.drain(..)
     }

@@ -1,4 +1,4 @@
-//! The parser proper: modules, computations, and the names in them.
+//! The main part of the parser: modules, computations, and their names.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,13 +15,13 @@ pub(crate) struct Parser<'t> {
     pub(super) options: &'t ParseOptions,
     pub(super) module: Module,
     by_name: HashMap<&'t str, ComputationId>,
-    /// Computations that could not be read at all: uses of them are not reported again.
+    /// Computations that could not be read. The parser does not report their uses.
     broken: HashSet<&'t str>,
     generated_names: HashSet<String>,
     diagnostics: Vec<Diagnostic>,
-    /// Names that were used before they were known, by the index of the diagnostic.
+    /// Names that were used before their definition, with the index of the diagnostic.
     undefined: Vec<(usize, String)>,
-    /// Open inline computations.
+    /// Nesting depth of inline computations.
     depth: usize,
 }
 
@@ -35,7 +35,7 @@ struct Signature {
 impl<'t> Parser<'t> {
     pub(super) fn new(text: &'t str, file: &'t str, options: &'t ParseOptions) -> Result<Self, Vec<Diagnostic>> {
         let source = Source::new(text, file);
-        // Offsets are kept in 32 bits.
+        // Offsets have 32 bits.
         if u32::try_from(text.len()).is_err() {
             let fault = Fault::new(0, "the text is larger than 4 GiB");
             return Err(vec![source.diagnostic(fault, None)]);
@@ -115,7 +115,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Records a fault; faults without a message follow from others that were recorded.
+    /// Records a fault. Faults without a message are consequences of recorded faults and are
+    /// ignored.
     pub(super) fn report(&mut self, fault: Fault, subject: Option<&str>) {
         if fault.message.is_empty() || self.diagnostics.len() >= self.options.max_diagnostics {
             return;
@@ -126,7 +127,7 @@ impl<'t> Parser<'t> {
         self.diagnostics.push(self.source.diagnostic(fault, subject.map(str::to_owned)));
     }
 
-    /// Says of names that are defined further down that the order is the fault.
+    /// For names that are defined later in the text, changes the message: the order is the fault.
     fn explain_late_definitions(&mut self) {
         for (index, name) in std::mem::take(&mut self.undefined) {
             if let Some(id) = self.by_name.get(name.as_str()) {
@@ -138,7 +139,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Turns "not defined" into "defined later" for the names a scope got to know after their use.
+    /// Changes "not defined" to "used before its definition" for names that a scope defines after
+    /// their use.
     pub(super) fn explain_late_instructions(&mut self, scope: &Scope<'t>, from: usize) {
         for (index, name) in &self.undefined {
             if *index >= from
@@ -187,7 +189,7 @@ impl<'t> Parser<'t> {
         Ok(id)
     }
 
-    /// One instruction without a computation around it. Operands that are written with a shape
+    /// Reads one instruction outside of a computation. Operands that are written with a shape
     /// become parameters.
     fn lone_instruction(&mut self, cursor: &mut Cursor<'t>) -> Parse<()> {
         let at = cursor.at();
@@ -203,7 +205,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Adds a computation that has no name of its own.
+    /// Adds a computation that has no name in the text.
     pub(super) fn add_generated(&mut self, computation: Computation, stem: &str) -> ComputationId {
         let name = self.unused_computation_name(stem);
         self.add_computation(Computation { name, ..computation })
@@ -214,7 +216,7 @@ impl<'t> Parser<'t> {
         ComputationId(self.module.computations.len() as u32 - 1)
     }
 
-    /// The instructions up to the closing brace; the opening one was read.
+    /// Reads the instructions up to the closing brace. The caller has read the opening brace.
     fn body(&mut self, cursor: &mut Cursor<'t>, name: String, at: usize) -> Parse<Computation> {
         let first_diagnostic = self.diagnostic_count();
         let mut scope = Scope::default();
@@ -242,7 +244,7 @@ impl<'t> Parser<'t> {
         Ok(Computation { name, instructions: scope.instructions, root, execution_thread: None, span })
     }
 
-    /// Compares a signature with the computation it stands before.
+    /// Compares a signature with its computation.
     fn check_signature(&self, computation: &Computation, signature: Signature) -> Parse<()> {
         let root = &computation.root_instruction().shape;
         let (at, any) = (signature.at, !self.diagnostics.is_empty());
@@ -250,7 +252,7 @@ impl<'t> Parser<'t> {
         ensure_at!(fits, at, "the signature's result is {}, the root's is {root}", signature.result);
         let parameters = computation.parameters();
         for (number, shape) in signature.parameters.iter().enumerate() {
-            // Gaps in the numbers are for the verifier to report.
+            // The verifier reports gaps in the numbers.
             let Some(&id) = parameters.get(number) else { break };
             let parameter = &computation.instruction(id).shape;
             let fits = any || parameter.same_structure(shape);
@@ -259,7 +261,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// A computation as the value of an attribute: by name, or inline in braces.
+    /// Reads a computation as the value of an attribute: by name, or inline in braces.
     pub(super) fn computation_reference(&mut self, cursor: &mut Cursor<'t>) -> Parse<ComputationId> {
         let at = cursor.at();
         if cursor.eat(b'{') {

@@ -1,4 +1,4 @@
-//! Attributes that every instruction may carry.
+//! Attributes that every instruction may have.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ impl CommonAttributes {
         self.extra.get_or_insert_default()
     }
 
-    /// Keeps an attribute that has no field of its own.
+    /// Keeps an attribute that has no separate field.
     pub(crate) fn keep(&mut self, name: &str, value: String) {
         self.get().other.push((name.to_owned(), value));
     }
@@ -31,11 +31,11 @@ impl CommonAttributes {
     }
 }
 
-/// Attributes of any instruction that are kept as they stand.
+/// Attributes of any instruction that are kept verbatim.
 const KEPT_ON_ALL: &[&str] = &["statistics", "origin", "original_value", "result_accuracy"];
 
 impl<'t> Parser<'t> {
-    /// Takes the attributes that every instruction may carry.
+    /// Reads the attributes that every instruction may have.
     pub(super) fn extra(
         &mut self,
         attributes: &mut Attributes<'t>,
@@ -73,7 +73,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// The raw text of a dictionary, or the content of a string.
+/// Reads the raw text of a dictionary, or the content of a string.
 fn backend_config(attribute: Attribute) -> Parse<String> {
     let mut value = attribute.value;
     match value.peek() {
@@ -100,7 +100,7 @@ pub(crate) fn string_map(value: &mut Cursor) -> Parse<BTreeMap<String, String>> 
     Ok(entries.into_iter().collect())
 }
 
-/// `{name=value name=value}`, with blanks or commas between the fields.
+/// Reads `{name=value name=value}`, with blanks or commas between the fields.
 pub(crate) fn fields<'t>(value: &mut Cursor<'t>) -> Parse<Vec<Attribute<'t>>> {
     let mut inner = braces(value)?;
     let mut fields = Vec::new();

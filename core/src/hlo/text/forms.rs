@@ -1,4 +1,4 @@
-//! What values of attributes look like in text: each is read and written here.
+//! The form of attribute values in text: how each is read and written.
 
 use std::fmt::Write;
 
@@ -57,7 +57,7 @@ impl InText for f32 {
     }
 }
 
-/// As it stands.
+/// The value, verbatim.
 impl InText for String {
     fn read(value: &mut Cursor, _name: &str) -> Parse<Self> {
         Ok(value.rest_of_value().to_owned())
@@ -219,7 +219,7 @@ impl InText for Window {
     }
 }
 
-/// `input_kernel->output`, e.g. `b01f_01io->b01f`.
+/// `input_kernel->output`, such as `b01f_01io->b01f`.
 impl InText for ConvDims {
     fn read(value: &mut Cursor, _name: &str) -> Parse<Self> {
         let at = value.at();

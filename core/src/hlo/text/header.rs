@@ -10,7 +10,7 @@ use crate::hlo::attribute::InText;
 use crate::hlo::{AliasKind, EntryLayout, FileLocation, InputOutputAlias, StackFrame};
 
 impl<'t> Parser<'t> {
-    /// Reads the header if there is one; text may begin with a computation.
+    /// Reads the header if there is one. The text may also begin with a computation.
     pub(super) fn header(&mut self, cursor: &mut Cursor<'t>) -> Parse<()> {
         let at = cursor.at();
         if !cursor.eat_word("HloModule") {
@@ -112,7 +112,7 @@ fn entry_layout(value: &mut Cursor) -> Parse<EntryLayout> {
     Ok(EntryLayout { parameters, result })
 }
 
-/// The rows of a table, numbered from 1.
+/// Reads the rows of a table, numbered from 1.
 fn rows<'t, T>(cursor: &mut Cursor<'t>, mut row: impl FnMut(&mut Cursor<'t>) -> Parse<T>) -> Parse<Vec<T>> {
     let mut rows = Vec::new();
     while matches!(cursor.peek(), Some(b'0'..=b'9')) {
@@ -125,7 +125,7 @@ fn rows<'t, T>(cursor: &mut Cursor<'t>, mut row: impl FnMut(&mut Cursor<'t>) -> 
     Ok(rows)
 }
 
-/// The fields of a row, all integers.
+/// Reads the fields of a row, all integers.
 fn integer_fields<'t>(cursor: &mut Cursor<'t>, mut set: impl FnMut(&str, i64) -> bool) -> Parse<()> {
     for field in fields(cursor)? {
         let Attribute { name, at, .. } = field;

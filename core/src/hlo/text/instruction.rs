@@ -11,8 +11,8 @@ use super::shapes::{shape, shape_follows};
 use super::source::{Fault, Parse, Source, ensure_at};
 use crate::hlo::{InstrId, Instruction, Op, Opcode, Shape, Span, infer_shape};
 
-/// Deepest nesting of operands and of inline computations. A level of these takes far more stack
-/// than a level of a tuple.
+/// Deepest nesting of operands and of inline computations. Each level needs far more stack than a
+/// level of a tuple.
 pub(super) const MAX_BODY_NESTING: usize = 32;
 
 /// The instructions of the computation being read.
@@ -21,19 +21,20 @@ pub(crate) struct Scope<'t> {
     pub instructions: Vec<Instruction>,
     pub root: Option<InstrId>,
     names: HashMap<&'t str, InstrId>,
-    /// Instructions with faults of their own, and their lines: uses of them are not reported again.
+    /// Faulty instructions and their lines. The parser does not report their uses.
     broken: HashMap<&'t str, u32>,
     generated_names: HashSet<String>,
-    /// Elements that `name#1` has taken out of tuples.
+    /// The instructions generated for elements of tuples, which `name#1` denotes.
     elements: HashMap<(InstrId, i64), InstrId>,
-    /// The instruction being read, and where it stands.
+    /// The instruction being read, and its location.
     current: Option<(&'t str, usize)>,
-    /// Whether names that are not defined are parameters of the shape written before them.
+    /// Whether undefined names are parameters of the shape written before them.
     pub implicit_parameters: bool,
 }
 
 impl<'t> Scope<'t> {
-    /// The name of the instruction that failed, which is not reported again when it is used.
+    /// Returns the name of the instruction that failed, and marks it as broken so that its uses are
+    /// not reported.
     pub(super) fn take_current(&mut self, source: &Source) -> Option<&'t str> {
         let (name, at) = self.current.take()?;
         if !self.names.contains_key(name) {
@@ -42,7 +43,7 @@ impl<'t> Scope<'t> {
         Some(name)
     }
 
-    /// The line that defines a name.
+    /// The line that defines the name.
     pub(super) fn line_of(&self, name: &str) -> Option<u32> {
         let found = self.names.get(name).map(|id| self.instructions[id.index()].span.line);
         found.or_else(|| self.broken.get(name).copied())
@@ -57,7 +58,7 @@ impl<'t> Scope<'t> {
         Err(Fault { at, message, undefined: Some(name.to_owned()) })
     }
 
-    /// An operand of an instruction that stands alone.
+    /// Returns an operand of an instruction without a computation, adding a parameter if necessary.
     fn find_or_add_parameter(&mut self, name: &'t str, shape: &Shape, span: Span) -> InstrId {
         if let Some(&id) = self.names.get(name) {
             return id;
@@ -104,7 +105,8 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// `[shape] opcode(operands){, attribute=value}`; without a name (a nested operand), no attributes.
+    /// Reads `[shape] opcode(operands){, attribute=value}`. Without a name, this is a nested
+    /// operand, which has no attributes.
     fn right_hand_side(
         &mut self,
         cursor: &mut Cursor<'t>,
@@ -144,8 +146,8 @@ impl<'t> Parser<'t> {
         Ok(Instruction { name, shape, op, operands, extra: extra.into_box(), span })
     }
 
-    /// The content of the parentheses: operands, or for constants and parameters their whole
-    /// operation.
+    /// Reads the content of the parentheses: the operands, or the whole operation of a constant or
+    /// parameter.
     fn parentheses(
         &mut self,
         cursor: &mut Cursor<'t>,
@@ -225,7 +227,7 @@ impl<'t> Parser<'t> {
         Ok(id)
     }
 
-    /// Keeps the attributes that may be there, rejects the others.
+    /// Keeps the attributes that the opcode allows and rejects the others.
     pub(super) fn keep_or_reject(
         &mut self,
         attributes: &mut Attributes<'t>,
@@ -240,7 +242,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// The shape of an instruction that was written without one.
+    /// Infers the shape of an instruction that was written without one.
     fn inferred(&mut self, op: &Op, operands: &[InstrId], scope: &Scope<'t>, at: usize) -> Parse<Shape> {
         let shapes: Vec<&Shape> = operands.iter().map(|id| &scope.instructions[id.index()].shape).collect();
         infer_shape(&self.module, op, &shapes, None).map_err(|message| Fault::new(at, message))

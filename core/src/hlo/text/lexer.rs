@@ -1,12 +1,12 @@
-//! Reading words, numbers, strings and punctuation from a range of the text.
+//! Reads words, numbers, strings and punctuation from a range of the text.
 //!
-//! HLO text has no token grammar that is independent of context (`2x3`, `0_1x0_0`, `b01f_01io->b01f`
-//! and `1e-5` overlap), so a [`Cursor`] gives *words*, maximal runs of the characters that names
-//! and numbers are made of, and what a word means is decided where it is used.
+//! HLO text has no token grammar that is independent of context (`2x3`, `0_1x0_0`,
+//! `b01f_01io->b01f` and `1e-5` overlap). So a [`Cursor`] returns *words*, which are maximal runs
+//! of the characters of names and numbers. The caller decides the meaning of a word.
 
 use super::source::{Fault, Parse};
 
-/// Words that cannot be names: printed without `%` they would be read as something else.
+/// Words that cannot be names: without `%`, the parser would read them as something else.
 const KEYWORDS: &[&str] = &["HloModule", "ENTRY", "ROOT", "FileNames", "FunctionNames", "FileLocations", "StackFrames"];
 
 /// Whether a text is read as one name.
@@ -31,7 +31,7 @@ impl<'t> Cursor<'t> {
         &self.text.as_bytes()[..self.end]
     }
 
-    /// The byte offset of what comes next, blanks and comments skipped.
+    /// Skips blanks and comments, and returns the byte offset of the next character.
     pub(crate) fn at(&mut self) -> usize {
         self.skip_blank();
         self.pos
@@ -42,12 +42,12 @@ impl<'t> Cursor<'t> {
         self.pos = at.min(self.end);
     }
 
-    /// Whether the next byte follows without a blank, and is this one.
+    /// Whether the next byte is this one, without a blank before it.
     pub(crate) fn touches(&self, byte: u8) -> bool {
         self.bytes().get(self.pos) == Some(&byte)
     }
 
-    /// Skips blanks and comments. An unterminated comment is left standing, where nothing expects it.
+    /// Skips blanks and comments. Stops at an unterminated comment, so that the caller reports it.
     fn skip_blank(&mut self) {
         let bytes = self.bytes();
         while let Some(&byte) = bytes.get(self.pos) {
@@ -95,7 +95,7 @@ impl<'t> Cursor<'t> {
         Err(self.unexpected(&format!("`{}` {context}", byte as char)))
     }
 
-    /// The fault that something else was expected here.
+    /// Returns the fault that something else was expected here.
     pub(crate) fn unexpected(&mut self, expected: &str) -> Fault {
         let at = self.at();
         Fault::new(at, format!("expected {expected}, found {}", self.describe_next()))
@@ -116,7 +116,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// The next word, if one comes next.
+    /// Reads the next word, if there is one.
     pub(crate) fn word(&mut self) -> Option<&'t str> {
         self.skip_blank();
         let bytes = self.bytes();
@@ -128,7 +128,8 @@ impl<'t> Cursor<'t> {
             let belongs = match byte {
                 b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' => true,
                 b'-' => next != Some(b'>'),
-                // XLA makes names like `constant.3..sunk`; numbers have no two points, and `...` is no word.
+                // XLA generates names like `constant.3..sunk`. Numbers have no two points, and
+                // `...` is no word.
                 b'.' => next != Some(b'.') || (end > start && !numeric),
                 b'+' => numeric && end > start && matches!(bytes[end - 1], b'e' | b'E'),
                 _ => false,
@@ -152,7 +153,7 @@ impl<'t> Cursor<'t> {
         self.word().ok_or_else(|| { copy }.unexpected(what))
     }
 
-    /// The next word, if it is this one.
+    /// Reads the next word, if it is this one.
     pub(crate) fn eat_word(&mut self, word: &str) -> bool {
         let mut ahead = *self;
         let found = ahead.word() == Some(word);
@@ -162,7 +163,7 @@ impl<'t> Cursor<'t> {
         found
     }
 
-    /// A name with or without `%`, and where it stands.
+    /// Reads a name with or without `%`. Returns the name and its offset.
     pub(crate) fn name(&mut self, what: &str) -> Parse<(&'t str, usize)> {
         let at = self.at();
         self.eat(b'%');
@@ -179,7 +180,7 @@ impl<'t> Cursor<'t> {
         parse_integer(word).ok_or_else(|| Fault::new(at, format!("expected {what} (a 64-bit integer), found `{word}`")))
     }
 
-    /// An integer that a serialised module has 32 bits for.
+    /// Reads an integer that has 32 bits in a serialised module.
     pub(crate) fn integer32(&mut self, what: &str) -> Parse<i64> {
         let at = self.at();
         let number = self.integer(what)?;
@@ -195,7 +196,7 @@ impl<'t> Cursor<'t> {
         self.list(b'}', |cursor| cursor.integer(what))
     }
 
-    /// The one integer of a braced list.
+    /// Reads the only integer of a braced list.
     pub(crate) fn only_integer(&mut self, what: &str) -> Parse<i64> {
         let at = self.at();
         match self.integers("an integer")?[..] {
@@ -204,7 +205,8 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Comma-separated items up to and including the closing byte; the opening one was read.
+    /// Reads comma-separated items up to and including the closing byte. The caller has read the
+    /// opening byte.
     pub(crate) fn list<T>(&mut self, close: u8, mut item: impl FnMut(&mut Self) -> Parse<T>) -> Parse<Vec<T>> {
         let mut items = Vec::new();
         if self.eat(close) {
@@ -219,7 +221,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// A quoted string with its escapes resolved.
+    /// Reads a quoted string and resolves its escapes.
     pub(crate) fn string(&mut self, what: &str) -> Parse<String> {
         let at = self.at();
         if !matches!(self.peek(), Some(b'"' | b'\'')) {
@@ -235,38 +237,39 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// The text of a balanced bracket, brackets included.
+    /// Reads a balanced bracket and returns its text, including the brackets.
     pub(crate) fn balanced(&mut self) -> Parse<&'t str> {
         let start = self.at();
         self.skip_balanced()?;
         Ok(&self.text[start..self.pos])
     }
 
-    /// A cursor over the inside of the bracket that comes next; this one continues after it.
+    /// Returns a cursor over the inside of the next bracket, and moves this cursor behind the
+    /// bracket.
     pub(crate) fn inside(&mut self) -> Parse<Cursor<'t>> {
         let start = self.at();
         self.skip_balanced()?;
         Ok(Cursor { text: self.text, pos: start + 1, end: self.pos - 1 })
     }
 
-    /// What is left of the range.
+    /// The unread text of the range.
     pub(crate) fn rest(&self) -> &'t str {
         &self.text[self.pos..self.end]
     }
 
-    /// What is left of the range, which is read by that.
+    /// Reads all unread text of the range.
     pub(crate) fn rest_of_value(&mut self) -> &'t str {
         let rest = self.rest().trim();
         self.pos = self.end;
         rest
     }
 
-    /// Fails unless everything was read.
+    /// Fails if unread text remains.
     pub(crate) fn finish(&mut self, what: &str) -> Parse<()> {
         if self.is_done() { Ok(()) } else { Err(self.unexpected(&format!("nothing more in {what}"))) }
     }
 
-    /// Skips a bracket with all that is nested in it. Iterative: nesting is unbounded here.
+    /// Skips a bracket with everything nested in it. Iterative, because nesting is unbounded here.
     fn skip_balanced(&mut self) -> Parse<()> {
         let start = self.pos;
         let bytes = self.bytes();
@@ -296,8 +299,9 @@ impl<'t> Cursor<'t> {
         Err(Fault::new(start, format!("this `{}` is not closed", bytes[start] as char)))
     }
 
-    /// The value of an attribute: everything up to a comma, a blank or a closing bracket outside of
-    /// brackets. The cursor returned ranges over exactly that; this one continues after it.
+    /// Reads the value of an attribute: everything up to a comma, a blank or a closing bracket that
+    /// is not inside brackets. Returns a cursor over exactly this text, and moves this cursor
+    /// behind it.
     pub(crate) fn attribute_value(&mut self) -> Parse<Cursor<'t>> {
         self.skip_blank();
         let start = self.pos;
@@ -319,8 +323,8 @@ impl<'t> Cursor<'t> {
         Ok(Cursor { text: self.text, pos: start, end: self.pos })
     }
 
-    /// Skips the statement that starts at an offset: to the end of a line outside of brackets, or to
-    /// the brace that closes the body. Always moves past the start.
+    /// Skips the statement that starts at an offset: to the end of a line that is not inside
+    /// brackets, or to the brace that closes the body. Always moves past the start.
     pub(crate) fn skip_statement(&mut self, start: usize) {
         self.pos = start;
         let bytes = self.bytes();
@@ -360,7 +364,8 @@ fn opening(closing: u8) -> u8 {
     }
 }
 
-/// The offset after the comment that starts here, if one does and it ends.
+/// The offset after the comment that starts here; `None` if no comment starts here or it does not
+/// end.
 fn skip_comment(bytes: &[u8], start: usize) -> Option<usize> {
     let find = |pattern: &[u8], from: usize| bytes[from..].windows(pattern.len()).position(|w| w == pattern);
     match bytes.get(start + 1)? {
@@ -370,7 +375,7 @@ fn skip_comment(bytes: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-/// The offset after the string that starts here, if it ends.
+/// The offset after the string that starts here; `None` if it does not end.
 fn skip_string(bytes: &[u8], start: usize) -> Option<usize> {
     let quote = bytes[start];
     let mut pos = start + 1;
@@ -384,7 +389,7 @@ fn skip_string(bytes: &[u8], start: usize) -> Option<usize> {
     None
 }
 
-/// Resolves C escapes; what is no escape stays as it is.
+/// Resolves C escapes and keeps other text unchanged.
 fn unescape(text: &str) -> String {
     if !text.contains('\\') {
         return text.to_owned();
@@ -428,7 +433,8 @@ fn take_digits(bytes: &[u8], pos: &mut usize, at_most: usize, radix: u32) -> u8 
     value as u8
 }
 
-/// A 64-bit integer; values above `i64::MAX` that fit `u64` keep their bits, as in the reference.
+/// Parses a 64-bit integer. Values above `i64::MAX` that fit `u64` keep their bits, as in the
+/// reference.
 pub(crate) fn parse_integer(word: &str) -> Option<i64> {
     word.parse::<i64>().ok().or_else(|| word.parse::<u64>().ok().map(|value| value as i64))
 }

@@ -6,7 +6,7 @@ use super::{Elided, ParseOptions};
 use crate::hlo::{ArrayLiteral, ArrayShape, ElementType, FloatFormat, Literal, Shape};
 use crate::random::SplitMix64;
 
-/// The value of a constant of the given shape. Its nesting is that of the shape.
+/// Reads a constant of the given shape. Its nesting is that of the shape.
 pub(crate) fn literal(cursor: &mut Cursor, shape: &Shape, options: &ParseOptions) -> Parse<Literal> {
     match shape {
         Shape::Array(array) => array_literal(cursor, array, options).map(Literal::Array),
@@ -50,7 +50,7 @@ fn array_literal(cursor: &mut Cursor, shape: &ArrayShape, options: &ParseOptions
         .map_err(|_| Fault::new(at, "the constant has the wrong number of elements"))
 }
 
-/// What stands for an elided constant, if the caller allows it.
+/// Returns generated data for an elided constant, if the options allow it.
 fn filler(shape: &ArrayShape, options: &ParseOptions) -> Option<Vec<u8>> {
     if options.elided == Elided::Refuse || shape.byte_size() > options.largest_filler {
         return None;
@@ -72,7 +72,7 @@ fn filler(shape: &ArrayShape, options: &ParseOptions) -> Option<Vec<u8>> {
     Some(data)
 }
 
-/// The elements in row-major order, out of as many levels of braces as there are dimensions.
+/// Reads the elements in row-major order, in one level of braces per dimension.
 fn elements(cursor: &mut Cursor, shape: &ArrayShape) -> Parse<Vec<u8>> {
     let rank = shape.rank();
     let mut data = Vec::new();
@@ -163,7 +163,7 @@ fn payload(cursor: &mut Cursor) -> Parse<Option<u64>> {
     Ok(Some(value))
 }
 
-/// A number as written.
+/// A number in its written form.
 enum Number<'t> {
     Integer { value: i128, word: &'t str },
     Decimal { value: f64, word: &'t str },
@@ -224,7 +224,7 @@ fn integer_bits(element_type: ElementType, number: Number) -> Result<u64, String
 fn float_bits(element_type: ElementType, format: FloatFormat, number: Number) -> Result<u64, String> {
     let (value, word) = match number {
         Number::Nan { negative, payload } => return nan_bits(element_type, format, negative, payload),
-        // An integer zero keeps its sign: `-0` is how negative zero is printed.
+        // An integer zero keeps its sign, because negative zero is printed as `-0`.
         Number::Integer { value: 0, word } => (if word.starts_with('-') { -0.0 } else { 0.0 }, word),
         Number::Integer { value, word } => (value as f64, word),
         Number::Decimal { value, word } => (value, word),
@@ -232,7 +232,7 @@ fn float_bits(element_type: ElementType, format: FloatFormat, number: Number) ->
     let written_infinity = matches!(word, "inf" | "-inf");
     ensure!(!written_infinity || format.has_infinity(), "{element_type} has no infinity");
     let bits = match element_type {
-        // Decimal to f32 in one rounding.
+        // Converts from decimal to f32 in one rounding.
         ElementType::F32 if !word.is_empty() => word.parse::<f32>().map_or(0, |value| u64::from(value.to_bits())),
         _ => format.encode(value),
     };

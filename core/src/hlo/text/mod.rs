@@ -4,8 +4,8 @@
 //! Cursor (words, brackets) -> header, computations, instructions -> Module -> print
 //! ```
 //!
-//! The parser reports every fault it can find and goes on at the next line after one. It accepts
-//! what JAX lowers to, optimised text, and computations without a `HloModule` line.
+//! The parser reports every fault that it can find, and continues at the line after a fault. It
+//! accepts text from JAX's lowering, optimised text, and computations without a `HloModule` line.
 
 mod attributes;
 mod computation;
@@ -31,23 +31,24 @@ use super::{Diagnostic, Module};
 /// Settings of the parser.
 #[derive(Clone, Copy, Debug)]
 pub struct ParseOptions {
-    /// What becomes of constants whose value was left out (`{...}`).
+    /// Treatment of elided constants (`{...}`).
     pub elided: Elided,
-    /// Largest such constant that is filled, in bytes.
+    /// Size of the largest elided constant to fill, in bytes.
     pub largest_filler: i64,
-    /// After so many faults the parser gives up.
+    /// Number of faults after which the parser stops.
     pub max_diagnostics: usize,
 }
 
-/// What becomes of constants whose value was left out of the text.
+/// Treatment of constants whose value is elided in the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Elided {
-    /// They are an error.
+    /// Report an error.
     #[default]
     Refuse,
-    /// All elements are 0.
+    /// Fill with zeros.
     Zero,
-    /// Floats are multiples of 1/16 from -1 to below 1, all else is 0 or 1; the same whenever the text is read.
+    /// Fill floats with multiples of 1/16 from -1 to below 1, all other types with 0 or 1. Every
+    /// reading gives the same values.
     Random,
 }
 
@@ -66,7 +67,7 @@ pub fn parse_module(text: &str, file: &str) -> Result<Module, Vec<Diagnostic>> {
     parse_module_with(text, file, &ParseOptions::default())
 }
 
-/// Like [`parse_module`], with settings.
+/// Reads a module like [`parse_module`], with options.
 ///
 /// # Errors
 /// See [`parse_module`].

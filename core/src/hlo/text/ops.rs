@@ -1,4 +1,4 @@
-//! From an opcode and its attributes to an [`Op`].
+//! Builds an [`Op`] from an opcode and its attributes.
 
 use super::attributes::{Attribute as Written, Attributes};
 use super::computation::Parser;
@@ -7,7 +7,7 @@ use super::source::{Fault, Parse};
 use crate::hlo::attribute::{Attribute, InField, Presence, Reader};
 use crate::hlo::{ComputationId, Literal, Op, Opcode};
 
-/// Takes the attributes of an operation out of a list.
+/// Reads the attributes of an operation from a list.
 struct FromText<'p, 'a, 't> {
     parser: &'p mut Parser<'t>,
     attributes: &'a mut Attributes<'t>,
@@ -15,12 +15,13 @@ struct FromText<'p, 'a, 't> {
 }
 
 impl<'t> Parser<'t> {
-    /// The operation, except for constants and parameters, whose content stands in the parentheses.
+    /// Reads an operation, except for constants and parameters, whose content is in the
+    /// parentheses.
     pub(crate) fn op(&mut self, opcode: Opcode, at: usize, attributes: &mut Attributes<'t>) -> Parse<Op> {
         Op::read(opcode, &mut FromText { parser: self, attributes, at })
     }
 
-    /// The computations a braced list names.
+    /// Reads the computations of a braced list.
     fn callees(&mut self, value: &mut Cursor<'t>) -> Parse<Vec<ComputationId>> {
         value.expect(b'{', "before the computations")?;
         value.list(b'}', |value| self.computation_reference(value))
@@ -43,7 +44,8 @@ impl Reader for FromText<'_, '_, '_> {
         written.read(|value| self.parser.computation_reference(value))
     }
 
-    /// A conditional may name its branches one by one, a custom call has a second name for a single computation.
+    /// Reads a list of computations. A conditional may instead name its branches one by one, and a
+    /// custom call has another attribute for a single computation.
     fn computations(&mut self, name: &'static str, is_needed: bool) -> Parse<Vec<ComputationId>> {
         let list = self.attributes.take(name);
         let singles: &[&str] = match is_needed {
@@ -73,7 +75,7 @@ impl Reader for FromText<'_, '_, '_> {
         Err(Fault::new(self.at, "a constant needs its value in the parentheses"))
     }
 
-    /// Only the attributes that name computations are read.
+    /// Reads only the attributes that name computations.
     fn other(&mut self, opcode: Opcode) -> Parse<Op> {
         let mut called = Vec::new();
         for name in ["to_apply", "calls", "condition", "body"] {
@@ -91,8 +93,8 @@ impl Reader for FromText<'_, '_, '_> {
     }
 }
 
-/// The attributes that an operation may carry beside those its [`Op`] holds. They are kept and
-/// printed, and have no influence on the value.
+/// The attributes that an operation may have in addition to those of its [`Op`]. They are kept and
+/// printed, and do not affect the value.
 pub(crate) fn kept_attributes(opcode: Opcode) -> &'static [&'static str] {
     match opcode {
         Opcode::Dot | Opcode::RaggedDot | Opcode::ScaledDot => &["operand_precision"],

@@ -1,4 +1,4 @@
-//! Modules as text that reads back as the same module.
+//! Prints modules as text from which the parser reads the same module.
 
 use std::fmt::{self, Write};
 
@@ -13,9 +13,10 @@ use crate::hlo::{
 pub struct PrintOptions {
     /// Write `%` before names.
     pub percent: bool,
-    /// Leave constants of more than this many elements out, as `{...}`; such text does not read back.
+    /// Print constants of more than this many elements as `{...}`. By default, the parser rejects
+    /// the result.
     pub elide_above: Option<usize>,
-    /// Leave out where instructions came from: `metadata` and the tables it refers to.
+    /// Omit the origin of instructions: `metadata` and its tables.
     pub omit_metadata: bool,
 }
 
@@ -29,24 +30,25 @@ pub fn print_module_with(module: &Module, options: &PrintOptions) -> String {
     text(module, options, Names::Own)
 }
 
-/// Prints what the module computes: its computations with names by place, without what says where they came from. Of what
-/// instructions have beside that, only the configuration of a custom call decides what is computed.
+/// Prints only the computation: names are numbers, and the origin of instructions is omitted. The
+/// other extra attributes are omitted too, except the configuration of a custom call, because only
+/// this affects the result.
 pub(crate) fn print_nameless(module: &Module) -> String {
     text(module, &PrintOptions::default(), Names::Numbered)
 }
 
 fn text(module: &Module, options: &PrintOptions, names: Names) -> String {
     let mut printer = Printer { module, options, names, out: String::new() };
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let _ = printer.module();
     printer.out
 }
 
-/// What instructions and computations are called.
+/// The names of instructions and computations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Names {
     Own,
-    /// `i7` and `c2`, by their place.
+    /// `i7` and `c2`, by index.
     Numbered,
 }
 
@@ -128,7 +130,7 @@ impl Printer<'_> {
         })
     }
 
-    /// Rows numbered from 1 under a title, if there are any.
+    /// Prints a title and rows numbered from 1, if there are any rows.
     fn table<T>(&mut self, title: &str, rows: &[T], text: impl Fn(&T) -> String) -> fmt::Result {
         if !rows.is_empty() {
             writeln!(self.out, "\n{title}")?;
@@ -193,7 +195,7 @@ impl Printer<'_> {
         self.name(&module.computation(id).name, 'c', id.0);
     }
 
-    /// Its own name, or a letter with its number.
+    /// Prints the original name, or a letter with the number.
     fn name(&mut self, own: &str, letter: char, number: u32) {
         if self.options.percent {
             self.out.push('%');
@@ -202,7 +204,7 @@ impl Printer<'_> {
             Names::Own => self.out.push_str(own),
             Names::Numbered => {
                 self.out.push(letter);
-                // Writing to a string does not fail.
+                // Writing to a string cannot fail.
                 let _ = write!(self.out, "{number}");
             }
         }
@@ -257,7 +259,7 @@ fn metadata_text(metadata: &Metadata) -> String {
     format!("{{{}}}", fields.join(" "))
 }
 
-/// A dictionary stands as it is, all else in quotes.
+/// Prints a dictionary unchanged and any other text in quotes.
 fn text_or_dictionary(text: &str) -> String {
     let mut cursor = Cursor::new(text);
     if text.starts_with('{') && cursor.balanced().is_ok_and(|dictionary| dictionary.len() == text.len()) {
@@ -266,7 +268,7 @@ fn text_or_dictionary(text: &str) -> String {
     quoted(text)
 }
 
-/// A string in quotes, with C escapes.
+/// Returns a string in quotes, with C escapes.
 pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -287,7 +289,7 @@ pub(crate) fn quoted(text: &str) -> String {
     out
 }
 
-/// Things with a separator between them.
+/// Joins items with a separator.
 pub(crate) fn joined<T: fmt::Display>(items: impl IntoIterator<Item = T>, separator: &str) -> String {
     let mut out = String::new();
     for (position, item) in items.into_iter().enumerate() {

@@ -23,13 +23,13 @@ pub(super) fn write_literal(out: &mut String, literal: &Literal, options: &Print
     }
 }
 
-/// Braces in as many levels as there are dimensions, around the elements.
+/// Prints the elements in one level of braces per dimension.
 fn write_array(out: &mut String, array: &ArrayLiteral) -> fmt::Result {
     let rank = array.dims.len();
     if rank == 0 {
         return write_element(out, array, 0);
     }
-    // Position within each open level.
+    // Index within each open level.
     let mut at = vec![0i64];
     let mut next = 0;
     out.push('{');
@@ -100,7 +100,7 @@ fn write_float(out: &mut String, element_type: ElementType, format: FloatFormat,
     if value.is_infinite() {
         return out.write_str(if value > 0.0 { "inf" } else { "-inf" });
     }
-    // `-0` would be read as an integer, and so as zero, by the reference.
+    // The reference would read `-0` as an integer, and so as zero.
     if value == 0.0 {
         return out.write_str(if value.is_sign_negative() { "-0.0" } else { "0" });
     }

@@ -4,7 +4,7 @@ use super::print::Printer;
 use crate::hlo::ComputationId;
 use crate::hlo::attribute::{Attribute, Presence, Writer};
 
-/// Each attribute after a comma.
+/// Prints each attribute after a comma.
 impl Writer for Printer<'_> {
     fn attribute<T: PartialEq, F>(&mut self, attribute: Attribute<T, F>, value: &T) {
         let is_left_out = match attribute.presence {

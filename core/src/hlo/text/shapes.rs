@@ -5,11 +5,11 @@ use super::source::{Fault, Parse, ensure_at};
 use crate::hlo::shape::MAX_RANK;
 use crate::hlo::{ArrayShape, ElementType, Layout, Shape};
 
-/// Deepest nesting of tuples. Reading and comparing them recurses, so there is a limit; programs
-/// nest a few levels.
+/// Deepest nesting of tuples. Programs use a few levels. The limit protects the stack, because
+/// reading and comparing tuples recurses.
 pub(crate) const MAX_NESTING: usize = 256;
 
-/// Whether a shape comes next, rather than an opcode or a name.
+/// Whether the next text is a shape, not an opcode or a name.
 pub(crate) fn shape_follows(cursor: &Cursor) -> bool {
     let mut ahead = *cursor;
     match ahead.peek() {
@@ -65,7 +65,7 @@ fn array(cursor: &mut Cursor, element_type: ElementType) -> Parse<ArrayShape> {
     Ok(ArrayShape { element_type, dims, dynamic, layout })
 }
 
-/// A size, and whether it is only a bound.
+/// Reads a size, and whether it is only a bound.
 fn dimension(cursor: &mut Cursor) -> Parse<(i64, bool)> {
     let at = cursor.at();
     ensure_at!(!cursor.eat(b'?'), at, "dimensions without a bound, `?`, are not supported");
@@ -77,8 +77,8 @@ fn dimension(cursor: &mut Cursor) -> Parse<(i64, bool)> {
     }
 }
 
-/// A brace is a layout only before an integer or a colon; elsewhere it begins a body. An empty one
-/// is a layout if it touches the shape.
+/// Whether a layout follows. A brace begins a layout only before an integer or a colon, and a body
+/// otherwise. An empty pair of braces is a layout if it follows the shape without a blank.
 fn layout_follows(cursor: &Cursor) -> bool {
     let touches = cursor.touches(b'{');
     let mut ahead = *cursor;
@@ -102,7 +102,7 @@ pub(crate) fn layout(cursor: &mut Cursor) -> Parse<Layout> {
     Ok(Layout { minor_to_major, suffix })
 }
 
-/// A cursor over the inside of the braces that come next.
+/// Returns a cursor over the inside of the next braces.
 pub(crate) fn braces<'t>(cursor: &mut Cursor<'t>) -> Parse<Cursor<'t>> {
     if cursor.peek() != Some(b'{') {
         return Err(cursor.unexpected("`{`"));

@@ -1,16 +1,16 @@
-//! The text being read: from byte offsets to lines, columns and diagnostics.
+//! The text being read. Converts byte offsets to lines, columns and diagnostics.
 
 use crate::hlo::span::shown_line;
 use crate::hlo::{Diagnostic, Span};
 
-/// A fault at a byte offset, before it is known which file and line that is.
+/// A fault at a byte offset, without file and line.
 #[derive(Debug)]
 pub(crate) struct Fault {
-    /// Where.
+    /// Byte offset of the fault.
     pub at: usize,
-    /// What.
+    /// Description of the fault.
     pub message: String,
-    /// The name that was not defined, if that is the fault.
+    /// The undefined name, if that is the fault.
     pub undefined: Option<String>,
 }
 
@@ -20,7 +20,7 @@ impl Fault {
     }
 }
 
-/// Leaves the function with a fault at that offset unless something holds.
+/// Returns a fault at an offset from the function unless a condition holds.
 macro_rules! ensure_at {
     ($condition:expr, $at:expr, $($message:tt)*) => {
         if !$condition {
@@ -49,7 +49,7 @@ impl<'t> Source<'t> {
         self.line_starts.partition_point(|&start| start as usize <= at).saturating_sub(1)
     }
 
-    /// The whole line with this index from 0, without its end.
+    /// The line with this index (from 0), without its line end.
     pub(crate) fn line(&self, index: usize) -> &'t str {
         let Some(&start) = self.line_starts.get(index) else { return "" };
         let end = self.line_starts.get(index + 1).map_or(self.text.len(), |&next| next as usize);
@@ -60,7 +60,7 @@ impl<'t> Source<'t> {
         let line = self.line_index(at);
         let start = self.line_starts[line] as usize;
         let before = &self.text.as_bytes()[start..at.min(self.text.len())];
-        // Characters, not bytes: continuation bytes of UTF-8 do not count.
+        // Counts characters, not bytes: skips continuation bytes of UTF-8.
         let column = before.iter().filter(|&&byte| byte & 0xc0 != 0x80).count() + 1;
         Span { line: line as u32 + 1, column: column as u32 }
     }

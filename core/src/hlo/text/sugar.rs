@@ -1,4 +1,4 @@
-//! Asynchronous forms of operations that have no opcodes for them: `slice-start(…)` stands for an
+//! Asynchronous forms of operations without asynchronous opcodes. `slice-start(…)` is short for an
 //! `async-start` that calls a computation of one `slice`.
 
 use super::attributes::Attributes;
@@ -8,10 +8,10 @@ use super::lexer::Cursor;
 use super::source::{Fault, Parse};
 use crate::hlo::{Computation, InstrId, Instruction, Op, Opcode, Shape, Span};
 
-/// Attributes of the asynchronous instruction; all others belong to the operation it starts.
+/// Attributes of the asynchronous instruction. All others belong to the operation that it starts.
 const OWN_ATTRIBUTES: &[&str] = &["async_execution_thread", "output_to_operand_aliasing"];
 
-/// The asynchronous opcode and the operation of a word like `slice-start`.
+/// Splits a word like `slice-start` into the asynchronous opcode and the operation.
 fn split(word: &str) -> Option<(Opcode, Opcode)> {
     let suffixes = [("-start", Opcode::AsyncStart), ("-update", Opcode::AsyncUpdate), ("-done", Opcode::AsyncDone)];
     let split = |&(suffix, opcode): &(&str, Opcode)| Some((opcode, word.strip_suffix(suffix)?.parse().ok()?));
@@ -19,7 +19,7 @@ fn split(word: &str) -> Option<(Opcode, Opcode)> {
 }
 
 impl<'t> Parser<'t> {
-    /// Reads an instruction whose opcode is no opcode.
+    /// Reads an instruction whose opcode is a short form.
     pub(super) fn sugared(
         &mut self,
         cursor: &mut Cursor<'t>,
@@ -40,7 +40,7 @@ impl<'t> Parser<'t> {
         let extra = self.extra(&mut attributes, opcode, scope)?;
         let op = match opcode {
             Opcode::AsyncStart => self.start(&mut attributes, inner, &operands, &shape, scope, (word, at))?,
-            // Whatever it says of the operation is kept, and says nothing that the start does not.
+            // Attributes of the operation are kept. They only repeat those of the start.
             _ => self.op(opcode, at, &mut attributes)?,
         };
         if let Some(unknown) = attributes.drain().next() {
@@ -50,7 +50,7 @@ impl<'t> Parser<'t> {
         Ok(Instruction { name: name.to_owned(), shape, op, operands, extra: extra.into_box(), span })
     }
 
-    /// The start of an operation, which becomes a computation of its own.
+    /// Builds the start of an operation, and puts the operation into a separate computation.
     fn start(
         &mut self,
         attributes: &mut Attributes<'t>,
@@ -70,7 +70,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// The computation of the one operation, its parameters the operands.
+/// Builds the computation of the single operation. The operands become its parameters.
 fn wrapper(op: Op, operands: &[InstrId], shape: &Shape, scope: &Scope, span: Span) -> Option<Computation> {
     let result = shape.as_tuple()?.get(1)?.clone();
     let parameter = |(number, id): (usize, &InstrId)| {

@@ -60,7 +60,8 @@ impl Algebra {
         if let Some((coarse, _, unit)) = self.split(sum, divisor) {
             return Some(self.floor_div(coarse, divisor / unit));
         }
-        // Not where the quotient stays while the rest changes: it is divided once, and the rest more cheaply.
+        // Does not absorb a quotient that is constant in the loop of the rest: it is divided once,
+        // outside, and the rest more cheaply.
         let depth = sum.terms.iter().map(|&(term, _)| self.depth(term)).max()?;
         let outer = sum.terms.iter().any(|&(term, _)| self.as_quotient(term).is_some() && self.depth(term) < depth);
         let (numerator, whole_divisor) = if outer { None } else { self.absorb_quotient(sum, divisor) }?;
@@ -85,15 +86,16 @@ impl Algebra {
         Some(self.add(coarse, fine))
     }
 
-    /// The quotient that all values of a range have in common.
+    /// The quotient of all values of a range, if it is the same.
     fn common_quotient(&self, range: Interval, divisor: i64) -> Option<i64> {
         let bounded = range.lower != i64::MIN && range.upper != i64::MAX && !range.is_empty();
         let quotient = range.lower.div_euclid(divisor);
         (bounded && quotient == range.upper.div_euclid(divisor)).then_some(quotient)
     }
 
-    /// Writes the sum as `coarse * unit + fine` with `0 <= fine < unit` and `unit`, above 1, a divisor of `divisor`;
-    /// the largest possible. Then `sum / divisor` is `coarse / (divisor / unit)`, and the remainder likewise.
+    /// Writes the sum as `coarse * unit + fine` with `0 <= fine < unit`, where `unit` is the
+    /// largest possible divisor of `divisor` above 1. Then `sum / divisor` is `coarse / (divisor /
+    /// unit)`, and the remainder follows in the same way.
     fn split(&mut self, sum: &Sum, divisor: i64) -> Option<(Ix, Ix, i64)> {
         for unit in units(sum, divisor) {
             let (mut coarse, mut fine) = split_multiples(sum, unit);
@@ -106,7 +108,8 @@ impl Algebra {
         None
     }
 
-    /// `(s + y / a) / c = (a·s + y) / (a·c)`, if exactly one term is such a quotient with coefficient 1.
+    /// `(s + y / a) / c = (a·s + y) / (a·c)`, if exactly one term is such a quotient with
+    /// coefficient 1.
     pub(crate) fn absorb_quotient(&self, sum: &Sum, divisor: i64) -> Option<(Sum, i64)> {
         let mut quotients = sum.terms.iter().filter(|(term, k)| *k == 1 && self.as_quotient(*term).is_some());
         let &(term, _) = quotients.next()?;
@@ -135,7 +138,7 @@ impl Algebra {
         self.fits(&result).then_some(result)
     }
 
-    /// Dividend and divisor of a quotient.
+    /// Returns dividend and divisor of a quotient.
     pub(crate) fn as_quotient(&self, ix: Ix) -> Option<(Ix, i64)> {
         match *self.node(ix).kind {
             Kind::FloorDiv(dividend, divisor) => Some((dividend, divisor)),
@@ -143,7 +146,7 @@ impl Algebra {
         }
     }
 
-    /// Dividend and divisor of a remainder.
+    /// Returns dividend and divisor of a remainder.
     pub(crate) fn as_remainder(&self, ix: Ix) -> Option<(Ix, i64)> {
         match *self.node(ix).kind {
             Kind::Mod(dividend, divisor) => Some((dividend, divisor)),
@@ -151,13 +154,14 @@ impl Algebra {
         }
     }
 
-    /// Dividend and divisor of either.
+    /// Returns dividend and divisor of a quotient or remainder.
     pub(super) fn divided(&self, ix: Ix) -> Option<(Ix, i64)> {
         self.as_quotient(ix).or_else(|| self.as_remainder(ix))
     }
 }
 
-/// Terms whose coefficient `divisor` divides, divided by it, and the others. The number is split likewise.
+/// Returns the terms whose coefficient is a multiple of `divisor`, divided by it, and the other
+/// terms. Splits the constant in the same way.
 pub(crate) fn split_multiples(sum: &Sum, divisor: i64) -> (Sum, Sum) {
     let multiple = |&&(_, factor): &&(Ix, i64)| factor % divisor == 0;
     let whole = sum.terms.iter().filter(multiple).map(|&(term, factor)| (term, factor / divisor)).collect();
@@ -168,10 +172,11 @@ pub(crate) fn split_multiples(sum: &Sum, divisor: i64) -> (Sum, Sum) {
     )
 }
 
-/// Divisors of `divisor` between 1 and it that divide some coefficients, larger first: of each alone, and what those
-/// from the largest on have in common.
+/// Returns divisors of `divisor`, between 1 and `divisor`, that divide some coefficients, larger
+/// first. They are the common divisors of each coefficient with `divisor`, and of all coefficients
+/// from the largest to each one.
 fn units(sum: &Sum, divisor: i64) -> Vec<i64> {
-    // The result divides `divisor` and so fits.
+    // The result divides `divisor`, so it fits.
     let with = |factor: i64| gcd(factor.unsigned_abs(), divisor.unsigned_abs()) as i64;
     let mut units: Vec<i64> = sum.terms.iter().map(|&(_, factor)| with(factor)).collect();
     units.sort_unstable_by(|a, b| b.cmp(a));

@@ -2,21 +2,22 @@
 
 use super::{Algebra, Ix, Kind};
 
-/// Operands of nested minima beyond this number are not compared with each other.
+/// Largest number of operands of nested minima that are compared with each other.
 const MAX_OPERANDS: usize = 8;
 
 impl Algebra {
-    /// The smaller of two.
+    /// The smaller of two expressions.
     pub fn min(&mut self, a: Ix, b: Ix) -> Ix {
         self.extremum(a, b, true)
     }
 
-    /// The larger of two.
+    /// The larger of two expressions.
     pub fn max(&mut self, a: Ix, b: Ix) -> Ix {
         self.extremum(a, b, false)
     }
 
-    /// Operands of nested minima are one set: in order, without those that another one always beats.
+    /// Treats the operands of nested minima as one set, sorts them, and drops those that another
+    /// operand always beats.
     fn extremum(&mut self, a: Ix, b: Ix, is_min: bool) -> Ix {
         let mut operands = self.operands_of(a, b, is_min).unwrap_or_else(|| vec![a, b]);
         operands.sort_unstable_by(|a, b| self.compare(*a, *b));
@@ -34,7 +35,8 @@ impl Algebra {
         kept[1..].iter().fold(first, |result, &operand| self.intern(make(result, operand)))
     }
 
-    /// The operands of the nest of minima, or maxima, that the two make up; `None` if there are too many.
+    /// Returns the operands of the nested minima (or maxima) of `a` and `b`; `None` if there are
+    /// too many.
     fn operands_of(&self, a: Ix, b: Ix, is_min: bool) -> Option<Vec<Ix>> {
         let (mut operands, mut open) = (Vec::new(), vec![a, b]);
         while let Some(ix) = open.pop() {
@@ -50,7 +52,7 @@ impl Algebra {
         Some(operands)
     }
 
-    /// Whether `a` is never worse than `b` in a minimum or maximum.
+    /// Whether `a` is never worse than `b`: never larger in a minimum, never smaller in a maximum.
     fn beats(&mut self, a: Ix, b: Ix, is_min: bool) -> bool {
         let (x, y) = (self.range(a), self.range(b));
         if if is_min { x.upper <= y.lower } else { x.lower >= y.upper } {

@@ -1,11 +1,12 @@
-//! What is known about expressions beyond the ranges of their leaves.
+//! Facts about expressions beyond the ranges of their leaves.
 
 use super::sum::range_of_parts;
 use super::{Algebra, Interval, Ix, Sum};
 
 impl Algebra {
-    /// From now on, these expressions lie within these intervals. What was simplified before is not forgotten but made
-    /// without this knowledge: ask again.
+    /// Adds facts: from now on, these expressions are within these intervals. Expressions
+    /// simplified earlier remain valid but do not use the facts, so callers must simplify them
+    /// again.
     pub fn assume(&mut self, facts: impl IntoIterator<Item = (Ix, Interval)>) {
         for (ix, bounds) in facts {
             self.nodes[ix.0 as usize].range = self.range(ix).intersect(bounds);
@@ -14,12 +15,12 @@ impl Algebra {
         if !self.facts.is_empty() {
             self.quotients.clear();
             self.remainders.clear();
-            // Parts come before what is made of them.
+            // Parts come before the expressions that contain them.
             (0..self.nodes.len() as u32).for_each(|number| self.narrow(Ix(number)));
         }
     }
 
-    /// Narrows a range to what follows from those of the parts and from facts.
+    /// Narrows a range to the values that the ranges of the parts and the facts allow.
     pub(super) fn narrow(&mut self, ix: Ix) {
         if self.facts.is_empty() {
             return;
@@ -30,7 +31,7 @@ impl Algebra {
         self.nodes[ix.0 as usize].range = range;
     }
 
-    /// Narrows the range of a sum that contains a multiple of a sum something is known about.
+    /// Narrows the range of a sum that contains a multiple of a sum in a fact.
     pub(super) fn by_facts(&self, sum: &Sum, mut range: Interval) -> Interval {
         for (known, bounds) in &self.facts {
             let Some(factor) = multiple(sum, known) else { continue };
@@ -44,7 +45,7 @@ impl Algebra {
             let rest = range_of_parts(rest.constant, terms);
             range = range.intersect(rest);
         }
-        // s + y / a = (a·s + y) / a: more may be known about the sum inside.
+        // s + y / a = (a·s + y) / a: there may be a tighter range for the inner sum.
         if let Some((numerator, divisor)) = self.absorb_quotient(sum, 1) {
             range = range.intersect(self.range_of_sum(&numerator).floor_div(Interval::point(divisor)));
         }
@@ -52,7 +53,7 @@ impl Algebra {
     }
 }
 
-/// The factor by which all terms of `part` occur in `sum`.
+/// Returns the factor by which all terms of `part` occur in `sum`.
 fn multiple(sum: &Sum, part: &Sum) -> Option<i64> {
     let &(term, coefficient) = part.terms.first()?;
     let factor = sum.coefficient(term).checked_div(coefficient)?;

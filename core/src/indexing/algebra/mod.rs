@@ -1,17 +1,19 @@
-//! Index arithmetic as shared, simplified expressions.
+//! Index arithmetic with shared, simplified expressions.
 //!
-//! Everything that computes with indices uses this one algebra: maps are brought into canonical form by it, subgraph
-//! functions and lowered kernels keep their indices in it until something needs their values.
+//! All code that computes indices uses this algebra. It brings maps into canonical form. Subgraph
+//! functions and lowered kernels keep their indices in it until their values are needed.
 //!
-//! An expression stands for integers computed from *leaves*: dimensions, threads, loop variables, values read at run
-//! time. It is interned, so that equal expressions are one [`Ix`] and each is simplified once; of each are known the
-//! range of its values, a number that divides them all, and how deep the scope is that its leaves need. A sum has a
-//! bounded number of terms; what exceeds it is kept as one term. Work and memory are thus linear in the number of
-//! operations asked for, however deep they are chained.
+//! An expression denotes integers computed from *leaves*: dimensions, threads, loop variables,
+//! values read at run time. Expressions are interned: equal expressions are one [`Ix`], and each is
+//! simplified once. The algebra knows three properties of each expression: the range of its values,
+//! a number that divides all of them, and the depth of the innermost scope that its leaves need. A
+//! sum has a bounded number of terms; a larger sum becomes one term of another. So work and memory
+//! are linear in the number of operations, for chains of any depth.
 //!
-//! Values are taken not to overflow: that is the promise of whoever computes an index. The numbers *inside* an
-//! expression, coefficients and constants, may be anything; a simplification in which one would overflow, or that would
-//! compute a value that does, is not made, and the operands stay side by side instead.
+//! The algebra assumes that values do not overflow: the code that computes an index promises this.
+//! But the numbers *inside* an expression, coefficients and constants, may be anything. The algebra
+//! skips a simplification if one of these numbers, or a value that it computes, would overflow, and
+//! keeps the operands as separate terms.
 
 mod division;
 mod extremum;
@@ -32,29 +34,29 @@ pub(super) use division::split_multiples;
 pub use sum::Sum;
 pub(super) use translate::Unread;
 
-/// An expression of an [`Algebra`]. Equal ones are equal expressions.
+/// An expression of an [`Algebra`]. Equal handles denote equal expressions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Ix(u32);
 
-/// What an expression is made of. Quotients and remainders round towards negative infinity and have positive
-/// constant divisors.
+/// The form of an expression. Quotients and remainders round towards negative infinity and have
+/// positive constant divisors.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
-    /// A value that is not index arithmetic, by number: the first leaf is 0.
+    /// A value that is not index arithmetic. Leaves are numbered from 0.
     Leaf(u32),
-    /// A sum of multiples; a constant is one without terms.
+    /// A sum of multiples. A constant is a sum without terms.
     Sum(Sum),
     /// A quotient.
     FloorDiv(Ix, i64),
     /// A remainder.
     Mod(Ix, i64),
-    /// The smaller of two.
+    /// The smaller of two expressions.
     Min(Ix, Ix),
-    /// The larger of two.
+    /// The larger of two expressions.
     Max(Ix, Ix),
-    /// A product of two that are not constant.
+    /// A product of two non-constant expressions.
     Product(Ix, Ix),
-    /// A sum that is not taken apart again: it had too many terms, or its numbers would overflow.
+    /// A sum used as a single term: it has too many terms, or its numbers would overflow.
     Whole(Ix),
 }
 
@@ -63,9 +65,9 @@ struct Node {
     range: Interval,
     /// Nesting depth of the innermost leaf.
     depth: u32,
-    /// Number of operations on the longest way to a leaf.
+    /// Number of operations on the longest path to a leaf.
     height: u32,
-    /// Largest number known to divide every value; 0 if it is always 0.
+    /// Largest number known to divide every value; 0 if all values are 0.
     divisibility: u64,
 }
 
@@ -75,23 +77,24 @@ pub struct Algebra {
     nodes: Vec<Node>,
     interned: FxHashMap<Rc<Kind>, Ix>,
     leaves: u32,
-    /// Sums known to lie within intervals.
+    /// Sums that are known to be within intervals.
     facts: Vec<(Sum, Interval)>,
     quotients: FxHashMap<(Ix, i64), Ix>,
     remainders: FxHashMap<(Ix, i64), Ix>,
-    /// Rules applied within the operation that is under way, and how many operations it is inside of.
+    /// Rules applied within the current outermost operation, and nesting depth of operations.
     steps: u32,
     nested: u32,
 }
 
-/// Rules applied per operation before the rest is left as it is. Realistic index expressions take tens.
+/// Largest number of rules applied per operation. Realistic index expressions need tens.
 const MAX_STEPS: u32 = 2_000;
-/// Expressions higher than this are put in order by height and by when they were made: to look into them each time
-/// would take too long.
+/// Expressions higher than this are ordered by height and by creation, because comparing their
+/// parts each time would take too long.
 const COMPARED_HEIGHT: u32 = 32;
 
 impl Algebra {
-    /// A new leaf with values in `range`, defined at this nesting depth; a constant if only one value is possible.
+    /// Returns a new leaf with values in `range`, defined at this nesting depth. Returns a constant
+    /// if only one value is possible.
     pub fn leaf(&mut self, range: Interval, depth: u32) -> Ix {
         if let Some(value) = range.as_point() {
             return self.constant(value);
@@ -109,27 +112,27 @@ impl Algebra {
         }
     }
 
-    /// What an expression is made of.
+    /// The form of an expression.
     pub fn kind(&self, ix: Ix) -> Rc<Kind> {
         Rc::clone(&self.node(ix).kind)
     }
 
-    /// An interval that contains all its values.
+    /// An interval that contains all values of an expression.
     pub fn range(&self, ix: Ix) -> Interval {
         self.node(ix).range
     }
 
-    /// Nesting depth of its innermost leaf; 0 if it has none.
+    /// Nesting depth of the innermost leaf of an expression; 0 if it has no leaves.
     pub fn depth(&self, ix: Ix) -> u32 {
         self.node(ix).depth
     }
 
-    /// Largest number known to divide every value of the expression; 0 if it is always 0.
+    /// Largest number known to divide every value of the expression; 0 if all values are 0.
     pub fn divisibility(&self, ix: Ix) -> u64 {
         self.node(ix).divisibility
     }
 
-    /// The number, if it is one.
+    /// The number, if the expression is a constant.
     pub fn as_constant(&self, ix: Ix) -> Option<i64> {
         match &*self.node(ix).kind {
             Kind::Sum(sum) if sum.terms.is_empty() => Some(sum.constant),
@@ -137,7 +140,7 @@ impl Algebra {
         }
     }
 
-    /// `a · b`. Constant factors are taken out; sums are not multiplied out.
+    /// `a · b`. Extracts constant factors, and does not expand products of sums.
     pub fn product(&mut self, a: Ix, b: Ix) -> Ix {
         let ((a, first), (b, second)) = (self.split_factor(a), self.split_factor(b));
         match (self.as_constant(a), self.as_constant(b)) {
@@ -161,7 +164,7 @@ impl Algebra {
         }
     }
 
-    /// `x` and `k` of `k · x`; of a constant, 1 and the constant.
+    /// Returns `x` and `k` for `k · x`. For a constant, returns 1 and the constant.
     fn split_factor(&mut self, ix: Ix) -> (Ix, i64) {
         match *self.kind(ix) {
             Kind::Sum(ref sum) if sum.terms.is_empty() => (self.constant(1), sum.constant),
@@ -184,7 +187,7 @@ impl Algebra {
         ix
     }
 
-    /// The expression of this kind; the number, if only one value is possible.
+    /// Returns the expression of this kind, or a constant if only one value is possible.
     fn intern(&mut self, kind: Kind) -> Ix {
         let ix = self.intern_unfolded(kind);
         match self.range(ix).as_point() {
@@ -204,7 +207,7 @@ impl Algebra {
         ix
     }
 
-    /// The range that follows from those of the parts. A leaf has none.
+    /// The range that follows from the ranges of the parts. A leaf has no parts.
     fn range_of(&self, kind: &Kind) -> Interval {
         match kind {
             Kind::Leaf(_) => Interval::ALL,
@@ -218,10 +221,10 @@ impl Algebra {
         }
     }
 
-    /// A number that divides every value. Parts know theirs: chains that use each part twice would take time
-    /// exponential in their length.
+    /// A number that divides every value. Parts store this number: otherwise, chains that use each
+    /// part twice would take exponential time.
     fn divisibility_of(&self, kind: &Kind) -> u64 {
-        // What does not fit is left out: a factor of a divisor is a divisor.
+        // Drops a factor if the product overflows: a factor of a divisor is a divisor.
         let product = |a: u64, b: u64| a.checked_mul(b).unwrap_or(a.max(b));
         let common = |a: &Ix, b: &Ix| gcd(self.divisibility(*a), self.divisibility(*b));
         match kind {
@@ -240,8 +243,8 @@ impl Algebra {
         }
     }
 
-    /// An order that depends on what expressions are, not on when they were made: simplifying the same again gives
-    /// the same.
+    /// A total order that depends on the form of expressions, not on their creation. So simplifying
+    /// the same expressions again gives the same result.
     pub fn compare(&self, a: Ix, b: Ix) -> Ordering {
         if a == b {
             return Ordering::Equal;
@@ -268,7 +271,7 @@ impl Algebra {
         }
     }
 
-    /// Runs an operation that may apply rules and so cause further operations.
+    /// Runs an operation that may apply rules and thus start further operations.
     fn limited<R>(&mut self, operation: impl FnOnce(&mut Self) -> R) -> R {
         self.nested += 1;
         let result = operation(self);
@@ -279,7 +282,7 @@ impl Algebra {
         result
     }
 
-    /// Counts a rule; false once the cap is reached.
+    /// Counts a rule; returns false if the limit is exceeded.
     fn step(&mut self) -> bool {
         self.steps += 1;
         self.steps <= MAX_STEPS
@@ -287,7 +290,7 @@ impl Algebra {
 }
 
 impl Kind {
-    /// What it is made of, in order.
+    /// The parts of an expression, in order.
     fn parts(&self) -> impl DoubleEndedIterator<Item = Ix> {
         let (terms, operands): (&[(Ix, i64)], [Option<Ix>; 2]) = match self {
             Kind::Leaf(_) => (&[], [None, None]),

@@ -1,9 +1,9 @@
-//! Rules on sums that hold quotients and remainders: the inverse of splitting.
+//! Rules for sums that contain quotients and remainders. They undo the splitting of indices.
 
 use super::{Algebra, Ix, Sum};
 
 impl Algebra {
-    /// Applies the rules until none fits.
+    /// Applies the rules until none applies.
     pub(super) fn recombine(&mut self, sum: &mut Sum) {
         while sum.terms.len() > 1 && self.step() {
             sum.terms.sort_unstable_by(|a, b| self.compare(a.0, b.0));
@@ -35,7 +35,8 @@ impl Algebra {
         None
     }
 
-    /// The same, found from the quotient: the remainder may have lost parts of `y` that `c` divides.
+    /// Applies the rule of `merge_quotient_and_remainder`, starting from the quotient. The
+    /// remainder may lack parts of `y` that `c` divides.
     fn complete_quotient(&mut self, sum: &Sum) -> Option<Sum> {
         for &(term, kc) in &sum.terms {
             for (whole, c) in self.divisions(term, sum) {
@@ -54,8 +55,9 @@ impl Algebra {
         None
     }
 
-    /// Dividends and divisors that give the same quotient. It may have absorbed another one, as in
-    /// `(s + n / a) / b = (a·s + n) / (a·b)`, of which `sum` still shows traces.
+    /// Returns pairs of dividend and divisor with the same quotient. The quotient may have absorbed
+    /// another one, as in `(s + n / a) / b = (a·s + n) / (a·b)`, if `sum` still contains parts of
+    /// it.
     fn divisions(&mut self, quotient: Ix, sum: &Sum) -> Vec<(Ix, i64)> {
         let Some((dividend, c)) = self.as_quotient(quotient) else { return Vec::new() };
         let mut candidates: Vec<Ix> = Vec::new();
@@ -81,7 +83,8 @@ impl Algebra {
         divisions
     }
 
-    /// `k·(y mod c) + k·c·(z mod d) = k·((c·z + y mod c) mod (c·d))`, where `c·z + y mod c` itself simplifies.
+    /// `k·(y mod c) + k·c·(z mod d) = k·((c·z + y mod c) mod (c·d))`, where `c·z + y mod c` itself
+    /// simplifies.
     fn merge_remainders(&mut self, sum: &Sum) -> Option<Sum> {
         for &(low, k) in &sum.terms {
             let Some((_, c)) = self.as_remainder(low) else { continue };
@@ -138,7 +141,7 @@ impl Algebra {
         None
     }
 
-    /// `sum` without multiples of terms and of another sum, and with a multiple of an expression in their place.
+    /// Returns `sum` without `terms` and `m` times `part`, and with `k` times `with` instead.
     fn exchanged<const N: usize>(
         &self,
         sum: &Sum,
@@ -153,7 +156,7 @@ impl Algebra {
         Some(next)
     }
 
-    /// `(x - y) / a`, if every coefficient can be divided.
+    /// Returns `(x - y) / a`, if `a` divides every coefficient.
     fn difference_divided(&self, x: Ix, y: Ix, a: i64) -> Option<Sum> {
         let mut difference = self.as_sum(x);
         difference.add_sum(&self.as_sum(y), -1)?;
@@ -164,8 +167,9 @@ impl Algebra {
     }
 }
 
-/// Whether `sum` holds `m · part` exactly. Taking it away where only a part of a coefficient would go splits that
-/// coefficient in two, which loses the common factor that alignment and vectorisation follow from.
+/// Whether `sum` contains `m · part` exactly. Subtracting only a part of a coefficient would split
+/// the coefficient in two. This would lose the common factor from which alignment and vectorisation
+/// follow.
 fn covers(sum: &Sum, part: &Sum, m: i64) -> bool {
     let held = |&(term, c): &(Ix, i64)| c != 0 && c.checked_mul(m) == Some(sum.coefficient(term));
     !part.terms.is_empty() && part.terms.iter().all(held)

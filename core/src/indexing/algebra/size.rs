@@ -1,4 +1,4 @@
-//! The number of operations that compute an expression.
+//! The number of operations of an expression.
 
 use std::collections::HashSet;
 use std::hash::BuildHasher;
@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 use super::{Algebra, Ix, Kind};
 
 impl Algebra {
-    /// Whether more operations than this compute the expression. One that occurs twice counts once.
+    /// Whether the expression needs more operations than `limit`. Counts equal subexpressions once.
     pub fn takes_more_than(&self, limit: u32, ix: Ix) -> bool {
         let (mut seen, mut open, mut total) = (FxHashSet::default(), vec![ix], 0);
         while let Some(ix) = open.pop() {
@@ -23,9 +23,9 @@ impl Algebra {
         false
     }
 
-    /// Number of operations that compute these expressions once those in `known` are computed.
-    /// These expressions, and all that they are made of, are in `known` then, so that the calls
-    /// together take time linear in what there is.
+    /// Returns the number of operations that compute these expressions if those in `known` are
+    /// already computed. Adds these expressions and all their parts to `known`, so that all calls
+    /// together take time linear in the number of expressions.
     pub fn operations_beyond<S: BuildHasher>(&self, known: &mut HashSet<Ix, S>, ixs: &[Ix]) -> u32 {
         let (mut open, mut total) = (ixs.to_vec(), 0);
         while let Some(ix) = open.pop() {
@@ -37,8 +37,8 @@ impl Algebra {
         total
     }
 
-    /// A new leaf that stands for the value of an expression: all that is known of it is known of
-    /// the leaf.
+    /// Returns a new leaf for the value of an expression. The leaf has all known properties of the
+    /// expression.
     pub fn leaf_for(&mut self, ix: Ix) -> Ix {
         let (range, depth, divisibility) = (self.range(ix), self.depth(ix), self.divisibility(ix));
         let leaf = self.leaf(range, depth);
@@ -48,7 +48,7 @@ impl Algebra {
         leaf
     }
 
-    /// Operations without those of its parts.
+    /// Number of operations of an expression, without its parts.
     fn own_operations(&self, ix: Ix) -> u32 {
         match &*self.node(ix).kind {
             Kind::Leaf(_) | Kind::Whole(_) => 0,

@@ -2,15 +2,16 @@
 
 use super::{Algebra, Interval, Ix, Kind};
 
-/// A sum of more terms is not taken apart any more.
+/// Largest number of terms of a sum. A larger sum becomes a single term.
 const MAX_TERMS: usize = 24;
 
-/// `constant + Σ coefficient · term`. In an expression terms are no sums, in order, distinct, and coefficients not 0.
+/// `constant + Σ coefficient · term`. In an expression, terms are sorted, distinct and no sums, and
+/// coefficients are not 0.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Sum {
     /// Terms and their coefficients.
     pub terms: Vec<(Ix, i64)>,
-    /// The number.
+    /// The constant.
     pub constant: i64,
 }
 
@@ -20,7 +21,7 @@ impl Sum {
         self.terms.iter().find(|(known, _)| *known == term).map_or(0, |(_, coefficient)| *coefficient)
     }
 
-    /// Adds `coefficient · term`. `None`, with `self` in no useful state, if a number overflows.
+    /// Adds `coefficient · term`. Returns `None` if a number overflows; `self` is then unspecified.
     #[must_use]
     pub(crate) fn add_term(&mut self, term: Ix, coefficient: i64) -> Option<()> {
         match self.terms.iter_mut().find(|(known, _)| *known == term) {
@@ -30,7 +31,7 @@ impl Sum {
         Some(())
     }
 
-    /// Adds `factor · other`. `None` as for [`add_term`](Sum::add_term).
+    /// Adds `factor · other`. Returns `None` as [`add_term`](Sum::add_term) does.
     #[must_use]
     pub(crate) fn add_sum(&mut self, other: &Sum, factor: i64) -> Option<()> {
         self.constant = self.constant.checked_add(other.constant.checked_mul(factor)?)?;
@@ -80,14 +81,14 @@ impl Algebra {
         self.intern_unfolded(Kind::Whole(ix))
     }
 
-    /// The expression without its constant, and the constant.
+    /// Returns the expression without its constant, and the constant.
     pub fn split_constant(&mut self, ix: Ix) -> (Ix, i64) {
         let mut sum = self.as_sum(ix);
         let constant = std::mem::take(&mut sum.constant);
         if constant == 0 { (ix, 0) } else { (self.sum(sum), constant) }
     }
 
-    /// The expression without this term, and the term's coefficient.
+    /// Returns the expression without this term, and the term's coefficient.
     pub fn without_term(&mut self, ix: Ix, term: Ix) -> Option<(Ix, i64)> {
         let mut sum = self.as_sum(ix);
         let position = sum.terms.iter().position(|&(known, _)| known == term)?;
@@ -95,7 +96,7 @@ impl Algebra {
         Some((self.sum(sum), coefficient))
     }
 
-    /// As a sum, if only of one term.
+    /// Returns the expression as a sum, possibly of one term.
     pub fn as_sum(&self, ix: Ix) -> Sum {
         match &*self.node(ix).kind {
             Kind::Sum(sum) => sum.clone(),
@@ -103,7 +104,7 @@ impl Algebra {
         }
     }
 
-    /// The expression of a sum of distinct terms that are no sums.
+    /// Returns the expression of a sum of distinct terms that are no sums.
     pub fn sum(&mut self, mut sum: Sum) -> Ix {
         sum.terms.retain(|&(_, coefficient)| coefficient != 0);
         if sum.terms.len() > 1 && sum.terms.iter().any(|&(term, _)| self.divided(term).is_some()) {
@@ -122,14 +123,14 @@ impl Algebra {
         self.sum(Sum { terms: vec![(whole, 1)], constant })
     }
 
-    /// Whether a sum that a rule has made stays within 64 bits at every point, as what it was made of did. Terms of which
-    /// no bounds are known are taken to be far from the ends.
+    /// Whether a sum that a rule has created fits into 64 bits at every point, as the original
+    /// expression does. Terms without known bounds are assumed to be far from the ends.
     pub(super) fn fits(&self, sum: &Sum) -> bool {
         let (lower, upper) = ends(sum.constant, self.parts(sum));
         lower.is_none_or(|lower| lower >= i64::MIN.into()) && upper.is_none_or(|upper| upper <= i64::MAX.into())
     }
 
-    /// The range that follows from the terms' and from facts.
+    /// The range that follows from the terms' ranges and from facts.
     pub(super) fn range_of_sum(&self, sum: &Sum) -> Interval {
         let range = range_of_parts(sum.constant, self.parts(sum));
         if self.facts.is_empty() { range } else { self.by_facts(sum, range) }
@@ -150,7 +151,7 @@ pub(super) fn range_of_parts(constant: i64, parts: impl Iterator<Item = (Interva
     Interval::new(lower.map_or(i64::MIN, clamped), upper.map_or(i64::MAX, clamped))
 }
 
-/// The ends of that range, however large; `None` where one of the parts is not known.
+/// The ends of that range, of any size; `None` if an end of a part is unknown.
 fn ends(constant: i64, parts: impl Iterator<Item = (Interval, i64)>) -> (Option<i128>, Option<i128>) {
     let times = |end: i64, factor: i64| {
         let known = end != i64::MIN && end != i64::MAX;

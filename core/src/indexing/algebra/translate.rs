@@ -1,4 +1,4 @@
-//! Expressions of maps read into an algebra, and written back.
+//! Reads expressions of maps into an algebra and writes them back.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -10,10 +10,11 @@ use super::{Algebra, Ix, Kind};
 use crate::indexing::{Expr, ExprKind};
 
 impl Algebra {
-    /// An expression of a map, with these expressions for its variables.
+    /// Reads an expression of a map, replacing its variables by these expressions.
     ///
     /// # Errors
-    /// If it refers to a variable that is not given, or divides by other than a positive constant.
+    /// If the expression has a variable without replacement, or divides by anything but a positive
+    /// constant.
     pub fn substitute(&mut self, expr: &Expr, dims: &[Ix], ranges: &[Ix], runtime: &[Ix]) -> Result<Ix, String> {
         let missing = || "a map refers to a variable it does not have".into();
         self.read(expr, &mut ExprMap::default(), &mut |_, node| match node {
@@ -22,8 +23,8 @@ impl Algebra {
         })
     }
 
-    /// Reads an expression; `other` says what stands for variables and for divisions that are not of this algebra.
-    /// `memo` keeps what was read.
+    /// Reads an expression. `other` reads variables and the divisions that this algebra does not
+    /// support. `memo` stores subexpressions that were read.
     pub(in crate::indexing) fn read<E>(
         &mut self,
         expr: &Expr,
@@ -54,7 +55,8 @@ impl Algebra {
         Ok(ix)
     }
 
-    /// As an expression of a map, with `leaf` for the leaves. `memo` keeps what was written.
+    /// Writes an expression of a map, with `leaf` for the leaves. `memo` stores subexpressions that
+    /// were written.
     pub fn write<S: BuildHasher>(&self, ix: Ix, memo: &mut HashMap<Ix, Expr, S>, leaf: &dyn Fn(u32) -> Expr) -> Expr {
         if let Some(known) = memo.get(&ix) {
             return known.clone();
@@ -79,7 +81,7 @@ impl Algebra {
         expr
     }
 
-    /// Numbers of the leaves it is computed from, each once, in order of first occurrence.
+    /// Numbers of the leaves of an expression, each once, in order of first occurrence.
     pub fn leaves(&self, ix: Ix) -> Vec<u32> {
         let (mut found, mut seen, mut open) = (Vec::new(), FxHashSet::default(), vec![ix]);
         while let Some(ix) = open.pop() {
@@ -95,10 +97,10 @@ impl Algebra {
     }
 }
 
-/// A part of an expression whose reading is left to the reader.
+/// A part of an expression that the caller of `read` must read.
 pub(in crate::indexing) enum Unread<'e> {
     /// A variable.
     Variable(&'e ExprKind),
-    /// A quotient or remainder by other than a positive constant, and its operands.
+    /// A quotient or remainder by anything but a positive constant, and its operands.
     Division(&'e ExprKind, Ix, Ix),
 }

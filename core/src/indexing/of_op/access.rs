@@ -1,42 +1,46 @@
-//! What an element of an instruction is computed from, in the form in which code for it is written.
+//! The operands' elements that an element of an instruction is computed from, in the form for code
+//! generation.
 
 use super::{Reading, Reason, Site, of_operand, window};
 use crate::hlo::{Computation, InstrId, Instruction, Op, Shape};
 use crate::indexing::{Expr, ExprKind, Variable};
 
-/// Everything that an element of an instruction takes from its operands. If the instruction has several results, all
-/// of them are computed together, at one index.
+/// All operand elements that an element of an instruction needs. If the instruction has several
+/// results, they are computed together, at one index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Access {
-    /// Nests of loops, each inside the last one. Their variables, counted through all nests, are the range variables of
-    /// every map below.
+    /// Loop nests, each inside the previous one. Their variables, numbered through all nests, are
+    /// the range variables of every map below.
     pub loops: Vec<Vec<Variable>>,
-    /// What is read, in the order of the operands. Operands that only say where others are read are not among them, but
-    /// behind the runtime variables of the others' maps.
+    /// The reads, in the order of the operands. Operands that are only indices into other operands
+    /// are not listed; they are in the runtime variables of the other operands' maps.
     pub reads: Vec<OperandRead>,
-    /// Further indices that the operation itself computes with: which part of a wider element (`bitcast-convert`),
-    /// row-major positions of the element and of a candidate (`select-and-scatter`).
+    /// Further indices that the operation itself uses: the part of a wider element
+    /// (`bitcast-convert`), or row-major positions of the element and of a candidate
+    /// (`select-and-scatter`).
     pub indices: Vec<Expr>,
 }
 
-/// An element of an operand that is read wherever its map is defined.
+/// An operand element that is read wherever its map is defined.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OperandRead {
     /// Number of the operand.
     pub operand: usize,
-    /// What is read: the operand, or the element of it if it is a tuple put together in the same computation.
+    /// The instruction that is read: the operand, or an element of the operand if that is a tuple
+    /// built in the same computation.
     pub instruction: InstrId,
-    /// From the result's index. Not simplified: every range variable is in its place.
+    /// Map from the result's index to the index read. Not simplified: every range variable remains.
     pub reading: Reading,
-    /// Number of another read, where this one takes place: where that one's constraints do not hold.
+    /// Number of another read. This read happens only where the constraints of the other read do
+    /// not hold.
     pub unless: Option<usize>,
 }
 
-/// How every result of an instruction is computed. See [`output_to_input`](super::output_to_input) for the sets of
-/// elements alone.
+/// Returns the access to compute an element of all results of an instruction. See
+/// [`output_to_input`](super::output_to_input) for the sets of elements alone.
 ///
 /// # Errors
-/// Why nothing is known of that, in words for the user.
+/// The reason why the access is unknown, in words for the user.
 pub fn access(computation: &Computation, instruction: &Instruction) -> Result<Access, String> {
     let site = Site { computation, id: None, instruction };
     let mut access = Access { loops: Vec::new(), reads: Vec::new(), indices: Vec::new() };
@@ -65,10 +69,11 @@ pub fn access(computation: &Computation, instruction: &Instruction) -> Result<Ac
     Ok(access)
 }
 
-/// How many elements of its operands an instruction combines into one: above 1 where something is reduced. Saturates.
+/// Number of operand elements that an instruction combines into one: above 1 for reductions.
+/// Saturates.
 pub fn combined_elements(computation: &Computation, instruction: &Instruction) -> i64 {
     match instruction.op {
-        // The only ones with loops; asked often, of all instructions.
+        // Only these have loops. Callers use this function often, for all instructions.
         Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::Dot(_) | Op::Convolution(_) => {
             access(computation, instruction).map_or(1, |access| access.turns(access.loops.len()))
         }
@@ -77,7 +82,8 @@ pub fn combined_elements(computation: &Computation, instruction: &Instruction) -
 }
 
 impl Access {
-    /// How many of the nests an expression of a map depends on: all up to the innermost one whose variables it names.
+    /// Number of nests that an expression of a map depends on: all up to the innermost one whose
+    /// variables it uses.
     pub fn loops_around(&self, expr: &Expr) -> usize {
         let mut nests = 0;
         expr.visit_leaves(&mut |leaf| {
@@ -92,13 +98,14 @@ impl Access {
         nests
     }
 
-    /// The turns that a number of its nests take together; saturates.
+    /// Number of iterations of the first `nests` nests together; saturates.
     pub fn turns(&self, nests: usize) -> i64 {
         let sizes = self.loops.iter().take(nests).flatten().map(|variable| variable.bounds.size());
         sizes.fold(1i64, |n, size| n.saturating_mul(i64::try_from(size).unwrap_or(i64::MAX)))
     }
 
-    /// The narrower side of a `bitcast-convert`: a part of an element by its number, or an element from all its parts.
+    /// Handles the narrower side of a `bitcast-convert`: a part of an element by its number, or an
+    /// element from all its parts.
     fn parts(&mut self, site: Site) -> Result<(), Reason> {
         let (output, operand) = (site.output_dims(0)?, site.operand_dims(0)?);
         if output.len() > operand.len() {
@@ -117,10 +124,10 @@ impl Access {
     }
 }
 
-/// Parts of the widest element that is no pair: 64 bits, one by one.
+/// Largest number of parts of an element that is not a pair: 64 bits.
 const MOST_PARTS: i64 = 64;
 
-/// Whether an operand only says where others are read.
+/// Whether an operand is only an index into another operand.
 fn says_where(op: &Op, operand: usize) -> bool {
     match op {
         Op::DynamicSlice { .. } | Op::Gather(_) => operand >= 1,
@@ -129,7 +136,8 @@ fn says_where(op: &Op, operand: usize) -> bool {
     }
 }
 
-/// The instruction that makes a leaf of an instruction, and which of its own leaves that is: tuples are looked through.
+/// Returns the instruction that computes a leaf of an instruction, and the number of the leaf among
+/// its own leaves. Looks through tuples.
 fn source(site: Site, mut id: InstrId, mut leaf: usize) -> Result<(InstrId, usize), Reason> {
     loop {
         let instruction = site.computation.instruction(id);

@@ -5,8 +5,8 @@ use super::{Reading, Reason, Site, expect_rank, position};
 use crate::hlo::DotDims;
 use crate::indexing::{Expr, IndexingMap};
 
-/// One side: batch dimensions, then its free ones, then contracted ones as range variables. The output has
-/// the batch dimensions, the free ones of the left, the free ones of the right.
+/// Returns the reading of one side. The output has the batch dimensions, the free ones of the left
+/// operand, then the free ones of the right. Contracted dimensions become range variables.
 pub(super) fn dot(site: Site, operand: usize, dims: &DotDims) -> Result<Reading, Reason> {
     let (left, right) = (site.operand_dims(0)?, site.operand_dims(1)?);
     let left_free = left.len().saturating_sub(dims.lhs_batch.len() + dims.lhs_contracting.len());
@@ -41,7 +41,8 @@ fn side(site: Site, sizes: &[i64], batch: &[i64], contracting: &[i64], first: us
     Ok(Reading::new(map))
 }
 
-/// Operands 2 and 3 scale blocks of operands 0 and 1: the same index, divided by the block size.
+/// Operands 2 and 3 scale blocks of operands 0 and 1: they are read at the same index, divided by
+/// the block size.
 pub(super) fn scaled_dot(site: Site, operand: usize, dims: &DotDims) -> Result<Reading, Reason> {
     if operand < 2 {
         return dot(site, operand, dims);

@@ -1,10 +1,10 @@
-//! Operations whose indices are values of the program.
+//! Operations with run-time indices.
 
 use super::{Reading, Reason, RuntimeValue, Site, dim, expect_rank, position};
 use crate::hlo::{ElementType, GatherDims, InstrId, Literal, Op, ScatterDims};
 use crate::indexing::{Constraint, Expr, IndexingMap, Interval, Variable};
 
-/// Operand 0 from a start known at run time; the starts, each a scalar.
+/// Returns the reading of operand 0, from a start known at run time, or of a start index.
 pub(super) fn dynamic_slice(site: Site, operand: usize, sizes: &[i64]) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
     if operand > 0 {
@@ -20,7 +20,8 @@ pub(super) fn dynamic_slice(site: Site, operand: usize, sizes: &[i64]) -> Result
     Ok(reading)
 }
 
-/// Operand 0 everywhere, although the update hides part of it; the update where it lands.
+/// Returns the reading of operand 0 at the same index, although the update hides a part of it, or
+/// of the update inside its slice.
 pub(super) fn dynamic_update_slice(site: Site, operand: usize) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
     match operand {
@@ -40,7 +41,7 @@ pub(super) fn dynamic_update_slice(site: Site, operand: usize) -> Result<Reading
     Ok(reading)
 }
 
-/// Starts are scalars, one per dimension, or one vector of them.
+/// Returns the reading of start indices: scalars, one per dimension, or one vector.
 fn start(site: Site, operand: usize, output: &[i64]) -> Result<Reading, Reason> {
     match site.operand_dims(operand)? {
         [] => Ok(Reading::scalar(output)),
@@ -49,7 +50,8 @@ fn start(site: Site, operand: usize, output: &[i64]) -> Result<Reading, Reason> 
     }
 }
 
-/// The start in a dimension, of the operands from `first` on: a number if it is a constant, else a runtime variable.
+/// Returns the start in a dimension, from the operands beginning with `first`: a number if it is a
+/// constant, else a runtime variable.
 fn start_value(site: Site, reading: &mut Reading, first: usize, dimension: usize, last: i64) -> Result<Expr, Reason> {
     let bounds = Interval::new(0, last.max(0));
     let vector = !site.operand_dims(first)?.is_empty();
@@ -64,7 +66,7 @@ fn start_value(site: Site, reading: &mut Reading, first: usize, dimension: usize
     Ok(reading.add_runtime(Variable::from(bounds), value))
 }
 
-/// An element of an instruction, by position, if it is an integer constant.
+/// Returns an element of an instruction, by position, if it is an integer constant.
 fn constant_element(site: Site, instruction: InstrId, position: usize) -> Option<i64> {
     let Op::Constant(Literal::Array(array)) = &site.computation.instruction(instruction).op else { return None };
     let width = array.element_type.byte_size();
@@ -85,27 +87,27 @@ fn constant_element(site: Site, instruction: InstrId, position: usize) -> Option
     }
 }
 
-/// Where the parts of a gather's or scatter's windows lie.
+/// Correspondence of the windows of a gather or scatter to the operand.
 struct Windows<'a> {
     /// Dimensions of the gather's output or the scatter's updates.
     outer: &'a [i64],
-    /// Those of them that index into a window.
+    /// The outer dimensions that index into a window.
     window_dims: &'a [i64],
     /// Dimensions of the operand.
     operand: &'a [i64],
-    /// Those of them that the outer side lacks.
+    /// Dimensions of the operand that the outer side lacks.
     dropped: &'a [i64],
     operand_batching: &'a [i64],
     indices_batching: &'a [i64],
     start_map: &'a [i64],
     index_vector_dim: i64,
-    /// Number of the operand that holds the indices, and its dimensions.
+    /// Number of the operand with the indices; its dimensions follow.
     indices_operand: usize,
     indices: &'a [i64],
 }
 
 impl Windows<'_> {
-    /// The outer dimensions that do not index into a window: the position among the index vectors.
+    /// The outer dimensions that do not index into a window. They index the array of index vectors.
     fn batch(&self) -> Vec<Expr> {
         let is_batch = |i: &usize| !self.window_dims.contains(&(*i as i64));
         (0..self.outer.len()).filter(is_batch).map(|i| Expr::dim(i as u32)).collect()
@@ -123,7 +125,7 @@ impl Windows<'_> {
         Ok(index)
     }
 
-    /// From the outer index to the operand index.
+    /// Returns the map from the outer index to the operand index.
     fn reading(&self, site: Site, slice_sizes: &[i64]) -> Result<Reading, Reason> {
         let mut reading = Reading::new(IndexingMap::from_tensor_sizes(Vec::new(), self.outer, &[]));
         expect_rank("the slice", slice_sizes.len(), self.operand.len())?;
@@ -146,7 +148,7 @@ impl Windows<'_> {
         Ok(reading)
     }
 
-    /// The coordinate that operand and indices share in their `b`-th batching dimension.
+    /// Returns the common coordinate of operand and indices in their `b`-th batching dimension.
     fn batching(&self, b: usize) -> Result<Expr, Reason> {
         let in_indices = *self.indices_batching.get(b).ok_or("batching dimensions do not correspond")?;
         let skipped = i64::from(in_indices > self.index_vector_dim);
@@ -159,7 +161,7 @@ impl Windows<'_> {
         let bounds = Interval::new(0, last.max(0));
         let index = self.component(Expr::constant(component as i64))?;
         let elements = self.indices.iter().fold(1i64, |n, &d| n.saturating_mul(d));
-        // One index vector for everything: its components may be constants.
+        // With a single index vector, its components may be constants.
         if elements == self.start_map.len() as i64
             && let Some(value) = constant_element(site, instruction, component)
         {
@@ -170,7 +172,8 @@ impl Windows<'_> {
     }
 }
 
-/// Operand 0 at starts that the indices hold; the indices at all components of one vector.
+/// Returns the reading of operand 0, at starts from the indices, or of all components of one index
+/// vector.
 pub(super) fn gather(site: Site, operand: usize, dims: &GatherDims) -> Result<Reading, Reason> {
     let windows = Windows {
         outer: site.output_dims(0)?,
@@ -194,7 +197,8 @@ pub(super) fn gather(site: Site, operand: usize, dims: &GatherDims) -> Result<Re
     Ok(Reading::new(IndexingMap::from_tensor_sizes(results, windows.outer, ranges)))
 }
 
-/// Operands at the same index. Which updates meet an element is not known beforehand.
+/// Returns the reading of operands at the same index. The updates that an element combines with are
+/// unknown before run time.
 pub(super) fn scatter(site: Site, operand: usize, leaf: usize) -> Result<Reading, Reason> {
     let arrays = site.instruction.operands.len() / 2;
     match operand {
@@ -204,8 +208,8 @@ pub(super) fn scatter(site: Site, operand: usize, leaf: usize) -> Result<Reading
     }
 }
 
-/// From an update's index to where it lands. Updates that do not fit are skipped, which the map leaves open:
-/// their starts are taken as clamped.
+/// Maps an update's index to the operand index where it is applied. Updates that do not fit are
+/// skipped at run time; the map ignores this and clamps their starts.
 pub(super) fn scatter_update(site: Site, operand: usize, dims: &ScatterDims) -> Result<Reading, Reason> {
     let arrays = site.instruction.operands.len() / 2;
     let updates = site.operand_dims(operand)?;

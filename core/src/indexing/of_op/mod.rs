@@ -1,12 +1,13 @@
-//! Indexing maps of operations: which operand elements an output element is computed from, and back.
+//! Indexing maps of operations, from an output element to the operand elements it is computed from,
+//! and back.
 //!
 //! ```text
 //! output_to_input   per operand: output index -> operand index
 //! input_to_output   of one operand: operand index -> output index
 //! ```
 //!
-//! Each answer is a set of maps, or *unknown* with a reason. A set is never too small; it is too large only
-//! where the operation itself decides at run time what it reads (`select`, the operand of
+//! Each answer is a set of maps, or *unknown* with a reason. A set is never too small. It is too
+//! large only if the operation decides at run time what it reads (`select`, the operand of
 //! `dynamic-update-slice`, `sort` along its dimension).
 
 mod access;
@@ -24,17 +25,17 @@ pub use access::{Access, OperandRead, access, combined_elements};
 pub use reading::{Indexing, Reading, RuntimeValue};
 pub use to_output::input_to_output;
 
-/// Why there is no map, in words for the user.
+/// The reason why there is no map, in words for the user.
 type Reason = String;
 
 /// One operand's set, or the reason why there is none.
 type Found = Result<Vec<Reading>, Reason>;
 
-/// An instruction with what is needed to look around it.
+/// An instruction and its context.
 #[derive(Clone, Copy)]
 struct Site<'m> {
     computation: &'m Computation,
-    /// Its number, where that is known.
+    /// Id of the computation, if known.
     id: Option<ComputationId>,
     instruction: &'m Instruction,
 }
@@ -55,15 +56,15 @@ impl<'m> Site<'m> {
         array_dims(&self.operand(operand)?.shape).ok_or_else(|| format!("operand {operand} is not an array"))
     }
 
-    /// Sizes of the result, or of its given leaf.
+    /// Sizes of the result, or of one of its leaves.
     fn output_dims(&self, leaf: usize) -> Result<&'m [i64], Reason> {
         let leaves = self.instruction.shape.leaves();
         leaves.get(leaf).and_then(|shape| array_dims(shape)).ok_or_else(|| format!("result {leaf} is not an array"))
     }
 }
 
-/// Per operand of an instruction: the elements that an element of the result's given leaf (0 for an array) is
-/// computed from. Dimensions are the output index.
+/// Returns for each operand of an instruction the elements that an element of the result's leaf (0
+/// for an array) is computed from. The map's dimensions are the output index.
 pub fn output_to_input(
     module: &Module,
     computation: ComputationId,
@@ -134,7 +135,7 @@ fn unknown_reason(opcode: Opcode) -> Reason {
     }
 }
 
-/// The element at the same index; the only element of a scalar.
+/// Returns the reading of the element at the same index, or of the only element of a scalar.
 fn elementwise(site: Site, operand: usize, leaf: usize) -> Result<Reading, Reason> {
     let output = site.output_dims(leaf)?;
     let dims = site.operand_dims(operand)?;
@@ -147,7 +148,8 @@ fn elementwise(site: Site, operand: usize, leaf: usize) -> Result<Reading, Reaso
     }
 }
 
-/// The operand that holds the leaf, at the same index; the others not at all.
+/// Returns the reading of the operand that contains the leaf, at the same index. Other operands are
+/// not read.
 fn tuple(site: Site, operand: usize, leaf: usize) -> Found {
     let before: usize = (0..operand).map(|i| site.operand(i).map(|o| o.shape.leaves().len())).sum::<Result<_, _>>()?;
     let own = site.operand(operand)?.shape.leaves().len();
@@ -173,17 +175,17 @@ fn over(output: &[i64], results: Vec<Expr>) -> Reading {
     Reading::new(IndexingMap::from_tensor_sizes(results, output, &[]))
 }
 
-/// `d<i>` for a dimension number that comes from the module.
+/// Returns `d<i>` for a dimension number from the module.
 fn dim(i: i64, rank: usize) -> Result<Expr, Reason> {
     position(i, rank).map(|i| Expr::dim(i as u32))
 }
 
-/// A dimension number that comes from the module, as a position.
+/// Converts a dimension number from the module to an index.
 fn position(i: i64, rank: usize) -> Result<usize, Reason> {
     usize::try_from(i).ok().filter(|&i| i < rank).ok_or_else(|| format!("there is no dimension {i} among {rank}"))
 }
 
-/// Checks that the rank is as expected.
+/// Checks the rank.
 fn expect_rank(what: &str, found: usize, expected: usize) -> Result<(), Reason> {
     if found == expected { Ok(()) } else { Err(format!("{what} has {found} dimensions instead of {expected}")) }
 }

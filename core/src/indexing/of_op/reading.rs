@@ -1,4 +1,4 @@
-//! How an element of something is read.
+//! Maps to the elements that are read.
 
 use std::fmt;
 
@@ -6,70 +6,73 @@ use crate::hlo::{ComputationId, InstrId};
 use crate::indexing::canonical::renumber;
 use crate::indexing::{Bounds, Expr, ExprKind, IndexingMap, Variable, simplify_expr};
 
-/// Where the value of a runtime variable comes from: an integer element of an instruction's result. The
+/// The source of a runtime variable's value: an integer element of an instruction's result. The
 /// value is clamped to the variable's bounds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RuntimeValue {
-    /// The computation of the instruction; `None` if it is the one of the instruction that reads, whose number was not
-    /// asked for.
+    /// The computation of the instruction. `None` if it is the computation of the reading
+    /// instruction and the caller did not provide its id.
     pub computation: Option<ComputationId>,
     /// The instruction.
     pub instruction: InstrId,
-    /// Index of the element, over the variables of the map that uses it (runtime variables: earlier ones only).
+    /// Index of the element, over the variables of the map that uses it. It may use only earlier
+    /// runtime variables.
     pub index: Vec<Expr>,
 }
 
-/// A map together with the meaning of its runtime variables.
+/// A map, and the sources of its runtime variables.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reading {
-    /// From the index of what is computed to the index of what is read, or the other way round.
+    /// Maps the index of the computed element to the index of the element read, or the other way
+    /// round.
     pub map: IndexingMap,
-    /// One per runtime variable.
+    /// One value per runtime variable.
     pub runtime: Vec<RuntimeValue>,
-    /// Which leaf of a tuple is read; 0 for arrays.
+    /// Number of the tuple leaf that is read; 0 for arrays.
     pub leaf: usize,
 }
 
-/// All the ways something is read, or why nothing is known about them.
+/// All readings of an instruction, or the reason why they are unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Indexing {
-    /// Distinct, in order of discovery. Empty: never read.
+    /// Distinct readings, in order of discovery. Empty if the instruction is never read.
     Known(Vec<Reading>),
-    /// Any element may be read; the reason in words for the user.
+    /// Any element may be read. The reason is in words for the user.
     Unknown(String),
 }
 
 impl Reading {
-    /// By a map without runtime variables.
+    /// A reading by a map without runtime variables.
     pub fn new(map: IndexingMap) -> Self {
         Reading { map, runtime: Vec::new(), leaf: 0 }
     }
 
-    /// The element at the same index.
+    /// A reading of the element at the same index.
     pub fn whole(dims: &[i64]) -> Self {
         Reading::new(IndexingMap::identity(dims))
     }
 
-    /// The only element of a scalar.
+    /// A reading of the only element of a scalar.
     pub fn scalar(output: &[i64]) -> Self {
         Reading::new(IndexingMap::from_tensor_sizes(Vec::new(), output, &[]))
     }
 
-    /// The same elements of another leaf.
+    /// Returns the reading of the same elements of another leaf.
     #[must_use]
     pub fn of_leaf(self, leaf: usize) -> Self {
         Reading { leaf, ..self }
     }
 
-    /// Adds a runtime variable and gives its expression.
+    /// Adds a runtime variable and returns its expression.
     pub(super) fn add_runtime(&mut self, bounds: Variable, value: RuntimeValue) -> Expr {
         self.map.runtime.push(bounds);
         self.runtime.push(value);
         Expr::runtime(self.runtime.len() as u32 - 1)
     }
 
-    /// What is read where `self` says which element of an instruction is needed and `operand` how that element
-    /// reads its operand. Simplified; `None` if nothing is read after all, or the ranks do not match.
+    /// Composes two readings: `self` maps to the needed element of an instruction, and `operand`
+    /// maps from that element to the instruction's operand. Simplified. Returns `None` if nothing
+    /// is read, or the ranks do not match.
     pub fn then(&self, operand: &Reading) -> Option<Reading> {
         let map = self.map.then(&operand.map)?;
         let ranges = (0..operand.map.ranges.len()).map(|i| Expr::range((i + self.map.ranges.len()) as u32));
@@ -83,7 +86,8 @@ impl Reading {
         Reading { map, runtime, leaf: operand.leaf }.simplified()
     }
 
-    /// In canonical form: simplified, without unused range and runtime variables. `None` if the domain is empty.
+    /// Returns the reading in canonical form: simplified, without unused range and runtime
+    /// variables. `None` if the domain is empty.
     pub fn simplified(mut self) -> Option<Reading> {
         self.map = self.map.simplify();
         if self.map.is_known_empty() {
@@ -115,7 +119,7 @@ impl Reading {
         for expr in self.map.results.iter().chain(self.map.constraints.iter().map(|c| &c.expr)) {
             mark(expr, &mut runtime);
         }
-        // A value's index names earlier runtime variables only, so one backward sweep suffices.
+        // A value's index uses only earlier runtime variables, so one backward sweep suffices.
         for (i, value) in self.runtime.iter().enumerate().rev() {
             if runtime.get(i) == Some(&true) {
                 value.index.iter().for_each(|expr| mark(expr, &mut runtime));
@@ -143,7 +147,7 @@ impl Indexing {
         }
     }
 
-    /// Adds what `other` reads; each map is kept once.
+    /// Adds the readings of `other`. Each map is kept once.
     pub(crate) fn merge(&mut self, other: Indexing, limit: usize) {
         match (&mut *self, other) {
             (Indexing::Unknown(_), _) => {}

@@ -1,4 +1,4 @@
-//! Operations that move elements and compute nothing.
+//! Operations that move elements without computing on them.
 
 use super::{Reading, Reason, Site, dim, expect_rank, over, position};
 use crate::hlo::{ArrayShape, PaddingDim, SliceDim};
@@ -40,7 +40,7 @@ pub(super) fn slice(site: Site, dims: &[SliceDim]) -> Result<Reading, Reason> {
     Ok(over(output, results.collect()))
 }
 
-/// Operand 0 where the output shows it; the padding value from everywhere.
+/// Returns the reading of operand 0, inside the padding, or of the padding value, everywhere.
 pub(super) fn pad(site: Site, operand: usize, dims: &[PaddingDim]) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
     if operand > 0 {
@@ -57,11 +57,12 @@ pub(super) fn pad(site: Site, operand: usize, dims: &[PaddingDim]) -> Result<Rea
     Ok(Reading::new(map))
 }
 
-/// Adds the coordinate of the element that stands at `position` if the `size` elements of a dimension stand
-/// `distance` apart, and the constraints that one stands there.
+/// Adds the coordinate of the element at `position`, where the `size` elements of a dimension have
+/// a distance of `distance`, and the constraints that `position` has an element.
 pub(super) fn spread(map: &mut IndexingMap, position: Expr, size: i64, distance: i64) -> Result<(), Reason> {
     ensure!(distance >= 1, "the distance of neighbours is less than 1");
-    // The bounds are the coordinate's, which code needs anyway; where it is exact they say the same of the position.
+    // The constraint bounds the coordinate, because code computes it anyway. For exact multiples,
+    // this is equivalent to bounding the position.
     let coordinate = position.clone().floor_div(distance);
     if distance > 1 {
         map.constraints.push(Constraint::new(position.modulo(distance), Interval::point(0)));
@@ -93,14 +94,15 @@ pub(super) fn reshape(site: Site) -> Result<Reading, Reason> {
     reshaped(site.output_dims(0)?, site.operand_dims(0)?)
 }
 
-/// The element at the same row-major position.
+/// Returns the reading of the element at the same row-major position.
 pub(super) fn reshaped(from: &[i64], to: &[i64]) -> Result<Reading, Reason> {
     ensure!(count(from) == count(to), "{from:?} and {to:?} have different numbers of elements");
     Ok(over(from, in_runs(&dim_exprs(from.len()), from, to)))
 }
 
-/// The index in dimensions `to` of the element at `index` in dimensions `from`, both row-major and of equally many
-/// elements. Runs of dimensions with equally many elements are handled by themselves, which keeps the expressions small.
+/// Returns the index in dimensions `to` of the element at `index` in dimensions `from`. Both are
+/// row-major and have equally many elements. Runs of dimensions with equally many elements are
+/// handled separately, which keeps the expressions small.
 fn in_runs(index: &[Expr], from: &[i64], to: &[i64]) -> Vec<Expr> {
     if from.contains(&0) || to.contains(&0) {
         return vec![Expr::constant(0); to.len()];
@@ -112,7 +114,8 @@ fn in_runs(index: &[Expr], from: &[i64], to: &[i64]) -> Vec<Expr> {
         let (mut a, mut b) = (1i64, to[j]);
         j += 1;
         while a != b {
-            // The element counts are equal, so there is a next dimension on the side that is behind.
+            // The element counts are equal, so the side with the smaller product has another
+            // dimension.
             match (a < b, from.get(i), to.get(j)) {
                 (true, Some(size), _) => (a, i) = (a.saturating_mul(*size), i + 1),
                 (false, _, Some(size)) => (b, j) = (b.saturating_mul(*size), j + 1),
@@ -133,7 +136,7 @@ pub(super) fn bitcast(site: Site) -> Result<Reading, Reason> {
     }
 }
 
-/// The element at the same place in memory.
+/// Returns the reading of the element at the same memory position.
 pub(super) fn same_place(from: &ArrayShape, to: &ArrayShape) -> Result<Reading, Reason> {
     let fits = count(&from.dims) == count(&to.dims) && from.element_type.byte_size() == to.element_type.byte_size();
     ensure!(fits, "the element sizes differ");
@@ -147,7 +150,7 @@ pub(super) fn same_place(from: &ArrayShape, to: &ArrayShape) -> Result<Reading, 
     Ok(over(&from.dims, results))
 }
 
-/// Dimensions and their sizes, the slowest varying first.
+/// Returns dimensions and their sizes, the slowest varying first.
 fn physical(shape: &ArrayShape) -> Result<(Vec<usize>, Vec<i64>), Reason> {
     let order: Vec<usize> = match &shape.layout {
         Some(layout) => layout.minor_to_major.iter().rev().copied().collect(),
@@ -158,7 +161,8 @@ fn physical(shape: &ArrayShape) -> Result<(Vec<usize>, Vec<i64>), Reason> {
     Ok((order.clone(), sizes.collect::<Result<_, _>>()?))
 }
 
-/// Elements of other width split or join along an additional last dimension.
+/// Returns the reading of elements that are split or joined along an additional last dimension,
+/// because the widths differ.
 pub(super) fn bitcast_convert(site: Site) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
     let operand = site.operand_dims(0)?;

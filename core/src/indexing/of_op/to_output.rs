@@ -1,12 +1,13 @@
-//! From an operand's index to the output elements computed from it.
+//! Maps from an operand's index to the output elements computed from it.
 
 use super::reading::{Indexing, Reading};
 use super::{Found, Site, array_dims, dynamic, output_to_input, shape};
 use crate::hlo::{ComputationId, InstrId, Module, Op};
 use crate::indexing::Variable;
 
-/// The elements of the result's given leaf (0 for an array) that an element of an operand takes part in.
-/// Dimensions are the operand index; where one element takes part in many, range variables run over them.
+/// Returns the elements of the result's leaf (0 for an array) that an operand element contributes
+/// to. The map's dimensions are the operand index. If one element contributes to many, range
+/// variables enumerate them.
 pub fn input_to_output(
     module: &Module,
     computation: ComputationId,
@@ -22,7 +23,7 @@ pub fn input_to_output(
     }
 }
 
-/// Operations for which this direction is simpler than the other.
+/// Handles operations for which this direction is simpler than the other.
 fn directly(site: Site, operand: usize) -> Option<Found> {
     let one = |reading: Result<Reading, String>| Some(reading.map(|r| vec![r]));
     match &site.instruction.op {
@@ -55,7 +56,8 @@ fn by_inversion(site: Site, forward: Vec<Indexing>, operand: usize, leaf: usize)
 }
 
 impl Reading {
-    /// From what is read to what reads it. `None` if the rank does not match.
+    /// Returns the map from the element read to the elements that read it. `None` if the rank does
+    /// not match.
     fn inverted(&self, read: &[i64]) -> Option<Reading> {
         if self.map.results.len() != read.len() {
             return None;

@@ -5,7 +5,8 @@ use super::{Reading, Reason, Site, expect_rank, position};
 use crate::hlo::{ConvolutionAttrs, Window, WindowDim};
 use crate::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, dim_exprs, linearize};
 
-/// The arrays along the reduced dimensions, which become range variables in order; initial values.
+/// Returns the reading of an array, along the reduced dimensions, which become range variables in
+/// order, or of an initial value.
 pub(super) fn reduce(site: Site, operand: usize, dimensions: &[i64]) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
     if operand >= site.instruction.operands.len() / 2 {
@@ -24,7 +25,7 @@ pub(super) fn reduce(site: Site, operand: usize, dimensions: &[i64]) -> Result<R
     Ok(Reading::new(map))
 }
 
-/// The arrays under the window; initial values.
+/// Returns the reading of an array, under the window, or of an initial value.
 pub(super) fn reduce_window(site: Site, operand: usize, window: &Window) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
     if operand >= site.instruction.operands.len() / 2 {
@@ -42,7 +43,7 @@ pub(super) fn reduce_window(site: Site, operand: usize, window: &Window) -> Resu
     Ok(Reading::new(map))
 }
 
-/// Adds the coordinate that window number `window_index` reads at its place number `place`.
+/// Adds the coordinate that window number `window_index` reads at offset `place` in the window.
 fn under_window(
     map: &mut IndexingMap,
     window_index: Expr,
@@ -55,8 +56,9 @@ fn under_window(
     spread(map, position, size, window.base_dilation)
 }
 
-/// By the windows that may cover the element, whose places are the first half of the range variables: the source's value
-/// of each; of the operand the elements under each, the second half; the initial value.
+/// Returns the reading of an operand. Range variables of the first half enumerate the windows that
+/// may cover the element. The source has one value per window. The operand is read at all elements
+/// under each window, which the second half enumerates. The initial value is a scalar.
 pub(super) fn select_and_scatter(site: Site, operand: usize, window: &Window) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
     if operand > 1 {
@@ -80,7 +82,8 @@ pub(super) fn select_and_scatter(site: Site, operand: usize, window: &Window) ->
     Ok(Reading::new(map))
 }
 
-/// The elements under the windows at `source`, by the second half of the range variables.
+/// The elements under the windows at `source`, enumerated by the second half of the range
+/// variables.
 fn under_windows(window: &Window, source: &[Expr]) -> Vec<Expr> {
     let (rank, dims) = (source.len(), window.dims.iter().zip(source).enumerate());
     let element = |(i, (dim, source)): (usize, (&WindowDim, &Expr))| {
@@ -89,14 +92,14 @@ fn under_windows(window: &Window, source: &[Expr]) -> Vec<Expr> {
     dims.map(element).collect()
 }
 
-/// Row-major positions of the element itself and of another one under the same window.
+/// Row-major positions of the element and of another one under the same window.
 pub(super) fn candidate(site: Site, window: &Window) -> Result<Vec<Expr>, Reason> {
     let output = site.output_dims(0)?;
     let other = select_and_scatter(site, 0, window)?.map.results;
     Ok(vec![linearize(&dim_exprs(output.len()), output), linearize(&other, output)])
 }
 
-/// Every element along one dimension.
+/// Returns the reading of every element along one dimension.
 pub(super) fn along(site: Site, operand: usize, dimension: i64) -> Result<Reading, Reason> {
     let dims = site.operand_dims(operand)?;
     let leaves = site.instruction.shape.leaves();
@@ -108,8 +111,8 @@ pub(super) fn along(site: Site, operand: usize, dimension: i64) -> Result<Readin
     Ok(Reading::new(map))
 }
 
-/// The input under the kernel, or the kernel. Range variables: kernel positions, then the input feature
-/// within the group.
+/// Returns the reading of the input under the kernel, or of the kernel. Range variables are the
+/// kernel positions, then the input feature within the group.
 pub(super) fn convolution(site: Site, operand: usize, attributes: &ConvolutionAttrs) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
     let (input, kernel) = (site.operand_dims(0)?, site.operand_dims(1)?);
@@ -126,7 +129,7 @@ pub(super) fn convolution(site: Site, operand: usize, attributes: &ConvolutionAt
     let features_in_group = kernel[at(kernel, dims.kernel_input_feature)?];
     let feature_in = add_range(&mut map, features_in_group);
 
-    // The place of the input under the kernel; both are read only where there is one.
+    // The input position under the kernel. Both operands are read only where it exists.
     let mut coordinates = vec![Expr::constant(0); input.len()];
     for (i, (window, place)) in attributes.window.dims.iter().zip(&places).enumerate() {
         let (o, x) = (at(output, dims.output_spatial[i])?, at(input, dims.input_spatial[i])?);
@@ -159,7 +162,7 @@ pub(super) fn convolution(site: Site, operand: usize, attributes: &ConvolutionAt
     Ok(Reading::new(map))
 }
 
-/// Adds a range variable and gives its expression.
+/// Adds a range variable and returns its expression.
 pub(super) fn add_range(map: &mut IndexingMap, size: i64) -> Expr {
     map.ranges.push(Variable::from_size(size));
     Expr::range(map.ranges.len() as u32 - 1)

@@ -1,4 +1,4 @@
-//! Attributes, all but dense constants.
+//! Attributes other than dense constants.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,8 @@ use super::{Attributes, Parser, at_most};
 use crate::ir::{Attribute, Combination, FastMath, Scalar};
 use crate::plugin::limits;
 
-/// Names that attributes of the kernel IR have, which need no memory of their own.
+/// Attribute names of the kernel IR. They are static strings, so that parsing does not allocate
+/// them.
 const NAMES: [&str; 11] = [
     "value",
     "predicate",
@@ -24,7 +25,7 @@ const NAMES: [&str; 11] = [
 ];
 
 impl<'t> Parser<'t> {
-    /// `<{a = 1, b}>`, if there is one.
+    /// Reads `<{a = 1, b}>`, if present.
     pub(super) fn properties(&mut self) -> Read<Attributes> {
         let mut attributes = Vec::new();
         if self.tokens.peek().is("<") {
@@ -51,7 +52,7 @@ impl<'t> Parser<'t> {
                 },
                 _ => return key.at.fault("expected the name of an attribute"),
             };
-            // An operation has few attributes.
+            // An operation has few attributes, so a linear search suffices.
             if entries.iter().any(|(known, _)| *known == name) {
                 return key.at.fault(format!("there are two attributes `{name}`"));
             }
@@ -138,7 +139,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The text from `first`, which has been taken, to the end of the brackets that follow.
+    /// Returns the text from `first`, which is already consumed, to the end of the brackets that
+    /// follow.
     fn raw(&mut self, first: Token<'t>) -> Read<Attribute> {
         let mut open: Vec<&str> = Vec::new();
         let mut words = 0;
@@ -188,7 +190,7 @@ impl<'t> Parser<'t> {
         self.close(">")?;
         Ok(match bits {
             Scalar::I64 => Attribute::I64Array(values),
-            // These were read as i32.
+            // Read as i32, so the conversion loses nothing.
             _ => Attribute::I32Array(values.into_iter().map(|value| value as i32).collect()),
         })
     }
@@ -216,7 +218,7 @@ fn symbol(token: Token<'_>) -> Read<Attribute> {
     }
 }
 
-/// The text between quotes, with MLIR's escapes resolved.
+/// Returns the text between quotes, with MLIR's escapes resolved.
 pub(super) fn unquoted(token: Token<'_>) -> Read<String> {
     let inner = token.text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(token.text);
     if !inner.contains('\\') {

@@ -1,4 +1,4 @@
-//! Numbers, alone and as elements of dense constants.
+//! Numbers, either single or as elements of dense constants.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::{Parser, at_most};
 use crate::ir::{Attribute, Float, Scalar, Type};
 use crate::plugin::limits;
 
-/// A number as it is written: `-1`, `0x7F`, `1.5e-3`, `true`.
+/// A number in its text form: `-1`, `0x7F`, `1.5e-3`, `true`.
 #[derive(Clone, Copy)]
 pub(super) struct Literal<'t> {
     token: Token<'t>,
@@ -47,7 +47,7 @@ impl<'t> Literal<'t> {
         self.token.at.fault(format!("`{sign}{}` is no number of type {ty}", self.token.text))
     }
 
-    /// The number as one of this integer type, or index, means it as a signed one.
+    /// Returns the number in this integer type or index, interpreted as signed.
     pub(super) fn integer(self, ty: Scalar) -> Read<i128> {
         let text = self.token.text;
         if self.is_bool() {
@@ -67,7 +67,7 @@ impl<'t> Literal<'t> {
         Ok((value << unused) as i128 >> unused)
     }
 
-    /// The bits of the float: those given in hexadecimal, or those of the nearest number.
+    /// Returns the bits of the float: the hexadecimal bits, or the bits of the nearest number.
     fn float(self, ty: Float) -> Read<u64> {
         let text = self.token.text;
         if let Some(digits) = text.strip_prefix("0x") {
@@ -79,7 +79,8 @@ impl<'t> Literal<'t> {
         if !self.is_float() {
             return self.refused(format_args!("{}; floats have a point, as `1.0`", ty.name()));
         }
-        // By way of f64 a number would be rounded twice; for what is narrower than f32 that is what MLIR does.
+        // Parsing as f64 first would round an f32 twice. For types narrower than f32, MLIR rounds
+        // twice too.
         let bits = match (ty, ty.format()) {
             (Float::F32, _) => {
                 text.parse().ok().map(|value: f32| u64::from(if self.negative { -value } else { value }.to_bits()))
@@ -121,7 +122,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// `dense<…> : tensor<…>`. The type stands last, but says what the elements are: it is read first.
+    /// Reads `dense<…> : tensor<…>`. The type follows the elements but determines how to read them,
+    /// so it is read first.
     pub(super) fn dense(&mut self) -> Read<Attribute> {
         self.tokens.next()?;
         self.open("<")?;
@@ -143,7 +145,7 @@ impl<'t> Parser<'t> {
         Ok(Attribute::Dense(ty, bytes))
     }
 
-    /// One element for all, or all, or none where there are none.
+    /// Reads all elements, or one that stands for all, or none if the type has none.
     fn elements(&mut self, ty: &Type) -> Read<Arc<[u8]>> {
         let next = self.tokens.peek();
         let (element, mut bytes) = (ty.element(), Vec::new());
@@ -195,7 +197,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// `"0x0102"`: bytes as they lie in memory. MLIR packs booleans, eight in a byte.
+/// Reads `"0x0102"`: bytes as in memory. MLIR packs eight booleans into a byte.
 fn hexadecimal(token: Token<'_>, ty: &Type) -> Read<Vec<u8>> {
     let text = unquoted(token)?;
     let digits = text.strip_prefix("0x").filter(|digits| digits.len() % 2 == 0);

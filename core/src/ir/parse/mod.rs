@@ -6,8 +6,8 @@
 //! region      [^label(%a: type, …):] operation …
 //! ```
 //!
-//! Whatever the text is, it becomes functions or an error: of everything in it there is a bounded amount
-//! ([`limits`]), and nothing recurses deeper than these allow.
+//! Any text gives either functions or an error. [`limits`] bound the number of everything in it,
+//! and the depth of recursion.
 
 mod attributes;
 mod literals;
@@ -24,27 +24,28 @@ use super::{Attribute, Function, OpKind, Operation, Region, Type, Value};
 use crate::indexing::IndexingMap;
 use crate::plugin::limits;
 
-/// Why a text is not kernel IR.
+/// A fault of a text that is not kernel IR.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}:{column}: {message}")]
 pub struct ParseError {
-    /// The name given to the text.
+    /// The file name passed to the parser.
     pub file: Arc<str>,
-    /// From 1.
+    /// Line number, from 1.
     pub line: u32,
-    /// In bytes, from 1.
+    /// Column in bytes, from 1.
     pub column: u32,
-    /// What is wrong.
+    /// The fault.
     pub message: String,
 }
 
-/// Reads functions; `name` stands for the file in places.
+/// Reads functions. `name` is the file name in places.
 ///
-/// Values are numbered in the order of their definition, or keep their names if all of these are numbers without gaps.
-/// Whether operations make sense is for [`verify`](super::verify()) to say.
+/// If all values have numbers without gaps as names, they keep these numbers. Otherwise values are
+/// numbered in the order of their definition. Does not check that operations are valid; that is up
+/// to [`verify`](super::verify()).
 ///
 /// # Errors
-/// The first fault, with its place.
+/// Returns the first fault with its place.
 pub fn parse(name: &str, text: &str) -> Result<Vec<Function>, ParseError> {
     let file: Arc<str> = name.into();
     functions(&file, text).map_err(|fault| ParseError {
@@ -89,17 +90,17 @@ struct Parser<'t> {
     tokens: Tokens<'t>,
     file: Arc<str>,
     operations: usize,
-    /// Brackets that are open in a type, attribute or location.
+    /// Open brackets in a type, attribute or location.
     brackets: usize,
-    /// Names of HLO instructions: few, in many places.
+    /// Interned names of HLO instructions. They are few but occur in many places.
     instructions: HashMap<String, Arc<str>>,
-    /// The values in scope: of a name the first, and how many it is for.
+    /// The values in scope by name: the first value and the number of values of the name.
     names: HashMap<&'t str, (Value, u32)>,
-    /// The same names in the order of their definition.
+    /// The names in scope, in the order of their definition.
     defined: Vec<&'t str>,
     /// Types of the function's values.
     types: Vec<Type>,
-    /// The number that each value has as its name.
+    /// The number that is each value's name, if it is one.
     numbers: Vec<Option<u32>>,
     /// The attribute `function_type`, once it has been read.
     function_type: Option<(Vec<Type>, Vec<Type>)>,
@@ -249,7 +250,7 @@ impl<'t> Parser<'t> {
         Ok(operands)
     }
 
-    /// The types in parentheses, which must be those of the operands.
+    /// Checks that the types in parentheses equal those of the operands.
     fn operand_types(&mut self, name: Token<'t>, operation: &Operation) -> Read {
         let mut operands = operation.operands.iter();
         self.list("(", ")", |this| {
@@ -296,7 +297,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// `{ ^label(%a: type): operation … }`. What it names is unknown after it.
+    /// Reads `{ ^label(%a: type): operation … }`. Names defined inside go out of scope at its end.
     fn region(&mut self, depth: usize) -> Read<Region> {
         let brace = self.tokens.peek();
         self.expect("{")?;
@@ -343,12 +344,13 @@ impl<'t> Parser<'t> {
         Ok(value)
     }
 
-    /// If all values have numbers as their names, without gaps, they keep them.
+    /// Lets all values keep the numbers that are their names, if these have no gaps.
     fn keep_numbers(&mut self, body: &mut Region) {
         let count = self.types.len();
         let numbers: Option<Vec<u32>> = self.numbers.iter().copied().collect();
         let Some(numbers) = numbers else { return };
-        // Where each number's type stands now; names are distinct only among values in scope.
+        // Present index of each number's type. Two values with different scopes may have the same
+        // name.
         let mut from = vec![None; count];
         for (at, &number) in numbers.iter().enumerate() {
             match from.get_mut(number as usize) {
@@ -379,7 +381,7 @@ impl<'t> Parser<'t> {
         self.tokens.next().map(drop)
     }
 
-    /// What `each` reads, between these brackets, with commas between.
+    /// Reads items with `each`, separated by commas, between these brackets.
     fn list(&mut self, open: &str, close: &str, mut each: impl FnMut(&mut Self) -> Read) -> Read {
         self.open(open)?;
         if !self.tokens.peek().is(close) {
@@ -393,7 +395,7 @@ impl<'t> Parser<'t> {
         self.close(close)
     }
 
-    /// Opens brackets of a type, attribute or location, which are nested only so deep.
+    /// Opens a bracket of a type, attribute or location, and checks the depth of nesting.
     fn open(&mut self, bracket: &str) -> Read {
         let token = self.tokens.peek();
         self.expect(bracket)?;
@@ -407,14 +409,14 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// The number that is a value's name.
+/// Returns the number that is a value's name.
 fn number_of(name: Token<'_>) -> Option<u32> {
     let digits = &name.text[1..];
     let canonical = digits == "0" || !digits.starts_with(['0', '+']);
     digits.parse().ok().filter(|_| canonical)
 }
 
-/// The text of `map` as a map.
+/// Parses the text of the attribute `map`.
 fn read_map(name: Token<'_>, operation: &mut Operation) -> Read {
     let map = operation.attributes.iter_mut().find(|(known, _)| known == "map");
     let Some((_, map @ Attribute::Str(_))) = map else { return Ok(()) };
@@ -426,7 +428,7 @@ fn read_map(name: Token<'_>, operation: &mut Operation) -> Read {
     Ok(())
 }
 
-/// Takes a function's attributes apart.
+/// Distributes a function's attributes over its fields.
 fn header(name: Token<'_>, function: &mut Function, attributes: Attributes) -> Read {
     let mut named = false;
     for (key, value) in attributes {

@@ -1,11 +1,11 @@
-//! The words of MLIR text.
+//! Splits MLIR text into tokens.
 
-/// A word and where it begins.
+/// A token with its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Token<'t> {
     pub(super) kind: TokenKind,
     pub(super) text: &'t str,
-    /// Its first byte in the text.
+    /// Offset of its first byte in the text.
     pub(super) offset: usize,
     pub(super) at: At,
 }
@@ -17,7 +17,7 @@ pub(super) struct At {
     pub(super) column: u32,
 }
 
-/// What is wrong, and where.
+/// A fault with its position.
 pub(super) struct Fault {
     pub(super) at: At,
     pub(super) message: String,
@@ -26,7 +26,7 @@ pub(super) struct Fault {
 pub(super) type Read<T = ()> = Result<T, Fault>;
 
 impl At {
-    /// A fault at this place.
+    /// Returns a fault at this position.
     pub(super) fn fault<T>(self, message: impl Into<String>) -> Read<T> {
         Err(Fault { at: self, message: message.into() })
     }
@@ -44,7 +44,7 @@ pub(super) enum TokenKind {
     Arrow,
     /// One character.
     Mark,
-    /// Nothing is left.
+    /// The end of the text.
     End,
 }
 
@@ -59,17 +59,17 @@ impl<'t> Token<'t> {
         self.kind == TokenKind::Word && self.text == word
     }
 
-    /// A name with this mark in front.
+    /// Whether it is a name with this mark in front.
     pub(super) fn is_marked(&self, mark: char) -> bool {
         self.kind == TokenKind::Marked && self.text.starts_with(mark)
     }
 
-    /// What it stands for, if there is such a thing; else the fault in these words.
+    /// Returns the value if there is one, else a fault with this message.
     pub(super) fn known<T>(&self, value: Option<T>, words: impl FnOnce() -> String) -> Read<T> {
         value.map_or_else(|| self.at.fault(words()), Ok)
     }
 
-    /// The words for it in a message.
+    /// Returns the token in quotes, for messages.
     pub(super) fn quoted(&self) -> String {
         match self.kind {
             TokenKind::End => "the end of the text".into(),
@@ -78,11 +78,11 @@ impl<'t> Token<'t> {
     }
 }
 
-/// Reads text word by word, one ahead.
+/// Reads text token by token, with one token of lookahead.
 #[derive(Clone)]
 pub(super) struct Tokens<'t> {
     text: &'t str,
-    /// Up to where it has been read.
+    /// Offset of the first byte after the lookahead token.
     offset: usize,
     line: u32,
     line_start: usize,
@@ -97,21 +97,22 @@ impl<'t> Tokens<'t> {
         Ok(tokens)
     }
 
-    /// The next word; it stays the next.
+    /// Returns the next token without consuming it.
     pub(super) fn peek(&self) -> Token<'t> {
         self.next
     }
 
-    /// Takes the next word.
+    /// Consumes the next token.
     ///
     /// # Errors
-    /// Where the one after it does not end, or has a character that MLIR has no use for.
+    /// If the token after it is text without closing quote, or a character that is not part of the
+    /// kernel IR.
     pub(super) fn next(&mut self) -> Read<Token<'t>> {
         let after = self.read()?;
         Ok(std::mem::replace(&mut self.next, after))
     }
 
-    /// The text from one word to another.
+    /// Returns the text from one token to another, both included.
     pub(super) fn between(&self, first: Token<'t>, last: Token<'t>) -> &'t str {
         self.text.get(first.offset..last.offset + last.text.len()).unwrap_or_default()
     }
@@ -138,7 +139,7 @@ impl<'t> Tokens<'t> {
             _ => return at.fault("a character that is not part of the kernel IR"),
         };
         self.offset += length;
-        // Lengths end at ASCII characters, which begin no other character's bytes.
+        // Tokens end at ASCII characters, so slices respect the boundaries of other characters.
         Ok(Token { kind, text: self.text.get(offset..self.offset).unwrap_or_default(), offset, at })
     }
 
@@ -166,7 +167,7 @@ fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$')
 }
 
-/// Up to the closing quote.
+/// Returns the length up to and including the closing quote.
 fn text_length(bytes: &[u8]) -> Option<usize> {
     let mut at = 1;
     loop {
@@ -179,7 +180,7 @@ fn text_length(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// A number's exponent may have a sign.
+/// Returns the length of a word. The exponent of a number may have a sign.
 fn word_length(bytes: &[u8]) -> usize {
     let number = bytes[0].is_ascii_digit() && !bytes.starts_with(b"0x");
     let mut length = 1;

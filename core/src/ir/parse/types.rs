@@ -1,5 +1,5 @@
-//! Types: `index`, `i32`, `f32`, `complex<f32>`, `tensor<4x8xf32>`, `vector<4xf32>`, `!amx.tile<16x32xbf16>`,
-//! `!llvm.ptr<3>`.
+//! Types: `index`, `i32`, `f32`, `complex<f32>`, `tensor<4x8xf32>`, `vector<4xf32>`,
+//! `!amx.tile<16x32xbf16>`, `!llvm.ptr<3>`.
 
 use super::tokens::{Read, Token, TokenKind};
 use super::{Parser, at_most};
@@ -22,7 +22,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// One type, or any number of them in parentheses.
+    /// Reads one type, or several types in parentheses.
     pub(super) fn result_types(&mut self) -> Read<Vec<Type>> {
         if self.tokens.peek().is("(") { self.types() } else { Ok(vec![self.ty()?]) }
     }
@@ -96,7 +96,7 @@ impl<'t> Parser<'t> {
         Ok((dims, element))
     }
 
-    /// The scalar of this name; of complex numbers the part follows.
+    /// Reads the scalar of this name. For `complex`, the part's type follows.
     fn scalar(&mut self, word: Token<'t>, name: &str) -> Read<Scalar> {
         if name == "complex" {
             self.open("<")?;

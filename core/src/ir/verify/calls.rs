@@ -1,4 +1,5 @@
-//! Who calls whom, and how much is written where functions, combiners and unrolled loops are written out.
+//! Checks of calls, and of the code size after inlining functions and combiners and unrolling
+//! loops.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,7 +7,8 @@ use super::{Verdict, VerifyError, ensure};
 use crate::ir::{Attribute, Function, OpKind, Operation, Region};
 use crate::plugin::limits;
 
-/// Checks that calls fit the functions, that these form no circle, and how large they become.
+/// Checks that calls match their callees, that functions do not call each other in a cycle, and
+/// that they do not grow too large.
 pub(super) fn check(functions: &[Function], by_name: &HashMap<&str, usize>) -> Result<(), VerifyError> {
     let mut callees = vec![Vec::new(); functions.len()];
     for (caller, function) in functions.iter().enumerate() {
@@ -32,7 +34,8 @@ pub(super) fn check(functions: &[Function], by_name: &HashMap<&str, usize>) -> R
     sizes(functions, &callees, by_name)
 }
 
-/// Checks that no body is copied too often by the loops around it, given the copies of this region.
+/// Checks that unrolled loops do not copy a body too often. `copied` is the number of copies of
+/// this region.
 fn unrolls_little(function: &Function, region: &Region, copied: u64) -> Result<(), VerifyError> {
     for operation in &region.operations {
         let copied = match operation.kind {
@@ -50,13 +53,13 @@ fn unrolls_little(function: &Function, region: &Region, copied: u64) -> Result<(
     Ok(())
 }
 
-/// The function that an operation calls.
+/// Returns the function that an operation calls.
 fn called(operation: &Operation) -> Option<&str> {
     let calls = matches!(operation.kind, OpKind::Call | OpKind::PureCall | OpKind::ShuffleReduce);
     operation.callee().filter(|_| calls)
 }
 
-/// Whether a call has the operands and results of the function; a combiner takes each value twice.
+/// Checks that a call has the callee's operand and result types. A combiner takes each value twice.
 fn fits(caller: &Function, operation: &Operation, callee: &Function) -> Verdict {
     let (mut taken, given) = (caller.types_of(&operation.operands), caller.types_of(&operation.results));
     if operation.kind == OpKind::ShuffleReduce {
@@ -93,8 +96,9 @@ fn sizes(functions: &[Function], callees: &[Vec<usize>], by_name: &HashMap<&str,
     }
 }
 
-/// Functions by number, every one after those it calls, given which ones it calls, once for each call. Those that call
-/// each other in a circle are left out.
+/// Orders functions by number so that each follows its callees. `callees` lists the callees of each
+/// function, once per call. Leaves out functions that call each other in a cycle, and their
+/// callers.
 pub fn callees_first(callees: &[Vec<usize>]) -> Vec<usize> {
     let mut open: Vec<usize> = callees.iter().map(Vec::len).collect();
     let mut callers: Vec<Vec<usize>> = vec![Vec::new(); callees.len()];
@@ -115,7 +119,8 @@ pub fn callees_first(callees: &[Vec<usize>]) -> Vec<usize> {
     order
 }
 
-/// Operations that a region becomes, given those of functions that are called.
+/// Counts the operations of a region after unrolling. `of_callee` returns the size of a called
+/// combiner.
 fn of_region(region: &Region, of_callee: &dyn Fn(&Operation) -> u64) -> u64 {
     region.operations.iter().fold(0u64, |sum, operation| sum.saturating_add(of_operation(operation, of_callee)))
 }
@@ -133,7 +138,8 @@ fn of_operation(operation: &Operation, of_callee: &dyn Fn(&Operation) -> u64) ->
     }
 }
 
-/// How often the body of a loop is written. Each variable that is unrolled counts, those without values once.
+/// Returns the number of copies of a loop's body: the product of the sizes of the unrolled
+/// variables. An empty range counts as 1.
 fn copies(operation: &Operation) -> u64 {
     let Some(Attribute::Map(map)) = operation.attribute("map") else { return 1 };
     let unroll: HashSet<i64> = operation.integers("unroll").unwrap_or_default().iter().copied().collect();

@@ -1,4 +1,4 @@
-//! What makes functions valid: the rules that lowering relies on.
+//! Verifies the rules that lowering relies on.
 //!
 //! ```text
 //! verify ──> each function: values are visible where they are used, regions end with their terminators
@@ -17,17 +17,17 @@ use std::collections::HashMap;
 use super::{Effect, Function, OpKind, Operation, Place, Region, Type, Value};
 use crate::plugin::limits;
 
-/// Why functions are not valid.
+/// A violation of a rule of the kernel IR.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{message}", prefix(.place))]
 pub struct VerifyError {
     /// Name of the function.
     pub function: String,
-    /// The operation at fault; none if it is the function.
+    /// The operation at fault, or `None` if the fault is the function's.
     pub operation: Option<OpKind>,
-    /// Where the operation comes from.
+    /// Origin of the operation.
     pub place: Place,
-    /// What is wrong, with the names of function and operation.
+    /// The fault, with the names of function and operation.
     pub message: String,
 }
 
@@ -36,7 +36,7 @@ fn prefix(place: &Place) -> String {
 }
 
 impl VerifyError {
-    /// What is wrong with a function, in words to go after its name.
+    /// Creates a fault of a function. `words` follow its name.
     fn of_function(function: &Function, words: impl std::fmt::Display) -> VerifyError {
         VerifyError {
             function: function.name.clone(),
@@ -46,7 +46,7 @@ impl VerifyError {
         }
     }
 
-    /// What is wrong with an operation, in words to go after its name.
+    /// Creates a fault of an operation. `words` follow its name.
     fn of_operation(function: &Function, operation: &Operation, words: impl std::fmt::Display) -> VerifyError {
         VerifyError {
             function: function.name.clone(),
@@ -60,7 +60,7 @@ impl VerifyError {
 /// Checks the functions of a kernel.
 ///
 /// # Errors
-/// The first fault.
+/// Returns the first fault.
 pub fn verify(functions: &[Function]) -> Result<(), VerifyError> {
     let mut by_name = HashMap::new();
     for (at, function) in functions.iter().enumerate() {
@@ -72,7 +72,7 @@ pub fn verify(functions: &[Function]) -> Result<(), VerifyError> {
     calls::check(functions, &by_name)
 }
 
-/// What a rule says of an operation: words to go after its name.
+/// Result of a rule for an operation. The error's words follow the operation's name.
 type Verdict = Result<(), String>;
 
 fn ensure(holds: bool, message: impl FnOnce() -> String) -> Verdict {
@@ -81,7 +81,7 @@ fn ensure(holds: bool, message: impl FnOnce() -> String) -> Verdict {
 
 struct Verifier<'f> {
     function: &'f Function,
-    /// Of each value.
+    /// State of each value.
     states: Vec<State>,
 }
 
@@ -117,7 +117,7 @@ impl<'f> Verifier<'f> {
         Ok(())
     }
 
-    /// Checks a region, which ends with the terminator that its operation and number ask for.
+    /// Checks a region and its terminator, which depends on the region's operation and number.
     fn operations(
         &mut self,
         region: &'f Region,
@@ -185,7 +185,8 @@ impl<'f> Verifier<'f> {
     }
 }
 
-/// What a region of this number ends with; of a function, if it is of no operation.
+/// Returns the terminator of a region with this number, or of a function's body if there is no
+/// parent.
 fn terminator(parent: Option<&Operation>, region: usize) -> Option<OpKind> {
     match parent.map(|parent| parent.kind) {
         None => Some(OpKind::Return),
@@ -196,7 +197,7 @@ fn terminator(parent: Option<&Operation>, region: usize) -> Option<OpKind> {
     }
 }
 
-/// Whether it is the region of an `scf.if` that does nothing and gives nothing.
+/// Whether the region is the empty else branch of an `scf.if` without results.
 fn is_absent_else(parent: Option<&Operation>, number: usize, region: &Region) -> bool {
     let is_else = parent.is_some_and(|parent| parent.kind == OpKind::If && parent.results.is_empty() && number == 1);
     is_else && region.arguments.is_empty()
@@ -211,7 +212,7 @@ fn ends(terminator: OpKind) -> &'static str {
     }
 }
 
-/// Types with commas between.
+/// Lists types separated by commas.
 fn list<'t>(types: impl IntoIterator<Item = &'t Type>) -> String {
     types.into_iter().map(Type::to_string).collect::<Vec<_>>().join(", ")
 }

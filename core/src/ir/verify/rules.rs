@@ -1,4 +1,4 @@
-//! The rule of each operation: its operands, results, attributes and regions.
+//! The rules of each operation for operands, results, attributes and regions.
 
 mod lowered;
 mod matrices;
@@ -9,10 +9,10 @@ use super::{Verdict, ensure, list};
 use crate::indexing::IndexingMap;
 use crate::ir::{Attribute, Form, OpKind, Operation, Scalar, Type, Value};
 
-/// Checks one operation, given the types of all values.
+/// Checks one operation. `types` has the types of all values.
 ///
 /// # Errors
-/// What is wrong with it, as words to go after its name.
+/// Returns the fault, in words that follow the operation's name.
 pub(crate) fn check(types: &[Type], operation: &Operation) -> Verdict {
     let of_regions = operation.regions.iter().flat_map(|region| region.arguments.iter().chain(region.yielded()));
     let mut values = operation.operands.iter().chain(&operation.results).chain(of_regions);
@@ -44,7 +44,7 @@ struct Rule<'f> {
 }
 
 impl<'f> Rule<'f> {
-    /// The rule in these words, if it does not hold.
+    /// Fails with the text of the rule if it does not hold.
     fn ensure(&self, holds: bool, rule: &str) -> Verdict {
         ensure(holds, || {
             let (operands, results) = (list(self.operands.iter().copied()), list(self.results.iter().copied()));
@@ -165,7 +165,7 @@ impl<'f> Rule<'f> {
             OpKind::AtomicRmw => self.atomic_rmw(),
             OpKind::Mma => self.matrix_product(),
             OpKind::Wgmma => self.product_of_warps(),
-            // What has no form and is none of the above is what lowering makes.
+            // All other operations without a common form are created by lowering.
             _ => self.lowered(),
         }
     }
@@ -235,7 +235,8 @@ impl<'f> Rule<'f> {
         }
     }
 
-    /// Operands from `first` are a tensor and one index for each dimension; gives the element.
+    /// Checks that the operands from `first` on are a tensor and one index per dimension. Returns
+    /// the element type.
     fn indexed_tensor(&self, first: usize) -> Result<Type, String> {
         let Some((tensor, indices)) = self.operands.get(first..).and_then(|operands| operands.split_first()) else {
             return Err(format!("takes a tensor as operand {first}"));
@@ -248,7 +249,8 @@ impl<'f> Rule<'f> {
         Ok(element.into())
     }
 
-    /// Reads and writes of one element: `[condition, fallback or] [element,] tensor, indices`.
+    /// Checks reads and writes of one element, with operands `[condition, fallback or] [element,]
+    /// tensor, indices`.
     fn access(&self) -> Verdict {
         let (predicated, writes) = match self.operation.kind {
             OpKind::Extract => (false, false),
@@ -306,7 +308,7 @@ impl<'f> Rule<'f> {
         (0..regions).try_for_each(|region| self.body(region, &[], &self.results))
     }
 
-    /// Whether a region takes and yields values of these types.
+    /// Checks that a region takes and yields values of these types.
     fn body(&self, region: usize, arguments: &[&Type], yielded: &[&Type]) -> Verdict {
         let region = &self.operation.regions[region];
         let found_arguments = types_of(self.types, &region.arguments);
@@ -372,7 +374,8 @@ impl<'f> Rule<'f> {
         ensure(unroll.iter().all(known), || format!("unrolls range variables {unroll:?} of {}", map.ranges.len()))
     }
 
-    /// On a tensor; after lowering on bits at a place in memory, which gives nothing.
+    /// Checks an update of a tensor. After lowering, checks an update of the bits at an address,
+    /// without results.
     fn atomic_rmw(&self) -> Verdict {
         if let Some(Type::Pointer(_)) = self.operands.first() {
             self.place(0)?;
@@ -388,12 +391,14 @@ impl<'f> Rule<'f> {
     }
 }
 
-/// Whether that many operands and one result have one type, of this kind.
+/// Whether there are `count` operands and one result, all of the same type, and this type is of the
+/// given kind.
 fn same(operands: &[&Type], count: usize, results: &[&Type], kind: fn(&Type) -> bool) -> bool {
     matches!(results, [r] if kind(r) && operands.len() == count && operands.iter().all(|ty| ty == r))
 }
 
-/// Whether one value becomes another of the same dimensions whose elements may be had so.
+/// Whether one operand becomes one result of the same dimensions by an allowed conversion of
+/// elements.
 fn cast(operands: &[&Type], results: &[&Type], allowed: impl Fn(Scalar, Scalar) -> bool) -> bool {
     match (operands, results) {
         ([Type::Scalar(a)], [Type::Scalar(b)]) => allowed(*a, *b),
@@ -414,12 +419,12 @@ fn wider(a: Scalar, b: Scalar) -> bool {
     a.bits() > b.bits()
 }
 
-/// An integer, an index, or a vector of them.
+/// Whether the type is an integer, an index, or a vector of these.
 fn is_integer(ty: &Type) -> bool {
     matches!(ty, Type::Scalar(element) | Type::Vector(_, element) if element.is_integer())
 }
 
-/// A float, or a vector of them.
+/// Whether the type is a float or a vector of floats.
 fn is_float(ty: &Type) -> bool {
     matches!(ty, Type::Scalar(Scalar::Float(_)) | Type::Vector(_, Scalar::Float(_)))
 }

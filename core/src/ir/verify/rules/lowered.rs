@@ -1,10 +1,12 @@
-//! The rules of operations that only lowering makes, of tensors and of what threads do together.
+//! The rules of operations that only lowering creates, for tensors and for operations on several
+//! threads.
 
 use super::super::{Verdict, ensure};
 use super::Rule;
 use crate::ir::{Attribute, OpKind, Scalar, Type};
 
-/// More elements than any row in memory has, so that their bytes can be counted.
+/// Bound of a row's stride in elements, larger than any row in memory, so that computing its bytes
+/// does not overflow.
 const MOST_STRIDE: i64 = 1 << 48;
 
 impl Rule<'_> {
@@ -73,7 +75,8 @@ impl Rule<'_> {
         }
     }
 
-    /// From `first` on the operands are a pointer and a position: elements from it, as an index or in 64 bits.
+    /// Checks that the operands from `first` on are a pointer and a position. The position counts
+    /// elements from the pointer, as an index or in 64 bits.
     pub(super) fn place(&self, first: usize) -> Verdict {
         let place = self.operands.get(first..).unwrap_or_default();
         let holds = matches!(place, [Type::Pointer(_), Type::Scalar(Scalar::Index | Scalar::I64)]);
@@ -87,7 +90,7 @@ impl Rule<'_> {
         }
     }
 
-    /// How many elements apart the rows of a tile are in memory.
+    /// Checks the stride between a tile's rows in memory, in elements.
     fn stride(&self, moved: &Type) -> Verdict {
         match moved.as_tile() {
             None => Ok(()),
@@ -118,7 +121,7 @@ fn is_alignment(bytes: i64) -> bool {
     (1..1 << 31).contains(&bytes) && bytes & (bytes - 1) == 0
 }
 
-/// Whether memory holds such values.
+/// Whether values of this type can be in memory.
 fn is_stored(ty: &Type) -> bool {
     matches!(ty, Type::Scalar(Scalar::Int(_) | Scalar::Float(_)) | Type::Vector(..))
 }

@@ -5,7 +5,8 @@ use super::Rule;
 use crate::ir::{Float, GROUP_ROWS, GROUP_STEPS, MOST_GROUP_COLUMNS, MatrixProduct, Scalar, TILE_SQUARE, Type};
 
 impl Rule<'_> {
-    /// Words of both operands, then sums; after lowering narrow floats are their bits.
+    /// Checks words of both operands, then sums. After lowering, words of narrow floats are
+    /// integers with their bits.
     pub(super) fn matrix_product(&self) -> Verdict {
         let Some(product) = MatrixProduct::of_operation(self.operation) else {
             let names = MatrixProduct::ALL.map(MatrixProduct::name).join(", ");
@@ -24,7 +25,8 @@ impl Rule<'_> {
         self.ensure(holds, &rule)
     }
 
-    /// Two tiles, each with its indices, then sums; after lowering sums, then two places, and room for the sums.
+    /// Checks two tiles, each with its indices, then sums. After lowering, checks sums, two
+    /// addresses and optional memory for the sums.
     pub(super) fn product_of_warps(&self) -> Verdict {
         let along = self.operation.integers("along_steps").unwrap_or_default();
         ensure(along.len() == 2 && along.iter().all(|it| (0..2).contains(it)), || {

@@ -5,8 +5,8 @@ use super::Rule;
 use crate::ir::{OpKind, Scalar, Type};
 
 impl Rule<'_> {
-    /// Tile registers are read, multiplied and written, and go through control flow. There are no instructions that choose between
-    /// them, and no functions that take or give them.
+    /// Checks that only reads, products, writes and control flow use tile registers. No instruction
+    /// selects between tile registers, and no function takes or returns them.
     pub(super) fn tile_registers(&self) -> Verdict {
         use OpKind::*;
         let may = match self.operation.kind {
@@ -18,7 +18,8 @@ impl Rule<'_> {
         self.ensure(may || !values.any(|ty| ty.as_tile().is_some()), "neither takes nor gives tile registers")
     }
 
-    /// `[m, k] x [k / words, n * words] + [m, n]`, where a word of 32 bits has `words` elements of the factors.
+    /// Checks `[m, k] x [k / words, n * words] + [m, n]`, where `words` is the number of factors in
+    /// 32 bits.
     pub(super) fn tile_product(&self) -> Verdict {
         let (rule, factors, sums) = match self.operation.kind {
             OpKind::TileMulF => ("of bf16 and sums in f32", Scalar::BF16, Scalar::F32),
@@ -38,7 +39,7 @@ impl Rule<'_> {
         self.ensure(holds, &rule)
     }
 
-    /// Rows and columns of a tensor's last two dimensions.
+    /// Checks transfers of a tile from or to a tensor's last two dimensions.
     pub(super) fn tile_transfer(&self) -> Verdict {
         let reads = self.operation.kind == OpKind::ReadTile;
         let (tensor, tile, indices) = match (reads, &self.operands[..], &self.results[..]) {

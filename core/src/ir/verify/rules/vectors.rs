@@ -1,11 +1,11 @@
-//! The rules of operations on vectors of one dimension.
+//! The rules of operations on one-dimensional vectors.
 
 use super::super::{Verdict, ensure};
 use super::Rule;
 use crate::ir::{Attribute, OpKind, Scalar, Type};
 
 impl Rule<'_> {
-    /// Reads and writes of elements next to each other in the last dimension.
+    /// Checks reads and writes of adjacent elements in the last dimension.
     pub(super) fn transfer(&self) -> Verdict {
         let reads = self.operation.kind == OpKind::TransferRead;
         let (tensor, vector) = match (reads, &self.operands[..], &self.results[..]) {
@@ -42,7 +42,8 @@ impl Rule<'_> {
         ensure(is_last_dimension(map, rank), || "moves elements along the last dimension, and no others".into())
     }
 
-    /// Words of 32 bits of both operands, one for each sum; after lowering `bf16` is its bits.
+    /// Checks words of 32 bits of both operands, one word per sum. After lowering, `bf16` elements
+    /// are integers with their bits.
     pub(super) fn word_product(&self) -> Verdict {
         let (rule, factors, sums) = match self.operation.kind {
             OpKind::WordMulF => ("bf16 and sums in f32", [Scalar::BF16, Scalar::I16], Scalar::F32),
@@ -103,7 +104,7 @@ impl Rule<'_> {
         }
     }
 
-    /// Reads and writes of one lane, at a number or at an index.
+    /// Checks reads and writes of one lane, at a static number or at an index.
     pub(super) fn lane(&self) -> Verdict {
         let inserts = self.operation.kind == OpKind::VectorInsert;
         let (element, vector, position) = match (inserts, &self.operands[..], &self.results[..]) {
@@ -125,7 +126,7 @@ impl Rule<'_> {
     }
 }
 
-/// Whether a map is `affine_map<(a, …, z) -> (z)>` with that many variables.
+/// Whether a map is `affine_map<(a, …, z) -> (z)>` with `rank` variables.
 fn is_last_dimension(map: &str, rank: usize) -> bool {
     let bare: String = map.split_whitespace().collect();
     let inner = bare.strip_prefix("affine_map<(").and_then(|rest| rest.strip_suffix(")>"));
