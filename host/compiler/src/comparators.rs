@@ -1,6 +1,6 @@
-//! Comparators of sorts that no routine recognises, as kernels for the processor.
+//! Compiles comparators of sorts to kernels for the cpu, if no routine recognises them.
 //!
-//! Sorts are host operations, so their comparators run on the host whatever the target is.
+//! Sorts are host operations, so their comparators run on the host for every target.
 
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{ComputationId, InstrId, Instruction, Module, Op, Shape};
@@ -16,16 +16,16 @@ use crate::{CompileError, Options, Phase};
 /// Name of the function.
 const SYMBOL: &str = "comparator";
 
-/// The target of a program's comparators: the processor of the host, as the program's own target
-/// has it if it is one too.
+/// Returns the target of a program's comparators: the program's own target if it runs on the cpu,
+/// else the default cpu.
 pub fn target(program: &Target) -> Target {
     if program.runner() == Some(Runner::Cpu) { program.clone() } else { Target::cpu() }
 }
 
-/// The kernel of a comparator: an ordinary fusion, of scalars.
+/// Compiles a comparator to a kernel. The comparator is an ordinary fusion of scalars.
 ///
 /// # Errors
-/// If no emitter makes a kernel of it.
+/// If no emitter computes the comparator.
 pub fn compile(module: &Module, comparator: ComputationId, options: &Options) -> Result<HostKernel, CompileError> {
     let computation = module.computation(comparator);
     let target = target(&options.target);
@@ -33,7 +33,8 @@ pub fn compile(module: &Module, comparator: ComputationId, options: &Options) ->
     let options = Options { target, device, ..options.clone() };
     let alone =
         match computation.instructions.iter().any(|it| matches!(it.op, Op::While { .. } | Op::Conditional { .. })) {
-            // Loops and branches have no elements that a fusion could read: they stand inside of what is applied to elements.
+            // A fusion cannot read elements of a loop or a branch. A computation that `map` applies
+            // to elements may contain both.
             true => applied(module, comparator),
             false => with_callees(module, computation.clone(), SYMBOL),
         };
@@ -56,7 +57,7 @@ pub fn compile(module: &Module, comparator: ComputationId, options: &Options) ->
     }
 }
 
-/// A module whose entry applies a computation to its parameters.
+/// Builds a module whose entry applies a computation to its parameters.
 fn applied(module: &Module, id: ComputationId) -> Module {
     let computation = module.computation(id);
     let shape = |id: InstrId| computation.instruction(id).shape.clone();

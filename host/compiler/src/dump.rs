@@ -1,21 +1,21 @@
-//! Writes what each phase made to numbered files.
+//! Writes the results of each phase to numbered files.
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 use crate::{CompileError, Phase};
 
-/// Where dumps go; nowhere by default.
+/// Folder of the dumps. By default nothing is dumped.
 #[derive(Clone, Debug, Default)]
 pub struct Dump {
     folder: Option<PathBuf>,
 }
 
 impl Dump {
-    /// Dumps into a folder, which is made if it does not exist.
+    /// Dumps into a folder, and creates the folder if it does not exist.
     ///
     /// # Errors
-    /// If the folder cannot be made.
+    /// If the folder cannot be created.
     pub fn to(folder: impl Into<PathBuf>) -> Result<Dump, CompileError> {
         let folder = folder.into();
         let failed = |source| CompileError::DumpFolder { path: folder.display().to_string(), source };
@@ -23,12 +23,12 @@ impl Dump {
         Ok(Dump { folder: Some(folder) })
     }
 
-    /// Whether anything is written; texts need not be made otherwise.
+    /// Whether anything is dumped. If not, callers need not print texts.
     pub fn is_active(&self) -> bool {
         self.folder.is_some()
     }
 
-    /// Writes one file, if active. `part` names a kernel or a pass where a phase leaves several files.
+    /// Writes one file, if active. `part` names a kernel or a pass if a phase writes several files.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -42,7 +42,7 @@ impl Dump {
         self.stream(phase, part, extension, |out| out.write_all(&text()))
     }
 
-    /// Writes one file, if active, as `write` makes it: for what is too large to be held as text.
+    /// Writes one file with `write`, if active. For contents that are too large to hold in memory.
     ///
     /// # Errors
     /// If the file cannot be written.

@@ -1,4 +1,4 @@
-//! What can go wrong between text and executable.
+//! Errors of a compilation.
 
 use fusebox_core::hlo::{Computation, Diagnostic, Instruction, Module};
 use fusebox_emission::EmissionError;
@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::Memory;
 
-/// Why a module was not compiled.
+/// Reason why a module was not compiled.
 #[derive(Debug, Error)]
 pub enum CompileError {
     /// The module is malformed or uses what fusebox does not support.
@@ -21,7 +21,7 @@ pub enum CompileError {
     /// The user's choice of emitters or target cannot be met.
     #[error("{0}")]
     Choice(String),
-    /// The program does not get along with so little memory.
+    /// The program needs more memory than the limit allows.
     #[error(
         "outputs and temporaries take at least {least} bytes, whatever is computed twice, and only {limit} are allowed; alive at the peak: {}",
         alive(.memory)
@@ -29,77 +29,77 @@ pub enum CompileError {
     MemoryLimit {
         /// Bytes allowed.
         limit: u64,
-        /// The least limit that can be kept.
+        /// The smallest limit that the program can meet, in bytes.
         least: u64,
-        /// The memory of a program under that limit.
+        /// The memory of the program under that limit.
         memory: Box<Memory>,
     },
     /// A dump could not be written.
     #[error(transparent)]
     Dump(#[from] WriteError),
-    /// The folder for dumps could not be made.
+    /// The folder for dumps could not be created.
     #[error("cannot make the directory {path}: {source}")]
     DumpFolder {
         /// The folder.
         path: String,
-        /// The system's answer.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// A stage produced something the next one refuses: a bug in fusebox.
+    /// A phase produced a result that the next one refuses: a bug in fusebox.
     #[error("internal error in phase `{phase}`: {message}")]
     Internal {
         /// The phase.
         phase: &'static str,
-        /// What happened.
+        /// The fault.
         message: String,
     },
 }
 
-/// Why a fusion has no kernel of an emitter.
+/// Reason why an emitter has no kernel for a fusion.
 #[derive(Debug, Error)]
 pub enum EmitterError {
-    /// Nobody takes it, or not who has to.
+    /// No emitter accepts the fusion, or the required one does not.
     #[error(transparent)]
     Selection(#[from] SelectError),
-    /// It gave no usable answer.
+    /// The emitter gave no usable answer.
     #[error(transparent)]
     Failure(#[from] Failure),
-    /// The user has set a knob that it does not have.
+    /// The user has set a knob that the emitter does not have.
     #[error("emitter {emitter} has no knob `{knob}`; {has}")]
     Knob {
         /// Name, version and origin.
         emitter: String,
         /// The knob.
         knob: String,
-        /// In words, the knobs it has.
+        /// Text that lists the emitter's knobs.
         has: String,
     },
-    /// What its kernel calls cannot be written.
+    /// A subgraph function that the kernel calls cannot be generated.
     #[error(transparent)]
     Subgraph(#[from] EmissionError),
-    /// Its kernel cannot be compiled.
+    /// The emitter's kernel cannot be compiled.
     #[error("emitter {emitter}: {source}")]
     Refused {
         /// Name, version and origin.
         emitter: String,
-        /// Why not.
+        /// The error of lowering.
         source: Box<LoweringError>,
     },
-    /// It leaves the fusion to a routine that there is not.
+    /// The emitter asks for a routine, and fusebox has none for the fusion.
     #[error("emitter {emitter}: no routine does this: {reason}")]
     Routine {
         /// Name, version and origin.
         emitter: String,
-        /// What no routine does.
+        /// The unsupported operation.
         reason: fusebox_routines::Unsupported,
     },
-    /// All that accept it failed.
+    /// All emitters that accept the fusion failed.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     All(Vec<EmitterError>),
 }
 
 impl CompileError {
-    /// A fault at one instruction.
+    /// Creates an error at one instruction.
     pub fn at(module: &Module, instruction: &Instruction, message: impl Into<String>) -> Self {
         CompileError::Module(vec![Diagnostic {
             file: module.source_file.clone(),
@@ -110,7 +110,7 @@ impl CompileError {
         }])
     }
 
-    /// A fault of a computation as a whole.
+    /// Creates an error at a whole computation.
     pub fn at_computation(module: &Module, computation: &Computation, message: impl Into<String>) -> Self {
         CompileError::Module(vec![Diagnostic {
             file: module.source_file.clone(),
@@ -121,13 +121,13 @@ impl CompileError {
         }])
     }
 
-    /// Whether fusebox itself is at fault.
+    /// Whether the error is a bug in fusebox.
     pub fn is_internal(&self) -> bool {
         matches!(self, CompileError::Internal { .. })
     }
 }
 
-/// The largest of what is alive at the peak.
+/// Lists the largest values that are alive at the peak.
 fn alive(memory: &Memory) -> String {
     let named: Vec<String> =
         memory.alive.iter().take(8).map(|it| format!("{} ({} bytes)", it.instruction, it.bytes)).collect();

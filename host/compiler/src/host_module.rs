@@ -1,4 +1,4 @@
-//! Cuts one instruction out of a module, as a module of its own.
+//! Extracts one instruction or computation of a module as a separate module.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module
 
 use crate::passes::renumber;
 
-/// A module that takes the operands as parameters and applies the instruction to them.
+/// Builds a module that takes the operands as parameters and applies the instruction to them.
 pub fn of(module: &Module, instruction: &Instruction, operands: &[Shape]) -> Module {
     let parameters = operands.iter().enumerate().map(|(number, shape)| {
         Instruction::new(format!("p{number}"), shape.clone(), Op::Parameter { number: number as i64 }, Vec::new())
@@ -21,7 +21,8 @@ pub fn of(module: &Module, instruction: &Instruction, operands: &[Shape]) -> Mod
     with_callees(module, entry, &instruction.name)
 }
 
-/// A module with `entry` as its entry and copies of what it calls. Ids in `entry` are `module`'s.
+/// Builds a module with `entry` as its entry and copies of the computations that it calls. `entry`
+/// refers to computations by their ids in `module`.
 pub fn with_callees(module: &Module, entry: Computation, name: &str) -> Module {
     let mut wanted = vec![false; module.computations.len()];
     let mark = |computation: &Computation, wanted: &mut Vec<bool>| {

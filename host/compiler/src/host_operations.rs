@@ -1,4 +1,4 @@
-//! What the host's routines execute.
+//! Instructions that routines of the host execute.
 
 use fusebox_core::hlo::{Diagnostic, Instruction, Module, Op};
 use fusebox_routines::{Unsupported, describe};
@@ -7,7 +7,8 @@ use crate::fuse::{Executor, executor};
 use crate::roles::{Role, in_role};
 use crate::{CompileError, host_module};
 
-/// Every instruction that a routine executes, and how, or why there is no such routine.
+/// Returns every instruction of the host, with a description of its routine or the reason why none
+/// exists.
 pub fn of(module: &Module) -> Vec<(&Instruction, Result<String, Unsupported>)> {
     let sequences = in_role(module, Role::Sequence).into_iter().map(|id| module.computation(id));
     let described = sequences.flat_map(|computation| {

@@ -1,4 +1,4 @@
-//! The distinct kernels of a program: fusions that compute the same thing share one.
+//! The distinct kernels of a program. Fusions with the same computation use the same kernel.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,14 +11,14 @@ use crate::host_module::with_callees;
 use crate::passes::invariant;
 use crate::roles::{Role, in_role};
 
-/// A kernel to be made.
+/// A kernel to compile.
 #[derive(Clone, Debug)]
 pub struct Unit {
-    /// What it computes. Its name is the kernel's.
+    /// The fusion that the kernel computes. Both have the same name.
     pub fusion: Fusion,
-    /// Names of the fusion instructions it serves.
+    /// Names of the fusion instructions that use the kernel.
     pub uses: Vec<String>,
-    /// Bytes of its parameters that are the same in every launch: of one use, those that have least of them.
+    /// Bytes of operands that are the same in every launch: the minimum over the uses.
     pub kept: u64,
 }
 
@@ -27,11 +27,11 @@ pub struct Unit {
 pub struct Kernels {
     /// In order of first use.
     pub units: Vec<Unit>,
-    /// Which unit serves a fusion instruction.
+    /// Unit of each fusion instruction.
     pub of: HashMap<(ComputationId, InstrId), usize>,
 }
 
-/// Collects the fusions of everything that thunks execute.
+/// Collects the fusions of all computations that thunks execute.
 pub fn collect(module: &Module) -> Kernels {
     let mut kernels = Kernels::default();
     let mut known: HashMap<String, usize> = HashMap::new();
@@ -59,7 +59,8 @@ pub fn collect(module: &Module) -> Kernels {
     kernels
 }
 
-/// Per instruction, whether nobody writes its value anew: what a program is given, and what no turn of a loop changes.
+/// Whether each instruction's value is the same in every launch: parameters and constants of the
+/// entry, and loop-invariant values of other computations.
 fn kept(module: &Module, sequence: ComputationId) -> Vec<bool> {
     let computation = module.computation(sequence);
     match module.entry == Some(sequence) {
@@ -76,7 +77,7 @@ fn fusion(module: &Module, calls: ComputationId, names: &mut HashSet<String>) ->
     Fusion::new(name.clone(), with_callees(module, fused.clone(), &name))
 }
 
-/// A name that every assembler takes, unique in the program.
+/// Returns a symbol that every assembler accepts, unique in the program.
 pub fn symbol(name: &str, taken: &mut HashSet<String>) -> String {
     let mut base = symbol_part(name, '_');
     if !base.starts_with(|c: char| c.is_ascii_alphabetic()) {

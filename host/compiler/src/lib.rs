@@ -1,6 +1,7 @@
-//! From a module to an executable: passes, fusion, selection, emission, buffers, thunks.
+//! Compiles a module to an executable: passes, fusion, selection, emission, buffers, thunks.
 //!
-//! [`compile`] is the way; the modules stand in the order in which data passes through them.
+//! [`compile`] is the entry point. The modules are listed in the order in which data passes through
+//! them.
 
 #![forbid(unsafe_code)]
 

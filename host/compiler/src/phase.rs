@@ -1,4 +1,4 @@
-//! The phases of a compilation, in order, and what each leaves on disk.
+//! The phases of a compilation, in order, and the names of their dumps.
 
 /// A phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,7 +40,7 @@ impl Phase {
         Phase::Run,
     ];
 
-    /// For people and file names.
+    /// Name of the phase for users and for file names.
     pub fn name(self) -> &'static str {
         match self {
             Phase::Parse => "parsed",

@@ -1,4 +1,4 @@
-//! The whole way from a module's text to an executable, as one function.
+//! The whole compilation from a module's text to an executable, as one function.
 
 use std::time::{Duration, Instant};
 
@@ -16,69 +16,70 @@ use crate::select::{Emitters, Selected, check_choices, instead, select};
 use crate::source::Source;
 use crate::{Cache, Cached, CompileError, Departures, Dump, Phase, comparators, kernels, passes, report, steps};
 
-/// Constants of more elements are left out where the same module is written after every pass.
+/// Most elements of a constant whose values are printed in the dumps after each pass.
 const MOST_CONSTANT_ELEMENTS: usize = 4096;
 
-/// Steps of progress for each kernel: it is chosen, lowered, and made machine code of.
+/// Steps of progress for each kernel: selection, lowering, machine code.
 const STEPS: usize = 3;
 
-/// What to compile for, and how.
+/// Options of a compilation.
 #[derive(Clone)]
 pub struct Options {
-    /// The machine.
+    /// Target of the machine code.
     pub target: Target,
-    /// The machine as emitters see it.
+    /// Description of the machine for emitters.
     pub device: DeviceDescription,
-    /// Who may make kernels.
+    /// Emitters to choose from.
     pub emitters: Emitters,
-    /// Threads to compile with.
+    /// Number of threads that compile.
     pub threads: usize,
-    /// The last phase wanted.
+    /// The last phase to run.
     pub until: Phase,
-    /// Stages of lowering whose text is wanted.
+    /// Stages of lowering whose text to collect.
     pub stages: Vec<Stage>,
-    /// Where to write what each phase made.
+    /// Folder for the results of each phase.
     pub dump: Dump,
-    /// What is done otherwise than usual.
+    /// Departures from the usual compilation.
     pub departures: Departures,
-    /// Most bytes of outputs and temporaries. Values are computed twice where less memory is needed by that.
+    /// Limit of the bytes of outputs and temporaries. Values are rematerialised if the program
+    /// exceeds it.
     pub memory_limit: Option<u64>,
-    /// Who is told how far the work is.
+    /// Receiver of progress.
     pub progress: Progress,
-    /// What earlier compilations have left.
+    /// Cache of earlier compilations.
     pub cache: Cache,
 }
 
-/// What a compilation made, as far as it was asked to go.
+/// Results of a compilation up to the last requested phase.
 #[derive(Debug, Default)]
 pub struct Compilation {
     /// The module with its fusions.
     pub fused: Module,
-    /// What became of the bids of emitters that ask for fusions.
+    /// Outcomes of the emitters' bids.
     pub bids: Vec<BidRecord>,
-    /// Why instructions are in the fusions they are in, or in none.
+    /// Reasons why instructions are in their fusions, or in none.
     pub reasons: Vec<Reason>,
-    /// Regions that might as well be cut into kernels otherwise.
+    /// Regions for which predictions do not decide between several cuts into kernels.
     pub cuts: Vec<Cut>,
     /// The kernels with their emitters and plans.
     pub kernels: Vec<Selected>,
-    /// Loops that are functions of several kernels.
+    /// Loops that are compiled to one function with several kernels.
     pub composites: Vec<Composite>,
     /// Machine code and texts.
     pub lowered: Lowered,
-    /// What memory is needed for, of an executable.
+    /// Memory of the executable by use.
     pub memory: Option<Memory>,
-    /// What the runtime loads.
+    /// The executable for the runtime.
     pub executable: Option<Executable>,
-    /// Emitters that failed and were passed over.
+    /// Warnings, for example of emitters that failed and were passed over.
     pub warnings: Vec<String>,
-    /// What was in the cache, if there is one.
+    /// The parts that came from the cache, if there is a cache.
     pub cached: Option<Cached>,
-    /// Time from text to here.
+    /// Time of the compilation.
     pub elapsed: Duration,
 }
 
-/// Compiles a module. The calls stand in the order of [`Phase`].
+/// Compiles a module. The calls are in the order of [`Phase`].
 ///
 /// # Errors
 /// If the module is malformed or unsupported, a chosen emitter fails, or a dump cannot be written.
@@ -92,7 +93,7 @@ pub fn compile(source: &Source, options: &Options) -> Result<Compilation, Compil
     finish(made, options, begin)
 }
 
-/// Compiles a module whose fusions are made: all that comes after [`Step::Fuse`](crate::Step::Fuse).
+/// Compiles a module that has fusions: runs the phases after [`Step::Fuse`](crate::Step::Fuse).
 ///
 /// # Errors
 /// As [`compile`].
@@ -164,8 +165,8 @@ fn dump_selected(selected: &Selected, options: &Options) -> Result<(), CompileEr
     options.dump.write(Phase::Emit, name, "mlir", || selected.text(&options.target).into_bytes())
 }
 
-/// Makes the schedule and, if wanted, machine code. An emitter whose kernel cannot be compiled gives way to the next that takes
-/// the fusion.
+/// Builds the schedule and, if requested, machine code. If a kernel cannot be compiled, the next
+/// emitter that accepts the fusion replaces it.
 fn lowered(made: &mut Compilation, options: &Options) -> Result<Schedule, CompileError> {
     loop {
         let schedule = scheduled_in_place(made, options)?;
@@ -190,7 +191,8 @@ fn lowered(made: &mut Compilation, options: &Options) -> Result<Schedule, Compil
     }
 }
 
-/// The schedule, once outputs take the places of parameters that nobody needs any more.
+/// Builds the schedule after rewriting kernels to write outputs in-place into parameters that have
+/// no later user.
 fn scheduled_in_place(made: &mut Compilation, options: &Options) -> Result<Schedule, CompileError> {
     let schedule = scheduled(made, options, None)?;
     if schedule.in_place.is_empty() && options.memory_limit.is_none() {
@@ -227,7 +229,8 @@ fn scheduled(made: &Compilation, options: &Options, limit: Option<u64>) -> Resul
     }
 }
 
-/// Whether one thread executes a kernel. Tile registers are configured at the beginning of a function, for one kernel.
+/// Whether one thread executes a kernel. Kernels with tile registers are excluded: a function
+/// configures these registers at its beginning, for one kernel.
 fn runs_alone(kernel: &Selected, options: &Options) -> bool {
     let uses_tiles = || NarrowProducts::of_tiles(&kernel.functions) != NarrowProducts::default();
     options.target.takes_composites() && kernel.is_better_alone(&options.device) && !uses_tiles()
@@ -249,8 +252,8 @@ fn assembled(made: &Compilation, schedule: Schedule, options: &Options) -> Resul
     Ok(executable)
 }
 
-/// Instruction sets that a program may use: those that its code is compiled for, and tile registers
-/// if a kernel uses them. Comparators run on the host whatever the target is.
+/// Returns the instruction sets that a program may use: the target's, and tile registers if a
+/// kernel uses them. Comparators run on the host for every target.
 fn instruction_sets(kernels: &[Selected], host_ops: &[HostOp], target: &Target) -> Vec<String> {
     let mut sets = target.instruction_sets();
     if sets.is_empty() && host_ops.iter().any(|op| op.comparator.is_some()) {
@@ -292,7 +295,7 @@ fn hlo(module: &Module) -> Vec<u8> {
     print_module(module).into_bytes()
 }
 
-/// Without the values of large constants: what passes made together has them.
+/// Prints a module without the values of large constants. The dump after all passes has them.
 fn shortened_hlo(module: &Module) -> Vec<u8> {
     let options = PrintOptions { elide_above: Some(MOST_CONSTANT_ELEMENTS), ..PrintOptions::default() };
     print_module_with(module, &options).into_bytes()

@@ -1,27 +1,28 @@
-//! How far a compilation is, for whoever waits for it.
+//! Reports the progress of a compilation.
 
 use std::sync::Arc;
 
-/// What somebody who waits is told.
+/// A message about progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advance {
-    /// So many steps are to come.
+    /// Number of steps to come.
     Begun(usize),
-    /// So many of them are done. Each kernel is chosen, lowered and made machine code of.
+    /// Number of steps that are done. The steps of each kernel are selection, lowering and machine
+    /// code.
     Done(usize),
 }
 
-/// Who is told, from any thread; by default nobody.
+/// Receiver of progress, called from any thread. By default there is none.
 #[derive(Clone, Default)]
 pub struct Progress(Option<Arc<dyn Fn(Advance) + Send + Sync>>);
 
 impl Progress {
-    /// Calls this whenever there is news.
+    /// Calls `told` whenever steps begin or are done.
     pub fn to(told: impl Fn(Advance) + Send + Sync + 'static) -> Progress {
         Progress(Some(Arc::new(told)))
     }
 
-    /// Passes on how far the work is.
+    /// Passes a message on to the receiver.
     pub fn tell(&self, advance: Advance) {
         self.0.iter().for_each(|told| told(advance));
     }

@@ -1,13 +1,14 @@
-//! Copies a computation while changing it: how every pass edits.
+//! Copies a computation with changes. Passes edit computations this way.
 //!
-//! A pass walks the old instructions in order and says for each which new instruction stands for it.
-//! Operands are always mapped already, so the result is in topological order by construction.
+//! A pass visits the old instructions in order and states the new instruction that replaces each.
+//! Operands are always mapped before their users, so the result is in topological order by
+//! construction.
 
 use std::collections::HashSet;
 
 use fusebox_core::hlo::{Computation, InstrId, Instruction, Op, Shape};
 
-/// A computation in the making.
+/// A computation under construction.
 pub struct Rebuild<'a> {
     old: &'a Computation,
     map: Vec<Option<InstrId>>,
@@ -16,13 +17,14 @@ pub struct Rebuild<'a> {
 }
 
 impl<'a> Rebuild<'a> {
-    /// Begins an empty copy of `old`.
+    /// Creates an empty copy of `old`.
     pub fn new(old: &'a Computation) -> Self {
         let names = HashSet::with_capacity(old.instructions.len());
         Rebuild { old, map: vec![None; old.instructions.len()], new: Vec::new(), names }
     }
 
-    /// Copies every instruction for which `replace` gives `None`; for the others, what it gives stands.
+    /// Replaces each instruction by the result of `replace`. Copies the instruction if the result
+    /// is `None`.
     pub fn each<E>(
         old: &'a Computation,
         mut replace: impl FnMut(&mut Rebuild<'a>, InstrId, &'a Instruction) -> Result<Option<InstrId>, E>,
@@ -36,27 +38,27 @@ impl<'a> Rebuild<'a> {
         Ok(rebuild.finish())
     }
 
-    /// The new instruction that stands for an old one that has been visited.
+    /// Returns the new instruction that replaces a visited old one.
     pub fn mapped(&self, old: InstrId) -> InstrId {
         self.map[old.index()].unwrap_or(InstrId(0))
     }
 
-    /// The new instructions that stand for the operands.
+    /// Returns the new instructions that replace the operands of an old instruction.
     pub fn operands(&self, instruction: &Instruction) -> Vec<InstrId> {
         instruction.operands.iter().map(|&o| self.mapped(o)).collect()
     }
 
-    /// A new instruction made so far.
+    /// Returns a new instruction.
     pub fn instruction(&self, new: InstrId) -> &Instruction {
         &self.new[new.index()]
     }
 
-    /// Number of new instructions made so far.
+    /// Returns the number of new instructions.
     pub fn size(&self) -> usize {
         self.new.len()
     }
 
-    /// Declares what stands for an old instruction.
+    /// Sets the new instruction that replaces an old one.
     pub fn set(&mut self, old: InstrId, new: InstrId) {
         self.map[old.index()] = Some(new);
     }
@@ -68,7 +70,8 @@ impl<'a> Rebuild<'a> {
         self.push(copy)
     }
 
-    /// Adds an instruction that takes name, place and metadata from `origin`. Operands are new ones.
+    /// Adds an instruction with the name, source location and metadata of `origin`. Operands are
+    /// ids of new instructions.
     pub fn add(&mut self, origin: &Instruction, op: Op, shape: Shape, operands: Vec<InstrId>) -> InstrId {
         let instruction = Instruction {
             name: origin.name.clone(),
@@ -81,7 +84,7 @@ impl<'a> Rebuild<'a> {
         self.push(instruction)
     }
 
-    /// Adds an instruction whose operands are new ones; its name is made unique.
+    /// Adds an instruction and makes its name unique. Its operands are ids of new instructions.
     pub fn push(&mut self, mut instruction: Instruction) -> InstrId {
         if !self.names.insert(instruction.name.clone()) {
             instruction.name = self.unique(&instruction.name);
@@ -105,13 +108,13 @@ impl<'a> Rebuild<'a> {
         }
     }
 
-    /// The new computation; its root is what stands for the old root.
+    /// Returns the new computation. Its root is the replacement of the old root.
     pub fn finish(self) -> Computation {
         let root = self.mapped(self.old.root);
         self.finish_at(root)
     }
 
-    /// The new computation with that root.
+    /// Returns the new computation with that root.
     pub fn finish_at(self, root: InstrId) -> Computation {
         Computation {
             name: self.old.name.clone(),

@@ -1,4 +1,4 @@
-//! Decisions in words, for dumps and `explain`.
+//! Prints decisions as text, for dumps and `explain`.
 
 use std::fmt::Write;
 
@@ -17,7 +17,7 @@ use crate::host_operations;
 use crate::select::Selected;
 use crate::{Memory, Shared};
 
-/// Who was chosen and why the others were not.
+/// Prints the chosen emitter, and why the others were not chosen.
 pub fn selection(selected: &Selected) -> String {
     let mut text = format!("{}: {} {}\n", selected.unit.fusion.name, selected.emitter.name, selected.emitter.version);
     let _ = writeln!(text, "  fingerprint: {}", Fingerprint::of(&selected.unit.fusion));
@@ -33,7 +33,7 @@ pub fn selection(selected: &Selected) -> String {
     text
 }
 
-/// What became of an emitter, in words.
+/// Prints the outcome of an emitter.
 pub fn outcome(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Chosen(reason) => format!("chosen: {reason}"),
@@ -43,13 +43,13 @@ pub fn outcome(outcome: &Outcome) -> String {
     }
 }
 
-/// The maps of an output.
+/// Prints the maps of an output.
 pub fn maps(output: &OutputPlan) -> String {
     output.maps.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// Everything about one kernel with these [heroes](crate::heroes): what it computes, who makes it, how, how much memory it moves,
-/// and how long that takes.
+/// Prints everything about one kernel with these [heroes](crate::heroes): its computation, emitter,
+/// plan, memory traffic and predicted time.
 pub fn kernel(selected: &Selected, heroes: &[(Hero, Option<KernelKind>)], device: &DeviceDescription) -> String {
     let fusion = &selected.unit.fusion;
     let computation = fusion.computation();
@@ -78,7 +78,7 @@ pub fn kernel(selected: &Selected, heroes: &[(Hero, Option<KernelKind>)], device
     text
 }
 
-/// The parts of the predicted time.
+/// Prints the parts of the predicted time.
 fn prediction(text: &mut String, selected: &Selected, device: &DeviceDescription) {
     let fusion = &selected.unit.fusion;
     let Breakdown { visits, writes, work, times } = breakdown(&selected.plan, fusion, device);
@@ -106,7 +106,7 @@ fn prediction(text: &mut String, selected: &Selected, device: &DeviceDescription
     }
 }
 
-/// One line per operation that no kernel executes.
+/// Prints one line per operation that a routine of the host executes.
 pub fn host_operations(module: &Module) -> Vec<String> {
     let line = |(instruction, described): (&Instruction, Result<String, Unsupported>)| {
         let how = described.unwrap_or_else(|none| none.to_string());
@@ -115,13 +115,13 @@ pub fn host_operations(module: &Module) -> Vec<String> {
     host_operations::of(module).into_iter().map(line).collect()
 }
 
-/// One line per instruction that an emitter was asked about because it anchors on such: what it would take, or why not.
+/// Prints one line per anchor and emitter: the outcome of its bid, or why it made none.
 pub fn bids(bids: &[BidRecord]) -> Vec<String> {
     let line = |bid: &BidRecord| format!("{}: {} {}", bid.anchor, bid.emitter, bid.outcome);
     bids.iter().map(line).collect()
 }
 
-/// What memory is for, in bytes, and who is alive at the peak.
+/// Prints the bytes of memory by use, and the values that are alive at the peak.
 pub fn memory(memory: &Memory) -> String {
     let Memory { arguments, constants, outputs, temporaries, total, peak, waste, peak_step, alive, shared } = memory;
     let mut text = format!(
@@ -137,7 +137,8 @@ pub fn memory(memory: &Memory) -> String {
     text
 }
 
-/// The steps of an executable and its memory. The composites are those it was made with.
+/// Prints the steps of an executable and its memory. `composites`: the composites of the same
+/// compilation.
 pub fn thunks(executable: &Executable, composites: &[Composite]) -> String {
     let mut text = String::new();
     for (index, allocation) in executable.allocations.iter().enumerate() {
@@ -166,7 +167,7 @@ fn steps(text: &mut String, executable: &Executable, thunks: &[Thunk], depth: us
     }
 }
 
-/// A loop that is one function: its buffers and its steps.
+/// Prints the buffers and steps of a loop that is one function.
 pub fn composite(composite: &Composite) -> String {
     let arguments = composite.arguments.iter().enumerate();
     let given = arguments.map(|(number, argument)| format!("{number}: {} bytes", argument.bytes));

@@ -1,11 +1,11 @@
-//! Which computations are executed step by step, and which describe a kernel's inside.
+//! Roles of computations: executed step by step, or as part of a kernel.
 
 use fusebox_core::hlo::{ComputationId, Module, Op};
 
-/// What a computation is executed as.
+/// How a computation is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// By thunks: the entry, bodies and conditions of loops, branches.
+    /// By thunks: the entry, bodies and conditions of loops, branches of conditionals.
     Sequence,
     /// As one kernel.
     Fused,
@@ -15,7 +15,8 @@ pub enum Role {
     Unreachable,
 }
 
-/// The role of every computation. One that serves as several takes the first of the list above.
+/// Returns the role of every computation. A computation with several roles gets the one that
+/// [`Role`] lists first.
 pub fn roles(module: &Module) -> Vec<Role> {
     let mut roles = vec![Role::Unreachable; module.computations.len()];
     if let Some(entry) = module.entry {
@@ -35,13 +36,14 @@ pub fn roles(module: &Module) -> Vec<Role> {
     roles
 }
 
-/// Ids of the computations in that role, callees first.
+/// Returns the ids of the computations in a role, callees first.
 pub fn in_role(module: &Module, role: Role) -> Vec<ComputationId> {
     let roles = roles(module);
     (0..roles.len()).filter(|&i| roles[i] == role).map(|i| ComputationId(i as u32)).collect()
 }
 
-/// The computation that an operation means as a whole. XLA wraps calls of composites and of host computations in custom calls.
+/// Returns the computation that an operation calls as a whole. XLA wraps calls of composites and of
+/// host computations in custom calls.
 pub fn called_as_a_whole(op: &Op) -> Option<ComputationId> {
     match op {
         Op::Call { to_apply } => Some(*to_apply),

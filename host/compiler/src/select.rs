@@ -1,4 +1,4 @@
-//! Fusion to emitter, plan and kernel, with the reasons.
+//! Selects an emitter for each fusion, and collects its plan, its kernel and the reasons.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -20,46 +20,50 @@ use crate::fuse::BidRecord;
 use crate::kernels::Unit;
 use crate::{CompileError, EmitterError, Options, Phase};
 
-/// The emitters to choose from, and what the user decided about them.
+/// The emitters to choose from, and the choices of the user and of tuning.
 #[derive(Clone, Default)]
 pub struct Emitters {
-    /// All there are.
+    /// All registered emitters.
     pub registry: Registry,
-    /// What the user chose; the last that is about a fusion counts.
+    /// The user's choices. If several match a fusion, the last one wins.
     pub overrides: Vec<Override>,
-    /// What was measured to be the fastest, of fusions of which the user has chosen nothing.
+    /// The emitters and knobs that were measured as the fastest, for fusions without a choice of
+    /// the user.
     pub tuned: HashMap<Fingerprint, Tuned>,
-    /// The [ways](crate::Way) in which regions are to be cut into kernels whose [cuts](crate::Cut) predictions do not tell apart.
+    /// The [way](crate::Way) to cut a region into kernels, for each [cut](crate::Cut) that
+    /// predictions do not decide.
     pub cuts: HashMap<Fingerprint, String>,
-    /// Whether they are asked for a part of a program, on which a choice need not have an effect.
+    /// Whether only a part of a program is compiled, so that a choice without effect is no error.
     pub of_part: bool,
 }
 
-/// What tuning has chosen for a fusion.
+/// The emitter and knobs that tuning has chosen for a fusion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tuned {
     /// Number of the emitter in the registry.
     pub emitter: usize,
-    /// The knobs that it plans with.
+    /// The knobs for the emitter's plan.
     pub knobs: Configuration,
-    /// How it was written down.
+    /// The SPEC that states the choice.
     pub spec: String,
 }
 
 impl Emitters {
-    /// Those that come with fusebox.
+    /// The emitters that come with fusebox.
     #[cfg(test)]
     pub fn bundled() -> Emitters {
         Emitters { registry: Registry::new(fusebox_bundle::emitters()).unwrap(), ..Emitters::default() }
     }
 
-    /// Numbers of the emitters that anchor on an operation, without those that the user has replaced for their kind.
+    /// Returns the numbers of the emitters that anchor on an operation, without emitters that the
+    /// user has replaced for their kind.
     pub fn bidders(&self, anchor: Opcode) -> Vec<usize> {
         let asking = self.numbers_of(|emitter| emitter.anchors().contains(&anchor));
         asking.into_iter().filter(|&number| self.replaced_by(number).is_none()).collect()
     }
 
-    /// Numbers of the emitters that make kernels for an operation, those that the user has replaced for their kind last.
+    /// Returns the numbers of the emitters whose hero can be that operation. Emitters that the user
+    /// has replaced for their kind come last.
     pub fn claimants(&self, hero: Opcode) -> Vec<usize> {
         let mut asking = self.numbers_of(|emitter| emitter.heroes().contains(&hero));
         asking.sort_by_key(|&number| self.replaced_by(number).is_some());
@@ -71,13 +75,13 @@ impl Emitters {
         emitters.filter(|(_, emitter)| is_meant(emitter)).map(|(number, _)| number).collect()
     }
 
-    /// Those that the user has put in charge of an emitter's kind instead of it.
+    /// Returns the emitters that replace an emitter for its kind, by the user's choice.
     pub fn replaced_by(&self, number: usize) -> Option<&[usize]> {
         let choice = self.choice_of_kind(number)?;
         (!choice.emitters.contains(&number)).then_some(choice.emitters.as_slice())
     }
 
-    /// Whether the user has put an emitter in charge of its own kind.
+    /// Whether the user has chosen an emitter for its kind.
     pub fn is_in_charge(&self, number: usize) -> bool {
         self.choice_of_kind(number).is_some_and(|choice| choice.emitters.contains(&number))
     }
@@ -87,7 +91,7 @@ impl Emitters {
         self.overrides.iter().rev().find(|choice| choice.is_of(kind))
     }
 
-    /// Name and version of an emitter.
+    /// Returns name and version of an emitter.
     pub fn name_of(&self, number: usize) -> String {
         let descriptor = self.registry.emitters()[number].descriptor();
         format!("{}@{}", descriptor.name, descriptor.version)
@@ -99,29 +103,30 @@ impl Emitters {
 pub struct Selected {
     /// The fusion and its uses.
     pub unit: Unit,
-    /// What became of every emitter.
+    /// The outcome of every emitter.
     pub selection: Selection,
-    /// The place of the one that made the kernel in the selection's order.
+    /// Position of the kernel's emitter in the selection's order.
     pub place: usize,
-    /// Who made the kernel.
+    /// The emitter of the kernel.
     pub emitter: Descriptor,
-    /// What the kernel will do.
+    /// The plan of the kernel.
     pub plan: Plan,
-    /// What the plan is predicted to take.
+    /// The predicted time and memory traffic of the plan.
     pub prediction: Prediction,
-    /// The entry function and its subgraph functions; none if a routine of the host executes the fusion.
+    /// The entry function and its subgraph functions. Empty if a routine of the host executes the
+    /// fusion.
     pub functions: Vec<Function>,
-    /// Why emitters that come before it were passed over.
+    /// Errors of the emitters that come earlier in the order.
     pub failures: Vec<EmitterError>,
 }
 
 impl Selected {
-    /// Whether a routine of the host executes the fusion, and there is no kernel.
+    /// Whether a routine of the host executes the fusion, so that there is no kernel.
     pub fn is_routine(&self) -> bool {
         self.functions.is_empty()
     }
 
-    /// Whether one core had better execute all blocks of the kernel.
+    /// Whether one core is predicted to execute all blocks of the kernel faster than several cores.
     pub fn is_better_alone(&self, device: &DeviceDescription) -> bool {
         is_better_alone(&self.plan, &self.prediction, self.unit.kept, device)
     }
@@ -131,7 +136,7 @@ fn text(functions: &[Function]) -> String {
     functions.iter().map(Function::to_string).collect()
 }
 
-/// Asks every emitter, and lets the best that delivers plan and emit.
+/// Asks every emitter, and returns the plan and kernel of the best one that succeeds.
 pub fn select(unit: &Unit, options: &Options) -> Result<Selected, CompileError> {
     let Options { device, emitters, .. } = options;
     let selection = ask(|| fusebox_plugins::select(&emitters.registry, &unit.fusion, device, &emitters.overrides));
@@ -143,10 +148,11 @@ pub fn select(unit: &Unit, options: &Options) -> Result<Selected, CompileError> 
     first_from(0, unit.clone(), selection, Vec::new(), options)
 }
 
-/// The kernel of an emitter that comes after one whose kernel cannot be compiled.
+/// Returns the kernel of a later emitter in place of a kernel that cannot be compiled.
 ///
 /// # Errors
-/// Why it cannot be compiled, where the user has put that emitter in charge, and if nobody comes after it.
+/// The error of the refused kernel if the user has chosen its emitter, or the errors of all
+/// emitters if no later one succeeds.
 pub fn instead(refused: Selected, source: LoweringError, options: &Options) -> Result<Selected, CompileError> {
     let Selected { unit, selection, place, plan, functions, mut failures, .. } = refused;
     let emitter = &options.emitters.registry.emitters()[selection.order[place].emitter];
@@ -159,7 +165,7 @@ pub fn instead(refused: Selected, source: LoweringError, options: &Options) -> R
     first_from(place + 1, unit, selection, failures, options)
 }
 
-/// The first that delivers, from a place in the order on.
+/// Returns the kernel of the first emitter that succeeds, beginning at a position of the order.
 fn first_from(
     from: usize,
     unit: Unit,
@@ -183,7 +189,8 @@ fn first_from(
     Err(Box::new(EmitterError::All(failures)).into())
 }
 
-/// Plan and functions of one emitter, or why it has none; then what it did make is in the dumps.
+/// Returns plan and functions of one emitter, or the reason why it has none. In that case the dumps
+/// contain its incomplete results.
 fn deliver(
     emitter: &LoadedEmitter,
     ranked: &Ranked,
@@ -218,7 +225,7 @@ fn deliver(
     }
 }
 
-/// Writes what an emitter made in vain, which is what its author needs to see.
+/// Dumps the plan and the kernel of an emitter that failed, for its author.
 fn dump_refused(
     options: &Options,
     emitter: &LoadedEmitter,
@@ -239,7 +246,8 @@ fn dump_refused(
     Ok(())
 }
 
-/// An emitter overlooks knobs that it does not know; its plan tells those it has.
+/// Checks that an emitter has these knobs. An emitter ignores unknown knobs, and its plan lists the
+/// known ones.
 fn known(emitter: &LoadedEmitter, knobs: &Configuration, plan: &Plan) -> Result<(), EmitterError> {
     let own = &plan.configuration.0;
     let Some(unknown) = knobs.0.keys().find(|name| !own.contains_key(*name)) else { return Ok(()) };
@@ -248,10 +256,10 @@ fn known(emitter: &LoadedEmitter, knobs: &Configuration, plan: &Plan) -> Result<
     Err(EmitterError::Knob { emitter: emitter.identity(), knob: unknown.clone(), has })
 }
 
-/// What a fusion's kernel is predicted to take, by this emitter or by the best that plans it.
+/// Predicts the kernel of a fusion by emitter `number`, or by the best emitter that plans it.
 ///
 /// # Errors
-/// In words, if it declines, or its plan is wrong.
+/// A message, if the emitter declines, or its plan is wrong.
 pub fn planned(
     fusion: &Fusion,
     device: &DeviceDescription,
@@ -277,8 +285,8 @@ pub fn planned(
     first.ok_or_else(|| format!("no emitter plans fusion {}", fusion.name))
 }
 
-/// The kernel with the subgraph functions it calls. A library's IR is verified here, before the time that lowering takes;
-/// lowering verifies all.
+/// Returns the kernel with the subgraph functions that it calls. Verifies the IR of a library
+/// before lowering, which takes time. Lowering verifies all kernels.
 fn complete(emitter: &LoadedEmitter, fusion: &Fusion, kernel: &Kernel) -> Result<Vec<Function>, EmitterError> {
     let subgraphs = fusebox_emission::subgraph_functions(fusion, &kernel.calls)?;
     let refused = |source| EmitterError::Refused { emitter: emitter.identity(), source: Box::new(source) };
@@ -299,13 +307,14 @@ fn complete(emitter: &LoadedEmitter, fusion: &Fusion, kernel: &Kernel) -> Result
     Ok(functions)
 }
 
-/// What the user is to be told of choices: how many fusions each one's emitters declined.
+/// Checks that the user's choices have an effect. Returns remarks about choices whose emitters
+/// declined fusions.
 ///
 /// # Errors
-/// If a choice had no effect: no kernel is made by those chosen.
+/// If a choice had no effect: its emitters have no kernel in the program.
 pub fn check_choices(made: &[Selected], bids: &[BidRecord], emitters: &Emitters) -> Result<Vec<String>, CompileError> {
     let overrides = &emitters.overrides;
-    // Of several choices about the same the last counts; the others are not asked for anything.
+    // The last of several choices with the same subject wins. The others need no effect.
     let counts = |&n: &usize| overrides[n + 1..].iter().all(|later| later.subject != overrides[n].subject);
     let counting: Vec<usize> = (0..overrides.len()).filter(counts).collect();
     let same =
@@ -321,7 +330,8 @@ pub fn check_choices(made: &[Selected], bids: &[BidRecord], emitters: &Emitters)
         };
         match (count, declined.first()) {
             (0, _) if emitters.of_part => {}
-            // A file's choices are for many programs, one of a command for the program at hand.
+            // Choices in a file are for many programs. A choice on the command line is for this
+            // program.
             (0, _) if choice.place.is_none() && !made.iter().any(is_overruled) => {
                 return Err(CompileError::Choice(no_effect(numbers, &declined, made, bids, emitters)));
             }
@@ -343,7 +353,8 @@ fn declined_reason<'s>(selection: &'s Selection, numbers: &[usize]) -> Option<&'
     selection.declined.as_ref().filter(|(number, _)| numbers.contains(number)).map(|(_, reason)| reason.as_str())
 }
 
-/// Why these choices, of one SPEC, made nothing: their emitters declined, asked in vain, or there is nothing they are about.
+/// Explains why the choices of one SPEC had no effect: their emitters declined, their bids failed,
+/// or no fusion matches them.
 fn no_effect(
     numbers: &[usize],
     declined: &[&str],
@@ -398,12 +409,13 @@ thread_local! {
     static IN_EMITTER: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread is asking an emitter, whose panic is contained and no bug of the host.
+/// Whether this thread is calling an emitter. A panic of an emitter is caught and is not a bug of
+/// the host.
 pub fn is_in_emitter() -> bool {
     IN_EMITTER.get()
 }
 
-/// Asks an emitter.
+/// Calls an emitter, so that [`is_in_emitter`] is true meanwhile.
 pub fn ask<T>(question: impl FnOnce() -> T) -> T {
     IN_EMITTER.set(true);
     let answer = question();

@@ -1,4 +1,4 @@
-//! A module as the user gives it.
+//! The user's module as text or protobuf.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -16,15 +16,15 @@ pub struct Source {
     pub name: String,
     /// HLO text, or a serialised HloModuleProto.
     pub bytes: Vec<u8>,
-    /// Which of the two.
+    /// Format of the bytes.
     pub format: Format,
-    /// What becomes of constants that the text leaves out.
+    /// How to treat constants whose values the text elides.
     pub elided: Elided,
-    /// Which module, where the text has several.
+    /// Name of the module to compile, if the text has several.
     pub module: Option<String>,
 }
 
-/// Form of a module.
+/// Format of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// HLO text.
@@ -39,7 +39,7 @@ impl Source {
         Source::new(name.into(), text.as_bytes().to_vec(), Format::Text)
     }
 
-    /// A module of which nothing is left out.
+    /// Creates a source without elided constants.
     pub fn new(name: String, bytes: Vec<u8>, format: Format) -> Source {
         Source { name, bytes, format, elided: Elided::Refuse, module: None }
     }
@@ -47,7 +47,7 @@ impl Source {
     /// Reads and verifies the module.
     ///
     /// # Errors
-    /// All faults found.
+    /// All faults of the module.
     pub fn parse(&self) -> Result<Module, CompileError> {
         let module = match self.format {
             Format::Text => self.parse_text()?,
@@ -65,7 +65,8 @@ impl Source {
         parse_module_with(&chosen, &self.name, &options).map_err(CompileError::Module)
     }
 
-    /// The text of one module of several, behind as many empty lines as stand before it.
+    /// Returns the text of one module of several. Empty lines replace the lines before it, so that
+    /// line numbers stay correct.
     fn chosen<'t>(&self, text: &'t str) -> Result<Cow<'t, str>, Diagnostic> {
         let modules = modules(text);
         let wanted = match (&self.module, modules.as_slice()) {
@@ -100,13 +101,13 @@ impl Source {
     }
 }
 
-/// A module in a text of several.
+/// A module in a text of several modules.
 struct Part<'t> {
     name: &'t str,
     range: Range<usize>,
 }
 
-/// The modules of a text, each of which begins on a line of its own.
+/// Splits a text into its modules. Each begins on a new line.
 fn modules(text: &str) -> Vec<Part<'_>> {
     let mut parts: Vec<Part> = Vec::new();
     let mut start = 0;

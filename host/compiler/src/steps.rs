@@ -1,4 +1,4 @@
-//! The steps from a module as it was read to one with fusions.
+//! The steps from a parsed module to a module with fusions.
 
 use fusebox_core::hlo::{Module, verify};
 
@@ -6,12 +6,12 @@ use crate::fuse::{self, Claims, Told};
 use crate::passes::{PASSES, Pass};
 use crate::{CompileError, Options, Phase, host_operations, wide};
 
-/// A step from a module to another that means the same.
+/// A step that rewrites a module to an equivalent one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The pass of that number.
+    /// The pass with that number.
     Pass(usize),
-    /// Instructions to fusions.
+    /// Fusion.
     Fuse,
 }
 
@@ -25,7 +25,7 @@ impl Step {
         (0..PASSES.len()).map(Step::Pass)
     }
 
-    /// As it is called in dumps.
+    /// Name of the step in dumps.
     pub fn name(self) -> &'static str {
         match self {
             Step::Pass(number) => PASSES[number].name,
@@ -33,7 +33,7 @@ impl Step {
         }
     }
 
-    /// Takes a module that has passed the steps before through this one.
+    /// Applies this step to a module that has passed the earlier steps.
     ///
     /// # Errors
     /// If the module is not supported.
@@ -68,7 +68,7 @@ pub fn fuse(module: &mut Module, options: &Options) -> Result<Told, CompileError
     }
 }
 
-/// In debug builds: what a step left behind must still be a valid module.
+/// Checks in debug builds that the module is valid after a step.
 fn check(module: &Module, phase: Phase, step: &str) -> Result<(), CompileError> {
     if !cfg!(debug_assertions) {
         return Ok(());

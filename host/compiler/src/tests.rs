@@ -1,8 +1,8 @@
-//! HLO before and after each pass, and after fusion.
+//! Compares HLO before and after each pass, and after fusion.
 //!
-//! `tests/filetests/{passes,fuse}/NAME.hlo` says in comments what its reader learns, the target (`// target: cpu`) and the
-//! pass (`// pass: movements`); then comes the module, and below `// -----` what it becomes, or why it is refused.
-//! `FUSEBOX_BLESS=1` writes what it becomes anew.
+//! `tests/filetests/{passes,fuse}/NAME.hlo` begins with comments: the purpose of the test, the
+//! target (`// target: cpu`) and the pass (`// pass: movements`). Then come the module and, below
+//! `// -----`, the result or the error. `FUSEBOX_BLESS=1` rewrites the results.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -68,7 +68,7 @@ fn read(name: &str, text: &str) -> Module {
     module
 }
 
-/// What a comment `// WORD: …` says.
+/// Returns the value of a comment `// WORD: …`.
 fn said<'t>(text: &'t str, word: &str) -> &'t str {
     let start = format!("// {word}: ");
     text.lines().find_map(|line| line.strip_prefix(&start)).unwrap_or_else(|| panic!("no line `{start}…` in\n{text}"))

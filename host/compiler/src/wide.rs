@@ -1,8 +1,9 @@
-//! Kernels of more buffers than the target's parameters take, or than are compiled in little time.
+//! Splits kernels that have more buffers than the target's parameters allow, or than compile in
+//! acceptable time.
 //!
-//! Fusion's own limits keep kernels at a tenth of the buffers that any target takes, unless a
-//! single instruction has more operands. The exceptions are concatenates of that many operands,
-//! which become concatenates of concatenates, and fusions of the text, which are dissolved.
+//! Fusion limits kernels to a tenth of the buffers that any target allows, unless a single
+//! instruction has more operands. Two exceptions remain. Concatenates of that many operands become
+//! concatenates of concatenates. Fusions that the text contains are dissolved.
 
 use std::collections::HashSet;
 
@@ -12,20 +13,20 @@ use crate::fuse::{dissolve, wrap};
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// The part of a kernel's buffers that the operands of one concatenate may be, so that there is
-/// room for what is fused with it.
+/// The operands of one concatenate may be at most `1 / OF_CONCATENATES` of a kernel's buffers. The
+/// others remain for instructions that are fused with it.
 const OF_CONCATENATES: usize = 2;
 
-/// Most operands of a concatenate on any target. Its kernel has a function for each, which names
-/// all of them: the kernel IR grows with the square of their number, and so does the time that
-/// fusion and LLVM take for it.
+/// Most operands of a concatenate on any target. Its kernel has a function per operand, and each
+/// function names all operands. So the kernel IR, and the time that fusion and LLVM need for it,
+/// grow with the square of their number.
 const MOST_JOINED: usize = 128;
-/// Most operands if the result is so large that caches would not keep a second copy of it.
+/// Most operands if the result is so large that caches cannot hold a second copy of it.
 const MOST_JOINED_OF_LARGE: usize = 512;
-/// Bytes from which on a result is.
+/// Bytes above which a result is large.
 const LARGE: i64 = 4 << 20;
 
-/// Splits what would be a kernel of more than `most` buffers.
+/// Splits instructions whose kernel would have more than `most` buffers.
 pub fn split(module: &mut Module, most: usize) {
     if module.bare && module.entry.is_some_and(|id| buffers(module.computation(id)) > most) {
         wrap(module);
@@ -54,7 +55,7 @@ pub fn split(module: &mut Module, most: usize) {
     }
 }
 
-/// Every fusion whose kernel would have more than `most` buffers.
+/// Reports every fusion whose kernel would have more than `most` buffers.
 pub fn refused(module: &Module, most: usize) -> Vec<Diagnostic> {
     let sequences = in_role(module, Role::Sequence).into_iter().map(|id| module.computation(id));
     let faults = sequences.flat_map(|computation| {
@@ -73,12 +74,12 @@ pub fn refused(module: &Module, most: usize) -> Vec<Diagnostic> {
     faults.collect()
 }
 
-/// Operands and results of the kernel that a computation becomes.
+/// Counts operands and results of the kernel of a computation.
 fn buffers(fused: &Computation) -> usize {
     fused.parameters().len() + fused.root_instruction().shape.leaves().len()
 }
 
-/// The dimension of a concatenate of too many operands, and the most that it may have.
+/// Returns the dimension of a concatenate with too many operands, and its most operands.
 fn wide_dimension(instruction: &Instruction, of_target: usize) -> Option<(usize, usize)> {
     let Op::Concatenate { dimension } = instruction.op else { return None };
     let bytes = instruction.shape.as_array().map_or(0, ArrayShape::byte_size);
@@ -86,7 +87,7 @@ fn wide_dimension(instruction: &Instruction, of_target: usize) -> Option<(usize,
     (instruction.operands.len() > most).then_some((dimension as usize, most))
 }
 
-/// A concatenate of at most `most` operands, which are concatenates themselves.
+/// Builds a concatenate of at most `most` operands, which are concatenates themselves.
 fn in_parts(rebuild: &mut Rebuild, instruction: &Instruction, dimension: usize, most: usize) -> InstrId {
     let mut operands = rebuild.operands(instruction);
     while operands.len() > most {
@@ -99,7 +100,7 @@ fn in_parts(rebuild: &mut Rebuild, instruction: &Instruction, dimension: usize, 
     rebuild.push(Instruction { operands, ..instruction.clone() })
 }
 
-/// Some operands of a concatenate, one behind the other.
+/// Concatenates some operands of a concatenate.
 fn joined(rebuild: &mut Rebuild, instruction: &Instruction, dimension: usize, operands: &[InstrId]) -> InstrId {
     let size = |array: &ArrayShape| array.dims.get(dimension).copied().unwrap_or(0);
     let sizes = operands.iter().filter_map(|&id| rebuild.instruction(id).shape.as_array()).map(size);

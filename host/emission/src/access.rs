@@ -1,5 +1,5 @@
-//! Which operands an instruction reads, at which indices, in which loops and behind which conditions: what its indexing
-//! maps say, in the scopes of a function.
+//! Finds which operands an instruction reads, at which indices, in which loops and under which
+//! conditions. This translates the instruction's indexing maps into the scopes of a function.
 
 use fusebox_core::builder::Type;
 use fusebox_core::hlo::{InstrId, Op};
@@ -11,7 +11,7 @@ use crate::index::{Atom, IndexId, Runtime, Token};
 use crate::partition::{Branch, Condition, Partition, Recipe, Site, leaf_dims};
 use crate::scope::{ScopeId, ScopeKind};
 
-/// Where a read takes place.
+/// The scope and conditions of a read.
 struct Place {
     scope: ScopeId,
     /// Number of its innermost branch.
@@ -21,7 +21,7 @@ struct Place {
     runtime: Vec<IndexId>,
 }
 
-/// A recipe in the making.
+/// A recipe under construction.
 struct Planner<'p, 'm> {
     partition: &'p mut Partition<'m>,
     id: InstrId,
@@ -31,13 +31,13 @@ struct Planner<'p, 'm> {
     states: Vec<Vec<Type>>,
     /// Range variables of the loops entered so far.
     ranges: Vec<IndexId>,
-    /// Only one part of a concatenation can be hit: that it is hit needs no condition.
+    /// Whether only one part of a concatenation can be read; reading it then needs no condition.
     one_part: bool,
     recipe: Recipe,
 }
 
 impl Partition<'_> {
-    /// Notes what an instruction at its site reads.
+    /// Returns the reads of an instruction at its site.
     pub fn recipe(&mut self, id: InstrId, site: &Site) -> Result<Recipe> {
         if leaf_dims(&self.instruction(id).shape).is_none() {
             return Err(self.error(id, "the results have different dimensions"));
@@ -61,7 +61,7 @@ impl Planner<'_, '_> {
                 Some(_) => None,
             });
         }
-        // A loop of which one operand has no elements does nothing.
+        // A loop does nothing if one of its operands has no elements.
         let looped = |place: &Place| place.loops > 0;
         let idle = places.iter().flatten().any(|place| looped(place) && !place.reachable);
         for (read, place) in reads.iter().zip(&places) {
@@ -102,7 +102,8 @@ impl Planner<'_, '_> {
         Ok(parts == 1)
     }
 
-    /// Enters the loops that a read depends on, outermost first, and behind each the conditions that can be decided there.
+    /// Enters the loops that a read depends on, outermost first. In each, adds the conditions that
+    /// can be decided there.
     fn place(&mut self, read: &OperandRead) -> Result<Place> {
         let map = &read.reading.map;
         let depth = |expr: &Expr| self.access.loops_around(expr);
@@ -117,7 +118,8 @@ impl Planner<'_, '_> {
             }
             let mut conditions = Vec::new();
             for Constraint { expr, bounds } in &map.constraints {
-                // What needs no loop is asked in the first one all the same: that is where values are skipped.
+                // The first loop also checks conditions that need no loop: values are skipped
+                // there.
                 if self.access.loops_around(expr).max(loops.min(1)) == level {
                     conditions.push(Condition { index: self.at(expr, &place.runtime)?, bounds: *bounds });
                 }
@@ -132,7 +134,8 @@ impl Planner<'_, '_> {
         Ok(place)
     }
 
-    /// The scope for what is read where another read's conditions do not hold, if that can be.
+    /// Returns the scope of reads for which another read's conditions do not hold; `None` if these
+    /// always hold.
     fn otherwise(&mut self, other: &Place) -> Option<ScopeId> {
         let branch = &self.recipe.branches[other.branch?];
         match (branch.reachable, branch.conditions.is_empty()) {
@@ -154,7 +157,7 @@ impl Planner<'_, '_> {
         Ok(())
     }
 
-    /// The scope of a loop, made inside `around` if it is not there yet.
+    /// Returns the scope of a loop; creates it inside `around` if it does not exist yet.
     fn enter(&mut self, number: usize, around: ScopeId) -> ScopeId {
         if let Some(&scope) = self.recipe.loops.get(number) {
             return scope;
@@ -167,7 +170,8 @@ impl Planner<'_, '_> {
         scope
     }
 
-    /// A part that is computed only under conditions, by number. What the bounds decide is dropped.
+    /// Returns the number of a part that is computed only under conditions. Drops conditions that
+    /// the bounds decide.
     fn branch(&mut self, parent: ScopeId, conditions: Vec<Condition>) -> usize {
         let mut open = Vec::new();
         let mut reachable = true;
@@ -189,7 +193,7 @@ impl Planner<'_, '_> {
         branches.len() - 1
     }
 
-    /// Values read at run time that say where something is read.
+    /// Returns the values, read at run time, that the indices of a read depend on.
     fn runtime_values(&mut self, read: &OperandRead) -> Result<Vec<IndexId>> {
         let mut values = Vec::new();
         for (variable, value) in read.reading.map.runtime.iter().zip(&read.reading.runtime) {
@@ -199,7 +203,7 @@ impl Planner<'_, '_> {
         Ok(values)
     }
 
-    /// The value of an integer as an index, clamped to `bounds`.
+    /// Returns the value of an integer as an index, clamped to `bounds`.
     fn runtime(&mut self, instruction: InstrId, at: Token, bounds: Interval) -> IndexId {
         let (partition, site) = (&mut *self.partition, self.site);
         // A scalar is the same everywhere in a function, and reading it needs no condition.
@@ -216,7 +220,7 @@ impl Planner<'_, '_> {
         exprs.iter().map(|expr| self.at(expr, runtime)).collect()
     }
 
-    /// An expression of a map at the site.
+    /// Evaluates an expression of a map at the site.
     fn at(&mut self, expr: &Expr, runtime: &[IndexId]) -> Result<IndexId> {
         let index = self.partition.indices.substitute(expr, &self.site.token, &self.ranges, runtime);
         index.map_err(|reason| self.partition.error(self.id, reason))

@@ -1,26 +1,27 @@
-//! Why a subgraph function could not be written.
+//! The reason why a subgraph function could not be written.
 
 use fusebox_core::builder::BuildError;
 use fusebox_core::hlo::{Instruction, Module};
 
-/// What is written, or why it cannot be.
+/// A result, or the error that prevents it.
 pub(crate) type Result<T, E = EmissionError> = std::result::Result<T, E>;
 
-/// Names the instruction and its place in the source; says what is in the way.
+/// An error that names the instruction and its source position, and says what the obstacle is.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}{opcode} {instruction}: {message}")]
 pub struct EmissionError {
     /// `file:line:col: `, or empty if the instruction was not read from text.
     pub place: String,
     pub opcode: String,
-    /// Name of the instruction; for mistakes of an emitter, of the function it asked for.
+    /// Name of the instruction. For a mistake of an emitter, name of the function that the emitter
+    /// asked for.
     pub instruction: String,
-    /// What is in the way, and what to do about it.
+    /// The obstacle, and what to do about it.
     pub message: String,
 }
 
 impl EmissionError {
-    /// An error at an instruction.
+    /// Returns an error at an instruction.
     pub fn at(module: &Module, instruction: &Instruction, message: impl Into<String>) -> Self {
         let span = &instruction.span;
         let place = if span.line == 0 {
@@ -36,7 +37,7 @@ impl EmissionError {
         }
     }
 
-    /// An error in what an emitter asked for.
+    /// Returns an error in a call that an emitter asked for.
     pub fn in_call(symbol: &str, message: impl Into<String>) -> Self {
         EmissionError {
             place: String::new(),

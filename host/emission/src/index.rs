@@ -1,7 +1,8 @@
-//! Index values of one partition: expressions of core's algebra over what functions and loops provide.
+//! Index values of one partition: expressions of core's algebra over the arguments of functions,
+//! loop variables and values read at run time.
 //!
-//! Equal numbers are equal values: a reshape undone by another one gives back the index it started from. Worked example:
-//! with `i < 4` and `j < 8`, `(8·i + j) floordiv 8` is `i`.
+//! Equal numbers mean equal values: if a reshape undoes another one, the index is the one before
+//! both. Worked example: with `i < 4` and `j < 8`, `(8·i + j) floordiv 8` is `i`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,16 +20,16 @@ pub use fusebox_core::indexing::Ix as IndexId;
 /// An index list: one value per dimension.
 pub type Token = Vec<IndexId>;
 
-/// What an index is computed from: a leaf of the algebra.
+/// A leaf of the algebra, from which indices are computed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Atom {
     /// An index argument of a function.
     Argument { function: FunctionId, dim: u32 },
-    /// A range variable of the loop that makes a scope.
+    /// A range variable of a loop scope.
     Range { scope: ScopeId, axis: u32 },
     /// An integer read at run time and clamped to `0..=limit`.
     Runtime(Runtime),
-    /// Another index, computed apart: keeps expressions small.
+    /// Another index, computed separately to keep expressions small.
     Value(IndexId),
 }
 
@@ -49,29 +50,30 @@ struct Leaf {
     scope: ScopeId,
 }
 
-/// Expressions of more operations than this are cut with [`Atom::Value`], which bounds the text of a map.
+/// Expressions of more operations than this are cut with [`Atom::Value`], which bounds the text of
+/// a map.
 const MAX_EXPRESSION: u32 = 48;
 
-/// Expressions of more operations than this are cut where maps put together take more operations
-/// than apart.
+/// Expressions of more operations than this are cut if the composed map takes more operations than
+/// separate maps.
 const LARGE: u32 = 12;
 
 /// The index values of a partition.
 #[derive(Default)]
 pub struct Indices {
     algebra: Algebra,
-    /// By the algebra's number.
+    /// Leaves by their number in the algebra.
     leaves: Vec<Leaf>,
     known: HashMap<Atom, IndexId>,
     /// Per scope, its distance from the function's body.
     depths: HashMap<ScopeId, u32>,
     written: HashMap<IndexId, Expr>,
-    /// The operations of large indices.
+    /// Operations of large indices that are already counted.
     computed: HashSet<IndexId>,
 }
 
 impl Indices {
-    /// Makes `scope` known. Depth counts from the function body, which has 0.
+    /// Registers `scope`. Depth counts from the function body, which has depth 0.
     pub fn register_scope(&mut self, scope: ScopeId, depth: u32) {
         self.depths.insert(scope, depth);
     }
@@ -80,7 +82,7 @@ impl Indices {
         self.algebra.constant(value)
     }
 
-    /// An atom with its bounds and the scope in which it is defined.
+    /// Returns the index of an atom with these bounds, defined in `scope`.
     pub fn atom(&mut self, atom: Atom, bounds: Interval, scope: ScopeId) -> IndexId {
         if let Some(&known) = self.known.get(&atom) {
             return known;
@@ -94,10 +96,10 @@ impl Indices {
         index
     }
 
-    /// An expression of a map, with these for its variables.
+    /// Evaluates an expression of a map with these values for its variables.
     ///
     /// # Errors
-    /// If it divides by other than a positive constant.
+    /// If it divides by anything but a positive constant.
     pub fn substitute(
         &mut self,
         expr: &Expr,
@@ -120,8 +122,8 @@ impl Indices {
         self.algebra.range(a)
     }
 
-    /// The innermost scope that its computation needs.
-    /// None for constants, which are written wherever they are needed.
+    /// Returns the innermost scope that the computation of `a` needs; `None` for constants, which
+    /// are written wherever they are needed.
     pub fn scope(&self, a: IndexId) -> Option<ScopeId> {
         let leaves = self.algebra.leaves(a).into_iter().map(|number| &self.leaves[number as usize]);
         leaves.max_by_key(|leaf| self.algebra.depth(leaf.index)).map(|leaf| leaf.scope)
@@ -131,7 +133,7 @@ impl Indices {
         self.algebra.as_constant(a)
     }
 
-    /// The atom, if it is a plain one.
+    /// Returns the atom of an index that is a single atom.
     pub fn as_atom(&self, a: IndexId) -> Option<&Atom> {
         match *self.algebra.kind(a) {
             Kind::Leaf(number) => Some(&self.leaves[number as usize].atom),
@@ -139,14 +141,14 @@ impl Indices {
         }
     }
 
-    /// The indices whose SSA values the map of `a` takes as operands: arguments, range variables,
-    /// runtime values and indices computed apart; each once.
+    /// Returns the indices whose SSA values the map of `a` takes as operands: arguments, range
+    /// variables, runtime values and separately computed indices. Each occurs once.
     pub fn leaves(&self, a: IndexId) -> Vec<IndexId> {
         self.algebra.leaves(a).into_iter().map(|number| self.operand(number)).collect()
     }
 
-    /// The map that computes `a` from its [`leaves`](Self::leaves): dimensions first, then the
-    /// runtime variables; the order of operands is returned with it.
+    /// Returns the map that computes `a` from its [`leaves`](Self::leaves), and the order of its
+    /// operands: dimensions first, then the runtime variables.
     pub fn map(&mut self, a: IndexId) -> (IndexingMap, Vec<IndexId>) {
         let is_runtime = |number: &u32| matches!(self.leaves[*number as usize].atom, Atom::Runtime(_));
         let (runtime, dims): (Vec<u32>, Vec<u32>) = self.algebra.leaves(a).into_iter().partition(is_runtime);
@@ -165,7 +167,7 @@ impl Indices {
         (map, dims.into_iter().chain(runtime).map(|number| self.operand(number)).collect())
     }
 
-    /// The index whose value stands for a leaf.
+    /// Returns the index whose value is the operand for a leaf.
     fn operand(&self, number: u32) -> IndexId {
         match &self.leaves[number as usize] {
             Leaf { atom: Atom::Value(index), .. } => *index,
@@ -173,12 +175,12 @@ impl Indices {
         }
     }
 
-    /// Number of operations and operands of the expression.
+    /// Returns the number of operations and operands of the expression.
     fn size(&mut self, a: IndexId) -> u32 {
         self.algebra.write(a, &mut self.written, &Expr::dim).size()
     }
 
-    /// The same value as a leaf of its own.
+    /// Returns the same value as a separate leaf, if its expression is large enough.
     fn cut(&mut self, a: IndexId) -> IndexId {
         match self.scope(a) {
             Some(scope) if self.size(a) > 2 => self.atom(Atom::Value(a), self.bounds(a), scope),

@@ -8,7 +8,7 @@
 //!                        ──> functions of the kernel IR
 //! ```
 //!
-//! [`subgraph_functions`] is the way in.
+//! [`subgraph_functions`] is the entry point.
 
 #![forbid(unsafe_code)]
 
@@ -34,11 +34,11 @@ pub use error::EmissionError;
 use error::Result;
 use partition::{Partition, Request};
 
-/// The functions that `calls` name, and those they call in turn, each private.
+/// Returns the functions that `calls` name, and all functions that these call. Each is private.
 ///
 /// # Errors
-/// If an instruction cannot be computed element by element, or a call makes no sense; the error
-/// names the instruction and its place.
+/// If an instruction cannot be computed element by element, or a call makes no sense. The error
+/// names the instruction and its source position.
 pub fn subgraph_functions(fusion: &Fusion, calls: &[SubgraphCall]) -> Result<Vec<Function>> {
     let calls = distinct(calls)?;
     let taken: HashSet<String> = calls.iter().map(|call| call.symbol.clone()).collect();
@@ -61,7 +61,8 @@ pub fn subgraph_functions(fusion: &Fusion, calls: &[SubgraphCall]) -> Result<Vec
     Ok(functions)
 }
 
-/// An injected value is one element of its hero: all roots have to read that, however they come to it.
+/// Checks that all roots read one element of each hero, on every path: an injected value is one
+/// element.
 ///
 /// # Errors
 /// If a hero is read at several indices, or in a loop.
@@ -78,7 +79,8 @@ fn check_epilogue(fusion: &Fusion, symbol: &str, roots: &[InstrId], heroes: &[In
                 }
             };
             for Reading { map, runtime, .. } in readings {
-                // Which element counts, not on which condition: that is the same on all paths or decided in the function.
+                // Only the element matters, not the condition: conditions are equal on all paths,
+                // or the function decides them.
                 let map = IndexingMap { constraints: Vec::new(), ..map }.simplify();
                 let element = (map.results, runtime);
                 if !map.ranges.is_empty() || read.as_ref().is_some_and(|known| *known != element) {
@@ -94,7 +96,8 @@ fn check_epilogue(fusion: &Fusion, symbol: &str, roots: &[InstrId], heroes: &[In
     Ok(())
 }
 
-/// The functions without injected values: partitioned together, so that they share.
+/// Returns the functions without injected values. They are partitioned together, so that they use
+/// common functions.
 fn values(fusion: &Fusion, calls: &[&SubgraphCall], taken: &HashSet<String>) -> Result<Vec<Function>> {
     let request = |call: &&SubgraphCall| match &call.kind {
         SubgraphKind::Values { instructions } => {
@@ -107,7 +110,7 @@ fn values(fusion: &Fusion, calls: &[&SubgraphCall], taken: &HashSet<String>) -> 
     subgraph::functions(&mut partition, &[])
 }
 
-/// The calls without repetitions.
+/// Returns the calls without repetitions.
 fn distinct(calls: &[SubgraphCall]) -> Result<Vec<&SubgraphCall>> {
     let mut distinct: Vec<&SubgraphCall> = Vec::new();
     for call in calls {

@@ -8,7 +8,7 @@ use crate::index::{Atom, IndexId};
 use crate::partition::{Partition, Read};
 use crate::scope::FunctionId;
 
-/// One thing to write.
+/// A value or an index to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Need {
     /// The values of an instruction at its site.
@@ -17,12 +17,13 @@ pub enum Need {
     Index(IndexId),
 }
 
-/// What a function computes, each thing once, after what it needs.
+/// Returns what a function computes. Each item occurs once, after the items that it needs.
 pub fn schedule(partition: &mut Partition<'_>, function: FunctionId) -> Vec<Need> {
     let (mut order, mut seen, mut stack) = (Vec::new(), HashSet::new(), Vec::new());
     for read in partition.function(function).results.clone() {
         needs_of_read(partition, function, &read, &mut |need| stack.push((need, false)));
-        // An explicit stack: chains of instructions are longer than the thread's stack is deep.
+        // An explicit stack, because chains of instructions can be longer than the thread's stack
+        // is deep.
         while let Some((need, ready)) = stack.pop() {
             if ready {
                 order.push(need);

@@ -1,4 +1,4 @@
-//! Functions and the places in them where values are available.
+//! Functions, and the scopes in which their values are available.
 
 use fusebox_core::builder::Type;
 
@@ -10,7 +10,7 @@ pub struct FunctionId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ScopeId(pub u32);
 
-/// A place where values are available.
+/// A region of a function in which values are available.
 pub struct Scope {
     pub function: FunctionId,
     /// The scope around it; `None` for a function's body.
@@ -20,7 +20,7 @@ pub struct Scope {
     pub kind: ScopeKind,
 }
 
-/// What makes a scope.
+/// The kind of a scope.
 pub enum ScopeKind {
     Body,
     /// A nest of loops over ranges of these sizes that carries values of these types.

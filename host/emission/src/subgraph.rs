@@ -13,8 +13,8 @@ use crate::schedule::{Need, schedule};
 use crate::scope::{FunctionId, ScopeId};
 use crate::writer::{Reads, Writer};
 
-/// All functions of a partition. `heroes` are the injected instructions in the order of their
-/// arguments.
+/// Returns all functions of a partition. `heroes` are the injected instructions in the order of
+/// their arguments.
 pub fn functions(partition: &mut Partition<'_>, heroes: &[InstrId]) -> Result<Vec<Function>> {
     let mut scopes: Vec<Vec<ScopeId>> = vec![Vec::new(); partition.functions.len()];
     for (i, scope) in partition.scopes.iter().enumerate() {
@@ -79,7 +79,8 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    /// Reads an integer and clamps it in its own type, so that nothing is lost on the way to `index`.
+    /// Reads an integer and clamps it in its own type, so that the conversion to `index` loses
+    /// nothing.
     fn write_runtime(&mut self, runtime: Runtime) -> Result<Value> {
         let Runtime { instruction, at, scope, limit } = runtime;
         let name = self.partition.instruction(instruction).name.clone();

@@ -1,7 +1,7 @@
 //! One function under construction.
 //!
-//! Every scope of a function is a region that is filled as the schedule goes; an operation with regions
-//! takes them when they are complete.
+//! Every scope of a function is a region. The writer fills the regions in the order of the
+//! schedule. An operation with regions takes them when they are complete.
 
 use std::collections::HashMap;
 
@@ -16,22 +16,23 @@ use crate::index::IndexId;
 use crate::partition::{Branch, Condition, Partition, Read, Recipe};
 use crate::scope::{FunctionId, ScopeId, ScopeKind};
 
-/// Most turns of a loop that is written turn by turn.
+/// Largest number of iterations of a loop that is unrolled.
 const MOST_TURNS: i64 = 64;
-/// Most operations that this may make.
+/// Largest number of operations that unrolling a loop may create.
 const MOST_OPERATIONS: i64 = 2048;
 
-/// How the turns of a loop are written.
+/// How a loop is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turns {
     /// As a loop.
     Looped,
-    /// One after the other where this is little code, so that a loop around it, over windows for example, has none inside of it and
-    /// can be vectorised.
+    /// Unrolled, if this is little code. A loop around it, over windows for example, then contains
+    /// no loop and can be vectorised.
     OneByOneIfFew,
 }
 
-/// Whether the turns of a loop with that body are little code: without loops in it, and functions, whose size shows later.
+/// Whether unrolling a loop with that body is little code. The body must contain no loops, and no
+/// calls: the size of functions is not known yet.
 fn are_few(map: &IndexingMap, body: &Region) -> bool {
     let size = |range: &Variable| range.bounds.upper.saturating_sub(range.bounds.lower).saturating_add(1);
     let turns = map.ranges.iter().map(size).fold(1, i64::saturating_mul);
@@ -43,7 +44,7 @@ fn are_few(map: &IndexingMap, body: &Region) -> bool {
     is_plain && turns <= MOST_TURNS && turns.saturating_mul(operations) <= MOST_OPERATIONS
 }
 
-/// An instruction at its site, with what it reads: `operands` belong to the recipe's reads.
+/// An instruction at its site; `operands` are the values of the recipe's reads.
 pub struct Reads<'r> {
     pub id: InstrId,
     pub recipe: &'r Recipe,
@@ -57,7 +58,7 @@ pub struct Writer<'p, 'm> {
     pub function: FunctionId,
     /// Tensors by parameter number.
     parameters: Vec<Value>,
-    /// The injected values of all heroes, in order, and each hero's part of them.
+    /// The injected values of all heroes, in order; `injected_of` has those of each hero.
     injected: Vec<Value>,
     injected_of: HashMap<InstrId, Vec<Value>>,
     regions: HashMap<ScopeId, Region>,
@@ -65,7 +66,7 @@ pub struct Writer<'p, 'm> {
     states: HashMap<ScopeId, Vec<Value>>,
     indices: HashMap<IndexId, Value>,
     values: HashMap<InstrId, Vec<Value>>,
-    /// What was written in place of a read of an instruction that is not computed here.
+    /// Values written for reads of instructions that this function does not compute.
     fetched: HashMap<Read, Vec<Value>>,
 }
 
@@ -94,7 +95,7 @@ impl<'p, 'm> Writer<'p, 'm> {
         writer
     }
 
-    /// Makes the arguments after the parameters and the regions of all scopes.
+    /// Creates the arguments after the parameters, and the regions of all scopes.
     fn open(&mut self, heroes: &[InstrId], scopes: &[ScopeId]) {
         for index in self.partition.arguments(self.function) {
             let value = self.b.argument(Type::INDEX);
@@ -120,18 +121,18 @@ impl<'p, 'm> Writer<'p, 'm> {
         }
     }
 
-    /// Notes the values of an instruction, for those who read them at its site.
+    /// Records the values of an instruction, for its readers.
     pub fn set_values(&mut self, id: InstrId, values: Vec<Value>) {
         self.values.insert(id, values);
     }
 
-    /// Notes the value of an index.
+    /// Records the value of an index.
     pub fn set_index(&mut self, index: IndexId, value: Value) {
         self.indices.insert(index, value);
     }
 
-    /// The values of an instruction for a reader. Written in the reader's scope if the instruction is
-    /// not computed in this function.
+    /// Returns the values of an instruction for a reader. If this function does not compute the
+    /// instruction, writes them in the reader's scope.
     pub fn fetch(&mut self, read: &Read) -> Result<Vec<Value>> {
         let id = read.instruction;
         if let Some(values) = self.values.get(&id).or_else(|| self.injected_of.get(&id)) {
@@ -179,7 +180,7 @@ impl<'p, 'm> Writer<'p, 'm> {
         Ok(vec![value])
     }
 
-    /// The value of an index. Constants are written where they are used.
+    /// Returns the value of an index. Writes constants where they are used.
     pub fn index(&mut self, index: IndexId) -> Value {
         if let Some(value) = self.partition.indices.as_constant(index) {
             return self.b.index(value);
@@ -190,7 +191,7 @@ impl<'p, 'm> Writer<'p, 'm> {
         }
     }
 
-    /// Runs `write` with operations going to a scope's region.
+    /// Runs `write`, whose operations go into the region of a scope.
     pub fn within<R>(&mut self, scope: ScopeId, write: impl FnOnce(&mut Self) -> R) -> R {
         match self.regions.remove(&scope) {
             None => write(self),
@@ -204,7 +205,7 @@ impl<'p, 'm> Writer<'p, 'm> {
         }
     }
 
-    /// Completes the region of a scope: what `end` gives is what it yields.
+    /// Completes the region of a scope; it yields the values that `end` returns.
     pub fn close(
         &mut self,
         scope: ScopeId,
@@ -221,7 +222,8 @@ impl<'p, 'm> Writer<'p, 'm> {
         result.map(|_| region)
     }
 
-    /// `xla_gpu.loop` over the ranges of a scope; `body` gives the next iteration values from the last.
+    /// Writes an `xla_gpu.loop` over the ranges of a scope; `body` computes the next iteration
+    /// values from the last.
     pub fn loop_over(
         &mut self,
         scope: ScopeId,
@@ -245,7 +247,7 @@ impl<'p, 'm> Writer<'p, 'm> {
         Ok(self.b.op(OpKind::Loop, initial, attributes, &types, vec![region]))
     }
 
-    /// `scf.if` with the region of a scope as its first side.
+    /// Writes an `scf.if` with the region of a scope as its first side.
     pub fn branch_to(
         &mut self,
         condition: Value,
@@ -258,7 +260,7 @@ impl<'p, 'm> Writer<'p, 'm> {
         Ok(self.b.op(OpKind::If, &[condition], Vec::new(), results, vec![first, on_false]))
     }
 
-    /// What `compute` gives behind the conditions of a branch, and the state as it is where these do not hold.
+    /// Returns the values of `compute` if the conditions of a branch hold, and `state` otherwise.
     pub fn behind(
         &mut self,
         branch: Option<&Branch>,
@@ -272,7 +274,7 @@ impl<'p, 'm> Writer<'p, 'm> {
         self.branch_to(condition, branch.scope, &types, compute, skipped)
     }
 
-    /// A region that yields values that exist already.
+    /// Returns a region that yields existing values.
     fn yielding(&mut self, values: &[Value]) -> Region {
         let values = values.to_vec();
         self.b.region(&[], |b, _| {
@@ -307,7 +309,7 @@ impl<'p, 'm> Writer<'p, 'm> {
 }
 
 impl Writer<'_, '_> {
-    /// An error at an instruction of the partition.
+    /// Returns an error at an instruction of the partition.
     pub fn error(&self, id: InstrId, message: impl Into<String>) -> EmissionError {
         EmissionError::at(self.partition.module, self.partition.instruction(id), message)
     }

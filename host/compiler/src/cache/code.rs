@@ -6,17 +6,17 @@ use fusebox_lowering::{Batch, Code, LoweringError};
 use super::{Cached, key};
 use crate::Options;
 
-/// What was compiled together.
+/// Machine code of one batch of kernels.
 pub struct Piece {
     /// The code.
     pub code: Code,
-    /// Whether it was there.
+    /// Whether the code comes from the cache.
     pub was_kept: bool,
-    /// What it is kept by, if it is.
+    /// Key of its cache entry, if the batch has one.
     key: Option<Key>,
 }
 
-/// The code of a batch as it was kept, or else as it is compiled.
+/// Returns the code of a batch from the cache, or compiles it.
 ///
 /// # Errors
 /// As `compile`.
@@ -26,7 +26,7 @@ pub fn kept_or_compiled(
     compile: impl FnOnce() -> Result<Code, LoweringError>,
 ) -> Result<Piece, LoweringError> {
     let store = options.store();
-    // Why there may be no key is told of the whole program.
+    // `compile_or_load` reports why a key cannot be computed.
     let key = store.and_then(|_| key::of_code(batch, &options.target).ok());
     let found = store.zip(key.as_ref()).and_then(|(store, key)| postcard::from_bytes(&store.get(key)?).ok());
     match found {
@@ -35,16 +35,16 @@ pub fn kept_or_compiled(
     }
 }
 
-/// What was there of all pieces, if there is a cache.
+/// Counts the pieces that came from the cache. `None` without a cache.
 pub fn found(pieces: &[Piece], options: &Options) -> Option<Cached> {
     let found = pieces.iter().filter(|piece| piece.was_kept).count();
     options.store().map(|_| Cached::Code { found, of: pieces.len() })
 }
 
-/// Keeps what was not there.
+/// Writes the pieces that are not in the cache into it.
 ///
 /// # Errors
-/// If something cannot be kept.
+/// If a piece cannot be written.
 pub fn keep(pieces: &[Piece], options: &Options) -> Result<(), StoreError> {
     let Some(store) = options.store() else { return Ok(()) };
     let new = pieces.iter().filter(|piece| !piece.was_kept);

@@ -1,4 +1,4 @@
-//! What entries of the cache depend on.
+//! Keys of cache entries: hashes of everything that an entry depends on.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -12,13 +12,13 @@ use object::{Endianness, ReadCache};
 
 use crate::{Emitters, Format, Options, Source};
 
-/// Where the system has the program that runs.
+/// Path of the running program.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 
-/// A program depends on all that a compilation is given.
+/// Computes the key of a program from all inputs of its compilation.
 ///
 /// # Errors
-/// If this build of fusebox or a plugin cannot be told from others.
+/// If this build of fusebox or a plugin cannot be identified.
 pub fn of_program(source: &Source, options: &Options) -> Result<Key, String> {
     let Source { name: _, bytes, format, elided, module } = source;
     let Options { target, device, emitters, threads, departures, memory_limit, .. } = options;
@@ -32,17 +32,17 @@ pub fn of_program(source: &Source, options: &Options) -> Result<Key, String> {
     with_emitters(key, emitters)
 }
 
-/// Machine code depends on the kernels, and on what their functions are composed to.
+/// Computes the key of machine code from its kernels and composites.
 ///
 /// # Errors
-/// If this build of fusebox cannot be told from others.
+/// If this build of fusebox cannot be identified.
 pub fn of_code(batch: &Batch<'_>, target: &Target) -> Result<Key, String> {
     let mut key = begun("code", target)?.and(format!("{:?}", batch.composites));
     for kernel in batch.kernels {
         let is_inner = batch.inner.contains(&kernel.entry);
         let launch = (kernel.launch, kernel.shared_bytes, is_inner);
         key = key.and(&kernel.entry).and(format!("{:?} {launch:?}", kernel.arguments));
-        // With the places that only this form has: the simulator reports them.
+        // `{:#}` also prints source locations, which the simulator reports.
         key = kernel.functions.iter().fold(key, |key, function| key.and(format!("{function:#}")));
     }
     Ok(key)
@@ -52,13 +52,13 @@ fn begun(sort: &str, target: &Target) -> Result<Key, String> {
     Ok(Key::of(sort).and(build()?).and(target.identity()))
 }
 
-/// Who there is, and what the user and tuning have decided about them.
+/// Adds the registered emitters, and the choices of the user and of tuning.
 fn with_emitters(mut key: Key, emitters: &Emitters) -> Result<Key, String> {
     let Emitters { registry, overrides, tuned, cuts, of_part } = emitters;
     for emitter in registry.emitters() {
         key = key.and(emitter.identity());
         let Some(path) = emitter.origin().path() else { continue };
-        // Of the bytes that were loaded: the file may be another by now.
+        // The hash of the loaded bytes: the file may have changed since.
         key = key.and(emitter.sha256().ok_or_else(|| format!("{} is no library that was read", path.display()))?);
     }
     let knobs = |of: &Fingerprint| tuned.get(of).map(|tuned| (tuned.emitter, &tuned.knobs));
@@ -68,17 +68,17 @@ fn with_emitters(mut key: Key, emitters: &Emitters) -> Result<Key, String> {
     Ok(key.and(format!("{overrides:?} {of_part}")).and(decided.join("\n")))
 }
 
-/// What tells this build of fusebox from all others.
+/// Returns bytes that identify this build of fusebox.
 fn build() -> Result<&'static [u8], String> {
     static BUILD: OnceLock<Result<Vec<u8>, String>> = OnceLock::new();
     let build = BUILD.get_or_init(|| linkers_id().map_or_else(digest_of_this_program, Ok));
     build.as_deref().map_err(Clone::clone)
 }
 
-/// What the linker has made of all that it has linked, if it was asked to.
+/// Returns the linker's build id, if the program has one.
 fn linkers_id() -> Option<Vec<u8>> {
     let file = fusebox_files::open(Path::new(THIS_PROGRAM), SizeLimit::none()).ok()?;
-    // By what the loader goes by: of all else in the file, symbols above all, there is much.
+    // Reads only the program headers. The rest of the file is large, above all its symbols.
     let data = ReadCache::new(file);
     let header = FileHeader64::<Endianness>::parse(&data).ok()?;
     let endian = header.endian().ok()?;

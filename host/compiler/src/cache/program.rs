@@ -7,8 +7,8 @@ use fusebox_runtime::Executable;
 use super::{Cached, key};
 use crate::{Compilation, CompileError, Options, Source, compile};
 
-/// Compiles a module of which only the executable is wanted, or takes that from the cache: then nothing else is in the compilation.
-/// A program that comes with warnings is not kept, so that they are told each time.
+/// Compiles a module, or loads its executable from the cache. A loaded compilation holds only the
+/// executable. A program with warnings is not stored, so that each compilation repeats them.
 ///
 /// # Errors
 /// As [`compile`].

@@ -1,4 +1,5 @@
-//! What is taken from the cache, and that everything a compilation is given tells its program from others.
+//! Tests that programs and code come from the cache, and that each input of a compilation changes
+//! the key.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Configuration;
@@ -10,7 +11,7 @@ use fusebox_plugins::{Fingerprint, Override, Registry};
 use super::*;
 use crate::{Departures, Dump, Emitters, Phase, Progress, Source, Tuned, compile};
 
-/// Two kernels: a sum of rows is no part of what comes before a transpose.
+/// A module of two kernels: a reduction of rows is not fused with a transpose.
 const MODULE: &str = "HloModule m
 add {
   a = f32[] parameter(0)
@@ -62,7 +63,7 @@ fn a_program_is_compiled_once_and_a_kernel_too() {
     assert_eq!(first.cached, Some(Cached::Code { found: 0, of: 2 }));
     let second = compile_or_load(&Source { name: "copy.hlo".into(), ..source.clone() }, &options).unwrap();
     assert_eq!((second.cached, &second.executable), (Some(Cached::Program), &first.executable));
-    // Whoever wants to know more than the executable gets it, without compiling kernels.
+    // `compile` returns more than the executable, without compiling kernels again.
     let whole = compile(&source, &options).unwrap();
     assert_eq!((whole.cached, whole.kernels.len()), (Some(Cached::Code { found: 2, of: 2 }), 2));
     assert_eq!(whole.executable, first.executable);

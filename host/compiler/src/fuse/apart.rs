@@ -1,38 +1,40 @@
-//! Why a value has a buffer and is not computed where it is read.
+//! Reasons why a value has a buffer.
 
 use std::fmt;
 
 use fusebox_core::cost::{ADDITIONS_PER_SECOND, LAUNCH_SECONDS};
 use fusebox_core::times::microseconds;
 
-/// Why a value has a buffer and is not computed inside of the kernels that read it. Instructions by name.
+/// Reason why a value has a buffer and is not computed inside the kernels that read it. Contains
+/// names of instructions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Apart {
     /// It is the computation's result.
     Result,
-    /// The text brings it along as a fusion.
+    /// It is a fusion of the text.
     Given,
-    /// Its value is several arrays, or none.
+    /// Its value is not exactly one array.
     NoArray,
-    /// Nobody reads it.
+    /// No instruction reads it.
     Unread,
-    /// Somebody's result starts in its place.
+    /// It is the initial value of a user's result.
     StartOf(String),
-    /// Somebody who is in no kernel reads it.
+    /// A user that cannot fuse producers reads it.
     ReadOutside(String),
-    /// A kernel updates in place what this would read.
+    /// The kernel updates an array in-place that this value would read.
     UpdatedBy(String),
-    /// It would take from a kernel what that is made around, or lose what it is itself best made by.
+    /// In the kernel, this hero or the kernel's hero would lose its iteration space.
     OtherHero { kernel: String, hero: Option<String> },
-    /// Expensive, and computed more than once per element.
+    /// It is expensive, and the kernels would compute each element more than once.
     Heavy { evaluations: f64 },
-    /// Too many kernels would have a copy.
+    /// Too many kernels would contain a copy.
     Copies { kernels: usize, most: usize },
-    /// Computing it again costs more than a launch and the memory traffic saved: in additions.
+    /// Repeated work costs more than the launch and the memory traffic that fusion saves. Both in
+    /// additions.
     Repeated { costs: f64, saves: f64 },
-    /// A kernel would have more instructions or inputs than one may.
+    /// The kernel would exceed the limit of instructions or inputs.
     Full(String),
-    /// A kernel would make the index by divisions of divisions.
+    /// The kernel would compute the index by too many nested divisions.
     Divided { kernel: String, most: u32 },
 }
 

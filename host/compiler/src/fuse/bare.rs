@@ -1,4 +1,4 @@
-//! Text without `ENTRY`: its computation becomes a fusion, and an entry is made that calls it.
+//! Wraps the computation of a text without `ENTRY` in a fusion, and adds an entry that calls it.
 
 use fusebox_core::hlo::{Computation, ComputationId, FusionKind, InstrId, Instruction, Module, Op, Span};
 

@@ -1,7 +1,8 @@
-//! Small kernels that have nothing to do with each other become one launch.
+//! Combines small independent kernels into one launch.
 //!
-//! An optimiser updates each array of a model by a kernel of its own. Each takes a launch, and none fills the machine. As one kernel
-//! whose results differ in shape every update has blocks of its own, in one launch.
+//! An optimiser updates each array of a model with a separate kernel. Each needs a launch, and none
+//! fills the machine. One kernel can compute results of different shapes: each update gets separate
+//! blocks of the same launch.
 //!
 //! ```text
 //! candidates   short elementwise kernels, those of equal shapes side by side, so that groups of them are one kernel too
@@ -20,22 +21,25 @@ use super::order::Graph;
 use super::predicted::{GAIN_PER_COPY, Predicted};
 use super::region::Region;
 
-/// Most results of such a kernel.
+/// Most results of a combined kernel.
 const MOST_RESULTS: usize = 48;
-/// Most values that it reads.
+/// Most inputs of a combined kernel.
 const MOST_INPUTS: usize = 80;
-/// Most instructions of it.
+/// Most instructions of a combined kernel.
 const MOST_INSTRUCTIONS: usize = 480;
-/// Most steps that are looked through for a way from one kernel to another.
+/// Most steps that are searched for a path from one kernel to another.
 const MOST_BEHIND: usize = 256;
-/// What takes longer than so many launches on its own is not held up by them, and fills the machine.
+/// A kernel that takes longer than this many launches is not combined: its launch is a small part,
+/// and it fills the machine.
 const MOST_LAUNCHES: f64 = 6.0;
-/// Seconds that one kernel must be predicted to save: less is not worth what a larger kernel takes to compile.
+/// Least seconds that a combined kernel must be predicted to save. Smaller gains do not pay for
+/// compiling a larger kernel.
 const LEAST_GAIN: f64 = LAUNCH_SECONDS / 2.0;
-/// Part of the kernels' time that it must be predicted to save, for the same reason.
+/// Least part of the kernels' time that the combined kernel must be predicted to save, for the same
+/// reason.
 const LEAST_PART: f64 = 0.25;
 
-/// Kernels that may become one.
+/// Kernels that may be combined.
 #[derive(Default)]
 struct Group {
     steps: Vec<usize>,
@@ -45,7 +49,7 @@ struct Group {
     bytes: i64,
 }
 
-/// Joins kernels of one computation.
+/// Combines kernels of one computation.
 pub struct Beside<'p, 'm, 'c, 'a> {
     computation: &'m Computation,
     decisions: &'m Decisions,
@@ -53,7 +57,7 @@ pub struct Beside<'p, 'm, 'c, 'a> {
 }
 
 impl<'p, 'm, 'c, 'a> Beside<'p, 'm, 'c, 'a> {
-    /// For a computation that these predictions are about.
+    /// Creates a combiner for the computation that the predictions are for.
     pub fn new(
         computation: &'m Computation,
         decisions: &'m Decisions,
@@ -62,7 +66,8 @@ impl<'p, 'm, 'c, 'a> Beside<'p, 'm, 'c, 'a> {
         Beside { computation, decisions, predicted }
     }
 
-    /// Joins as many of the candidates, which are steps of the graph, as pays; asks nothing if there is but one.
+    /// Combines candidates, given as steps of the graph, where that pays. Predicts nothing if there
+    /// is only one.
     pub fn join(mut self, graph: &mut Graph, mut candidates: Vec<usize>) {
         if candidates.len() < 2 {
             return;
@@ -79,14 +84,15 @@ impl<'p, 'm, 'c, 'a> Beside<'p, 'm, 'c, 'a> {
         }
     }
 
-    /// Equal for kernels that may be the same.
+    /// Returns a sort key that is equal for equal kernels.
     fn form(&self, graph: &Graph, step: usize) -> (Vec<i64>, usize, usize) {
         let Some(region) = graph.region(step) else { return (Vec::new(), 0, 0) };
         let shape = region.roots.first().and_then(|&root| self.computation.instruction(root).shape.as_array());
         (shape.map_or(Vec::new(), |shape| shape.dims.clone()), region.members.len(), region.operands().count())
     }
 
-    /// Whether one kernel for all of the group is predicted to take less time than its kernels.
+    /// Whether one kernel for the whole group is predicted to take enough less time than its
+    /// kernels.
     fn pays(&mut self, graph: &Graph, group: &[usize]) -> Option<bool> {
         let regions: Vec<&Region> = group.iter().filter_map(|&step| graph.region(step)).collect();
         let joined = self.together(&regions);
@@ -108,7 +114,7 @@ impl<'p, 'm, 'c, 'a> Beside<'p, 'm, 'c, 'a> {
         Region::together(self.computation, regions, self.decisions)
     }
 
-    /// Predicted of a kernel, by the emitter that is best at it; `None` if none takes it.
+    /// Predicts the seconds of a kernel with its best emitter. `None` if no emitter accepts it.
     fn seconds(&mut self, region: &Region) -> Option<f64> {
         self.predicted.seconds(region.computation(self.computation))
     }
@@ -125,7 +131,7 @@ impl<'p, 'm, 'c, 'a> Beside<'p, 'm, 'c, 'a> {
         }
     }
 
-    /// Takes the first candidate away, and of those behind it all that fit into one kernel with it.
+    /// Removes and returns the first candidate and all later ones that fit into one kernel with it.
     fn next_group(&self, graph: &Graph, candidates: &mut Vec<usize>) -> Option<Vec<usize>> {
         let mut group = Group::default();
         let is_left = |step: &usize| graph.region(*step).is_some_and(|region| !self.admit(&mut group, *step, region));
@@ -133,7 +139,8 @@ impl<'p, 'm, 'c, 'a> Beside<'p, 'm, 'c, 'a> {
         (!group.steps.is_empty()).then_some(group.steps)
     }
 
-    /// Takes a kernel into a group, if it fits. What the caches do not hold is no faster for being read in one launch.
+    /// Adds a kernel to a group if it fits. The group must fit into the caches: a common launch
+    /// does not speed up reads from memory.
     fn admit(&self, group: &mut Group, step: usize, region: &Region) -> bool {
         let new: Vec<InstrId> = region.operands().filter(|operand| !group.read.contains(operand)).collect();
         let values = new.iter().chain(&region.roots);

@@ -1,4 +1,4 @@
-//! What an emitter gets that asks, and what it does not.
+//! Tests which bids of an emitter become fusions.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use fusebox_plugins::{Override, Registry};
 
 use crate::{BidRecord, Emitters};
 
-/// Anchors on sines and takes what it is told to, by name.
+/// An emitter that anchors on sines and bids for the instructions with given names.
 struct Asker {
     taken: fn(&Candidate) -> Vec<String>,
     accepts: bool,
@@ -65,8 +65,9 @@ impl Emitter for Asker {
     }
 }
 
-/// Two waves whose sum goes through a table of the host's own, and a third that nobody but the result reads. For the host they
-/// are too large to be merged for their launches' sake, and too small for the sake of what they read.
+/// A sine and elementwise operations, one of which reads reversed elements. The arrays are too
+/// large to be merged for the sake of launches, and too small to be merged for the sake of memory
+/// traffic.
 const PROGRAM: &str = "HloModule m
 ENTRY main {
   x = f16[10000] parameter(0)
@@ -86,7 +87,8 @@ fn emitters(asker: Asker) -> Emitters {
     Emitters { registry: Registry::new(all).unwrap(), ..Emitters::default() }
 }
 
-/// Names of the instructions in each fusion, without parameters, and what became of bids.
+/// Returns the names of the instructions in each fusion, without parameters, and the records of
+/// bids.
 fn fused(emitters: &Emitters) -> (Vec<Vec<String>>, Vec<BidRecord>) {
     fused_of(PROGRAM, emitters)
 }
@@ -98,7 +100,7 @@ fn fused_of(program: &str, emitters: &Emitters) -> (Vec<Vec<String>>, Vec<BidRec
     (fusions_of(&module), records)
 }
 
-/// Names of the instructions in each fusion, without parameters.
+/// Returns the names of the instructions in each fusion, without parameters.
 pub fn fusions_of(module: &Module) -> Vec<Vec<String>> {
     let entry = module.entry_computation().unwrap();
     let members = |op: &Op| match op {
@@ -116,7 +118,7 @@ fn names(list: &[&str]) -> Vec<String> {
     list.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// The one record of an asker that takes these.
+/// Returns the outcome of an asker's only bid, which must not change the fusions.
 fn outcome(asker: Asker) -> String {
     let (fusions, records) = fused(&emitters(asker));
     let (usual, _) = fused(&Emitters::bundled());
@@ -133,7 +135,7 @@ fn what_an_emitter_takes_is_one_kernel_with_all_that_is_read_elsewhere_as_result
     assert!(records[0].outcome.contains("takes 4 instructions"), "{records:?}");
     let own = fusions.iter().find(|fusion| fusion.contains(&"second".to_owned())).unwrap();
     assert_eq!(*own, names(&["half", "halves", "first", "second"]));
-    // What others read of the broadcast they compute again, from the constant.
+    // Other readers of the broadcast recompute it from the constant.
     let rest: Vec<&Vec<String>> = fusions.iter().filter(|fusion| *fusion != own).collect();
     assert!(rest.iter().all(|fusion| !fusion.contains(&"first".to_owned())), "{fusions:?}");
     assert!(rest.iter().any(|fusion| fusion.contains(&"halves".to_owned())), "{fusions:?}");
@@ -164,7 +166,8 @@ ENTRY main {
     let number = asker(&emitters);
     emitters.overrides.push(Override::of_kind(KernelKind("waves".into()), vec![number], "waves=asker"));
     let (fusions, records) = fused_of(text, &emitters);
-    // Written are what the result is, what two values are read for, what is expensive, and what is read elsewhere than at the same point.
+    // The kernel writes the program's result, a value with two inputs, an expensive value, and a
+    // value that is read at another index.
     assert_eq!(fusions[0], names(&["one", "ones", "first", "both", "wave", "moved"]), "{records:?}");
     let reads = |fusion: &&Vec<String>| fusion.contains(&"a".to_owned());
     let reader = fusions.iter().find(reads).unwrap();
@@ -243,7 +246,7 @@ fn an_emitter_that_declines_what_it_asked_for_does_not_get_it() {
 
 #[test]
 fn a_bid_that_takes_longer_than_without_it_is_passed_over() {
-    // Half of one kernel: then both halves read the sine.
+    // Half of a kernel: with this bid both halves read the sine.
     let taken = |_: &Candidate| names(&["first"]);
     let said = outcome(Asker { taken, accepts: true });
     assert!(said.contains("instead of"), "{said}");
@@ -270,7 +273,7 @@ fn an_emitter_that_fails_while_bidding_is_passed_over_with_a_warning() {
     assert!(warning.contains("no bid today"), "{warning}");
 }
 
-/// The asker's number in the registry.
+/// Returns the asker's number in the registry.
 fn asker(emitters: &Emitters) -> usize {
     emitters.registry.emitters().len() - 1
 }
@@ -304,7 +307,7 @@ fn where_predictions_do_not_tell_cuts_apart_a_decision_is_gone_by() {
     let (fusions, records) = fused(&emitters);
     assert_eq!(fusions, fused(&Emitters::bundled()).0);
     assert!(records[0].outcome.contains("tuned: `apart` is what"), "{records:?}");
-    // Nobody asks for this: the prediction decides.
+    // No emitter has this name, so the prediction decides.
     emitters.cuts.insert(cut.fingerprint, "nobody@1.0.0".into());
     assert!(fused(&emitters).1[0].outcome.starts_with("takes 4 instructions"));
 }
@@ -317,7 +320,7 @@ fn cuts_whose_predictions_differ_much_are_no_question() {
     assert!(super::run(&mut module, &DeviceDescription::cpu(1), &emitters).cuts.is_empty());
 }
 
-/// A loaded emitter is worth a measurement, whatever is predicted.
+/// The cut of a loaded emitter is measured regardless of the prediction.
 #[test]
 fn the_cut_that_a_loaded_emitter_asks_for_is_a_question_always() {
     fn asker() -> Vec<Box<dyn Emitter>> {
@@ -334,9 +337,9 @@ fn the_cut_that_a_loaded_emitter_asks_for_is_a_question_always() {
     assert_eq!(ways, ["apart", "asker@1.0.0"]);
 }
 
-/// The halves of a normalised row are read by one more kernel, which can compute them itself: where
-/// they would have to be stored for it, a kernel for the normalised rows is no gain although it is
-/// faster than the kernels that the host makes of them.
+/// Another kernel reads the halves of a normalised row, and can compute them itself. A bid for the
+/// normalised rows would have to store them for it. So the bid does not pay, although its kernel is
+/// faster than the host's kernels for the same instructions.
 #[test]
 fn a_bid_counts_what_it_stores_for_readers() {
     let program = "HloModule m
@@ -369,7 +372,7 @@ ENTRY main {
         fusions.iter().all(|names| !names.contains(&"rows".into()) || names.contains(&"all".into())),
         "{fusions:?}"
     );
-    // A result has to be stored in any case.
+    // A result of the program is stored in any case.
     let (_, outcome) = decided("ROOT all = (f32[4096,128]) tuple(rows)");
     assert!(outcome.starts_with("takes ") && !outcome.contains("around it"), "{outcome}");
 }

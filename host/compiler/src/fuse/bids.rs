@@ -1,4 +1,4 @@
-//! Fusions that emitters ask for.
+//! Fuses regions for which emitters make bids.
 //!
 //! ```text
 //! anchors     operations around which some emitter wants to be asked
@@ -9,8 +9,9 @@
 //! decide      the user's choice, then what a decision on the cut says (`cuts`), then the prediction
 //! ```
 //!
-//! Decided before everything else: what an emitter gets is a fusion like those that the text brings along. Answers are
-//! remembered by form, so that a program of many equal layers asks as often as one of a single layer.
+//! Bids are decided before all other fusion. An accepted bid is a fusion like those of the text.
+//! Answers are cached by form, so that a program with many equal layers asks as often as one with a
+//! single layer.
 
 use std::collections::HashMap;
 
@@ -31,25 +32,25 @@ use super::{Total, decisions, forecast, forecast_beside};
 use crate::host_module::with_callees;
 use crate::select::{Emitters, ask, planned};
 
-/// One kernel is worth as much more than several of the same predicted time: between them cores wait for each other, and data
-/// leaves the nearest caches.
+/// Factor for the predicted time of several kernels in comparison with one: between kernels cores
+/// wait for each other, and data leaves the nearest caches.
 const ONE_KERNEL: f64 = 1.05;
 
-/// What became of a bid, for people.
+/// Outcome of a bid, as text for users.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BidRecord {
     /// Name of the instruction that the emitter anchors on.
     pub anchor: String,
     /// Name, version and origin of the emitter.
     pub emitter: String,
-    /// What was decided, and why.
+    /// The decision and its reason.
     pub outcome: String,
 }
 
-/// A bid that is left out where the kernels around it are predicted without it.
+/// A bid that is ignored while the kernels around it are predicted without it.
 #[derive(Default)]
 struct Within {
-    /// The instructions that the bid takes.
+    /// The instructions of the bid.
     anchors: Vec<InstrId>,
     emitter: usize,
 }
@@ -59,23 +60,25 @@ pub struct Bids<'a, 'c> {
     device: &'a DeviceDescription,
     emitters: &'a Emitters,
     claims: &'c mut Claims<'a>,
-    /// By form of the offer and emitter: what it takes, as numbers of the region's instructions.
+    /// Instructions of the region that an emitter bids for, by the form of the offer and the
+    /// emitter's number.
     answers: HashMap<(String, usize), Result<Vec<InstrId>, String>>,
-    /// By form of the fusion and emitter.
+    /// Predictions by the form of the fusion and the emitter's number.
     predictions: HashMap<(String, usize), Result<Forecast, String>>,
-    /// Set while the kernels around a bid are predicted: what they do around themselves is not
-    /// asked for again.
+    /// Set while the kernels around a bid are predicted. The surroundings of bids inside them are
+    /// then not predicted.
     within: Option<Within>,
-    /// What became of every bid, in the order in which emitters were asked.
+    /// Outcome of every bid, in the order in which emitters were asked.
     pub records: Vec<BidRecord>,
-    /// Regions that might as well be cut otherwise, each once.
+    /// Regions for which predictions do not decide between several cuts, without repetitions.
     pub cuts: Vec<Cut>,
-    /// Emitters that gave no usable answer, each failure once.
+    /// Failures of emitters, without repetitions.
     pub warnings: Vec<String>,
 }
 
 impl<'a, 'c> Bids<'a, 'c> {
-    /// For these emitters; an emitter that the user has replaced for its kind is not asked.
+    /// Creates an empty state for these emitters. An emitter that the user has replaced for its
+    /// kind is not asked.
     pub fn new(device: &'a DeviceDescription, emitters: &'a Emitters, claims: &'c mut Claims<'a>) -> Bids<'a, 'c> {
         Bids {
             device,
@@ -90,8 +93,8 @@ impl<'a, 'c> Bids<'a, 'c> {
         }
     }
 
-    /// Puts a fusion in the place of everything in a computation that some emitter takes and does in less time: decides around one
-    /// instruction after another, for each with what is taken before as a single step.
+    /// Visits instructions in program order. At each anchor, turns the best profitable bid into a
+    /// fusion. Regions that were fused earlier are single steps.
     pub fn fuse(&mut self, module: &mut Module, id: ComputationId) {
         let mut sequence = Sequence::of(module, id);
         let mut seen = Seen::default();
@@ -120,7 +123,8 @@ impl<'a, 'c> Bids<'a, 'c> {
         }
     }
 
-    /// The bid of an emitter, if it is possible.
+    /// Asks an emitter for its bid. Returns it with its prediction if it can become a fusion, and
+    /// records the outcome.
     fn judge(&mut self, sequence: &Sequence, alone: &Decisions, offer: &Offer, number: usize) -> Option<Bidding> {
         let members = self.answer(offer, number).and_then(|members| checked(offer, &members));
         let judged = members.and_then(|members| {
@@ -137,7 +141,8 @@ impl<'a, 'c> Bids<'a, 'c> {
         Some(Bidding { emitter: number, taken, forecast, record: self.records.len() - 1 })
     }
 
-    /// The place of the bid around one instruction that becomes a fusion, and why, in the records.
+    /// Returns the position of the bid that becomes a fusion among the bids at one anchor. Records
+    /// the outcome of each bid.
     fn decided(&mut self, sequence: &Sequence, bids: &[Bidding]) -> Option<usize> {
         let in_charge = bids.iter().position(|bid| self.emitters.is_in_charge(bid.emitter));
         let predicted = || {
@@ -168,7 +173,8 @@ impl<'a, 'c> Bids<'a, 'c> {
         decided
     }
 
-    /// What is decided about a cut that predictions hardly tell from another, and what that was written down as.
+    /// Returns the tuned decision for a region whose cuts have similar predictions: the bid's
+    /// position, if any, and the name of the way.
     fn tuned(
         &mut self,
         sequence: &Sequence,
@@ -234,8 +240,8 @@ impl<'a, 'c> Bids<'a, 'c> {
         Ok(around.filter(|around| around.gain() <= 0.0).unwrap_or(own))
     }
 
-    /// Seconds of a module alone, some of which may be fused already, with what emitters ask for in
-    /// the rest of it.
+    /// Predicts the seconds of a module that may already contain fusions, including bids for its
+    /// other instructions.
     fn predict_rest(&mut self, mut module: Module, within: Within) -> Result<f64, String> {
         let entry = module.entry.ok_or("the module has no computation")?;
         let mut inner = Bids::new(self.device, self.emitters, self.claims);
@@ -247,7 +253,7 @@ impl<'a, 'c> Bids<'a, 'c> {
         Ok(forecast_beside(module, self.claims)?.seconds)
     }
 
-    /// The prediction for a module and an emitter, made once.
+    /// Returns the cached prediction for a module and an emitter, or computes it.
     fn remembered(
         &mut self,
         module: Module,
@@ -273,7 +279,7 @@ impl<'a, 'c> Bids<'a, 'c> {
     }
 }
 
-/// The instructions of the computation that a bid is on.
+/// Maps the instructions of a bid to instructions of the computation, and checks the bid.
 fn checked(offer: &Offer, bid: &[InstrId]) -> Result<Vec<InstrId>, String> {
     let mut members = Vec::with_capacity(bid.len());
     for &id in bid {

@@ -1,4 +1,4 @@
-//! The part of a computation around an instruction, as emitters are offered it.
+//! The region around an anchor that is offered to emitters.
 
 use std::collections::VecDeque;
 
@@ -11,24 +11,26 @@ use super::order::Graph;
 use super::region::Region;
 use crate::host_module::with_callees;
 
-/// Instructions of a region: the nearest ones.
+/// Most instructions of a region, which are the nearest ones to the anchor.
 const MOST_INSTRUCTIONS: usize = 256;
-/// Name of a region, as emitters see it.
+/// Name of the region's computation.
 const NAME: &str = "region";
 
-/// A computation that thunks execute, in which fusions are sought. What is taken for one is a single step from then on.
+/// A computation that thunks execute, while bids are decided. Each fused region becomes a single
+/// step.
 pub struct Sequence<'m> {
     pub module: &'m Module,
     pub computation: &'m Computation,
     pub graph: Graph,
-    /// Per instruction, whether a kernel can compute it that is not decided on yet.
+    /// Whether each instruction can be computed by a kernel and is not in a fused region.
     pub computable: Vec<bool>,
 }
 
-/// Which instructions were seen in a search. Searches are many and short, so that none clears them all.
+/// The instructions that a search has visited. There are many short searches, so a counter replaces
+/// clearing.
 #[derive(Default)]
 pub struct Seen {
-    /// Per instruction, the last search that saw it.
+    /// Number of the last search that visited each instruction.
     last: Vec<u32>,
     search: u32,
 }
@@ -39,27 +41,29 @@ impl Seen {
         self.last.resize(instructions.max(self.last.len()), 0);
     }
 
-    /// Whether this search sees it for the first time.
+    /// Marks an instruction as visited, and returns whether this is its first visit in this search.
     fn insert(&mut self, id: InstrId) -> bool {
         std::mem::replace(&mut self.last[id.index()], self.search) != self.search
     }
 }
 
 impl<'m> Sequence<'m> {
-    /// A computation of the module.
+    /// Creates the sequence of a computation of the module.
     pub fn of(module: &'m Module, id: ComputationId) -> Sequence<'m> {
         let computation = module.computation(id);
         let computable = computation.ids().map(|id| is_computable(computation, id)).collect();
         Sequence { module, computation, graph: Graph::of_instructions(computation), computable }
     }
 
-    /// Whether somebody reads an instruction other than those for which `is_inside` holds.
+    /// Whether a user for which `is_inside` does not hold reads an instruction, or the instruction
+    /// is the root.
     pub fn is_read_outside(&self, id: InstrId, is_inside: impl Fn(InstrId) -> bool) -> bool {
         let readers = self.graph.readers(id);
         id == self.computation.root || readers.iter().any(|&reader| !is_inside(InstrId(reader as u32)))
     }
 
-    /// Instructions that can be computed, by their distance from the anchor along operands and users, in order.
+    /// Returns the computable instructions nearest to the anchor along operands and users, in
+    /// program order.
     pub fn nearest(&self, anchor: InstrId, seen: &mut Seen) -> Vec<InstrId> {
         seen.begin(self.computation.instructions.len());
         let mut found = Vec::new();
@@ -73,7 +77,7 @@ impl<'m> Sequence<'m> {
             }
             found.push(id);
             pending.extend(&self.computation.instruction(id).operands);
-            // What uses the same constant may be anywhere, and have nothing to do with the anchor.
+            // Other users of the same constant need not be related to the anchor.
             if is_for_anybody(self.computation, id) {
                 continue;
             }
@@ -84,20 +88,20 @@ impl<'m> Sequence<'m> {
     }
 }
 
-/// A candidate and what its instructions are in the computation.
+/// A candidate with the mapping of its instructions to the computation.
 pub struct Offer {
-    /// What emitters see.
+    /// The candidate for emitters.
     pub candidate: Candidate,
-    /// A text that is equal exactly where the same is offered, names aside.
+    /// A text that is equal for equal offers, independently of names.
     pub form: String,
-    /// In the region, parameters stand before the members.
+    /// Number of the region's parameters, which come before its members.
     parameters: usize,
     members: Vec<InstrId>,
 }
 
 impl Offer {
-    /// The region around an anchor, of the instructions that are [nearest](Sequence::nearest); `None` if no kernel can compute the anchor, or a
-    /// value it needs is no array.
+    /// Builds the offer of the [nearest](Sequence::nearest) instructions around an anchor. `None`
+    /// if no kernel can compute the anchor, or if an input of the region is not an array.
     pub fn around(sequence: &Sequence, anchor: InstrId, members: Vec<InstrId>) -> Option<Offer> {
         let Sequence { module, computation, .. } = sequence;
         let position = members.binary_search(&anchor).ok()?;
@@ -119,15 +123,15 @@ impl Offer {
         Some(Offer { candidate: Candidate { region: fusion, anchor }, form, parameters, members: region.members })
     }
 
-    /// The instruction of the computation that an instruction of the region is; `None` for parameters and the tuple of
-    /// results.
+    /// Returns the computation's instruction for an instruction of the region. `None` for
+    /// parameters and the tuple of results.
     pub fn origin(&self, id: InstrId) -> Option<InstrId> {
         self.members.get(id.index().checked_sub(self.parameters)?).copied()
     }
 }
 
-/// Whether every kernel that reads it computes it for itself, of nothing else that it computes: constants, and copies of what is
-/// there.
+/// Whether every kernel duplicates the instruction without computing other operands for it:
+/// constants, iotas, and broadcasts of them or of values in buffers.
 fn is_for_anybody(computation: &Computation, id: InstrId) -> bool {
     let instruction = computation.instruction(id);
     match &instruction.op {
@@ -140,7 +144,8 @@ fn is_for_anybody(computation: &Computation, id: InstrId) -> bool {
     }
 }
 
-/// Whether a kernel can compute the instruction, or it only names a part of what a kernel computes.
+/// Whether a kernel can compute the instruction, or it is a tuple element of an instruction that a
+/// kernel can compute.
 fn is_computable(computation: &Computation, id: InstrId) -> bool {
     let instruction = computation.instruction(id);
     let is_ordered = instruction.extra.as_ref().is_some_and(|extra| !extra.control_predecessors.is_empty());

@@ -1,4 +1,4 @@
-//! What is cut otherwise because an emitter asks for it, and what is not.
+//! Tests which fusions change because an emitter claims a hero.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::heroes;
 use crate::Emitters;
 use crate::kernels::collect;
 
-/// Of a kind that the host has never heard of.
+/// An emitter of a kind that the host does not know.
 struct Claimant {
     kind: &'static str,
     hero: Opcode,
@@ -53,14 +53,14 @@ impl Emitter for Claimant {
     }
 }
 
-/// The bundled emitters and some claimants.
+/// Returns the bundled emitters and some claimants.
 fn with(claimants: Vec<Claimant>) -> Emitters {
     let mut all = fusebox_bundle::emitters();
     all.extend(claimants.into_iter().map(|claimant| Box::new(claimant) as Box<dyn Emitter>));
     Emitters { registry: Registry::new(all).unwrap(), ..Emitters::default() }
 }
 
-/// The same with a claimant behind the border.
+/// Returns the bundled emitters and a claimant that is called like a loaded plugin.
 fn with_carried(claimant: fn() -> Claimant) -> Emitters {
     let mut emitters = Emitters::bundled();
     let answers = move |request: &[u8]| serve(|| vec![Box::new(claimant()) as Box<dyn Emitter>], request);
@@ -68,7 +68,7 @@ fn with_carried(claimant: fn() -> Claimant) -> Emitters {
     emitters
 }
 
-/// What a module's fusions consist of, sorted; `hero (kind)` of each root; warnings.
+/// Sorted names of the instructions in each fusion, `hero (kind)` of each root, and warnings.
 struct Cut {
     fusions: Vec<Vec<String>>,
     heroes: Vec<String>,
@@ -101,7 +101,7 @@ fn names(lists: &[&[&str]]) -> Vec<Vec<String>> {
     lists.iter().map(|list| list.iter().map(|&name| name.to_owned()).collect()).collect()
 }
 
-/// Rows turned round, a function of them, and its sums.
+/// Reversed rows, an elementwise function of them, and the sums of this function.
 const TURNED: &str = "x = f32[256,128] parameter(0)
   zero = f32[] constant(0)
   back = f32[256,128] reverse(x), dimensions={0}
@@ -109,7 +109,7 @@ const TURNED: &str = "x = f32[256,128] parameter(0)
   sums = f32[256] reduce(wave, zero), dimensions={1}, to_apply=add
   ROOT all = (f32[256,128], f32[256]) tuple(wave, sums)";
 
-/// Wants reversed arrays for kernels of its own.
+/// Returns a claimant that claims reversals.
 fn reversals() -> Claimant {
     Claimant {
         kind: "reversals",
@@ -179,7 +179,7 @@ fn an_update_in_place_is_a_root_that_nothing_of_what_it_starts_from_is_computed_
     };
     let asked = cut(text, &with(vec![Claimant { claim, ..reversals() }]));
     assert_eq!(asked.fusions, names(&[&["back"], &["wave"], &["y"]]));
-    // A fusion of the text stays as it is unless its results start from something else than a parameter.
+    // A fusion of the text stays as it is unless the initial value of a result is not a parameter.
     let text = "x = f32[256,128] parameter(0)\n ROOT wave = f32[256,128] fusion(x), kind=kLoop, calls=turned";
     assert_eq!(cut(text, &Emitters::bundled()).fusions, names(&[&["y", "back"]]));
     let asked = cut(text, &with(vec![Claimant { claim, ..reversals() }]));
@@ -201,15 +201,16 @@ fn what_reads_a_small_part_of_an_array_that_a_kernel_updates_has_a_buffer() {
     let row = "row = f32[1,8] dynamic-slice(x, i, o), dynamic_slice_sizes={1,8}\n wave = f32[1,8] sine(row)\n";
     let other = format!("{row} ROOT all = f32[256,8] dynamic-update-slice(x, wave, j, o)");
     assert_eq!(fusions(256, &other), names(&[&["row"], &["wave", "all"]]));
-    // The row that is replaced may be read on the way.
+    // The update's kernel may read the row that it replaces.
     let same = other.replace("wave, j", "wave, i");
     assert_eq!(fusions(256, &same), names(&[&["row", "wave", "all"]]));
-    // To copy two rows takes less time than another kernel; half of an array takes as long to write as all of it to copy.
+    // Copying two rows takes less time than another kernel. Writing half of an array takes as long
+    // as copying all of it.
     let of_two = other.replace("[256,8] dynamic-update", "[2,8] dynamic-update");
     assert_eq!(fusions(2, &of_two), names(&[&["row", "wave", "all"]]));
     let half = other.replace("f32[1,8]", "f32[128,8]").replace("={1,8}", "={128,8}");
     assert_eq!(fusions(256, &half), names(&[&["row", "wave", "all"]]));
-    // What an update was made of before stands in the same place.
+    // An earlier update of the same array has the same buffer.
     let second = format!(
         "{row} first = f32[256,8] dynamic-update-slice(x, wave, j, o)
   again = f32[1,8] dynamic-slice(x, j, o), dynamic_slice_sizes={{1,8}}
@@ -231,7 +232,8 @@ fn what_the_host_would_compute_is_a_kernel_if_an_emitter_asks_and_in_no_other_ke
     let asked = cut(text, &with(vec![sorts(|_| Some(Claim::default()))]));
     assert_eq!(asked.heroes, ["sorted (sorts)"]);
     assert_eq!(asked.fusions, names(&[&["half"], &["sorted"], &["wave"], &["y"]]));
-    // An element of a sort may be any of its row; the emitter knows that it reads each of them once.
+    // An element of a sort may be any element of its row. The emitter knows that the kernel reads
+    // each of them once.
     let asked = cut(text, &with(vec![sorts(|_| Some(Claim { reads: vec![1.0], ..Claim::default() }))]));
     assert_eq!(asked.fusions, names(&[&["half"], &["wave"], &["y", "sorted"]]));
 }

@@ -1,7 +1,7 @@
-//! What emitters ask for where one of their operations decides a kernel.
+//! Collects the claims of emitters for operations that may be heroes.
 //!
-//! Asked are those that name the operation's opcode among their heroes. Answers are remembered by form: operation,
-//! attributes and shapes.
+//! Emitters whose heroes include the operation's opcode are asked. Answers are cached by form:
+//! operation, attributes and shapes.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -22,26 +22,27 @@ pub struct Claims<'a> {
     emitters: &'a Emitters,
     claimants: HashMap<Opcode, Rc<[usize]>>,
     answers: HashMap<String, Option<Rc<Hero>>>,
-    /// By form of the kernel: seconds by the emitter that is best at it, or why there are none.
+    /// Predicted seconds with the best emitter, or the reason why there are none, by the form of
+    /// the kernel.
     seconds: RefCell<HashMap<String, Result<f64, String>>>,
-    /// Emitters that gave no usable answer, each failure once.
+    /// Failures of emitters, without repetitions.
     pub warnings: Vec<String>,
 }
 
-/// The claim that counts for an operation.
+/// The claim that was selected for an operation.
 #[derive(Debug)]
 struct Hero {
-    /// Kind of the emitter whose claim it is.
+    /// Kind of the claim's emitter.
     kind: KernelKind,
     claim: Claim,
 }
 
-/// The operations of one computation for which an emitter asks for something.
+/// The operations of one computation that emitters claim.
 #[derive(Debug, Default)]
 pub struct Heroes(HashMap<InstrId, Rc<Hero>>);
 
 impl<'a> Claims<'a> {
-    /// For these emitters.
+    /// Creates an empty cache for these emitters.
     pub fn new(device: &'a DeviceDescription, emitters: &'a Emitters) -> Claims<'a> {
         Claims {
             device,
@@ -53,7 +54,7 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// The device that emitters are asked about.
+    /// The device that claims and predictions are for.
     pub fn device(&self) -> &'a DeviceDescription {
         self.device
     }
@@ -63,11 +64,10 @@ impl<'a> Claims<'a> {
         self.emitters
     }
 
-    /// Seconds that a kernel is predicted to take by the emitter that is best at it; each form of a
-    /// kernel is planned once.
+    /// Predicts the seconds of a kernel with its best emitter. Plans each form of a kernel once.
     ///
     /// # Errors
-    /// In words, if no emitter plans it.
+    /// A message, if no emitter plans the kernel.
     pub fn seconds(&self, fusion: &Fusion) -> Result<f64, String> {
         let form = canonical_text(&fusion.module);
         if let Some(known) = self.seconds.borrow().get(&form) {
@@ -78,7 +78,7 @@ impl<'a> Claims<'a> {
         seconds
     }
 
-    /// What is asked for in a computation.
+    /// Collects the claims for a computation.
     pub fn of(&mut self, module: &Module, id: ComputationId) -> Heroes {
         let computation = module.computation(id);
         let hero = |id| Some((id, self.hero(module, computation, id)?));
@@ -92,7 +92,7 @@ impl<'a> Claims<'a> {
         self.hero_alone(module, instruction, &shapes)
     }
 
-    /// Whether an emitter would make a kernel of an instruction of the module, which may not stand there yet.
+    /// Whether an emitter claims an instruction. The instruction need not be in the module yet.
     pub fn is_claimed(&mut self, module: &Module, instruction: &Instruction, operands: &[Shape]) -> bool {
         self.hero_alone(module, instruction, operands).is_some()
     }
@@ -121,8 +121,9 @@ impl<'a> Claims<'a> {
         hero
     }
 
-    /// Of several claims, the one of the emitter that says the most is lost without its kernel, then the first. An emitter
-    /// that the user has replaced for its kind is asked if those in its place claim nothing: they take the kernels there are.
+    /// Selects the claim with the largest loss. Ties go to the first registered emitter. An emitter
+    /// that the user has replaced is asked only if its replacements claim nothing. Its replacements
+    /// then compute the kernels that it claims.
     fn best(&mut self, claimants: &[usize], region: Fusion) -> Option<Hero> {
         let anchor = region.computation().root;
         let is_elemental = region.computation().instruction(anchor).op.is_elemental();
@@ -148,7 +149,8 @@ impl<'a> Claims<'a> {
             };
             claimed.push(number);
             if !is_elemental || self.emitters.is_in_charge(number) {
-                // No other kernel can compute its elements one by one, or the user wants kernels of this emitter.
+                // No other kernel can compute its elements one by one, or the user has chosen this
+                // emitter.
                 (claim.lost_inside, claim.lost_beside) = (f64::INFINITY, f64::INFINITY);
             }
             if best.as_ref().is_none_or(|best| most_lost(&claim) > most_lost(&best.claim)) {
@@ -159,7 +161,7 @@ impl<'a> Claims<'a> {
     }
 }
 
-/// What emitters regard as the hero of each root of a fusion, and the kind of those who do.
+/// Returns the hero of each root of a fusion, and the kind of the emitter that claims it.
 pub fn heroes(
     fusion: &Fusion,
     device: &DeviceDescription,
@@ -179,44 +181,46 @@ fn most_lost(claim: &Claim) -> f64 {
 }
 
 impl Heroes {
-    /// What is asked for where this instruction decides a kernel.
+    /// Returns the claim for an instruction as a hero.
     pub fn claim(&self, id: InstrId) -> Option<&Claim> {
         self.0.get(&id).map(|hero| &hero.claim)
     }
 
-    /// The same if an epilogue may follow.
+    /// Returns the claim for an instruction if an epilogue may follow.
     pub fn claim_before_epilogue(&self, id: InstrId) -> Option<&Claim> {
         self.claim(id).filter(|claim| claim.place == HeroPlace::BeforeEpilogue)
     }
 
-    /// Whether one kernel serves both.
+    /// Whether one kernel can have both instructions as heroes.
     pub fn go_together(&self, a: InstrId, b: InstrId) -> bool {
         self.form(a, true).is_some_and(|form| !form.1.is_empty() && self.form(b, true) == Some(form))
     }
 
-    /// Equal for what one kernel serves; `None` for what is no hero there.
+    /// Returns a key that is equal for heroes of the same kernel. `None` if the instruction is not
+    /// a hero in this position.
     fn form(&self, id: InstrId, is_root: bool) -> Option<(&KernelKind, &str)> {
         let hero = self.0.get(&id).filter(|hero| is_root || hero.claim.place == HeroPlace::BeforeEpilogue)?;
         Some((&hero.kind, &hero.claim.form))
     }
 
-    /// Whether a kernel computes the instruction where it has a buffer of its own.
+    /// Whether a kernel computes the instruction if its value has a buffer.
     pub fn is_kernel(&self, computation: &Computation, id: InstrId) -> bool {
         executor(computation.instruction(id)) == Executor::Kernel || self.0.contains_key(&id)
     }
 
-    /// The operands that the results start from.
+    /// Returns the operands that are initial values of the results.
     pub fn initial_values<'c>(&self, computation: &'c Computation, id: InstrId) -> &'c [InstrId] {
         let count = self.claim(id).map_or(0, |claim| claim.starts_from);
         &computation.instruction(id).operands[..count]
     }
 
-    /// Whether `operand` is what the root of a kernel updates: it stays in a buffer, so that the update can be made there.
+    /// Whether the root of a kernel may update `operand` in-place. The operand then remains in a
+    /// buffer.
     pub fn is_updated_in_place(&self, computation: &Computation, root: InstrId, operand: InstrId) -> bool {
         self.updated_in_place(computation, root).contains(&operand)
     }
 
-    /// What the root of a kernel updates.
+    /// Returns the operands that the root of a kernel may update in-place.
     pub fn updated_in_place<'c>(&self, computation: &'c Computation, root: InstrId) -> &'c [InstrId] {
         let count = self.claim(root).map_or(0, |claim| claim.starts_from.max(claim.updates));
         &computation.instruction(root).operands[..count]

@@ -1,5 +1,6 @@
-//! Regions that might as well be cut into kernels otherwise: of several cuts that are predicted to take about as long, only a
-//! measurement tells the fastest. Fusion goes by what is decided of them (`Emitters::cuts`), and tells of all that it has met.
+//! Regions with several cuts into kernels that are predicted to take similar times. Only a
+//! measurement finds the fastest cut. Fusion follows tuned decisions (`Emitters::cuts`), and
+//! reports all regions of this kind.
 
 use std::collections::BTreeSet;
 
@@ -13,42 +14,42 @@ use super::surroundings::with_bid;
 use super::taken::Taken;
 use crate::host_module::with_callees;
 
-/// Predictions that differ by less than this factor do not tell which cut is faster. Around an
-/// operation that a loaded emitter bids on none tells: its author wants to see it measured.
+/// Predictions that differ by less than this factor do not decide which cut is faster. If a loaded
+/// emitter bids, no prediction decides: the emitter's author wants a measurement.
 const NEAR: f64 = 1.2;
 
-/// How the cut is called that no emitter asks for.
+/// Name of the cut without any bid.
 const APART: &str = "apart";
-/// Name of a region alone.
+/// Name of the region's module.
 const NAME: &str = "cut";
 
-/// What a bid is predicted to take, and what its instructions take without it.
+/// Predicted seconds with and without a bid.
 #[derive(Clone, Copy, Debug)]
 pub struct Forecast {
-    /// Seconds of the bid.
+    /// Seconds with the bid.
     pub bid: f64,
-    /// Seconds otherwise, weighed against one kernel.
+    /// Seconds without the bid, with a penalty if they are of several kernels.
     pub otherwise: f64,
-    /// Whether the instructions are cut into other kernels otherwise.
+    /// Whether the instructions are not one kernel without the bid.
     pub is_other_cut: bool,
-    /// Whether both count kernels that hold more than the bid takes.
+    /// Whether both times include the kernels around the bid.
     pub has_surroundings: bool,
 }
 
 impl Forecast {
-    /// Seconds that the bid saves.
+    /// Returns the seconds that the bid saves.
     pub fn gain(&self) -> f64 {
         self.otherwise - self.bid
     }
 }
 
-/// A bid that can be made a fusion.
+/// A bid that can become a fusion.
 pub struct Bidding {
     /// Number of the emitter.
     pub emitter: usize,
     pub taken: Taken,
     pub forecast: Forecast,
-    /// Number of the record that says what becomes of it.
+    /// Number of the bid's record.
     pub record: usize,
 }
 
@@ -57,44 +58,46 @@ pub struct Bidding {
 pub struct Cut {
     /// Name of the instruction around which emitters bid.
     pub anchor: String,
-    /// What is computed, as if it were one kernel.
+    /// The region as one fusion.
     pub region: Fusion,
-    /// Of the region: by it a decision is found.
+    /// Fingerprint of the region, the key of a tuned decision.
     pub fingerprint: Fingerprint,
-    /// First the one that is predicted to be fastest.
+    /// The ways, beginning with the fastest prediction.
     pub ways: Vec<Way>,
 }
 
 /// One way to cut a region.
 #[derive(Clone, Debug)]
 pub struct Way {
-    /// Name and version of the emitter that asks for it, or `apart`: a SPEC.
+    /// Name and version of the emitter that bids for it, or `apart`, as a SPEC.
     pub name: String,
-    /// Seconds that all its kernels are predicted to take.
+    /// Predicted seconds of all its kernels.
     pub seconds: f64,
-    /// The region alone, with its fusions.
+    /// Module of the region with its fusions.
     pub module: Module,
-    /// Place of the bid among those around the anchor.
+    /// Position of the bid among the bids at the anchor.
     pub(super) bid: Option<usize>,
 }
 
-/// Cuts whose predictions are near each other: bids, or `None` for the cut without any.
+/// Cuts with similar predictions.
 pub struct Open {
-    /// With predicted seconds; first the one that is predicted to be fastest.
+    /// Positions of bids, or `None` for the cut without a bid, with predicted seconds. The fastest
+    /// prediction comes first.
     ways: Vec<(Option<usize>, f64)>,
-    /// The bid that takes all that any of them takes.
+    /// Position of the bid for all instructions of the region.
     whole: usize,
 }
 
-/// The cuts that predictions do not tell apart, if there are several. `predicted` is the one they
-/// speak for; with `has_loaded`, a loaded emitter is among the bidders.
+/// Returns the cuts between which predictions do not decide, if there are several. `predicted`: the
+/// cut with the best prediction. `has_loaded`: whether a loaded emitter is among the bidders.
 pub fn open(bids: &[Bidding], predicted: Option<usize>, has_loaded: bool) -> Option<Open> {
     let all: BTreeSet<&InstrId> = bids.iter().flat_map(|bid| &bid.taken.region.members).collect();
-    // Without a bid for all that is taken it is not known how long that takes apart.
+    // Without a bid for all these instructions, their time without bids is unknown.
     let whole = bids.iter().position(|bid| bid.taken.region.members.len() == all.len())?;
     let apart = bids[whole].forecast.otherwise;
     let seconds = |way: Option<usize>| apart - way.map_or(0.0, |place| bids[place].forecast.gain());
-    // Emitters that ask for the same ask for one cut; what is one kernel anyway is cut as without a bid.
+    // Equal bids of several emitters are the same cut. A bid for instructions that are one kernel
+    // anyway is the cut without a bid.
     let cut = |way: Option<usize>| {
         way.map(|place| &bids[place]).filter(|bid| bid.forecast.is_other_cut).map(|bid| &bid.taken.region.members)
     };
@@ -109,7 +112,7 @@ pub fn open(bids: &[Bidding], predicted: Option<usize>, has_loaded: bool) -> Opt
 }
 
 impl Open {
-    /// The region that the cuts are of, and what each makes of it.
+    /// Builds the region of the cuts, and its module for each way.
     pub fn cut(&self, sequence: &Sequence, bids: &[Bidding], anchor: &str, claims: &mut Claims) -> Option<Cut> {
         let region = &bids[self.whole].taken.region;
         let alone = with_callees(sequence.module, region.computation(sequence.computation), NAME);

@@ -1,12 +1,12 @@
-//! Which instructions get a buffer, and which are computed inside their users' kernels.
+//! Decides which instructions get a buffer, and which are computed inside their users' kernels.
 //!
-//! Users are decided before operands. A producer goes into *all* its users' kernels or into none. How
-//! often its elements will be computed follows from how often its users' are and how they read it;
-//! where two users in one kernel read at the same index, the value is computed once (the partitioner
-//! shares it), elsewhere each read computes it anew. Going into the kernels is allowed only while the
-//! work repeated costs less than a launch and the memory traffic saved. So the total work stays within
-//! a constant factor of computing everything once, whatever the sharing. What a kernel's iteration space
-//! must suit is decided in `hero`.
+//! Users are decided before operands. A producer is fused into *all* its users' kernels or into
+//! none. The number of evaluations of its elements follows from the evaluations of its users and
+//! from how they read it. If two users in one kernel read at the same index, the value is computed
+//! once (the partitioner merges them). Otherwise each read computes it again. A producer is fused
+//! only if the repeated work costs less than a launch and the saved memory traffic. So the total
+//! work is within a constant factor of computing each value once, regardless of how many users it
+//! has. `hero` decides whether a producer suits a kernel's iteration space.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -24,40 +24,43 @@ use super::sites::{self, Indices, Site};
 
 /// Most instructions of one kernel.
 const MOST_INSTRUCTIONS: usize = 400;
-/// Most instructions of a kernel if the last of them are computed from arrays that it reads in any
-/// case: without them it would read their results.
+/// Most instructions of a kernel if the additional ones are computed from arrays that it reads
+/// anyway. Without them it would read their results instead.
 const MOST_OF_INPUTS: usize = 800;
-/// Most buffers one kernel reads.
+/// Most buffers that one kernel reads.
 const MOST_INPUTS: usize = 40;
-/// Most divisions in a row by which a kernel makes an index: reshapes that follow each other with
-/// transposes between them. A few divisions take as long as the element's way through memory, and
-/// the time to simplify an index grows with the square of their number.
+/// Most nested divisions in a kernel's index. Alternating reshapes and transposes nest them. A few
+/// divisions take as long as a write and a read of the element, and the time to simplify an index
+/// grows with the square of their number.
 const MOST_DIVISIONS: u32 = 12;
-/// Places of an instruction that take as long to compile as they may save by a launch less in all
-/// runs of a program.
+/// Number of copies of an instruction that take as long to compile as one launch per run takes over
+/// all runs of a program.
 const PLACES_OF_LAUNCH: f64 = 20.0;
-/// Most kernels a producer is copied into.
+/// Most kernels that a producer is duplicated into.
 const MOST_COPIES: usize = 4;
 
-/// Bytes of an array from which on a kernel of its own for what reads it takes less time than a copy of it.
+/// Least bytes of an updated array for which a separate kernel for a reader takes less time than a
+/// copy of the array.
 const LEAST_KEPT: i64 = 128;
 
-/// What reads at most such a part of the array gets one. Larger parts take as long to write as the array to copy.
+/// A reader gets a separate kernel if it reads at most `1 / LEAST_PARTS` of the array's bytes.
+/// Writing a larger part takes as long as copying the array.
 const LEAST_PARTS: i64 = 4;
-/// Most updates of one array one after the other that are looked through.
+/// Most successive updates of one array that are followed.
 const MOST_UPDATES: usize = 16;
 
-/// The outcome for one computation.
+/// The decisions for one computation.
 #[derive(Debug)]
 pub struct Decisions {
-    /// Per instruction, the roots of the kernels it is computed in. An instruction with a buffer computed by
-    /// a kernel is in its own; one that no kernel computes is in none.
+    /// For each instruction, the roots of the kernels that compute it. A root is in its own kernel.
+    /// An instruction that no kernel computes has none.
     pub kernels: Vec<Vec<InstrId>>,
-    /// Per root of a kernel, its hero, if it has one.
+    /// The hero of each root's kernel, if it has one.
     pub hero_of: HashMap<InstrId, InstrId>,
-    /// Of those that might have been computed inside of others' kernels, why they are not.
+    /// For each instruction that might have been fused into its users' kernels, the reason why it
+    /// is not.
     pub apart: HashMap<InstrId, Apart>,
-    /// What emitters ask for.
+    /// The emitters' claims.
     pub heroes: Heroes,
 }
 
@@ -68,7 +71,7 @@ impl Decisions {
     }
 }
 
-/// One kernel that computes a value.
+/// The computation of a value in one kernel.
 #[derive(Clone, Debug)]
 struct Placement {
     kernel: InstrId,
@@ -77,14 +80,15 @@ struct Placement {
     evaluations: Evaluations,
 }
 
-/// The evaluations of a value in a kernel, in elements, and the places of its code.
+/// The number of element evaluations of a value in a kernel, and of copies of its code.
 #[derive(Clone, Copy, Debug, Default)]
 struct Evaluations {
-    /// As the emitters say that ask for the heroes which read it.
+    /// Evaluation count claimed by the emitters of the consuming heroes.
     claimed: f64,
-    /// Where each element is computed wherever it is read: by an emitter that takes anything.
+    /// Evaluation count from the indexing maps, for an emitter that accepts any fusion and computes
+    /// an element at each read.
     plain: f64,
-    /// Places of the kernel's code: a function may become part of each place that calls it.
+    /// Copies of the value's code: LLVM may inline a function at each call.
     places: f64,
 }
 
@@ -108,31 +112,31 @@ impl Sum for Evaluations {
 struct Uses {
     kernel: InstrId,
     zone: Zone,
-    /// The distinct places, with the number of reads.
+    /// The distinct sites, with the number of evaluations.
     sites: Vec<(Site, Evaluations)>,
 }
 
-/// What a kernel has become so far.
+/// A kernel while its members are decided.
 #[derive(Default)]
 struct Kernel {
     instructions: usize,
-    /// The arrays that it reads, with the values that it needs of each.
+    /// The arrays that the kernel reads, with the needed values that are computed from each.
     inputs: HashMap<InstrId, HashSet<InstrId>>,
     hero: Option<InstrId>,
 }
 
 impl Kernel {
-    /// Needs a value, which is computed from an array.
+    /// Adds a needed value, which is computed from an array.
     fn need(&mut self, value: InstrId, array: InstrId) {
         self.inputs.entry(array).or_default().insert(value);
     }
 
-    /// The number of values that it needs and that are computed elsewhere so far.
+    /// Returns the number of needed values that are not computed in the kernel so far.
     fn needed(&self) -> usize {
         self.inputs.values().map(HashSet::len).sum()
     }
 
-    /// No longer needs it from outside.
+    /// Removes a needed value that the kernel now computes.
     fn has(&mut self, value: InstrId, array: InstrId) {
         if let Entry::Occupied(mut needed) = self.inputs.entry(array) {
             needed.get_mut().remove(&value);
@@ -146,10 +150,10 @@ impl Kernel {
 struct Decider<'a> {
     computation: &'a Computation,
     heroes: &'a Heroes,
-    /// Additions that a launch takes.
+    /// Cost of a launch in additions.
     launch: f64,
     users: Vec<Vec<InstrId>>,
-    /// Per instruction, the array that is read for it: see [`arrays`].
+    /// The array that is read for each instruction: see [`arrays`].
     arrays: Vec<InstrId>,
     placements: Vec<Vec<Placement>>,
     kernels: HashMap<InstrId, Kernel>,
@@ -157,7 +161,7 @@ struct Decider<'a> {
     indices: Indices,
 }
 
-/// Decides for every instruction of a computation executed by thunks. A launch takes the time of
+/// Decides for every instruction of a computation that thunks execute. A launch takes the time of
 /// `launch` additions.
 pub fn decide(computation: &Computation, heroes: Heroes, launch: f64) -> Decisions {
     let users = computation.users();
@@ -196,7 +200,8 @@ impl<'a> Decider<'a> {
         }
     }
 
-    /// A constant of one element belongs to every kernel that uses it and has a buffer for the others.
+    /// A constant of one element is duplicated into every kernel that uses it. It has a buffer for
+    /// other users.
     fn copy_into_users(&mut self, id: InstrId) {
         self.placements[id.index()] = self.uses(id).iter().map(|uses| placement(id, uses)).collect();
     }
@@ -237,7 +242,8 @@ impl<'a> Decider<'a> {
         self.placements[id.index()] = placements;
     }
 
-    /// Where the value would be computed inside its users' kernels, or why it must have a buffer.
+    /// Returns the placements of a value in its users' kernels, or the reason why it must have a
+    /// buffer.
     fn inside_users(&mut self, id: InstrId) -> Result<Vec<Placement>, Apart> {
         let instruction = self.computation.instruction(id);
         if id == self.computation.root {
@@ -270,7 +276,8 @@ impl<'a> Decider<'a> {
         self.computation.instruction(id).name.clone()
     }
 
-    /// Whether a kernel's iteration space suits the producer, and the other way round.
+    /// Checks that a kernel's iteration space suits the producer, and that the producer does not
+    /// harm the kernel.
     fn admits(&self, placement: &Placement, id: InstrId) -> Result<(), Apart> {
         let kernel = placement.kernel;
         let hero = self.hero(kernel);
@@ -283,8 +290,9 @@ impl<'a> Decider<'a> {
         }
     }
 
-    /// Whether an instruction reads a small part of an array that the root of a kernel updates, other elements than those that are
-    /// replaced. In that kernel it might read what is written already, so the whole array would have to be copied.
+    /// Whether an instruction reads a small part of an array that the root of a kernel updates, at
+    /// elements other than the replaced ones. Inside that kernel it might read elements that are
+    /// already written, so the whole array would need a copy.
     fn reads_beside_the_update(&self, id: InstrId, root: InstrId) -> bool {
         let instruction = self.computation.instruction(id);
         let bytes =
@@ -296,7 +304,8 @@ impl<'a> Decider<'a> {
         self.updated_by(root).iter().any(would_be_copied) && !takes_what_is_replaced(self.computation, id, root)
     }
 
-    /// The arrays in whose place the result of a kernel's root may stand: what it updates, what that is an update of, and so on.
+    /// Returns the arrays whose buffer the result of a kernel's root may reuse: the array that the
+    /// root updates, the array that this one updates, and so on.
     fn updated_by(&self, root: InstrId) -> Vec<InstrId> {
         let mut arrays = Vec::new();
         let mut pending = vec![root];
@@ -326,11 +335,11 @@ impl<'a> Decider<'a> {
         let count = elements(self.computation, id);
         let Evaluations { claimed, plain, places } = placements.iter().map(|p| p.evaluations).sum();
         let is_free = matches!(instruction.op, Op::Broadcast { .. } | Op::Iota { .. });
-        // An emitter that keeps what it reads hardly takes what is expensive in front of its hero.
+        // An emitter that keeps its operands rarely accepts expensive producers of its hero.
         if is_heavy(&instruction.op) && plain.max(claimed) > count {
             return Err(Apart::Heavy { evaluations: plain.max(claimed) / count });
         }
-        // A scalar does not depend on the index: it is computed once in a block, not for each of its elements.
+        // A scalar does not depend on the index, so a block computes it once, not once per element.
         let is_cheap_scalar = count == 1.0 && per_element(self.computation, instruction) <= CHEAP_SCALAR;
         if (is_cheap_scalar || !is_free) && placements.len() > MOST_COPIES {
             return Err(Apart::Copies { kernels: placements.len(), most: MOST_COPIES });
@@ -342,8 +351,8 @@ impl<'a> Decider<'a> {
         if is_cheap_scalar || costs <= saves { Ok(()) } else { Err(Apart::Repeated { costs, saves }) }
     }
 
-    /// Whether the kernels have room. A value computed from arrays that a kernel reads in any case
-    /// needs little: it replaces a read.
+    /// Checks the kernels' limits. A value that is computed from arrays which a kernel reads anyway
+    /// replaces a read, so a higher limit of instructions holds for it.
     fn fits(&self, id: InstrId, placements: &[Placement]) -> Result<(), Apart> {
         let operands = &self.computation.instruction(id).operands;
         let is_full = |kernel: &Kernel| {
@@ -352,7 +361,7 @@ impl<'a> Decider<'a> {
             };
             let new = operands.iter().filter(is_new).count();
             let is_large = kernel.instructions >= MOST_INSTRUCTIONS;
-            // One input instead of another is no more than before, also of a kernel that has many.
+            // Replacing one input by another is allowed even in a kernel with many inputs.
             let gone = kernel.inputs.get(&self.arrays[id.index()]).is_some_and(|needed| needed.len() == 1);
             let is_wider = new > usize::from(gone) && kernel.inputs.len() + new > MOST_INPUTS + operands.len();
             let is_beyond_all = kernel.instructions + kernel.needed() + operands.len() > MOST_OF_INPUTS;
@@ -368,7 +377,7 @@ impl<'a> Decider<'a> {
         }
     }
 
-    /// Per kernel, the places that read the value.
+    /// Returns the reads of a value in each kernel.
     fn uses(&mut self, id: InstrId) -> Vec<Uses> {
         let mut kernels: Vec<Uses> = Vec::new();
         for user in self.users[id.index()].clone() {
@@ -393,7 +402,7 @@ impl<'a> Decider<'a> {
         kernels
     }
 
-    /// How the kernel that an emitter asks for reads a hero's operand of that number.
+    /// Returns how the kernel of a claimed hero reads the operand at a position.
     fn claimed_read(&self, hero: InstrId, position: usize) -> Option<Read> {
         let factor = *self.heroes.claim(hero)?.reads.get(position)?;
         Some(elsewhere(self.computation.instruction(hero), position, factor))
@@ -412,14 +421,14 @@ fn add(kernels: &mut Vec<Uses>, kernel: InstrId, zone: Zone, site: (Site, Evalua
     sites::add(&mut uses.sites, site);
 }
 
-/// Where a kernel computes a value that it reads at these places.
+/// Returns the placement of a value in a kernel with these reads.
 fn placement(id: InstrId, uses: &Uses) -> Placement {
     let (site, evaluations) = sites::common(id, &uses.sites);
     Placement { kernel: uses.kernel, site, zone: uses.zone, evaluations }
 }
 
-/// Whether a value takes a buffer argument as long as it is not fused: a value computed from a
-/// constant alone never does.
+/// Whether a value needs a buffer argument if it is not fused. A value computed only from constants
+/// never does.
 fn is_counted(computation: &Computation, id: InstrId) -> bool {
     let instruction = computation.instruction(id);
     match &instruction.op {
@@ -429,9 +438,10 @@ fn is_counted(computation: &Computation, id: InstrId) -> bool {
     }
 }
 
-/// Per instruction, the array that a kernel reads for its sake: a value that is computed cheaply
-/// and elementwise from a single array counts as that array. Users are decided before operands, so
-/// three hundred comparisons of one array would else pass for as many inputs until they are decided.
+/// Returns the array that a kernel reads for each instruction. A value that is computed cheaply and
+/// elementwise from a single array is represented by that array. Users are decided before operands,
+/// so three hundred comparisons of one array would otherwise be three hundred inputs until they are
+/// decided.
 fn arrays(computation: &Computation, heroes: &Heroes, users: &[Vec<InstrId>]) -> Vec<InstrId> {
     let array = |id: InstrId| {
         let instruction = computation.instruction(id);
@@ -446,12 +456,12 @@ fn arrays(computation: &Computation, heroes: &Heroes, users: &[Vec<InstrId>]) ->
     computation.ids().map(array).collect()
 }
 
-/// Elements of an instruction's first array, 1 if it has none.
+/// Returns the number of elements of an instruction's first array, 1 if it has none.
 pub fn elements(computation: &Computation, id: InstrId) -> f64 {
     first_array(computation.instruction(id)).map_or(1.0, |shape| shape.element_count() as f64)
 }
 
-/// A constant that is written into the kernel's code.
+/// Whether an operation is a constant of one element, which is part of the kernel's code.
 pub fn is_scalar_constant(op: &Op) -> bool {
     matches!(op, Op::Constant(literal) if literal.as_array().is_some_and(|a| a.element_count() == 1))
 }

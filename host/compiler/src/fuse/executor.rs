@@ -1,21 +1,21 @@
-//! Who executes an instruction that has a buffer of its own.
+//! Decides how an instruction with a buffer is executed.
 
 use fusebox_core::hlo::{Instruction, Op, Shape};
 
-/// What an instruction becomes in the thunk sequence.
+/// How an instruction is executed in the thunk sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Executor {
     /// A kernel.
     Kernel,
-    /// Nothing: its value is memory that already exists, or will be filled from outside.
+    /// No thunk: its value is existing memory, or memory that is filled from outside.
     Alias,
-    /// Thunks with sequences inside.
+    /// Thunks with nested sequences.
     Control,
     /// A routine of the host.
     Host,
 }
 
-/// Who executes `instruction`, if no emitter asks for it.
+/// Returns the executor of `instruction` if no emitter claims it.
 pub fn executor(instruction: &Instruction) -> Executor {
     match &instruction.op {
         Op::Parameter { .. } | Op::Constant(_) | Op::Tuple | Op::GetTupleElement { .. } | Op::AfterAll => {

@@ -1,9 +1,10 @@
-//! What may stand in whose kernel, so that every operation that is costly elsewhere is some kernel's *hero*.
+//! Decides which producers a kernel admits, so that each operation that is expensive in other
+//! iteration spaces is the *hero* of a kernel.
 //!
-//! A kernel takes its iteration space from the hero of its root: the nearest operation for which an emitter asks for a
-//! kernel, with nothing but an elementwise epilogue behind it. One that stands anywhere else is computed element by
-//! element inside another's iteration space. That is right where it costs less than a launch, and how much it costs the
-//! emitters say (`claims`).
+//! A kernel gets its iteration space from the hero of its root. This is the nearest operation that
+//! an emitter claims, followed only by an elementwise epilogue. A claimed operation in any other
+//! position is computed element by element in another hero's iteration space. That is allowed if it
+//! costs less than a launch. The emitters' claims state this cost.
 
 use fusebox_core::analysis::keeps_positions;
 use fusebox_core::cost::LAUNCH;
@@ -11,19 +12,20 @@ use fusebox_core::hlo::{Computation, InstrId};
 
 use super::claims::Heroes;
 
-/// Where in a kernel a value is computed, seen from its hero.
+/// Position of a value in a kernel relative to the kernel's hero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Zone {
-    /// Read at the root's own position throughout: the hero, or in its epilogue.
+    /// The hero or its epilogue: all reads are at the root's own index.
     Epilogue,
-    /// Elsewhere: in the prologue of the hero, or read at several indices.
+    /// The prologue of the hero, or a value that is read at several indices.
     Inside,
 }
 
-/// Whether a producer may be computed in a kernel that has this hero so far, in that zone.
+/// Whether a producer may be computed in a zone of a kernel that has this hero so far.
 ///
-/// In the epilogue it becomes the hero, or joins one of the same form; two others hide each other, which only does where
-/// neither loses much. Elsewhere its elements are computed one by one.
+/// In the epilogue zone the producer becomes the hero, or an additional hero of the same form. A
+/// producer of another form is admitted only if neither it nor the hero loses much. In the inside
+/// zone its elements are computed one by one.
 pub fn is_admitted(heroes: &Heroes, producer: InstrId, zone: Zone, hero: Option<InstrId>) -> bool {
     let Some(own) = heroes.claim(producer) else { return true };
     let lost = match (zone, heroes.claim_before_epilogue(producer), hero) {
@@ -37,7 +39,7 @@ pub fn is_admitted(heroes: &Heroes, producer: InstrId, zone: Zone, hero: Option<
     lost <= LAUNCH
 }
 
-/// The zone in which `user`, itself in `zone` of a kernel of that hero, has its operands.
+/// Returns the zone of the operands of `user`, which is in `zone` of a kernel with that hero.
 pub fn zone_of_operands(computation: &Computation, user: InstrId, zone: Zone, hero: Option<InstrId>) -> Zone {
     let passes_on =
         zone == Zone::Epilogue && hero != Some(user) && keeps_positions(computation, computation.instruction(user));

@@ -1,5 +1,5 @@
-//! Arrays never stand in a kernel's code: constants of more than one element leave the fusions that
-//! the text brought along and become arguments.
+//! Moves constants of more than one element out of the fusions of the text, where they become
+//! operands. Kernel code contains no arrays.
 
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Literal, Module, Op};
 
@@ -7,7 +7,7 @@ use super::decide::is_scalar_constant;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// Gives every fusion its array constants as further operands.
+/// Passes array constants to every fusion as additional operands.
 pub fn arrays_out_of_fusions(module: &mut Module) {
     for fused in in_role(module, Role::Fused) {
         let arrays = parameters_for_arrays(&mut module.computations[fused.index()]);
@@ -20,7 +20,7 @@ pub fn arrays_out_of_fusions(module: &mut Module) {
     }
 }
 
-/// Turns the constants into parameters and gives back their values.
+/// Replaces array constants by parameters, and returns the constants.
 fn parameters_for_arrays(fused: &mut Computation) -> Vec<Instruction> {
     let mut number = fused.parameters().len() as i64;
     let mut arrays = Vec::new();

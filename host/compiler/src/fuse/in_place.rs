@@ -1,7 +1,8 @@
-//! Operations whose results start from an operand's value, in the operand's own buffer if nobody else needs it.
+//! Handles operations whose results have an operand's value as initial value. The result reuses the
+//! operand's buffer if no other instruction needs the operand.
 //!
-//! Such an operation is always the root of its kernel, and what it starts from is a parameter of the kernel that
-//! nothing in the kernel reads otherwise: the kernel may write over it at any time.
+//! The operation is always the root of its kernel. The operand is a parameter that no other
+//! instruction of the kernel reads, so the kernel may overwrite it at any time.
 
 use std::collections::HashSet;
 
@@ -12,8 +13,9 @@ use crate::passes::splice;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// Takes apart the fusions of the text that hold such an operation elsewhere than at their root, or feed it
-/// anything but a parameter of its own. What becomes of the parts is decided as for any other instruction.
+/// Dissolves fusions of the text that have this kind of operation in another position than the
+/// root, or whose initial value is not a parameter with one use. Their instructions are then fused
+/// like all others.
 pub fn dissolve_other_fusions(module: &mut Module, claims: &mut Claims) {
     let others: HashSet<ComputationId> = in_role(module, Role::Fused)
         .into_iter()
@@ -22,7 +24,7 @@ pub fn dissolve_other_fusions(module: &mut Module, claims: &mut Claims) {
     dissolve(module, &others);
 }
 
-/// Puts the instructions of these computations where they are called as fusions.
+/// Inlines these fused computations at their fusion instructions.
 pub fn dissolve(module: &mut Module, others: &HashSet<ComputationId>) {
     let dissolves = |instruction: &Instruction| match instruction.op {
         Op::Fusion { calls, .. } => others.contains(&calls),

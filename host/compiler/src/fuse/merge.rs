@@ -1,10 +1,11 @@
-//! Kernels that read the same values become one with several results, if that saves memory traffic or as good as all they take
-//! is to be launched.
+//! Merges kernels that read the same values into one kernel with several results, if that saves
+//! memory traffic, or if the kernels take hardly more time than their launches.
 //!
-//! Merged is what is computed in one pass: heroes of one form whose emitters say so, with elementwise results over what they
-//! read written on the way; elementwise kernels of equal dimensions. A value that one of the two computes for the
-//! other is then an extra result instead of a kernel. Nothing is merged across a third kernel that needs the one
-//! and feeds the other. What small elementwise kernels are left is put [beside](super::beside) each other.
+//! One pass over elements must be able to compute the merged kernel. A pass can compute heroes of
+//! equal form whose claims state a pass, elementwise results over the operands of this pass, or
+//! elementwise kernels of equal dimensions. A value that one kernel computes for the other becomes
+//! an additional result. Two kernels are not merged if a third one depends on the first and feeds
+//! the second. Finally, [`Beside`] combines the remaining small elementwise kernels.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -19,47 +20,47 @@ use super::predicted::Predicted;
 use super::reads::{Index, read};
 use super::region::Region;
 
-/// The most that a kernel may have.
+/// Limits of a merged kernel.
 struct Limits {
     results: usize,
     instructions: usize,
-    /// Values that it reads.
+    /// Number of values that the kernel reads.
     inputs: usize,
 }
 
-/// Of kernels that are merged because of what they read: they are all memory traffic.
+/// Limits of kernels that are merged because of common operands, and whose time is memory traffic.
 const SMALL: Limits = Limits { results: 8, instructions: 120, inputs: 24 };
-/// Of kernels that are merged if that is predicted to take less time.
+/// Limits of kernels that are merged if the merged kernel is predicted to take less time.
 const LARGE: Limits = Limits { results: 24, instructions: 400, inputs: 40 };
-/// Two kernels are merged, however large they are, if the one adds at most such a part to the
-/// other.
+/// Kernels of any size are merged if the smaller one adds at most `1 / ALIKE` of the larger one's
+/// instructions.
 const ALIKE: usize = 8;
-/// Most kernels that are compared because they read one value.
+/// Most readers of one value that are compared.
 const MOST_READERS: usize = 32;
 
-/// Most points of kernels that are merged for the sake of their launches alone.
+/// Most points of kernels that are merged only to save launches.
 const MOST_POINTS: i64 = CACHED_BYTES / 4;
-/// The same of kernels that are put beside each other, each with points of its own.
+/// Most points of kernels that [`Beside`] combines. Their points are separate.
 const MOST_POINTS_BESIDE: i64 = 8 * MOST_POINTS;
 
-/// Whether a kernel has no more than that.
+/// Whether a kernel is within limits.
 fn is_within(region: &Region, most: &Limits) -> bool {
     region.roots.len() <= most.results
         && region.members.len() <= most.instructions
         && region.operands().count() <= most.inputs
 }
 
-/// The points that a kernel goes over once.
+/// The iteration space of a kernel, each of whose points it visits once.
 #[derive(Clone, Debug)]
 struct Space {
-    /// Their dimensions.
+    /// Dimensions of the space.
     dims: Vec<i64>,
-    /// The hero whose pass it is; none of an elementwise kernel.
+    /// The hero whose pass visits the space. `None` for an elementwise kernel.
     hero: Option<InstrId>,
 }
 
 impl Space {
-    /// Whether what is computed at all points is near by.
+    /// Whether the values at all points fit into nearby caches.
     fn is_small(&self) -> bool {
         self.points() <= MOST_POINTS
     }
@@ -69,7 +70,8 @@ impl Space {
     }
 }
 
-/// The steps, those merged that some emitter computes in one pass, or, if launches count, beside each other.
+/// Merges steps that an emitter computes in one pass. If launches take time, also combines small
+/// independent kernels.
 pub fn merge<'m>(
     computation: &'m Computation,
     decisions: &'m Decisions,
@@ -95,7 +97,8 @@ pub fn merge<'m>(
     graph.into_steps()
 }
 
-/// The space of a kernel that may be merged: of expensive operations, it has none but those of the hero's form.
+/// Returns the space of a kernel that may be merged. All expensive operations of this kernel are
+/// heroes of the same form as its hero.
 fn space(computation: &Computation, decisions: &Decisions, step: &Step) -> Option<Space> {
     let Step::Kernel(region) = step else { return None };
     let root = *region.roots.first()?;
@@ -114,13 +117,13 @@ struct Merger<'p, 'm, 'c, 'a> {
     computation: &'m Computation,
     decisions: &'m Decisions,
     graph: Graph,
-    /// Per step of the graph.
+    /// Space of each step of the graph.
     spaces: Vec<Option<Space>>,
     predicted: &'p mut Predicted<'m, 'c, 'a>,
 }
 
 impl Merger<'_, '_, '_, '_> {
-    /// Merges what it can among the kernels that read or compute `value`.
+    /// Merges kernels that read or compute `value`, where possible.
     fn merge_readers(&mut self, value: InstrId) {
         let is_large = bytes(self.computation.instruction(value)) > CACHED_BYTES;
         let mut candidates: Vec<usize> =
@@ -136,7 +139,7 @@ impl Merger<'_, '_, '_, '_> {
         }
     }
 
-    /// Merges the second step into the first, if they go together.
+    /// Merges the second step into the first, if possible.
     fn merge_pair(&mut self, a: usize, b: usize) -> bool {
         let is_one =
             self.common_space(a, b).is_some() && self.has_room(&self.merged(&[a, b]), a, b) && self.go_together(a, b);
@@ -146,8 +149,8 @@ impl Merger<'_, '_, '_, '_> {
         is_one
     }
 
-    /// Whether two kernels together are small, or hardly larger than one of them, as they mostly
-    /// compute the same.
+    /// Whether the merged kernel is small, or hardly larger than the larger of the two, because
+    /// both mostly compute the same instructions.
     fn has_room(&self, merged: &Region, a: usize, b: usize) -> bool {
         let regions = [a, b].map(|step| self.graph.region(step));
         let largest = |of: &dyn Fn(&Region) -> usize| regions.into_iter().flatten().map(of).max().unwrap_or(0);
@@ -157,13 +160,15 @@ impl Merger<'_, '_, '_, '_> {
         is_within(merged, &SMALL) || is_within(merged, &alike)
     }
 
-    /// Whether neither step reads of the other what is not at the point it is at, nor needs it by way of a third.
+    /// Whether each step reads the other's results only at its own point, and no third step is on a
+    /// path between them.
     fn go_together(&self, a: usize, b: usize) -> bool {
         self.reads_at_point(a, b) && self.reads_at_point(b, a) && self.graph.may_join(a, b)
     }
 
-    /// Makes one kernel of what makes a large value and of all that read it: then nobody needs it in a buffer. That kernel may be a
-    /// large one, if it is predicted to take less time than all of them.
+    /// Merges the kernel that computes a large value with all its readers, so that the value needs
+    /// no buffer. The merged kernel may be large, but must be predicted to take less time than the
+    /// separate ones.
     fn merge_around(&mut self, value: InstrId) {
         let Some(maker) = self.graph.maker(value) else { return };
         let readers = self.graph.readers(value).to_vec();
@@ -189,13 +194,13 @@ impl Merger<'_, '_, '_, '_> {
         }
     }
 
-    /// Whether both are elementwise kernels of the same points.
+    /// Whether both are elementwise kernels over the same points that can be merged.
     fn may_be_around(&self, maker: usize, reader: usize) -> bool {
         let space = self.common_space(maker, reader);
         maker != reader && space.is_some_and(|space| space.hero.is_none()) && self.go_together(maker, reader)
     }
 
-    /// Whether one kernel is predicted to take less time than these.
+    /// Whether one kernel is predicted to take less time than these steps.
     fn pays(&mut self, steps: &[usize]) -> bool {
         let merged = self.merged(steps);
         if !is_within(&merged, &LARGE) {
@@ -211,7 +216,7 @@ impl Merger<'_, '_, '_, '_> {
         self.predicted.seconds(merged.computation(self.computation)).is_some_and(|together| together < apart)
     }
 
-    /// What steps compute together.
+    /// Returns the merged kernel of several steps.
     fn merged(&self, steps: &[usize]) -> Region {
         let regions: Vec<&Region> = steps.iter().filter_map(|&step| self.graph.region(step)).collect();
         let mut merged = Region::together(self.computation, &regions, self.decisions);
@@ -220,7 +225,7 @@ impl Merger<'_, '_, '_, '_> {
         merged
     }
 
-    /// Makes the second step part of the first.
+    /// Joins the second step to the first.
     fn join(&mut self, a: usize, b: usize) {
         let space = self.common_space(a, b);
         let merged = self.merged(&[a, b]);
@@ -229,13 +234,15 @@ impl Merger<'_, '_, '_, '_> {
         self.spaces[b] = None;
     }
 
-    /// Whether steps other than these read a value: else, once they are one kernel, nobody needs it in a buffer.
+    /// Whether a value needs a buffer after these steps are merged: another step reads it, no step
+    /// reads it, or it is the root.
     fn is_read_elsewhere(&self, value: InstrId, steps: &[usize]) -> bool {
         let readers = self.graph.readers(value);
         value == self.computation.root || readers.is_empty() || readers.iter().any(|reader| !steps.contains(reader))
     }
 
-    /// The space of both together. What is written on the way of a hero's pass takes the hero's.
+    /// Returns the space of the merged kernel. An elementwise kernel that is merged into a hero's
+    /// pass gets the hero's space.
     fn common_space(&self, a: usize, b: usize) -> Option<Space> {
         let (one, other) = (self.spaces[a].as_ref()?, self.spaces[b].as_ref()?);
         let is_common = match (one.hero, other.hero) {
@@ -245,7 +252,7 @@ impl Merger<'_, '_, '_, '_> {
         is_common.then(|| Space { hero: one.hero.or(other.hero), ..one.clone() })
     }
 
-    /// Whether what one kernel computes for the other is read where it is computed: at the same point of both.
+    /// Whether one kernel reads the other's results only at the point where they are computed.
     fn reads_at_point(&self, reader: usize, maker: usize) -> bool {
         let (Some(reader), Some(maker), Some(space)) =
             (self.graph.region(reader), self.graph.region(maker), &self.spaces[reader])
@@ -265,8 +272,9 @@ impl Merger<'_, '_, '_, '_> {
         })
     }
 
-    /// Per member of a kernel, whether it is computed once per point of the kernel's space, at that point: the roots of an
-    /// elementwise kernel and the heroes of a pass, and what they read pointwise.
+    /// Returns for each member of a kernel whether it is computed once per point of the kernel's
+    /// space, at that point. This holds for the roots of an elementwise kernel, for the heroes of a
+    /// pass, and for operands that they read pointwise.
     fn at_point(&self, region: &Region, hero: Option<InstrId>) -> HashMap<InstrId, bool> {
         let mut at_point: HashMap<InstrId, bool> = HashMap::new();
         for &id in region.members.iter().rev() {
@@ -288,7 +296,8 @@ impl Merger<'_, '_, '_, '_> {
         hero.is_some_and(|hero| self.decisions.heroes.go_together(id, hero))
     }
 
-    /// Whether an instruction at a point reads that operand at the same point; a hero, at each point of its pass.
+    /// Whether an instruction reads an operand at its own point. A hero reads an operand of its
+    /// pass at each point of the pass.
     fn is_at_point(&self, id: InstrId, position: usize, hero: Option<InstrId>) -> bool {
         let pass = self.decisions.heroes.claim(id).and_then(|claim| claim.pass.as_ref());
         if let Some(pass) = pass.filter(|_| self.is_served(id, hero)) {

@@ -1,4 +1,4 @@
-//! HLO to HLO in which everything that runs as a kernel is a fusion.
+//! Rewrites HLO so that every kernel is a fusion instruction.
 //!
 //! ```text
 //! bids     what emitters ask for, offered as a candidate -> fusion instructions, after
@@ -15,8 +15,8 @@
 //! starts   what is made of nothing: for each of its users anew
 //! ```
 //!
-//! Fusions that the text brings along stay as they are (but see `in_place` and `multiplied`), and
-//! text without `ENTRY` is one fusion.
+//! Fusions of the text stay as they are (with the exceptions in `in_place` and `multiplied`). Text
+//! without `ENTRY` is one fusion.
 
 mod apart;
 mod bare;
@@ -68,20 +68,21 @@ use crate::kernels::collect;
 use crate::roles::{Role, in_role};
 use crate::select::Emitters;
 
-/// What fusion has to say beside the module.
+/// Results of fusion besides the module.
 #[derive(Debug, Default)]
 pub struct Told {
-    /// What became of bids.
+    /// Outcomes of bids.
     pub bids: Vec<BidRecord>,
-    /// Why instructions are where they are; not of those that emitters asked for by bids.
+    /// Reasons for the fusion of each instruction, except instructions that bids have fused.
     pub reasons: Vec<Reason>,
-    /// Regions that might as well be cut otherwise.
+    /// Regions for which predictions do not decide between several cuts into kernels.
     pub cuts: Vec<Cut>,
-    /// Emitters that failed, and fusions of the text that are taken apart.
+    /// Warnings of emitters that failed, and of fusions of the text that are dissolved.
     pub warnings: Vec<String>,
 }
 
-/// Fuses every computation that thunks execute: first what emitters ask for, then the rest.
+/// Fuses every computation that thunks execute: first by the emitters' bids, then the other
+/// instructions.
 pub fn run(module: &mut Module, device: &DeviceDescription, emitters: &Emitters) -> Told {
     let mut claims = Claims::new(device, emitters);
     prepare(module, &mut claims);
@@ -104,22 +105,23 @@ pub fn run(module: &mut Module, device: &DeviceDescription, emitters: &Emitters)
 /// Kernels that run one after another.
 #[derive(Clone, Copy, Debug)]
 pub struct Total {
-    /// Predicted of all of them.
+    /// Predicted seconds of all kernels.
     pub seconds: f64,
-    /// How many run.
+    /// Number of launches.
     pub kernels: usize,
 }
 
-/// What the kernels take that the host makes of a module, each as often as it runs.
+/// Predicts the kernels that the host forms from a module. A kernel with several uses counts once
+/// per use.
 ///
 /// # Errors
-/// In words, if no emitter plans one of them.
+/// A message, if no emitter plans one of the kernels.
 pub fn forecast(mut module: Module, claims: &mut Claims) -> Result<Total, String> {
     prepare(&mut module, claims);
     forecast_beside(module, claims)
 }
 
-/// Forecasts a module that has fusions already, which stay as they are.
+/// Predicts a module that already has fusions, and keeps them as they are.
 fn forecast_beside(mut module: Module, claims: &mut Claims) -> Result<Total, String> {
     the_rest(&mut module, claims, None);
     let mut total = Total { seconds: 0.0, kernels: 0 };
@@ -131,7 +133,7 @@ fn forecast_beside(mut module: Module, claims: &mut Claims) -> Result<Total, Str
     Ok(total)
 }
 
-/// Brings the text's own fusions into the form that kernels have.
+/// Brings the fusions of the text into the form that kernels require.
 fn prepare(module: &mut Module, claims: &mut Claims) {
     if module.bare {
         bare::wrap(module);
@@ -140,7 +142,7 @@ fn prepare(module: &mut Module, claims: &mut Claims) {
     hoist::arrays_out_of_fusions(module);
 }
 
-/// Fuses what is not fused yet; says why, if somebody wants to know.
+/// Fuses all instructions that are not fused yet. Adds the reasons to `told`, if given.
 fn the_rest(module: &mut Module, claims: &mut Claims, mut told: Option<&mut Vec<Reason>>) {
     for name in sequences(module) {
         let Some(id) = module.find_computation(&name) else { continue };
@@ -153,14 +155,14 @@ fn the_rest(module: &mut Module, claims: &mut Claims, mut told: Option<&mut Vec<
     }
 }
 
-/// The host's decisions about one computation.
+/// Decides which instructions of a computation get buffers, by the host's rules.
 fn decisions(module: &Module, id: ComputationId, claims: &mut Claims) -> decide::Decisions {
     let launch = if launches_count(module, id, claims.device()) { LAUNCH } else { 0.0 };
     decide::decide(module.computation(id), claims.of(module, id), launch)
 }
 
-/// Whether launching a kernel of this computation takes time. On a processor a loop of small steps is
-/// one function, in which it takes none.
+/// Whether launching a kernel of this computation takes time. On the cpu a loop of small steps is
+/// one function without launches.
 fn launches_count(module: &Module, id: ComputationId, device: &DeviceDescription) -> bool {
     let mut instructions = module.computations.iter().flat_map(|computation| &computation.instructions);
     let mut is_repeated =
@@ -168,7 +170,7 @@ fn launches_count(module: &Module, id: ComputationId, device: &DeviceDescription
     !device.is_single_threaded_block() || !is_repeated()
 }
 
-/// By name: outlining renumbers computations.
+/// Returns the names of the computations that thunks execute. Outlining changes their ids.
 fn sequences(module: &Module) -> Vec<String> {
     in_role(module, Role::Sequence).into_iter().map(|id| module.computation(id).name.clone()).collect()
 }

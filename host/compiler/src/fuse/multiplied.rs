@@ -1,8 +1,9 @@
-//! Fusions of the text whose kernel would compute values far more often than they have elements:
-//! each value of a chain that is read at two places doubles the work of all before it. Such a fusion
-//! is taken apart, and fused anew so that values which are read often have a buffer.
+//! Dissolves fusions of the text whose kernel would compute a value far more often than the value
+//! has elements. In a chain, each value that is read at two indices doubles the work for all values
+//! before it. The dissolved instructions are fused again, so that values with many reads get a
+//! buffer.
 //!
-//! Evaluations are counted twice, as either count alone calls harmless fusions repeated work:
+//! Evaluations are counted in two ways, because each count alone also reports harmless fusions:
 //!
 //! ```text
 //! for each element of the root      2 where it reads a value at two places, 25 where it reads windows
@@ -10,9 +11,9 @@
 //! for each element of the value     1000 where a thousand results read one mean
 //! ```
 //!
-//! A value is computed too often if both say so. Rows that are read again for each of their elements,
-//! as in a normalisation that is one fusion, are left to emitters: some read them once. So are the
-//! windows of one scan or convolution, but not windows of windows.
+//! A value is computed too often if both counts exceed the limit. A fusion that reads a row again
+//! for each of its elements, such as a normalisation, stays, because some emitters read the row
+//! once. The windows of one scan or convolution are allowed too, but not windows of windows.
 
 use std::collections::HashSet;
 use std::iter::Sum;
@@ -25,16 +26,16 @@ use super::reads::read;
 use super::sites::{Indices, Site, add, common};
 use crate::roles::{Role, in_role};
 
-/// Most evaluations of an element of a value by one kernel, for each element of the longest row or
-/// window that an instruction of it reads.
+/// Most evaluations of an element by one kernel, per element of the longest row or window that an
+/// instruction of the kernel reads.
 const MOST_EVALUATIONS: f64 = 256.0;
 
 /// The number of evaluations of a value.
 #[derive(Clone, Copy, Debug, Default)]
 struct Evaluations {
-    /// For each element of the root.
+    /// Evaluations per element of the root.
     per_result: f64,
-    /// In all.
+    /// Evaluations in total.
     all: f64,
 }
 
@@ -47,7 +48,7 @@ impl Sum for Evaluations {
     }
 }
 
-/// Takes the fusions apart whose kernels would multiply work. The warnings name them.
+/// Dissolves fusions whose kernels would multiply work. Returns warnings that name them.
 pub fn take_apart(module: &mut Module) -> Vec<String> {
     let mut warnings = Vec::new();
     let mut repeated = HashSet::new();
@@ -68,7 +69,8 @@ pub fn take_apart(module: &mut Module) -> Vec<String> {
     warnings
 }
 
-/// The most elements of an operand that an instruction reads for one of its own: a row or a window.
+/// Returns the most elements of an operand that an instruction reads per element of its result: a
+/// row or a window.
 fn longest_row(computation: &Computation) -> f64 {
     let reads = computation.instructions.iter().flat_map(|instruction| {
         (0..instruction.operands.len()).map(move |position| read(computation, instruction, position).factor)
@@ -76,8 +78,8 @@ fn longest_row(computation: &Computation) -> f64 {
     reads.fold(1.0, f64::max)
 }
 
-/// The value of a fused computation that its kernel computes most often, and how often. Values that
-/// are written in place of a read, such as constants, are none.
+/// Returns the value of a fused computation with the most evaluations per element, and their
+/// number. Ignores values that need no computation, such as constants.
 fn most_repeated(computation: &Computation) -> Option<(InstrId, f64)> {
     let mut kernel = Kernel::new(computation);
     let mut most: Option<(InstrId, f64)> = None;
@@ -98,12 +100,12 @@ fn most_repeated(computation: &Computation) -> Option<(InstrId, f64)> {
     most
 }
 
-/// A fused computation, of which a kernel computes all that its results read.
+/// A fused computation as one kernel computes it.
 struct Kernel<'c> {
     computation: &'c Computation,
     users: Vec<Vec<InstrId>>,
     indices: Indices,
-    /// Per instruction that is read.
+    /// Site and evaluations of each instruction that is read.
     placed: Vec<Option<(Site, Evaluations)>>,
 }
 
@@ -113,7 +115,7 @@ impl<'c> Kernel<'c> {
         Kernel { computation, users: computation.users(), indices: Indices::default(), placed }
     }
 
-    /// The places that read a value; its users have theirs.
+    /// Returns the reads of a value. Its users must be placed already.
     fn reads(&mut self, id: InstrId) -> Vec<(Site, Evaluations)> {
         let as_result = (Site::function_of(id), Evaluations { per_result: 1.0, all: elements(self.computation, id) });
         let mut reads = Vec::new();
@@ -132,7 +134,7 @@ impl<'c> Kernel<'c> {
         reads
     }
 
-    /// Where a user at a place reads an operand.
+    /// Returns the site and evaluations of a user's read of an operand.
     fn read_by(
         &mut self,
         (site, evaluations): (Site, Evaluations),
@@ -142,7 +144,7 @@ impl<'c> Kernel<'c> {
         let instruction = self.computation.instruction(user);
         let read = read(self.computation, instruction, position);
         let [made, there] = [user, instruction.operands[position]].map(|id| elements(self.computation, id));
-        // Turns of which each reads another element are no evaluations of one.
+        // Iterations that read different elements do not repeat evaluations.
         let overlap = (read.factor * made / there.max(1.0)).max(1.0).min(read.factor);
         let Evaluations { per_result, all } = evaluations;
         let evaluations = Evaluations { per_result: per_result * overlap, all: all * read.factor };
@@ -156,8 +158,8 @@ mod tests {
 
     use super::*;
 
-    /// The number of fusions that are taken apart of a module whose entry calls one of this body with
-    /// `f32[64,64]`.
+    /// Returns the number of dissolved fusions of a module with one fusion of this body, whose
+    /// operand is `f32[64,64]`.
     fn taken_apart(body: &str) -> usize {
         let add = "add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] add(a, b) }\n";
         let text = format!(
@@ -172,7 +174,8 @@ mod tests {
         warnings.len()
     }
 
-    /// Steps of a chain, `%` the number of each and `<` that of the one before.
+    /// Prints the steps of a chain. `%` is the number of a step and `<` the number of the step
+    /// before.
     fn chain(step: &str, depth: usize) -> String {
         let line = |i: usize| step.replace('%', &i.to_string()).replace('<', &(i - 1).to_string());
         let text: String = (1..=depth).map(|i| line(i) + "\n").collect();
@@ -184,7 +187,8 @@ mod tests {
     fn a_chain_of_shared_values_is_taken_apart_before_it_multiplies_work() {
         let step = " r% = f32[64,64] reverse(x<), dimensions={0}\n x% = f32[64,64] add(x<, r%)";
         assert_eq!([4, 9, 10, 60, 2000].map(|depth| taken_apart(&chain(step, depth))), [0, 0, 1, 1, 1]);
-        // Mean and variance, as in a layer norm, are few; a chain of them is not.
+        // A few reductions, such as the mean and variance of a layer norm, are allowed. A long
+        // chain is not.
         let centred = " s% = f32[64] reduce(x<, z), dimensions={1}, to_apply=add\n \
              b% = f32[64,64] broadcast(s%), dimensions={0}\n x% = f32[64,64] subtract(x<, b%)";
         assert_eq!([1, 3, 6, 30].map(|depth| taken_apart(&chain(centred, depth))), [0, 0, 0, 1]);

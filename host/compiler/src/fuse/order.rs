@@ -1,4 +1,4 @@
-//! The steps of a computation and what must come before what.
+//! The steps of a computation and their dependences.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -6,17 +6,17 @@ use fusebox_core::hlo::{Computation, InstrId};
 
 use super::region::Region;
 
-/// What becomes one instruction of the new sequence.
+/// A part of the old computation that becomes one instruction of the new sequence.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// An instruction as it is.
+    /// An unchanged instruction.
     Single(InstrId),
     /// A fusion.
     Kernel(Region),
 }
 
 impl Step {
-    /// The instructions whose values it leaves in buffers.
+    /// Returns the instructions whose values the step writes to buffers.
     pub fn makes(&self) -> &[InstrId] {
         match self {
             Step::Single(id) => std::slice::from_ref(id),
@@ -24,7 +24,7 @@ impl Step {
         }
     }
 
-    /// The values it reads.
+    /// Returns the values that the step reads.
     pub fn operands(&self, computation: &Computation) -> Vec<InstrId> {
         match self {
             Step::Single(id) => computation.instruction(*id).operands.clone(),
@@ -33,23 +33,23 @@ impl Step {
     }
 }
 
-/// Steps with the values that connect them, in an order in which they may be executed. A step keeps its number when others are
-/// joined to it.
+/// Steps with the values that connect them, in a valid order of execution. A step keeps its number
+/// when others are joined to it.
 #[derive(Clone)]
 pub struct Graph {
-    /// `None`: joined to another.
+    /// The steps by number. `None` for a step that was joined to another.
     steps: Vec<Option<Step>>,
-    /// Per value, the step that makes it.
+    /// The step that computes each value.
     makers: Vec<Option<usize>>,
-    /// Per value, the steps that read it, in order of their numbers.
+    /// The steps that read each value, in order of their numbers.
     readers: Vec<Vec<usize>>,
     order: Vec<usize>,
-    /// Per step, where it stands in the order.
+    /// Position of each step in the order.
     position: Vec<usize>,
 }
 
 impl Graph {
-    /// The graph of steps in an order in which they may be executed.
+    /// Creates a graph of steps that are in a valid order of execution.
     pub fn new(computation: &Computation, steps: Vec<Step>) -> Graph {
         let values = computation.instructions.len();
         let order: Vec<usize> = (0..steps.len()).collect();
@@ -63,7 +63,7 @@ impl Graph {
         graph
     }
 
-    /// The graph of a computation's instructions, each of which is the step of its own number.
+    /// Creates a graph with one step per instruction of a computation, with the same numbers.
     pub fn of_instructions(computation: &Computation) -> Graph {
         Graph::new(computation, computation.ids().map(Step::Single).collect())
     }
@@ -79,17 +79,17 @@ impl Graph {
         self.readers[value.index()].retain(|&reader| reader != step);
     }
 
-    /// Where a step stands in the order.
+    /// Returns the position of a step in the order.
     pub fn position(&self, step: usize) -> usize {
         self.position[step]
     }
 
-    /// The steps that stand from one position to another, in order.
+    /// Returns the steps from one position to another, both included, in order.
     pub fn between(&self, first: usize, last: usize) -> impl Iterator<Item = &Step> {
         self.order[first..=last].iter().filter_map(|&step| self.steps[step].as_ref())
     }
 
-    /// The kernel of a step.
+    /// Returns the kernel of a step.
     pub fn region(&self, step: usize) -> Option<&Region> {
         match self.steps.get(step)? {
             Some(Step::Kernel(region)) => Some(region),
@@ -97,12 +97,12 @@ impl Graph {
         }
     }
 
-    /// The step that makes a value.
+    /// Returns the step that computes a value.
     pub fn maker(&self, value: InstrId) -> Option<usize> {
         self.makers[value.index()]
     }
 
-    /// The steps that read a value.
+    /// Returns the steps that read a value.
     pub fn readers(&self, value: InstrId) -> &[usize] {
         &self.readers[value.index()]
     }
@@ -116,12 +116,12 @@ impl Graph {
         made.iter().flat_map(|value| self.readers(*value)).copied().collect()
     }
 
-    /// Whether two steps can be one: neither needs the other by way of a third.
+    /// Whether two steps can be joined: no third step is on a path between them.
     pub fn may_join(&self, a: usize, b: usize) -> bool {
         self.may_join_within(a, b, usize::MAX)
     }
 
-    /// The same; of those that more steps lie between than `most`, not known.
+    /// As `may_join`, but false if more than `most` steps between the two depend on the first.
     pub fn may_join_within(&self, a: usize, b: usize, most: usize) -> bool {
         let (first, last) = self.in_order(a, b);
         let behind = self.behind(first, last, most);
@@ -132,8 +132,8 @@ impl Graph {
         if self.position[a] < self.position[b] { (a, b) } else { (b, a) }
     }
 
-    /// What needs the first step and stands before the last: nothing else can lead from the one to the other. `None` if that is
-    /// more than `most`.
+    /// Returns the steps before `last` that depend on `first`. A path between the two can only lead
+    /// through these steps. `None` if they are more than `most`.
     fn behind(&self, first: usize, last: usize, most: usize) -> Option<HashSet<usize>> {
         let stands_between = |step: &usize| self.position[*step] < self.position[last];
         let mut behind: HashSet<usize> = self.successors(first).into_iter().filter(stands_between).collect();
@@ -148,7 +148,8 @@ impl Graph {
         Some(behind)
     }
 
-    /// Makes `a` compute what both computed. What needs the first of the two comes after them from now on.
+    /// Joins step `b` to step `a`, which becomes the kernel `merged`. Steps between the two that
+    /// depend on the first one move after both.
     pub fn join(&mut self, a: usize, b: usize, merged: Region) {
         let (first, last) = self.in_order(a, b);
         let behind = self.behind(first, last, usize::MAX).unwrap_or_default();
@@ -170,15 +171,16 @@ impl Graph {
         self.put(a, merged);
     }
 
-    /// Makes a step a kernel.
+    /// Replaces a step by a kernel.
     fn put(&mut self, step: usize, region: Region) {
         region.operands().for_each(|value| self.add_reader(value, step));
         region.roots.iter().for_each(|value| self.makers[value.index()] = Some(step));
         self.steps[step] = Some(Step::Kernel(region));
     }
 
-    /// Puts a kernel in the place of single steps, those of its roots among them, and gives it the number of the last. It stands where
-    /// that stood, and of what stands behind position `from`, what needs the kernel comes after it.
+    /// Replaces single steps, including the steps of the kernel's roots, by a kernel. The kernel
+    /// gets the number of the last of them, and stays before all steps after it. Steps between
+    /// position `from` and the last one that depend on the kernel move after it.
     pub fn replace(&mut self, computation: &Computation, gone: &[InstrId], from: usize, region: Region) {
         let Some(kernel) = gone.iter().map(|id| id.index()).max_by_key(|&step| self.position[step]) else { return };
         let last = self.position[kernel];
@@ -208,7 +210,7 @@ impl Graph {
         self.put(kernel, region);
     }
 
-    /// The steps, makers before readers.
+    /// Returns the steps in order, producers before consumers.
     pub fn into_steps(mut self) -> Vec<Step> {
         let order = std::mem::take(&mut self.order);
         order.into_iter().filter_map(|step| self.steps[step].take()).collect()

@@ -1,4 +1,4 @@
-//! Moves what a kernel computes into a computation of its own and puts a `fusion` in its place.
+//! Moves the instructions of each kernel into a fused computation, and replaces them by a `fusion`.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use super::region::Region;
 use crate::passes::renumber;
 use crate::rebuild::Rebuild;
 
-/// Rewrites one computation as decided. The fused computations are put in front of all others.
+/// Rewrites one computation by the decisions. Inserts the fused computations before it.
 pub fn outline(module: &mut Module, id: ComputationId, decisions: &Decisions, claims: &Claims, launches_count: bool) {
     let old = module.computation(id);
     let predicted = Predicted::new(module, claims);
@@ -23,7 +23,7 @@ pub fn outline(module: &mut Module, id: ComputationId, decisions: &Decisions, cl
     put_in_place(module, id, steps);
 }
 
-/// Makes these the steps of a computation. The fused computations are put in front of it.
+/// Rewrites a computation to these steps. Inserts the fused computations before it.
 pub fn put_in_place(module: &mut Module, id: ComputationId, steps: Vec<Step>) {
     let old = module.computation(id);
     let first_new = module.computations.len() as u32;
@@ -47,7 +47,7 @@ pub fn put_in_place(module: &mut Module, id: ComputationId, steps: Vec<Step>) {
     insert(module, id, new, fused);
 }
 
-/// Declares which new instruction stands for each root of a kernel.
+/// Sets the new instruction that replaces each root of a kernel.
 fn results(rebuild: &mut Rebuild, old: &Computation, region: &Region, call: InstrId) {
     if let [root] = region.roots[..] {
         rebuild.set(root, call);
@@ -61,7 +61,8 @@ fn results(rebuild: &mut Rebuild, old: &Computation, region: &Region, call: Inst
     }
 }
 
-/// The kernel of root `id`; the instruction itself if it is no such root, or its kernel is there already.
+/// Returns the kernel with root `id`. Returns the single instruction if it is not a root, or if it
+/// is already a fusion or an alias.
 fn step(old: &Computation, id: InstrId, decisions: &Decisions) -> Step {
     if !decisions.is_root(id) || matches!(old.instruction(id).op, Op::Fusion { .. }) {
         return Step::Single(id);
@@ -70,8 +71,9 @@ fn step(old: &Computation, id: InstrId, decisions: &Decisions) -> Step {
     if region.is_alias(old) { Step::Single(id) } else { Step::Kernel(region) }
 }
 
-/// Which instructions of the new sequence remain: roots, what no kernel computes, and constants that
-/// something other than a kernel reads, or that a result starts from.
+/// Returns for each instruction whether it stays in the new sequence: roots, instructions that no
+/// kernel computes, and constants that other instructions than kernels read or that are initial
+/// values of results.
 fn buffers(computation: &Computation, decisions: &Decisions) -> Vec<bool> {
     let mut needed: Vec<bool> =
         computation.ids().map(|id| decisions.is_root(id) || decisions.kernels[id.index()].is_empty()).collect();
@@ -86,8 +88,8 @@ fn buffers(computation: &Computation, decisions: &Decisions) -> Vec<bool> {
     needed
 }
 
-/// Puts `fused` just before computation `id`, which becomes `new`. So far the fused ones are numbered
-/// after all others.
+/// Replaces computation `id` by `new`, and inserts `fused` just before it. Before that, the ids of
+/// the fused computations follow all others.
 fn insert(module: &mut Module, id: ComputationId, new: Computation, mut fused: Vec<Computation>) {
     let (at, count, first_new) = (id.0, fused.len() as u32, module.computations.len() as u32);
     let shift = |old: ComputationId| match old.0 {

@@ -1,4 +1,4 @@
-//! What kernels of one computation are predicted to take: what is decided where limits alone do not tell.
+//! Predicted times of kernels, for decisions that limits alone cannot make.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Fusion;
@@ -7,8 +7,9 @@ use fusebox_core::hlo::{Computation, Module};
 use super::claims::Claims;
 use crate::host_module::with_callees;
 
-/// Seconds that a change must be predicted to save for each instruction that is compiled in more places than before, where equal
-/// kernels are compiled once: an instruction takes about a thousand times as long to compile, and few programs run less often than that.
+/// Seconds that a change must be predicted to save for each additional instruction that is
+/// compiled. Equal kernels are compiled once. Compiling an instruction takes about a thousand times
+/// as long, and few programs run less often than that.
 pub const GAIN_PER_COPY: f64 = 1e-7;
 
 /// Predictions for kernels of one module.
@@ -18,22 +19,22 @@ pub struct Predicted<'m, 'c, 'a> {
 }
 
 impl<'m, 'c, 'a> Predicted<'m, 'c, 'a> {
-    /// For kernels that call computations of this module.
+    /// Creates predictions for kernels that call computations of this module.
     pub fn new(module: &'m Module, claims: &'c Claims<'a>) -> Self {
         Predicted { module, claims }
     }
 
-    /// The device that predictions are about.
+    /// The device that predictions are for.
     pub fn device(&self) -> &'a DeviceDescription {
         self.claims.device()
     }
 
-    /// The kernel as a module.
+    /// Returns the kernel as a separate module.
     pub fn alone(&self, kernel: Computation) -> Module {
         with_callees(self.module, kernel, "alone")
     }
 
-    /// Predicted of a kernel, by the emitter that is best at it; `None` if none takes it.
+    /// Predicts the seconds of a kernel with its best emitter. `None` if no emitter plans it.
     pub fn seconds(&self, kernel: Computation) -> Option<f64> {
         let fusion = Fusion::new("alone", self.alone(kernel))?;
         self.claims.seconds(&fusion).ok()

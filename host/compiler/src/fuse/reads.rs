@@ -1,37 +1,39 @@
-//! How an instruction reads an operand: how often, and at which index.
+//! Computes how often and at which index an instruction reads an operand.
 
 use fusebox_core::cost::first_array;
 use fusebox_core::hlo::{ArrayShape, Computation, Instruction};
 use fusebox_core::indexing::{Access, Expr, ExprKind, OperandRead, Reading, access};
 
-/// How one evaluation of an instruction reads one of its operands.
+/// The reads of one operand by one evaluation of an instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Read {
-    /// Elements of the operand read per element of the instruction.
+    /// Elements of the operand that are read per element of the instruction.
     pub factor: f64,
-    /// Where they are.
+    /// Index of these elements.
     pub index: Index,
 }
 
-/// Which elements of an operand are read. Equal ones of users at equal indices are one element.
+/// Index of the elements of an operand that are read. Users at equal indices with equal values of
+/// this type read the same element.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Index {
-    /// The one at the instruction's own index.
+    /// The element at the instruction's own index.
     Own,
-    /// The one where this map leads.
+    /// The element at the index that this map computes.
     At(Reading),
-    /// Some that no other instruction is known to read: of the instruction of this name, the operand of this number.
+    /// Elements at an unknown index, which no other read is known to share. Name of the reading
+    /// instruction and number of the operand.
     Elsewhere(String, usize),
 }
 
 impl Index {
-    /// Whether it is made by divisions, as those through most reshapes are.
+    /// Whether divisions compute the index, as for most reshapes.
     pub fn divides(&self) -> bool {
         matches!(self, Index::At(reading) if reading.map.results.iter().any(divides))
     }
 }
 
-/// Whether any part of an expression is a quotient or a remainder.
+/// Whether an expression contains a quotient or a remainder.
 fn divides(expr: &Expr) -> bool {
     match expr.kind() {
         ExprKind::FloorDiv(..) | ExprKind::Mod(..) => true,
@@ -42,7 +44,7 @@ fn divides(expr: &Expr) -> bool {
     }
 }
 
-/// How `instruction` reads its operand number `position`.
+/// Returns the reads of operand number `position` by `instruction`.
 pub fn read(computation: &Computation, instruction: &Instruction, position: usize) -> Read {
     let operand = computation.instruction(instruction.operands[position]);
     let (Some(from), Some(to)) = (operand.shape.as_array(), first_array(instruction)) else {
@@ -57,7 +59,8 @@ pub fn read(computation: &Computation, instruction: &Instruction, position: usiz
     }
 }
 
-/// One element at a known place; one wherever the result comes from this operand; or one in each turn of loops.
+/// Returns the reads of an operand's value: one element at a known index, at most one where the
+/// result comes from this operand, or one per loop iteration.
 fn of_value(
     access: &Access,
     read: &OperandRead,
@@ -73,21 +76,22 @@ fn of_value(
         (0, true) => Read { factor: 1.0, index: Index::At(read.reading.clone()) },
         (0, false) => Read { factor: ratio(from, to).min(1.0), ..elsewhere() },
         _ => {
-            // Only every so many turns meet an element that stands apart from its neighbours.
+            // A constraint on a remainder holds only in one iteration out of its divisor, as for
+            // elements with a stride.
             let apart: f64 = map.constraints.iter().filter_map(|c| Some(c.expr.as_remainder()?.1 as f64)).product();
             Read { factor: access.turns(nests) as f64 / apart, ..elsewhere() }
         }
     }
 }
 
-/// How many values an operand gives that say where others are read.
+/// Counts the elements of an operand that are indices for reads of other operands, at least 1.
 fn indices_read(access: &Access, instruction: &Instruction, position: usize) -> f64 {
     let operand = instruction.operands[position];
     let values = access.reads.iter().flat_map(|read| &read.reading.runtime);
     values.filter(|value| value.instruction == operand).count().max(1) as f64
 }
 
-/// A known number of elements at places that are not known.
+/// Returns reads of a known number of elements at unknown indices.
 pub fn elsewhere(instruction: &Instruction, position: usize, factor: f64) -> Read {
     Read { factor, index: Index::Elsewhere(instruction.name.clone(), position) }
 }
@@ -102,7 +106,7 @@ mod tests {
 
     use super::*;
 
-    /// How the root of a computation reads an operand.
+    /// Returns the reads of an operand by the root of a computation.
     fn of_root(body: &str, position: usize) -> Read {
         let pick =
             "pick { x = f32[] parameter(0)\n y = f32[] parameter(1)\n ROOT c = pred[] compare(x, y), direction=GE }\n";
@@ -130,7 +134,8 @@ mod tests {
         assert_eq!((factor(pad, 0), factor(pad, 1)), (0.25, 1.0));
         let scattered = "p = f32[8,8] parameter(0)\n s = f32[3,3] parameter(1)\n z = f32[] parameter(2)\n \
              ROOT r = f32[8,8] select-and-scatter(p, s, z), window={size=4x4 stride=2x2}, select=pick, scatter=add";
-        // Four by four windows cover an element, of which every second in each dimension exists.
+        // An element is in 4 by 4 windows at stride 1, but with stride 2 only every second window
+        // in each dimension exists.
         assert_eq!((factor(scattered, 1), factor(scattered, 0), factor(scattered, 2)), (4.0, 64.0, 1.0));
         let gather = "p = f32[9,6] parameter(0)\n i = s32[5,2] parameter(1)\n ROOT r = f32[5] gather(p, i), offset_dims={}, \
              collapsed_slice_dims={0,1}, start_index_map={0,1}, index_vector_dim=1, slice_sizes={1,1}";

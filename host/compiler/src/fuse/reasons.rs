@@ -1,22 +1,22 @@
-//! Why an instruction is computed where it is, for people.
+//! Explains to users where each instruction is computed, and why.
 
 use fusebox_core::hlo::{Computation, InstrId};
 
 use super::decide::Decisions;
 use super::executor::{Executor, executor};
 
-/// Why an instruction is computed where it is.
+/// The decision about an instruction, with its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
     /// Name of the computation.
     pub computation: String,
     /// Name of the instruction.
     pub instruction: String,
-    /// What became of it, and why.
+    /// The decision and its reason.
     pub outcome: String,
 }
 
-/// What became of every instruction of a computation that thunks execute.
+/// Returns the decision about each instruction of a computation that thunks execute.
 pub fn reasons<'c>(computation: &'c Computation, decisions: &'c Decisions) -> impl Iterator<Item = Reason> + 'c {
     let name = |id: &InstrId| format!("`{}`", computation.instruction(*id).name);
     computation.ids().filter_map(move |id| {

@@ -1,4 +1,4 @@
-//! What one kernel computes, as a computation of its own.
+//! Instructions that one kernel computes, and their fused computation.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,23 +7,26 @@ use fusebox_core::hlo::{Computation, ComputationId, Extra, FusionKind, InstrId, 
 use super::decide::Decisions;
 use crate::rebuild::Rebuild;
 
-/// The inside of one kernel.
+/// The instructions of one kernel.
 #[derive(Clone, Debug)]
 pub struct Region {
-    /// What it leaves in buffers, in order.
+    /// Instructions whose values the kernel writes to buffers, in order.
     pub roots: Vec<InstrId>,
-    /// The kernels it is made of, by what they were decided to leave in buffers: the roots, and what nobody outside reads any more.
+    /// Roots of the kernels that were merged into this one: its roots, and values that no other
+    /// kernel reads any more.
     pub made_of: Vec<InstrId>,
-    /// In order of instructions.
+    /// All instructions of the kernel, in program order.
     pub members: Vec<InstrId>,
-    /// Values that the root's results start from. They are the first parameters, which nothing else reads.
+    /// Initial values of the root's results. They are the first parameters, which no other
+    /// instruction reads.
     initial: Vec<InstrId>,
     /// Values read from buffers, in order of first use.
     inputs: Vec<InstrId>,
 }
 
 impl Region {
-    /// What is computed for these roots. Only a root that is alone starts from a value.
+    /// Creates the region of these roots by the decisions. Only a single root can have initial
+    /// values.
     pub fn of(computation: &Computation, roots: &[InstrId], decisions: &Decisions) -> Region {
         let is_member = |id: InstrId| roots.iter().any(|root| decisions.kernels[id.index()].contains(root));
         let initial = match roots {
@@ -53,7 +56,7 @@ impl Region {
         Region { roots: roots.to_vec(), made_of: roots.to_vec(), members, initial, inputs }
     }
 
-    /// What several kernels compute, as one, with the results of all.
+    /// Merges several kernels into one with the results of all.
     pub fn together(computation: &Computation, regions: &[&Region], decisions: &Decisions) -> Region {
         let made_of: Vec<InstrId> = regions.iter().flat_map(|region| region.made_of.iter().copied()).collect();
         let mut together = Region::of(computation, &made_of, decisions);
@@ -61,7 +64,7 @@ impl Region {
         together
     }
 
-    /// These instructions, in order. No result starts from a value.
+    /// Creates a region of these instructions, in order. No result has an initial value.
     pub fn of_members(computation: &Computation, roots: Vec<InstrId>, members: Vec<InstrId>) -> Region {
         let inside: HashSet<InstrId> = members.iter().copied().collect();
         let mut inputs: Vec<InstrId> = Vec::new();
@@ -73,17 +76,17 @@ impl Region {
         Region { made_of: roots.clone(), roots, members, initial: Vec::new(), inputs }
     }
 
-    /// Everything that must be there before the kernel runs.
+    /// Returns all values that the kernel reads.
     pub fn operands(&self) -> impl Iterator<Item = InstrId> {
         self.initial.iter().chain(&self.inputs).copied()
     }
 
-    /// A lone reshape of a buffer is the same buffer.
+    /// Whether the region is a single reshape, whose result is the same buffer as its operand.
     pub fn is_alias(&self, computation: &Computation) -> bool {
         self.members.len() == 1 && matches!(computation.instruction(self.members[0]).op, Op::Reshape)
     }
 
-    /// Adds the fusion instruction, which stands for the root, or for several roots as their tuple.
+    /// Adds the fusion instruction. Its result is the root, or the tuple of several roots.
     pub fn call(&self, rebuild: &mut Rebuild, old: &Computation, calls: ComputationId) -> InstrId {
         let first = old.instruction(self.roots[0]);
         let operands = self.operands().map(|input| rebuild.mapped(input)).collect();
@@ -116,12 +119,12 @@ impl Region {
         }
     }
 
-    /// The fused computation.
+    /// Builds the fused computation.
     pub fn computation(&self, old: &Computation) -> Computation {
         let mut map: HashMap<InstrId, InstrId> = HashMap::new();
         let mut instructions = Vec::with_capacity(self.members.len() + self.inputs.len() + 1);
         for (number, input) in self.operands().enumerate() {
-            // The inputs come last: a value that is both is read from there.
+            // Inputs follow initial values. A value that is both is read from its input parameter.
             map.insert(input, InstrId(instructions.len() as u32));
             let source = old.instruction(input);
             let op = Op::Parameter { number: number as i64 };

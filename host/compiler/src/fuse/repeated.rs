@@ -1,8 +1,8 @@
-//! What a kernel computes and others read, who compute it again for themselves instead.
+//! Finds values of a kernel that other kernels recompute instead of reading them.
 //!
-//! A backward pass reads much of what the forward pass computes element by element: of `tanh(x)` not only itself, but also its
-//! square and what that lacks of 1. Written are only those values of which the others follow by cheap operations, so that there is less
-//! to write, and less to keep until the backward pass is there.
+//! A backward pass reads many elementwise values of the forward pass: not only `tanh(x)`, but also
+//! its square and 1 minus the square. Only values from which the others can be recomputed cheaply
+//! are written. This reduces memory traffic, and memory that is live until the backward pass.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,12 +12,12 @@ use fusebox_core::hlo::{Computation, InstrId, Op};
 use super::candidate::Sequence;
 use super::decide::is_scalar_constant;
 
-/// Of what an element follows.
+/// Inputs and cost of recomputing an element.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Source {
-    /// The one value in a buffer that is read, if any is.
+    /// The only value that is read from a buffer, if any.
     value: Option<InstrId>,
-    /// Additions for an element, from there.
+    /// Additions per element after reading this value.
     cost: f64,
 }
 
@@ -28,7 +28,7 @@ impl Source {
         Source { value: Some(value), cost: 0.0 }
     }
 
-    /// Of both; `None` if that is more than one value.
+    /// Combines two sources. `None` if they read two different values.
     fn and(self, other: Source) -> Option<Source> {
         let value = self.value.or(other.value);
         let is_one = other.value.is_none_or(|other| value == Some(other));
@@ -36,7 +36,8 @@ impl Source {
     }
 }
 
-/// The members of a kernel, in order, that are computed again wherever they are read outside.
+/// Returns the members of a kernel that each reader outside may recompute. `members` are in program
+/// order.
 pub fn repeatable(sequence: &Sequence, members: &[InstrId], inside: &HashSet<InstrId>) -> HashSet<InstrId> {
     let computation = sequence.computation;
     let mut sources: HashMap<InstrId, Source> = HashMap::new();
@@ -56,7 +57,8 @@ pub fn repeatable(sequence: &Sequence, members: &[InstrId], inside: &HashSet<Ins
     repeatable
 }
 
-/// Of what a member follows by cheap operations, if that is one value in a buffer.
+/// Returns the source of a member, if cheap operations compute it from at most one value in a
+/// buffer.
 fn source(
     sequence: &Sequence,
     id: InstrId,
@@ -66,7 +68,8 @@ fn source(
     let computation = sequence.computation;
     let instruction = computation.instruction(id);
     if is_copied(computation, id) {
-        // What a broadcast repeats is small: it may well be a second value that is read, if it is in a buffer anyway.
+        // The operand of a broadcast is small. It may be a second value to read if it is in a
+        // buffer anyway.
         let is_there = |operand| {
             !inside.contains(operand)
                 || sources.get(operand).is_some_and(|it| it.value.is_none_or(|value| value == *operand))
@@ -88,7 +91,7 @@ fn source(
     (all.cost <= ROUND_TRIP).then_some(all)
 }
 
-/// Whether all who read a member outside can compute it where they read it.
+/// Whether all readers of a member outside can recompute it.
 fn may_be_repeated(sequence: &Sequence, id: InstrId, inside: &HashSet<InstrId>) -> bool {
     let computation = sequence.computation;
     let reads_elements = |reader: InstrId| {
@@ -99,7 +102,7 @@ fn may_be_repeated(sequence: &Sequence, id: InstrId, inside: &HashSet<InstrId>) 
     id != computation.root && (is_copied(computation, id) || { readers }.all(reads_elements))
 }
 
-/// Whether every kernel computes an instruction for itself.
+/// Whether every kernel duplicates an instruction.
 pub fn is_copied(computation: &Computation, id: InstrId) -> bool {
     let op = &computation.instruction(id).op;
     matches!(op, Op::Broadcast { .. } | Op::Iota { .. }) || is_scalar_constant(op)

@@ -1,5 +1,5 @@
-//! Where in a kernel values are computed: a value that is read at one place is computed there, one
-//! that is read at several is a function of its own, which every place calls.
+//! Sites in a kernel where values are computed. A value that is read at one site is computed there.
+//! A value that is read at several sites becomes a function, which each site calls.
 
 use std::collections::HashMap;
 use std::iter::Sum;
@@ -8,33 +8,34 @@ use fusebox_core::hlo::InstrId;
 
 use super::reads::Index;
 
-/// A place: in a function, at an index of that function.
+/// An index in a function of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Site {
     function: InstrId,
     index: u32,
 }
 
-/// A function's own arguments.
+/// Number of the index that consists of a function's own arguments.
 const OWN_INDEX: u32 = 0;
 
-/// The indices that values are read at, by number.
+/// Numbers of the indices at which values are read.
 #[derive(Debug, Default)]
 pub struct Indices {
     numbers: HashMap<(u32, Index), u32>,
-    /// By number from 1 on, the divisions in a row that make an index.
+    /// Nested divisions that compute each index, from number 1 on.
     divisions: Vec<u32>,
 }
 
 impl Site {
-    /// A function of which an instruction is the result, at its own arguments.
+    /// Returns the site of a function's result: the function that computes an instruction, at its
+    /// own arguments.
     pub fn function_of(id: InstrId) -> Site {
         Site { function: id, index: OWN_INDEX }
     }
 }
 
 impl Indices {
-    /// The place that an instruction at `site` reads with `step`.
+    /// Returns the site at which an instruction at `site` reads an operand with index `step`.
     pub fn read(&mut self, site: Site, step: &Index) -> Site {
         if *step == Index::Own {
             return site;
@@ -47,14 +48,14 @@ impl Indices {
         Site { index, ..site }
     }
 
-    /// The number of divisions in a row that make the index of a place.
+    /// Returns the number of nested divisions that compute the index of a site.
     pub fn divisions(&self, site: Site) -> u32 {
         site.index.checked_sub(1).map_or(0, |position| self.divisions[position as usize])
     }
 }
 
-/// Where a value is computed that is read at these places, each with its number of reads, and the
-/// number of its evaluations.
+/// Returns the site that computes a value with these reads, and the value's evaluations. Each read
+/// is a site with its evaluations.
 pub fn common<N: Copy + Sum>(id: InstrId, reads: &[(Site, N)]) -> (Site, N) {
     match reads {
         [one] => *one,
@@ -62,7 +63,7 @@ pub fn common<N: Copy + Sum>(id: InstrId, reads: &[(Site, N)]) -> (Site, N) {
     }
 }
 
-/// Adds a place unless it is known: a value is computed once there.
+/// Adds a read unless its site is known already: each site computes a value once.
 pub fn add<N>(reads: &mut Vec<(Site, N)>, read: (Site, N)) {
     if !reads.iter().any(|(known, _)| *known == read.0) {
         reads.push(read);

@@ -1,14 +1,16 @@
-//! What is made of nothing is made for each of its users anew.
+//! Duplicates kernels without operands, such as zero fills, for each user.
 //!
-//! Loops start from zeros, and equal zeros are one instruction by now. In the memory of one loop's state they cannot be there for the
-//! next: they would be kept in a buffer of their own, and copied from there. To fill memory takes no longer than to copy it.
+//! Loops start from zeros, and an earlier pass has merged equal zeros into one instruction. A loop
+//! overwrites its initial state, so merged zeros would need a separate buffer and a copy for each
+//! loop. Filling memory takes no longer than copying it.
 
 use fusebox_core::hlo::{Computation, InstrId, Instruction, Module, Op};
 
 use super::sequences;
 use crate::rebuild::Rebuild;
 
-/// Gives every user of a kernel that reads nothing a kernel of its own, but the program's result.
+/// Duplicates each kernel without operands for its users. The root of the program uses an existing
+/// copy.
 pub fn apart(module: &mut Module) {
     for name in sequences(module) {
         let Some(id) = module.find_computation(&name) else { continue };
@@ -22,7 +24,7 @@ pub fn apart(module: &mut Module) {
     }
 }
 
-/// Per instruction, whether it is a kernel that reads nothing and has several uses.
+/// Returns for each instruction whether it is a kernel without operands and with several uses.
 fn shared(computation: &Computation) -> Vec<bool> {
     let mut uses = vec![0usize; computation.instructions.len()];
     computation.instructions.iter().flat_map(|it| &it.operands).for_each(|operand| uses[operand.index()] += 1);

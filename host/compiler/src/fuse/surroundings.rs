@@ -1,7 +1,8 @@
-//! The kernels around a bid. The host alone may compute some of the bid's instructions in kernels
-//! that hold more. A reader that would have computed a value itself then reads it from a buffer,
-//! into which the bid's kernel stores it, and the instructions that the bid leaves of a kernel go
-//! to another one. Such a bid is compared with all kernels that it takes from.
+//! Predicts a bid together with the kernels around it. Without the bid, the host may fuse some of
+//! the bid's instructions into kernels that contain further instructions. With the bid, a reader
+//! that would have computed a value itself reads it from a buffer that the bid's kernel writes, and
+//! the remaining instructions of the host's kernel move to another one. In this case the comparison
+//! includes all kernels from which the bid takes instructions.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -14,17 +15,16 @@ use super::outline::put_in_place;
 use super::region::Region;
 use super::taken::{Taken, taken};
 
-/// Most instructions of the kernels that are compared: planning more takes as long as compiling
-/// them.
+/// Most instructions of the compared kernels. Planning more takes as long as compiling them.
 const MOST_INSTRUCTIONS: usize = 64;
 
-/// All that the host alone computes in the kernels of a bid's instructions; `None` where that is no
-/// more than the bid takes.
+/// Returns the instructions of all kernels that would contain the bid's instructions without the
+/// bid, and of their readers. `None` if the bid contains all of them, or if they are too many.
 pub fn surroundings(sequence: &Sequence, alone: &Decisions, bid: &Taken) -> Option<Region> {
     let kernels_of = |id: &InstrId| alone.kernels[id.index()].iter().copied();
     let taken_from: BTreeSet<InstrId> = bid.gone(sequence.computation).iter().flat_map(kernels_of).collect();
-    // Another emitter may ask for the readers of their results together with the instructions that
-    // the bid leaves.
+    // Another emitter may bid for the readers of their results together with the remaining
+    // instructions.
     let readers = taken_from.iter().flat_map(|&root| sequence.graph.readers(root));
     let readers = readers.map(|&reader| InstrId(reader as u32)).filter(|id| sequence.computable[id.index()]);
     let mut kernels = taken_from.clone();
@@ -48,8 +48,8 @@ pub fn surroundings(sequence: &Sequence, alone: &Decisions, bid: &Taken) -> Opti
     Some(taken(sequence, members.into_iter().collect()).ok()?.region)
 }
 
-/// Seconds at most for writing and reading what a bid stores, beyond the values that the host alone
-/// would store in their place.
+/// Returns the most seconds for writing and reading the values that a bid stores, beyond the values
+/// that the host would store without it.
 pub fn more_stored(sequence: &Sequence, alone: &Decisions, bid: &Taken, device: &DeviceDescription) -> f64 {
     let bytes = |id: InstrId| {
         let shape = sequence.computation.instruction(id).shape.as_array();
@@ -62,15 +62,15 @@ pub fn more_stored(sequence: &Sequence, alone: &Decisions, bid: &Taken, device: 
     2.0 * (stored - not_stored) as f64 / device.memory_bandwidth
 }
 
-/// A region in which a bid is in place.
+/// A region in which a bid is a fusion.
 pub struct WithBid {
     pub module: Module,
-    /// The bid's instructions in the region without it.
+    /// Ids of the bid's instructions in the region's module without the bid.
     pub members: Vec<InstrId>,
 }
 
-/// The region alone, as the module `alone`, with a bid for some of its members in place; `None` if
-/// it does not hold them all.
+/// Replaces the members of a bid by a fusion in a region, whose module is `alone`. `None` if the
+/// region does not contain all of them.
 pub fn with_bid(alone: &Module, region: &Region, bid: &Region) -> Option<WithBid> {
     let parameters = region.operands().count();
     let origin = |id: &InstrId| region.members.binary_search(id).ok().map(|place| InstrId((parameters + place) as u32));

@@ -1,4 +1,4 @@
-//! What a bid takes of a computation, and the fusion that it becomes.
+//! Turns the instructions of a bid into a fusion.
 
 use std::collections::HashSet;
 
@@ -9,15 +9,16 @@ use super::order::Step;
 use super::region::Region;
 use super::repeated::{is_copied, repeatable};
 
-/// What a bid takes, where nothing leads out of it and back in.
+/// The instructions of a bid. No path leads out of them and back in.
 pub struct Taken {
     pub region: Region,
-    /// Members that are computed again outside for those who read them there.
+    /// Members that readers outside recompute.
     repeated: HashSet<InstrId>,
 }
 
 impl Taken {
-    /// What only the fusion computes, in order. The rest of its members is read outside, or by what is.
+    /// Returns the members that only the fusion computes, in order. The other members are
+    /// recomputed outside, or recomputed members need them.
     pub fn gone(&self, computation: &Computation) -> Vec<InstrId> {
         let Region { roots, members, .. } = &self.region;
         let mut remain = self.repeated.clone();
@@ -31,8 +32,8 @@ impl Taken {
     }
 }
 
-/// The fusion that a bid becomes, if nothing leads out of it and back in. Takes time by how far its members lie apart, not by
-/// the size of the computation, as there are many bids.
+/// Builds the fusion of a bid, if no path leads out of it and back in. There are many bids, so the
+/// time depends on the distance between members, not on the size of the computation.
 pub fn taken(sequence: &Sequence, mut members: Vec<InstrId>) -> Result<Taken, String> {
     let computation = sequence.computation;
     members.sort_unstable();
@@ -57,7 +58,7 @@ pub fn taken(sequence: &Sequence, mut members: Vec<InstrId>) -> Result<Taken, St
 }
 
 impl Sequence<'_> {
-    /// Makes one step of what a bid takes.
+    /// Replaces the instructions of a bid by one step.
     pub fn take(&mut self, taken: Taken) {
         let gone = taken.gone(self.computation);
         gone.iter().for_each(|id| self.computable[id.index()] = false);
@@ -65,20 +66,22 @@ impl Sequence<'_> {
         self.graph.replace(self.computation, &gone, from, taken.region);
     }
 
-    /// Where the first of these stands, in order, that not every kernel can compute for itself: such may stand far in front of all else.
+    /// Returns the position of the first member that is not duplicated into every kernel.
+    /// Duplicated instructions may be far before all others.
     pub(super) fn first_position(&self, members: &[InstrId]) -> usize {
         let position = |id: &InstrId| self.graph.position(id.index());
         let bound = members.iter().filter(|&&id| !is_copied(self.computation, id));
         bound.map(position).min().or_else(|| members.iter().map(position).min()).unwrap_or(0)
     }
 
-    /// Nothing leads out of a kernel and back in.
+    /// Checks that no path leads out of a kernel and back in.
     fn check_convex(&self, members: &[InstrId]) -> Result<(), String> {
         let computation = self.computation;
         let first = self.first_position(members);
         let last = members.iter().map(|id| self.graph.position(id.index())).max().unwrap_or(first);
         let inside: HashSet<InstrId> = members.iter().copied().collect();
-        // Outside, what needs the kernel's results; inside, what can be had elsewhere without them.
+        // `behind`: values outside that depend on the kernel's results. `is_free`: members that
+        // other kernels can compute without these results.
         let mut behind: HashSet<InstrId> = HashSet::new();
         let mut is_free: HashSet<InstrId> =
             members.iter().copied().filter(|id| self.graph.position(id.index()) < first).collect();

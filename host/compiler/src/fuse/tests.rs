@@ -1,4 +1,4 @@
-//! What becomes one kernel, and how sharing stays bounded.
+//! Tests which instructions become one kernel, and that repeated work stays bounded.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{Computation, ElementType, Module, Op, Opcode, Shape, parse_module, print_module, verify};
@@ -27,7 +27,8 @@ fn opcodes(computation: &Computation) -> Vec<Opcode> {
     computation.instructions.iter().map(|i| i.opcode()).filter(|o| *o != Opcode::Parameter).collect()
 }
 
-/// Each step reads the one before at two indices: computing everything anew would take 2^depth evaluations.
+/// Prints a chain whose steps read the previous step at two indices. Computing each read again
+/// would take 2^depth evaluations.
 fn sharing_chain(depth: usize) -> String {
     let mut text = String::from("HloModule m\nENTRY main { v0 = f32[100] parameter(0)\n  z = f32[] constant(0)\n");
     for step in 1..=depth {
@@ -55,7 +56,8 @@ fn a_sharing_chain_stays_linear() {
     assert!(code_80 <= 5 * code_20, "{code_20}, {code_80} instructions");
 }
 
-/// LLVM inlines a value at each index that reads it: fusions of small arrays end after few such steps.
+/// LLVM inlines a value at each index at which it is read, so fusions of small arrays end after few
+/// of these steps.
 #[test]
 fn a_chain_of_small_arrays_is_no_kernel_of_thousands_of_instructions() {
     let step = |i: usize| {
@@ -93,8 +95,8 @@ fn a_kernel_reads_a_limited_number_of_buffers() {
     assert!(most <= 80, "{most}");
 }
 
-/// Comparisons of one array, and a chain of selects, each between two values computed from the one
-/// before.
+/// Prints comparisons of one array, and a chain of selects. Each select chooses between two values
+/// that are computed from the previous select.
 fn selects(count: usize) -> String {
     let mut text = String::from(
         "HloModule m\nENTRY main { x = f32[10000] parameter(0)\n  y = f32[10000] parameter(1)\n  v0 = f32[10000] negate(x)\n",
@@ -115,8 +117,8 @@ fn selects(count: usize) -> String {
     text + "}"
 }
 
-/// Values computed from an array that a kernel reads anyway do not fill the kernel. Where a chain is
-/// cut, one kernel computes the two values that go across.
+/// Values that are computed from an array which a kernel reads anyway do not count as its inputs.
+/// If a chain is cut, one kernel computes the two values that cross the cut.
 #[test]
 fn a_chain_of_selects_writes_no_predicates_and_computes_nothing_twice() {
     let module = fused(&selects(200));
@@ -155,7 +157,8 @@ fn an_index_is_made_by_few_divisions() {
     assert!((2..=14).contains(&most), "{most}");
 }
 
-/// A module with a reducer `add` and scalars `zero`, `i`; `body` defines the entry.
+/// Prints a module with a reducer `add` and a scalar `zero`. `parameters` and `body` define the
+/// rest of the entry.
 fn with_reducer(parameters: &str, body: &str) -> String {
     format!(
         "HloModule m
@@ -168,7 +171,7 @@ ENTRY main {{ zero = f32[] constant(0)
     )
 }
 
-/// Opcodes of each fusion, constants left out.
+/// Returns the opcodes of each fusion without constants.
 fn kernels(text: &str) -> Vec<Vec<Opcode>> {
     let module = fused(text);
     let of = |f: &&Computation| opcodes(f).into_iter().filter(|o| *o != Opcode::Constant).collect();
@@ -200,7 +203,7 @@ fn a_transpose_that_moves_whole_cache_lines_goes_anywhere() {
     assert_eq!(kernels(&text).len(), 1);
 }
 
-/// The rest of a softmax of `x`, which is `f32[512,512]`.
+/// A softmax of `x`, which is `f32[512,512]`.
 const SOFTMAX: &str = "m = f32[512] reduce(x, low), dimensions={1}, to_apply=max
   mb = f32[512,512] broadcast(m), dimensions={0}
   d = f32[512,512] subtract(x, mb)
@@ -209,21 +212,22 @@ const SOFTMAX: &str = "m = f32[512] reduce(x, low), dimensions={1}, to_apply=max
   sb = f32[512,512] broadcast(s), dimensions={0}
   p = f32[512,512] divide(e, sb)";
 
-/// Kernels of a program, for blocks of one thread as for those of many: number of results, number of reductions.
+/// Returns the numbers of results and reductions of each kernel. They are the same for blocks of
+/// one thread and of many threads.
 fn chains(parameters: &str, body: &str) -> Vec<(usize, usize)> {
     let found = chains_for(parameters, body, DeviceDescription::cpu(2));
     assert_eq!(chains_for(parameters, body, DeviceDescription::sm(90)), found);
     found
 }
 
-/// The same for one device.
+/// Returns the numbers of results and reductions of each kernel for one device.
 fn chains_for(parameters: &str, body: &str, device: DeviceDescription) -> Vec<(usize, usize)> {
     let module = with_chains(parameters, body, device);
     let reduces = |fused: &Computation| opcodes(fused).iter().filter(|&&op| op == Opcode::Reduce).count();
     fusions(&module).into_iter().map(|fused| (fused.root_instruction().shape.leaves().len(), reduces(fused))).collect()
 }
 
-/// A program fused for a device.
+/// Returns a program that is fused for a device.
 fn with_chains(parameters: &str, body: &str, device: DeviceDescription) -> Module {
     let text = format!(
         "HloModule m
@@ -263,15 +267,16 @@ fn rows_too_few_for_the_cores_or_too_long_for_a_cache_are_no_chain() {
     for (rows, length) in [(4, 100_000), (5000, 100_000), (5000, 4)] {
         assert!(kernels(DeviceDescription::cpu(2), rows, length) > 1, "{rows} rows of {length}");
     }
-    // Where a block has threads for a row, its rows may be of any length as long as there are enough of them.
+    // If the threads of a block work on one row, rows may have any length as long as there are
+    // enough of them.
     assert!(kernels(DeviceDescription::sm(90), 4, 100_000) > 1);
     for (rows, length) in [(5000, 100_000), (4, 10_000), (5000, 4)] {
         assert_eq!(kernels(DeviceDescription::sm(90), rows, length), 1, "{rows} rows of {length}");
     }
 }
 
-/// A scale from several arrays: one kernel computes all sums and the scale where they are small, and would be taken apart by
-/// a chain. Large sums have kernels of their own anyway.
+/// A scale that is computed from several arrays. If the arrays are small, one kernel computes all
+/// sums and the scale, and a chain must not split it. Large sums have separate kernels anyway.
 #[test]
 fn small_reductions_whose_results_meet_stay_together() {
     let found = |length: i64| {
@@ -296,7 +301,7 @@ fn small_reductions_whose_results_meet_stay_together() {
 /// The most buffers of a kernel in older versions of PTX.
 const MOST_BUFFERS: usize = 544;
 
-/// Parameters `p0`, `p1`, … and what each becomes.
+/// Prints parameters `p0`, `p1`, … and an instruction `of` each.
 fn each(count: usize, of: impl Fn(usize) -> String) -> String {
     (0..count).map(|i| format!("  p{i} = f32[8] parameter({i})\n  {}\n", of(i))).collect()
 }
@@ -305,7 +310,7 @@ fn names(prefix: &str, count: usize) -> String {
     (0..count).map(|i| format!("{prefix}{i}")).collect::<Vec<_>>().join(", ")
 }
 
-/// A module of one fusion of so many parameters.
+/// Prints a module of one fusion with `count` parameters.
 fn one_fusion(count: usize, shape: &str, body: &str) -> String {
     let parameters = each(count, |_| String::new());
     format!(
@@ -344,7 +349,8 @@ fn a_kernel_has_no_more_buffers_than_the_target_takes() {
     }
 }
 
-/// A kernel names all operands at each, so that its size grows with the square of their number.
+/// A concatenate's kernel names all operands at each operand, so its size grows with the square of
+/// their number.
 #[test]
 fn a_concatenate_of_many_operands_is_made_of_smaller_ones() {
     let joined = each(1000, |_| String::new())

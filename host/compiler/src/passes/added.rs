@@ -7,31 +7,32 @@ use fusebox_core::hlo::{
 use super::dead_code::renumber;
 use super::inline_calls::copied;
 
-/// Computations to be added, each behind one that it calls. Until then their ids are beyond those of the module.
+/// Computations to be added, each behind a computation that it calls. Until [`Added::put_into`]
+/// inserts them, their ids are beyond those of the module.
 pub struct Added {
     first: usize,
     computations: Vec<(ComputationId, Computation)>,
 }
 
 impl Added {
-    /// None yet.
+    /// Starts with no computations.
     pub fn to(module: &Module) -> Added {
         Added { first: module.computations.len(), computations: Vec::new() }
     }
 
-    /// The id of the next one.
+    /// Returns the id of the next computation.
     pub fn next(&self) -> ComputationId {
         ComputationId((self.first + self.computations.len()) as u32)
     }
 
-    /// Adds one that calls `callee`; gives its id.
+    /// Adds a computation that calls `callee`. Returns its id.
     pub fn add(&mut self, callee: ComputationId, computation: Computation) -> ComputationId {
         let id = self.next();
         self.computations.push((callee, computation));
         id
     }
 
-    /// Puts them in their places: callees come before callers.
+    /// Inserts each computation behind its callee: callees come before callers.
     pub fn put_into(self, module: &mut Module) {
         if self.computations.is_empty() {
             return;
@@ -58,8 +59,8 @@ impl Added {
     }
 }
 
-/// Puts computations in front of all others: the first has id 0, and what there is has ids that are
-/// so many larger.
+/// Inserts computations in front of all others. The first gets id 0, and existing ids grow by the
+/// number of new ones.
 pub fn put_in_front(module: &mut Module, new: Vec<Computation>) {
     let shift = |id: ComputationId| ComputationId(id.0 + new.len() as u32);
     for instruction in module.computations.iter_mut().flat_map(|computation| &mut computation.instructions) {
@@ -69,8 +70,8 @@ pub fn put_in_front(module: &mut Module, new: Vec<Computation>) {
     module.computations.splice(0..0, new);
 }
 
-/// A computation that combines two scalars of a type by one operation, with a name that the module
-/// does not have.
+/// Returns a computation that applies one operation to two scalars. Appends `_` to the name until
+/// the module does not have it.
 pub fn combiner(module: &Module, name: &str, op: BinaryOp, ty: ElementType) -> Computation {
     let scalar = Shape::array(ty, []);
     let parameter =
@@ -84,14 +85,14 @@ pub fn combiner(module: &Module, name: &str, op: BinaryOp, ty: ElementType) -> C
     Computation { name, instructions, root: InstrId(2), execution_thread: None, span: Span::default() }
 }
 
-/// A computation in the making, whose last instruction is its root.
+/// A computation under construction, whose last instruction is its root.
 #[derive(Default)]
 pub struct Draft {
     instructions: Vec<Instruction>,
 }
 
 impl Draft {
-    /// The next parameter; parameters come first.
+    /// Adds the next parameter; parameters come first.
     pub fn parameter(&mut self, shape: Shape) -> InstrId {
         let number = self.instructions.len() as i64;
         self.add("p", shape, Op::Parameter { number }, Vec::new())
@@ -103,12 +104,13 @@ impl Draft {
         InstrId(number as u32)
     }
 
-    /// The instructions of a computation applied to these values; gives what stands for its root.
+    /// Copies the instructions of a computation, with `arguments` for its parameters. Returns the
+    /// copy of its root.
     pub fn splice(&mut self, applied: &Computation, arguments: &[InstrId]) -> InstrId {
         copied(applied, arguments, |it| self.add(&it.name, it.shape, it.op, it.operands))
     }
 
-    /// The computation, in the place of another one in the source.
+    /// Returns the computation, with the source position of `origin`.
     pub fn finish(self, name: String, origin: &Computation) -> Computation {
         let root = InstrId(self.instructions.len().saturating_sub(1) as u32);
         Computation { name, instructions: self.instructions, root, execution_thread: None, span: origin.span }

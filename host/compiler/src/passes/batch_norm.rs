@@ -1,5 +1,5 @@
-//! Batch normalisation written out. With n elements per feature, sums over all dimensions but the feature's, and
-//! `s = rsqrt(variance + epsilon)`:
+//! Expands batch normalisation. With n elements per feature, sums over all dimensions except the
+//! feature's, and `s = rsqrt(variance + epsilon)`:
 //!
 //! ```text
 //! inference   y = (x - mean) s scale + offset
@@ -8,7 +8,8 @@
 //!             d_x = scale s (g - dp / n - (x - mean) s^2 dq / n)
 //! ```
 //!
-//! (Ioffe and Szegedy 2015, section 3.) Types narrower than f32 are computed in f32 and rounded once at the end.
+//! (Ioffe and Szegedy 2015, section 3.) Computes types narrower than f32 in f32 and rounds once at
+//! the end.
 
 use fusebox_core::hlo::{
     ArrayLiteral, BinaryOp, ComputationId, ElementType, InstrId, Instruction, Literal, Module, Op, Shape, UnaryOp,
@@ -35,7 +36,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// The combiners of the sums.
+/// Combiners of the sums.
 #[derive(Clone, Copy)]
 struct Sums {
     f32: ComputationId,
@@ -43,7 +44,7 @@ struct Sums {
 }
 
 impl Sums {
-    /// Puts them in front of all computations.
+    /// Inserts them in front of all computations.
     fn add_to(module: &mut Module) -> Sums {
         let sum = |ty: ElementType| combiner(module, &format!("sum_{ty}"), BinaryOp::Add, ty);
         let new = [sum(ElementType::F32), sum(ElementType::F64)];
@@ -85,7 +86,7 @@ struct Statistics {
     features: i64,
 }
 
-/// Writes operations in the type that is computed in.
+/// Writes operations in the type of the computation, `ty`.
 struct Expansion<'r, 'a> {
     rebuild: &'r mut Rebuild<'a>,
     origin: &'r Instruction,
@@ -159,7 +160,7 @@ impl Expansion<'_, '_> {
         self.part(Op::Unary(UnaryOp::Rsqrt), self.ty, vec![per.features], vec![sum])
     }
 
-    /// The tuple of the values in the type of the operation.
+    /// Converts the values to the type of the operation and returns them as a tuple.
     fn results(&mut self, values: &[InstrId]) -> InstrId {
         let narrow = values.iter().map(|&value| self.convert(value, self.result)).collect();
         self.rebuild.add(self.origin, Op::Tuple, self.origin.shape.clone(), narrow)
@@ -195,7 +196,7 @@ impl Expansion<'_, '_> {
         self.part(Op::Constant(Literal::Array(literal)), self.ty, Vec::new(), Vec::new())
     }
 
-    /// Of two arrays of equal dimensions.
+    /// Applies `op` to two arrays of equal dimensions.
     fn binary(&mut self, op: BinaryOp, a: InstrId, b: InstrId) -> InstrId {
         let dims = self.dims_of(a);
         self.part(Op::Binary(op), self.ty, dims, vec![a, b])

@@ -1,4 +1,4 @@
-//! Removes operations that do nothing on one device, and writes others in their common form.
+//! Removes operations without effect on one device, and brings others into canonical form.
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType, InstrId, Instruction, Literal, Module, Op, Opcode, Shape};
 
@@ -35,7 +35,7 @@ fn operand(rebuild: &Rebuild, instruction: &Instruction) -> Option<InstrId> {
     Some(rebuild.mapped(instruction.operands[0]))
 }
 
-/// The operand, if its shape is the result's.
+/// Returns the operand if it has the shape of the result.
 fn without_effect(rebuild: &Rebuild, instruction: &Instruction) -> Option<InstrId> {
     let operand = rebuild.mapped(instruction.operands[0]);
     (rebuild.instruction(operand).shape == instruction.shape).then_some(operand)

@@ -7,14 +7,14 @@ use fusebox_core::hlo::{Computation, InstrId, Instruction, Module, Op, Shape};
 use crate::CompileError;
 use crate::rebuild::Rebuild;
 
-/// What decides the value of an instruction.
+/// All that decides the value of an instruction.
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
     Constant(fusebox_core::hlo::Literal),
     Operation { op: String, shape: Shape, operands: Vec<InstrId> },
 }
 
-/// Merges within each computation.
+/// Merges equal instructions within each computation.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     for computation in &mut module.computations {
         *computation = merge_equal(computation);
@@ -22,7 +22,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// The computation with equal instructions merged.
+/// Returns the computation with equal instructions merged.
 pub fn merge_equal(computation: &Computation) -> Computation {
     let mut seen: HashMap<Key, InstrId> = HashMap::new();
     let mut rebuild = Rebuild::new(computation);
@@ -38,7 +38,8 @@ pub fn merge_equal(computation: &Computation) -> Computation {
     rebuild.finish()
 }
 
-/// Whether an operation has the same value whenever its operands have: parameters, effects and random numbers have not.
+/// Whether equal operands always yield an equal value. Parameters, effects and random numbers do
+/// not.
 pub fn depends_on_operands_alone(op: &Op) -> bool {
     !matches!(
         op,
@@ -52,7 +53,7 @@ pub fn depends_on_operands_alone(op: &Op) -> bool {
     )
 }
 
-/// `None` for what must not be merged.
+/// Returns `None` for instructions that must not be merged.
 fn key(rebuild: &Rebuild, instruction: &Instruction) -> Option<Key> {
     match &instruction.op {
         op if !depends_on_operands_alone(op) => None,

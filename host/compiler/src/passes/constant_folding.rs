@@ -7,10 +7,10 @@ use crate::host_module;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// Most elements of an operand or a result.
+/// Largest number of elements of an operand or a result.
 const MOST_ELEMENTS: i64 = 16;
 
-/// Folds in everything that thunks execute.
+/// Folds constants in all computations that thunks execute.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     for id in in_role(module, Role::Sequence) {
         let old = module.computation(id);
@@ -28,7 +28,7 @@ fn fold(rebuild: &mut Rebuild, module: &Module, instruction: &Instruction) -> Op
     Some(rebuild.add(instruction, Op::Constant(value), instruction.shape.clone(), Vec::new()))
 }
 
-/// The value of a small operation on constants.
+/// Computes the value of a small operation on constants.
 pub fn value(module: &Module, instruction: &Instruction, operands: &[Literal]) -> Option<Literal> {
     if operands.is_empty() || !is_small(instruction) || !is_foldable(&instruction.op) {
         return None;
@@ -39,7 +39,7 @@ pub fn value(module: &Module, instruction: &Instruction, operands: &[Literal]) -
     (value.shape() == instruction.shape).then_some(value)
 }
 
-/// The value of a small constant.
+/// Returns the value of a small constant.
 pub fn constant(instruction: &Instruction) -> Option<Literal> {
     match &instruction.op {
         Op::Constant(literal) if is_small(instruction) => Some(literal.clone()),
@@ -51,8 +51,9 @@ fn is_small(instruction: &Instruction) -> bool {
     instruction.shape.as_array().is_some_and(|shape| shape.element_count() <= MOST_ELEMENTS)
 }
 
-/// Operations whose value depends on the operands alone. A `broadcast` is worth more as it is, and so may be what chooses
-/// by other operands' values.
+/// Whether to fold an operation; its value must depend on the operands alone. Later passes use a
+/// `broadcast` better unfolded, and perhaps also operations that select by the values of other
+/// operands.
 fn is_foldable(op: &Op) -> bool {
     match op {
         Op::Broadcast { .. } | Op::DynamicSlice { .. } | Op::Gather(_) => false,

@@ -1,5 +1,6 @@
-//! Cumulative reductions (a `reduce-window` whose window reaches to the edge) that no emitter asks for, in blocks: linear
-//! instead of quadratic work. Blocks are as long as an emitter asks for, if one does.
+//! Splits a cumulative reduction (a `reduce-window` whose window reaches to the edge) into blocks
+//! unless an emitter claims it: linear instead of quadratic work. Uses long blocks if an emitter
+//! claims their reduction.
 //!
 //! ```text
 //! x[n]  =>  s[m, b] = the same over blocks of b elements
@@ -7,8 +8,8 @@
 //!           r[n]    = combiner(e, s)
 //! ```
 //!
-//! Blelloch, "Prefix sums and their applications" (1990). As in XLA, an initial value that is not known to be
-//! the combiner's identity takes part more than once, which HLO leaves open.
+//! Blelloch, "Prefix sums and their applications" (1990). If the combiner's identity is unknown,
+//! the initial value is combined more than once. XLA does this too, and HLO leaves it open.
 
 use fusebox_core::analysis::{Direction, cumulative};
 use fusebox_core::hlo::{
@@ -22,14 +23,14 @@ use crate::fuse::Claims;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// Elements of a block, each of which reads up to as many.
+/// Elements of a block; each reads up to that many elements.
 const BLOCK: i64 = 16;
-/// Elements of a block that an emitter computes in one pass.
+/// Elements of a block whose reduction an emitter computes in one pass.
 const LONG_BLOCK: i64 = 1024;
-/// Windows up to this size are left as they are.
+/// Windows up to this size are not split.
 const SHORT: i64 = 2 * BLOCK;
 
-/// Rewrites the long cumulative reductions of everything that thunks execute.
+/// Splits the long cumulative reductions in all computations that thunks execute.
 pub fn run(module: &mut Module, claims: &mut Claims) -> Result<(), CompileError> {
     for sequence in in_role(module, Role::Sequence) {
         let old = module.computation(sequence);
@@ -71,7 +72,7 @@ fn rewrite(
     Some(scan.with_initial_value(scanned, initial))
 }
 
-/// A scan in the making.
+/// A scan under construction.
 struct Scan<'r, 'o, 'i, 'c> {
     rebuild: &'r mut Rebuild<'o>,
     claims: &'r mut Claims<'c>,
@@ -80,12 +81,13 @@ struct Scan<'r, 'o, 'i, 'c> {
     to_apply: ComputationId,
     dimension: usize,
     direction: Direction,
-    /// What fills up and begins.
+    /// Value of the padding and initial value of the windows.
     neutral: InstrId,
 }
 
 impl Scan<'_, '_, '_, '_> {
-    /// Element k of the result combines the elements up to and with k (or from k on).
+    /// Computes the inclusive scan: element k combines the elements up to and including k
+    /// (backward: from k on).
     fn inclusive(&mut self, value: InstrId) -> InstrId {
         let (element_type, dims) = self.shape_of(value);
         let size = dims[self.dimension];
@@ -111,7 +113,7 @@ impl Scan<'_, '_, '_, '_> {
         self.first(joined, element_type, &dims)
     }
 
-    /// For each block, what the blocks before it (behind it, when going backward) combine to.
+    /// Combines, for each block, all blocks before it (backward: all blocks after it).
     fn before_each_block(
         &mut self,
         within: InstrId,
@@ -137,7 +139,7 @@ impl Scan<'_, '_, '_, '_> {
         self.inclusive(moved)
     }
 
-    /// The cumulative reduction along a dimension as one window of that size.
+    /// Computes the cumulative reduction along a dimension with one window of that size.
     fn windows(&mut self, value: InstrId, dimension: usize, size: i64) -> InstrId {
         let shape = self.rebuild.instruction(value).shape.clone();
         let dims = self.shape_of(value).1;
@@ -154,7 +156,7 @@ impl Scan<'_, '_, '_, '_> {
         Op::ReduceWindow { window, to_apply: self.to_apply }
     }
 
-    /// Whether an emitter asks for the cumulative reduction of an array along a dimension.
+    /// Whether an emitter claims the cumulative reduction of an array along a dimension.
     fn is_claimed(&mut self, element_type: ElementType, dims: &[i64], dimension: usize) -> bool {
         let op = self.window(dims.len(), dimension, dims[dimension]);
         let shapes = [Shape::array(element_type, dims.to_vec()), Shape::array(element_type, Vec::new())];
@@ -171,7 +173,7 @@ impl Scan<'_, '_, '_, '_> {
         self.add(Op::Map { dimensions: (0..rank).collect(), to_apply: self.to_apply }, shape, operands)
     }
 
-    /// The initial value takes part once, unless it is the identity.
+    /// Combines the initial value once, unless it is the identity.
     fn with_initial_value(&mut self, scanned: InstrId, initial: InstrId) -> InstrId {
         let is_identity = self.rebuild.instruction(initial).op == self.rebuild.instruction(self.neutral).op;
         if is_identity || self.is_zero_of_a_sum(initial) {
@@ -182,7 +184,8 @@ impl Scan<'_, '_, '_, '_> {
         self.combine(spread, scanned, shape)
     }
 
-    /// Whether the initial value is +0 where the identity is the float −0: they differ in sums of −0 alone.
+    /// Whether the initial value is +0 and the identity is the float −0. They differ only in sums
+    /// that consist of −0 alone.
     fn is_zero_of_a_sum(&self, initial: InstrId) -> bool {
         let bytes = |id: InstrId| match &self.rebuild.instruction(id).op {
             Op::Constant(literal) => literal.as_array().map(|array| array.data.to_vec()),
@@ -210,7 +213,7 @@ impl Scan<'_, '_, '_, '_> {
         self.add(Op::Reshape, Shape::array(element_type, dims), vec![value])
     }
 
-    /// The first elements, as many as `dims` says.
+    /// Slices the first elements of each dimension; `dims` says how many.
     fn first(&mut self, value: InstrId, element_type: ElementType, dims: &[i64]) -> InstrId {
         if self.shape_of(value).1 == dims {
             return value;
@@ -219,7 +222,7 @@ impl Scan<'_, '_, '_, '_> {
         self.add(Op::Slice { dims: slices }, Shape::array(element_type, dims.to_vec()), vec![value])
     }
 
-    /// `dims` with others in place of the scanned dimension.
+    /// Replaces the scanned dimension of `dims` by `others`.
     fn with_dims(&self, dims: &[i64], others: &[i64]) -> Vec<i64> {
         [&dims[..self.dimension], others, &dims[self.dimension + 1..]].concat()
     }

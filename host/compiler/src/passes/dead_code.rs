@@ -1,4 +1,4 @@
-//! Removes what no result depends on.
+//! Removes instructions that no result depends on, and computations that are not called.
 
 use fusebox_core::hlo::{Computation, ComputationId, Instruction, Module, Op};
 
@@ -6,7 +6,7 @@ use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, roles};
 
-/// Removes unused instructions, then computations nobody calls. Parameters stay.
+/// Removes unused instructions, then computations without callers. Keeps parameters.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     for computation in &mut module.computations {
         *computation = live_part(computation);
@@ -30,7 +30,7 @@ fn live_part(computation: &Computation) -> Computation {
     rebuild.finish()
 }
 
-/// Per instruction, whether it must stay.
+/// Returns for each instruction whether it is needed.
 fn live(computation: &Computation) -> Vec<bool> {
     let mut live: Vec<bool> = computation.instructions.iter().map(is_kept).collect();
     live[computation.root.index()] = true;
@@ -75,7 +75,7 @@ pub fn drop_unreachable_computations(module: &mut Module) {
     module.entry = module.entry.map(|id| renumbered[id.index()]);
 }
 
-/// Changes the ids of the computations that an operation calls.
+/// Replaces the ids of the computations that an operation calls.
 pub fn renumber(op: &mut Op, new: &dyn Fn(ComputationId) -> ComputationId) {
     op.called_mut().into_iter().for_each(|id| *id = new(*id));
 }

@@ -1,11 +1,12 @@
-//! Small arrays of which only single elements are used are computed element by element.
+//! Computes a small array element by element if only single elements of it are used.
 //!
 //! ```text
 //! slice(add(x, y)), one element of it   add(slice x, slice y)    if nobody uses the sum as a whole
 //! ```
 //!
-//! The state of a small system of equations is such an array. As numbers its elements are values of one function, each computed
-//! once and kept in a register; as an array they would be computed by a call for each of its uses.
+//! The state of a small system of equations is an example. As separate elements, its numbers are
+//! values of one function, which computes each once and keeps it in a register. As elements of an
+//! array, they would be computed by a call at each use.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -15,10 +16,10 @@ use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// Elements of the largest array that is taken apart: it becomes as many instructions.
+/// Elements of the largest array that is split: each element becomes an instruction.
 const MOST: i64 = 4;
 
-/// Takes arrays apart in everything that thunks execute.
+/// Splits arrays in all computations that thunks execute.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     for id in in_role(module, Role::Sequence) {
         let old = module.computation(id);
@@ -33,11 +34,12 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
 /// An element of an array, by its index.
 type Index = Vec<i64>;
 
-/// For each instruction that is to be taken apart, which of its elements are used; for all others none.
+/// Returns, for each instruction to split, the indices of its elements that are used; an empty set
+/// for all others.
 fn wanted(computation: &Computation) -> Vec<BTreeSet<Index>> {
     let users = computation.users();
     let mut wanted = vec![BTreeSet::new(); users.len()];
-    // Users come behind what they use.
+    // Users come after their operands.
     for id in computation.ids().rev() {
         if id == computation.root || !is_small_and_elementwise(computation, id) {
             continue;
@@ -74,14 +76,14 @@ fn dims(instruction: &Instruction) -> &[i64] {
     instruction.shape.as_array().map_or(&[], |array| &array.dims)
 }
 
-/// The index of the only element of a slice.
+/// Returns the index of the only element of a slice.
 fn one_element(instruction: &Instruction) -> Option<Index> {
     let Op::Slice { dims } = &instruction.op else { return None };
     let is_one = instruction.shape.as_array()?.element_count() == 1;
     is_one.then(|| dims.iter().map(|dim| dim.start).collect())
 }
 
-/// The computation with these elements in place of their arrays.
+/// Replaces the arrays in `wanted` by their elements.
 fn apart(old: &Computation, wanted: &[BTreeSet<Index>]) -> Result<Computation, CompileError> {
     let mut elements: HashMap<(InstrId, Index), InstrId> = HashMap::new();
     Rebuild::each(old, |rebuild, id, instruction| {
@@ -94,7 +96,7 @@ fn apart(old: &Computation, wanted: &[BTreeSet<Index>]) -> Result<Computation, C
     })
 }
 
-/// An element of an elementwise operation's result, made of its operands' elements.
+/// Computes an element of an elementwise operation's result from its operands' elements.
 fn element(
     rebuild: &mut Rebuild,
     elements: &HashMap<(InstrId, Index), InstrId>,
@@ -109,7 +111,8 @@ fn element(
     rebuild.add(instruction, instruction.op.clone(), of_one(&instruction.shape), operands)
 }
 
-/// A slice of one element; an operand of other dimensions has but one, which is taken at every index.
+/// Slices one element of an operand. An operand with other dimensions has only one element, which
+/// is used at every index.
 fn part(rebuild: &mut Rebuild, operand: InstrId, sizes: &[i64], index: &Index) -> InstrId {
     let source = rebuild.mapped(operand);
     let whole = rebuild.instruction(source).clone();
@@ -120,7 +123,7 @@ fn part(rebuild: &mut Rebuild, operand: InstrId, sizes: &[i64], index: &Index) -
     rebuild.add(&whole, Op::Slice { dims }, of_one(&whole.shape), vec![source])
 }
 
-/// The shape of an element.
+/// Returns the shape of an element.
 fn of_one(shape: &Shape) -> Shape {
     match shape.as_array() {
         Some(array) => Shape::array(array.element_type, vec![1; array.rank()]),

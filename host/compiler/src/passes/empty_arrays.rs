@@ -1,12 +1,12 @@
-//! Arrays without elements need no computation: each becomes a constant.
+//! Replaces arrays without elements by constants.
 
 use fusebox_core::hlo::{ArrayLiteral, InstrId, Instruction, Literal, Module, Op};
 
 use crate::CompileError;
 use crate::rebuild::Rebuild;
 
-/// Replaces every instruction that yields an empty array, parameters aside, and every loop over none:
-/// a `reduce` of an empty array is its initial value.
+/// Replaces every instruction but a parameter that yields an empty array by a constant. Replaces a
+/// `reduce` of an empty array by its initial value.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     for computation in &mut module.computations {
         *computation =

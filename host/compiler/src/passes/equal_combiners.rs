@@ -1,10 +1,12 @@
-//! Combiners, comparators and other computations on elements that say the same as one, so that what applies them can be equal too.
+//! Merges equal combiners, comparators and other computations on elements. Instructions that apply
+//! them can then be equal too.
 //!
 //! ```text
 //! reduce(x), to_apply=add_1; reduce(x), to_apply=add_2    =>    reduce(x), to_apply=add_1; reduce(x), to_apply=add_1
 //! ```
 //!
-//! Frontends write a computation for each use. Bodies of loops and branches stay apart: what belongs to one loop alone may be changed.
+//! Frontends write a computation for each use. Bodies of loops and branches are not merged: a pass
+//! may change a body that belongs to one loop alone.
 
 use std::collections::HashMap;
 
@@ -14,7 +16,7 @@ use super::dead_code::renumber;
 use crate::CompileError;
 use crate::roles::{Role, roles};
 
-/// Lets every operation apply the first of the computations that are equal.
+/// Lets every operation apply the first of several equal computations.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     let roles = roles(module);
     let mut first: Vec<ComputationId> = Vec::with_capacity(roles.len());
@@ -31,10 +33,10 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// All of a computation but names and places.
+/// A computation without names and source positions.
 type Meaning = (InstrId, Vec<(String, Shape, Vec<InstrId>)>);
 
-/// `None` if more belongs to an operation than its attributes.
+/// Returns `None` if an operation's attributes do not describe it completely.
 fn meaning(computation: &Computation) -> Option<Meaning> {
     let of = |instruction: &Instruction| {
         let is_plain = !matches!(instruction.op, Op::CustomCall(_) | Op::Other { .. });

@@ -1,8 +1,8 @@
-//! Four-bit integers as XLA:CPU has them.
+//! Computes with four-bit integers as XLA:CPU does.
 //!
-//! XLA computes an arithmetic operation on `s4` or `u4` in 8 bits and cuts the result to 4 bits; if the next
-//! thing is a conversion to the 8-bit type of the same sign, the cut is left out, and programs see the
-//! 8-bit result. The reference interpreter does the same.
+//! XLA computes an arithmetic operation on `s4` or `u4` in 8 bits and truncates the result to 4
+//! bits. If the next operation converts to the 8-bit type of the same sign, XLA omits the
+//! truncation, and programs see the 8-bit result. The reference interpreter does the same.
 
 use std::collections::HashSet;
 
@@ -22,7 +22,8 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// `cuts` are the conversions to four bits that this pass has added.
+/// Computes an operation in 8 bits. `cuts` are the conversions to four bits that this pass has
+/// added.
 fn in_eight_bits(rebuild: &mut Rebuild, instruction: &Instruction, cuts: &mut HashSet<InstrId>) -> Option<InstrId> {
     let shape = instruction.shape.as_array()?;
     let operands = rebuild.operands(instruction);
@@ -33,7 +34,7 @@ fn in_eight_bits(rebuild: &mut Rebuild, instruction: &Instruction, cuts: &mut Ha
         return (rebuild.instruction(uncut).shape == instruction.shape).then_some(uncut);
     }
     let element = |id: &InstrId| rebuild.instruction(*id).shape.as_array().map(|array| array.element_type);
-    // A dot of floats is computed as such and only its sum converted to four bits.
+    // A dot of floats is not widened; only its sum is converted to four bits.
     let integers = |ty: ElementType| ty.is_integer() || ty == ElementType::Pred;
     let of_integers = operands.iter().all(|id| element(id).is_some_and(integers));
     let wide = wide_type(shape.element_type).filter(|_| of_integers && is_widened(&instruction.op))?;
@@ -52,7 +53,7 @@ fn wide_type(element_type: ElementType) -> Option<ElementType> {
     }
 }
 
-/// Not: operations whose result depends on the width they are computed in.
+/// Whether to compute an operation in 8 bits; not if its result depends on the width.
 fn is_widened(op: &Op) -> bool {
     match op {
         Op::Unary(op) => *op != UnaryOp::CountLeadingZeros,

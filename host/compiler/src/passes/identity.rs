@@ -1,9 +1,9 @@
-//! What an operation or a combiner leaves unchanged.
+//! Values that an operation or a combiner leaves unchanged.
 
 use fusebox_core::hlo::{ArrayLiteral, BinaryOp, Computation, ElementType, InstrId, Op};
 
-/// The element `e` with `op(e, x) = x` for the operation that a combiner of two scalars consists of, as a
-/// literal of one element; `None` if the combiner is anything else.
+/// Returns the element `e` with `op(e, x) = x` for the operation that a combiner of two scalars
+/// consists of, as a literal of one element; `None` if the combiner is anything else.
 pub fn identity_of(combiner: &Computation) -> Option<ArrayLiteral> {
     let op = combining(combiner)?;
     let element_type = combiner.root_instruction().shape.as_array()?.element_type;
@@ -11,7 +11,8 @@ pub fn identity_of(combiner: &Computation) -> Option<ArrayLiteral> {
     Some(ArrayLiteral { element_type, dims: Vec::new(), data: data.into() })
 }
 
-/// The operation on the first and the second scalar that a combiner consists of; `None` if the combiner is anything else.
+/// Returns the operation on the first and the second scalar that a combiner consists of; `None` if
+/// the combiner is anything else.
 pub fn combining(combiner: &Computation) -> Option<BinaryOp> {
     let root = combiner.root_instruction();
     let Op::Binary(op) = root.op else { return None };
@@ -26,7 +27,7 @@ fn parameter_number(computation: &Computation, id: InstrId) -> Option<i64> {
     }
 }
 
-/// The bytes of `e` with `op(e, x) = op(x, e) = x` for every `x`.
+/// Returns the bytes of `e` with `op(e, x) = op(x, e) = x` for every `x`.
 pub fn neutral(op: BinaryOp, ty: ElementType) -> Option<Vec<u8>> {
     match ty {
         ElementType::Pred => pred(op).map(|value| vec![value]),
@@ -41,7 +42,7 @@ pub fn neutral(op: BinaryOp, ty: ElementType) -> Option<Vec<u8>> {
     }
 }
 
-/// The bytes of `e` with `op(e, x) = op(x, e) = e` for every `x`.
+/// Returns the bytes of `e` with `op(e, x) = op(x, e) = e` for every `x`.
 pub fn absorbing(op: BinaryOp, ty: ElementType) -> Option<Vec<u8>> {
     match op {
         BinaryOp::And => neutral(BinaryOp::Or, ty),
@@ -59,7 +60,8 @@ fn pred(op: BinaryOp) -> Option<u8> {
     }
 }
 
-/// Of the bits of -0, 1, -inf and inf. Only -0 leaves both zeros as they are.
+/// Picks the identity from the bits of -0, 1, -inf and inf. For sums it is -0, because only -0
+/// leaves both zeros unchanged.
 fn float(op: BinaryOp, [zero, one, least, greatest]: [u64; 4], size: usize) -> Option<Vec<u8>> {
     let bits = match op {
         BinaryOp::Add => zero,

@@ -1,5 +1,6 @@
-//! Replaces each `call` by the instructions of what it calls, and likewise each fusion inside a fusion, and each of those that XLA
-//! leaves to a library: that is no kernel, but a program that the library cuts in kernels.
+//! Replaces each `call` by the instructions of its callee. Inlines also a fusion inside a fusion,
+//! and a fusion that XLA leaves to a library: that is no kernel but a program, which the library
+//! splits into kernels.
 
 use fusebox_core::hlo::{Computation, ComputationId, FusionKind, InstrId, Instruction, Module, Op};
 
@@ -7,10 +8,11 @@ use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, called_as_a_whole, roles};
 
-/// Most instructions a computation may grow to: calls of calls can double at each level.
+/// Largest number of instructions that calls may add to a computation: with calls of calls they can
+/// double at each level.
 const MOST_INSTRUCTIONS: usize = 300_000;
 
-/// Works on callees before callers, so that each body is final when it is copied.
+/// Visits callees before callers, so that each body is final when it is copied.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     for (index, role) in roles(module).into_iter().enumerate() {
         let inlines = |op: &Op| inlined_callee(op, role).is_some();
@@ -21,7 +23,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// The computation an instruction is to be replaced by.
+/// Returns the computation that replaces an instruction.
 fn inlined_callee(op: &Op, caller: Role) -> Option<ComputationId> {
     match op {
         Op::Fusion { kind, calls } if caller != Role::Sequence || *kind == FusionKind::Custom => Some(*calls),
@@ -50,7 +52,8 @@ fn inline(module: &Module, caller: &Computation, role: Role) -> Result<Computati
     })
 }
 
-/// Whether a call has the shapes of what it calls. Of custom calls nobody has looked at that.
+/// Whether a call has the shapes of its callee. For custom calls, no earlier check has verified
+/// this.
 fn fits(caller: &Computation, call: &Instruction, callee: &Computation) -> bool {
     let parameters = callee.parameters();
     let is_same = |(&operand, &parameter): (&InstrId, &InstrId)| {
@@ -67,12 +70,13 @@ pub fn splice(rebuild: &mut Rebuild, callee: &Computation, call: &Instruction) -
     splice_with(rebuild, callee, &arguments)
 }
 
-/// The same for new instructions as arguments.
+/// Copies the callee's instructions; its parameters become these arguments.
 pub fn splice_with(rebuild: &mut Rebuild, callee: &Computation, arguments: &[InstrId]) -> InstrId {
     copied(callee, arguments, |instruction| rebuild.push(instruction))
 }
 
-/// Adds the callee's instructions with `add`, which gives their new ids; its parameters are these arguments.
+/// Adds the callee's instructions with `add`, which returns their new ids. `arguments` replace the
+/// parameters. Returns the id of the root.
 pub(super) fn copied(
     callee: &Computation,
     arguments: &[InstrId],

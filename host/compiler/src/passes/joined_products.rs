@@ -1,12 +1,13 @@
-//! Products of one array with several others as one product.
+//! Merges products of one array with several others into one product.
 //!
 //! ```text
 //! dot(x, u), dot(x, v)    p = dot(x, concatenate(u, v)); slice p, slice p
 //! ```
 //!
-//! The one product reads `x` once, and fills a machine that each of the several leaves idle. To put the others together is a copy,
-//! which in a loop that does not change them is made before it. What emitters predict decides: of the products as they are, and of
-//! the one product with all that is needed around it.
+//! The one product reads `x` once, and keeps a machine busy that each single product leaves idle.
+//! Concatenating the other operands is a copy, which is hoisted out of a loop that does not change
+//! them. The pass compares the times that emitters predict for the separate products, and for the
+//! one product together with its concatenation and slices.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -22,10 +23,10 @@ use crate::host_module::with_callees;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// Part of the time that one product must be predicted to save.
+/// Fraction of the time that one product must be predicted to save.
 const LEAST_GAIN: f64 = 0.1;
 
-/// Joins the products of everything that thunks execute.
+/// Joins the products in all computations that thunks execute.
 pub fn run(module: &mut Module, claims: &mut Claims) -> Result<(), CompileError> {
     let leaving = leaving(module, claims.device());
     let mut judge = Judge { claims, known: HashMap::new() };
@@ -41,18 +42,18 @@ pub fn run(module: &mut Module, claims: &mut Claims) -> Result<(), CompileError>
     Ok(())
 }
 
-/// Products of one operand.
+/// Products with a common operand.
 pub(super) struct Group {
-    /// Which operand they share: 0 or 1.
+    /// Number of the common operand: 0 or 1.
     side: usize,
     products: Vec<InstrId>,
-    /// The other operands, each once.
+    /// The other operands, without repetition.
     others: Vec<InstrId>,
-    /// In which dimension the others may differ.
+    /// Dimension in which the other operands may differ.
     differs: Option<usize>,
 }
 
-/// The groups of a computation, no product in two of them.
+/// Returns the groups of a computation. No product is in two groups.
 pub(super) fn groups(computation: &Computation) -> Vec<Group> {
     let is_early = before_products(computation);
     let users = computation.users();
@@ -78,7 +79,8 @@ pub(super) fn groups(computation: &Computation) -> Vec<Group> {
     groups
 }
 
-/// Per instruction, whether it may stand in front of every product: it needs none, and nothing whose order counts.
+/// Returns for each instruction whether it may precede every product: it depends on no product,
+/// loop or branch, and on no operation whose order matters.
 fn before_products(computation: &Computation) -> Vec<bool> {
     let mut is_early = vec![false; computation.instructions.len()];
     for (id, instruction) in computation.ids().zip(&computation.instructions) {
@@ -92,7 +94,8 @@ fn before_products(computation: &Computation) -> Vec<bool> {
 }
 
 impl Group {
-    /// Takes a product of the shared operand, if it is like the first but for the length of a dimension that is not summed over.
+    /// Adds a product of the common operand, if it differs from the first at most in the length of
+    /// a free dimension.
     fn admit(&mut self, computation: &Computation, product: InstrId) -> bool {
         let [first, new] = [self.products[0], product].map(|id| computation.instruction(id));
         let Op::Dot(dims) = &first.op else { return false };
@@ -124,7 +127,8 @@ impl Group {
         true
     }
 
-    /// The dimension of the others along which they are put together, and that of the product: the outermost that will do.
+    /// Returns the dimension along which to concatenate the other operands, and the product's
+    /// dimension for it: the outermost that is possible.
     fn along(&self, computation: &Computation) -> Option<(usize, usize)> {
         let product = computation.instruction(self.products[0]);
         let Op::Dot(dims) = &product.op else { return None };
@@ -141,12 +145,12 @@ impl Group {
         Some((*free.get(position)?, behind + position))
     }
 
-    /// Whether the others can be put together before the loop that the products stand in.
+    /// Whether the concatenation can be hoisted out of the loop that contains the products.
     fn is_made_before(&self, leaves: &[bool]) -> bool {
         !leaves.is_empty() && self.others.iter().all(|other| leaves[other.index()])
     }
 
-    /// The group's products, and nothing else.
+    /// Returns a computation of the group's products alone, and the group in it.
     fn alone(&self, computation: &Computation) -> (Computation, Group) {
         let shared = computation.instruction(self.products[0]).operands[self.side];
         let mut instructions: Vec<Instruction> = Vec::new();
@@ -177,7 +181,8 @@ impl Group {
         (alone, Group { side: self.side, products, others, differs: self.differs })
     }
 
-    /// What stands for each product: a part of the product of the shared operand with `whole`.
+    /// Returns a replacement for each product: a slice of the product of the common operand with
+    /// `whole`.
     fn write(&self, rebuild: &mut Rebuild, old: &Computation, whole: InstrId) -> Option<Vec<InstrId>> {
         let first = old.instruction(self.products[0]);
         let (along, in_product) = self.along(old)?;
@@ -205,7 +210,7 @@ impl Group {
         self.products.iter().map(slice).collect()
     }
 
-    /// The shape of the others together.
+    /// Returns the shape of the concatenated operands.
     fn shape(&self, old: &Computation, along: usize) -> Option<Shape> {
         let arrays = self.others.iter().map(|&it| old.instruction(it).shape.as_array()).collect::<Option<Vec<_>>>()?;
         let mut dims = arrays[0].dims.to_vec();
@@ -214,14 +219,15 @@ impl Group {
     }
 }
 
-/// Asks what products take, each form of them once.
+/// Asks emitters for the time of products. Remembers the answer for each form of them.
 struct Judge<'a, 'c> {
     claims: &'a mut Claims<'c>,
     known: HashMap<(String, bool), bool>,
 }
 
 impl Judge<'_, '_> {
-    /// Whether one product is predicted to take less time; `is_free` if the others are put together elsewhere.
+    /// Whether one product is predicted to take less time. `is_free`: the concatenation is hoisted
+    /// out of the loop.
     fn is_won(&mut self, module: &Module, computation: &Computation, group: &Group, is_free: bool) -> bool {
         let (alone, group) = group.alone(computation);
         let apart = with_callees(module, alone, "products");
@@ -234,7 +240,7 @@ impl Judge<'_, '_> {
         is_won
     }
 
-    /// Part of the products' time that one product saves.
+    /// Returns the fraction of the products' time that one product saves.
     fn gain(&mut self, apart: &Module, group: &Group, is_free: bool) -> Option<f64> {
         let alone = apart.entry_computation()?;
         let mut together = joined(alone, std::slice::from_ref(group));
@@ -249,7 +255,8 @@ impl Judge<'_, '_> {
     }
 }
 
-/// The computation with one product for each group. What that needs comes in front of the group's first product.
+/// Returns the computation with one product for each group. The instructions that the product needs
+/// come before the group's first product.
 pub(super) fn joined(old: &Computation, groups: &[Group]) -> Computation {
     let group_of: HashMap<InstrId, &Group> =
         groups.iter().flat_map(|group| group.products.iter().map(move |&product| (product, group))).collect();
@@ -278,7 +285,7 @@ pub(super) fn joined(old: &Computation, groups: &[Group]) -> Computation {
     rebuild.finish()
 }
 
-/// What these are made of and is not there yet.
+/// Returns the instructions that `values` depend on and that are not placed yet.
 fn needed(old: &Computation, values: &[InstrId], is_placed: &[bool]) -> BTreeSet<InstrId> {
     let (mut needed, mut open) = (BTreeSet::new(), values.to_vec());
     while let Some(id) = open.pop() {
@@ -289,7 +296,7 @@ fn needed(old: &Computation, values: &[InstrId], is_placed: &[bool]) -> BTreeSet
     needed
 }
 
-/// The others of a group as one array.
+/// Concatenates the other operands of a group.
 fn put_together(rebuild: &mut Rebuild, old: &Computation, group: &Group) -> Option<InstrId> {
     let (along, _) = group.along(old)?;
     let operands = group.others.iter().map(|&other| rebuild.mapped(other)).collect();
@@ -298,7 +305,7 @@ fn put_together(rebuild: &mut Rebuild, old: &Computation, group: &Group) -> Opti
     Some(rebuild.push(beside(origin, Op::Concatenate { dimension: along as i64 }, shape, operands)))
 }
 
-/// The dimensions of an operand that are dimensions of the product alone.
+/// Returns the free dimensions of an operand: neither batch nor contracted.
 fn free_dims(dims: &DotDims, side: usize, rank: usize) -> Vec<usize> {
     let (batch, summed) = match side {
         0 => (&dims.lhs_batch, &dims.lhs_contracting),
@@ -311,13 +318,14 @@ fn element_type(instruction: &Instruction) -> Option<ElementType> {
     instruction.shape.as_array().map(|array| array.element_type)
 }
 
-/// What else the text says of how a product is to be made.
+/// Returns the further attributes that say how to compute a product.
 fn attributes(instruction: &Instruction) -> (Option<&String>, &[(String, String)]) {
     let extra = instruction.extra.as_ref();
     (extra.and_then(|it| it.backend_config.as_ref()), extra.map_or(&[], |it| &it.other))
 }
 
-/// An instruction that comes from the same place in the user's program as another, of which it has nothing else.
+/// Returns an instruction with the name, metadata and source position of `origin`, but none of its
+/// other attributes.
 fn beside(origin: &Instruction, op: Op, shape: Shape, operands: Vec<InstrId>) -> Instruction {
     let metadata = origin.extra.as_ref().and_then(|extra| extra.metadata.clone());
     let extra = metadata.map(|metadata| Box::new(Extra { metadata: Some(metadata), ..Extra::default() }));

@@ -1,14 +1,16 @@
-//! What is the same in every turn of a loop is computed before it.
+//! Hoists values that do not change in a loop.
 //!
 //! ```text
 //! while(s: (n, x, y)) { (n + 1, x, y * reduce(x)) }
 //! r = reduce(x); while(s: (n, x, y, r)) { (n + 1, x, y * r, r) }
 //! ```
 //!
-//! The value becomes a further element of the loop's state, which every turn passes on and which so stays where it is. A value that
-//! takes no longer to compute again than to read stays in the loop, as do large ones made of small ones: memory is worth more.
-//! What a product reads is put together before the loop even if that is cheap, as emitters multiply best from an array that lies in
-//! memory as it is read. If the loop makes no turn, the value was computed for nothing.
+//! The value becomes a further element of the loop's state. Every iteration passes it on, so it
+//! remains in the same buffer. The pass does not hoist a value that an iteration recomputes as fast
+//! as it would read it. Nor does it hoist a large value computed from small ones: memory is worth
+//! more. It does hoist cheap concatenations, and cheap operations on a product's operands: emitters
+//! multiply best from an array that memory holds in the order of reading. If the loop makes no
+//! iteration, the value was computed in vain.
 
 mod operands;
 
@@ -24,7 +26,7 @@ use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// Inner loops first: what leaves them may leave the outer ones too.
+/// Visits inner loops first: a value hoisted out of them may leave outer loops too.
 pub fn run(module: &mut Module, device: &DeviceDescription) -> Result<(), CompileError> {
     let mut has_changed = false;
     for caller in in_role(module, Role::Sequence) {
@@ -46,8 +48,8 @@ fn is_loop(module: &Module, caller: ComputationId, id: InstrId) -> bool {
     matches!(module.computation(caller).instruction(id).op, Op::While { .. })
 }
 
-/// Merges what is equal in a loop, so that it leaves it once, and lays out the operands of its products, if it is one whose invariants
-/// may leave it.
+/// Prepares a loop whose invariants may be hoisted: merges equal instructions, so that each value
+/// is hoisted once, and lays out the operands of its products.
 fn prepare(
     module: &mut Module,
     caller: ComputationId,
@@ -62,12 +64,12 @@ fn prepare(
     Ok(())
 }
 
-/// Whether what is the same in every turn of a loop may be computed before it.
+/// Whether the invariants of a loop may be computed before it.
 fn may_leave(module: &Module, condition: ComputationId, body: ComputationId) -> bool {
     [body, condition].iter().all(|&it| takes_state_apart(module.computation(it)) && calls_of(module, it) == 1)
 }
 
-/// Per body of a loop, which of its instructions have values that may be computed before the loop.
+/// Returns, for each body of a loop, which of its instructions may be computed before the loop.
 pub fn leaving(module: &Module, device: &DeviceDescription) -> HashMap<ComputationId, Vec<bool>> {
     let mut leaving = HashMap::new();
     for caller in in_role(module, Role::Sequence) {
@@ -84,21 +86,21 @@ pub fn leaving(module: &Module, device: &DeviceDescription) -> HashMap<Computati
     leaving
 }
 
-/// A loop, and what is computed before it.
+/// A loop, and the instructions to hoist out of it.
 struct Loop {
     at: InstrId,
     condition: ComputationId,
     body: ComputationId,
     /// Instructions of the body whose values become elements of the state.
     values: Vec<InstrId>,
-    /// These and what they are made of, in order.
+    /// The values and all instructions that they depend on, in order.
     hoisted: Vec<InstrId>,
-    /// The state with the values.
+    /// Shape of the state with the values.
     state: Shape,
 }
 
 impl Loop {
-    /// `None` if there is nothing to compute before it, or its state is not taken apart everywhere.
+    /// Returns `None` if there is nothing to hoist, or if an instruction uses the state as a whole.
     fn of(module: &Module, caller: ComputationId, at: InstrId, device: &DeviceDescription) -> Option<Loop> {
         let instruction = module.computation(caller).instruction(at);
         let Op::While { condition, body } = instruction.op else { return None };
@@ -114,18 +116,18 @@ impl Loop {
     }
 }
 
-/// Whether body and condition belong to this loop alone and may be changed.
+/// Whether only this loop calls its body and its condition, so that they may be changed.
 fn is_called_once(module: &Module, it: &Loop) -> bool {
     calls_of(module, it.body) == 1 && calls_of(module, it.condition) == 1
 }
 
-/// How often a computation is called.
+/// Counts the calls of a computation.
 pub(super) fn calls_of(module: &Module, callee: ComputationId) -> usize {
     let all = module.computations.iter().flat_map(|computation| &computation.instructions);
     all.flat_map(|instruction| instruction.op.called()).filter(|&called| called == callee).count()
 }
 
-/// Whether the state is only used by its elements.
+/// Whether instructions use only elements of the state, and none uses it as a whole.
 pub(super) fn takes_state_apart(computation: &Computation) -> bool {
     let [state] = computation.parameters()[..] else { return false };
     let uses = |instruction: &&Instruction| instruction.operands.contains(&state);
@@ -133,7 +135,7 @@ pub(super) fn takes_state_apart(computation: &Computation) -> bool {
         && computation.instructions.iter().filter(uses).all(|it| matches!(it.op, Op::GetTupleElement { .. }))
 }
 
-/// Per instruction of a loop's body, whether its value is the same in every turn.
+/// Returns for each instruction of a loop's body whether its value is the same in every iteration.
 pub fn invariant(body: &Computation) -> Vec<bool> {
     let root = body.instruction(body.root);
     let is_passed_on = |index: i64| {
@@ -147,7 +149,7 @@ pub fn invariant(body: &Computation) -> Vec<bool> {
             Some(index) => matches!(root.op, Op::Tuple) && is_passed_on(index),
             None => {
                 let is_known = match &instruction.op {
-                    // Who knows whether an inner loop ends, should this one make no turn?
+                    // If this loop makes no iteration, a hoisted inner loop might never end.
                     Op::While { .. } | Op::Conditional { .. } => false,
                     Op::CustomCall(call) => !call.has_side_effect,
                     op => depends_on_operands_alone(op),
@@ -159,13 +161,14 @@ pub fn invariant(body: &Computation) -> Vec<bool> {
     invariant
 }
 
-/// Which element of the loop's state an instruction is.
+/// Returns the index of the state element that an instruction reads.
 pub(super) fn element_of_state(body: &Computation, id: InstrId) -> Option<i64> {
     let Instruction { op: Op::GetTupleElement { index }, operands, .. } = body.instruction(id) else { return None };
     matches!(body.instruction(operands[0]).op, Op::Parameter { .. }).then_some(*index)
 }
 
-/// The invariant values that the rest of the body uses, or, where it takes no long time to make one, those it is made of.
+/// Returns the invariant values that the rest of the body uses. If a value is cheap to compute,
+/// returns the values that it depends on instead.
 fn worth_hoisting(body: &Computation, invariant: &[bool], device: &DeviceDescription) -> Vec<InstrId> {
     let mut is_wanted = vec![false; body.instructions.len()];
     let mut is_multiplied = is_wanted.clone();
@@ -177,7 +180,7 @@ fn worth_hoisting(body: &Computation, invariant: &[bool], device: &DeviceDescrip
         }
     }
     let mut values = Vec::new();
-    // Operands come before those that use them.
+    // Visits users before their operands.
     for id in body.ids().rev().filter(|id| invariant[id.index()]) {
         if !is_wanted[id.index()] || element_of_state(body, id).is_some() {
             continue;
@@ -195,7 +198,8 @@ fn worth_hoisting(body: &Computation, invariant: &[bool], device: &DeviceDescrip
     values
 }
 
-/// Whether the value is not larger than what it is made of, unless the cores' caches hold it.
+/// Whether the value is not larger than the state elements that it is computed from, or fits into a
+/// core's cache.
 fn has_room(body: &Computation, id: InstrId, device: &DeviceDescription) -> bool {
     let Some(array) = body.instruction(id).shape.as_array() else { return false };
     let made_of = needed_for(body, &[id]);
@@ -217,7 +221,8 @@ fn is_long(body: &Computation, id: InstrId) -> bool {
             || takes() >= cost::ROUND_TRIP * cost::first_array(instruction).map_or(0.0, count))
 }
 
-/// Whether the value comes from several places, or is computed or moved for a product. A part of an array is where it is.
+/// Whether the value is a concatenation, or is computed or moved for a product. Slices need no
+/// copy.
 fn is_put_together(body: &Computation, id: InstrId, is_multiplied: bool) -> bool {
     match body.instruction(id).op {
         Op::Concatenate { .. } => true,
@@ -230,7 +235,7 @@ fn count(array: &ArrayShape) -> f64 {
     array.element_count() as f64
 }
 
-/// Additions that computing some instructions takes.
+/// Returns the time that some instructions take, as a number of additions.
 fn additions(body: &Computation, instructions: &[InstrId]) -> f64 {
     let of = |&id: &InstrId| {
         let instruction = body.instruction(id);
@@ -239,7 +244,7 @@ fn additions(body: &Computation, instructions: &[InstrId]) -> f64 {
     instructions.iter().map(of).sum()
 }
 
-/// Everything that some values are made of, up to the elements of the loop's state, in order.
+/// Returns everything that some values depend on, up to the elements of the loop's state, in order.
 fn needed_for(body: &Computation, values: &[InstrId]) -> Vec<InstrId> {
     let (mut needed, mut open) = (BTreeSet::new(), values.to_vec());
     while let Some(id) = open.pop() {
@@ -271,7 +276,8 @@ fn hoist(module: &mut Module, caller: ComputationId, loops: &[Loop]) {
     module.computations[caller.index()] = new;
 }
 
-/// The hoisted instructions, the loop with their values in its state, and its result as it was.
+/// Writes the hoisted instructions and the loop with their values in its state. Returns the loop's
+/// result in its old shape.
 fn before_loop(module: &Module, rebuild: &mut Rebuild, instruction: &Instruction, it: &Loop) -> InstrId {
     let body = module.computation(it.body);
     let initial = rebuild.mapped(instruction.operands[0]);
@@ -296,7 +302,7 @@ fn before_loop(module: &Module, rebuild: &mut Rebuild, instruction: &Instruction
     rebuild.add(instruction, Op::Tuple, instruction.shape.clone(), results)
 }
 
-/// The first elements of a tuple, which have these shapes.
+/// Returns the first elements of a tuple, which have these shapes.
 pub(super) fn elements(rebuild: &mut Rebuild, origin: &Instruction, tuple: InstrId, shapes: &[Shape]) -> Vec<InstrId> {
     if let Instruction { op: Op::Tuple, operands, .. } = rebuild.instruction(tuple) {
         return operands.clone();
@@ -307,7 +313,8 @@ pub(super) fn elements(rebuild: &mut Rebuild, origin: &Instruction, tuple: Instr
     shapes.iter().enumerate().map(element).collect()
 }
 
-/// The computation with another shape of its only parameter, of which all elements that it uses are the same.
+/// Returns the computation with another shape for its only parameter. All elements that it uses
+/// keep their index and shape.
 fn with_state(computation: &Computation, shape: &Shape) -> Computation {
     let mut new = computation.clone();
     for id in computation.parameters() {
@@ -316,7 +323,7 @@ fn with_state(computation: &Computation, shape: &Shape) -> Computation {
     new
 }
 
-/// The body with the values taken from the state and passed on in it.
+/// Returns the body: it reads the values from the state and passes them on.
 fn passing_on(body: Computation, it: &Loop) -> Computation {
     let mut rebuild = Rebuild::new(&body);
     let first = it.state.as_tuple().map_or(0, <[Shape]>::len) - it.values.len();

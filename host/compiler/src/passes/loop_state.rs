@@ -1,12 +1,13 @@
-//! A loop's state has no elements that nobody needs.
+//! Removes unneeded elements from the state of loops.
 //!
 //! ```text
 //! while(s: (n, x, k, y)) { (n + 1, x * k, k, y + x) }      if k starts as a constant, and nobody reads y afterwards
 //! while(s: (n, x)) { (n + 1, x * k) }
 //! ```
 //!
-//! What every turn passes on is after the loop what it was before. If it is a constant, the turns have it as one. What only makes
-//! itself, and is not read after the loop, goes.
+//! An element that every iteration passes on has its initial value after the loop. If this is a
+//! constant, body and condition get a copy of the constant. An element is removed if no instruction
+//! reads it after the loop and only its own next value depends on it.
 
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Shape};
 
@@ -17,7 +18,8 @@ use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// Outer loops first: what nobody needs of them is not needed of inner ones.
+/// Visits outer loops first: elements that they do not need need not be in the state of inner loops
+/// either.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     let mut has_changed = false;
     for caller in in_role(module, Role::Sequence).into_iter().rev() {
@@ -32,14 +34,14 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     if has_changed { tuples::run(module) } else { Ok(()) }
 }
 
-/// What becomes of an element of a loop's state.
+/// The fate of an element of a loop's state.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
-    /// It is an element of that number.
+    /// It becomes the element of that number.
     Kept(usize),
-    /// It is a constant, which that instruction of the caller makes.
+    /// It is a constant, which that instruction of the caller computes.
     Constant(InstrId),
-    /// Nobody needs it.
+    /// It is not needed.
     Gone,
 }
 
@@ -49,15 +51,15 @@ struct Loop {
     condition: ComputationId,
     body: ComputationId,
     fates: Vec<Fate>,
-    /// Per element, whether every turn passes it on.
+    /// Per element, whether every iteration passes it on.
     passed_on: Vec<bool>,
-    /// Per instruction of the body, whether what is left of it needs that.
+    /// Per instruction of the body, whether the new body needs it.
     live: Vec<bool>,
     state: Shape,
 }
 
 impl Loop {
-    /// `None` if the state stays as it is.
+    /// Returns `None` if the state does not change.
     fn of(module: &Module, caller: &Computation, users: &[Vec<InstrId>], at: InstrId) -> Option<Loop> {
         let instruction = caller.instruction(at);
         let Op::While { condition, body } = instruction.op else { return None };
@@ -95,7 +97,7 @@ impl Loop {
     }
 }
 
-/// Whether an instruction makes a small constant, or copies of one number.
+/// Whether an instruction is a small constant, or the broadcast of a number.
 fn is_constant(caller: &Computation, id: InstrId) -> bool {
     let instruction = caller.instruction(id);
     match instruction.op {
@@ -108,7 +110,8 @@ fn is_constant(caller: &Computation, id: InstrId) -> bool {
     }
 }
 
-/// Per element of a loop's result, whether somebody reads it. What is passed on is read where it comes from.
+/// Returns for each element of a loop's result whether an instruction needs it. Elements that are
+/// passed on are not needed: users read the initial value.
 fn needed_outside(caller: &Computation, users: &[Vec<InstrId>], at: InstrId, passed_on: &[bool]) -> Vec<bool> {
     let mut is_needed = vec![caller.root == at; passed_on.len()];
     for &user in &users[at.index()] {
@@ -123,7 +126,8 @@ fn needed_outside(caller: &Computation, users: &[Vec<InstrId>], at: InstrId, pas
     is_needed
 }
 
-/// Per instruction of a body, whether needed elements of the next state depend on it: these are more and more.
+/// Returns for each instruction of a body whether needed elements of the next state depend on it.
+/// Marks in `is_needed` also the elements that these instructions read.
 fn live(body: &Computation, is_needed: &mut [bool]) -> Vec<bool> {
     let root = body.instruction(body.root);
     let has_effect = |it: &Instruction| matches!(&it.op, Op::CustomCall(call) if call.has_side_effect);
@@ -165,7 +169,7 @@ fn rewrite(module: &mut Module, caller: ComputationId, loops: &[Loop]) {
     module.computations[caller.index()] = new;
 }
 
-/// The loop with less state, and all elements that it had.
+/// Writes the loop with less state. Returns a tuple of all elements that the state had.
 fn smaller(rebuild: &mut Rebuild, instruction: &Instruction, it: &Loop) -> InstrId {
     let before = rebuild.mapped(instruction.operands[0]);
     let initial = elements(rebuild, instruction, before, instruction.shape.as_tuple().unwrap_or_default());
@@ -183,7 +187,7 @@ fn smaller(rebuild: &mut Rebuild, instruction: &Instruction, it: &Loop) -> Instr
     rebuild.add(instruction, Op::Tuple, instruction.shape.clone(), results)
 }
 
-/// A body or condition without what has gone, and with constants of its own.
+/// Returns a body or condition without the removed elements, and with copies of the constants.
 fn with_less_state(computation: &Computation, caller: &Computation, it: &Loop, live: &[bool]) -> Computation {
     let mut rebuild = Rebuild::new(computation);
     for (id, instruction) in computation.ids().zip(&computation.instructions) {
@@ -211,7 +215,7 @@ fn with_less_state(computation: &Computation, caller: &Computation, it: &Loop, l
     rebuild.finish()
 }
 
-/// A constant of the caller's, or copies of one.
+/// Duplicates a constant of the caller, or a broadcast of one.
 fn made_again(rebuild: &mut Rebuild, caller: &Computation, id: InstrId) -> InstrId {
     let instruction = caller.instruction(id);
     let operands = instruction.operands.iter().map(|&operand| made_again(rebuild, caller, operand)).collect();

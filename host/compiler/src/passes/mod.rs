@@ -1,4 +1,5 @@
-//! HLO to simpler HLO. One pass a file; afterwards the module is in the form fusion expects:
+//! Rewrites HLO to simpler HLO. Each pass has a file. Afterwards the module is in the form that
+//! fusion expects:
 //!
 //! * no `ragged-dot`, `scaled-dot`, `scan`
 //! * no `call`, `bitcast`, `copy`, `opt-barrier`; fusions only at the top level
@@ -53,27 +54,27 @@ use fusebox_core::hlo::Module;
 use crate::CompileError;
 use crate::fuse::Claims;
 
-/// What a pass does. It may ask what emitters claim, and which device they do it for.
+/// The function of a pass. It may read the emitters' claims and the device.
 pub type Run = fn(&mut Module, &mut Claims) -> Result<(), CompileError>;
 
 /// A step from HLO to simpler HLO.
 pub struct Pass {
-    /// As it is called in dumps and on the command line.
+    /// Name in dumps and on the command line.
     pub name: &'static str,
-    /// What it is for, in a line.
+    /// Purpose, in one line.
     pub about: &'static str,
-    /// Whether what follows gets on without it.
+    /// Whether later steps work without this pass.
     pub is_optional: bool,
-    /// What it does.
+    /// The function that runs the pass.
     pub run: Run,
 }
 
-/// One without which what follows would meet what it does not know.
+/// Defines a pass that later steps rely on.
 const fn needed(name: &'static str, about: &'static str, run: Run) -> Pass {
     Pass { name, about, is_optional: false, run }
 }
 
-/// One without which programs are as right, but slower.
+/// Defines a pass without which programs are as correct, but slower.
 const fn optional(name: &'static str, about: &'static str, run: Run) -> Pass {
     Pass { name, about, is_optional: true, run }
 }

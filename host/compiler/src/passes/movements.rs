@@ -1,4 +1,4 @@
-//! Reshapes, broadcasts and transposes in a row become one.
+//! Merges reshapes, broadcasts and transposes in a row.
 //!
 //! ```text
 //! reshape(reshape x)            reshape x
@@ -15,7 +15,7 @@ use fusebox_core::hlo::{InstrId, Instruction, Module, Op, Shape};
 use crate::CompileError;
 use crate::rebuild::Rebuild;
 
-/// Applies the rules, operands first.
+/// Applies the rules, to operands first.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     for computation in &mut module.computations {
         *computation = Rebuild::each(computation, |rebuild, _, instruction| {
@@ -87,7 +87,7 @@ fn transpose(rebuild: &mut Rebuild, instruction: &Instruction, permutation: &[i6
     Some(rebuild.add(instruction, op, instruction.shape.clone(), vec![source]))
 }
 
-/// Reduces before the transpose: what is left to transpose is smaller.
+/// Reduces before the transpose, so that the transposed array is smaller.
 fn reduce(rebuild: &mut Rebuild, instruction: &Instruction, dimensions: &[i64]) -> Option<InstrId> {
     let Op::Reduce { to_apply, .. } = instruction.op else { return None };
     let count = instruction.operands.len() / 2;

@@ -1,4 +1,5 @@
-//! Exchanges between devices, and operations in two halves, as what they are on one device.
+//! Replaces exchanges between devices, and operations in two halves, by their meaning on one
+//! device.
 //!
 //! ```text
 //! all-reduce(x), all-gather(x), …        x: there is nobody else
@@ -11,7 +12,7 @@ use fusebox_core::hlo::{ArrayLiteral, InstrId, Instruction, Literal, Module, Op,
 use crate::CompileError;
 use crate::rebuild::Rebuild;
 
-/// Leaves modules for several devices as they are.
+/// Does not change modules for several devices.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     if module.replica_count > 1 || module.num_partitions > 1 {
         return Ok(());
@@ -26,7 +27,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// What stands for an instruction; `None` if it stays.
+/// Returns the replacement of an instruction; `None` if it needs none.
 fn alone(rebuild: &mut Rebuild, instruction: &Instruction) -> Option<InstrId> {
     let Op::Other { opcode, called, attributes } = &instruction.op else { return None };
     let operands = rebuild.operands(instruction);
@@ -76,7 +77,7 @@ fn stays_here(attributes: &[(String, String)]) -> bool {
     })
 }
 
-/// One operand, or a tuple of several, in the layout of a shape.
+/// Copies one operand, or a tuple of several, to the layouts of `shape`.
 fn together(rebuild: &mut Rebuild, origin: &Instruction, operands: &[InstrId], shape: &Shape) -> Option<InstrId> {
     let shapes = match (operands, shape.as_tuple()) {
         ([_], None) => std::slice::from_ref(shape),
@@ -95,7 +96,8 @@ fn together(rebuild: &mut Rebuild, origin: &Instruction, operands: &[InstrId], s
     }
 }
 
-/// What a first half gives: what was sent, the result, and what nobody reads.
+/// Returns the result of a first half: the sent operands, the result, and contexts that no
+/// instruction reads.
 fn started(
     rebuild: &mut Rebuild,
     origin: &Instruction,
@@ -120,7 +122,7 @@ fn element(rebuild: &mut Rebuild, origin: &Instruction, operand: InstrId, index:
     Some(rebuild.add(origin, Op::GetTupleElement { index: index as i64 }, shape, vec![operand]))
 }
 
-/// Zero as a scalar; contexts are nothing else.
+/// Returns zero as a scalar; contexts have no other shape.
 fn zero(rebuild: &mut Rebuild, origin: &Instruction, shape: &Shape) -> Option<InstrId> {
     let array = shape.as_array().filter(|array| array.dims.is_empty())?;
     let element_type = array.element_type;

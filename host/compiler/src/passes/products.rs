@@ -1,4 +1,5 @@
-//! Transposes before and behind products, which read and give arrays in any order themselves, and products that sum nothing.
+//! Removes transposes before and behind products, which read and write arrays in any order of
+//! dimensions. Replaces products that sum nothing.
 //!
 //! ```text
 //! dot(a, b)             broadcast(a) * broadcast(b)         if what is summed over has one element: no kernel but its reader's is needed
@@ -33,7 +34,8 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// The elements of both operands multiplied, each pair once. A prescribed algorithm is left to who knows it.
+/// Multiplies each pair of elements once. Leaves a product with a prescribed algorithm to emitters
+/// that know the algorithm.
 fn outer(rebuild: &mut Rebuild, instruction: &Instruction, dims: &DotDims) -> Option<InstrId> {
     let operands = rebuild.operands(instruction);
     let left = rebuild.instruction(operands[0]).shape.as_array()?.rank();
@@ -50,15 +52,15 @@ fn outer(rebuild: &mut Rebuild, instruction: &Instruction, dims: &DotDims) -> Op
     Some(rebuild.add(instruction, Op::Binary(BinaryOp::Multiply), instruction.shape.clone(), vec![left, right]))
 }
 
-/// A product as the origin of other operations, which have no precision.
+/// Returns a product as the origin of other operations, which have no precision.
 pub(super) fn without_precision(product: &Instruction) -> Instruction {
     let mut origin = product.clone();
     origin.extra.iter_mut().for_each(|extra| extra.other.retain(|(name, _)| name != "operand_precision"));
     origin
 }
 
-/// An operand of a product as large as the result, of its type. The first dimension that is neither summed over nor of the batch is this
-/// one of the result.
+/// Broadcasts an operand of a product to the shape and type of the result. Its first free dimension
+/// becomes dimension `first_free` of the result.
 fn spread(
     rebuild: &mut Rebuild,
     product: &Instruction,
@@ -90,7 +92,7 @@ fn spread(
     Some(steps.into_iter().fold(operand, |value, (op, shape)| rebuild.add(product, op, shape, vec![value])))
 }
 
-/// The product of what its operands are transposes of.
+/// Returns the product of the arrays before they are transposed.
 fn of_transposed(rebuild: &mut Rebuild, instruction: &Instruction, dims: &DotDims) -> Option<InstrId> {
     let mut dims = dims.clone();
     let operands = rebuild.operands(instruction);
@@ -100,8 +102,8 @@ fn of_transposed(rebuild: &mut Rebuild, instruction: &Instruction, dims: &DotDim
     (sources != operands).then(|| rebuild.add(instruction, Op::Dot(dims), instruction.shape.clone(), sources))
 }
 
-/// What an operand is a transpose of, with the operand's dimensions as that has them; the operand itself if those that are
-/// rows or columns of the product change places.
+/// Returns the array before the transpose, and renumbers the operand's dimensions to match. Returns
+/// the operand itself if the transpose changes the order of rows or columns of the product.
 fn untransposed(rebuild: &Rebuild, operand: InstrId, batch: &mut [i64], summed: &mut [i64]) -> InstrId {
     let instruction = rebuild.instruction(operand);
     let Op::Transpose { permutation } = &instruction.op else { return operand };
@@ -114,7 +116,7 @@ fn untransposed(rebuild: &Rebuild, operand: InstrId, batch: &mut [i64], summed: 
     instruction.operands[0]
 }
 
-/// The product of exchanged operands that is the transpose of a product.
+/// Replaces the transpose of a product by the product of the swapped operands.
 fn transposed(
     rebuild: &mut Rebuild,
     old: &Computation,

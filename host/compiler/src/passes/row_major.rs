@@ -1,7 +1,8 @@
-//! Makes every array row-major: logical positions decide, layouts do not.
+//! Makes every array row-major: logical indices decide, layouts do not.
 //!
-//! Only `bitcast` gives layouts a meaning. It is written as transpose, reshape, transpose; then every
-//! layout is dropped. Inputs and results are logical arrays, whatever layout the entry asks for.
+//! Only `bitcast` depends on layouts. This pass writes it as transpose, reshape, transpose, and
+//! then drops every layout. Inputs and results are logical arrays, whatever layout the entry asks
+//! for.
 
 use fusebox_core::hlo::{ArrayShape, InstrId, Instruction, Layout, Module, Op, Shape};
 

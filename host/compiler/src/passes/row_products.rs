@@ -1,5 +1,5 @@
-//! A row times a large matrix whose lines lie across the row, as sums along columns: each element
-//! of the matrix is read once, in the order of memory, and none is packed.
+//! Computes a row times a large row-major matrix as sums along columns. The kernel reads each
+//! element of the matrix once, in the order of memory, and packs none.
 //!
 //! ```text
 //! r = f32[1,n] dot(f32[1,k] a, f32[k,n] b)    =>    p = f32[k,n] multiply(broadcast(a), b)
@@ -19,16 +19,16 @@ use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// Bytes of a matrix that the nearer caches do not hold: a smaller one takes no longer to pack than
-/// to read.
+/// Bytes of a matrix that is too large for the nearer caches. Packing a smaller one takes no longer
+/// than reading it.
 const LARGE: i64 = 1 << 20;
-/// Columns that make vectors enough for every core.
+/// Fewest columns that give every core enough vectors.
 const FEWEST_COLUMNS: i64 = 256;
-/// The types of such products.
+/// Element types of these products.
 const TYPES: [ElementType; 2] = [ElementType::F32, ElementType::F64];
 
-/// Rewrites the products that thunks execute, on devices whose blocks are one thread: on others an
-/// emitter of products shares the steps out among the threads of a block.
+/// Rewrites the products that thunks execute, on devices with one thread per block. On others, an
+/// emitter of products distributes the steps over the threads of a block.
 pub fn run(module: &mut Module, device: &DeviceDescription) -> Result<(), CompileError> {
     if !device.is_single_threaded_block() {
         return Ok(());
@@ -55,12 +55,12 @@ pub fn run(module: &mut Module, device: &DeviceDescription) -> Result<(), Compil
 
 /// A product of one row and a matrix.
 struct Product<'a> {
-    /// The matrix: first what is summed over, then the columns.
+    /// The matrix: first the contracted dimensions, then the columns.
     matrix: &'a ArrayShape,
     result: &'a ArrayShape,
-    /// The number of the matrix' dimensions that are summed over.
+    /// Number of the matrix' contracted dimensions.
     summed: usize,
-    /// The combiner's place.
+    /// The combiner of the sums.
     sum: ComputationId,
 }
 
@@ -79,8 +79,8 @@ impl<'a> Product<'a> {
     }
 }
 
-/// No batches, no prescribed algorithm, and the first dimensions of the matrix summed over, in
-/// their order in the row.
+/// Whether the product has no batches and no prescribed algorithm, and contracts the first
+/// dimensions of the matrix, in their order in the row.
 fn is_plain(dims: &DotDims) -> bool {
     let first = 0..dims.rhs_contracting.len() as i64;
     dims.lhs_batch.is_empty()

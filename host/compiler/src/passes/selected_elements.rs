@@ -1,4 +1,5 @@
-//! `select-and-scatter` in two steps, so that what a window selects is found once and not again for each of its elements.
+//! Expands `select-and-scatter`: first the selected index of each window (`reduce-window`), then a
+//! compare-and-combine for each window over an element.
 //!
 //! ```text
 //! r = select-and-scatter(x, s, init)  =>  at = reduce-window(x, iota), places of what the windows select
@@ -6,9 +7,10 @@
 //!                                              select(at = iota, scatter(r, s), r)
 //! ```
 //!
-//! With `k` elements in a window and a distance of `d`, `ceil(k / d)` windows at most lie over an element of a line: the one that
-//! begins last is the `floor((element + padding) / d)`th, and the others are those right before it. `at` and `s` are therefore read
-//! as lines in which each window stands `d` times, moved by one window for each further back.
+//! In one dimension, with `k` elements in a window and a stride of `d`, at most `ceil(k / d)`
+//! windows cover an element. The last of them has number `floor((element + padding) / d)`, and the
+//! others directly precede it. The expansion therefore reads `at` and `s` as lines that repeat each
+//! window `d` times. For each earlier window, it shifts these lines by one window.
 
 use fusebox_core::hlo::{
     ArrayLiteral, ArrayShape, BinaryOp, Comparison, Computation, ComputationId, ElementType, InstrId, Instruction,
@@ -21,12 +23,12 @@ use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// Most windows over one element: each is some instructions.
+/// Largest number of windows over one element: each adds several instructions.
 const MOST: i64 = 32;
-/// Most elements of padding, so that no place is beyond what is counted with.
+/// Largest padding; it keeps all positions within the integers that compute them.
 const FURTHEST: u64 = 1 << 40;
 
-/// Rewrites those of everything that thunks execute.
+/// Rewrites each `select-and-scatter` that thunks execute.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     let mut added = Added::to(module);
     let mut rewritten = Vec::new();
@@ -47,15 +49,16 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// Of arrays of dynamic sizes, which elements there are: of the array, and of the source.
+/// Masks of the valid elements of the array and of the source, if their sizes are dynamic.
 #[derive(Clone, Copy, Default)]
 pub struct Valid {
     pub elements: Option<InstrId>,
     pub windows: Option<InstrId>,
 }
 
-/// What stands for a `select-and-scatter`; `None` if it is none, if many windows lie over an element or are further apart than there are
-/// elements, or if what they scatter is not combined by an operation.
+/// Returns the replacement of a `select-and-scatter`. Returns `None` for other instructions, if the
+/// windows are dilated, if too many of them cover an element, if the stride exceeds the number of
+/// elements, or if the scatter's combiner is not one operation.
 pub fn in_two_steps(
     rebuild: &mut Rebuild,
     module: &Module,
@@ -67,7 +70,7 @@ pub fn in_two_steps(
     Selection::of(module, old, origin, valid)?.in_two_steps(rebuild, module, added)
 }
 
-/// One to be rewritten.
+/// A `select-and-scatter` to rewrite.
 struct Selection<'m> {
     origin: &'m Instruction,
     window: &'m Window,
@@ -75,7 +78,7 @@ struct Selection<'m> {
     scatter: BinaryOp,
     array: &'m ArrayShape,
     source: &'m ArrayShape,
-    /// Type of places in the array.
+    /// Type of positions in the array.
     place: ElementType,
     valid: Valid,
 }
@@ -90,7 +93,7 @@ impl<'m> Selection<'m> {
         let fits = i32::try_from(array.element_count()).is_ok();
         let place = if fits { ElementType::S32 } else { ElementType::S64 };
         let scatter = combining(module.computation(*scatter))?;
-        // Windows are repeated as often as they are apart, which may be any number.
+        // The expansion repeats each window `stride` times, and a stride may be any number.
         let are_near = |(it, &size): (&WindowDim, &i64)| it.stride <= size && it.padding_low.unsigned_abs() <= FURTHEST;
         let is_rewritten = window.dims.len() == array.dims.len()
             && window.dims.iter().all(is_plain)
@@ -118,7 +121,7 @@ impl<'m> Selection<'m> {
         Some(result)
     }
 
-    /// Places, and no place where nothing is valid.
+    /// Sets positions to `nowhere` where they are not valid.
     fn where_valid(&self, rebuild: &mut Rebuild, valid: Option<InstrId>, places: InstrId, nowhere: InstrId) -> InstrId {
         let (Some(valid), Some(shape)) = (valid, rebuild.instruction(places).shape.as_array().cloned()) else {
             return places;
@@ -127,14 +130,14 @@ impl<'m> Selection<'m> {
         self.add(rebuild, Op::Select, shape, vec![valid, places, nowhere])
     }
 
-    /// The row-major place of each element.
+    /// Returns the row-major position of each element.
     fn own_places(&self, rebuild: &mut Rebuild) -> InstrId {
         let line = ArrayShape::new(self.place, [self.array.element_count()]);
         let line = self.add(rebuild, Op::Iota { dimension: 0 }, line, Vec::new());
         self.add(rebuild, Op::Reshape, self.of_type(self.place), vec![line])
     }
 
-    /// For each window the place of the element that it selects, -1 if none lies under it.
+    /// Returns for each window the position of the element that it selects; -1 if it covers none.
     fn selected(&self, rebuild: &mut Rebuild, module: &Module, added: &mut Added, operands: [InstrId; 4]) -> InstrId {
         let select = module.computation(self.select);
         let name = format!("{}.at.{}", select.name, added.next().index());
@@ -148,7 +151,8 @@ impl<'m> Selection<'m> {
         self.add(rebuild, Op::GetTupleElement { index: 1 }, at, vec![both])
     }
 
-    /// How many windows before the last over an element, along each dimension: the windows in the order of the source.
+    /// Returns the windows over an element, in the order of the source. Each is the number of
+    /// windows between it and the last, along each dimension.
     fn windows_further_back(&self) -> Vec<Vec<i64>> {
         let mut all = vec![Vec::new()];
         for dim in &self.window.dims {
@@ -161,7 +165,8 @@ impl<'m> Selection<'m> {
         all
     }
 
-    /// For each element what stands for the window over it that is so far back, `fill` where there is none.
+    /// Returns for each element the entry of the window over it that is `back` windows before the
+    /// last; `fill` where there is none.
     fn lying_over(&self, rebuild: &mut Rebuild, of_windows: InstrId, fill: InstrId, back: &[i64]) -> InstrId {
         let ty = element_type(rebuild, of_windows);
         let dims = self.window.dims.iter().zip(back).zip(self.source.dims.iter().zip(&self.array.dims));
@@ -184,7 +189,7 @@ impl<'m> Selection<'m> {
         made
     }
 
-    /// Each window's entry as often, one after the other, as windows are apart.
+    /// Repeats each window's entry `stride` times in a row.
     fn each_as_often_as_far_apart(&self, rebuild: &mut Rebuild, of_windows: InstrId, lines: &[Line]) -> InstrId {
         if lines.iter().all(|it| it.stride == 1) {
             return of_windows;
@@ -206,7 +211,7 @@ impl<'m> Selection<'m> {
         ArrayShape::new(ty, self.array.dims.clone())
     }
 
-    /// A place that no element has.
+    /// Returns a position that no element has.
     fn nowhere(&self, rebuild: &mut Rebuild) -> InstrId {
         self.add(rebuild, place_constant(self.place, -1), ArrayShape::new(self.place, []), Vec::new())
     }
@@ -216,14 +221,14 @@ impl<'m> Selection<'m> {
     }
 }
 
-/// How the windows of a dimension become what lies over its elements: moved so that the one over the first element is the first,
-/// each repeated, and of that a part.
+/// Maps the windows of a dimension to its elements. The windows are shifted so that the one over
+/// the first element comes first, then each is repeated, and then the result is sliced.
 struct Line {
     padding: PaddingDim,
-    /// Windows with the padding.
+    /// Number of windows with the padding.
     windows: i64,
     stride: i64,
-    /// Where the part begins.
+    /// Start of the slice.
     start: i64,
 }
 
@@ -238,7 +243,7 @@ impl Line {
     }
 }
 
-/// The most windows that lie over an element of a line.
+/// Returns the largest number of windows that cover an element in this dimension.
 fn windows_over(dim: &WindowDim) -> i64 {
     dim.size.saturating_add(dim.stride - 1) / dim.stride.max(1)
 }
@@ -247,7 +252,8 @@ fn element_type(rebuild: &Rebuild, id: InstrId) -> ElementType {
     rebuild.instruction(id).shape.as_array().map_or(ElementType::Pred, |array| array.element_type)
 }
 
-/// Of two elements with their places, the first if there is one and `select` keeps it, or if there is no second one.
+/// Returns a combiner of two elements with their positions. It keeps the first if that exists and
+/// `select` prefers it, or if the second does not exist.
 fn kept(
     select: &Computation,
     element: ElementType,

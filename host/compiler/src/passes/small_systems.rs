@@ -1,11 +1,12 @@
-//! Small triangular systems by substitution, written out.
+//! Expands small triangular systems to substitution.
 //!
 //! ```text
 //! triangular-solve(a, b), lower     x0 = b0 / a00,  x1 = (b1 - a10 * x0) / a11,  …,  concatenate(x0, x1, …)
 //! ```
 //!
-//! A routine is called for each system, and a loop with a call in it is no function of its own. As arithmetic a system of a few
-//! equations takes less time than the call, is fused with what surrounds it, and a batch of them is computed side by side.
+//! A routine would be called for each system, and fusebox cannot compile a loop with such a call to
+//! one function. As arithmetic, a system of a few equations takes less time than the call and is
+//! fused with its producers and consumers. A batch of systems is vectorised.
 
 use fusebox_core::hlo::{ArrayShape, BinaryOp, InstrId, Instruction, Module, Op, Shape, SliceDim};
 use fusebox_routines::TriangularSystem;
@@ -14,10 +15,10 @@ use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// Equations of the largest system that is written out: the square of their number is that of the instructions.
+/// Largest number of equations to expand. The number of instructions grows with its square.
 const MOST: i64 = 4;
 
-/// Writes out the systems of everything that thunks execute.
+/// Expands the systems in all computations that thunks execute.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     for id in in_role(module, Role::Sequence) {
         let new = Rebuild::each(module.computation(id), |rebuild, _, instruction| {
@@ -29,9 +30,9 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// A system, as `op(a) x = b`, whose equations are lines of `b` along a dimension.
+/// A system `op(a) x = b`. Its equations are lines of `b` along a dimension.
 struct System {
-    /// What the new instructions are called after.
+    /// Name and source position of the new instructions.
     origin: Instruction,
     asked: TriangularSystem,
     a: InstrId,
@@ -43,7 +44,7 @@ struct System {
 }
 
 impl System {
-    /// The system that an instruction solves, if it is one of few real equations.
+    /// Returns the system that an instruction solves, if it is real and has few equations.
     fn of(rebuild: &Rebuild, instruction: &Instruction) -> Option<System> {
         let asked = TriangularSystem::of(instruction).ok()?;
         let [a, b] = rebuild.operands(instruction)[..] else { return None };
@@ -52,7 +53,7 @@ impl System {
         let batch = lines.rank().checked_sub(2)?;
         let dimension = if asked.left_side { batch } else { batch + 1 };
         let equations = lines.dims[dimension];
-        // Whoever calls a routine may have any shapes.
+        // A custom call of the routine may have any shapes.
         let is_system = matrices.element_type == lines.element_type
             && matrices.dims == [&lines.dims[..batch], &[equations; 2]].concat()
             && instruction.shape.as_array() == Some(&lines);
@@ -61,14 +62,14 @@ impl System {
         lines.dims[dimension] = 1;
         let mut origin = instruction.clone();
         if let Some(extra) = &mut origin.extra {
-            // It says what the call is to do.
+            // The configuration holds only for the call.
             extra.backend_config = None;
             extra.frontend_attributes.clear();
         }
         (is_system && is_small).then_some(System { origin, asked, a, b, matrices, lines, dimension, equations })
     }
 
-    /// The unknowns, each found from those before it.
+    /// Computes the unknowns in order, each from the previous ones.
     fn solve(&self, rebuild: &mut Rebuild) -> InstrId {
         let is_downwards = self.asked.lower != self.asked.is_transposed();
         let order: Vec<i64> =
@@ -93,7 +94,7 @@ impl System {
         rebuild.add(&self.origin, op, self.origin.shape.clone(), unknowns)
     }
 
-    /// An instruction whose result is a line.
+    /// Adds an instruction whose result is a line.
     fn of_lines(&self, rebuild: &mut Rebuild, op: Op, operands: Vec<InstrId>) -> InstrId {
         rebuild.add(&self.origin, op, Shape::Array(self.lines.clone()), operands)
     }
@@ -104,7 +105,7 @@ impl System {
         self.of_lines(rebuild, Op::Slice { dims }, vec![self.b])
     }
 
-    /// What an unknown is multiplied with in an equation, for all elements of a line.
+    /// Returns the coefficient of an unknown in an equation, for all elements of a line.
     fn coefficient(&self, rebuild: &mut Rebuild, row: i64, column: i64) -> InstrId {
         let batch = self.matrices.rank() - 2;
         let place = if self.asked.is_transposed() { [column, row] } else { [row, column] };

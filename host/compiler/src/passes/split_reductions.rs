@@ -1,22 +1,22 @@
-//! Reductions of much into little, in two steps: with too few results to keep the device busy, each is
-//! first reduced in parts.
+//! Splits reductions of many elements to few results into two steps. Few results would not keep the
+//! device busy, so the first step reduces parts of each.
 //!
 //! ```text
 //! r = reduce(x[n], init)    =>    p = reduce(reshape x[parts, n / parts], identity) over the minor dimension
 //!                                 r = reduce(p[parts], init)
 //! ```
 //!
-//! On devices whose blocks have one thread also those of short rows that lie far apart: columns are
-//! added up side by side, rows one by one.
+//! On devices with one thread per block, also splits reductions of short rows that are far apart: a
+//! kernel adds columns in the lanes of a vector, but rows one by one.
 //!
 //! ```text
 //! r = reduce(x[a, b, c], init) over a, c    =>    p = reduce(x, identity) over a
 //!                                                 r = reduce(p[b, c], init) over c
 //! ```
 //!
-//! The parts and their order depend on shapes and device alone, so the result is the same in every run.
-//! A combiner whose identity is unknown takes the initial value in both steps, as XLA does: HLO leaves open how often
-//! the initial value takes part.
+//! The parts and their order depend on shapes and device alone, so the result is the same in every
+//! run. If the combiner's identity is unknown, both steps use the initial value, as in XLA: HLO
+//! leaves open how often the initial value is combined.
 
 use std::collections::BTreeSet;
 
@@ -31,30 +31,35 @@ use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// Elements that a part must have to be worth its share of a second launch, if they are only read.
+/// Smallest part, in elements, that is worth its fraction of a second launch if the kernel only
+/// reads the elements.
 const LEAST_PART: i64 = 1 << 14;
-/// Elements of a reduction that one thread reads and reduces about as fast as two launches take.
+/// Smallest reduction, in elements, that is split: one thread reads and reduces this many about as
+/// fast as two launches take.
 const LEAST_SPLIT: i64 = 1 << 16;
-/// Arithmetic, in the bytes that [`arithmetic_bytes`] gives, from which on an element takes longer than to be read.
+/// Arithmetic per element, in the bytes of [`arithmetic_bytes`], that takes as long as reading the
+/// element.
 const READ_BYTES: i64 = 16;
-/// Elements that a reduction or a product combines which is a part of an element's arithmetic; longer ones are kernels.
+/// Largest number of elements that a reduction or a product combines as part of an element's
+/// arithmetic; longer ones are kernels.
 const MOST_STEPS: f64 = 8.0;
-/// Instructions in front of a reduction that are looked at.
+/// Largest number of instructions in front of a reduction to look at.
 const MOST_IN_FRONT: usize = 256;
-/// Elements of the longest row that counts as short: of longer ones, a row is reduced side by side
-/// in about the same time.
+/// Longest row, in elements, that is treated as short. A kernel reduces a longer row in vectors, in
+/// about the same time.
 const SHORT_ROW: i64 = 31;
-/// Short rows of one result, and elements of all results, from which on two steps take less time.
+/// Fewest short rows per result, and fewest elements of all results, for which two steps are
+/// faster.
 const LEAST_ROWS: i64 = 64;
 const LEAST_IN_ROWS: i64 = 1 << 12;
-/// Elements per thread that one block of a GPU reduces at most.
+/// Largest number of elements per thread that one block of a GPU reduces.
 const ELEMENTS_PER_THREAD: i64 = 16;
-/// Pieces of work per core that even out.
+/// Pieces of work per core that balance the cores' load.
 const PIECES_PER_CORE: i64 = 8;
-/// Bytes of neighbouring columns that one piece of work covers.
+/// Bytes of adjacent columns that one piece of work covers.
 const COLUMN_BYTES: i64 = 256;
 
-/// Splits the reductions of everything that thunks execute.
+/// Splits the reductions in all computations that thunks execute.
 pub fn run(module: &mut Module, device: &DeviceDescription) -> Result<(), CompileError> {
     for sequence in in_role(module, Role::Sequence) {
         let old = module.computation(sequence);
@@ -70,7 +75,7 @@ pub fn run(module: &mut Module, device: &DeviceDescription) -> Result<(), Compil
     Ok(())
 }
 
-/// The two steps in place of a reduction, if it is to be split.
+/// Returns the two steps that replace a reduction, if it is to be split.
 fn split(
     rebuild: &mut Rebuild,
     module: &Module,
@@ -96,8 +101,9 @@ fn identities(module: &Module, combiner: ComputationId, operands: usize) -> Opti
     identity.map(Literal::Array)
 }
 
-/// How many times as long as reading it an element takes with the arithmetic in front of the reduction. That is what a
-/// loop over its elements would compute: operations of which nobody else uses what they give.
+/// Returns the time of an element with the arithmetic in front of the reduction, as a multiple of
+/// the time to read it. Includes only operations that a loop over its elements would compute: the
+/// reduction alone uses their results.
 fn work_per_element(
     computation: &Computation,
     users: &[Vec<InstrId>],
@@ -107,7 +113,7 @@ fn work_per_element(
     let mut inside: BTreeSet<usize> = BTreeSet::new();
     let mut open: BTreeSet<usize> = reduction.operands.iter().map(|id| id.index()).collect();
     let mut bytes = 0.0;
-    // Users come after what they use, so all of an instruction's have been decided on when it is its turn.
+    // Reverse order: when an instruction is visited, all its users are decided.
     while let Some(at) = open.pop_last().filter(|_| inside.len() < MOST_IN_FRONT) {
         let instruction = &computation.instructions[at];
         let is_ours =
@@ -124,13 +130,14 @@ fn work_per_element(
     (bytes / (READ_BYTES * shape.element_count().max(1)) as f64).max(1.0)
 }
 
-/// Into how many parts each result's elements, of so much work each, should go; `None` if they are best left together.
+/// Returns the number of parts for each result's elements, if an element takes `work` times as long
+/// as reading it; `None` if splitting does not pay off.
 fn parts(shape: &ArrayShape, reduced: &[i64], work: f64, device: &DeviceDescription) -> Option<i64> {
     let extent = |d: usize| shape.dims[d];
     let (gone, kept): (Vec<usize>, Vec<usize>) = (0..shape.rank()).partition(|&d| reduced.contains(&(d as i64)));
     let per_result: i64 = gone.iter().map(|&d| extent(d)).product();
     let results: i64 = kept.iter().map(|&d| extent(d)).product();
-    // Trailing kept dimensions are columns: neighbours are reduced side by side.
+    // Trailing kept dimensions are columns: a kernel reduces adjacent columns together.
     let columns: i64 = (0..shape.rank()).rev().take_while(|d| kept.contains(d)).map(extent).product();
     let per_piece = COLUMN_BYTES / shape.element_type.byte_size() as i64;
     let pieces = (results / columns.max(1)) * columns.div_euclid(per_piece).max(1);
@@ -153,9 +160,9 @@ fn parts(shape: &ArrayShape, reduced: &[i64], work: f64, device: &DeviceDescript
 
 /// How the dimensions of a reduction are cut.
 struct Split {
-    /// Reduced dimensions that the first step keeps whole.
+    /// Reduced dimensions that the first step keeps.
     whole: Vec<i64>,
-    /// A dimension cut into `parts` of `length`, the last padded.
+    /// A dimension cut into `parts` of `length`, the last one padded.
     cut: Option<Cut>,
     reduced: Vec<i64>,
 }
@@ -169,7 +176,8 @@ struct Cut {
 }
 
 impl Split {
-    /// Takes whole dimensions from the major end while they fit into the parts wanted, then cuts one.
+    /// Keeps whole dimensions from the major end while their product fits the number of parts, then
+    /// cuts one.
     fn of(shape: &ArrayShape, reduced: &[i64], wanted: i64, may_pad: bool) -> Option<Split> {
         let mut reduced = reduced.to_vec();
         reduced.sort_unstable();
@@ -188,7 +196,7 @@ impl Split {
         None
     }
 
-    /// With the dimensions of short rows left to the second step, if there are such rows.
+    /// Leaves the dimensions of short rows to the second step, if there are short rows.
     fn before_short_rows(split: Option<Split>, shape: &ArrayShape, reduced: &[i64]) -> Option<Split> {
         let is_reduced = |d: &usize| reduced.contains(&(*d as i64));
         let extent = |dims: &[usize]| dims.iter().map(|&d| shape.dims[d]).fold(1, i64::saturating_mul);
@@ -200,14 +208,15 @@ impl Split {
         }
         let mut split = split.unwrap_or_else(|| Split::of_nothing(reduced));
         let is_of_others = |d: i64| others.contains(&(d as usize)) && !split.whole.contains(&d);
-        // Nothing is left to the first step where the others are parts, or as many as there are to be.
+        // Otherwise the first step would have nothing to reduce: the first step keeps all other
+        // dimensions, or the row is cut.
         if reduced.iter().any(|&d| is_of_others(d)) && split.cut.is_none_or(|cut| is_of_others(cut.dimension)) {
             split.whole.extend(row.iter().map(|&d| d as i64));
         }
         Some(split)
     }
 
-    /// All dimensions in the first step.
+    /// Leaves all dimensions to the first step.
     fn of_nothing(reduced: &[i64]) -> Split {
         let mut reduced = reduced.to_vec();
         reduced.sort_unstable();
@@ -241,7 +250,7 @@ impl Split {
         rebuild.add(origin, Op::Reduce { dimensions, to_apply: combiner }, origin.shape.clone(), operands)
     }
 
-    /// The operand with the cut dimension as two.
+    /// Returns the operand with the cut dimension split in two.
     fn in_parts(&self, rebuild: &mut Rebuild, origin: &Instruction, operand: InstrId, neutral: InstrId) -> InstrId {
         let mut value = rebuild.mapped(operand);
         let Some(shape) = rebuild.instruction(value).shape.as_array().cloned() else { return value };
@@ -284,7 +293,8 @@ impl Split {
         part(rebuild, origin, Op::Reduce { dimensions, to_apply: combiner }, shape, operands)
     }
 
-    /// Where a dimension that the first step reduces stands once the cut one is two.
+    /// Returns the number of a dimension that the first step reduces, after the cut dimension is
+    /// split in two.
     fn first_step_dimension(&self, dimension: i64) -> Option<i64> {
         match self.cut {
             _ if self.whole.contains(&dimension) => None,
@@ -293,7 +303,7 @@ impl Split {
         }
     }
 
-    /// The dimensions left of the reduced ones after the first step.
+    /// Returns the reduced dimensions that are left after the first step.
     fn partial_dimensions(&self, rebuild: &Rebuild, partial: InstrId) -> Vec<i64> {
         let rank = rebuild.instruction(partial).shape.as_array().map_or(0, ArrayShape::rank) as i64;
         let is_left = |d: &i64| self.whole.contains(d) || self.cut.is_some_and(|cut| cut.dimension == *d);
@@ -304,7 +314,8 @@ impl Split {
 }
 
 impl Cut {
-    /// A divisor close to the parts wanted; padding where there is none and the combiner knows what to pad with.
+    /// Cuts into a number of parts close to the wanted one that divides the size. Pads if there is
+    /// none and the combiner has an identity.
     fn of(dimension: i64, size: i64, wanted: i64, may_pad: bool) -> Option<Cut> {
         if wanted < 2 {
             return None;
@@ -325,7 +336,7 @@ fn part(rebuild: &mut Rebuild, origin: &Instruction, op: Op, shape: Shape, opera
     rebuild.push(instruction)
 }
 
-/// The arrays of a reduction's result.
+/// Returns the arrays of a reduction's result.
 fn elements(rebuild: &mut Rebuild, origin: &Instruction, value: InstrId, count: usize) -> Vec<InstrId> {
     let Shape::Tuple(shapes) = rebuild.instruction(value).shape.clone() else { return vec![value; count] };
     let element =

@@ -1,11 +1,12 @@
-//! Refuses what fusebox does not compile, all of it at once, before any work is done.
+//! Refuses all instructions that fusebox does not compile. Reports all of them at once, before any
+//! other work.
 
 use fusebox_core::hlo::{Diagnostic, Instruction, Module, Op, Opcode};
 
 use crate::CompileError;
 use crate::roles::{Role, roles};
 
-/// Reports every reachable instruction that nothing here can execute.
+/// Reports every reachable instruction that fusebox cannot execute.
 pub fn check(module: &mut Module) -> Result<(), CompileError> {
     let faults: Vec<Diagnostic> = module
         .computations

@@ -1,4 +1,5 @@
-//! Passes on modules too many or too large for files: what they become has the same value, and is bounded.
+//! Tests passes on modules that are too many or too large for files: the results keep their values,
+//! and their size is bounded.
 
 use std::fmt::Write;
 
@@ -30,7 +31,7 @@ fn apply_for(device: &DeviceDescription, pass: &str, text: &str) -> Result<Strin
     Ok(print_module(&module))
 }
 
-/// Lines of the entry computation, without indentation.
+/// Returns the lines of the entry computation, without indentation.
 fn entry(pass: &str, text: &str) -> Vec<String> {
     let printed = apply(pass, text).unwrap();
     let body = printed.split("ENTRY").nth(1).unwrap();
@@ -67,7 +68,7 @@ fn doubling_branches_stay_before_memory_is_full() {
     assert!(made.contains("conditional(") && made.lines().count() < 40_000);
 }
 
-/// A reduction of `x` over `dimensions` with the combiner `op`.
+/// Returns a reduction of `x` over `dimensions` with the combiner `op`.
 fn reduction(ty: &str, dims: &[i64], dimensions: &[i64], op: &str) -> String {
     let kept: Vec<i64> = (0..dims.len()).filter(|d| !dimensions.contains(&(*d as i64))).map(|d| dims[d]).collect();
     format!(
@@ -157,7 +158,7 @@ fn other_windows_stay() {
 
 #[test]
 fn a_cumulative_reduction_in_blocks_gives_the_same() {
-    // On a GPU nobody asks for scans, on the cpu for those that are not too long.
+    // On a GPU no emitter claims scans. On the cpu an emitter claims those that are not too long.
     let (gpu, cpu) = (DeviceDescription::sm(90), DeviceDescription::cpu(2));
     for (device, dims, window) in [
         (&gpu, vec![1000], "size=1000 pad=999_0"),
@@ -201,7 +202,8 @@ ENTRY main { x = s32[2,3,4,5] parameter(0)
     assert_eq!(value(&before), value(&after));
 }
 
-/// Operands on either side, with batches, several free dimensions, and parts of other lengths.
+/// The common operand is on either side. There are batches, several free dimensions, and parts of
+/// different lengths.
 #[test]
 fn joined_products_give_the_same() {
     let dims = |left: i64, right: i64| {
@@ -238,8 +240,8 @@ fn joined_products_give_the_same() {
     assert_eq!(before, after);
 }
 
-/// The files about `simplify` are exact, with zeros of both signs, infinities and extremes.
-/// Quotients by reciprocals are left out: they round less often.
+/// The test files of `simplify` are exact, with zeros of both signs, infinities and extremes.
+/// Quotients by reciprocals are excluded: they round less often.
 #[test]
 fn what_is_simplified_gives_the_same_bits() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/filetests/passes");
@@ -263,7 +265,7 @@ fn what_is_simplified_gives_the_same_bits() {
 fn extremes(element_type: ElementType, dims: &[i64]) -> Literal {
     let size = element_type.byte_size();
     let top = 1u64 << (8 * size - 1);
-    // Of a byte, the top and the bottom; of a float, both zeros, an infinity, and numbers.
+    // Integers get their extremes; floats get both zeros, an infinity, and other numbers.
     let patterns = [0, top, if size == 4 { 0xff80_0000 } else { top - 1 }, 0x0101_0101_3f8c_cccd];
     let patterns = if element_type == ElementType::Pred { [0, 1, 1, 0] } else { patterns };
     let count = dims.iter().product::<i64>() as usize;

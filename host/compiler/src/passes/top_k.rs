@@ -1,4 +1,5 @@
-//! A sort of which only the first elements are used is a `topk`, which looks at most elements once.
+//! Replaces a sort by `topk` if only its first elements are used: `topk` reads most elements only
+//! once.
 //!
 //! ```text
 //! sort(x, iota) by x0 > x1, then [0:k] of both  =>  topk(x), k=k
@@ -12,7 +13,7 @@ use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// Rewrites the sorts of everything that thunks execute.
+/// Rewrites the sorts in all computations that thunks execute.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     for sequence in in_role(module, Role::Sequence) {
         let old = module.computation(sequence);
@@ -30,7 +31,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// How much of a sort is used.
+/// The part of a sort that is used.
 struct First {
     k: i64,
     largest: bool,
@@ -81,7 +82,7 @@ fn first(shape: &ArrayShape, k: i64) -> ArrayShape {
     ArrayShape::new(shape.element_type, [outer, &[k]].concat())
 }
 
-/// Whether an instruction is such a sort.
+/// Returns the used part of a sort that can be replaced; `None` for all other instructions.
 fn first_elements(module: &Module, computation: &Computation, users: &[Vec<InstrId>], id: InstrId) -> Option<First> {
     let instruction = computation.instruction(id);
     let Op::Sort { dimension, is_stable, to_apply } = instruction.op else { return None };
@@ -103,7 +104,8 @@ fn first_elements(module: &Module, computation: &Computation, users: &[Vec<Instr
     lengths.all(|length| length == Some(k)).then_some(First { k, largest, is_stable })
 }
 
-/// Whether an array holds at each place its index along the last dimension, and its type any of these.
+/// Whether every element is its own index along the last dimension, in a type that holds all these
+/// indices.
 fn is_position(computation: &Computation, id: InstrId, last: usize) -> bool {
     let instruction = computation.instruction(id);
     let holds = |array: &ArrayShape| {
@@ -122,7 +124,8 @@ fn is_position(computation: &Computation, id: InstrId, last: usize) -> bool {
     }
 }
 
-/// The size of the last dimension if the instruction is a slice that takes its first elements and all of the others.
+/// Returns the size of the last dimension of a slice that takes the first elements there, and all
+/// elements of the other dimensions.
 fn length_of_first(computation: &Computation, id: InstrId, last: usize) -> Option<i64> {
     let instruction = computation.instruction(id);
     let Op::Slice { dims } = &instruction.op else { return None };
@@ -132,8 +135,9 @@ fn length_of_first(computation: &Computation, id: InstrId, last: usize) -> Optio
     (from_start && whole.iter().enumerate().all(is_whole)).then(|| dims[last].limit)
 }
 
-/// Whether the largest of the first operand's elements come first, or the smallest; `None` if the order is another than that
-/// of `topk`. By IEEE's order zeros tie, which only a sort that need not be stable leaves open.
+/// Whether the largest of the first operand's elements come first, or the smallest; `None` if the
+/// order differs from that of `topk`. In IEEE order, zeros of both signs tie; only an unstable sort
+/// may order them as `topk` does.
 fn is_descending(comparator: &Computation, ty: ElementType, is_stable: bool) -> Option<bool> {
     let root = comparator.root_instruction();
     let &Op::Compare { direction, order } = &root.op else { return None };

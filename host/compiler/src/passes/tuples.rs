@@ -1,11 +1,12 @@
-//! Removes tuples that are taken apart again.
+//! Removes tuples whose elements are read one by one.
 
 use fusebox_core::hlo::{InstrId, Instruction, Module, Op};
 
 use crate::CompileError;
 use crate::rebuild::Rebuild;
 
-/// `get-tuple-element(tuple(…))` is the element; `tuple` of all elements of one tuple is that tuple.
+/// Replaces `get-tuple-element(tuple(…))` by the element, and a `tuple` of all elements of one
+/// tuple by that tuple.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     for computation in &mut module.computations {
         if computation.instructions.iter().any(|i| matches!(i.op, Op::Tuple)) {

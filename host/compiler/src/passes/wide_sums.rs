@@ -1,12 +1,13 @@
-//! Sums and products of narrow floats in `f32`: rounded once, not at every step.
+//! Computes sums and products of narrow floats in `f32`: they are rounded once, not at every step.
 //!
 //! ```text
 //! r = bf16[n] reduce(x, init), add    =>    w = f32[n] reduce(convert x, convert init), add in f32
 //!                                           r = bf16[n] convert(w)
 //! ```
 //!
-//! The conversions go into the reduction's kernel; if it is split, the parts are kept in `f32`, too. Maxima and minima stay
-//! as they are: they do not round. Windows likewise.
+//! The conversions are fused into the reduction's kernel. If the reduction is split, its partial
+//! results are `f32`, too. Reductions of windows are rewritten in the same way. Maxima and minima
+//! are not rewritten: they do not round.
 
 use fusebox_core::hlo::{BinaryOp, Computation, ComputationId, ElementType, InstrId, Instruction, Module, Op, Shape};
 
@@ -15,10 +16,10 @@ use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// The type that sums of narrow floats are kept in.
+/// Type in which sums of narrow floats are computed.
 const WIDE: ElementType = ElementType::F32;
 
-/// Rewrites the reductions of everything that kernels compute.
+/// Rewrites the reductions in all computations that thunks or kernels execute.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     let computed: Vec<usize> = [Role::Sequence, Role::Fused]
         .into_iter()
@@ -55,7 +56,7 @@ struct Combiners {
 }
 
 impl Combiners {
-    /// Puts them in front of all computations.
+    /// Inserts them in front of all computations.
     fn add_to(module: &mut Module) -> Combiners {
         let new = [("wide_sum", BinaryOp::Add), ("wide_product", BinaryOp::Multiply)];
         let new: [Computation; COMBINERS] = new.map(|(name, op)| combiner(module, name, op, WIDE));
@@ -64,7 +65,7 @@ impl Combiners {
     }
 }
 
-/// The operation of a reduction, of all elements or of windows, that rounds at every step.
+/// Returns the operation of a reduction, of all elements or of windows, if it rounds at every step.
 fn operation(module: &Module, computation: &Computation, instruction: &Instruction) -> Option<BinaryOp> {
     let (Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. }) = instruction.op else { return None };
     let element = |id: InstrId| computation.instruction(id).shape.as_array().map(|array| array.element_type);
@@ -75,7 +76,8 @@ fn operation(module: &Module, computation: &Computation, instruction: &Instructi
     (is_narrow && is_uniform && matches!(op, BinaryOp::Add | BinaryOp::Multiply)).then_some(op)
 }
 
-/// The operation, if the computation applies it to its two parameters of this type and does nothing else.
+/// Returns the operation of a computation that applies it to its two parameters of this type and
+/// does nothing else.
 fn applied_operation(applied: &Computation, element: ElementType) -> Option<BinaryOp> {
     let root = applied.root_instruction();
     let is_parameter = |&id: &InstrId| {

@@ -1,4 +1,4 @@
-//! Where the functions that a kernel calls read a tensor.
+//! Indices at which the functions that a kernel calls read a tensor.
 
 use std::collections::HashSet;
 
@@ -6,23 +6,24 @@ use fusebox_core::ir::{Function, OpKind, Operation, Type, Value};
 
 use super::entry;
 
-/// The components of an index, as a function calls them; `None` of one that it does not know.
+/// The components of an index as values of a function. `None` for a component that the function
+/// does not have.
 pub type Index = Vec<Option<Value>>;
 
 /// Follows a tensor from function to function.
 pub struct Followed<'f> {
     functions: &'f [Function],
-    /// Functions that are known to read their argument at an index alone, or that are being asked.
+    /// Functions, arguments and indices that are already checked or being checked.
     known: HashSet<(&'f str, Value, Index)>,
 }
 
 impl<'f> Followed<'f> {
-    /// Begins to follow through these functions.
+    /// Creates a check for these functions.
     pub fn new(functions: &'f [Function]) -> Self {
         Followed { functions, known: HashSet::new() }
     }
 
-    /// Whether an operation of a function reads a tensor only at an index.
+    /// Whether an operation of a function reads a tensor only at one index.
     pub fn is_at(&mut self, function: &Function, op: &'f Operation, tensor: Value, index: &Index) -> bool {
         match op.kind {
             OpKind::Extract => op.operands[0] == tensor && is_index(function.type_of(tensor), &op.operands[1..], index),
@@ -50,7 +51,8 @@ impl<'f> Followed<'f> {
     }
 }
 
-/// Whether an element of a tensor is the one at an index. There is only one in a dimension of size 1, however its number is computed.
+/// Whether `element` and `index` name the same element of a tensor. In a dimension of size 1 all
+/// components name the same element.
 fn is_index(tensor: &Type, element: &[Value], index: &Index) -> bool {
     let Type::Tensor(dims, _) = tensor else { return false };
     let is_same =

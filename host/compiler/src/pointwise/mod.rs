@@ -1,8 +1,11 @@
-//! Kernels that may leave an output where a parameter stands.
+//! Finds kernels that may write an output in-place into a parameter.
 //!
-//! A kernel may if it reads each element of the parameter only where it writes the output's element of the same index afterwards: next
-//! to it, or in a later loop that makes the same turns, as where whole rows are read before they are written. This shows in the kernel's own operations, whoever wrote it. It is then written so that it reads the output
-//! itself, whose initial value is the parameter's (see [`OutputPlan::initial`](fusebox_core::emitter::OutputPlan)).
+//! This requires that each read of an element of the parameter precedes the write of the output's
+//! element at the same index. The write follows in the same iteration, or in a later loop with the
+//! same iterations, such as a loop that writes a row after another loop has read it. The check
+//! inspects the kernel's operations, so it works for all emitters. The kernel is then rewritten to
+//! read the output itself, whose initial value is the parameter's (see
+//! [`OutputPlan::initial`](fusebox_core::emitter::OutputPlan)).
 
 mod followed;
 mod places;
@@ -21,7 +24,7 @@ use crate::select::Selected;
 use places::Places;
 use reads::Reads;
 
-/// A parameter and the output that may take its place, by their numbers.
+/// A parameter and an output that may be written into its buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Pair {
     /// Number of the parameter.
@@ -30,13 +33,13 @@ pub struct Pair {
     pub output: usize,
 }
 
-/// All such pairs of a kernel.
+/// Returns all pairs of a kernel.
 pub fn pairs(kernel: &Selected) -> Vec<Pair> {
     let Some(entry) = entry(&kernel.functions, &kernel.unit.fusion.name) else { return Vec::new() };
     let outputs = kernel.plan.outputs.len();
     let parameters = entry.body.arguments.len().saturating_sub(outputs);
     let (inputs, results) = entry.body.arguments.split_at(parameters);
-    // For all outputs once, and only if one has a parameter of its type.
+    // Computed once for all outputs, and only if an output has the type of a parameter.
     let places = LazyCell::new(|| Places::of(entry));
     let mut pairs = Vec::new();
     for (output, &result) in results.iter().enumerate() {
@@ -51,7 +54,7 @@ pub fn pairs(kernel: &Selected) -> Vec<Pair> {
     pairs
 }
 
-/// Lets a kernel read the output where it read the parameter.
+/// Rewrites a kernel to read the output instead of the parameter.
 pub fn let_stand_in_place(kernel: &mut Selected, Pair { parameter, output }: Pair) {
     let name = &kernel.unit.fusion.name;
     let outputs = kernel.plan.outputs.len();
@@ -63,7 +66,8 @@ pub fn let_stand_in_place(kernel: &mut Selected, Pair { parameter, output }: Pai
     (plan.mode, plan.initial) = (WriteMode::InPlace, Some(parameter as u32));
 }
 
-/// Whether a kernel goes by a parameter of that number at all: one whose place an output has taken is read there.
+/// Whether a kernel uses a parameter. A parameter that an output replaces in-place is not used: the
+/// kernel reads the output.
 pub fn uses_parameter(kernel: &Selected, parameter: usize) -> bool {
     let entry = entry(&kernel.functions, &kernel.unit.fusion.name);
     entry.is_none_or(|it| it.body.arguments.get(parameter).is_none_or(|&argument| uses(&it.body, argument) > 0))
@@ -73,8 +77,8 @@ pub fn entry<'f>(functions: &'f [Function], name: &str) -> Option<&'f Function> 
     functions.iter().find(|function| function.name == name)
 }
 
-/// The values that are an output at some point: as it is given to the kernel, after each insertion, and as loops and branches hand it
-/// on.
+/// Returns the values that are an output at some point: the kernel's argument, the result of each
+/// insertion, and the values that loops and branches carry.
 fn handed_on(entry: &Function, output: Value) -> HashSet<Value> {
     let mut links: HashMap<Value, Vec<Value>> = HashMap::new();
     let mut link = |same: &[Value]| {
@@ -88,7 +92,8 @@ fn handed_on(entry: &Function, output: Value) -> HashSet<Value> {
             op.operands.get(1).zip(op.results.first()).into_iter().for_each(|(before, after)| link(&[*before, *after]));
         }
         (OpKind::SyncThreads, _) => op.operands.iter().zip(&op.results).for_each(|(it, after)| link(&[*it, *after])),
-        // Of a loop's operands the last are what it hands on, as the last of its body's arguments are.
+        // The last operands of a loop are its initial loop-carried values. The last arguments of
+        // its body correspond to them.
         (OpKind::For | OpKind::Loop, [body]) => {
             let (starts, arguments) = (op.operands.iter().rev(), body.arguments.iter().rev());
             let (next, results) = (body.yielded().iter().rev(), op.results.iter().rev());
@@ -112,7 +117,7 @@ fn handed_on(entry: &Function, output: Value) -> HashSet<Value> {
     found
 }
 
-/// How often a value is an operand, in nested regions too.
+/// Counts the uses of a value as an operand, including nested regions.
 fn uses(region: &Region, value: Value) -> usize {
     let mut count = 0;
     region.walk(&mut |op| count += op.operands.iter().filter(|&&operand| operand == value).count());

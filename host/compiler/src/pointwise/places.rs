@@ -1,26 +1,28 @@
-//! When two index values of a kernel are the same number, and when the turns of one loop are among those of another.
+//! Decides whether two index values of a kernel are equal, and whether the iterations of one loop
+//! include those of another.
 
 use std::collections::HashMap;
 
 use fusebox_core::indexing::ceil_div;
 use fusebox_core::ir::{Attribute, Form, Function, OpKind, Operation, Value};
 
-/// How deeply computed indices are compared.
+/// Depth up to which computed indices are compared.
 const DEEPEST: usize = 16;
 
-/// Where the values of a function come from.
+/// Definitions of the values of a function.
 pub struct Places<'f> {
-    /// Which operation makes a value, and as which of its results.
+    /// The operation that computes a value, and the number of the result.
     makers: HashMap<Value, (&'f Operation, usize)>,
-    /// The loops, by their induction variables.
+    /// Loops by their induction variables.
     loops: HashMap<Value, &'f Operation>,
 }
 
-/// Induction variables of loops around what is written, with those of loops around what is read that they stand for.
+/// Maps induction variables of loops around a write to the corresponding induction variables of
+/// loops around a read.
 pub type Turns = HashMap<Value, Value>;
 
 impl<'f> Places<'f> {
-    /// Those of all values of a function.
+    /// Collects the definitions of all values of a function.
     pub fn of(function: &'f Function) -> Places<'f> {
         let mut places = Places { makers: HashMap::new(), loops: HashMap::new() };
         function.body.walk(&mut |op| {
@@ -32,8 +34,9 @@ impl<'f> Places<'f> {
         places
     }
 
-    /// Those among `known` that are `written` at some turn of the loops `around` it, with the turns. What is written comes after what is
-    /// known, in a region around both.
+    /// Returns the values among `known` that equal `written` at some iteration of the loops
+    /// `around` it, each with the iterations. `written` comes after the known values, in a region
+    /// around both.
     pub fn candidates(
         &self,
         written: Value,
@@ -48,7 +51,8 @@ impl<'f> Places<'f> {
         known.iter().filter_map(candidate).collect()
     }
 
-    /// Whether each of these loops makes the turn that stands for a turn of another loop, or at least one.
+    /// Whether each of these loops executes the iteration that corresponds to one of another loop,
+    /// or at least one iteration.
     pub fn are_made(&self, loops: &[&'f Operation], turns: &Turns) -> bool {
         loops.iter().all(|it| {
             let induction = it.regions.first().and_then(|body| body.arguments.first());
@@ -56,7 +60,7 @@ impl<'f> Places<'f> {
         })
     }
 
-    /// Turns of a loop, if they are known.
+    /// Returns the number of iterations of a loop, if it is known.
     pub fn count(&self, it: &Operation) -> Option<i64> {
         let [first, end, step, ..] = it.operands[..] else { return None };
         let (first, end, step) = (self.constant(first)?, self.constant(end)?, self.constant(step)?);
@@ -94,7 +98,7 @@ impl<'f> Places<'f> {
                 .all(|(&read, &written)| self.is_same(read, written, around, turns, depth - 1))
     }
 
-    /// Whether a loop makes all the turns that another one makes.
+    /// Whether a loop executes all iterations of another loop.
     fn has_turns_of(&self, writing: &Operation, reading: &Operation) -> bool {
         let ([first, end, step, ..], [of_first, of_end, of_step, ..]) = (&writing.operands[..], &reading.operands[..])
         else {
@@ -119,7 +123,7 @@ impl<'f> Places<'f> {
     }
 }
 
-/// Whether an operation computes integers from integers and from nothing else.
+/// Whether an operation computes integers from integers only.
 fn is_of_indices(kind: OpKind) -> bool {
     matches!(kind, OpKind::Constant | OpKind::ApplyIndexing)
         || matches!(kind.form(), Form::IntBinary | Form::IntUnary | Form::IndexCast)

@@ -1,4 +1,5 @@
-//! Whether a kernel reads elements of a parameter before it writes those of an output at the same index.
+//! Checks that a kernel reads each element of a parameter before it writes the output's element at
+//! the same index.
 
 use std::collections::HashSet;
 
@@ -7,24 +8,25 @@ use fusebox_core::ir::{Function, OpKind, Operation, Region, Value};
 use super::followed::{Followed, Index};
 use super::places::{Places, Turns};
 
-/// Turns from which on a loop may read a row that a later one writes. Of shorter rows LLVM makes code without loops, if it knows that
-/// what is written is not what is read.
+/// Least iterations of a loop that writes a row in-place after an earlier loop has read it. LLVM
+/// unrolls loops over shorter rows completely if it knows that output and input do not alias.
 const LONG: i64 = 64;
 
-/// Components of an index up to which every operand that may be one of them is tried.
+/// Rank of an index up to which all candidate operands of each component are tried.
 const MOST_TRIED: usize = 6;
 
-/// What a kernel reads before it writes an output.
+/// Checks the reads of a kernel against its writes of one output.
 pub struct Reads<'f> {
     functions: &'f [Function],
     entry: &'f Function,
-    /// The values that are the output.
+    /// The values that are the output at some point.
     output: HashSet<Value>,
     places: &'f Places<'f>,
 }
 
 impl<'f> Reads<'f> {
-    /// Of a kernel with that entry function. `output`: the values that are the output at some point. `places`: of the entry.
+    /// Creates a check for a kernel with that entry function. `output`: the values that are the
+    /// output at some point. `places`: the definitions of the entry's values.
     pub fn new(
         functions: &'f [Function],
         entry: &'f Function,
@@ -34,14 +36,16 @@ impl<'f> Reads<'f> {
         Reads { functions, entry, output, places }
     }
 
-    /// Whether everything that reads a parameter is followed, in a region around it, by the insertion of the output's elements that
-    /// it reads: as no element is written twice, each is read before it is written.
+    /// Whether each read of a parameter is followed, in a region around it, by the insertion of the
+    /// output's elements at the same index. Since no element is written twice, each is then read
+    /// before it is written.
     pub fn come_first(&self, parameter: Value) -> bool {
         self.left_over(&self.entry.body, parameter).is_empty()
     }
 
-    /// What reads a parameter in a region and is not followed there by the insertion of what it reads. A call that is given the
-    /// parameter and does not go by it may stand anywhere.
+    /// Returns the operations of a region that read a parameter and are not followed there by the
+    /// insertion of the elements that they read. A call that receives the parameter but does not
+    /// read it is ignored.
     fn left_over(&self, region: &'f Region, parameter: Value) -> Vec<&'f Operation> {
         let mut left = Vec::new();
         for (place, op) in region.operations.iter().enumerate() {
@@ -57,14 +61,15 @@ impl<'f> Reads<'f> {
         left
     }
 
-    /// Whether an operation inserts all that another one reads of a tensor. `around`: the loops around it that begin after the read.
+    /// Whether an operation inserts all elements that another operation reads from a tensor.
+    /// `around`: the loops around the insertion that begin after the read.
     fn inserts(&self, op: &'f Operation, around: &mut Vec<&'f Operation>, read: &'f Operation, tensor: Value) -> bool {
         match (op.kind, &op.regions[..]) {
             (OpKind::Insert | OpKind::TransferWrite, _) => {
                 let is_of_output = op.operands.get(1).is_some_and(|tensor| self.output.contains(tensor));
                 is_of_output && self.reads_what_is_inserted(read, tensor, op, around)
             }
-            // What stands in its body is executed at every turn.
+            // Each iteration executes all operations of the body.
             (OpKind::For, [body]) if op.results.iter().any(|result| self.output.contains(result)) => {
                 around.push(op);
                 let inserts = body.operations.iter().any(|inner| self.inserts(inner, around, read, tensor));
@@ -75,7 +80,8 @@ impl<'f> Reads<'f> {
         }
     }
 
-    /// Whether an operation reads of a tensor at most the elements that an insertion writes, at all turns of the loops around it.
+    /// Whether an operation reads only those elements of a tensor that an insertion writes in some
+    /// iteration of the loops `around` it.
     fn reads_what_is_inserted(
         &self,
         op: &'f Operation,
@@ -100,8 +106,9 @@ impl<'f> Reads<'f> {
         self.is_read_at(index, op, tensor, around, &mut Vec::new(), &Turns::new())
     }
 
-    /// Whether an operation reads a tensor only where an index points to, at some turns of the loops around what is written there. The
-    /// first components of the index are found among its operands already.
+    /// Whether an operation reads a tensor only at an index, at some iterations of the loops
+    /// `around` the write at that index. `found` holds the operands that match the first components
+    /// of the index.
     fn is_read_at(
         &self,
         index: &[Value],
@@ -112,7 +119,7 @@ impl<'f> Reads<'f> {
         turns: &Turns,
     ) -> bool {
         let Some(&component) = index.get(found.len()) else {
-            // A loop that might make no turn would insert nothing.
+            // A loop that might have no iterations would insert nothing.
             return self.places.are_made(around, turns)
                 && Followed::new(self.functions).is_at(self.entry, op, tensor, found);
         };
@@ -132,9 +139,9 @@ impl<'f> Reads<'f> {
         }
     }
 
-    /// Whether an operation is given a tensor of which it reads nothing.
+    /// Whether an operation has a tensor as operand but reads none of its elements.
     fn reads_nothing(&self, op: &'f Operation, tensor: Value) -> bool {
-        // As nothing has so many dimensions, nothing is read there.
+        // No tensor has this many dimensions, so only a call without reads passes this check.
         let rank = op.operands.len() + self.entry.body.arguments.len();
         op.kind == OpKind::PureCall && Followed::new(self.functions).is_at(self.entry, op, tensor, &vec![None; rank])
     }
@@ -147,7 +154,8 @@ mod tests {
     use super::super::handed_on;
     use super::{Places, Reads};
 
-    /// The loop in which a kernel reads its parameter, or writes its output at %i and %j. `end`: of the loop.
+    /// Prints the loop in which a kernel reads its parameter, or the loop in which it writes its
+    /// output. `end`: upper bound of the loop. `index`: operations that compute the indices.
     fn one(reads: bool, end: &str, index: &str) -> String {
         match reads {
             true => format!(
@@ -172,7 +180,7 @@ mod tests {
         }
     }
 
-    /// Whether a kernel of two loops for each row reads what it writes first.
+    /// Whether a kernel with two loops per row reads each element before it writes it.
     fn comes_first(loops: [String; 2]) -> bool {
         let [first, second] = loops;
         let text = format!(
@@ -204,7 +212,7 @@ mod tests {
         format!(r#"%{to} = "arith.addi"(%{from}, %zero) : (index, index) -> index"#)
     }
 
-    /// Indices of what is read or written, by names of other values.
+    /// Prints operations that compute the indices `names` from other values.
     fn at(names: [&str; 2], values: [&str; 2]) -> String {
         format!("{}\n      {}", copy(names[0], values[0]), copy(names[1], values[1]))
     }

@@ -1,4 +1,4 @@
-//! Which outputs of whole kernels take the place of which parameters.
+//! Tests which outputs of whole kernels may be written in-place into which parameters.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_lowering::Target;
@@ -24,7 +24,7 @@ fn compiled(text: &str, until: Phase) -> Compilation {
     compile(&Source::text("m.hlo", text), &options).unwrap()
 }
 
-/// The pairs of a program's only kernel, as parameter and output.
+/// Returns the pairs of a program's only kernel, as parameter and output.
 fn pairs_of(text: &str) -> Vec<(usize, usize)> {
     let made = compiled(text, Phase::Emit);
     let [kernel] = &made.kernels[..] else { panic!("{} kernels", made.kernels.len()) };
@@ -51,7 +51,8 @@ fn results_that_have_nothing_in_common_take_the_places_of_what_they_are_made_of(
     assert_eq!(pairs_of(text), [(0, 0), (1, 1), (2, 1)]);
 }
 
-/// Both results read `p`, each in a loop of its own: the second would read what the first has written.
+/// Each result reads `p` in a separate loop: the second loop would read values that the first has
+/// written.
 #[test]
 fn what_two_loops_read_keeps_its_place() {
     let text = "HloModule m
@@ -73,8 +74,8 @@ fn what_two_loops_read_keeps_its_place() {
     assert_eq!(pairs_of(text), [(1, 1)]);
 }
 
-/// The rows are computed together, as they share what they are made of, and written one after the other. Of `q` each row is read for
-/// the others too.
+/// The rows have common operands, so they are computed together and written one after the other.
+/// Each row of `q` is also read for the other rows.
 #[test]
 fn a_result_that_is_written_row_by_row_takes_the_place_of_what_is_read_row_by_row() {
     let text = "HloModule m
@@ -99,7 +100,8 @@ fn a_result_that_is_written_row_by_row_takes_the_place_of_what_is_read_row_by_ro
     assert_eq!(pairs_of(text), [(0, 0)]);
 }
 
-/// Of the array's dimensions of size 1 the epilogue takes the only element, the kernel the one that it writes.
+/// In the dimensions of size 1 the epilogue reads at index 0, and the kernel writes at a computed
+/// index.
 #[test]
 fn the_result_of_a_convolution_takes_the_place_of_what_it_is_added_to() {
     let text = "HloModule m
@@ -129,7 +131,7 @@ fn a_donated_array_is_updated_after_all_who_read_it() {
     assert!(executable.thunks.iter().all(computes), "{:?}", executable.thunks);
 }
 
-/// A softmax in rows of that length.
+/// Prints a softmax over rows of `columns` elements.
 fn softmax(columns: usize) -> String {
     format!(
         "HloModule m
@@ -157,6 +159,6 @@ fn softmax(columns: usize) -> String {
 #[test]
 fn rows_that_are_read_before_they_are_written_take_their_places() {
     assert_eq!(pairs_of(&softmax(200)), [(0, 0)]);
-    // Of short rows LLVM makes better code if what it writes is something else.
+    // LLVM generates better code for short rows if output and input do not alias.
     assert_eq!(pairs_of(&softmax(8)), []);
 }

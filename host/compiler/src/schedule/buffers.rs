@@ -1,7 +1,7 @@
-//! Buffers: first as many as there are values, then, when all uses are known, places that values which
-//! do not live at the same time share.
+//! Buffers. At first each value has its own. When all uses are known, buffers that are not alive at
+//! the same time share memory.
 //!
-//! Until placed, a slice's allocation number is the number of its buffer.
+//! Before placement, a slice's allocation number is the number of its buffer.
 
 use fusebox_core::hlo::Module;
 use fusebox_runtime::{Allocation, AllocationKind, Slice, Thunk};
@@ -9,71 +9,71 @@ use fusebox_runtime::{Allocation, AllocationKind, Slice, Thunk};
 use super::memory::{Maker, Memory};
 use super::placement::{Placement, Request, place};
 
-/// Buffers in the making. Time is counted in steps of the whole program; a loop's body lies between the
-/// loop's first and last step.
+/// Buffers before placement. Time is counted in steps of the whole program. The steps of a loop's
+/// body lie between the loop's first and last step.
 pub struct Buffers {
     alignment: u64,
     buffers: Vec<Buffer>,
     now: u32,
-    /// Whose steps are being made.
+    /// Instruction whose steps are being created.
     maker: Option<Maker>,
 }
 
 struct Buffer {
     bytes: u64,
     kind: AllocationKind,
-    /// First and last step that touches it.
+    /// First and last step that reads or writes it.
     life: Option<(u32, u32)>,
     made_by: Option<Maker>,
 }
 
-/// The outcome: real allocations, and where each buffer is.
+/// The result of placement: allocations, and the location of each buffer.
 pub struct Placed {
     /// The allocations.
     pub allocations: Vec<Allocation>,
-    /// What they are needed for.
+    /// The memory by purpose.
     pub memory: Memory,
     /// Per buffer: allocation and offset.
     places: Vec<(u32, u64)>,
 }
 
 impl Buffers {
-    /// None yet. Offsets will be multiples of `alignment`.
+    /// Starts without buffers. Offsets will be multiples of `alignment`.
     pub fn new(alignment: u64) -> Self {
         Buffers { alignment, buffers: Vec::new(), now: 0, maker: None }
     }
 
-    /// A buffer filled from outside.
+    /// Adds a buffer that is filled from outside.
     pub fn parameter(&mut self, bytes: u64) -> Slice {
         self.add(bytes, AllocationKind::Parameter)
     }
 
-    /// A buffer filled from outside that thunks may write.
+    /// Adds a buffer that is filled from outside and that thunks may write.
     pub fn donated(&mut self, bytes: u64) -> Slice {
         self.add(bytes, AllocationKind::Donated)
     }
 
-    /// A buffer with these contents.
+    /// Adds a buffer with these contents.
     pub fn constant(&mut self, data: Vec<u8>) -> Slice {
         self.add(data.len() as u64, AllocationKind::Constant(data))
     }
 
-    /// A buffer that thunks write.
+    /// Adds a buffer that thunks write.
     pub fn temporary(&mut self, bytes: u64) -> Slice {
         self.add(bytes, AllocationKind::Temporary)
     }
 
-    /// Whether thunks may write there.
+    /// Whether thunks may write the slice.
     pub fn is_writable(&self, slice: &Slice) -> bool {
         self.buffers[slice.allocation as usize].kind.is_writable()
     }
 
-    /// Of places, in bytes.
+    /// Returns the alignment of buffers, in bytes.
     pub fn alignment(&self) -> u64 {
         self.alignment
     }
 
-    /// Declares that no step touches a buffer any more.
+    /// Declares that no step uses a buffer any more.
     pub fn forget(&mut self, buffer: u32) {
         self.buffers[buffer as usize].life = None;
     }
@@ -83,17 +83,17 @@ impl Buffers {
         Slice { allocation: self.buffers.len() as u32 - 1, offset: 0, bytes }
     }
 
-    /// From now on buffers are made for that instruction; gives for whom they were before.
+    /// Creates buffers for instruction `maker` from now on. Returns the previous one.
     pub fn make_for(&mut self, maker: Option<Maker>) -> Option<Maker> {
         std::mem::replace(&mut self.maker, maker)
     }
 
-    /// The current step.
+    /// Returns the current step.
     pub fn now(&self) -> u32 {
         self.now
     }
 
-    /// Goes on to the next step.
+    /// Advances to the next step.
     pub fn step(&mut self) {
         self.now += 1;
     }
@@ -107,7 +107,7 @@ impl Buffers {
         }
     }
 
-    /// Finds a place for everything; temporaries share one allocation.
+    /// Places all buffers; temporaries share one allocation.
     pub fn place(self, module: &Module) -> Placed {
         let places = vec![(0, 0); self.buffers.len()];
         let mut placed = Placed { allocations: Vec::new(), memory: Memory::default(), places };
@@ -139,14 +139,14 @@ impl Buffers {
 }
 
 impl Placed {
-    /// Turns a buffer's slice into a place.
+    /// Replaces a slice of a buffer by its location in an allocation.
     pub fn resolve(&self, slice: &mut Slice) {
         let (allocation, offset) = self.places[slice.allocation as usize];
         slice.allocation = allocation;
         slice.offset += offset;
     }
 
-    /// The same for all slices of thunks.
+    /// Resolves all slices of thunks.
     pub fn resolve_all(&self, thunks: &mut [Thunk]) {
         for thunk in thunks {
             match thunk {

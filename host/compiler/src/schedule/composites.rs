@@ -1,12 +1,15 @@
-//! Loops of small steps become functions, so that a step costs a call or less instead of a launch.
+//! Compiles loops of small steps to functions, so that a step costs at most a call instead of a
+//! launch.
 //!
 //! ```text
 //! while(s) { kernel k(s, t); copy t -> s }     t is used by the loop alone
 //! kernel while(s)                              copies s to an own buffer, repeats k and the copy on that and an own t, copies s back
 //! ```
 //!
-//! A step is small if one thread makes it anyhow, or sooner than several: a kernel of one block or one whose small arrays the cores would
-//! take from each other, a copy that is not shared out. Small buffers are the function's own, and LLVM keeps in registers what it can.
+//! A step is small if one thread executes it in any case, or faster than several threads would.
+//! Examples are a kernel of one block, a kernel whose small arrays the cores would fetch from each
+//! other, and a copy that is not split among threads. The function has local buffers for small
+//! arrays, which LLVM keeps in registers where it can.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -17,27 +20,28 @@ use super::Made;
 use super::buffers::Buffers;
 use crate::kernels::symbol;
 
-/// Most bytes of a composite's own buffers: what a processor's vector registers hold. More would stay in memory in any case.
+/// Largest total size, in bytes, of a composite's local buffers: as much as a processor's vector
+/// registers hold. Larger buffers would be in memory in any case.
 const MOST_OWN: u64 = 2 << 10;
-/// Most bytes of a buffer that is only read, to be an own one: some scalars.
+/// Largest read-only buffer, in bytes, that gets a local copy: some scalars.
 const FEW: u64 = 64;
-/// Most loops inside one another in a composite. LLVM's passes over loops take longer than in
-/// proportion to the depth: 40 loops took 0.2 s, 80 took 0.6 and 200 took 11.
+/// Largest number of nested loops in a composite. The time of LLVM's passes over loops grows faster
+/// than the depth: 40 loops took 0.2 s, 80 took 0.6 and 200 took 11.
 const MOST_NESTED_LOOPS: usize = 24;
 
-/// Turns loops into launches of composites.
+/// Replaces loops by launches of composites.
 pub struct Composing<'s, 'a> {
-    /// Names of the kernels and what was made of them, by number.
+    /// The kernels, by number: name and decisions.
     kernels: &'s [(&'a str, Made<'a>)],
     buffers: &'s mut Buffers,
-    /// How often the program names each buffer.
+    /// Number of uses of each buffer in the program.
     uses: HashMap<u32, usize>,
-    /// Names that are taken.
+    /// Names in use.
     names: HashSet<String>,
     composites: Vec<Composite>,
 }
 
-/// A buffer inside of a loop.
+/// Uses of a buffer inside a loop.
 #[derive(Clone, Copy, Debug, Default)]
 struct Inside {
     bytes: u64,
@@ -46,7 +50,8 @@ struct Inside {
 }
 
 impl<'s, 'a> Composing<'s, 'a> {
-    /// For a program of these thunks, whose parameters and result stand in `interface`. No buffer has its place yet.
+    /// Starts for a program of these thunks, with the buffers of its parameters and result in
+    /// `interface`. No buffer is placed yet.
     pub fn new(
         kernels: &'s [(&'a str, Made<'a>)],
         buffers: &'s mut Buffers,
@@ -60,7 +65,8 @@ impl<'s, 'a> Composing<'s, 'a> {
         Composing { kernels, buffers, uses, names, composites: Vec::new() }
     }
 
-    /// Replaces the outermost loops whose steps are all small. The composites' numbers follow those of the kernels.
+    /// Replaces the outermost loops that have only small steps. Composites are numbered after the
+    /// kernels.
     pub fn compose(mut self, thunks: &mut [Thunk]) -> Vec<Composite> {
         self.sequence(thunks);
         self.composites
@@ -80,7 +86,7 @@ impl<'s, 'a> Composing<'s, 'a> {
         }
     }
 
-    /// The launch of a composite that does what a loop does.
+    /// Returns the launch of a composite that computes a loop.
     fn launch(&mut self, thunk: &Thunk) -> Option<Thunk> {
         let Thunk::While { name, .. } = thunk else { return None };
         if nested_loops(thunk) > MOST_NESTED_LOOPS {
@@ -97,7 +103,7 @@ impl<'s, 'a> Composing<'s, 'a> {
             bytes: inside[number].bytes,
             alignment: self.buffers.alignment() as u32,
             read_only: !inside[number].is_written,
-            // Two that are used in the loop alone may share a place, at different times.
+            // Two buffers that only the loop uses may share memory, at different times.
             no_alias: !self.is_inner(*number, &inside),
         };
         let arguments = given.iter().map(argument).collect();
@@ -115,12 +121,13 @@ impl<'s, 'a> Composing<'s, 'a> {
         Some(Thunk::Kernel { kernel, arguments: given.iter().map(slice).collect() })
     }
 
-    /// Whether nothing but the loop uses a buffer. What the loop only reads, a constant too, comes from outside.
+    /// Whether the loop writes a buffer that is used only in the loop. A buffer that it only reads
+    /// comes from outside, even a constant.
     fn is_inner(&self, number: u32, inside: &BTreeMap<u32, Inside>) -> bool {
         inside.get(&number).is_some_and(|it| it.is_written && self.uses.get(&number) == Some(&it.uses))
     }
 
-    /// A thunk as a step; `None` if it is not small.
+    /// Returns a thunk as a step; `None` if it is not small.
     fn step(&self, thunk: &Thunk, numbers: &BTreeMap<u32, usize>) -> Option<Step> {
         let number = |slice: &Slice| numbers.get(&slice.allocation).copied();
         let steps =
@@ -147,18 +154,19 @@ impl<'s, 'a> Composing<'s, 'a> {
     }
 }
 
-/// Which buffers of a loop stand where.
+/// The buffers of a loop in its composite.
 struct Layout {
-    /// Those that the composite is given, in order.
+    /// Buffers that are arguments of the composite, in order.
     given: Vec<u32>,
-    /// Those of its own, in order. One that is given too starts as that, and ends there.
+    /// Local buffers, in order. A local buffer that is also an argument starts as a copy of the
+    /// argument; if written, it is copied back at the end.
     own: Vec<u32>,
-    /// The number of each, where the loop uses it.
+    /// Number of each buffer for the steps of the loop.
     numbers: BTreeMap<u32, usize>,
 }
 
 impl Layout {
-    /// The smallest buffers are the composite's own; it is given what others use, and what is large.
+    /// Makes the smallest buffers local. Large buffers, and buffers that others use, are arguments.
     fn of(inside: &BTreeMap<u32, Inside>, is_inner: impl Fn(u32) -> bool) -> Layout {
         let is_small = |it: &Inside| it.bytes <= if it.is_written { MOST_OWN } else { FEW };
         let mut small: Vec<(u64, u32)> =
@@ -179,13 +187,13 @@ impl Layout {
     }
 }
 
-/// How many loops stand inside one another, from this thunk on.
+/// Returns the depth of nested loops, including this thunk.
 fn nested_loops(thunk: &Thunk) -> usize {
     let inside = thunk.nested().iter().flat_map(|(_, thunks)| thunks.iter().map(nested_loops)).max();
     inside.unwrap_or(0) + usize::from(matches!(thunk, Thunk::While { .. }))
 }
 
-/// Calls `f` for all slices of thunks, with whether they are written.
+/// Calls `f` for all slices of thunks; the flag says whether the slice is written.
 fn each_slice(kernels: &[(&str, Made)], thunks: &[Thunk], f: &mut dyn FnMut(&Slice, bool)) {
     for thunk in thunks {
         match thunk {
@@ -208,8 +216,8 @@ fn each_slice(kernels: &[(&str, Made)], thunks: &[Thunk], f: &mut dyn FnMut(&Sli
     }
 }
 
-/// Numbers what thunks launch anew: first the kernels that they still do, then the composites. Gives the old numbers of
-/// these kernels.
+/// Renumbers launches: first the kernels that thunks still launch, then the composites. Returns the
+/// old numbers of these kernels.
 pub fn renumber(thunks: &mut [Thunk], kernels: usize) -> Vec<u32> {
     let mut launched = BTreeSet::new();
     each_launch(thunks, &mut |number| launched.extend([*number]));

@@ -11,8 +11,9 @@ use super::uses::Uses;
 use crate::CompileError;
 
 impl Scheduler<'_> {
-    /// A loop's state: what the body passes on unchanged stays where it is; the rest has buffers that belong to the
-    /// loop, which start with the operand's value and which each iteration leaves with the next state.
+    /// Appends a loop. State that the body passes on unchanged remains in its buffer. Other state
+    /// has buffers that belong to the loop: they start with the operand's value, and each iteration
+    /// leaves the next state in them.
     pub fn repeat(
         &mut self,
         frame: &Frame,
@@ -46,7 +47,7 @@ impl Scheduler<'_> {
         Ok(state)
     }
 
-    /// Where the state is, and the buffers of it that the body must leave alone.
+    /// Returns the slices of the state, and those of its buffers that the body must not write.
     fn loop_state(
         &mut self,
         frame: &Frame,
@@ -71,7 +72,8 @@ impl Scheduler<'_> {
         (state, borrowed)
     }
 
-    /// Every branch leaves its result in the same buffers: where an operand stands that it takes the place of, if nobody else needs it.
+    /// Appends a conditional. Every branch leaves its result in the same buffers. If a result may
+    /// replace an operand that is no longer needed, this is the operand's buffer.
     pub fn branch(
         &mut self,
         frame: &Frame,
@@ -104,8 +106,8 @@ impl Scheduler<'_> {
         Ok(results)
     }
 
-    /// Puts results of a conditional where an operand stands that the caller wants them in the place of, or that some branch gives
-    /// back as it got it: then that branch has nothing to do for them.
+    /// Puts results of a conditional into an operand's buffer if the caller wants them there, or if
+    /// some branch returns this operand unchanged: that branch then need not copy it.
     fn take_places(
         &self,
         frame: &Frame,
@@ -138,12 +140,12 @@ impl Scheduler<'_> {
     }
 }
 
-/// Per leaf of a loop's state, whether the body gives it back as it got it.
+/// Returns for each leaf of a loop's state whether the body passes it on unchanged.
 fn passed_on(body: &Computation) -> Vec<bool> {
     given_back(body).into_iter().enumerate().map(|(number, leaf)| leaf == Some(number)).collect()
 }
 
-/// Per leaf of the result, the leaf of the parameter that it is.
+/// Returns for each leaf of the result the leaf of the parameter that it equals.
 fn given_back(computation: &Computation) -> Vec<Option<usize>> {
     let uses = Uses::in_program_order(computation);
     let given = computation.parameters().first().map_or(&[][..], |&id| uses.leaves(id));

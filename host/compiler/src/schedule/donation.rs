@@ -1,4 +1,4 @@
-//! Donated inputs: which results are to stand in their buffers.
+//! Donated inputs: which results reuse their buffers.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -8,29 +8,30 @@ use serde::Serialize;
 
 use super::leaf_count;
 
-/// What the caller gives away with a call. Leaves are those of all parameters, or those of the result, in order.
+/// The inputs that the caller donates. Leaves are numbered over all parameters, or over the result,
+/// in order.
 #[derive(Debug, Default)]
 pub struct Donations {
     /// Leaves of the parameters that the program may write.
     pub donated: HashSet<usize>,
-    /// Of each leaf of the result, the leaf of the parameters whose buffer it is to have.
+    /// For each leaf of the result, the leaf of the parameters whose buffer it reuses.
     pub place_of: Vec<Option<usize>>,
 }
 
-/// A result that stands in the buffer of an input.
+/// A result in the buffer of an input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Shared {
     /// Number of the result's leaf.
     pub output: usize,
-    /// The input: its number among the leaves of the parameters.
+    /// Number of the input among the leaves of the parameters.
     pub input: usize,
-    /// The parameter that it is or belongs to.
+    /// Name of the parameter that contains the input.
     pub parameter: String,
 }
 
 impl Donations {
-    /// What the module's header says. An alias of leaves of different sizes cannot be had: its result has a buffer of its own.
-    /// A donor becomes the first result of its shape that has no place yet.
+    /// Reads the module's header. Ignores an alias of leaves of different sizes: the result gets
+    /// its own buffer. Assigns a donor to the first result of its shape that has no input yet.
     pub fn of(module: &Module, entry: &Computation) -> Donations {
         let parameters: Vec<&Shape> = entry.parameters().iter().map(|&id| &entry.instruction(id).shape).collect();
         let result = &entry.root_instruction().shape;
@@ -62,7 +63,7 @@ impl Donations {
         self.place_of.contains(&Some(input))
     }
 
-    /// An input has room for one result.
+    /// Assigns an input's buffer to one result.
     fn give(&mut self, input: usize, output: usize) {
         if !self.is_given(input) && self.place_of[output].is_none() {
             self.donated.insert(input);
@@ -70,7 +71,7 @@ impl Donations {
         }
     }
 
-    /// For people: what shares a buffer.
+    /// Describes for users which results share a buffer with an input.
     pub fn shared(&self, entry: &Computation) -> Vec<Shared> {
         let of_leaves = entry.parameters().into_iter().flat_map(|id| {
             let instruction = entry.instruction(id);
@@ -90,7 +91,8 @@ fn bytes(leaf: &Shape) -> Option<i64> {
     leaf.as_array().map(|array| array.byte_size())
 }
 
-/// Numbers of the leaves at a path into a parameter, among the leaves of all parameters.
+/// Returns the numbers of the leaves at a path into a parameter, among the leaves of all
+/// parameters.
 fn leaves_of_parameter(parameters: &[&Shape], number: i64, path: &[i64]) -> Option<Range<usize>> {
     let number = usize::try_from(number).ok()?;
     let before: usize = parameters.get(..number)?.iter().map(|shape| leaf_count(shape)).sum();
@@ -98,7 +100,7 @@ fn leaves_of_parameter(parameters: &[&Shape], number: i64, path: &[i64]) -> Opti
     Some(before + leaves.start..before + leaves.end)
 }
 
-/// Numbers of the array leaves at a path into a shape.
+/// Returns the numbers of the array leaves at a path into a shape.
 fn leaves_at(shape: &Shape, path: &[i64]) -> Option<Range<usize>> {
     let (mut shape, mut first) = (shape, 0);
     for &index in path {

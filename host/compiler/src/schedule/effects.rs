@@ -1,8 +1,8 @@
-//! Which instructions show when they are executed, so that they stay in order.
+//! Finds instructions with effects, which must stay in order.
 
 use fusebox_core::hlo::{Instruction, Module, Op, Opcode};
 
-/// Per computation, whether it shows when it is executed.
+/// Returns for each computation whether its execution has an effect.
 pub fn effects(module: &Module) -> Vec<bool> {
     let mut has_effect = Vec::new();
     for computation in &module.computations {
@@ -12,7 +12,8 @@ pub fn effects(module: &Module) -> Vec<bool> {
     has_effect
 }
 
-/// Whether an instruction shows when it is executed: it draws random numbers, or says so. `has_effect`: of the computations before.
+/// Whether an instruction has an effect: it draws random numbers, says that it has one, or calls a
+/// computation that has one. `has_effect`: per computation before this one.
 pub fn is_ordered(instruction: &Instruction, has_effect: &[bool]) -> bool {
     match &instruction.op {
         Op::CustomCall(call) if call.has_side_effect => true,

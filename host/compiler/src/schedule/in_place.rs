@@ -1,25 +1,28 @@
-//! Which outputs of kernels take the place of a parameter, wherever the kernel is launched.
+//! Decides which outputs of kernels are written into a parameter's buffer, at every launch of the
+//! kernel.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use crate::pointwise::Pair;
 
-/// What an output that takes a parameter's place is good for.
+/// The benefit of writing an output into a parameter's buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Merit {
-    /// Nothing: the parameter's value is still needed somewhere, or the output is wanted in another place.
+    /// No benefit: a launch still needs the parameter's value, or wants the output in another
+    /// buffer.
     Refused,
     /// It saves memory.
     Possible,
-    /// It saves a copy, as the output is wanted in that place everywhere.
+    /// It saves a copy: every launch wants the output in that buffer.
     Wanted,
 }
 
 /// The least merit of each pair of a kernel's parameter and output, over all launches.
 pub type Merits = HashMap<(usize, Pair), Merit>;
 
-/// The pairs to go by: the best first, each parameter and each output of a kernel once.
+/// Returns the pairs to use: the best first, with each parameter and each output of a kernel at
+/// most once.
 pub fn chosen(merits: &Merits) -> Vec<(usize, Pair)> {
     let mut sorted: Vec<(Reverse<Merit>, usize, Pair)> = merits
         .iter()

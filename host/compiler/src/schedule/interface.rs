@@ -1,9 +1,11 @@
-//! Parameters and results that are sizes of others belong to these: whoever runs the program sees what was declared.
+//! Attaches sizes to the arrays they belong to: a caller of the program sees the declared
+//! parameters and results.
 
 use fusebox_core::hlo::{InterfaceSizes, SizedDimension};
 use fusebox_runtime::{Binding, DynamicSize, Slice, ValueShape};
 
-/// Moves the sizes, which are the last parameters and the last elements of the result, to what they are the sizes of.
+/// Moves the sizes, which are the last parameters and the last elements of the result, to the
+/// arrays that have these sizes.
 pub fn tell_sizes(sizes: &InterfaceSizes, parameters: &mut Vec<Binding>, result: &mut Binding) {
     let declared = parameters.len().saturating_sub(sizes.of_parameters.len());
     let places: Vec<Slice> = parameters.split_off(declared).into_iter().flat_map(|it| it.leaves).collect();

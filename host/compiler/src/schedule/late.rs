@@ -1,10 +1,12 @@
-//! What reads nothing is made just before somebody reads it.
+//! Moves kernels without operands just before their first reader.
 //!
-//! Zeros that a loop starts from need no memory before that loop, wherever the program has them.
+//! For example, zeros that a loop starts from then need no memory before that loop, wherever the
+//! program has them.
 
 use fusebox_core::hlo::{Computation, InstrId, Op};
 
-/// The order with every kernel that reads nothing just before its first reader. Tuples go with them, as they read nothing either.
+/// Returns the order with every kernel without operands just before its first reader. Tuples move
+/// as well, because they read nothing either.
 pub fn late(computation: &Computation, order: Vec<InstrId>) -> Vec<InstrId> {
     let waits = |id: InstrId| {
         let instruction = computation.instruction(id);

@@ -1,4 +1,4 @@
-//! What a program needs of memory, and for which values.
+//! The memory that a program needs, and for which values.
 
 use fusebox_core::hlo::{ComputationId, InstrId, Module};
 use serde::Serialize;
@@ -11,21 +11,21 @@ use super::placement::{Occupancy, Request};
 pub struct Memory {
     /// Inputs.
     pub arguments: u64,
-    /// Constants that are kept in memory of their own.
+    /// Constants with their own allocations.
     pub constants: u64,
-    /// Results that stand neither in inputs nor in constants.
+    /// Results that are neither in inputs nor in constants.
     pub outputs: u64,
-    /// What else steps write.
+    /// All other buffers that steps write.
     pub temporaries: u64,
-    /// All of this.
+    /// The sum of all these.
     pub total: u64,
     /// Most bytes of outputs and temporaries that are alive at once.
     pub peak: u64,
-    /// What the places of outputs and temporaries take beyond that, because of gaps.
+    /// Bytes of outputs and temporaries beyond the peak, because of gaps.
     pub waste: u64,
-    /// The first step with that much.
+    /// The first step with this peak.
     pub peak_step: u32,
-    /// Who is alive then, the largest first.
+    /// Buffers that are alive then, the largest first.
     pub alive: Vec<Alive>,
     /// Results in buffers of donated inputs.
     pub shared: Vec<Shared>,
@@ -34,26 +34,29 @@ pub struct Memory {
 /// A buffer that is alive at the peak.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Alive {
-    /// The instruction that first leaves a value there; later ones may update it in place.
+    /// The instruction that first writes a value into the buffer; later ones may update it
+    /// in-place.
     pub instruction: String,
-    /// Its size, up to the next one.
+    /// Its size, rounded up to the alignment.
     pub bytes: u64,
-    /// The first step that touches it. Steps are counted through the program, those of loops and branches included.
+    /// The first step that uses it. Steps are counted through the program, including those of loops
+    /// and branches.
     pub first: u32,
-    /// The last one.
+    /// The last step that uses it.
     pub last: u32,
 }
 
-/// Who makes a buffer.
+/// The instruction whose steps create a buffer, and its computation.
 pub type Maker = (ComputationId, InstrId);
 
 impl Memory {
-    /// Bytes of what steps write, inputs aside.
+    /// Returns the bytes that steps write, without inputs.
     pub fn written(&self) -> u64 {
         self.outputs + self.temporaries
     }
 
-    /// Those alive at the peak; the rest is not known yet. `makers`: of each request.
+    /// Fills in the peak and the buffers alive there; the other sizes are not known yet. `makers`:
+    /// for each request.
     pub fn at_peak(module: &Module, requests: &[Request], makers: &[Option<Maker>], arena: u64) -> Memory {
         let Occupancy { peak, step } = Occupancy::of(requests);
         let name = |maker: &Option<Maker>| match maker {

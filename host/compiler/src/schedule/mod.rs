@@ -1,14 +1,16 @@
-//! From the fused module to thunks and buffers.
+//! Schedules the fused module: creates thunks and buffers.
 //!
-//! Instructions are executed in the order of the program or in one that frees early (`order`), whichever takes less memory: for the
-//! whole program first, then for single computations. A value is the list of the slices of its leaves; tuples, parameters and
-//! reshapes are lists made of others' slices and cost nothing.
-//! Results may have to stand in donated inputs (`donation`), and values may be made twice to save memory (`rematerialise`).
+//! Instructions execute in the order of the program or in one that frees early (`order`). The
+//! scheduler picks the order that takes less memory, first for the whole program, then for single
+//! computations. A value is the list of the slices of its leaves. Tuples, parameters and reshapes
+//! only list slices of other values and cost nothing. Results may have to be in donated inputs
+//! (`donation`), and values may be rematerialised to save memory (`rematerialise`).
 //!
-//! Loops of small steps are then made functions (`composites`), which are launched like kernels.
+//! Loops of small steps then become functions (`composites`), which are launched like kernels.
 //!
-//! Values are immutable, buffers are not: where nobody needs a value any more (`uses`), a kernel that updates it may
-//! leave its result in the value's buffer, and a loop's body its next state in the state's.
+//! Values are immutable, buffers are not. If a value is no longer needed (`uses`), a kernel that
+//! updates the value may write its result into the value's buffer. A loop's body may write its next
+//! state into the state's buffer in the same way.
 
 mod buffers;
 mod composites;
@@ -49,65 +51,67 @@ pub use memory::{Alive, Memory};
 use order::Orders;
 use sequence::Arguments;
 
-/// What running a program takes, kernels' code aside.
+/// Everything needed to run a program, except the kernels' code.
 #[derive(Debug)]
 pub struct Schedule {
-    /// The steps. They launch the kernels in `launched`, by their place there, and after these the composites.
+    /// The steps. They number the kernels in `launched` by position there, then the composites.
     pub thunks: Vec<Thunk>,
-    /// Numbers of the kernels that steps launch, as in [`Made::kernel`]; others are parts of composites.
+    /// Numbers of the kernels that steps launch, as in [`Made::kernel`]; others are parts of
+    /// composites.
     pub launched: Vec<u32>,
     /// Loops that became functions.
     pub composites: Vec<Composite>,
-    /// The memory.
+    /// Allocations of all buffers.
     pub allocations: Vec<Allocation>,
     /// Operations executed by the host.
     pub host_ops: Vec<HostOp>,
-    /// Those whose comparator has to be compiled: which one, and the comparator.
+    /// Host operations whose comparator must be compiled: index of the operation, and module and id
+    /// of the comparator.
     pub comparators: Vec<(usize, Module, ComputationId)>,
     /// The entry's parameters.
     pub parameters: Vec<Binding>,
     /// The entry's result.
     pub result: Binding,
-    /// What the memory is needed for.
+    /// The memory by purpose.
     pub memory: Memory,
-    /// Per computation, its instructions in the order in which they are executed.
+    /// Per computation, its instructions in execution order.
     pub orders: Orders,
-    /// Computations that run when most memory is in use, the innermost first.
+    /// Computations that run at the peak of memory use, the innermost first.
     pub at_peak: Vec<Running>,
-    /// Outputs that may take a parameter's place in all launches, by the kernel's unit.
+    /// Outputs that may be written into a parameter's buffer at all launches, by the kernel's unit.
     pub in_place: Vec<(usize, Pair)>,
 }
 
-/// A computation while it runs.
+/// A computation during its run.
 #[derive(Clone, Copy, Debug)]
 pub struct Running {
     /// The computation.
     pub computation: ComputationId,
-    /// Place, in the order in which they are executed, of the instruction that is executed.
+    /// Position of the current instruction in execution order.
     pub position: usize,
 }
 
-/// What became of a fusion.
+/// The decisions about a fusion.
 #[derive(Clone, Copy, Debug)]
 pub struct Made<'a> {
-    /// The plan.
+    /// Its plan.
     pub plan: &'a Plan,
     /// The number of its kernel; `None` if a routine executes it.
     pub kernel: Option<u32>,
-    /// Whether one thread executes it, so that it may become part of a composite.
+    /// Whether one thread executes it, which allows it in a composite.
     pub runs_alone: bool,
-    /// The time that its kernel is predicted to take.
+    /// Predicted time of its kernel, in seconds.
     pub seconds: f64,
-    /// Outputs that may take a parameter's place.
+    /// Outputs that may be written into a parameter's buffer.
     pub pairs: &'a [Pair],
 }
 
-/// For how many computations by themselves the other order is tried.
+/// Number of single computations for which the other order is tried.
 const MOST_TRIED: usize = 3;
 
-/// Makes the steps of the entry computation and places all buffers.
+/// Creates the steps of the entry computation and places all buffers.
 ///
-/// `made`: what became of each of `kernels`' units.
+/// `made`: the decisions about each of `kernels`' units.
 pub fn schedule(module: &Module, kernels: &Kernels, made: &[Made], alignment: u64) -> Result<Schedule, CompileError> {
     let updates = updates::of_module(module, kernels, made);
     let of_program = order::of_program(module, &updates);
@@ -121,7 +125,7 @@ pub fn schedule(module: &Module, kernels: &Kernels, made: &[Made], alignment: u6
         true => (freeing_early, early, of_program),
         false => (best, of_program, early),
     };
-    // Where most memory is in use the other order may be better for one computation alone.
+    // At the peak of memory use, the other order may be better for one computation alone.
     let mut tried: HashSet<ComputationId> = HashSet::new();
     while tried.len() < MOST_TRIED {
         let differs = |id: &ComputationId| orders[id.index()] != other[id.index()] && !tried.contains(id);
@@ -177,22 +181,22 @@ struct Scheduler<'a> {
     comparators: Vec<(usize, Module, ComputationId)>,
     constants: HashMap<Vec<u8>, Slice>,
     merits: Merits,
-    /// Each run of a computation, inner ones before outer ones.
+    /// Each run of a computation; inner runs precede outer ones.
     runs: Vec<Run>,
 }
 
-/// The steps of a computation that runs once.
+/// The steps of one run of a computation.
 struct Run {
     computation: ComputationId,
     steps: RangeInclusive<u32>,
-    /// Per instruction in the order in which they are executed, the last step before it.
+    /// Per instruction in execution order, the last step before it.
     begins: Vec<u32>,
 }
 
 impl Run {
-    /// The computation at a step of its own.
+    /// Returns the computation and its position, if it runs at that step.
     fn at(&self, step: u32) -> Option<Running> {
-        // What an instruction does begins with the step after the last one before.
+        // An instruction begins with the step after its entry in `begins`.
         let position = self.begins.partition_point(|&begin| begin < step).saturating_sub(1);
         self.steps.contains(&step).then_some(Running { computation: self.computation, position })
     }
@@ -220,7 +224,7 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// A buffer for each leaf of each parameter of the entry.
+    /// Creates a buffer for each leaf of each parameter of the entry.
     fn bind_parameters(&mut self, entry: ComputationId, donations: &Donations) -> (Vec<Binding>, Vec<Vec<Slice>>) {
         let computation = self.module.computation(entry);
         let mut numbers = 0..;
@@ -242,7 +246,8 @@ impl<'a> Scheduler<'a> {
         (bindings, leaves)
     }
 
-    /// Copies results that were not made in the buffers which they are to stand in; moves others out of these.
+    /// Copies results that are not in their target buffers into these. Moves other results out of
+    /// target buffers.
     fn results_in_place(&mut self, values: &[Slice], targets: &[Option<Slice>], thunks: &mut Vec<Thunk>) -> Vec<Slice> {
         let is_overwritten = |value: &Slice| {
             let is_one = |(other, target): (&Slice, &Option<Slice>)| other != value && target.as_ref() == Some(value);
@@ -296,7 +301,7 @@ impl<'a> Scheduler<'a> {
     }
 }
 
-/// What allocations are for, and how much of the temporary ones is the result.
+/// Sums allocations by purpose, and splits the temporary ones into results and others.
 fn accounted(memory: Memory, allocations: &[Allocation], result: &Binding) -> Memory {
     let sum = |is_such: fn(&AllocationKind) -> bool| -> u64 {
         allocations.iter().filter(|it| is_such(&it.kind)).map(|it| it.bytes).sum()
@@ -311,12 +316,12 @@ fn accounted(memory: Memory, allocations: &[Allocation], result: &Binding) -> Me
     Memory { arguments, constants, outputs, temporaries: written.saturating_sub(outputs), total, ..memory }
 }
 
-/// Sizes of a shape's array leaves.
+/// Returns the sizes of a shape's array leaves, in bytes.
 fn leaf_bytes(shape: &Shape) -> impl Iterator<Item = u64> {
     shape.leaves().into_iter().filter_map(Shape::as_array).map(|array| array.byte_size() as u64)
 }
 
-/// Number of a shape's array leaves.
+/// Returns the number of a shape's array leaves.
 fn leaf_count(shape: &Shape) -> usize {
     leaf_bytes(shape).count()
 }

@@ -1,7 +1,10 @@
-//! The order in which a computation's instructions are executed, so that little is alive at once.
+//! Computes an execution order for a computation's instructions in which little memory is alive at
+//! once.
 //!
-//! List scheduling: of all instructions whose operands are made, the next is the one that frees the most bytes beyond those that it
-//! allocates. That is not better for every program, so [`super::schedule`] compares it with the order of the program.
+//! It is a list scheduler: among the instructions whose operands are computed, it picks the one
+//! with the largest difference between the bytes that it frees and the bytes that it allocates.
+//! This is not better for every program, so [`super::schedule`] compares it with the order of the
+//! program.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -15,10 +18,11 @@ use super::updates::{Updates, after_readers};
 use super::uses::{Leaf, Uses};
 use crate::roles::{Role, roles};
 
-/// Of each computation, its instructions in the order in which they are executed.
+/// Per computation, its instructions in execution order.
 pub type Orders = Vec<Vec<InstrId>>;
 
-/// Of every computation the order in which the program has them, apart from updates and from what reads nothing.
+/// Returns the program's order of every computation. Moves only updates and instructions without
+/// operands.
 pub fn of_program(module: &Module, updates: &[Updates]) -> Orders {
     let has_effect = effects(module);
     let in_order = |(computation, updates): (&Computation, &Updates)| {
@@ -27,7 +31,7 @@ pub fn of_program(module: &Module, updates: &[Updates]) -> Orders {
     module.computations.iter().zip(updates).map(in_order).collect()
 }
 
-/// Of every computation that is not part of a kernel an order that frees early.
+/// Returns an order that frees early for every computation that is not part of a kernel.
 pub fn freeing_early(module: &Module, updates: &[Updates]) -> Orders {
     let roles = roles(module);
     let has_effect = effects(module);
@@ -44,31 +48,31 @@ pub fn freeing_early(module: &Module, updates: &[Updates]) -> Orders {
     (0..module.computations.len()).map(order).collect()
 }
 
-/// A computation while its instructions are put in order.
+/// A computation while the list scheduler orders its instructions.
 struct Listing {
-    /// Per instruction, those that wait for it.
+    /// Per instruction, the instructions that wait for it.
     successors: Vec<Vec<InstrId>>,
-    /// Per instruction, for how many it waits.
+    /// Per instruction, the number of instructions that it waits for.
     waits_for: Vec<u32>,
     /// Per instruction, the leaves that it reads, each once.
     reads: Vec<Vec<usize>>,
     leaves: Vec<Read>,
-    /// Per instruction, bytes freed minus bytes allocated if it came next.
+    /// Per instruction, bytes freed minus bytes allocated if it comes next.
     gain: Vec<i64>,
     is_done: Vec<bool>,
 }
 
-/// A leaf and those that read it.
+/// A leaf and its readers.
 #[derive(Default)]
 struct Read {
-    /// What is free after the last reader.
+    /// Bytes that are free after the last reader.
     bytes: i64,
     readers: Vec<InstrId>,
-    /// Those among them that would leave a result in its place.
+    /// Readers that would write a result into its buffer.
     updated_by: Vec<InstrId>,
-    /// Whether it is somebody else's: only an update has a use for its bytes.
+    /// Whether it is a parameter or a constant: only an update can reuse its bytes.
     is_given: bool,
-    /// Readers that are still to come.
+    /// Number of readers not yet in the order.
     to_come: usize,
 }
 
@@ -96,7 +100,7 @@ impl Listing {
         listing
     }
 
-    /// Who reads which leaves, and what making them allocates.
+    /// Records the readers of each leaf, and the bytes that computing the leaf allocates.
     fn follow_leaves(&mut self, computation: &Computation, updates: &Updates) {
         let uses = Uses::in_program_order(computation);
         let stays: HashSet<&Leaf> = uses.result().iter().collect();
@@ -127,7 +131,8 @@ impl Listing {
         }
     }
 
-    /// Edges lead forward in the program, so that there is always an instruction that waits for none.
+    /// Lets `id` wait for `before`. Ignores edges that lead backward in the program, so that some
+    /// instruction can always come next.
     fn comes_after(&mut self, id: InstrId, before: InstrId) {
         if before < id {
             self.successors[before.index()].push(id);
@@ -135,7 +140,7 @@ impl Listing {
         }
     }
 
-    /// Where the program's last reader of a leaf may update it in place, it stays the last.
+    /// If the program's last reader of a leaf may update it in-place, keeps this reader last.
     fn updates_come_last(&mut self) {
         for leaf in 0..self.leaves.len() {
             let readers = std::mem::take(&mut self.leaves[leaf].readers);
@@ -155,7 +160,7 @@ impl Listing {
             all.filter(|&id| self.waits_for[id.index()] == 0).map(|id| self.key(id)).collect();
         let mut order = Vec::with_capacity(self.gain.len());
         while let Some((gain, Reverse(id))) = ready.pop() {
-            // An entry from before the gain changed has a newer one.
+            // The gain has changed since; the queue has a newer entry for this instruction.
             if self.is_done[id.index()] || gain != self.gain[id.index()] {
                 continue;
             }
@@ -176,12 +181,12 @@ impl Listing {
         order
     }
 
-    /// Among equals the program's order counts.
+    /// Returns the priority of an instruction. Ties follow the program's order.
     fn key(&self, id: InstrId) -> (i64, Reverse<InstrId>) {
         (self.gain[id.index()], Reverse(id))
     }
 
-    /// If only one reader of a leaf is still to come, that one frees it.
+    /// If only one reader of a leaf remains, credits this reader with the leaf's bytes.
     fn credit_last_reader(&mut self, leaf: usize) -> Option<InstrId> {
         let Read { bytes, readers, updated_by, is_given, to_come: 1 } = &self.leaves[leaf] else { return None };
         let reader = readers.iter().copied().find(|reader| !self.is_done[reader.index()])?;
@@ -198,7 +203,7 @@ mod tests {
     use super::*;
     use fusebox_core::hlo::parse_module;
 
-    /// Names of the entry's instructions in their order, parameters left out.
+    /// Returns the names of the entry's instructions in their order, without parameters.
     fn listed(body: &str) -> Vec<String> {
         let text = format!("HloModule m\nENTRY main {{ p = f32[8] parameter(0)\n{body} }}");
         let module = parse_module(&text, "test.hlo").unwrap();
@@ -222,7 +227,7 @@ mod tests {
         assert_eq!(order, ["a", "s", "b", "t", "r"]);
     }
 
-    /// What leaves its result in the place of the caller's array needs no memory of its own.
+    /// An update of the caller's array needs no memory for its result.
     #[test]
     fn updates_of_what_is_given_come_before_what_needs_memory() {
         let text = "HloModule m\nENTRY main { p = f32[8] parameter(0)

@@ -1,35 +1,37 @@
-//! Places for values of known lifetimes in one arena: values that live at the same time share no bytes.
+//! Places values of known lifetimes in one arena. Values that are alive at the same time share no
+//! bytes.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-/// A value that needs a place.
+/// A value to place.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// Its size, a multiple of the alignment.
     pub bytes: u64,
-    /// First and last step that touches it.
+    /// First and last step that uses it.
     pub life: RangeInclusive<u32>,
 }
 
-/// Where everything is.
+/// The offsets of all values.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Placement {
-    /// Per request.
+    /// Offset of each request.
     pub offsets: Vec<u64>,
     /// Size of the arena.
     pub bytes: u64,
 }
 
-/// So small a part of the arena may lie in gaps before other orders of placing are looked for.
+/// The search stops once the arena exceeds the peak by at most 1 / `TOLERATED`.
 const TOLERATED: u64 = 64;
-/// Of more values no other orders are looked for.
+/// Largest number of values for which further orders are tried.
 const MOST_IMPROVED: usize = 4096;
-/// Orders looked for, for each of the usual ones.
+/// Number of orders that are tried starting from each of the usual ones.
 const IMPROVEMENTS: usize = 16;
 
-/// Finds places. No order of placing is best for every program, so several are tried and the smallest arena is kept.
+/// Places all values. No order of placing is best for every program, so this function tries several
+/// and keeps the smallest arena.
 pub fn place(requests: &[Request]) -> Placement {
     let least = Occupancy::of(requests).peak;
     let span = |it: &Request| it.life.end() - it.life.start();
@@ -62,20 +64,22 @@ pub fn place(requests: &[Request]) -> Placement {
     best
 }
 
-/// Whether a value ends where the arena does: had it been placed earlier, it would lie lower.
+/// Returns for each value whether it ends where the arena ends. If placed earlier, such a value
+/// would have a lower offset.
 fn topmost(requests: &[Request], placement: &Placement) -> Vec<bool> {
     let ends = requests.iter().zip(&placement.offsets).map(|(request, offset)| offset + request.bytes);
     ends.map(|end| end == placement.bytes).collect()
 }
 
-/// The values by a key.
+/// Returns the values sorted by a key.
 fn sorted<K: Ord>(requests: &[Request], key: impl Fn(&Request) -> K) -> Vec<usize> {
     let mut order: Vec<usize> = (0..requests.len()).collect();
     order.sort_by_key(|&index| key(&requests[index]));
     order
 }
 
-/// Places one after the other, each in the tightest gap between those placed that live at the same time.
+/// Places one value after the other, each in the tightest gap between placed values that are alive
+/// at the same time.
 fn in_order(requests: &[Request], order: &[usize]) -> Placement {
     let last = requests.iter().map(|it| *it.life.end()).max().unwrap_or(0);
     let mut placed = Lives::until(last);
@@ -95,7 +99,8 @@ fn in_order(requests: &[Request], order: &[usize]) -> Placement {
     placement
 }
 
-/// The start of the smallest gap that is wide enough, or the end of all that is taken. `taken` is sorted by start.
+/// Returns the start of the smallest gap that is wide enough, or the end of all ranges in `taken`.
+/// `taken` is sorted by start.
 fn tightest_gap(taken: &[(u64, u64)], bytes: u64) -> u64 {
     let mut end = 0;
     let mut best: Option<(u64, u64)> = None;
@@ -109,16 +114,17 @@ fn tightest_gap(taken: &[(u64, u64)], bytes: u64) -> u64 {
     best.map_or(end, |(_, offset)| offset)
 }
 
-/// Lives, to be asked which of them overlap another in time that grows with the answer and the logarithm of the steps.
+/// An index of lifetimes. A query for those that overlap another takes time proportional to the
+/// answer and the logarithm of the steps.
 struct Lives {
-    /// A binary tree over the steps; each life stands at the fewest nodes that cover it.
+    /// A binary tree over the steps. Each lifetime is stored at the fewest nodes that cover it.
     nodes: Vec<Vec<usize>>,
     leaves: usize,
     by_start: BTreeSet<(u32, usize)>,
 }
 
 impl Lives {
-    /// None yet, of steps up to `last`.
+    /// Starts empty, for steps up to `last`.
     fn until(last: u32) -> Lives {
         let leaves = (last as usize + 1).next_power_of_two();
         Lives { nodes: vec![Vec::new(); 2 * leaves], leaves, by_start: BTreeSet::new() }
@@ -140,7 +146,8 @@ impl Lives {
         self.by_start.insert((*life.start(), index));
     }
 
-    /// Those alive at the first step of `life`, and those that begin later in it.
+    /// Returns the lifetimes that contain the first step of `life`, and those that begin later in
+    /// it.
     fn together_with(&self, life: &RangeInclusive<u32>) -> impl Iterator<Item = usize> {
         let leaf = *life.start() as usize + self.leaves;
         let path = std::iter::successors(Some(leaf), |node| (*node > 1).then_some(node / 2));
@@ -151,16 +158,16 @@ impl Lives {
     }
 }
 
-/// How much is alive.
+/// The peak of the bytes that are alive.
 pub struct Occupancy {
-    /// Most bytes alive at once: what no placement can do without.
+    /// Most bytes alive at once: no placement needs less.
     pub peak: u64,
-    /// The first step at which they are.
+    /// The first step at this peak.
     pub step: u32,
 }
 
 impl Occupancy {
-    /// Sums what is alive over the steps.
+    /// Sums the bytes that are alive at each step.
     pub fn of(requests: &[Request]) -> Occupancy {
         let mut changes: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
         for request in requests {
@@ -187,7 +194,7 @@ mod tests {
         Request { bytes, life: first..=last }
     }
 
-    /// Fails where two that live together share bytes; gives the size of the arena.
+    /// Fails if two values that are alive together share bytes. Returns the size of the arena.
     fn placed(requests: &[Request]) -> u64 {
         let placement = place(requests);
         for (number, one) in requests.iter().enumerate() {
@@ -203,12 +210,13 @@ mod tests {
 
     #[test]
     fn a_large_late_value_is_not_pushed_up_by_small_early_ones() {
-        // In order of birth the small ones lie at 0 and 64, the first goes, and 128 bytes only fit behind the second.
+        // In order of birth, the small values are at 0 and 64. Then the first ends, and 128 bytes
+        // fit only behind the second.
         let requests = [request(64, 0, 1), request(64, 1, 5), request(128, 2, 5)];
         assert_eq!(placed(&requests), 192);
     }
 
-    /// By size, by birth and by length of life the arena comes out as 9 times 64 bytes.
+    /// Orders by size, by birth and by length of life all give an arena of 9 times 64 bytes.
     #[test]
     fn what_sticks_out_is_placed_earlier() {
         let requests = [request(192, 1, 4), request(128, 0, 2), request(192, 2, 2), request(256, 4, 7)];

@@ -1,4 +1,4 @@
-//! The steps of one computation.
+//! Creates the steps of one computation.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,35 +15,37 @@ use super::{Run, Scheduler, leaf_bytes, leaf_count};
 use crate::CompileError;
 use crate::host_module;
 
-/// Bytes from which on it is worth while to save a buffer. Of a kernel that writes what it reads LLVM knows less, and takes longer.
+/// Smallest buffer, in bytes, that is worth saving. LLVM knows less about a kernel that writes what
+/// it reads, which makes the kernel slower.
 const LEAST_SAVED: u64 = 4 << 10;
 
 /// Slices of a value's array leaves.
 pub type Value = Vec<Slice>;
 
-/// A computation while its steps are made.
+/// A computation while its steps are created.
 pub struct Frame {
     /// The computation.
     pub id: ComputationId,
-    /// Per instruction, where its value stands; nothing before it is made.
+    /// Per instruction, the slices of its value; empty until it is computed.
     pub values: Vec<Value>,
     uses: Uses,
-    /// Per buffer, the leaves that stand in it, those of parameters included whose instruction comes late.
+    /// Per buffer, the leaves in it. Contains the leaves of all parameters, even those whose
+    /// instruction comes late.
     standing: HashMap<u32, Vec<(Slice, Leaf)>>,
-    /// Buffers of arguments that belong to somebody else: not to be written.
+    /// Argument buffers that the computation must not write.
     borrowed: HashSet<u32>,
-    /// Where the caller wants the result.
+    /// Slices in which the caller wants leaves of the result.
     wanted: HashMap<Leaf, Slice>,
 }
 
-/// What a computation is given.
+/// The inputs of a computation.
 #[derive(Default)]
 pub struct Arguments {
     /// One value per parameter.
     pub values: Vec<Value>,
     /// Buffers among them that the computation must not write.
     pub borrowed: HashSet<u32>,
-    /// Where the caller will copy leaves of the result, if they are not made there.
+    /// Slices to which the caller copies leaves of the result, unless they are already there.
     pub targets: Vec<Option<Slice>>,
 }
 
@@ -64,23 +66,23 @@ impl Frame {
         Frame { id, values, uses, standing, borrowed: arguments.borrowed.clone(), wanted }
     }
 
-    /// Where the caller wants a leaf of what an instruction makes.
+    /// Returns the slice in which the caller wants a leaf of an instruction's value.
     pub fn wanted(&self, id: InstrId, leaf: usize) -> Option<Slice> {
         self.wanted.get(&Leaf { made_by: id, number: leaf }).copied()
     }
 
-    /// Values of an instruction's operands, one after the other.
+    /// Returns the values of an instruction's operands, one after the other.
     pub fn operands(&self, instruction: &Instruction) -> Value {
         instruction.operands.iter().flat_map(|o| self.values[o.index()].clone()).collect()
     }
 
-    /// Whether any leaf of an argument or of a value made so far that stands in `slice` satisfies `f`.
+    /// Whether `f` holds for any leaf in `slice`, of an argument or of a value computed so far.
     fn any_leaf_in(&self, slice: &Slice, f: impl Fn(Leaf) -> bool) -> bool {
         let standing = self.standing.get(&slice.allocation).into_iter().flatten();
         standing.into_iter().any(|(place, leaf)| place.overlaps(slice) && f(*leaf))
     }
 
-    /// Keeps the value of an instruction, and forgets what nobody needs any more where it stands.
+    /// Stores the value of an instruction. Forgets leaves in its buffers that are no longer needed.
     fn keep(&mut self, id: InstrId, value: Value) {
         for (&place, &leaf) in value.iter().zip(self.uses.leaves(id)).filter(|(_, leaf)| leaf.made_by == id) {
             let standing = self.standing.entry(place.allocation).or_default();
@@ -92,7 +94,7 @@ impl Frame {
 }
 
 impl Scheduler<'_> {
-    /// Appends the steps of a computation; gives its result.
+    /// Appends the steps of a computation. Returns its result.
     pub fn sequence(
         &mut self,
         id: ComputationId,
@@ -123,13 +125,13 @@ impl Scheduler<'_> {
         Ok(frame.values.swap_remove(computation.root.index()))
     }
 
-    /// Whether instruction `id`, which reads `slice` as one of `operands`, may leave something else there: nobody
-    /// needs the old value afterwards, and no other operand shows it.
+    /// Whether instruction `id`, which reads `slice` as one of `operands`, may overwrite it: the
+    /// old value is not needed afterwards, and no other operand overlaps the slice.
     pub fn may_take(&self, frame: &Frame, id: InstrId, slice: &Slice, operands: &[Slice]) -> bool {
         operands.iter().filter(|other| other.overlaps(slice)).count() == 1 && self.is_last_use(frame, id, slice)
     }
 
-    /// Whether nobody needs what stands in `slice` after instruction `id`, and it may be written.
+    /// Whether no leaf in `slice` is needed after instruction `id`, and the slice may be written.
     fn is_last_use(&self, frame: &Frame, id: InstrId, slice: &Slice) -> bool {
         self.is_writable(frame, slice) && !frame.any_leaf_in(slice, |leaf| frame.uses.is_needed_after(leaf, id))
     }
@@ -138,7 +140,8 @@ impl Scheduler<'_> {
         self.buffers.is_writable(slice) && !frame.borrowed.contains(&slice.allocation)
     }
 
-    /// Buffers for what instruction `id` makes: where the caller wants them if that is free by now, else fresh ones.
+    /// Returns buffers for the results of instruction `id`: the slices that the caller wants if
+    /// they are free by now, else new buffers.
     pub fn results(&mut self, frame: &Frame, id: InstrId, shape: &Shape) -> Value {
         let fresh = self.new_value(shape);
         let place = |(number, fresh): (usize, Slice)| {
@@ -216,7 +219,8 @@ impl Scheduler<'_> {
         Ok(results)
     }
 
-    /// Which parameters an output may take the place of, here and everywhere else where the kernel is launched.
+    /// Records the merit of overwriting a parameter with an output, for each pair. Keeps the least
+    /// merit of all launches.
     fn note_pairs(&mut self, frame: &Frame, id: InstrId, unit: usize, parameters: &[Slice], results: &[Slice]) {
         let Some(made) = self.made.get(unit) else { return };
         for &pair in made.pairs {
@@ -234,7 +238,8 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Outputs that start from a parameter's value take the parameter's place, or a copy of it.
+    /// Puts outputs that start from a parameter's value into the parameter's buffer, or copies the
+    /// value into theirs.
     fn start_outputs(
         &mut self,
         frame: &Frame,
@@ -258,7 +263,7 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Lets all parameters but one that stand in its place read a copy.
+    /// Lets all parameters in the same slice, except `kept`, read a copy.
     fn read_elsewhere(&mut self, kept: usize, parameters: &mut [Slice], thunks: &mut Vec<Thunk>) {
         let place = parameters[kept];
         let mut copy = None;
@@ -298,12 +303,12 @@ impl Scheduler<'_> {
         thunks.push(Thunk::HostOp { op, arguments, results });
     }
 
-    /// Fresh buffers for a value of that shape.
+    /// Returns new buffers for a value of that shape.
     pub fn new_value(&mut self, shape: &Shape) -> Value {
         leaf_bytes(shape).map(|bytes| self.buffers.temporary(bytes)).collect()
     }
 
-    /// Appends copies of `from` to `to`, as if all were made at once.
+    /// Appends copies of `from` to `to` that have the effect of simultaneous copies.
     pub fn copy_all(&mut self, from: &[Slice], to: &[Slice], thunks: &mut Vec<Thunk>) {
         let changes = |slice: &Slice| from.iter().zip(to).any(|(source, target)| target == slice && source != target);
         let mut staged = from.to_vec();
@@ -325,7 +330,7 @@ impl Scheduler<'_> {
         stage
     }
 
-    /// Appends a copy as a step of its own.
+    /// Appends a copy as a separate step.
     pub fn copy(&mut self, from: Slice, to: Slice, thunks: &mut Vec<Thunk>) {
         self.buffers.step();
         self.buffers.touch([&from, &to]);
@@ -335,7 +340,7 @@ impl Scheduler<'_> {
     }
 }
 
-/// Whether all that shares memory with a slice is the same slice.
+/// Whether every slice that overlaps this one is equal to it.
 fn is_whole(slice: &Slice, others: &[Slice]) -> bool {
     others.iter().all(|other| other == slice || !other.overlaps(slice))
 }

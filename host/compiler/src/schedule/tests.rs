@@ -1,5 +1,5 @@
-//! Schedules executed step by step on bytes, kernels by the interpreter: whatever shares a buffer, the results
-//! must be those of the module.
+//! Executes schedules step by step on bytes, with the interpreter for kernels. Whichever values
+//! share a buffer, the results must be those of the module.
 
 use fusebox_core::emitter::{LaunchDimensions, OutputPlan, Plan};
 use fusebox_core::hlo::{
@@ -35,7 +35,7 @@ fn compiled_with(text: &str, runs_alone: bool) -> Compiled {
     scheduled(module, runs_alone)
 }
 
-/// With the fusions that the module has.
+/// Schedules a module with the fusions that it has.
 fn scheduled(module: Module, runs_alone: bool) -> Compiled {
     let kernels = kernels::collect(&module);
     let plans: Vec<Plan> = kernels.units.iter().map(plan).collect();
@@ -45,7 +45,7 @@ fn scheduled(module: Module, runs_alone: bool) -> Compiled {
     Compiled { module, kernels, plans, schedule }
 }
 
-/// As an emitter would plan: updates of a parameter are made in place.
+/// Plans as an emitter would: updates of a parameter are in-place.
 fn plan(unit: &kernels::Unit) -> Plan {
     let computation = unit.fusion.computation();
     let root = computation.root_instruction();
@@ -134,7 +134,8 @@ fn literal(shape: &ArrayShape, data: Vec<u8>) -> Literal {
     Literal::Array(ArrayLiteral { element_type: shape.element_type, dims: shape.dims.clone(), data: data.into() })
 }
 
-/// Executes the schedule and compares with the interpreter; gives the compiled module.
+/// Executes the schedule and compares the results with the interpreter's. Returns the compiled
+/// module.
 fn check(text: &str) -> Compiled {
     check_schedule(compiled(text), text)
 }
@@ -185,7 +186,8 @@ const COUNT: &str = "cond { s = (s32[], s32[4], s32[4]) parameter(0)
   n = s32[] constant(3)
   ROOT c = pred[] compare(i, n), direction=LT }";
 
-/// A loop of three iterations over two arrays; `body` computes `a` and `b` of `x` and `y`.
+/// Returns a loop of three iterations over two arrays; `body` computes `a` and `b` from `x` and
+/// `y`.
 fn counting(body: &str) -> String {
     format!(
         "HloModule m
@@ -281,7 +283,7 @@ fn states_that_change_places_come_out_right() {
     check(&counting("a = s32[4] add(x, y)\n  b = s32[4] dynamic-update-slice(x, u, i)"));
 }
 
-/// A line of random operations over arrays of four elements.
+/// Lines of random operations over arrays of four elements.
 struct Lines {
     seed: u64,
     text: String,
@@ -373,7 +375,7 @@ fn random_programs_compute_what_the_module_says() {
     }
 }
 
-/// Two parameters, the first of them donated to the first result.
+/// Compiles a program of two parameters, the first of them donated to the first result.
 fn donating(body: &str) -> Compiled {
     let compiled = check(&format!(
         "HloModule m, input_output_alias={{ {{0}}: (0, {{}}, may-alias) }}
@@ -431,7 +433,8 @@ fn a_loop_of_small_steps_becomes_a_function() {
     let text = counting("a = s32[4] add(x, y)\n  b = s32[4] dynamic-update-slice(y, u, i)");
     let schedule = compiled_with(&text, true).schedule;
     let [composite] = &schedule.composites[..] else { panic!("{:?}", schedule.composites) };
-    // The state is given: the number, `a` and `b`. It and what only the loop uses are the function's own.
+    // The arguments are the state: the number, `a` and `b`. The state, and buffers that only the
+    // loop uses, are local to the function.
     let mut sizes: Vec<u64> = composite.arguments.iter().map(|it| it.bytes).collect();
     sizes.sort_unstable();
     assert_eq!(sizes, [4, 16, 16]);
@@ -444,7 +447,7 @@ fn a_loop_of_small_steps_becomes_a_function() {
         .map(|step| if let Step::Copy { from, to } = step { [*from < 3, *to < 3] } else { unreachable!() })
         .collect();
     assert_eq!(copied, [[[true, false]; 3], [[false, true]; 3]].concat());
-    // Its launch comes after those of the kernels that are still launched.
+    // The composite's number follows those of the kernels that are still launched.
     let launch = schedule.launched.len() as u32;
     assert!(schedule.thunks.iter().any(|thunk| matches!(thunk, Thunk::Kernel { kernel, .. } if *kernel == launch)));
     assert!(!schedule.thunks.iter().any(|thunk| matches!(thunk, Thunk::While { .. })));
@@ -457,7 +460,6 @@ fn a_loop_of_small_steps_becomes_a_function() {
     assert_eq!(compiled_with(&text, false).schedule.composites, []);
 }
 
-/// Nobody else reads it, but its value comes from outside.
 #[test]
 fn loops_nested_deep_are_a_function_only_inside() {
     let mut text = String::from(
@@ -481,6 +483,7 @@ fn loops_nested_deep_are_a_function_only_inside() {
     assert_eq!(loops(&composite.steps), 24);
 }
 
+/// Only the loop reads the constant, but its value comes from outside.
 #[test]
 fn a_constant_is_given_to_a_loop() {
     let text = counting(
@@ -491,7 +494,8 @@ fn a_constant_is_given_to_a_loop() {
     assert_eq!(read.collect::<Vec<u64>>(), [16], "{:?}", schedule.composites);
 }
 
-/// Before the loop the order of the program takes less memory, in the loop the order that frees early.
+/// Before the loop, the order of the program takes less memory. In the loop, the order that frees
+/// early does.
 #[test]
 fn each_computation_at_the_peak_has_the_order_that_suits_it() {
     let wide = |elements: u32| {

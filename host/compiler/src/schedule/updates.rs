@@ -1,6 +1,8 @@
-//! What updates an array in place is executed after all who read the old one.
+//! Orders instructions so that an in-place update of an array executes after all other readers of
+//! the old array.
 //!
-//! Otherwise the old array would have to be copied first. A loop's next state is an update of its state in the same way.
+//! Otherwise the old array would have to be copied first. A loop's next state updates its state in
+//! the same way.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,16 +15,18 @@ use super::{Made, leaf_bytes};
 use crate::kernels::Kernels;
 use crate::roles::{Role, roles};
 
-/// Bytes of an array whose copy takes longer than to look for an order that saves it.
+/// Smallest array, in bytes, whose copy takes longer than the search for an order that saves the
+/// copy.
 const LEAST_COPIED: u64 = 4 << 10;
 
-/// Instructions that an update is moved past, at most: the search is linear in them.
+/// Largest number of instructions that an update is moved past: the search is linear in them.
 const FARTHEST: usize = 512;
 
-/// Of one computation, per instruction, the leaves among its operands in whose place it would leave a result.
+/// For each instruction of a computation, the operand leaves whose buffers it would overwrite with
+/// a result.
 pub type Updates = HashMap<InstrId, Vec<Leaf>>;
 
-/// Those of every computation that is executed step by step; none of the others.
+/// Returns the updates of every computation that thunks execute; none for others.
 pub fn of_module(module: &Module, kernels: &Kernels, made: &[Made]) -> Vec<Updates> {
     let roles = roles(module);
     let of = |(number, computation): (usize, &Computation)| match roles[number] {
@@ -62,14 +66,14 @@ fn updates(module: &Module, id: ComputationId, computation: &Computation, kernel
     updates
 }
 
-/// The leaves of a program's parameters that its caller has not given away.
+/// Returns the leaves of a program's parameters that its caller has not donated.
 fn kept(entry: &Computation, uses: &Uses, donations: &Donations) -> Vec<Leaf> {
     let leaves = entry.parameters().into_iter().flat_map(|id| uses.leaves(id));
     leaves.enumerate().filter(|(number, _)| !donations.donated.contains(number)).map(|(_, &leaf)| leaf).collect()
 }
 
-/// Leaves of the parameters, each with the leaf of the result that is to stand in its place: that of a donated input, or that of a
-/// loop's state, where the next one is wanted.
+/// Returns leaves of the parameters, each with the leaf of the result that should be in its buffer:
+/// for donated inputs, and for a loop's state, where the next state is wanted.
 fn wanted(computation: &Computation, uses: &Uses, donations: Option<&Donations>) -> HashSet<(Leaf, Leaf)> {
     let leaves: Vec<Leaf> = computation.parameters().into_iter().flat_map(|id| uses.leaves(id)).copied().collect();
     let place = |number: usize| match donations {
@@ -80,8 +84,9 @@ fn wanted(computation: &Computation, uses: &Uses, donations: Option<&Donations>)
     results.filter_map(|(number, &new)| Some((*leaves.get(place(number)?)?, new))).collect()
 }
 
-/// The order with updates behind the other readers of what they update, and with them whatever needs their results.
-/// `has_effect`: per computation, whether it shows when it is executed.
+/// Returns the order with updates moved behind the other readers of the arrays that they update,
+/// together with all instructions that need the updates' results. `has_effect`: per computation,
+/// whether its execution has an effect.
 pub fn after_readers(
     computation: &Computation,
     order: Vec<InstrId>,
@@ -112,7 +117,7 @@ pub fn after_readers(
     moving.order
 }
 
-/// An order that changes, and the place of each instruction in it.
+/// An order under change, and the position of each instruction in it.
 struct Moving<'a> {
     computation: &'a Computation,
     order: Vec<InstrId>,
@@ -120,7 +125,8 @@ struct Moving<'a> {
 }
 
 impl Moving<'_> {
-    /// Moves `id`, and what waits for it, behind the last of `readers`, unless one of these waits for it too.
+    /// Moves `id`, and the instructions that wait for it, behind the last of `readers`. Does
+    /// nothing if one of the readers waits for `id` too.
     fn behind(&mut self, id: InstrId, readers: &[InstrId], has_effect: &[bool]) {
         let first = self.places[id.index()];
         let last = readers.iter().map(|reader| self.places[reader.index()]).max().unwrap_or(first);
@@ -153,7 +159,7 @@ mod tests {
     use super::*;
     use fusebox_core::hlo::parse_module;
 
-    /// Names of the entry's instructions in their order, if `u` updates `old` in place.
+    /// Returns the names of the entry's instructions in their order, if `u` updates `old` in-place.
     fn ordered(body: &str) -> Vec<String> {
         let text = format!("HloModule m\nENTRY main {{ p = f32[2048] parameter(0)\n z = s32[] constant(0)\n{body} }}");
         let module = parse_module(&text, "test.hlo").unwrap();

@@ -1,39 +1,40 @@
-//! Until when values are needed: what decides whether a buffer may be written over.
+//! How long values are needed, which decides whether a buffer may be overwritten.
 
 use fusebox_core::hlo::{Computation, InstrId, Instruction, Op};
 
 use super::leaf_count;
 
-/// A leaf of a value where it is made; tuples, reshapes and the like only pass leaves on.
+/// A leaf of a value, named by the instruction that computes it. Tuples, reshapes and the like only
+/// pass leaves on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Leaf {
-    /// Who makes it.
+    /// The instruction that computes it.
     pub made_by: InstrId,
-    /// Number among the array leaves of its maker.
+    /// Number among the array leaves of that instruction.
     pub number: usize,
 }
 
 /// The leaves of a computation.
 #[derive(Debug)]
 pub struct Uses {
-    /// Per instruction, where its leaves are made.
+    /// Per instruction, the leaves of its value.
     leaves: Vec<Vec<Leaf>>,
-    /// Per instruction, the leaves that it reads; those that pass leaves on read none.
+    /// Per instruction, the leaves that it reads. Instructions that pass leaves on read none.
     reads: Vec<Vec<Leaf>>,
-    /// Per instruction, when it is executed.
+    /// Per instruction, its time of execution.
     times: Vec<usize>,
-    /// Per instruction and leaf made there, when it is read for the last time.
+    /// Per instruction and leaf computed there, the time of the last read.
     last: Vec<Vec<Option<usize>>>,
     root: InstrId,
 }
 
 impl Uses {
-    /// Follows every leaf of a computation whose instructions are executed in their own order.
+    /// Follows every leaf of a computation that executes in program order.
     pub fn in_program_order(computation: &Computation) -> Uses {
         Uses::of(computation, &computation.ids().collect::<Vec<_>>())
     }
 
-    /// Follows every leaf of a computation whose instructions are executed in that order.
+    /// Follows every leaf of a computation that executes in this order.
     pub fn of(computation: &Computation, order: &[InstrId]) -> Uses {
         let mut times = vec![0; computation.instructions.len()];
         order.iter().enumerate().for_each(|(time, id)| times[id.index()] = time);
@@ -58,7 +59,7 @@ impl Uses {
         uses
     }
 
-    /// The leaves that an instruction gives without making them.
+    /// Returns the leaves that an instruction passes on without computing them.
     fn passed_on(&self, computation: &Computation, instruction: &Instruction) -> Option<Vec<Leaf>> {
         let of = |id: InstrId| &self.leaves[id.index()];
         match instruction.op {
@@ -73,27 +74,28 @@ impl Uses {
         }
     }
 
-    /// Where the leaves of an instruction's value are made.
+    /// Returns the leaves of an instruction's value.
     pub fn leaves(&self, id: InstrId) -> &[Leaf] {
         &self.leaves[id.index()]
     }
 
-    /// The leaves that an instruction reads.
+    /// Returns the leaves that an instruction reads.
     pub fn reads(&self, id: InstrId) -> &[Leaf] {
         &self.reads[id.index()]
     }
 
-    /// Where the leaves of the result are made.
+    /// Returns the leaves of the result.
     pub fn result(&self) -> &[Leaf] {
         self.leaves(self.root)
     }
 
-    /// Whether a leaf is read after `id`, by the computation's caller if by nobody else.
+    /// Whether a leaf is read after `id`. The computation's caller reads the leaves of the result.
     pub fn is_needed_after(&self, leaf: Leaf, id: InstrId) -> bool {
         self.last[leaf.made_by.index()][leaf.number] > Some(self.times[id.index()]) || self.result().contains(&leaf)
     }
 
-    /// The same, a read by `id` itself included.
+    /// Whether a leaf is read by `id` or after it. The computation's caller reads the leaves of the
+    /// result.
     pub fn is_needed_from(&self, leaf: Leaf, id: InstrId) -> bool {
         self.last[leaf.made_by.index()][leaf.number] >= Some(self.times[id.index()]) || self.result().contains(&leaf)
     }

@@ -6,7 +6,7 @@ use fusebox_core::hlo::{BinaryOp, ElementType};
 use super::complex;
 use super::float_types::widened;
 
-/// The operation on two values of type `ty`.
+/// Applies the operation to two values of type `ty`.
 pub fn binary<'f>(op: BinaryOp, ty: ElementType, x: Term<'f>, y: Term<'f>) -> Result<Term<'f>, String> {
     match (op, ty) {
         (_, ty) if ty.is_complex() => complex::binary(op, ty, x, y),
@@ -66,14 +66,14 @@ fn integer<'f>(op: BinaryOp, ty: ElementType, x: Term<'f>, y: Term<'f>) -> Resul
         BinaryOp::Xor => x ^ y,
         BinaryOp::ShiftLeft => shifted(x, y, |x, amount| x.shli(amount)),
         BinaryOp::ShiftRightLogical => shifted(x, y, |x, amount| x.shrui(amount)),
-        // An amount of the width or more fills with the sign, as the largest amount below does.
+        // A shift by the width or more fills with the sign, like a shift by the width minus 1.
         BinaryOp::ShiftRightArithmetic => x.shrsi(y.minui(i64::from(ty.bits()) - 1)),
         BinaryOp::Mulhi => multiply_high(signed, x, y),
         BinaryOp::Atan2 | BinaryOp::Complex => return undefined(op, ty),
     })
 }
 
-/// A divisor without the cases that have no quotient, and whether it was 0.
+/// Replaces divisors that have no quotient by 1. Also returns whether the divisor is 0.
 fn safe_divisor<'f>(signed: bool, x: Term<'f>, y: Term<'f>) -> (Term<'f>, Term<'f>) {
     let by_zero = y.eq(0_i64);
     let mut unsafe_case = by_zero;
@@ -84,30 +84,30 @@ fn safe_divisor<'f>(signed: bool, x: Term<'f>, y: Term<'f>) -> (Term<'f>, Term<'
     (unsafe_case.select(1_i64, y), by_zero)
 }
 
-/// `x / 0` has all bits set; the smallest number by -1 is itself.
+/// Divides: `x / 0` has all bits set; the smallest number by -1 is itself.
 fn divide<'f>(signed: bool, x: Term<'f>, y: Term<'f>) -> Term<'f> {
     let (divisor, by_zero) = safe_divisor(signed, x, y);
     let quotient = if signed { x.divsi(divisor) } else { x.divui(divisor) };
     by_zero.select(-1_i64, quotient)
 }
 
-/// `x mod 0` is `x`; the smallest number by -1 leaves 0.
+/// Computes the remainder: `x mod 0` is `x`; the smallest number by -1 leaves 0.
 fn remainder<'f>(signed: bool, x: Term<'f>, y: Term<'f>) -> Term<'f> {
     let (divisor, by_zero) = safe_divisor(signed, x, y);
     let rest = if signed { x.remsi(divisor) } else { x.remui(divisor) };
     by_zero.select(x, rest)
 }
 
-/// An amount of the width or more gives 0. The amount is clamped: LLVM 22 turns `select(y < 64, x
-/// << y, 0)` into PTX's instruction, which clamps by itself, and keeps only the lower 32 bits of
-/// the amount.
+/// Shifts; an amount of the width or more gives 0. The amount is clamped because LLVM 22 turns
+/// `select(y < 64, x << y, 0)` into PTX's instruction, which clamps too, but keeps only the lower
+/// 32 bits of the amount.
 fn shifted<'f>(x: Term<'f>, y: Term<'f>, shift: impl FnOnce(Term<'f>, Term<'f>) -> Term<'f>) -> Term<'f> {
     let most = i64::from(y.scalar().bits()) - 1;
     let inside = y.cmpi(IntPredicate::Ule, most);
     inside.select(shift(x, y.minui(most)), x.integer(0))
 }
 
-/// Upper half of the product.
+/// Returns the upper half of the product.
 fn multiply_high<'f>(signed: bool, x: Term<'f>, y: Term<'f>) -> Term<'f> {
     let bits = x.scalar().bits();
     let wide = Scalar::Int(2 * bits);
@@ -115,11 +115,11 @@ fn multiply_high<'f>(signed: bool, x: Term<'f>, y: Term<'f>) -> Term<'f> {
     (x * y).shrui(i64::from(bits)).trunci(Scalar::Int(bits))
 }
 
-/// Square and multiply over the bits of the exponent. A negative exponent gives the integer part of the
-/// reciprocal: 1 for 1, ±1 for -1, else 0.
+/// Computes the power by square and multiply over the bits of the exponent. A negative exponent
+/// gives the integer part of the reciprocal: 1 for 1, ±1 for -1, else 0.
 fn power<'f>(signed: bool, x: Term<'f>, y: Term<'f>) -> Term<'f> {
     let (mut result, mut base) = (x.integer(1), x);
-    // Written out: a loop in here would keep the loop around it from being vectorised.
+    // Unrolled: a loop in here would keep the loop around it from being vectorised.
     for bit in 0..x.scalar().bits() {
         let odd = (y & 1i64.wrapping_shl(bit)).ne(0_i64);
         result = odd.select(result * base, result);
@@ -130,7 +130,8 @@ fn power<'f>(signed: bool, x: Term<'f>, y: Term<'f>) -> Term<'f> {
     }
     let negative = y.lt(0_i64);
     let unit = x.eq(1_i64) | x.eq(-1_i64);
-    // For ±1 the loop's result is right for any bit pattern of the exponent: only its parity counts.
+    // For ±1 the loop's result is right for any bit pattern of the exponent: only its parity
+    // matters.
     let reciprocal = unit.select(result, result.integer(0));
     negative.select(reciprocal, result)
 }

@@ -5,12 +5,13 @@ use fusebox_core::hlo::{ElementType, FloatFormat};
 
 use super::float_types::{narrow, widen};
 
-/// The same bits as another type of equal width, where `pred` is a byte of 0 or 1.
+/// Returns the same bits as another type of equal width; `pred` is a byte of 0 or 1.
 pub fn reinterpret(from: ElementType, to: ElementType, x: Term<'_>) -> Term<'_> {
     if from == to { x } else { from_bits(to, to_bits(from, x)) }
 }
 
-/// The bits of a value as an integer of its width; of a complex number the real part's are the low ones.
+/// Returns the bits of a value as an integer of its width. The real part of a complex number is in
+/// the low bits.
 fn to_bits(from: ElementType, x: Term<'_>) -> Term<'_> {
     match from {
         ElementType::Pred => x.extui(Scalar::I8),
@@ -23,7 +24,7 @@ fn to_bits(from: ElementType, x: Term<'_>) -> Term<'_> {
     }
 }
 
-/// The value whose bits are given as an integer of its width.
+/// Returns the value with these bits, an integer of its width.
 fn from_bits(to: ElementType, bits: Term<'_>) -> Term<'_> {
     match to {
         ElementType::Pred => bits.ne(0_i64),
@@ -37,9 +38,9 @@ fn from_bits(to: ElementType, bits: Term<'_>) -> Term<'_> {
     }
 }
 
-/// `reduce-precision`: the mantissa rounded to nearest even, what is too large made infinite, what is too
-/// small for the exponent made zero, NaN kept. Types of 8 bits and fewer, of which some have no infinities, are
-/// reduced as `f32`.
+/// Computes `reduce-precision`: rounds the mantissa to nearest even, makes values too large for the
+/// exponent infinite and too small ones zero, and keeps NaN. Reduces types of at most 8 bits as
+/// `f32`, because some of them have no infinities.
 pub fn reduce_precision(
     ty: ElementType,
     exponent_bits: i64,
@@ -52,7 +53,7 @@ pub fn reduce_precision(
     }
     let format = FloatFormat::of(ty).ok_or_else(|| format!("reduce-precision is not defined on {ty}"))?;
     let (exponent, mantissa) = (format.exponent_bits, format.mantissa_bits);
-    // Beyond the type's own bits there is nothing to reduce.
+    // Bits beyond the type's own need no reduction.
     let kept = |count: i64, least| count.clamp(least, 64) as u32;
     let (exponent_bits, mantissa_bits) = (kept(exponent_bits, 1), kept(mantissa_bits, 0));
     let mut bits = x.to_bits();
@@ -84,7 +85,7 @@ fn limit_exponent(bits: Term<'_>, exponent: u32, mantissa: u32, target: u32) -> 
     too_small.select(sign, too_large.select(infinity, bits))
 }
 
-/// Part `part` (an `index`, counted from the low bits) of a value.
+/// Returns part number `part` (an `index`, counted from the low bits) of a value.
 pub fn part<'f>(from: ElementType, to: ElementType, x: Term<'f>, part: Term<'f>) -> Term<'f> {
     let bits = to_bits(from, x);
     let (wide, width) = (Scalar::Int(bitcast_bits(from)), bitcast_bits(to));
@@ -93,7 +94,7 @@ pub fn part<'f>(from: ElementType, to: ElementType, x: Term<'f>, part: Term<'f>)
     from_bits(to, bits.shrui(amount).trunci(Scalar::Int(width)))
 }
 
-/// The value of type `to` whose parts, from the low bits up, are given.
+/// Returns the value of type `to` with these parts, from the low bits up.
 pub fn joined<'f>(from: ElementType, to: ElementType, parts: &[Term<'f>]) -> Result<Term<'f>, String> {
     let (wide, width) = (Scalar::Int(bitcast_bits(to)), i64::from(bitcast_bits(from)));
     let shifted = (0i64..).zip(parts).map(|(k, &part)| to_bits(from, part).extui(wide).shli(k * width));
@@ -101,7 +102,7 @@ pub fn joined<'f>(from: ElementType, to: ElementType, parts: &[Term<'f>]) -> Res
     all.map(|all| from_bits(to, all)).ok_or_else(|| "has no parts".into())
 }
 
-/// Width for `bitcast-convert`, where `pred` counts as a byte.
+/// Returns the width for `bitcast-convert`, where `pred` is a byte.
 fn bitcast_bits(ty: ElementType) -> u32 {
     if ty == ElementType::Pred { 8 } else { ty.bits() }
 }

@@ -8,7 +8,7 @@ use super::{control, scalar};
 use crate::EmissionError;
 use crate::error::Result;
 
-/// The computation that an instruction applies, as a function of its own.
+/// Writes the computation that an instruction applies as a separate function.
 pub fn combiner_function(fusion: &Fusion, symbol: &str, id: InstrId) -> Result<fusebox_core::ir::Function> {
     let instruction = fusion.computation().instruction(id);
     let applied = instruction.op.applied();
@@ -31,13 +31,13 @@ pub fn combiner_function(fusion: &Fusion, symbol: &str, id: InstrId) -> Result<f
 /// Whether LLVM may regroup sums, products, maxima and minima.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// They are done as they are written.
+    /// They are computed as written.
     Kept,
-    /// HLO leaves the order of elements open to which a computation is applied one after the other.
+    /// They may be regrouped: HLO leaves open in which order elements are combined.
     Open,
 }
 
-/// Writes a computation on scalars in place; its leaves are returned.
+/// Writes a computation on scalars inline. Returns its leaves.
 pub fn write(
     b: &mut FunctionBuilder,
     module: &Module,
@@ -111,7 +111,7 @@ fn in_words(error: EmissionError) -> String {
     error.to_string()
 }
 
-/// The leaves of the value of that number, from the leaves of several values.
+/// Returns the leaves of the value with that number, from the leaves of several values.
 fn part<'a>(mut shapes: impl Iterator<Item = &'a Shape>, number: i64, leaves: &[Value]) -> Option<Vec<Value>> {
     let number = usize::try_from(number).ok()?;
     let start = shapes.by_ref().take(number).map(|shape| shape.leaves().len()).sum::<usize>();
@@ -123,7 +123,8 @@ fn is_regroupable(op: BinaryOp) -> bool {
     matches!(op, BinaryOp::Add | BinaryOp::Multiply | BinaryOp::Maximum | BinaryOp::Minimum)
 }
 
-/// The operation, if the computation is nothing but a sum, product, maximum or minimum of its two parameters.
+/// Returns the operation of a computation that is only a sum, product, maximum or minimum of its
+/// two parameters.
 pub fn single_operation(module: &Module, id: ComputationId) -> Option<BinaryOp> {
     let computation = module.computation(id);
     let root = computation.root_instruction();

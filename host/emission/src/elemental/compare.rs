@@ -41,7 +41,7 @@ fn integer_predicate(direction: Comparison, signed: bool) -> IntPredicate {
     }
 }
 
-/// NaN differs from everything and is in no order with anything.
+/// Returns the predicate of a direction. NaN differs from every value and has no order with any.
 fn float_predicate(direction: Comparison) -> FloatPredicate {
     match direction {
         Comparison::Eq => FloatPredicate::Oeq,
@@ -53,7 +53,8 @@ fn float_predicate(direction: Comparison) -> FloatPredicate {
     }
 }
 
-/// The bits as an integer in total order: -NaN < -inf < … < -0 < +0 < … < +NaN. Signed, unless the type has no sign.
+/// Returns the bits as an integer in total order: -NaN < -inf < … < -0 < +0 < … < +NaN. The integer
+/// is signed, unless the type has no sign.
 fn ordered_bits(ty: ElementType, x: Term<'_>) -> Term<'_> {
     let bits = x.to_bits();
     if ty == ElementType::F8E8M0FNU {
@@ -64,13 +65,14 @@ fn ordered_bits(ty: ElementType, x: Term<'_>) -> Term<'_> {
     if FloatFormat::of(ty).is_none_or(|format| format.specials != Specials::NanNegativeZero) {
         return negative.select(flipped, bits);
     }
-    // The code of negative zero is the type's one NaN, a negative one: it stays the smallest.
+    // The code of negative zero is the type's only NaN. It is a negative NaN, so it stays the
+    // smallest.
     let smallest = bits.integer(i64::MIN >> (64 - ty.bits()));
     let is_number = bits.ne(smallest);
     (negative & is_number).select(smallest - bits, bits)
 }
 
-/// Equality of both parts; order by the real part, then the imaginary one.
+/// Compares both parts for equality. Orders by the real part, then by the imaginary one.
 fn complex<'f>(direction: Comparison, x: Term<'f>, y: Term<'f>) -> Term<'f> {
     let (xr, yr, xi, yi) = (x.re(), y.re(), x.im(), y.im());
     let strict = match direction {

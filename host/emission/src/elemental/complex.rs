@@ -1,7 +1,8 @@
-//! Complex numbers: which operation is which formula on parts.
+//! Complex numbers: the formula of each operation on parts.
 //!
-//! Everything but sums, products and exponentials is computed on `f64` parts, also for `c64`: intermediate
-//! values then neither overflow nor underflow, and cancellation costs no digits that the result has.
+//! All operations except sums, products and exponentials are computed on `f64` parts, also for
+//! `c64`. Intermediate values then neither overflow nor underflow, and cancellation costs no digits
+//! that the result has.
 
 use std::ops::{Add, Div, Mul, Sub};
 
@@ -12,7 +13,7 @@ use super::compare::compare;
 use super::complex_parts::{Parts, choose, magnitude, plain_magnitude, plain_quotient, recovered_quotient, rounded};
 use super::{complex_functions as functions, complex_inverse as inverse};
 
-/// The operation on a complex value of type `ty`.
+/// Applies the operation to a complex value of type `ty`.
 pub fn unary(op: UnaryOp, ty: ElementType, x: Term<'_>) -> Result<Term<'_>, String> {
     match op {
         UnaryOp::Real => return Ok(x.re()),
@@ -51,7 +52,7 @@ pub fn unary(op: UnaryOp, ty: ElementType, x: Term<'_>) -> Result<Term<'_>, Stri
     Ok(function(Parts::wide(x)).rounded(ty))
 }
 
-/// The operation on two complex values of type `ty`.
+/// Applies the operation to two complex values of type `ty`.
 pub fn binary<'f>(op: BinaryOp, ty: ElementType, x: Term<'f>, y: Term<'f>) -> Result<Term<'f>, String> {
     let parts = || (Parts::of(x), Parts::of(y));
     let wide = || (Parts::wide(x), Parts::wide(y));

@@ -4,8 +4,9 @@ use fusebox_core::builder::Term;
 
 use super::complex_parts::{Parts, choose, is_infinite, magnitude};
 
-/// `e^re · (cos im + i sin im)`, on parts of either type. Beyond the range of the real exponential the factors may
-/// bring the product back into it; on the real axis the imaginary part stays what it is.
+/// Computes `e^re · (cos im + i sin im)`, on parts of either type. Beyond the range of the real
+/// exponential, the other factors may bring the product back into it. On the real axis the
+/// imaginary part is unchanged.
 pub fn exp(x: Parts<'_>) -> Parts<'_> {
     let limit: f64 = if x.re.is_f32() { 88.0 } else { 700.0 };
     let large = x.re.gt(limit);
@@ -17,13 +18,14 @@ pub fn exp(x: Parts<'_>) -> Parts<'_> {
     let (re, im) = (re * scale, im * scale);
     let on_axis = x.im.eq(0.0);
     let result = choose(on_axis, Parts { re: e * scale, im: x.im }, Parts { re, im });
-    // e^-inf is 0 also in no direction.
+    // e^-inf is 0 even if the angle is infinite or NaN.
     let vanishes = x.re.eq(f64::NEG_INFINITY);
     let undirected = x.im.subf(x.im).is_nan();
     choose(vanishes & undirected, x.real(0.0), result)
 }
 
-/// `expm1(re) · cos im - 2 sin²(im / 2)` is the real part without cancellation near 0.
+/// Computes `e^x - 1`. Its real part is `expm1(re) · cos im - 2 sin²(im / 2)`, without cancellation
+/// near 0.
 pub fn expm1(x: Parts<'_>) -> Parts<'_> {
     let e = x.re.expm1();
     let (cos, sin) = (x.im.cos(), x.im.sin());
@@ -34,7 +36,8 @@ pub fn expm1(x: Parts<'_>) -> Parts<'_> {
     choose(x.im.eq(0.0), Parts { re: e, im: x.im }, Parts { re, im })
 }
 
-/// `log |x|`: by `log1p` of `|x|² - 1` near the unit circle, else by the larger part and the ratio of the parts.
+/// Computes `log |x|`: near the unit circle by `log1p` of `|x|² - 1`, elsewhere from the larger
+/// part and the ratio of the parts.
 fn log_magnitude(x: Parts<'_>) -> Term<'_> {
     let (large, small) = x.sizes();
     let excess = (large - 1.0) * (large + 1.0) + small * small;
@@ -52,7 +55,7 @@ pub fn log(x: Parts<'_>) -> Parts<'_> {
     Parts { re: log_magnitude(x), im: x.im.atan2(x.re) }
 }
 
-/// `log(1 + x)`; for small `x` from `|1 + x|² - 1 = re (re + 2) + im²`.
+/// Computes `log(1 + x)`; for small `x` from `|1 + x|² - 1 = re (re + 2) + im²`.
 pub fn log1p(x: Parts<'_>) -> Parts<'_> {
     let shifted = Parts { re: x.re + 1.0, im: x.im };
     let excess = x.re * (x.re + 2.0) + x.im * x.im;
@@ -62,21 +65,22 @@ pub fn log1p(x: Parts<'_>) -> Parts<'_> {
     Parts { re: near.select(near_value, far_value), im: x.im.atan2(shifted.re) }
 }
 
-/// The square root. On the cut itself the sign of the zero is not looked at, as in XLA.
+/// Computes the square root. On the branch cut it ignores the sign of the zero, as XLA does.
 pub fn sqrt(x: Parts<'_>) -> Parts<'_> {
     let side = x.im.lt(0.0).select(-1.0, x.im.number(1.0));
     sqrt_on_side(x, side)
 }
 
-/// The reciprocal of the square root. On the cut itself the sign of the zero names the side, as in C's Annex G and in XLA.
+/// Computes the reciprocal of the square root. On the branch cut the sign of the zero selects the
+/// side, as in C's Annex G and in XLA.
 pub fn rsqrt(x: Parts<'_>) -> Parts<'_> {
     x.real(1.0) / sqrt_on_side(x, x.im)
 }
 
-/// From the larger of the result's parts, `t = sqrt((|re| + |x|) / 2)`; the other one is `im / 2t`.
-/// Left of zero the imaginary part has the sign of `side`.
+/// Computes the larger of the result's parts, `t = sqrt((|re| + |x|) / 2)`, and from it the other
+/// one, `im / 2t`. Left of zero the imaginary part has the sign of `side`.
 fn sqrt_on_side<'f>(x: Parts<'f>, side: Term<'f>) -> Parts<'f> {
-    // Scaled by powers of 4 so that neither sum nor halves leave the range.
+    // Scales by powers of 4, so that neither the sum nor the halves leave the range.
     let (large, _) = x.sizes();
     let (is_huge, is_tiny) = (large.gt(2f64.powi(1000)), large.lt(2f64.powi(-900)));
     let by_size = |huge, tiny| is_huge.select(2f64.powi(huge), is_tiny.select(2f64.powi(tiny), large.number(1.0)));
@@ -85,7 +89,7 @@ fn sqrt_on_side<'f>(x: Parts<'f>, side: Term<'f>) -> Parts<'f> {
     let size = magnitude(scaled);
     let t = ((scaled.re.absf() + size) * 0.5).sqrt();
     let vanishes = t.eq(0.0);
-    // Only 0 has a root of size 0; that of NaN stays NaN.
+    // Only 0 has a root of size 0. The root of NaN is NaN.
     let other = scaled.im / vanishes.select(1.0, t + t);
     let (t, other) = (t * back, other * back);
     let other_size = other.absf();
@@ -94,7 +98,9 @@ fn sqrt_on_side<'f>(x: Parts<'f>, side: Term<'f>) -> Parts<'f> {
     sqrt_of_infinity(x, result)
 }
 
-/// An infinite imaginary part wins; on an infinite real one the other part vanishes, or is NaN if the imaginary one is.
+/// Replaces the result at infinity. An infinite imaginary part makes the real part infinite and is
+/// unchanged. If only the real part is infinite, the other part of the result is 0, or NaN if the
+/// imaginary part is NaN.
 fn sqrt_of_infinity<'f>(x: Parts<'f>, result: Parts<'f>) -> Parts<'f> {
     let (zero, infinity) = (x.re.number(0.0), x.re.number(f64::INFINITY));
     let (small, large) = (zero.copysign(x.im), infinity.copysign(x.im));
@@ -121,8 +127,8 @@ fn hyperbolic(x: Term<'_>) -> Waves<'_> {
     Waves { sin: x.sinh(), cos: x.cosh() }
 }
 
-/// A number whose hyperbolic functions do not overflow, and the factor by which they are too small. Beyond 40, sinh and
-/// cosh are `e^|x| / 2`, so that a part of `x` can be taken out as a factor.
+/// Returns a number whose hyperbolic functions do not overflow, and the factor by which they are
+/// too small. Beyond 40, sinh and cosh are `e^|x| / 2`, so a part of `x` can become a factor.
 fn without_overflow(x: Term<'_>) -> (Term<'_>, Term<'_>) {
     let size = x.absf();
     let large = size.gt(700.0);
@@ -140,7 +146,7 @@ pub fn cos(x: Parts<'_>) -> Parts<'_> {
     cosh(times_i(x))
 }
 
-/// `sinh re cos im + i cosh re sin im`; on the axes the part that is 0 stays what it is.
+/// `sinh re cos im + i cosh re sin im`; on the axes, a part of 0 is unchanged.
 pub fn sinh(x: Parts<'_>) -> Parts<'_> {
     let (reduced, factor) = without_overflow(x.re);
     let (h, t) = (hyperbolic(reduced), circular(x.im));
@@ -170,8 +176,9 @@ pub fn times_minus_i(x: Parts<'_>) -> Parts<'_> {
     Parts { re: x.im, im: -x.re }
 }
 
-/// `(sinh re cosh re + i sin im cos im) / (sinh² re + cos² im)`; far from the imaginary axis the real part is ±1
-/// and the imaginary one `4 sin im cos im e^(-2|re|)`. On the real axis the imaginary part stays what it is.
+/// `(sinh re cosh re + i sin im cos im) / (sinh² re + cos² im)`; far from the imaginary axis the
+/// real part is ±1 and the imaginary one `4 sin im cos im e^(-2|re|)`. On the real axis the
+/// imaginary part is unchanged.
 pub fn tanh(x: Parts<'_>) -> Parts<'_> {
     let size = x.re.absf();
     let far = size.gt(22.0);
@@ -183,7 +190,7 @@ pub fn tanh(x: Parts<'_>) -> Parts<'_> {
     let im = 4.0 * turn * decay;
     let far_value = Parts { re: x.re.number(1.0).copysign(x.re), im };
     let value = choose(far, far_value, near);
-    // Without an angle: 1 at an infinite real part, NaN at a finite one.
+    // If the angle is infinite or NaN: ±1 at an infinite real part, NaN at a finite one.
     let (infinite, nowhere) = (is_infinite(x.re), x.im.subf(x.im));
     let undirected = nowhere.is_nan();
     let limit = Parts { re: infinite.select(far_value.re, nowhere), im: infinite.select(0.0, nowhere) };
@@ -196,8 +203,8 @@ pub fn tan(x: Parts<'_>) -> Parts<'_> {
     times_minus_i(tanh(times_i(x)))
 }
 
-/// `e^(y log x)`; 1 to any power and anything to the power of 0 is 1, 0 to a positive real power is 0 and to
-/// any other one NaN.
+/// `e^(y log x)`; 1 to any power is 1, and so is any number to the power of 0. 0 to a positive real
+/// power is 0; to any other power it is NaN.
 pub fn pow<'f>(x: Parts<'f>, y: Parts<'f>) -> Parts<'f> {
     let power = exp(y * log(x));
     let (x_zero, y_zero) = (x.is_zero(), y.is_zero());

@@ -1,5 +1,5 @@
-//! Inverse functions of complex numbers, after Kahan: from square roots of the distances to ±1, so that the
-//! branch cuts come out on the side that the sign of a zero names.
+//! Inverse functions of complex numbers, after Kahan. They use square roots of the distances to ±1,
+//! so that the sign of a zero selects the side of a branch cut.
 
 use fusebox_core::builder::Term;
 
@@ -39,7 +39,6 @@ pub fn asinh(x: Parts<'_>) -> Parts<'_> {
     times_minus_i(asin(times_i(x)))
 }
 
-/// Inverse hyperbolic cosine.
 pub fn acosh(x: Parts<'_>) -> Parts<'_> {
     let (below, above) = (Parts { re: x.re - 1.0, im: x.im }, Parts { re: x.re + 1.0, im: x.im });
     let (below, above) = (sqrt(below), sqrt(above));
@@ -58,7 +57,7 @@ pub fn atanh(x: Parts<'_>) -> Parts<'_> {
     Parts { re: 0.25 * logarithm, im: 0.5 * angle }
 }
 
-/// The root whose angle is a third of the number's.
+/// Computes the cube root whose angle is a third of the number's.
 pub fn cbrt(x: Parts<'_>) -> Parts<'_> {
     let angle = x.im.atan2(x.re) / 3.0;
     let size = magnitude(x).cbrt();

@@ -1,12 +1,12 @@
-//! Complex numbers by their parts: arithmetic, sizes, quotients as C99 has them.
+//! Complex numbers as pairs of parts: arithmetic, magnitudes, and quotients as in C99.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use fusebox_core::builder::{Scalar, Term};
 use fusebox_core::hlo::ElementType;
 
-/// A complex number by its parts, both of the same float type. Products are `(ac - bd) + (ad + bc)i` in that type;
-/// quotients are scaled.
+/// A complex number as two parts of the same float type. Products are `(ac - bd) + (ad + bc)i` in
+/// that type; quotients are scaled.
 #[derive(Clone, Copy)]
 pub struct Parts<'f> {
     pub re: Term<'f>,
@@ -14,17 +14,17 @@ pub struct Parts<'f> {
 }
 
 impl<'f> Parts<'f> {
-    /// The parts as they are.
+    /// Returns the parts without conversion.
     pub fn of(x: Term<'f>) -> Parts<'f> {
         Parts { re: x.re(), im: x.im() }
     }
 
-    /// The parts as `f64`.
+    /// Returns the parts as `f64`.
     pub fn wide(x: Term<'f>) -> Parts<'f> {
         Parts::of(x).map(|part| part.extf(Scalar::F64))
     }
 
-    /// A real number of the type of these parts.
+    /// Returns a real number of the type of these parts.
     pub fn real(self, value: f64) -> Parts<'f> {
         Parts { re: self.re.number(value), im: self.re.number(0.0) }
     }
@@ -37,7 +37,7 @@ impl<'f> Parts<'f> {
         self.re.complex(self.im)
     }
 
-    /// The number in type `ty`.
+    /// Rounds the parts to type `ty` and joins them.
     pub fn rounded(self, ty: ElementType) -> Term<'f> {
         self.map(|part| rounded(ty, part)).joined()
     }
@@ -50,7 +50,7 @@ impl<'f> Parts<'f> {
         is_infinite(self.re) | is_infinite(self.im)
     }
 
-    /// The larger and the smaller of the parts' sizes.
+    /// Returns the larger and the smaller of the parts' absolute values.
     pub fn sizes(self) -> (Term<'f>, Term<'f>) {
         let (re, im) = (self.re.absf(), self.im.absf());
         (re.maximumf(im), re.minimumf(im))
@@ -107,14 +107,15 @@ pub fn is_infinite(x: Term<'_>) -> Term<'_> {
     x.absf().eq(f64::INFINITY)
 }
 
-/// `|x|` of parts whose squares neither overflow nor underflow. An infinite part makes it infinite, whatever
-/// the other one is.
+/// Computes `|x|` of parts whose squares neither overflow nor underflow. If a part is infinite, so
+/// is the result, whatever the other part is.
 pub fn plain_magnitude(x: Parts<'_>) -> Term<'_> {
     let size = (x.re * x.re + x.im * x.im).sqrt();
     x.is_infinite().select(f64::INFINITY, size)
 }
 
-/// `|x|`, scaled by the larger part. An infinite part makes it infinite, whatever the other one is.
+/// Computes `|x|`, scaled by the larger part. If a part is infinite, so is the result, whatever the
+/// other part is.
 pub fn magnitude(x: Parts<'_>) -> Term<'_> {
     let (large, small) = x.sizes();
     let ratio = small / large.eq(0.0).select(1.0, large);
@@ -122,8 +123,8 @@ pub fn magnitude(x: Parts<'_>) -> Term<'_> {
     x.is_infinite().select(f64::INFINITY, size)
 }
 
-/// `x / y`, with the divisor scaled to a size of about 1. Where that gives NaN for both parts though an
-/// operand is 0 or infinite, the result is the one that C99's annex G gives.
+/// Computes `x / y` with the divisor scaled to a size of about 1. If both parts are NaN although an
+/// operand is 0 or infinite, returns the result of C99's annex G.
 fn scaled_quotient<'f>(x: Parts<'f>, y: Parts<'f>) -> Parts<'f> {
     let (scale, _) = y.sizes();
     let usable = scale.gt(0.0) & scale.lt(f64::INFINITY);
@@ -132,7 +133,7 @@ fn scaled_quotient<'f>(x: Parts<'f>, y: Parts<'f>) -> Parts<'f> {
     recovered_quotient(x, y, quotient)
 }
 
-/// `x / y` where the parts' squares neither overflow nor underflow.
+/// Computes `x / y` for a divisor whose parts' squares neither overflow nor underflow.
 pub fn plain_quotient<'f>(x: Parts<'f>, y: Parts<'f>) -> Parts<'f> {
     let size = y.re * y.re + y.im * y.im;
     conjugate_product(x, y).map(|part| part / size)
@@ -144,7 +145,7 @@ pub fn recovered_quotient<'f>(x: Parts<'f>, y: Parts<'f>, quotient: Parts<'f>) -
     let by_zero = y.is_zero();
     let signed = x.re.number(f64::INFINITY).copysign(y.re);
     let over_zero = x.map(|part| signed * part);
-    // Infinite over finite, finite over infinite: only signs and infinities count.
+    // Infinite over finite, finite over infinite: only signs and infinities matter.
     let (x_infinite, y_infinite) = (x.is_infinite(), y.is_infinite());
     let (x_unit, y_unit) = (infinite_parts(x), infinite_parts(y));
     let large = conjugate_product(x_unit, y).map(|part| f64::INFINITY * part);
@@ -157,7 +158,7 @@ pub fn recovered_quotient<'f>(x: Parts<'f>, y: Parts<'f>, quotient: Parts<'f>) -
     choose(both_nan, result, quotient)
 }
 
-/// 1 for infinite parts, 0 for others, with their signs.
+/// Returns 1 for infinite parts and 0 for others, with their signs.
 fn infinite_parts(x: Parts<'_>) -> Parts<'_> {
     x.map(|part| is_infinite(part).select(1.0, part.number(0.0)).copysign(part))
 }

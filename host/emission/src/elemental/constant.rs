@@ -5,11 +5,12 @@ use fusebox_core::hlo::{ArrayLiteral, ElementType, Literal};
 
 use super::convert::convert;
 
-/// Constants of more elements do not belong into code: the host passes them as parameters.
+/// Largest number of elements of a constant in code. The host passes larger constants as
+/// parameters.
 pub const MAX_CONSTANT_ELEMENTS: usize = 16;
 
-/// The element of a constant at an index. Elements are chosen by comparisons, which small constants
-/// deserve; a constant whose elements are all equal needs none.
+/// Returns the element of a constant at an index. It is selected by comparisons, which pay off only
+/// for small constants; if all elements are equal, it needs none.
 pub fn constant(b: &mut FunctionBuilder, literal: &Literal, index: &[Value]) -> Result<Value, String> {
     let Literal::Array(array) = literal else {
         return Err("tuple constants are not supported inside a fusion".into());
@@ -35,7 +36,7 @@ pub fn constant(b: &mut FunctionBuilder, literal: &Literal, index: &[Value]) -> 
     Ok(choose(b, array, position, 0, count))
 }
 
-/// The element at `position`, which lies between `start` and `end`.
+/// Returns the element at `position`, which is at least `start` and less than `end`.
 fn choose(b: &mut FunctionBuilder, array: &ArrayLiteral, position: Value, start: usize, end: usize) -> Value {
     if end - start == 1 {
         return element(b, array, start);
@@ -69,7 +70,7 @@ fn little_endian(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
 }
 
-/// The index along the iota's dimension as a value of its type.
+/// Converts the index along the iota's dimension to a value of its type.
 pub fn iota(b: &mut FunctionBuilder, ty: ElementType, index: Value) -> Result<Value, String> {
     if ty.is_integer() || ty == ElementType::Pred {
         return Ok(b.index_castui(index, Scalar::of_element(ty)));

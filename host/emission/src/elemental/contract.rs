@@ -1,4 +1,4 @@
-//! Dots and convolutions, element by element: a loop that sums products.
+//! Dots and convolutions, element by element, as a loop that sums products.
 
 use fusebox_core::builder::{FastMath, Type, Value};
 use fusebox_core::hlo::{BinaryOp, ElementType, InstrId};
@@ -10,8 +10,9 @@ use crate::EmissionError;
 use crate::error::Result;
 use crate::writer::{Reads, Turns, Writer};
 
-/// A `dot` or `convolution`. Operands: left, right; of a convolution input, kernel, behind the branch; none if nothing is
-/// contracted, or the kernel never meets the input.
+/// Writes a `dot` or `convolution`. Operands: left and right; for a convolution input and kernel,
+/// read under the recipe's branch. There are no operands if nothing is contracted, or if the kernel
+/// never meets the input.
 pub fn sum_of_products(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>> {
     let result = writer.partition.array(reads.id)?.element_type;
     let sum_type = accumulator(writer.partition, reads.id)?;

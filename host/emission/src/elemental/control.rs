@@ -1,4 +1,4 @@
-//! Loops and branches inside of computations on scalars.
+//! Loops and branches in computations on scalars.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::error::Result;
 /// Writes a computation on values.
 type Write<'w> = &'w dyn Fn(&mut FunctionBuilder, &[Value]) -> Result<Vec<Value>>;
 
-/// A `while` whose state are these values.
+/// Writes a `while` with these values as its state.
 pub fn repeat(b: &mut FunctionBuilder, state: &[Value], condition: Write, body: Write) -> Result<Vec<Value>> {
     let types = b.types_of(state);
     let before = region(b, &types, OpKind::Condition, |b, state| {
@@ -21,8 +21,9 @@ pub fn repeat(b: &mut FunctionBuilder, state: &[Value], condition: Write, body: 
     Ok(b.op(OpKind::While, state, Vec::new(), &types, vec![before, after]))
 }
 
-/// A `conditional` that gives values of these types; `branch` writes the branch of a number. A truth value selects the first
-/// of two; an integer selects by number, the last if there is none of that number.
+/// Writes a `conditional` with results of these types; `branch` writes the branch of a number. A
+/// truth value selects the first of two branches. An integer selects by number; if there is no
+/// branch of that number, it selects the last.
 pub fn choose(
     b: &mut FunctionBuilder,
     selector: Value,

@@ -5,7 +5,7 @@ use fusebox_core::hlo::ElementType;
 
 use super::float_types::{float_to_float, widen};
 
-/// `x` of type `from` as the nearest value of type `to`.
+/// Converts `x` of type `from` to the nearest value of type `to`.
 pub fn convert(from: ElementType, to: ElementType, x: Term<'_>) -> Term<'_> {
     match (from, to) {
         _ if from == to => x,
@@ -23,7 +23,8 @@ pub fn convert(from: ElementType, to: ElementType, x: Term<'_>) -> Term<'_> {
     }
 }
 
-/// The real part counts, except for `pred`, which is whether the number is not 0.
+/// Converts the real part; for `pred`, tests whether the number is not 0; for complex types,
+/// converts both parts.
 fn from_complex(part: ElementType, to: ElementType, x: Term<'_>) -> Term<'_> {
     let (re, im) = (x.re(), x.im());
     if to.is_complex() {
@@ -48,12 +49,12 @@ fn integer_to_integer(from: ElementType, to: ElementType, x: Term<'_>) -> Term<'
     }
 }
 
-/// Towards zero; out of range gives the nearest integer of the type, NaN gives 0.
+/// Rounds towards zero. Values out of range give the nearest integer of the type, NaN gives 0.
 fn float_to_integer(to: ElementType, x: Term<'_>) -> Term<'_> {
     let x = widen(x);
     let (bits, signed) = (to.bits(), to.is_signed_integer());
     let (target, work) = (Scalar::of_element(to), Scalar::Int(bits.max(32)));
-    // Powers of two and 0: exact in every float type this is computed in.
+    // Powers of two and 0 are exact in every float type that computes here.
     let (lower, upper) = match signed {
         true => (-(2f64.powi(bits as i32 - 1)), 2f64.powi(bits as i32 - 1)),
         false => (0.0, 2f64.powi(bits as i32)),
@@ -70,8 +71,8 @@ fn float_to_integer(to: ElementType, x: Term<'_>) -> Term<'_> {
     below.select(smallest, above.select(largest, value))
 }
 
-/// To an integer: towards zero, then away from it with the probability of the fraction, as the random
-/// bits decide.
+/// Converts to an integer: towards zero, or away from it with the probability of the fraction, as
+/// the random bits decide.
 pub fn stochastic<'f>(
     from: ElementType,
     random: ElementType,
@@ -88,6 +89,6 @@ pub fn stochastic<'f>(
     let threshold = (size - whole) * 2f64.powi(random.bits() as i32);
     let up = bits.cmpi(IntPredicate::Ult, float_to_integer(random, threshold));
     let chosen = up.select(whole + 1.0, whole).copysign(wide);
-    // NaN stays NaN up to here and becomes 0.
+    // NaN is still NaN here and becomes 0.
     Ok(float_to_integer(to, chosen))
 }

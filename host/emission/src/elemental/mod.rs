@@ -1,8 +1,8 @@
-//! Every HLO operation as operations on scalars.
+//! Writes every HLO operation as operations on scalars.
 //!
-//! `emit` writes the code of one instruction at its site from the values of its operands; the
-//! files here each hold one family of operations. Arithmetic on floats narrower than `f32` is done in
-//! `f32` and rounded once per HLO operation.
+//! `emit` writes the code of one instruction at its site from the values of its operands. Each file
+//! here holds one family of operations. Arithmetic on floats narrower than `f32` uses `f32` and
+//! rounds once per HLO operation.
 
 mod binary;
 mod bits;
@@ -35,7 +35,7 @@ use combiner::Order;
 pub use combiner::combiner_function;
 pub use constant::MAX_CONSTANT_ELEMENTS;
 
-/// The values of an instruction at its site.
+/// Writes an instruction at its site. Returns its values.
 pub fn emit(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>> {
     let Reads { id, recipe, operands } = *reads;
     let instruction = writer.partition.instruction(id);
@@ -52,7 +52,7 @@ pub fn emit(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>
         Op::BitcastConvert if !recipe.indices.is_empty() || operands.len() > 1 => shape::bitcast_parts(writer, reads),
         Op::GetTupleElement { index } => {
             let values = operands.first().map_or(&[] as &[Value], Vec::as_slice);
-            // A plain tuple was seen through: its element is what was read.
+            // The read looked through a plain tuple, so its only value is the element.
             let variadic = values.len() > 1;
             let value = values.get(if variadic { *index as usize } else { 0 }).copied();
             value.map(|v| vec![v]).ok_or_else(|| writer.error(id, "the operand has no such element"))
@@ -76,7 +76,7 @@ fn dimension_size(writer: &mut Writer<'_, '_>, id: InstrId, dimension: i64) -> R
     Ok(vec![writer.b.int(size, Scalar::I32)])
 }
 
-/// Operations whose value is their operand's at another index.
+/// Whether an operation's value is its operand's value at another index.
 fn moves_only(op: &Op) -> bool {
     op.is_movement() || matches!(op, Op::Copy | Op::OptBarrier)
 }

@@ -1,4 +1,4 @@
-//! Reductions, element by element: a loop over what is reduced.
+//! Reductions, element by element, as a loop over the reduced elements.
 
 use fusebox_core::builder::{FastMath, Scalar, Value};
 use fusebox_core::hlo::{ComputationId, InstrId, Op};
@@ -10,8 +10,9 @@ use super::state::widened_element;
 use crate::error::Result;
 use crate::writer::{Reads, Turns, Writer};
 
-/// A `reduce` or `reduce-window`. Operands: the elements, unless nothing is reduced, then the initial values; elements of a
-/// window that may lie outside stand behind the recipe's branch.
+/// Writes a `reduce` or `reduce-window`. Operands: the elements, unless nothing is reduced, then
+/// the initial values. Elements of a window that may be out of bounds are read under the recipe's
+/// branch.
 pub fn reduce(writer: &mut Writer<'_, '_>, reads: &Reads<'_>, to_apply: ComputationId) -> Result<Vec<Value>> {
     let count = writer.partition.instruction(reads.id).operands.len() / 2;
     let (elements, initial) = reads.operands.split_at(reads.operands.len() - count);

@@ -1,11 +1,12 @@
-//! One elementwise operation on scalars.
+//! A single elementwise operation on scalars.
 
 use fusebox_core::builder::{FunctionBuilder, Scalar, Term, Value};
 use fusebox_core::hlo::{BinaryOp, ElementType, Instruction, Op, Shape};
 
 use super::{binary, bits, compare, constant, convert, unary};
 
-/// The value of an instruction whose operands are scalars of these types. `Err`: why not.
+/// Writes an instruction whose operands are scalars of these types. Returns its value, or why there
+/// is none.
 pub fn operation(
     b: &mut FunctionBuilder,
     instruction: &Instruction,

@@ -1,4 +1,4 @@
-//! Operations that choose between operands by the index.
+//! Operations that select an operand by the index.
 
 use fusebox_core::builder::{IntPredicate, OpKind, Region, Type, Value};
 use fusebox_core::hlo::InstrId;
@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::partition::Branch;
 use crate::writer::{Reads, Writer};
 
-/// A binary tree of branches on the position along the dimension.
+/// Writes a binary tree of branches on the position along the dimension.
 pub fn concatenate(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>> {
     let reached = reads.recipe.branches.iter().filter(|branch| branch.reachable);
     let parts: Vec<(&Branch, &[Value])> = reached.zip(reads.operands.iter().map(Vec::as_slice)).collect();
@@ -51,7 +51,7 @@ fn side(writer: &mut Writer<'_, '_>, id: InstrId, types: &[Type], parts: &[(&Bra
     values.map(|_| region)
 }
 
-/// Operands: the operand if it can be hit at all, the padding.
+/// Writes a `pad`. Operands: the operand if it can be read at all, the padding.
 pub fn pad(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>> {
     let Reads { recipe, operands, .. } = reads;
     let branch = &recipe.branches[0];
@@ -62,7 +62,8 @@ pub fn pad(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>>
     }
 }
 
-/// Operands: the update, then the operand; either is missing if it is never read.
+/// Writes a `dynamic-update-slice`. Operands: the update, then the operand; either is missing if it
+/// is never read.
 pub fn dynamic_update_slice(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>> {
     let ([update, operand], [inside, outside]) = (reads.operands, reads.recipe.branches.as_slice()) else {
         return Ok(reads.operands.first().cloned().unwrap_or_default());
@@ -73,7 +74,8 @@ pub fn dynamic_update_slice(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> R
     writer.branch_to(condition, inside.scope, &types, |_| Ok(update.clone()), outside)
 }
 
-/// `bitcast-convert` between widths: one part of a wide element, or a wide element from its parts.
+/// Writes a `bitcast-convert` between widths: one part of a wide element, or a wide element from
+/// its parts.
 pub fn bitcast_parts(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>> {
     let to = writer.partition.array(reads.id)?.element_type;
     let from = writer.partition.operand_array(reads.id, 0)?.element_type;

@@ -1,4 +1,4 @@
-//! What the loops of operations carry.
+//! Values that the loops of operations carry.
 
 use fusebox_core::builder::Type;
 use fusebox_core::hlo::{ComputationId, ElementType, InstrId, Op, accumulation_type};
@@ -8,7 +8,7 @@ use super::float_types::{computed_in, is_narrow};
 use crate::error::Result;
 use crate::partition::Partition;
 
-/// Types of the values that each of an instruction's loops carries, outermost first.
+/// Returns the types of the values that each of an instruction's loops carries, outermost first.
 pub fn loop_states(partition: &Partition<'_>, id: InstrId, loops: usize) -> Result<Vec<Vec<Type>>> {
     let states = match &partition.instruction(id).op {
         Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } => vec![of_reduction(partition, id, *to_apply)],
@@ -22,14 +22,14 @@ pub fn loop_states(partition: &Partition<'_>, id: InstrId, loops: usize) -> Resu
     }
 }
 
-/// The type in which the products of an instruction are summed.
+/// Returns the type in which the products of an instruction are summed.
 pub fn accumulator(partition: &Partition<'_>, id: InstrId) -> Result<ElementType> {
     let (left, right) = (partition.operand_array(id, 0)?, partition.operand_array(id, 1)?);
     Ok(accumulation_type(left.element_type, right.element_type, partition.array(id)?.element_type))
 }
 
-/// Types of the values that the loop of a reduction carries. Plain sums, products and extrema of narrow
-/// floats are kept in `f32`: the reduction rounds once.
+/// Returns the types of the values that the loop of a reduction carries. Plain sums, products and
+/// extrema of narrow floats are `f32`, so the reduction rounds once.
 fn of_reduction(partition: &Partition<'_>, id: InstrId, to_apply: ComputationId) -> Vec<Type> {
     match widened_element(partition, id, to_apply) {
         Some(element) => vec![Type::of_element(computed_in(element))],
@@ -37,14 +37,14 @@ fn of_reduction(partition: &Partition<'_>, id: InstrId, to_apply: ComputationId)
     }
 }
 
-/// The element type, if the reduction is one of those kept in `f32`.
+/// Returns the element type if the reduction computes in `f32` instead.
 pub fn widened_element(partition: &Partition<'_>, id: InstrId, to_apply: ComputationId) -> Option<ElementType> {
     let element = partition.instruction(id).shape.as_array()?.element_type;
     (is_narrow(element) && combiner::single_operation(partition.module, to_apply).is_some()).then_some(element)
 }
 
-/// Of the loop over windows: the result; of the one over a window's elements: the value selected so far, its position,
-/// and whether there is one.
+/// Returns the types for two loops. The loop over windows carries the result. The loop over a
+/// window's elements carries the value selected so far, its position, and whether there is one.
 fn of_windows(partition: &Partition<'_>, id: InstrId) -> Vec<Vec<Type>> {
     let element = partition.leaf_types(id);
     vec![element.clone(), [element, vec![Type::INDEX, Type::I1]].concat()]

@@ -6,12 +6,12 @@ use fusebox_core::hlo::{ElementType, UnaryOp};
 use super::complex;
 use super::float_types::{narrow, widen, widened};
 
-/// The operation on a value of type `ty`.
+/// Applies the operation to a value of type `ty`.
 pub fn unary(op: UnaryOp, ty: ElementType, x: Term<'_>) -> Result<Term<'_>, String> {
     match (op, ty) {
         (_, ty) if ty.is_complex() => complex::unary(op, ty, x),
         (UnaryOp::Real, _) => Ok(x),
-        // Rounded like any other result: a type without zero has NaN there.
+        // Rounds as for any other result: a type without zero has NaN here.
         (UnaryOp::Imag, ty) if ty.is_float() => Ok(narrow(ty, x.number(0.0))),
         (UnaryOp::IsFinite, ty) if ty.is_float() => Ok(widen(x).absf().lt(f64::INFINITY)),
         (_, ty) if ty.is_float() => widened(ty, [x], |[x]| float(op, ty, x)),
@@ -20,7 +20,7 @@ pub fn unary(op: UnaryOp, ty: ElementType, x: Term<'_>) -> Result<Term<'_>, Stri
     }
 }
 
-/// On `f32` or `f64`.
+/// Applies the operation to `f32` or `f64`.
 fn float(op: UnaryOp, ty: ElementType, x: Term<'_>) -> Result<Term<'_>, String> {
     use UnaryOp::{CountLeadingZeros, Imag, IsFinite, Not, Popcnt, Real};
     Ok(match op {
@@ -59,13 +59,13 @@ fn undefined<T>(op: UnaryOp, ty: ElementType) -> Result<T, String> {
     Err(format!("{} is not defined on {ty}", op.opcode()))
 }
 
-/// `1 / (1 + exp(-x))`, with an exponential that never overflows.
+/// Computes `1 / (1 + exp(-x))`, with an exponential that never overflows.
 fn logistic(x: Term<'_>) -> Term<'_> {
     let e = (-x.absf()).exp();
     x.lt(0.0).select(e, x.number(1.0)) / (1.0 + e)
 }
 
-/// NaN and zeros stay, everything else becomes 1 with its sign.
+/// Keeps NaN and zeros; other values become 1 with their sign.
 fn float_sign(x: Term<'_>) -> Term<'_> {
     let unit = x.number(1.0).copysign(x);
     x.cmpf(FloatPredicate::One, 0.0).select(unit, x)
@@ -92,8 +92,8 @@ fn integer(op: UnaryOp, ty: ElementType, x: Term<'_>) -> Result<Term<'_>, String
     }
 }
 
-/// A count of bits. Types narrower than 32 bits are counted in 32, as those have an instruction; there it is too large by
-/// `extra`.
+/// Counts bits. Types narrower than 32 bits are counted in 32, which has an instruction; the count
+/// is then too large by `extra`.
 fn counted<'f>(x: Term<'f>, extra: i64, count: impl FnOnce(Term<'f>) -> Term<'f>) -> Term<'f> {
     if x.scalar().bits() >= 32 {
         return count(x);

@@ -8,10 +8,11 @@ use crate::error::Result;
 use crate::partition::Recipe;
 use crate::writer::{Reads, Turns, Writer};
 
-/// For every window that may cover the element: which of its elements is selected; if it is this one, the
-/// window's source value is combined in.
+/// Finds, for every window that may cover the element, which element the window selects. If it is
+/// this one, combines the window's source value.
 ///
-/// Operands: the candidate, the window's source, the initial value; of the first two neither if no window covers anything.
+/// Operands: the candidate, the window's source, the initial value. The first two are missing if no
+/// window covers any element.
 pub fn select_and_scatter(
     writer: &mut Writer<'_, '_>,
     reads: &Reads<'_>,
@@ -34,8 +35,8 @@ pub fn select_and_scatter(
     })
 }
 
-/// Linear index of the selected element of a window: the first one, replaced by each later one that
-/// `select(current, other)` does not defend against.
+/// Returns the linear index of the element that a window selects. This is the first one, replaced
+/// by each later one for which `select(current, other)` is false.
 fn selected(writer: &mut Writer<'_, '_>, select: ComputationId, recipe: &Recipe, candidate: Value) -> Result<Value> {
     let ty = writer.b.type_of(candidate).clone();
     let (none, nowhere, not_found) = (writer.b.zero(&ty), writer.b.index(-1), writer.b.bool(false));

@@ -1,4 +1,4 @@
-//! Index expressions become the shortest operations.
+//! Tests that index expressions become the shortest operations.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use fusebox_core::indexing::{Expr, Interval};
 use super::{Atom, IndexId, Indices};
 use crate::scope::{FunctionId, ScopeId};
 
-/// Three arguments of a function.
+/// Returns three arguments of a function.
 fn arguments(indices: &mut Indices) -> Vec<IndexId> {
     indices.register_scope(ScopeId(0), 0);
     let argument = |(dim, size)| {
@@ -55,8 +55,8 @@ fn expressions_stay_small_and_right() {
     }
 }
 
-/// Rules that look into operands write a little of them again in every map: each of a long row
-/// would take more operations than the one before, up to a bound.
+/// Rules that look into operands repeat a part of them in every map. In a long chain, each composed
+/// map would take more operations than the one before, up to a bound.
 #[test]
 fn maps_in_a_long_row_are_not_put_together() {
     const STEPS: u32 = 200;

@@ -5,14 +5,16 @@
 //!                                              per function: scopes, results
 //! ```
 //!
-//! An instruction belongs to exactly one function. It joins the function of its users if all of them
-//! read it at the same index from scopes that have a common one; otherwise it starts its own function,
-//! which the readers call. A *scope* is a place in a function where values are available: its body, the
-//! body of a loop, a branch. Constants, iotas, parameters and broadcasts of such scalars have no site:
-//! every reader writes them in place.
+//! An instruction belongs to exactly one function. It joins the function of its users if all of
+//! them read it at the same index, from scopes of one function that a common scope can serve.
+//! Otherwise it starts a separate function, which the readers call. A *scope* is a region of a
+//! function where values are available: its body, the body of a loop, a branch. Constants, iotas,
+//! parameters, and broadcasts of scalar constants or parameters have no site: every reader writes
+//! them inline.
 //!
-//! Worked example: in `slice(x)[0:2] + slice(x)[1:3]` a computed `x` is read at `i` and at `i + 1`, so it
-//! becomes a function with two calls; in `exp(x) + neg(exp(x))` everything joins one function.
+//! Worked example: in `slice(x)[0:2] + slice(x)[1:3]` a computed `x` is read at `i` and at `i + 1`,
+//! so it becomes a function with two calls; in `exp(x) + neg(exp(x))` everything joins one
+//! function.
 
 use std::collections::HashSet;
 
@@ -25,25 +27,27 @@ use crate::error::Result;
 use crate::index::{IndexId, Indices};
 use crate::scope::{FunctionId, Scope, ScopeId, ScopeKind};
 
-/// A function that someone outside calls.
+/// A function that code outside of the partition calls.
 pub struct Request {
     pub symbol: String,
-    /// Instructions of equal dimensions whose values it returns.
+    /// Instructions of equal dimensions whose values the function returns.
     pub instructions: Vec<InstrId>,
 }
 
-/// Functions larger than this are continued in another function, as LLVM's passes are not linear in
-/// the size of a function, but only where a single read is left for it: a value that several reads
-/// share would be computed by several functions, and twice as often with each further function.
+/// Largest number of instructions of a function. The time of LLVM's passes is not linear in the
+/// size of a function, so a larger one continues in another function. It does so only where a
+/// single read is left for the other function. Otherwise several functions would compute a value
+/// that several reads share, and twice as often with each further function.
 const MAX_INSTRUCTIONS: u32 = 1000;
-/// Instructions in scopes nested deeper than this are computed before these scopes or, if only
-/// their conditions keep the index within bounds, in another function.
+/// Largest depth of scopes that instructions are computed in. An instruction in a deeper scope is
+/// computed before the deep scopes or, if only their conditions keep the index within bounds, in
+/// another function.
 const MAX_DEPTH: u32 = 24;
 
 impl<'m> Partition<'m> {
-    /// Partitions what the requested functions need.
+    /// Partitions the instructions that the requested functions need.
     ///
-    /// `prefix` starts the names of further functions; `taken` are names not to be used for them.
+    /// `prefix` starts the names of further functions; `taken` are names that these must not have.
     ///
     /// # Errors
     /// If an instruction cannot be computed element by element.
@@ -101,7 +105,7 @@ impl<'m> Partition<'m> {
         Ok(())
     }
 
-    /// Gives an instruction whose readers are all known its site, and notes what it reads.
+    /// Assigns a site to an instruction whose readers are all known, and records its reads.
     fn place(&mut self, id: InstrId) -> Result<()> {
         let site = match self.take_demand(id) {
             Demand::Unread => return Ok(()),
@@ -117,7 +121,9 @@ impl<'m> Partition<'m> {
         Ok(())
     }
 
-    /// The scope for an instruction that readers in `scope` need: that one, or the outermost if that one is nested deep.
+    /// Returns the scope for an instruction that readers in `scope` need: `scope` itself, or the
+    /// outermost possible one if `scope` is nested deep. Returns `None` if the instruction needs
+    /// another function.
     fn with_room(&self, id: InstrId, scope: ScopeId, token: &[IndexId], by_one: bool) -> Option<ScopeId> {
         let is_shallow = |scope: ScopeId| self.scope(scope).depth < MAX_DEPTH;
         // A function that was just started always takes its first instruction.
@@ -125,8 +131,8 @@ impl<'m> Partition<'m> {
         if function.instructions >= MAX_INSTRUCTIONS && function.pending == 0 && by_one {
             return None;
         }
-        // In a function of its own it would compute for itself what others read further out, too: in a chain, twice as much at
-        // each step.
+        // A separate function would recompute values that outer scopes read as well. In a chain,
+        // each step would double this work.
         let scope = if is_shallow(scope) { scope } else { self.outermost(id, scope, token) };
         is_shallow(scope).then_some(scope)
     }

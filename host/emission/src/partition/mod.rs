@@ -1,4 +1,5 @@
-//! A computation cut into functions: which instruction is computed where, and what it reads there. `cut` decides.
+//! A computation cut into functions: where each instruction is computed, and what it reads there.
+//! Module `cut` decides.
 
 mod cut;
 
@@ -23,7 +24,7 @@ pub struct Read {
     pub token: Token,
 }
 
-/// Where an instruction is computed.
+/// The function, scope and index at which an instruction is computed.
 #[derive(Clone, Debug)]
 pub struct Site {
     pub function: FunctionId,
@@ -36,25 +37,26 @@ pub struct Function {
     pub symbol: String,
     /// Its outermost scope.
     pub body: ScopeId,
-    /// Sizes of the dimensions that its index arguments range over.
+    /// Sizes of the dimensions of its index arguments.
     pub dims: Vec<i64>,
     pub results: Vec<Read>,
     pub instructions: u32,
-    /// Instructions still without a site that all their readers so far read in this function.
+    /// Instructions without a site whose known readers are all in this function.
     pub pending: u32,
 }
 
-/// How an instruction at its site reads its operands; `elemental` writes the code that goes with it.
+/// How an instruction at its site reads its operands; `elemental` writes the corresponding code.
 #[derive(Clone, Debug, Default)]
 pub struct Recipe {
-    /// What is read, operand by operand; what is read in place of another comes last.
+    /// The reads, operand by operand. Reads for which another read's conditions do not hold come
+    /// last.
     pub reads: Vec<Read>,
-    /// The number of the operand of each read.
+    /// Operand number of each read.
     pub operands: Vec<usize>,
     /// Loops, outermost first.
     pub loops: Vec<ScopeId>,
     pub branches: Vec<Branch>,
-    /// Further indices the code needs as values.
+    /// Further indices that the code needs as values.
     pub indices: Vec<IndexId>,
 }
 
@@ -70,7 +72,7 @@ pub struct Branch {
     pub reachable: bool,
 }
 
-/// That an index lies within bounds.
+/// The condition that an index is within bounds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
     pub index: IndexId,
@@ -78,16 +80,16 @@ pub struct Condition {
     pub bounds: Interval,
 }
 
-/// How a computation is cut into functions.
+/// A computation cut into functions.
 pub struct Partition<'m> {
     pub module: &'m Module,
     pub computation: &'m Computation,
-    /// Instructions whose values are given, not computed.
+    /// Instructions whose values are arguments of the functions, not computed.
     pub injected: HashSet<InstrId>,
     pub functions: Vec<Function>,
     pub scopes: Vec<Scope>,
     pub indices: Indices,
-    /// Per instruction; `None` if nobody reads it or it is written in place.
+    /// Per instruction; `None` if nothing reads it or readers write it inline.
     pub sites: Vec<Option<Site>>,
     /// Per instruction with a site, how it reads its operands.
     pub recipes: Vec<Option<Recipe>>,
@@ -96,18 +98,18 @@ pub struct Partition<'m> {
     symbols: HashSet<String>,
 }
 
-/// What is known of the readers of an instruction.
+/// The known readers of an instruction.
 #[derive(Clone)]
 enum Demand {
     Unread,
-    /// All can be served from this place.
+    /// A value in this scope, at this index, serves all readers.
     At {
         scope: ScopeId,
         token: Token,
-        /// Whether one scope reads it: another function for it is then called once.
+        /// Whether one scope reads it: a separate function would then be called once.
         by_one: bool,
     },
-    /// They need different indices.
+    /// The readers need different indices, or have no common scope.
     Scattered,
 }
 
@@ -124,7 +126,7 @@ impl<'m> Partition<'m> {
         &self.functions[id.0 as usize]
     }
 
-    /// Whether readers write the instruction in place.
+    /// Whether readers write the instruction inline.
     pub fn is_inline(&self, id: InstrId) -> bool {
         if self.injected.contains(&id) {
             return true;
@@ -142,13 +144,13 @@ impl<'m> Partition<'m> {
         }
     }
 
-    /// A scope inside another one.
+    /// Adds a scope inside another one.
     pub fn add_scope(&mut self, parent: ScopeId, kind: ScopeKind) -> ScopeId {
         let (function, depth) = (self.scope(parent).function, self.scope(parent).depth + 1);
         self.push_scope(Scope { function, parent: Some(parent), depth, kind })
     }
 
-    /// The range variables of a loop scope.
+    /// Returns the range variables of a loop scope.
     pub fn ranges(&mut self, scope: ScopeId) -> Token {
         let sizes = match &self.scope(scope).kind {
             ScopeKind::Loop { sizes, .. } => sizes.clone(),
@@ -160,13 +162,13 @@ impl<'m> Partition<'m> {
         sizes.iter().enumerate().map(range).collect()
     }
 
-    /// The body of the function that a scope belongs to.
+    /// Returns the body of the function that a scope belongs to.
     pub fn body_of(&self, scope: ScopeId) -> ScopeId {
         self.function(self.scope(scope).function).body
     }
 
-    /// Notes that `scope` needs an instruction at an index. Loops that the index does not depend on are
-    /// left; the read that results is returned.
+    /// Records that `scope` needs an instruction at an index. Moves the read out of loops that the
+    /// index does not depend on. Returns the read.
     pub fn read(&mut self, instruction: InstrId, scope: ScopeId, token: Token) -> Read {
         let scope = self.hoist(scope, &token);
         if !self.is_inline(instruction) {
@@ -188,7 +190,7 @@ impl<'m> Partition<'m> {
         demand
     }
 
-    /// Notes more or fewer pending instructions of the function of a scope.
+    /// Changes the number of pending instructions of a scope's function.
     fn pending(&mut self, scope: ScopeId, change: i32) {
         let function = self.scope(scope).function;
         let pending = &mut self.functions[function.0 as usize].pending;
@@ -208,8 +210,9 @@ impl<'m> Partition<'m> {
         }
     }
 
-    /// The scope from which two scopes of a function can be served. A value that is read behind two
-    /// different conditions must not be computed without either, unless its index is within bounds anyway.
+    /// Returns the scope where a value serves two scopes of a function. A value that is read under
+    /// two different conditions must not be computed without them, unless its index is within
+    /// bounds anyway.
     fn common_scope(&self, a: ScopeId, b: ScopeId, instruction: InstrId, token: &Token) -> Option<ScopeId> {
         if self.scope(a).function != self.scope(b).function {
             return None;
@@ -226,7 +229,7 @@ impl<'m> Partition<'m> {
         (x == a || x == b || self.is_within_bounds(instruction, token)).then_some(x)
     }
 
-    /// Whether an instruction has an element at an index whatever conditions hold.
+    /// Whether an index is within an instruction's bounds, whatever conditions hold.
     fn is_within_bounds(&self, instruction: InstrId, token: &[IndexId]) -> bool {
         let is_within = |(&index, &size): (&IndexId, &i64)| {
             let bounds = self.indices.bounds(index);
@@ -236,8 +239,9 @@ impl<'m> Partition<'m> {
             .is_some_and(|dims| dims.len() == token.len() && token.iter().zip(dims).all(is_within))
     }
 
-    /// The outermost scope around `scope` in which an instruction can be computed at an index: the one that the index needs,
-    /// or `scope` itself if only the conditions around it keep the index within bounds.
+    /// Returns the outermost scope around `scope` in which an instruction can be computed at an
+    /// index. This is the scope that the index needs, or `scope` itself if only the conditions
+    /// around it keep the index within bounds.
     fn outermost(&self, instruction: InstrId, scope: ScopeId, token: &[IndexId]) -> ScopeId {
         if !self.is_within_bounds(instruction, token) {
             return scope;
@@ -263,7 +267,7 @@ impl<'m> Partition<'m> {
         id
     }
 
-    /// The index arguments of a function.
+    /// Returns the index arguments of a function.
     pub fn arguments(&mut self, function: FunctionId) -> Token {
         let Function { body, dims, .. } = self.function(function);
         let (body, dims) = (*body, dims.clone());
@@ -278,12 +282,12 @@ impl<'m> Partition<'m> {
         EmissionError::at(self.module, self.instruction(id), message)
     }
 
-    /// The shape of an instruction that is one array.
+    /// Returns the shape of an instruction that is one array.
     pub fn array(&self, id: InstrId) -> Result<&ArrayShape> {
         self.instruction(id).shape.as_array().ok_or_else(|| self.error(id, "is not an array"))
     }
 
-    /// The shape of an operand that is one array.
+    /// Returns the shape of an operand that is one array.
     pub fn operand_array(&self, id: InstrId, k: usize) -> Result<&ArrayShape> {
         match self.instruction(id).operands.get(k) {
             Some(&operand) => self.array(operand),
@@ -291,7 +295,7 @@ impl<'m> Partition<'m> {
         }
     }
 
-    /// Scalar types of an instruction's leaves.
+    /// Returns the scalar types of an instruction's leaves.
     pub fn leaf_types(&self, id: InstrId) -> Vec<Type> {
         let leaves = self.instruction(id).shape.leaves();
         leaves.iter().filter_map(|leaf| leaf.as_array()).map(|array| Type::of_element(array.element_type)).collect()
@@ -299,13 +303,13 @@ impl<'m> Partition<'m> {
 }
 
 impl Recipe {
-    /// What of `values`, one per read, was read of an operand.
+    /// Returns the value of an operand; `values` has one value per read.
     pub fn of_operand<'v, V>(&self, operand: usize, values: &'v [V]) -> Option<&'v V> {
         self.operands.iter().position(|&known| known == operand).and_then(|at| values.get(at))
     }
 }
 
-/// The dimensions that all leaves of a shape have.
+/// Returns the dimensions that all leaves of a shape have; `None` if they differ.
 pub fn leaf_dims(shape: &Shape) -> Option<&[i64]> {
     let leaves = shape.leaves();
     let first = leaves.first()?.as_array()?;

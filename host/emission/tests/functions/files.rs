@@ -1,6 +1,7 @@
 //! The functions themselves, from files.
 //!
-//! `tests/filetests/NAME.hlo` says in comments what its reader learns and, with lines like these, what is called:
+//! `tests/filetests/NAME.hlo` says in comments what its reader learns and, with lines like these,
+//! what is called:
 //!
 //! ```text
 //! // values: k.all = e n
@@ -8,8 +9,8 @@
 //! // combiner: k.add = r
 //! ```
 //!
-//! Without any, there is a call for each result. Then comes the fusion, and below `// -----` its functions.
-//! `FUSEBOX_BLESS=1` writes these anew.
+//! Without any, there is a call for each result. Then comes the fusion, and below `// -----` its
+//! functions. `FUSEBOX_BLESS=1` writes these anew.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::fmt::Write;

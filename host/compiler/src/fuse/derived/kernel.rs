@@ -1,4 +1,4 @@
-//! Kernels of a sequence whose operands and results change.
+//! Kernels whose operands and results change.
 
 use std::collections::HashMap;
 
@@ -9,32 +9,32 @@ use super::is_scalar_constant;
 use crate::passes::{depends_on_operands_alone, merge_equal};
 use crate::rebuild::Rebuild;
 
-/// Additions for an element that may be made again to read a value less.
+/// Most additions per element that may be repeated in order to read one value less.
 const MOST_ADDITIONS: f64 = 4.0 * ROUND_TRIP;
 
-/// A fusion, as it has become.
+/// A fusion with its changes so far.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    /// What it calls.
+    /// Id of the fused computation.
     pub calls: ComputationId,
-    /// What that computes.
+    /// The fused computation.
     pub computation: Computation,
-    /// Per parameter, the value of the sequence.
+    /// The value of the sequence for each parameter.
     pub operands: Vec<InstrId>,
-    /// Per result, the value of the sequence; of a kernel that keeps all that it has, none.
+    /// The value of the sequence for each result. Empty if the kernel must keep all results.
     pub results: Vec<InstrId>,
 }
 
-/// How a result is computed, by instructions of the kernel that makes it.
+/// Instructions of a kernel that compute one of its results from known values.
 pub struct Chain {
-    /// In order; the last is the result.
+    /// The instructions in order. The last one is the result.
     members: Vec<InstrId>,
-    /// What they start from, with the values of the sequence that it is.
+    /// Instructions of the kernel that the chain starts from, with their values in the sequence.
     given: HashMap<InstrId, InstrId>,
 }
 
 impl Kernel {
-    /// What each result is, inside.
+    /// Returns the instruction inside the kernel for each result.
     pub fn leaves(&self) -> &[InstrId] {
         let root = self.computation.root_instruction();
         match root.op {
@@ -43,7 +43,7 @@ impl Kernel {
         }
     }
 
-    /// The value of the sequence that an instruction inside is, if it is one.
+    /// Returns the value of the sequence for an instruction inside the kernel, if there is one.
     fn value_of(&self, inside: InstrId) -> Option<InstrId> {
         let operand = || match self.computation.instruction(inside).op {
             Op::Parameter { number } => self.operands.get(usize::try_from(number).ok()?).copied(),
@@ -53,7 +53,7 @@ impl Kernel {
         leaf.and_then(|place| self.results.get(place).copied()).or_else(operand)
     }
 
-    /// How a result of this kernel follows cheaply from `known` values.
+    /// Returns a chain that computes a result cheaply from `known` values, if there is one.
     pub fn chain(&self, result: usize, known: &[InstrId]) -> Option<Chain> {
         let &leaf = self.leaves().get(result)?;
         let mut chain = Chain { members: Vec::new(), given: HashMap::new() };
@@ -79,7 +79,8 @@ impl Kernel {
         Some(chain)
     }
 
-    /// The same kernel with a value computed where it was read; `None` if the chain starts from what it does not read.
+    /// Returns this kernel with a value computed inside instead of read. `None` if the chain starts
+    /// from a value that the kernel does not read.
     pub fn with_computed(&self, value: InstrId, maker: &Kernel, chain: &Chain) -> Option<Kernel> {
         let mut rebuild = Rebuild::new(&self.computation);
         let operands = self.parameters(&mut rebuild, |_, operand| operand != value);
@@ -102,7 +103,8 @@ impl Kernel {
         Some(Kernel { computation: merge_equal(&rebuild.finish()), operands, ..self.clone() })
     }
 
-    /// The same kernel without one of its results, and without what only that was made of; `None` if nothing is left of it.
+    /// Returns this kernel without one of its results and without the instructions that only this
+    /// result needs. `None` if no result is left.
     pub fn without(&self, result: usize) -> Option<Kernel> {
         let (mut leaves, mut results) = (self.leaves().to_vec(), self.results.clone());
         leaves.remove(result);
@@ -123,7 +125,8 @@ impl Kernel {
         Some(Kernel { calls: self.calls, computation: rebuild.finish_at(root), operands, results })
     }
 
-    /// Adds those parameters that are kept, by what they are inside and outside, and gives back what they are outside.
+    /// Adds the kept parameters. `is_kept` gets the parameter and its value in the sequence.
+    /// Returns the values of the kept ones.
     fn parameters(&self, rebuild: &mut Rebuild, is_kept: impl Fn(InstrId, InstrId) -> bool) -> Vec<InstrId> {
         let mut operands = Vec::new();
         for (id, &operand) in self.computation.parameters().into_iter().zip(&self.operands) {
@@ -138,7 +141,7 @@ impl Kernel {
         operands
     }
 
-    /// Adds what is kept and is no parameter.
+    /// Adds the kept instructions that are not parameters.
     fn copy(&self, rebuild: &mut Rebuild, is_kept: impl Fn(InstrId) -> bool) {
         for (id, instruction) in self.computation.ids().zip(&self.computation.instructions) {
             if !matches!(instruction.op, Op::Parameter { .. }) && is_kept(id) {
@@ -148,7 +151,7 @@ impl Kernel {
         }
     }
 
-    /// Per instruction inside, whether these need it.
+    /// Whether each instruction inside is needed for `leaves`.
     fn live(&self, leaves: &[InstrId]) -> Vec<bool> {
         let mut live = vec![false; self.computation.instructions.len()];
         leaves.iter().for_each(|leaf| live[leaf.index()] = true);
@@ -161,7 +164,8 @@ impl Kernel {
     }
 }
 
-/// Whether an instruction may stand in a second kernel: what takes each element from a few of its operands' in a few operations.
+/// Whether an instruction may be duplicated into another kernel: it computes each element cheaply
+/// from a few elements of its operands.
 fn may_be_repeated(instruction: &Instruction) -> bool {
     let op = &instruction.op;
     let is_in_code = !matches!(op, Op::Constant(_)) || is_scalar_constant(op);

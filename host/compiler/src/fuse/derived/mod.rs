@@ -1,8 +1,8 @@
-//! Values that all who read them can make of what else they read.
+//! Drops results that all their consumers can recompute from their other operands.
 //!
-//! A kernel of a backward pass reads `tanh(x)`, its square and what that lacks of 1; a gather reads indices that are put together of
-//! numbers which are read beside it. To write such a value and to read it again takes longer than to make it where it is read, and while
-//! it waits it takes memory.
+//! A kernel of a backward pass reads `tanh(x)`, its square and 1 minus the square. A gather reads
+//! indices that are concatenated from other operands of its kernel. Writing and reading the value
+//! takes longer than recomputing it in its consumers, and a buffer for it takes memory.
 //!
 //! ```text
 //! candidates   large results of kernels that kernels alone read, the last first: what they are made of may then go too
@@ -10,7 +10,7 @@
 //! weigh        seconds predicted for all kernels concerned, as they are and as they would be
 //! ```
 //!
-//! It is done when all kernels are there, so that it does not matter who asked for them.
+//! This runs after all fusion, so it works for kernels of bids and of the host alike.
 
 mod kernel;
 mod rewrite;
@@ -29,10 +29,11 @@ use super::reasons::Reason;
 use super::sequences;
 use crate::passes::drop_unreachable_computations;
 
-/// Most kernels that a value is computed in instead.
+/// Most kernels that recompute a value.
 const MOST_READERS: usize = 8;
 
-/// Makes such values where they are read, in everything that thunks execute, and says so in the reasons.
+/// Recomputes these values in their consumers, in every computation that thunks execute, and
+/// updates the reasons.
 pub fn where_read(module: &mut Module, claims: &mut Claims, reasons: &mut [Reason]) {
     let mut is_changed = false;
     for name in sequences(module) {
@@ -55,11 +56,13 @@ pub fn where_read(module: &mut Module, claims: &mut Claims, reasons: &mut [Reaso
     }
 }
 
-/// Kernels of a sequence by their fusions; `None` for those that nobody needs any more.
+/// Kernels of a sequence by their fusion instructions. `None` for kernels without any remaining
+/// results.
 type Kernels = HashMap<InstrId, Option<Kernel>>;
 
-/// The kernels of a sequence that may change: of those that several places call, the others would change too, and one
-/// that updates an array in place must not read more of it.
+/// Returns the kernels of a sequence that may change. Kernels with several callers are excluded,
+/// because all callers would change. Kernels that update an array in-place are excluded, because
+/// they must not read more of it.
 fn kernels(module: &Module, sequence: ComputationId, claims: &mut Claims) -> Kernels {
     let mut calls = vec![0usize; module.computations.len()];
     let all = module.computations.iter().flat_map(|computation| &computation.instructions);
@@ -89,7 +92,8 @@ fn updates_in_place(module: &Module, fused: ComputationId, claims: &mut Claims) 
     computation.ids().any(|id| !heroes.updated_in_place(computation, id).is_empty())
 }
 
-/// The values that a fusion's results are, in order; none if they are not each one instruction.
+/// Returns the instruction for each result of a fusion, in order. Empty if a result has no or
+/// several instructions.
 fn results(computation: &Computation, fusion: InstrId, users: &[InstrId]) -> Vec<InstrId> {
     let Shape::Tuple(shapes) = &computation.instruction(fusion).shape else { return vec![fusion] };
     let element = |number: usize| {
@@ -101,7 +105,7 @@ fn results(computation: &Computation, fusion: InstrId, users: &[InstrId]) -> Vec
     elements.filter(|elements| elements.len() == users.len()).unwrap_or_default()
 }
 
-/// What becomes of the kernels of one sequence.
+/// State while kernels of one sequence change.
 struct Settling<'m, 'c, 'a> {
     computation: &'m Computation,
     users: Vec<Vec<InstrId>>,
@@ -109,7 +113,7 @@ struct Settling<'m, 'c, 'a> {
     predicted: Predicted<'m, 'c, 'a>,
 }
 
-/// The kernels that are left, and the values that are in no buffer any more.
+/// Drops results while that pays. Returns the remaining kernels and the dropped values.
 fn settle(module: &Module, sequence: ComputationId, kernels: Kernels, claims: &Claims) -> (Kernels, Vec<InstrId>) {
     let computation = module.computation(sequence);
     let (users, predicted) = (computation.users(), Predicted::new(module, claims));
@@ -123,7 +127,7 @@ fn settle(module: &Module, sequence: ComputationId, kernels: Kernels, claims: &C
     let mut gone = Vec::new();
     loop {
         let before = gone.len();
-        // What is given up may be what another value was made of.
+        // A dropped value may have been an input of another candidate's chain.
         candidates.retain(|&(value, maker)| match settling.give_up(value, maker) {
             Some(value) => {
                 gone.push(value);
@@ -142,7 +146,8 @@ impl Settling<'_, '_, '_> {
         self.kernels.get(&fusion)?.as_ref()
     }
 
-    /// Computes a value in all kernels that read it, if that pays.
+    /// Recomputes a value in all kernels that read it, if that pays. Returns the value in this
+    /// case.
     fn give_up(&mut self, value: InstrId, maker: InstrId) -> Option<InstrId> {
         let readers = self.readers(value)?;
         let made = self.kernel(maker)?;
@@ -167,7 +172,8 @@ impl Settling<'_, '_, '_> {
         Some(value)
     }
 
-    /// The kernels that read a large value; `None` if others do, or too many.
+    /// Returns the kernels that read a large value. `None` if other instructions read it, or too
+    /// many kernels.
     fn readers(&self, value: InstrId) -> Option<Vec<InstrId>> {
         let users = &self.users[value.index()];
         let is_large = bytes(self.computation.instruction(value)) > CACHED_BYTES;

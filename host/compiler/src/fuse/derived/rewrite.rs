@@ -1,4 +1,4 @@
-//! Puts kernels that have changed in their places.
+//! Writes changed kernels back into the module.
 
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Shape};
 
@@ -6,7 +6,8 @@ use super::Kernels;
 use super::kernel::Kernel;
 use crate::rebuild::Rebuild;
 
-/// Changes the sequence, and what its fusions call. What only a kernel called that is gone stays, called by nobody.
+/// Rewrites the sequence and its fused computations. The computations of dropped kernels stay in
+/// the module without callers.
 pub fn rewrite(module: &mut Module, sequence: ComputationId, mut kernels: Kernels) {
     let old = module.computations[sequence.index()].clone();
     module.computations[sequence.index()] = changed(&old, &kernels);
@@ -38,7 +39,7 @@ fn changed(old: &Computation, kernels: &Kernels) -> Computation {
     rebuild.finish()
 }
 
-/// The fusion, with the operands and results that it has now.
+/// Adds the fusion instruction with its new operands and results.
 fn call(rebuild: &mut Rebuild, old: &Computation, id: InstrId, kernel: &Kernel) -> InstrId {
     let mut call = old.instruction(id).clone();
     call.operands = kernel.operands.iter().map(|&operand| rebuild.mapped(operand)).collect();
@@ -52,7 +53,7 @@ fn call(rebuild: &mut Rebuild, old: &Computation, id: InstrId, kernel: &Kernel) 
     rebuild.push(call)
 }
 
-/// One of a fusion's results, if it still is one.
+/// Adds the tuple element for a result of a fusion, if the fusion still has this result.
 fn element(rebuild: &mut Rebuild, id: InstrId, element: &Instruction, kernel: &Kernel) -> Option<InstrId> {
     if kernel.results.is_empty() {
         return Some(rebuild.copy(element));
@@ -68,7 +69,7 @@ fn element(rebuild: &mut Rebuild, id: InstrId, element: &Instruction, kernel: &K
     }
 }
 
-/// What a fusion is called that has lost some of its results.
+/// Returns the new name of a fusion that has lost results. `None` if it has kept all.
 fn name(old: &Computation, id: InstrId, kernel: &Kernel) -> Option<String> {
     let first = &old.instruction(*kernel.results.first()?).name;
     match kernel.results.len() {

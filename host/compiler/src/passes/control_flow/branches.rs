@@ -1,4 +1,5 @@
-//! Branches of which one is known to be taken, and those that are cheaper to compute both than to choose.
+//! Simplifies conditionals: inlines a branch that is known to execute, and computes both branches
+//! if that is cheaper than a conditional.
 
 use fusebox_core::cost;
 use fusebox_core::hlo::{Computation, ComputationId, ElementType, InstrId, Instruction, Module, Op, Shape};
@@ -6,10 +7,10 @@ use fusebox_core::hlo::{Computation, ComputationId, ElementType, InstrId, Instru
 use crate::passes::inline_calls::splice_with;
 use crate::rebuild::Rebuild;
 
-/// Most operations of a branch that is computed whether it is taken or not.
+/// Largest number of operations of a branch that is computed unconditionally.
 const MOST_OPERATIONS: usize = 16;
 
-/// The instructions of the branch that a constant chooses.
+/// Inlines the branch that a constant selects.
 pub fn known(
     module: &Module,
     rebuild: &mut Rebuild,
@@ -27,7 +28,7 @@ pub fn known(
     Some(splice_with(rebuild, module.computation(*branches.get(taken)?), &[argument]))
 }
 
-/// The results of two branches on scalars, chosen by selects.
+/// Computes both of two branches on scalars and selects their results.
 pub fn selected(
     module: &Module,
     rebuild: &mut Rebuild,
@@ -64,7 +65,7 @@ pub fn selected(
     Some(rebuild.add(instruction, Op::Tuple, instruction.shape.clone(), elements))
 }
 
-/// Whether a branch makes scalars of what it is given by few operations, none of which takes long.
+/// Whether a branch computes scalars from its argument by few and cheap operations.
 fn is_cheap(branch: &Computation) -> bool {
     let is_scalar = |shape: &Shape| shape.as_array().is_some_and(|array| array.element_count() == 1);
     let is_cheap = |instruction: &Instruction| match &instruction.op {

@@ -1,4 +1,4 @@
-//! Loops of few turns and branches that are known, or cheap, become plain instructions.
+//! Unrolls loops of few iterations, and inlines branches that are known or cheap.
 
 mod branches;
 mod turns;
@@ -10,10 +10,11 @@ use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// Instructions that a module may grow by: bodies that call others twice can double at each level. What is left then stays.
+/// Largest number of instructions that this pass adds to a module: bodies that call others twice
+/// can double at each level. Further loops and branches stay unchanged.
 const MOST_GROWTH: usize = 10_000;
 
-/// Works on what is called before its callers, so that what is copied is final.
+/// Visits callees before callers, so that it copies final bodies.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     let (mut has_changed, mut growth) = (false, 0);
     for id in in_role(module, Role::Sequence) {
@@ -32,7 +33,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     if has_changed { tuples::run(module) } else { Ok(()) }
 }
 
-/// What a loop or branch is without being one.
+/// Unrolls a loop or inlines a branch, if possible.
 fn plain(module: &Module, rebuild: &mut Rebuild, instruction: &Instruction) -> Option<InstrId> {
     match &instruction.op {
         Op::While { condition, body } => turns::unrolled(module, rebuild, instruction, *condition, *body),

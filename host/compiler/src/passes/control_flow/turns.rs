@@ -1,4 +1,5 @@
-//! Loops of few turns: how many they make is found by making them, with what is known of the state.
+//! Unrolls loops of few iterations. Determines the number of iterations by evaluating them with the
+//! known elements of the state.
 //!
 //! ```text
 //! while(0, x: i < 2) { (i + 1, f(x)) }     is     (2, f(f(x)))
@@ -11,15 +12,15 @@ use crate::passes::constant_folding;
 use crate::passes::inline_calls::splice_with;
 use crate::rebuild::Rebuild;
 
-/// Most turns of a loop that is written out.
+/// Largest number of iterations of a loop that is unrolled.
 const MOST_TURNS: usize = 8;
-/// Most instructions that this may make of several turns.
+/// Largest number of instructions that unrolling several iterations may create.
 const MOST_INSTRUCTIONS: usize = 128;
 
-/// What is known of the elements of a state.
+/// The known values of a state's elements.
 type Known = Vec<Option<Literal>>;
 
-/// The turns of a loop one after the other, if it makes few.
+/// Unrolls a loop if it has few iterations.
 pub fn unrolled(
     module: &Module,
     rebuild: &mut Rebuild,
@@ -39,7 +40,8 @@ pub fn unrolled(
     Some(state)
 }
 
-/// The number of turns that a loop makes, if that is known and small. Its condition is not evaluated any more then.
+/// Returns the number of iterations if it is known and small. The program then no longer evaluates
+/// the condition.
 fn turns(module: &Module, condition: &Computation, body: &Computation, mut state: Known) -> Option<usize> {
     if !is_plain(condition) {
         return None;
@@ -68,7 +70,7 @@ fn elements(rebuild: &Rebuild, state: InstrId) -> Known {
     }
 }
 
-/// The values of a computation's instructions as far as they follow from what is known of its state.
+/// Evaluates a computation's instructions as far as the known state determines them.
 fn known(module: &Module, computation: &Computation, state: &Known) -> Known {
     let mut values: Known = Vec::with_capacity(computation.instructions.len());
     for instruction in &computation.instructions {
@@ -90,8 +92,7 @@ fn known(module: &Module, computation: &Computation, state: &Known) -> Known {
     values
 }
 
-/// Whether a computation may be made several times, or never: nothing but its values is seen of it, and it has no loops or
-/// branches of its own.
+/// Whether a computation may run several times or never: it has no effects, loops or branches.
 fn is_plain(computation: &Computation) -> bool {
     computation.instructions.iter().all(|instruction| match &instruction.op {
         Op::Parameter { .. } => true,

@@ -1,11 +1,12 @@
-//! Sizes go into bodies and branches, and come out of them, beside the arrays.
+//! Passes sizes into bodies and branches, and out of them, together with the arrays.
 //!
 //! ```text
 //! while(s: (s32[], f32[<=8]))      =>      while(s: (s32[], f32[8], s32[]))
 //! ```
 //!
-//! What crosses a border is a tuple: what was there, and behind it the sizes of all dimensions that are declared as dynamic, in the
-//! order of arrays and dimensions. A dimension that nobody has set has its bound as size.
+//! A value that enters or leaves a body or branch crosses a border. It becomes a tuple: its own
+//! elements, then the sizes of all dimensions that are declared as dynamic, in the order of arrays
+//! and dimensions. A dimension without a set size has its bound as size.
 
 use fusebox_core::hlo::{ComputationId, ElementType, InstrId, Instruction, Op, Shape};
 
@@ -14,7 +15,7 @@ use super::sizes::Sizes;
 use super::writer::Made;
 
 impl<'b> Body<'b> {
-    /// A parameter of a body or branch.
+    /// Rewrites a parameter of a body or branch.
     pub fn parameter(&mut self, it: &'b Instruction) -> (InstrId, Sizes) {
         let parameter = self.rebuild.add(it, it.op.clone(), with_sizes(&it.shape), Vec::new());
         self.apart(it, &it.shape, parameter)
@@ -36,7 +37,8 @@ impl<'b> Body<'b> {
                 None => self.rebuild.mapped(operand),
             });
         }
-        // Sizes come with what branches say is dynamic. What only the conditional declares so has its bound.
+        // The branches' shapes decide which dimensions have sizes. A dimension that only the
+        // conditional declares as dynamic has its bound as size.
         let given = branches.first().map_or(&it.shape, |&id| &self.module.computation(id).root_instruction().shape);
         match given.has_dynamic_size() {
             true => {
@@ -47,12 +49,13 @@ impl<'b> Body<'b> {
         }
     }
 
-    /// What a body or branch gives: its root with the sizes.
+    /// Returns the root of a body or branch, with its sizes.
     pub fn result(&mut self, root: &'b Instruction, id: InstrId) -> Made {
         self.together(root, id, &root.shape)
     }
 
-    /// A value of a declared shape with the sizes behind it.
+    /// Returns a tuple of a value's elements and then its sizes. `declared` is the shape of the
+    /// value.
     fn together(&mut self, origin: &'b Instruction, value: InstrId, declared: &Shape) -> Made {
         let new = self.rebuild.mapped(value);
         let mut elements = match declared {
@@ -75,7 +78,7 @@ impl<'b> Body<'b> {
         Ok(self.writer(origin).add(Op::Tuple, with_sizes(declared), elements))
     }
 
-    /// What stands for a value of that shape that crossed a border, and its sizes.
+    /// Splits a value of that shape that crossed a border. Returns the value and its sizes.
     fn apart(&mut self, it: &'b Instruction, shape: &Shape, crossed: InstrId) -> (InstrId, Sizes) {
         let static_shape = shape.with_bounds_as_sizes();
         let count = static_shape.as_tuple().map_or(1, <[Shape]>::len);
@@ -94,7 +97,7 @@ impl<'b> Body<'b> {
         (value, sizes)
     }
 
-    /// An element of a tuple that was made here.
+    /// Returns an element of a tuple; reads through a `tuple` instruction.
     pub fn taken(&mut self, origin: &'b Instruction, tuple: InstrId, index: usize) -> InstrId {
         let from = self.rebuild.instruction(tuple);
         if matches!(from.op, Op::Tuple) {
@@ -106,14 +109,15 @@ impl<'b> Body<'b> {
     }
 }
 
-/// The shape of a value that crosses a border.
+/// Returns the shape of a value together with its sizes.
 fn with_sizes(shape: &Shape) -> Shape {
     let arrays = shape.leaves().into_iter().filter_map(Shape::as_array);
     let count: usize = arrays.map(|array| array.dynamic_dimensions().count()).sum();
     with_more(&shape.with_bounds_as_sizes(), std::iter::repeat_n(Shape::array(ElementType::S32, []), count))
 }
 
-/// A tuple of the elements of a shape, or of the shape if it is none, and of more.
+/// Returns a tuple of the elements of `shape` and of `more`. A shape that is no tuple is its own
+/// only element.
 pub fn with_more(shape: &Shape, more: impl IntoIterator<Item = Shape>) -> Shape {
     let elements = shape.as_tuple().unwrap_or(std::slice::from_ref(shape));
     Shape::Tuple(elements.iter().cloned().chain(more).collect())

@@ -1,4 +1,4 @@
-//! Operations on windows that begin where values say.
+//! Operations on windows whose starts are values.
 
 use fusebox_core::hlo::{BinaryOp, ElementType, InstrId, Instruction, Op, Shape, SliceDim};
 
@@ -21,8 +21,9 @@ impl<'b> Body<'b> {
         Ok(self.with_operands(it, operands))
     }
 
-    /// The window of the bounds of the update is written, with the old elements where the update has none. Behind the array is as
-    /// much more as lets it begin wherever the actual one may.
+    /// Writes a window as large as the update's bounds. Where the update has no elements, the
+    /// window keeps the old ones. The array is first padded at its end, so that this window can
+    /// begin wherever the actual update may begin.
     fn update_of_dynamic_size(&mut self, it: &'b Instruction, of_update: &[(usize, InstrId)]) -> Made {
         let (bounds, window) = (self.dims(it, 0), self.dims(it, 1));
         let mut operands = self.rebuild.operands(it);
@@ -56,8 +57,9 @@ impl<'b> Body<'b> {
         ))
     }
 
-    /// The operands with starts, which begin at number `first`, that leave windows of these sizes within the actual sizes. The
-    /// operation itself keeps them from being negative.
+    /// Returns the operands with clamped starts, so that windows of these sizes end within the
+    /// actual sizes. The starts begin at operand `first`. The operation itself clamps negative
+    /// starts.
     fn held_inside(&mut self, it: &'b Instruction, first: usize, sizes: &[i64]) -> Made<Vec<InstrId>> {
         let mut operands = self.rebuild.operands(it);
         for (d, size) in self.dynamic(it, 0) {
@@ -73,21 +75,22 @@ impl<'b> Body<'b> {
 }
 
 impl Writer<'_, '_> {
-    /// The start, or an earlier one with which a window of that length ends within the size.
+    /// Returns the start, or an earlier one if the window would end beyond the size.
     fn held_below(&mut self, start: InstrId, size: InstrId, length: InstrId) -> Made {
         let ty = self.array(start).element_type;
         let last = self.last_start(size, length, ty)?;
         Ok(self.binary(BinaryOp::Minimum, start, last))
     }
 
-    /// Where a window of that length begins that ends with the last element, or zero if it is longer, as a number of that type.
+    /// Returns the last start of a window of that length within the size, as a value of type `ty`.
+    /// Returns zero if the window is longer.
     pub fn last_start(&mut self, size: InstrId, length: InstrId, ty: ElementType) -> Made {
         let last = self.binary(BinaryOp::Subtract, size, length);
         let last = self.at_least_zero(last)?;
         self.as_index(last, ty)
     }
 
-    /// A size as a number of that integer type, or its largest one if that is less.
+    /// Converts a size to that integer type; saturates at the type's largest value.
     fn as_index(&mut self, size: InstrId, ty: ElementType) -> Made {
         let bits = ty.bits() - u32::from(ty.is_signed_integer());
         let size = match bits {

@@ -1,4 +1,5 @@
-//! Sizes of the program's own parameters and results: they are parameters and results too, behind the declared ones.
+//! Sizes of the program's own parameters and results. They become parameters and results too,
+//! behind the declared ones.
 //!
 //! ```text
 //! ENTRY (x: f32[<=8]) -> f32[<=8]      =>      ENTRY (x: f32[8], n: s32[]) -> (f32[8], s32[])
@@ -11,7 +12,7 @@ use super::sizes::Sizes;
 use super::writer::Made;
 
 impl<'b> Body<'b> {
-    /// A parameter of the program, and the parameters that are its sizes.
+    /// Rewrites a parameter of the program, and adds parameters for its sizes.
     pub fn entry_parameter(&mut self, it: &'b Instruction, number: i64) -> (InstrId, Sizes) {
         let value = self.copy(it);
         let declared = self.old.parameters().len();
@@ -29,7 +30,7 @@ impl<'b> Body<'b> {
         (value, sizes)
     }
 
-    /// What the program gives: its root, and its sizes.
+    /// Returns the program's root, with its sizes.
     pub fn entry_result(&mut self, root: &'b Instruction, id: InstrId) -> Made {
         self.interface.result_is_array = root.shape.as_array().is_some();
         self.interface.of_result = arrays(&root.shape)
@@ -42,11 +43,11 @@ impl<'b> Body<'b> {
     }
 }
 
-/// Lets what is said of the module's interface be true of it with sizes.
+/// Updates the module's layouts and aliases: the interface now includes sizes.
 pub fn declare(module: &mut Module) {
     let sizes = &module.interface_sizes;
     if !sizes.of_parameters.is_empty() || !sizes.of_result.is_empty() {
-        // Whatever layouts there are stand at the parameters and the root as well.
+        // The parameters and the root state all layouts as well.
         module.entry_layout = None;
     }
     if sizes.result_is_array {

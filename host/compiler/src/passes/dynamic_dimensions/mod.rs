@@ -1,4 +1,5 @@
-//! Arrays with dynamic dimensions as arrays of their bounds, and their sizes as values of the program.
+//! Replaces arrays with dynamic dimensions by arrays of their bounds, and makes their sizes values
+//! of the program.
 //!
 //! ```text
 //! d = f32[<=8] set-dimension-size(x, n)           n = clamp(0, n, 8)
@@ -6,10 +7,11 @@
 //! s = s32[] get-dimension-size(d)                 n
 //! ```
 //!
-//! Every array has as many elements as its bounds say, and those beyond the sizes may be anything: where they would count, something
-//! takes their place that does not. Which scalar is the size of which dimension is known of every value here, and of none
-//! afterwards. Those of the program's own parameters and results are parameters and results too ([`InterfaceSizes`]). Operations that
-//! nothing is known to stand in for here are refused.
+//! Every array has as many elements as its bounds say. Elements beyond the sizes are arbitrary, and
+//! where they would change a result, this pass masks them. This pass knows which scalar is the size
+//! of which dimension; later passes do not. Sizes of the program's own parameters and results are
+//! parameters and results too ([`InterfaceSizes`]). Operations for which this pass has no static
+//! replacement are refused.
 //!
 //! [`InterfaceSizes`]: fusebox_core::hlo::InterfaceSizes
 //!
@@ -59,7 +61,8 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     inline_calls::run(module)?;
     inline_fusions(module);
     refuse_in_applied(module)?;
-    // Callers go by the shapes that callees have declared.
+    // The loop reads the shapes that callees declare, so it replaces no computation before all are
+    // rewritten.
     let mut added = Added::to(module);
     let of_sequences = in_role(module, Role::Sequence).into_iter();
     let made = of_sequences.map(|id| Ok((id, static_computation(module, id, &mut added)?)));
@@ -71,7 +74,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     }
     interface::declare(module);
     added.put_into(module);
-    // What is left is called by nobody.
+    // Only computations without callers still have dynamic shapes.
     let rest = module.computations.iter_mut().flat_map(|it| &mut it.instructions);
     rest.for_each(|instruction| instruction.shape = instruction.shape.with_bounds_as_sizes());
     Ok(())
@@ -81,7 +84,7 @@ fn is_dynamic(instruction: &Instruction) -> bool {
     instruction.shape.has_dynamic_size() || matches!(instruction.op, Op::SetDimensionSize { .. })
 }
 
-/// Refuses what has no meaning with sizes that are known later.
+/// Refuses a module without `ENTRY`, and bounds beyond [`LARGEST`].
 fn check(module: &Module) -> Result<(), CompileError> {
     if let Some(entry) = module.entry_computation().filter(|_| module.bare) {
         let message = "a fusion by itself has no dynamic dimensions: write `ENTRY` before the computation";
@@ -98,7 +101,7 @@ fn check(module: &Module) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// What an operation applies to elements or slices sets no sizes.
+/// Refuses dynamic sizes in computations that an operation applies to elements or slices.
 fn refuse_in_applied(module: &Module) -> Result<(), CompileError> {
     let applied = in_role(module, Role::Applied).into_iter().flat_map(|id| &module.computation(id).instructions);
     match applied.into_iter().find(|instruction| is_dynamic(instruction)) {
@@ -111,7 +114,7 @@ fn refuse_in_applied(module: &Module) -> Result<(), CompileError> {
     }
 }
 
-/// A fusion of dynamic arrays is what it computes: which instructions are a kernel is decided later.
+/// Inlines fusions of dynamic arrays. Which instructions form a kernel is decided later.
 fn inline_fusions(module: &mut Module) {
     for index in 0..module.computations.len() {
         let is_meant = |instruction: &Instruction| match instruction.op {
@@ -136,7 +139,8 @@ fn inline_fusions(module: &mut Module) {
     }
 }
 
-/// The computation with sizes as values, and which of its parameters and results are sizes if it is the entry.
+/// Returns the computation with sizes as values. For the entry, also returns which of its
+/// parameters and results are sizes.
 fn static_computation(
     module: &Module,
     id: ComputationId,
@@ -163,16 +167,16 @@ fn static_computation(
 
 const SET_INSIDE: &str = "pass a static array and its size, and set the size where it is used by set-dimension-size";
 
-/// A computation in the making.
+/// A computation under construction.
 struct Body<'b> {
     module: &'b Module,
     old: &'b Computation,
     is_entry: bool,
     added: &'b mut Added,
     rebuild: Rebuild<'b>,
-    /// Of each old instruction visited so far.
+    /// Sizes of each old instruction visited so far.
     sizes: Vec<Sizes>,
-    /// Of an entry, what of its interface are sizes.
+    /// For an entry: which of its parameters and results are sizes.
     interface: InterfaceSizes,
 }
 
@@ -181,7 +185,7 @@ impl<'b> Body<'b> {
         Writer { rebuild: &mut self.rebuild, origin }
     }
 
-    /// What stands for an instruction, and its sizes.
+    /// Rewrites an instruction. Returns its replacement and its sizes.
     fn instruction(&mut self, it: &'b Instruction) -> Made<(InstrId, Sizes)> {
         let is_foreign = matches!(it.op, Op::CustomCall(_) | Op::Other { .. });
         let is_given = it.operands.iter().any(|&operand| self.old.instruction(operand).shape.has_dynamic_size());
@@ -211,7 +215,7 @@ impl<'b> Body<'b> {
         Ok((self.of_dynamic_arrays(it)?, sizes))
     }
 
-    /// What stands for an operation on arrays some of whose sizes are not the bounds.
+    /// Rewrites an operation on arrays, some of whose sizes are not the bounds.
     fn of_dynamic_arrays(&mut self, it: &'b Instruction) -> Made {
         match &it.op {
             op if op.is_elementwise() => Ok(self.copy(it)),
@@ -231,7 +235,7 @@ impl<'b> Body<'b> {
             Op::Gather(dims) => self.gather(it, dims),
             Op::Scatter { dims, .. } => self.scatter(it, dims),
             Op::SelectAndScatter { window, .. } => self.select_and_scatter(it, window),
-            // Each matrix, each signal and each line is one by itself.
+            // These operations treat each matrix, signal and line independently.
             Op::Topk { .. } if self.is_only_outer(it, 1) => Ok(self.copy(it)),
             Op::Cholesky { .. } if self.is_only_outer(it, 2) => Ok(self.copy(it)),
             Op::TriangularSolve { .. } if self.is_only_outer(it, 2) => Ok(self.copy(it)),
@@ -244,7 +248,7 @@ impl<'b> Body<'b> {
         }
     }
 
-    /// Whether so many inner dimensions of all operands have their bounds as sizes.
+    /// Whether the innermost `inner` dimensions of all operands have their bounds as sizes.
     fn is_only_outer(&self, it: &Instruction, inner: usize) -> bool {
         let is_static = |operand: usize| {
             let rank = self.dims(it, operand).len();
@@ -258,7 +262,7 @@ impl<'b> Body<'b> {
         self.with_operands(it, operands)
     }
 
-    /// The copy with other operands.
+    /// Copies an instruction with other operands.
     fn with_operands(&mut self, it: &Instruction, operands: Vec<InstrId>) -> InstrId {
         self.rebuild.add(it, it.op.clone(), it.shape.with_bounds_as_sizes(), operands)
     }

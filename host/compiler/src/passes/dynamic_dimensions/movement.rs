@@ -1,4 +1,4 @@
-//! Operations that move elements next to those beyond a size.
+//! Operations that move elements next to elements beyond a size.
 
 use fusebox_core::hlo::{BinaryOp, Extent, InstrId, Instruction, Op, PaddingDim, Shape, extents};
 
@@ -6,7 +6,7 @@ use super::Body;
 use super::writer::{Made, Writer};
 
 impl<'b> Body<'b> {
-    /// One that leaves elements where they are.
+    /// Copies a reshape. Refuses one that merges a dynamic dimension that is not the outermost.
     pub fn reshape(&mut self, it: &'b Instruction) -> Made {
         let operand = &self.old.instruction(it.operands[0]).shape;
         let extents = extents(&it.op, &[operand], &it.shape);
@@ -18,7 +18,7 @@ impl<'b> Body<'b> {
         }
     }
 
-    /// What is beyond the size is padding.
+    /// Fills elements beyond the size with the padding value.
     pub fn pad(&mut self, it: &'b Instruction) -> Made {
         let sizes = self.dynamic(it, 0);
         let operands = self.rebuild.operands(it);
@@ -26,7 +26,8 @@ impl<'b> Body<'b> {
         Ok(self.with_operands(it, vec![value, operands[1]]))
     }
 
-    /// Turned around, what counts stands at the end, and is moved to the beginning.
+    /// Reverses the whole array. This moves the elements within the size to the end, so they are
+    /// then moved to the beginning.
     pub fn reverse(&mut self, it: &'b Instruction, dimensions: &[i64]) -> Made {
         let sizes = self.dynamic(it, 0);
         let mut value = self.copy(it);
@@ -40,7 +41,8 @@ impl<'b> Body<'b> {
         Ok(value)
     }
 
-    /// The pieces are written one after the other, each over what is beyond the size of the one before.
+    /// Writes the pieces one after the other. Each overwrites the elements beyond the size of the
+    /// previous piece.
     pub fn concatenate(&mut self, it: &'b Instruction, dimension: usize) -> Made {
         if (0..it.operands.len()).all(|operand| self.size(it, operand, dimension).is_none()) {
             return Ok(self.copy(it));
@@ -66,7 +68,7 @@ impl<'b> Body<'b> {
 }
 
 impl Writer<'_, '_> {
-    /// The array with so many more elements behind the last of each dimension, which may be anything.
+    /// Extends each dimension at its end by `behind` elements, whose values are arbitrary.
     pub fn with_more_behind(&mut self, value: InstrId, behind: &[i64]) -> InstrId {
         let array = self.array(value);
         let longer: Vec<i64> = array.dims.iter().zip(behind).map(|(size, more)| size + more).collect();
@@ -75,7 +77,7 @@ impl Writer<'_, '_> {
         self.add(Op::Pad { dims: padding }, Shape::array(array.element_type, longer), vec![value, zero])
     }
 
-    /// The array without so many elements at the beginning of a dimension, and with others behind the last.
+    /// Drops the first `by` elements of a dimension. Appends the same number of arbitrary elements.
     fn moved_down(&mut self, value: InstrId, dimension: usize, by: InstrId) -> Made {
         let array = self.array(value);
         let mut behind = vec![0; array.rank()];

@@ -1,4 +1,5 @@
-//! Operations that combine elements: those beyond a size are what changes nothing.
+//! Operations that combine elements. Elements beyond a size are masked, so that they do not change
+//! the result.
 
 use fusebox_core::hlo::{ComputationId, ConvolutionAttrs, DotDims, InstrId, Instruction, Window, WindowDim};
 
@@ -13,14 +14,17 @@ impl<'b> Body<'b> {
         self.over_sizes(it, is_meant, combiner)
     }
 
-    /// Windows of one element without padding behind the last give elements beyond the size of what is beyond the size.
+    /// Does not mask dimensions with windows of one element and no padding at the end: there,
+    /// elements beyond the size only reach results beyond the size.
     pub fn reduce_window(&mut self, it: &'b Instruction, window: &Window, combiner: ComputationId) -> Made {
         let is_meant = |d: usize| window.dims.get(d).is_some_and(|window| window.size > 1 || window.padding_high > 0);
         self.over_sizes(it, is_meant, combiner)
     }
 
-    /// The initial value need not be neutral, and padding with it would count it often: the combiner's neutral element is padded with,
-    /// or it is told which elements count.
+    /// Masks elements beyond the sizes with the combiner's identity. The initial value would not
+    /// do: if it is no identity, masking would combine it several times. If the identity is
+    /// unknown, the combiner gets a flag with each element that says whether it is within the
+    /// sizes.
     fn over_sizes(&mut self, it: &'b Instruction, is_meant: impl Fn(usize) -> bool, combiner: ComputationId) -> Made {
         let arrays = it.operands.len() / 2;
         let rank = self.dims(it, 0).len();
@@ -40,7 +44,8 @@ impl<'b> Body<'b> {
         Ok(self.with_operands(it, operands))
     }
 
-    /// No element beyond a size is selected, and no window beyond a size selects. Windows of one element each are not told.
+    /// Selects no element beyond a size, and ignores windows beyond a size. Needs no mask for
+    /// dimensions whose windows have one element each.
     pub fn select_and_scatter(&mut self, it: &'b Instruction, window: &Window) -> Made {
         let is_meant = |d: &usize| window.dims.get(*d).is_some_and(|window| *window != WindowDim::default());
         let mut within = |operand: usize| {
@@ -59,7 +64,7 @@ impl<'b> Body<'b> {
         })
     }
 
-    /// Both sides are zero beyond the size: there may be infinities.
+    /// Masks both operands with zeros beyond the size: an infinity there would make the sum NaN.
     pub fn dot(&mut self, it: &'b Instruction, dims: &DotDims) -> Made {
         let pairs: Vec<(usize, usize)> =
             dims.lhs_contracting.iter().zip(&dims.rhs_contracting).map(|(&l, &r)| (l as usize, r as usize)).collect();
@@ -70,7 +75,8 @@ impl<'b> Body<'b> {
         Ok(self.zero_beyond(it, [left, right]))
     }
 
-    /// Features and places beyond a size are zero on both sides; so is what windows read behind the last element.
+    /// Masks features beyond a size with zeros in both operands, and spatial positions beyond a
+    /// size in the input. Windows that reach past the last element then read zeros.
     pub fn convolution(&mut self, it: &'b Instruction, attributes: &ConvolutionAttrs) -> Made {
         let dims = &attributes.dims;
         let has_groups = attributes.feature_group_count > 1 || attributes.batch_group_count > 1;
@@ -93,7 +99,7 @@ impl<'b> Body<'b> {
         Ok(self.zero_beyond(it, [left, right]))
     }
 
-    /// The operation on two operands with zeros beyond some sizes of each.
+    /// Copies an operation on two operands, with zeros beyond some sizes of each.
     fn zero_beyond(&mut self, it: &'b Instruction, sizes: [Vec<(usize, InstrId)>; 2]) -> InstrId {
         let operands = self.rebuild.operands(it);
         let mut writer = self.writer(it);

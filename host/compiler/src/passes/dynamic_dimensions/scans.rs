@@ -1,4 +1,4 @@
-//! Scans: what is beyond the size leaves the carries as they are.
+//! Scans. Slices beyond the size leave the carries unchanged.
 
 use fusebox_core::hlo::{Computation, ComputationId, ElementType, InstrId, Instruction, Op, Shape};
 
@@ -7,7 +7,7 @@ use super::writer::Made;
 use crate::passes::added::Draft;
 
 impl<'b> Body<'b> {
-    /// With the slices goes whether they are within the size.
+    /// Adds an input that tells each step whether its slices are within the size.
     pub fn scan(&mut self, it: &'b Instruction) -> Made {
         let Op::Scan { dimension, num_carries, is_reverse, to_apply, .. } = it.op else {
             return Err(format!("{} is no scan", it.opcode()));
@@ -30,7 +30,7 @@ impl<'b> Body<'b> {
         let mut operands = self.rebuild.operands(it);
         let bound = self.dims(it, 0)[d];
         let within = self.writer(it).within(&[bound], &[(0, size)]);
-        // It is an input like the others, so that it has their dimension.
+        // As an input it must have the scanned dimension, at the same index.
         let mut dims = vec![1; d + 1];
         dims[d] = bound;
         let within = self.writer(it).add(Op::Reshape, Shape::array(ElementType::Pred, dims), vec![within]);
@@ -40,14 +40,15 @@ impl<'b> Body<'b> {
     }
 }
 
-/// What a scan applies, with whether the slices are within the size behind them: where they are not, the carries stay.
+/// Wraps the computation that a scan applies. The wrapper takes a flag behind the slices: if it is
+/// false, the slices are beyond the size and the carries stay unchanged.
 fn where_within(old: &Computation, id: ComputationId, name: String, inputs: usize, dimension: usize) -> Computation {
     let pred = |dims: &[i64]| Shape::array(ElementType::Pred, dims.to_vec());
     let shapes: Vec<Shape> = old.parameters().iter().map(|&id| old.instruction(id).shape.clone()).collect();
     let (slices, carries) = shapes.split_at(inputs);
     let mut made = Draft::default();
     let mut given: Vec<InstrId> = slices.iter().map(|shape| made.parameter(shape.clone())).collect();
-    // Of the dimensions before that of the scan it has one element each.
+    // The flag's dimensions before the scanned one have one element each.
     let slice = made.parameter(pred(&vec![1; dimension]));
     let before: Vec<InstrId> = carries.iter().map(|shape| made.parameter(shape.clone())).collect();
     given.extend(&before);

@@ -1,11 +1,11 @@
-//! The sizes of values.
+//! Sizes of values.
 
 use fusebox_core::hlo::{BinaryOp, Extent, InstrId, Instruction, Op, PaddingDim, Shape, Source, WindowDim, extents};
 
 use super::Body;
 use super::writer::{Made, Writer};
 
-/// Per array leaf and dimension, the `s32[]` that is its size; `None` where that is the bound.
+/// Per array leaf and dimension, the `s32[]` that is its size; `None` if the size is the bound.
 pub type Sizes = Vec<Vec<Option<InstrId>>>;
 
 /// Whether all sizes are the bounds.
@@ -13,30 +13,31 @@ pub fn are_static(sizes: &Sizes) -> bool {
     sizes.iter().flatten().all(Option::is_none)
 }
 
-/// The sizes of a value whose sizes are the bounds.
+/// Returns the sizes of a value whose sizes are the bounds.
 pub fn of_bounds(shape: &Shape) -> Sizes {
     shape.leaves().into_iter().filter_map(Shape::as_array).map(|array| vec![None; array.rank()]).collect()
 }
 
 impl<'b> Body<'b> {
-    /// The size of a dimension of an operand that is an array, unless it is the bound.
+    /// Returns the size of a dimension of an array operand; `None` if it is the bound.
     pub fn size(&self, it: &Instruction, operand: usize, dimension: usize) -> Option<InstrId> {
         let sizes = &self.sizes[it.operands.get(operand)?.index()];
         *sizes.first()?.get(dimension)?
     }
 
-    /// The bounds of an operand that is an array.
+    /// Returns the bounds of an array operand.
     pub fn dims(&self, it: &Instruction, operand: usize) -> Vec<i64> {
         let shape = it.operands.get(operand).map(|&operand| &self.old.instruction(operand).shape);
         shape.and_then(Shape::as_array).map_or_else(Vec::new, |array| array.dims.clone())
     }
 
-    /// The dimensions of an operand whose sizes are not the bounds, and these.
+    /// Returns the dimensions of an operand whose sizes are not the bounds, with their sizes.
     pub fn dynamic(&self, it: &Instruction, operand: usize) -> Vec<(usize, InstrId)> {
         (0..self.dims(it, operand).len()).filter_map(|d| Some((d, self.size(it, operand, d)?))).collect()
     }
 
-    /// The first size of the same dimension of several operands that is not the bound.
+    /// Returns the first size of this dimension among the first `operands` operands that is not the
+    /// bound.
     pub fn common_size(&self, it: &Instruction, operands: usize, dimension: usize) -> Option<InstrId> {
         (0..operands).find_map(|operand| self.size(it, operand, dimension))
     }
@@ -46,7 +47,7 @@ impl<'b> Body<'b> {
         Ok((size, vec![Vec::new()]))
     }
 
-    /// What a size is set to is held between zero and the bound.
+    /// Clamps the new size between zero and the bound. Refuses a constant outside of this range.
     pub fn set_size(&mut self, it: &'b Instruction, dimension: usize) -> Made<(InstrId, Sizes)> {
         let value = self.rebuild.mapped(it.operands[0]);
         let bound = self.dims(it, 0)[dimension];
@@ -69,7 +70,7 @@ impl<'b> Body<'b> {
         }
     }
 
-    /// The sizes of what an operation makes of arrays.
+    /// Computes the sizes of an operation's result.
     pub fn result_sizes(&mut self, it: &'b Instruction) -> Made<Sizes> {
         let operands: Vec<&Shape> = it.operands.iter().map(|&id| &self.old.instruction(id).shape).collect();
         let leaves = extents(&it.op, &operands, &it.shape);
@@ -149,7 +150,7 @@ fn unknown_reshape(it: &Instruction) -> String {
     )
 }
 
-/// The value of a constant `s32[]`.
+/// Returns the value of a constant `s32[]`.
 fn constant(instruction: &Instruction) -> Option<i64> {
     match &instruction.op {
         Op::Constant(literal) => literal.as_array()?.as_integer(),
@@ -183,7 +184,7 @@ impl Writer<'_, '_> {
         Ok(self.binary(BinaryOp::Divide, size, number))
     }
 
-    /// The size, or zero if that is more.
+    /// Returns the size, or zero if the size is negative.
     pub fn at_least_zero(&mut self, size: InstrId) -> Made {
         let zero = self.s32(0)?;
         Ok(self.binary(BinaryOp::Maximum, size, zero))
@@ -208,7 +209,8 @@ impl Writer<'_, '_> {
         self.at_least_zero(padded)
     }
 
-    /// As many as `(base - reach) / stride + 1`, or none where that would not be positive.
+    /// Computes the number of windows: `(base - reach) / stride + 1`, or 0 if that is not positive.
+    /// `base` includes the padding.
     fn windows(&mut self, size: InstrId, window: &WindowDim) -> Made {
         let base = match window.base_dilation {
             1 => size,
@@ -221,7 +223,8 @@ impl Writer<'_, '_> {
         };
         let reach = (window.size - 1).saturating_mul(window.window_dilation).saturating_add(1);
         let around = window.padding_low.saturating_add(window.padding_high);
-        // Division rounds to zero, so that what does not fit is kept below zero by a whole stride.
+        // The stride is added before the division instead of 1 after it: division rounds to zero,
+        // so a negative difference could yield one window.
         let room = self.plus(base, around.saturating_sub(reach).saturating_add(window.stride))?;
         let room = self.at_least_zero(room)?;
         self.per(room, window.stride)

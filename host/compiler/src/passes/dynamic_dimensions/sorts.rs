@@ -1,4 +1,4 @@
-//! Sorts: what is beyond a size stands last, whatever the comparator says.
+//! Sorts. Elements beyond a size come last, whatever the comparator says.
 
 use fusebox_core::hlo::{BinaryOp, Computation, ComputationId, ElementType, InstrId, Instruction, Op, Shape};
 
@@ -8,7 +8,7 @@ use super::writer::Made;
 use crate::passes::added::Draft;
 
 impl<'b> Body<'b> {
-    /// Whether an element is within the size is sorted with it.
+    /// Adds an operand to the sort that says whether each element is within the size.
     pub fn sort(&mut self, it: &'b Instruction, dimension: i64, is_stable: bool, to_apply: ComputationId) -> Made {
         let d = dimension as usize;
         let Some(size) = self.common_size(it, it.operands.len(), d) else { return Ok(self.copy(it)) };
@@ -27,7 +27,8 @@ impl<'b> Body<'b> {
     }
 }
 
-/// The comparator of elements with whether they are within the size: of two of which one is, that one comes first.
+/// Wraps a comparator. The wrapper also takes whether each of the two elements is within the size.
+/// If only one is, that one comes first.
 fn within_first(old: &Computation, id: ComputationId, name: String) -> Computation {
     let pred = || Shape::array(ElementType::Pred, []);
     let parameters = old.parameters();

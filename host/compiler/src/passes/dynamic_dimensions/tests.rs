@@ -1,4 +1,4 @@
-//! What is refused is named, with its place and what to do.
+//! Tests that each error names the refused operation and its position, and says what to do instead.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{parse_module, print_module, verify};
@@ -26,7 +26,7 @@ fn apply(text: &str) -> Result<String, CompileError> {
     Ok(print_module(&module))
 }
 
-/// A program with `d = f32[<=8]`, a square of `<=4` rows, and these lines.
+/// Returns a program with `d = f32[<=8]`, a square of `<=4` rows, and these lines.
 fn program(lines: &str) -> String {
     format!(
         "{COMPUTATIONS}ENTRY main {{ x = f32[8] parameter(0)
@@ -77,7 +77,7 @@ fn a_static_program_stays() {
     assert_eq!(apply(text).unwrap(), print_module(&module));
 }
 
-/// Where it follows that a dimension is dynamic, the shape says so.
+/// The shape must say that a dimension is dynamic if the operands make it dynamic.
 #[test]
 fn a_dynamic_dimension_is_declared() {
     let module = parse_module(&program("ROOT r = f32[8] negate(d)"), "test.hlo").unwrap();

@@ -1,4 +1,5 @@
-//! Reductions by combiners of which no neutral element is known: with every element goes whether it counts.
+//! Reductions by combiners whose identity is unknown. A flag with each element says whether it is
+//! valid, that is within the sizes.
 
 use fusebox_core::hlo::{BinaryOp, Computation, ComputationId, ElementType, InstrId, Instruction, Op, Shape};
 
@@ -8,7 +9,8 @@ use super::writer::Made;
 use crate::passes::added::Draft;
 
 impl<'b> Body<'b> {
-    /// The reduction of some arrays, or of their windows, some of whose dimensions have these sizes. The initial values count once.
+    /// Rewrites the reduction of arrays, or of their windows, with these sizes in some dimensions.
+    /// The initial values are valid.
     pub fn reduce_valid(&mut self, it: &'b Instruction, combiner: ComputationId, sizes: &[(usize, InstrId)]) -> Made {
         let dims = self.dims(it, 0);
         let name = format!("{}.valid.{}", self.module.computation(combiner).name, self.added.next().index());
@@ -33,7 +35,7 @@ impl<'b> Body<'b> {
         Ok(self.without_last(it, static_shape, reduced, arrays))
     }
 
-    /// The first elements of a tuple: as a tuple if the shape is one.
+    /// Returns the first `count` elements of a tuple: as a tuple if `shape` is one.
     pub fn without_last(&mut self, it: &'b Instruction, shape: Shape, tuple: InstrId, count: usize) -> InstrId {
         let elements: Vec<InstrId> = (0..count).map(|index| self.taken(it, tuple, index)).collect();
         match shape {
@@ -43,7 +45,8 @@ impl<'b> Body<'b> {
     }
 }
 
-/// The combiner of values with whether they count: of two that do the combination, otherwise the one that does.
+/// Wraps a combiner; the wrapper takes a validity flag with each side. It combines two valid sides;
+/// otherwise it returns the valid one.
 fn of_valid(old: &Computation, id: ComputationId, name: String) -> Computation {
     let pred = || Shape::array(ElementType::Pred, []);
     let mut made = Draft::default();

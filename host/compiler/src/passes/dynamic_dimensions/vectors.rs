@@ -1,4 +1,4 @@
-//! Gather and scatter: index vectors lead to windows within the actual sizes.
+//! Gather and scatter. Index vectors must lead to windows within the actual sizes.
 
 use fusebox_core::hlo::{BinaryOp, Comparison, ElementType, GatherDims, InstrId, Instruction, Op, ScatterDims, Shape};
 
@@ -7,7 +7,8 @@ use super::writer::{Made, Writer};
 use crate::passes::identity::neutral;
 
 impl<'b> Body<'b> {
-    /// Windows are moved back until they end within the sizes. What is gathered for index vectors beyond a size is beyond it, too.
+    /// Moves windows back until they end within the sizes. Slices gathered for index vectors beyond
+    /// a size lie beyond the size of the result, too.
     pub fn gather(&mut self, it: &'b Instruction, dims: &GatherDims) -> Made {
         let mut operands = self.rebuild.operands(it);
         let indices = self.writer(it).array(operands[1]);
@@ -33,7 +34,8 @@ impl<'b> Body<'b> {
         Ok(self.with_operands(it, operands))
     }
 
-    /// Index vectors beyond a size, and those of windows that end beyond one, lead to nowhere: -1.
+    /// Sets index vectors to -1, which is out of bounds, if they are beyond a size or their windows
+    /// end beyond one.
     pub fn scatter(&mut self, it: &'b Instruction, dims: &ScatterDims) -> Made {
         let arrays = it.operands.len() / 2;
         let windows = self.windows(it, dims)?;
@@ -47,7 +49,7 @@ impl<'b> Body<'b> {
                 Some(size) => {
                     let mut writer = self.writer(it);
                     let length = writer.s32(windows[d as usize])?;
-                    // Negative where the window is longer: it fits nowhere.
+                    // Negative if the window is longer than the size: then it fits nowhere.
                     let last = writer.binary(BinaryOp::Subtract, size, length);
                     Some(writer.converted(last, indices.element_type))
                 }
@@ -74,7 +76,7 @@ impl<'b> Body<'b> {
         Ok(self.with_operands(it, operands))
     }
 
-    /// Per dimension of the arrays that are scattered into, how large a window is.
+    /// Returns the size of a window in each dimension of the arrays that the scatter updates.
     fn windows(&self, it: &Instruction, dims: &ScatterDims) -> Made<Vec<i64>> {
         let arrays = it.operands.len() / 2;
         let bounds = self.dims(it, 0);
@@ -107,7 +109,8 @@ impl<'b> Body<'b> {
         Ok(windows)
     }
 
-    /// The dimensions of index vectors that are dynamic, there or in the updates.
+    /// Returns the dimensions of the index vectors that are dynamic in the indices or in the
+    /// updates, with their sizes.
     fn batch_sizes(&self, it: &Instruction, dims: &ScatterDims) -> Vec<(usize, InstrId)> {
         let arrays = it.operands.len() / 2;
         let rank_of_updates = self.dims(it, arrays + 1).len();
@@ -124,7 +127,7 @@ impl<'b> Body<'b> {
 }
 
 impl Writer<'_, '_> {
-    /// Numbers of that type instead of an array's own.
+    /// Converts an array to that element type.
     fn converted(&mut self, value: InstrId, ty: ElementType) -> InstrId {
         let array = self.array(value);
         if array.element_type == ty {
@@ -133,14 +136,16 @@ impl Writer<'_, '_> {
         self.add(Op::Convert, Shape::array(ty, array.dims), vec![value])
     }
 
-    /// Indices of a signed type that holds every size and -1. What is too large for it is negative, and nowhere as well.
+    /// Converts indices to a signed type that holds every size and -1. An index too large for the
+    /// type becomes negative, so it is out of bounds as well.
     fn wide(&mut self, indices: InstrId) -> InstrId {
         let ty = self.array(indices).element_type;
         let wide = if ty.bits() < 32 || ty == ElementType::S32 { ElementType::S32 } else { ElementType::S64 };
         self.converted(indices, wide)
     }
 
-    /// An array like index vectors with one number for each of their columns: these, or the largest of the type.
+    /// Returns an array of the index vectors' shape with one number per column: the one in
+    /// `columns`, or the largest of the type.
     fn columns(&mut self, columns: &[Option<InstrId>], ty: ElementType, dims: &[i64], vector_dim: i64) -> Made {
         let largest = neutral(BinaryOp::Minimum, ty).ok_or_else(|| format!("{ty} is no type of indices"))?;
         let mut pieces = Vec::new();

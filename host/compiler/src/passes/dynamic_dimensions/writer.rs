@@ -1,4 +1,4 @@
-//! Instructions on sizes, and masks of the elements that count.
+//! Instructions on sizes, and masks of the elements within the sizes.
 
 use fusebox_core::hlo::{
     ArrayLiteral, ArrayShape, BinaryOp, Comparison, ElementType, InstrId, Instruction, Literal, Op, Shape,
@@ -6,10 +6,10 @@ use fusebox_core::hlo::{
 
 use crate::rebuild::Rebuild;
 
-/// Something made, or why it cannot be.
+/// A result, or the reason why there is none.
 pub type Made<T = InstrId> = Result<T, String>;
 
-/// Writes instructions that take their place from one.
+/// Writes instructions with the name and the source position of `origin`.
 pub struct Writer<'r, 'a> {
     pub rebuild: &'r mut Rebuild<'a>,
     pub origin: &'r Instruction,
@@ -17,7 +17,7 @@ pub struct Writer<'r, 'a> {
 
 impl Writer<'_, '_> {
     pub fn add(&mut self, op: Op, shape: Shape, operands: Vec<InstrId>) -> InstrId {
-        // Attributes such as shardings are the origin's alone.
+        // Attributes such as shardings hold only for the origin.
         let mut instruction = Instruction::new(self.origin.name.clone(), shape, op, operands);
         instruction.span = self.origin.span;
         if let Some(metadata) = self.origin.extra.as_ref().and_then(|extra| extra.metadata.clone()) {
@@ -32,7 +32,7 @@ impl Writer<'_, '_> {
         shape.unwrap_or_else(|| ArrayShape::new(ElementType::Pred, []))
     }
 
-    /// A constant without dimensions.
+    /// Adds a constant without dimensions.
     pub fn scalar(&mut self, ty: ElementType, bytes: Vec<u8>) -> InstrId {
         let literal = Literal::Array(ArrayLiteral { element_type: ty, dims: Vec::new(), data: bytes.into() });
         self.add(Op::Constant(literal), Shape::array(ty, []), Vec::new())
@@ -47,7 +47,7 @@ impl Writer<'_, '_> {
         Ok(self.scalar(ElementType::S32, number.to_le_bytes().to_vec()))
     }
 
-    /// An operation on two arrays of one shape.
+    /// Applies an operation to two arrays of one shape.
     pub fn binary(&mut self, op: BinaryOp, a: InstrId, b: InstrId) -> InstrId {
         let shape = self.rebuild.instruction(a).shape.clone();
         self.add(Op::Binary(op), shape, vec![a, b])
@@ -64,13 +64,13 @@ impl Writer<'_, '_> {
         self.add(Op::Select, shape, vec![predicate, on_true, on_false])
     }
 
-    /// The size, held between zero and the bound.
+    /// Clamps a size between zero and the bound.
     pub fn between(&mut self, size: InstrId, bound: i64) -> Made {
         let (zero, bound) = (self.s32(0)?, self.s32(bound)?);
         Ok(self.add(Op::Clamp, Shape::array(ElementType::S32, []), vec![zero, size, bound]))
     }
 
-    /// A scalar everywhere.
+    /// Broadcasts a scalar.
     pub fn everywhere(&mut self, scalar: InstrId, dims: &[i64]) -> InstrId {
         let ty = self.array(scalar).element_type;
         self.add(Op::Broadcast { dimensions: Vec::new() }, Shape::array(ty, dims), vec![scalar])
@@ -80,7 +80,8 @@ impl Writer<'_, '_> {
         self.add(Op::Iota { dimension: dimension as i64 }, Shape::array(ElementType::S32, dims), Vec::new())
     }
 
-    /// Which elements of an array of these bounds are within the sizes of some dimensions, at least one.
+    /// Returns a mask for an array of these bounds: which elements are within the sizes of all
+    /// dimensions in `sizes`.
     pub fn within(&mut self, dims: &[i64], sizes: &[(usize, InstrId)]) -> InstrId {
         let mut all: Option<InstrId> = None;
         for &(dimension, size) in sizes {
@@ -94,7 +95,7 @@ impl Writer<'_, '_> {
         })
     }
 
-    /// The array with a scalar in place of the elements beyond some sizes.
+    /// Replaces the elements beyond some sizes by a scalar.
     pub fn masked(&mut self, value: InstrId, sizes: &[(usize, InstrId)], scalar: InstrId) -> InstrId {
         if sizes.is_empty() {
             return value;

@@ -1,4 +1,4 @@
-//! Operations written as others: what no kernel and no routine does as such.
+//! Expands operations that no kernel and no routine computes directly.
 //!
 //! ```text
 //! ragged_dot   a product of which only some groups count
@@ -6,7 +6,7 @@
 //! scan         a loop over the elements of a dimension
 //! ```
 //!
-//! Each gives the text of a module that does the same, which takes the operation's place.
+//! Each expansion is the text of an equivalent module, whose instructions replace the operation.
 
 mod ragged_dot;
 mod scaled_dot;
@@ -22,10 +22,10 @@ use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, roles};
 
-/// Most operations that are written anew: an expansion may bring further ones along.
+/// Largest number of operations to expand: an expansion may contain further ones.
 const MOST: usize = 10_000;
 
-/// Replaces the operations named above wherever steps are executed.
+/// Expands the operations named above in all computations that thunks or kernels execute.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     let mut done = 0;
     while let Some((caller, id)) = next(module) {
@@ -81,7 +81,8 @@ fn internal(faults: &[Diagnostic], text: &str) -> CompileError {
     CompileError::Internal { phase: "passes", message: format!("{}\n{text}", faults.join("\n")) }
 }
 
-/// Puts what the expansion's entry does in the place of an instruction, and what it calls before the caller.
+/// Replaces an instruction by the instructions of the expansion's entry. Inserts the entry's
+/// callees before the caller.
 fn graft(module: &mut Module, caller: ComputationId, id: InstrId, expansion: Module) -> Result<(), CompileError> {
     let origin = module.computation(caller).instruction(id).clone();
     let Some(entry) = expansion.entry else { return Err(internal(&[], "an expansion without entry")) };
@@ -124,12 +125,12 @@ fn unused_name(module: &Module, name: &str) -> String {
     unused
 }
 
-/// An array without layout.
+/// Returns the text of an array shape without layout.
 fn array(ty: ElementType, dims: &[i64]) -> String {
     format!("{ty}[{}]", list(dims))
 }
 
-/// The array without its layout.
+/// Returns the text of the shape without its layout.
 fn plain(shape: &ArrayShape) -> String {
     array(shape.element_type, &shape.dims)
 }
@@ -138,7 +139,7 @@ fn list(numbers: &[i64]) -> String {
     numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Zero as a constant.
+/// Returns zero as a constant.
 fn zero(ty: ElementType) -> &'static str {
     match ty {
         ElementType::Pred => "false",
@@ -147,7 +148,7 @@ fn zero(ty: ElementType) -> &'static str {
     }
 }
 
-/// What changes nothing when it is added, not even the sign of a zero.
+/// Returns the identity of addition, which keeps even the sign of a zero.
 fn nothing(ty: ElementType) -> &'static str {
     let has_negative_zero = |ty: ElementType| {
         ty.float_format().is_some_and(|format| format.signed && format.specials != Specials::NanNegativeZero)

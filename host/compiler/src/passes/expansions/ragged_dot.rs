@@ -1,7 +1,9 @@
-//! `ragged-dot`: rows along the ragged dimension belong to groups, each of which has a matrix of its own.
+//! `ragged-dot`: rows along the ragged dimension belong to groups, and each group has its own
+//! matrix.
 //!
-//! If the ragged dimension is a free one, the product with all groups' matrices is formed, and of each row what its group
-//! gives is kept. If it is contracted, the operands are repeated for each group, with zeros for the others' elements.
+//! If the ragged dimension is a free one, the expansion multiplies with the matrices of all groups
+//! and keeps for each row the result of its group. If it is contracted, the expansion repeats the
+//! operands for each group, with zeros for the elements of other groups.
 
 use fusebox_core::hlo::{ArrayShape, DotDims, ElementType};
 
@@ -21,7 +23,8 @@ any {
 }
 ";
 
-/// Operands: left, right, sizes of the groups (`[groups]` or `[batch…, groups]`).
+/// Returns the text of the expansion. Operands: left, right, sizes of the groups (`[groups]` or
+/// `[batch…, groups]`).
 pub fn text(
     dims: &DotDims,
     ragged: &[i64],
@@ -52,12 +55,12 @@ pub fn text(
     }
     match group {
         Some(group) => Ok(begin + &bounds + &rows(dims, ragged, group, [lhs, rhs, sizes], result)?),
-        // A ragged batch dimension: every group lies in the batch anyway.
+        // A ragged batch dimension needs no groups: the batch already separates them.
         None => Ok(format!("{parameters}  ROOT d = {} dot(l, r), {}\n}}\n", plain(result), numbers(dims))),
     }
 }
 
-/// `start` and `end`: of each group, the rows that belong to it.
+/// Writes `start` and `end`: for each group, the range of its rows.
 fn bounds(sizes: &ArrayShape, length: i64) -> String {
     let (rank, groups) = (sizes.rank(), sizes.dims.last().copied().unwrap_or(0));
     let all = array(ElementType::S64, &sizes.dims);
@@ -84,8 +87,8 @@ fn bounds(sizes: &ArrayShape, length: i64) -> String {
     )
 }
 
-/// `in`: of each element of an array, whether its index along `row` belongs to its group. `dims`: the dimensions of the
-/// array that those of the sizes are.
+/// Writes `in`: for each element of an array, whether its index along `row` belongs to its group.
+/// `dims`: the dimensions of the array that correspond to the dimensions of the sizes.
 fn is_in(prefix: &str, sizes: &[i64], row: usize, dims: &[i64]) -> String {
     let (rows, are_in, dims) = (array(ElementType::S64, sizes), array(ElementType::Pred, sizes), list(dims));
     format!(

@@ -1,10 +1,12 @@
-//! `scaled-dot`: each scale holds for a block of elements, so it is spread over them.
+//! `scaled-dot`: each scale applies to a block of elements, so the expansion broadcasts it over the
+//! block.
 
 use fusebox_core::hlo::{ArrayShape, DotDims, ElementType};
 
 use super::{array, list, plain};
 
-/// Scaled operands have the precision of `f32` at least, in which products with scales of narrow types are exact.
+/// Returns the text of the expansion. It scales operands in `f32` or `f64`, in which products with
+/// scales of narrow types are exact.
 pub fn text(dims: &DotDims, operands: [&ArrayShape; 2], scales: [&ArrayShape; 2], result: &ArrayShape) -> String {
     let all = [operands[0], operands[1], scales[0], scales[1]];
     let is_double = all.iter().any(|array| array.element_type == ElementType::F64);
@@ -20,7 +22,7 @@ pub fn text(dims: &DotDims, operands: [&ArrayShape; 2], scales: [&ArrayShape; 2]
         if scale.dims.is_empty() {
             text += &format!("  spread{number} = {shape} broadcast(scale{number}), dimensions={{}}\n");
         } else {
-            // Each dimension in two: which block, and where in it.
+            // Splits each dimension in two: the block, and the position within it.
             let pairs: Vec<i64> =
                 sizes.iter().zip(&scale.dims).flat_map(|(&size, &blocks)| [blocks, size / blocks]).collect();
             let blocks: Vec<i64> = (0..scale.rank() as i64).map(|dim| 2 * dim).collect();
@@ -33,7 +35,7 @@ pub fn text(dims: &DotDims, operands: [&ArrayShape; 2], scales: [&ArrayShape; 2]
     text + &format!("  ROOT r = {} dot(scaled0, scaled1), {}\n}}\n", plain(result), numbers(dims))
 }
 
-/// The attributes of a dot.
+/// Returns the attributes of a dot as text.
 pub fn numbers(dims: &DotDims) -> String {
     format!(
         "lhs_batch_dims={{{}}}, lhs_contracting_dims={{{}}}, rhs_batch_dims={{{}}}, rhs_contracting_dims={{{}}}",

@@ -1,11 +1,13 @@
-//! `scan` as a loop: its state is the number of steps taken, the inputs, the outputs so far, and the carries.
+//! Expands `scan` to a loop. Its state holds the number of finished steps, the inputs, the outputs
+//! so far, and the carries.
 
 use fusebox_core::hlo::{ArrayShape, Instruction, Module, Op, Shape, print_module};
 
 use super::{array, list, plain, zero};
 use crate::host_module;
 
-/// What stands at which place of a state, whose first element counts.
+/// The arrays of a state in their order. The first element of the state, before them, counts the
+/// steps.
 struct Parts<'a> {
     inputs: Vec<&'a ArrayShape>,
     outputs: Vec<&'a ArrayShape>,
@@ -15,7 +17,7 @@ struct Parts<'a> {
     is_reverse: bool,
 }
 
-/// The text of a module with the same operands and results.
+/// Returns the text of a module with the same operands and results.
 pub fn text(module: &Module, scan: &Instruction, operands: &[Shape], results: &[Shape]) -> Result<String, String> {
     let Op::Scan { dimension, num_carries, is_reverse, to_apply, .. } = scan.op else {
         return Err("a scan that is none".into());
@@ -44,7 +46,7 @@ pub fn text(module: &Module, scan: &Instruction, operands: &[Shape], results: &[
     if !parts.inputs.iter().chain(&parts.outputs).all(fits) {
         return Err("the inputs and outputs of a scan differ in length".into());
     }
-    // What it calls, without the entry.
+    // The computations that the scan calls, without the entry.
     let mut called = host_module::of(module, scan, operands);
     called.computations.pop();
     called.entry = None;
@@ -58,7 +60,8 @@ impl Parts<'_> {
         format!("(s64[], {})", all.collect::<Vec<_>>().join(", "))
     }
 
-    /// The array of one step: with a dimension of size 1, and without it.
+    /// Returns the dimensions of one step's array: with the scanned dimension of size 1, and
+    /// without it.
     fn step(&self, shape: &ArrayShape) -> (Vec<i64>, Vec<i64>) {
         let (mut slice, mut element) = (shape.dims.clone(), shape.dims.clone());
         slice[self.dimension] = 1;

@@ -1,11 +1,12 @@
-//! Operands of a loop's products in the order in which products read them.
+//! Lays out operands of a loop's products in the order in which the products read them.
 //!
 //! ```text
 //! dot(x, w), rows of both multiplied     dot(x, transpose w), rows by columns     if w is the same in every turn, and x has few rows
 //! dot(w, x), x a vector                  as dot(x, w)                               if w is small besides
 //! ```
 //!
-//! The transpose is then computed before the loop. Few rows do not make up for turning an operand anew in every turn.
+//! The transpose is then hoisted out of the loop. With few rows, a product gains less than a
+//! transpose in every iteration would cost.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{Computation, DotDims, InstrId, Instruction, Op, Shape};
@@ -14,14 +15,15 @@ use super::{has_room, invariant};
 use crate::CompileError;
 use crate::rebuild::Rebuild;
 
-/// Rows of the left operand for which turning the right one counts.
+/// Largest number of rows of the left operand for which transposing the right one pays off.
 const FEW_ROWS: i64 = 64;
 
-/// Bytes of a matrix whose product with a vector takes less time by columns. The lines of a larger one are long or many, so that it takes
-/// as long by lines, and needs no second place.
+/// Largest matrix, in bytes, whose product with a vector takes less time by columns. A larger
+/// matrix has long or many lines. Its product takes as long by lines, and needs no second buffer.
 const SMALL_MATRIX: i64 = 16 << 10;
 
-/// The body of a loop with the right operands of its products laid out; `None` if they all are.
+/// Returns the body of a loop with the right operands of its products laid out; `None` if all are
+/// laid out already.
 pub fn laid_out(body: &Computation, device: &DeviceDescription) -> Result<Option<Computation>, CompileError> {
     let invariant = invariant(body);
     let turned = |instruction: &Instruction| {
@@ -47,7 +49,7 @@ fn sizes(computation: &Computation, id: InstrId) -> &[i64] {
     computation.instruction(id).shape.as_array().map_or(&[], |array| &array.dims)
 }
 
-/// A product as it stands in a body, or with its operands swapped.
+/// A product as the body has it, or with its operands swapped.
 struct Product {
     left: InstrId,
     right: InstrId,
@@ -74,15 +76,16 @@ impl Product {
         Product { left: self.right, right: self.left, dims }
     }
 
-    /// Whether the left operand has no lines, so that those of the right one are the result's, whatever the operands' order; and the
-    /// right one is small.
+    /// Whether the left operand is a vector, and the right one is small. The lines of the right
+    /// operand are then those of the result, whatever the order of the operands.
     fn is_of_a_vector_and_little(&self, body: &Computation) -> bool {
         let DotDims { lhs_batch, lhs_contracting, .. } = &self.dims;
         let bytes = body.instruction(self.right).shape.as_array().map_or(i64::MAX, |array| array.byte_size());
         sizes(body, self.left).len() == lhs_batch.len() + lhs_contracting.len() && bytes <= SMALL_MATRIX
     }
 
-    /// Whether what is added up of the right operand lies side by side, there are several such lines, and the left one has few.
+    /// Whether the contracted elements of the right operand are contiguous lines, there are several
+    /// lines, and the left operand has few.
     fn is_by_lines(&self, body: &Computation) -> bool {
         let DotDims { lhs_batch, rhs_batch, lhs_contracting, rhs_contracting, .. } = &self.dims;
         let right = sizes(body, self.right);
@@ -91,7 +94,8 @@ impl Product {
             && lines(sizes(body, self.left), lhs_batch, lhs_contracting) <= FEW_ROWS
     }
 
-    /// The product of the left operand and the right one's transpose, in which lines come last.
+    /// Returns the product of the left operand with the transposed right one, whose lines come
+    /// last.
     fn by_steps(&self, rebuild: &mut Rebuild, instruction: &Instruction) -> Option<InstrId> {
         let [left, right] = [self.left, self.right].map(|operand| rebuild.mapped(operand));
         let DotDims { rhs_batch, rhs_contracting, .. } = &self.dims;
@@ -113,7 +117,7 @@ impl Product {
     }
 }
 
-/// Lines of an operand that are multiplied, of one batch.
+/// Returns the number of lines of an operand in one batch: the product of its free dimensions.
 fn lines(sizes: &[i64], batch: &[i64], steps: &[i64]) -> i64 {
     let is_line = |d: &i64| !batch.contains(d) && !steps.contains(d);
     (0..sizes.len() as i64).filter(is_line).map(|d| sizes[d as usize]).fold(1, i64::saturating_mul)

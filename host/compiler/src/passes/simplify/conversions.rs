@@ -1,4 +1,4 @@
-//! Conversions in a row.
+//! Merges two conversions in a row.
 
 use fusebox_core::hlo::{ElementType, InstrId, Instruction, Op};
 
@@ -18,7 +18,8 @@ pub fn simpler(rebuild: &mut Rebuild, instruction: &Instruction) -> Option<Instr
     if from == to {
         return Some(source);
     }
-    // An integer becomes another by its bits, and a float by its value.
+    // A conversion from integer to integer keeps bits; a conversion from float to integer keeps the
+    // value.
     let is_by_value = through.is_float() == from.is_float() || to.is_float();
     is_by_value.then(|| rebuild.add(instruction, Op::Convert, instruction.shape.clone(), vec![source]))
 }

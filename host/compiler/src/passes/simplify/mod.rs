@@ -1,5 +1,5 @@
-//! Instructions whose result can be had from simpler ones: the same numbers to the last bit, except
-//! that `reciprocals` rounds less often and comes closer to the exact value.
+//! Replaces instructions by simpler ones. Results are equal to the last bit, except that
+//! `reciprocals` rounds less often and comes closer to the exact value.
 //!
 //! ```text
 //! neutral      x + -0, x * 1, max(x, -inf), x & x, select(true, a, b), -(-x), real(complex(a, b)), pow(x, 2), …
@@ -25,7 +25,7 @@ use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// Applies the rules to everything that thunks execute, operands first.
+/// Applies the rules to all computations that thunks execute, operands first.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     for id in in_role(module, Role::Sequence) {
         let old = module.computation(id);
@@ -44,7 +44,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// The one value of all elements, if that is known.
+/// Returns the value that all elements have, if it is known.
 fn uniform(rebuild: &Rebuild, id: InstrId) -> Option<ArrayLiteral> {
     let instruction = rebuild.instruction(id);
     match &instruction.op {

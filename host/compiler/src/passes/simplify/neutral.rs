@@ -1,4 +1,4 @@
-//! Operations one operand of which says what the result is.
+//! Operations whose result depends on one operand alone.
 
 use fusebox_core::hlo::{BinaryOp, ElementType, InstrId, Instruction, Op, UnaryOp};
 
@@ -43,7 +43,8 @@ fn binary(rebuild: &mut Rebuild, instruction: &Instruction, op: BinaryOp, [x, y]
     is_square.then(|| rebuild.add(instruction, Op::Binary(BinaryOp::Multiply), instruction.shape.clone(), vec![x, x]))
 }
 
-/// What changes nothing as the second operand, but may as the first.
+/// Returns the value that changes nothing as the second operand, but may change something as the
+/// first.
 fn neutral_behind(op: BinaryOp, ty: ElementType) -> Option<Vec<u8>> {
     let one = neutral(BinaryOp::Multiply, ty)?;
     match op {
@@ -57,7 +58,7 @@ fn is_idempotent(op: BinaryOp) -> bool {
     matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Maximum | BinaryOp::Minimum)
 }
 
-/// The bytes of two, in types whose product is rounded as well as their power.
+/// Returns the bytes of two, for types whose product `x * x` rounds as well as the power.
 fn two(ty: ElementType) -> Option<&'static [u8]> {
     match ty {
         ElementType::F32 => Some(&[0, 0, 0, 0x40]),

@@ -1,15 +1,17 @@
-//! Concatenates of slices. Many slices of one array are a gather by a table of where each line
-//! comes from: a concatenation's kernel has code for each operand, so that thousands of slices
-//! compile for minutes. One that reads a table has little code, however many there are.
+//! Simplifies concatenations of slices. Many slices of one array become a gather by a table, which
+//! says where each line comes from. The kernel of a concatenation has code for each operand, so
+//! thousands of slices compile for minutes. A kernel that reads a table has little code for any
+//! number of slices.
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType, GatherDims, InstrId, Instruction, Literal, Op, Shape, SliceDim};
 
 use super::slices::{length, part};
 use crate::rebuild::Rebuild;
 
-/// Fewest pieces that a gather reads, if they have few lines.
+/// Fewest pieces that become a gather, if they have few lines.
 const MANY: usize = 128;
-/// Most lines of a piece on average: a table for longer pieces takes as much memory as they do.
+/// Largest average number of lines per piece: a table for longer pieces takes as much memory as the
+/// pieces.
 const MOST_LINES: i64 = 64;
 
 pub fn simpler(rebuild: &mut Rebuild, instruction: &Instruction) -> Option<InstrId> {
@@ -19,8 +21,8 @@ pub fn simpler(rebuild: &mut Rebuild, instruction: &Instruction) -> Option<Instr
     }
 }
 
-/// Slices of one array that lie side by side are one slice, many others a gather, and a
-/// concatenation of which one operand is another is one.
+/// Merges adjacent slices of one array into one slice, many others into a gather, and nested
+/// concatenations into one.
 fn side_by_side(rebuild: &mut Rebuild, instruction: &Instruction, dimension: usize) -> Option<InstrId> {
     let operands = rebuild.operands(instruction);
     let is_nested = |&id: &InstrId| matches!(&rebuild.instruction(id).op, Op::Concatenate { dimension: d } if *d as usize == dimension);
@@ -54,7 +56,8 @@ fn side_by_side(rebuild: &mut Rebuild, instruction: &Instruction, dimension: usi
     }
 }
 
-/// The operands of a concatenation as parts of arrays, those that continue each other as one.
+/// Returns the operands of a concatenation as parts of arrays; merges parts that continue each
+/// other.
 fn joined(rebuild: &Rebuild, operands: &[InstrId], dimension: usize) -> Vec<(InstrId, Vec<SliceDim>)> {
     let mut parts: Vec<(InstrId, Vec<SliceDim>)> = Vec::new();
     for &id in operands {
@@ -76,7 +79,7 @@ fn joined(rebuild: &Rebuild, operands: &[InstrId], dimension: usize) -> Vec<(Ins
     parts
 }
 
-/// A slice by what it is a part of; anything else is all of itself.
+/// Returns the array that a slice reads, and which part. Any other instruction is a part of itself.
 fn as_part(rebuild: &Rebuild, id: InstrId) -> (InstrId, Vec<SliceDim>) {
     let instruction = rebuild.instruction(id);
     match &instruction.op {
@@ -88,8 +91,8 @@ fn as_part(rebuild: &Rebuild, id: InstrId) -> (InstrId, Vec<SliceDim>) {
     }
 }
 
-/// The gather of these parts of arrays, side by side, if they are many of one array that differ in
-/// that dimension alone.
+/// Returns the gather of these adjacent parts, if they are many parts of one array and differ only
+/// in that dimension.
 fn gathered(
     rebuild: &mut Rebuild,
     instruction: &Instruction,
@@ -107,7 +110,7 @@ fn gathered(
     if lines > MOST_LINES * parts.len() as i64 || i32::try_from(whole).is_err() || !parts.iter().all(is_alike) {
         return None;
     }
-    // All of the lines, and of the other dimensions what is read.
+    // Slices the other dimensions to the part that is read, but keeps all lines.
     let mut dims = first.clone();
     dims[dimension] = SliceDim { start: 0, limit: whole, stride: 1 };
     let lengths: Vec<i64> = dims.iter().map(length).collect();

@@ -1,4 +1,4 @@
-//! Quotients by a reciprocal.
+//! Simplifies quotients by a reciprocal.
 
 use fusebox_core::hlo::{BinaryOp, InstrId, Instruction, Op};
 
@@ -6,9 +6,9 @@ use super::uniform;
 use crate::passes::identity::neutral;
 use crate::rebuild::Rebuild;
 
-/// `a / (1 / x)` as `a * x`, and `1 / (1 / x)` as `x`. Both round less often, and are finite where
-/// `1 / x` is subnormal and so counts as zero. Of complex numbers only `1 / (1 / x)`: products have
-/// other infinities and NaN than quotients.
+/// Rewrites `a / (1 / x)` to `a * x`, and `1 / (1 / x)` to `x`. Both round less often, and are
+/// finite where `1 / x` is subnormal and flushed to zero. For complex numbers it rewrites only `1 /
+/// (1 / x)`: products and quotients have different infinities and NaN.
 pub fn simpler(rebuild: &mut Rebuild, instruction: &Instruction) -> Option<InstrId> {
     let Op::Binary(BinaryOp::Divide) = instruction.op else { return None };
     let ty = instruction.shape.as_array()?.element_type;

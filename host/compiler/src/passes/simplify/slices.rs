@@ -1,4 +1,5 @@
-//! Parts of what was put together, and parts that start at constants.
+//! Simplifies slices of concatenations, broadcasts and the like, and slices that start at
+//! constants.
 
 use fusebox_core::hlo::{ArrayLiteral, InstrId, Instruction, Op, Shape, SliceDim};
 
@@ -24,7 +25,7 @@ pub fn simpler(rebuild: &mut Rebuild, instruction: &Instruction) -> Option<Instr
     }
 }
 
-/// The slice of `operand` made simpler, if it can be.
+/// Returns a simpler form of the slice of `operand`, if there is one.
 fn slice(rebuild: &mut Rebuild, origin: &Instruction, operand: InstrId, dims: Vec<SliceDim>) -> Option<InstrId> {
     let (source, dims) = behind(rebuild, operand, dims)?;
     match dims {
@@ -37,7 +38,7 @@ fn slice(rebuild: &mut Rebuild, origin: &Instruction, operand: InstrId, dims: Ve
     }
 }
 
-/// That part of an array: a slice, or what it is a slice of.
+/// Returns a part of an array: the array itself, or a slice as simple as possible.
 pub fn part(rebuild: &mut Rebuild, origin: &Instruction, source: InstrId, dims: Vec<SliceDim>) -> InstrId {
     if let Some(simpler) = slice(rebuild, origin, source, dims.clone()) {
         return simpler;
@@ -48,8 +49,8 @@ pub fn part(rebuild: &mut Rebuild, origin: &Instruction, source: InstrId, dims: 
     }
 }
 
-/// Where the elements of a slice come from, and which part of that they are; no part of the operand of a broadcast of which
-/// only copies are cut off.
+/// Returns the array that the elements of a slice come from, and the part of it. If the slice only
+/// drops copies of a broadcast, returns the broadcast's operand and no part.
 fn behind(rebuild: &Rebuild, operand: InstrId, dims: Vec<SliceDim>) -> Option<(InstrId, Option<Vec<SliceDim>>)> {
     let instruction = rebuild.instruction(operand);
     let first = *instruction.operands.first()?;
@@ -81,12 +82,12 @@ fn behind(rebuild: &Rebuild, operand: InstrId, dims: Vec<SliceDim>) -> Option<(I
     }
 }
 
-/// Number of elements.
+/// Returns the number of elements.
 pub fn length(dim: &SliceDim) -> i64 {
     (dim.limit - dim.start + dim.stride - 1) / dim.stride
 }
 
-/// The operand of a concatenation that the whole slice is a part of.
+/// Finds the operand of a concatenation that contains the whole slice.
 fn of_one(
     rebuild: &Rebuild,
     operands: &[InstrId],
@@ -106,7 +107,8 @@ fn of_one(
     None
 }
 
-/// The part of an array of so many elements that starts there, or where it is moved to be inside: the array itself if that is all.
+/// Returns the window of an array with these sizes and starts. The starts are clamped so that it
+/// fits. Returns the array itself if the window is all of it.
 pub fn window(
     rebuild: &mut Rebuild,
     origin: &Instruction,
@@ -123,13 +125,13 @@ pub fn window(
     })
 }
 
-/// One element of an array of one dimension, as an array of that shape.
+/// Returns one element of a one-dimensional array, as an array of that shape.
 pub fn part_of_line(rebuild: &mut Rebuild, origin: &Instruction, line: InstrId, shape: Shape, at: i64) -> InstrId {
     let origin = Instruction { shape, ..origin.clone() };
     part(rebuild, &origin, line, vec![SliceDim { start: at, limit: at + 1, stride: 1 }])
 }
 
-/// A slice that starts at constants, which are moved to where all of it is inside.
+/// Returns a slice that starts at constants, clamped so that it fits.
 fn at_constants(
     rebuild: &mut Rebuild,
     instruction: &Instruction,
@@ -146,7 +148,7 @@ fn at_constants(
     Some(part(rebuild, instruction, source, dims.collect()))
 }
 
-/// The value of a constant integer.
+/// Returns the value of a constant integer.
 pub fn integer(rebuild: &Rebuild, id: InstrId) -> Option<i64> {
     ArrayLiteral { dims: Vec::new(), ..uniform(rebuild, id)? }.as_integer()
 }

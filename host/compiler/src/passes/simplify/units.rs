@@ -1,4 +1,5 @@
-//! Reductions over dimensions of one element, which combine that with the initial value.
+//! Simplifies reductions over dimensions of one element: they combine that element with the initial
+//! value.
 
 use fusebox_core::hlo::{InstrId, Instruction, Module, Op};
 

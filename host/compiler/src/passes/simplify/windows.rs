@@ -1,12 +1,12 @@
-//! Gathers and scatters of a single window: parts of arrays, and updates in place.
+//! Replaces gathers and scatters of a single window by slices and by updates in-place.
 //!
 //! ```text
 //! gather(x, at)        reshape(dynamic-slice(x, at))
 //! scatter(x, at, u)    dynamic-update-slice(x, combine(dynamic-slice(x, at), u), at)
 //! ```
 //!
-//! A window that would not lie inside is moved by a gather, as by a slice. A scatter leaves it out: what is written then is what was
-//! there before.
+//! A gather moves a window that would not fit, and so does a slice. A scatter skips such a window:
+//! the update then writes the old elements.
 
 use fusebox_core::analysis::{Combination, ScatterShape, SliceStart};
 use fusebox_core::hlo::{
@@ -17,7 +17,7 @@ use fusebox_core::hlo::{
 use super::slices;
 use crate::rebuild::Rebuild;
 
-/// `old` is the computation that the instruction stands in.
+/// Simplifies an instruction of the computation `old`.
 pub fn simpler(
     rebuild: &mut Rebuild,
     module: &Module,
@@ -92,7 +92,7 @@ fn scatter(rebuild: &mut Rebuild, module: &Module, old: &Computation, instructio
     Some(rebuild.add(instruction, Op::DynamicUpdateSlice, instruction.shape.clone(), operands))
 }
 
-/// Where a window starts in one dimension.
+/// Start of a window in one dimension.
 #[derive(Clone, Copy)]
 enum Start {
     At(i64),
@@ -107,7 +107,7 @@ struct IndexVector {
 }
 
 impl IndexVector {
-    /// `None` if there are several.
+    /// Returns `None` if there are several index vectors.
     fn of(rebuild: &mut Rebuild, origin: &Instruction, indices: InstrId, count: usize) -> Option<IndexVector> {
         let array = rebuild.instruction(indices).shape.as_array()?.clone();
         if array.element_count() != count as i64 {
@@ -135,7 +135,7 @@ impl IndexVector {
         Some(IndexVector { element_type: array.element_type, components })
     }
 
-    /// At a component, or at 0.
+    /// Returns the start at a component, or at 0.
     fn start(&self, component: Option<usize>) -> Start {
         component.and_then(|component| self.components.get(component)).copied().unwrap_or(Start::At(0))
     }
@@ -155,7 +155,7 @@ impl IndexVector {
         starts.iter().map(instruction).collect()
     }
 
-    /// The window of the array that starts there, moved to where it lies inside.
+    /// Returns the window of the array with these starts, moved so that it fits.
     fn part(
         &self,
         rebuild: &mut Rebuild,
@@ -168,7 +168,7 @@ impl IndexVector {
         slices::window(rebuild, origin, array, &starts, sizes)
     }
 
-    /// Whether the window lies inside; `None` if it always does.
+    /// Whether the window fits; `None` if it always does.
     fn fits(&self, rebuild: &mut Rebuild, origin: &Instruction, starts: &[Start], last: &[i64]) -> Option<InstrId> {
         let pred = Shape::array(ElementType::Pred, Vec::new());
         let mut all: Option<InstrId> = None;
@@ -191,7 +191,7 @@ impl IndexVector {
         all
     }
 
-    /// Whether every index is at least 0, or at most a bound that its type does not reach.
+    /// Whether the comparison holds for every value of the index type.
     fn always_holds(&self, direction: Comparison, bound: i64) -> bool {
         let is_signed = self.element_type.is_signed_integer();
         match direction {
@@ -207,12 +207,12 @@ impl IndexVector {
 /// An element of an array of indices.
 enum Element {
     Known(i64),
-    /// The only one of what an instruction makes.
+    /// The only element of an instruction's result.
     Of(InstrId),
     Unknown,
 }
 
-/// Looks for an element where arrays are put together of others.
+/// Looks up an element; looks through reshapes, broadcasts and concatenations.
 fn element(rebuild: &Rebuild, id: InstrId, number: usize) -> Element {
     let instruction = rebuild.instruction(id);
     let Some(array) = instruction.shape.as_array() else { return Element::Unknown };

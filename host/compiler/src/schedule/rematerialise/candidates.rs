@@ -1,4 +1,4 @@
-//! What can be made again, and what that saves.
+//! Values that can be rematerialised, and what that saves.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -7,35 +7,35 @@ use fusebox_core::hlo::{Computation, InstrId, Op};
 use crate::schedule::leaf_bytes;
 use crate::schedule::uses::{Leaf, Uses};
 
-/// Most kernels that are executed a second time for one value.
+/// Largest number of kernels to execute again for one value.
 const LONGEST_CHAIN: usize = 16;
-/// An operand of less than this part of what is freed is kept rather than made again.
+/// An operand is kept, not rematerialised, if it has at most 1 / `SMALL_PART` of the freed bytes.
 const SMALL_PART: u64 = 8;
 
-/// A value to be made a second time.
+/// A value to rematerialise.
 pub struct Again {
-    /// The instructions that are executed a second time, in this order.
+    /// The instructions to execute again, in this order.
     pub members: Vec<InstrId>,
-    /// The first instruction that reads what the last member makes.
+    /// The first instruction that reads the result of the last member.
     pub next: InstrId,
-    /// The instruction that none of them is executed before.
+    /// The instruction before which no member executes.
     pub peak: InstrId,
-    /// Bytes that are less then.
+    /// Bytes saved at the peak.
     pub gain: u64,
-    /// Time that their kernels are predicted to take.
+    /// Predicted time of their kernels, in seconds.
     pub seconds: f64,
 }
 
-/// When the leaves of a computation are read. Instructions are executed in the order in which they stand.
+/// The readers of a computation's leaves. Instructions execute in program order.
 pub struct Lives<'a> {
     computation: &'a Computation,
     uses: Uses,
-    /// Who reads a leaf; the root if it is a part of the result.
+    /// Readers of each leaf; the root if it is a part of the result.
     readers: HashMap<Leaf, Vec<InstrId>>,
 }
 
 impl<'a> Lives<'a> {
-    /// Follows every leaf.
+    /// Collects the readers of every leaf.
     pub fn of(computation: &'a Computation) -> Lives<'a> {
         let uses = Uses::in_program_order(computation);
         let mut readers: HashMap<Leaf, Vec<InstrId>> = HashMap::new();
@@ -46,12 +46,13 @@ impl<'a> Lives<'a> {
         Lives { computation, uses, readers }
     }
 
-    /// What can be made again so that less is alive at `peak`. `seconds`: what executing an instruction takes, if that is possible.
+    /// Returns what can be rematerialised so that less is alive at `peak`. `seconds`: the time of
+    /// an instruction, or `None` if it cannot be executed again.
     pub fn candidates(&self, peak: InstrId, seconds: impl Fn(InstrId) -> Option<f64>) -> Vec<Again> {
         let mut found = Vec::new();
         for id in (0..peak.0).map(InstrId).filter(|&id| seconds(id).is_some()) {
             let Some((freed, next)) = self.freed(id, peak) else { continue };
-            // With all operands kept, and with the large ones made again.
+            // With all operands kept, and with the large ones rematerialised.
             for kept in [u64::MAX, freed / SMALL_PART] {
                 found.extend(self.again(id, peak, next, freed, kept, &seconds));
             }
@@ -59,7 +60,8 @@ impl<'a> Lives<'a> {
         found
     }
 
-    /// Bytes of an instruction's leaves that are alive at the peak without being read there, and who reads one of them next.
+    /// Returns the bytes of an instruction's leaves that are alive at the peak without being read
+    /// there, and the next instruction that reads one of them.
     fn freed(&self, id: InstrId, peak: InstrId) -> Option<(u64, InstrId)> {
         let own = self.uses.leaves(id).iter().zip(leaf_bytes(&self.computation.instruction(id).shape));
         let across = own.filter_map(|(leaf, bytes)| {
@@ -69,8 +71,8 @@ impl<'a> Lives<'a> {
         across.reduce(|(bytes, next), (more, other)| (bytes.saturating_add(more), next.min(other)))
     }
 
-    /// The instruction made again together with what makes those of its operands that nobody else needs at the peak and that take
-    /// more than `kept` bytes. Smaller ones stay alive until then.
+    /// Rematerialises the instruction, and also those operands that are dead at the peak and have
+    /// more than `kept` bytes. Smaller dead operands are kept alive until then.
     fn again(
         &self,
         id: InstrId,
@@ -100,7 +102,7 @@ impl<'a> Lives<'a> {
         Some(Again { members: members.into_iter().collect(), next, peak, gain, seconds })
     }
 
-    /// Whether nobody needs a leaf from the peak on.
+    /// Whether no instruction reads a leaf from the peak on.
     fn is_dead(&self, leaf: Leaf, peak: InstrId) -> bool {
         let maker = &self.computation.instruction(leaf.made_by).op;
         let is_given = matches!(maker, Op::Parameter { .. } | Op::Constant(_));

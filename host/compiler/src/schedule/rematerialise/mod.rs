@@ -1,8 +1,9 @@
-//! Values that are made a second time where they are needed again, so that they take no memory in between.
+//! Rematerialises values: they are computed again when needed, and take no memory in between.
 //!
-//! Round by round: of all values that are alive at the peak, but not used there, the one is made again that takes the least time for
-//! the memory that it frees. Its operands must be alive at the peak anyway, be smaller, or be made again with it. The peak may be
-//! inside of a loop: then the loop's body and those around it are looked at.
+//! The search goes round by round. Among all values that are alive at the peak but not used there,
+//! a round rematerialises the one that takes the least time for the memory that it frees. Its
+//! operands must be alive at the peak anyway, be smaller, or be rematerialised with it. If the peak
+//! is inside a loop, the search covers the loop's body and the computations around it.
 
 mod candidates;
 mod rewrite;
@@ -17,13 +18,13 @@ use crate::kernels::Kernels;
 use candidates::{Again, Lives};
 use rewrite::Rewrite;
 
-/// Rounds without a lower peak after which no lower one is expected.
+/// Number of rounds without a lower peak after which the search stops.
 const MOST_IN_VAIN: usize = 64;
-/// A launch in seconds, so that small kernels are not for nothing.
+/// Time of a launch in seconds, so that small kernels do not seem free.
 const LAUNCH: f64 = 1e-6;
-/// What copying a byte takes, in seconds.
+/// Time to copy a byte, in seconds.
 const COPY: f64 = 1e-10;
-/// How often a loop's body is taken to be executed.
+/// Assumed number of iterations of a loop.
 const TURNS: f64 = 8.0;
 
 /// A program to be scheduled within a limit.
@@ -33,20 +34,21 @@ pub struct Program<'a> {
     pub module: Module,
     /// Its kernels.
     pub kernels: Kernels,
-    /// What became of them.
+    /// The decisions about its kernels.
     pub made: &'a [Made<'a>],
-    /// Of places, in bytes.
+    /// Alignment of buffers, in bytes.
     pub alignment: u64,
 }
 
-/// Makes values again until outputs and temporaries take at most `limit` bytes. `schedule`: what was made without that.
+/// Rematerialises values until outputs and temporaries take at most `limit` bytes. `schedule`: the
+/// schedule without rematerialisation.
 ///
 /// # Errors
-/// If they take more whatever is made again. The least limit that it names can be kept, and one
-/// byte less cannot.
+/// If they take more even with rematerialisation. The error names the least limit that can be kept;
+/// one byte less cannot.
 pub fn within(limit: u64, program: &Program<'_>, schedule: Schedule) -> Result<Schedule, CompileError> {
-    // Values that free just as much as is asked for cost the least time; those that free most lead
-    // furthest.
+    // Values that free just as much as needed cost the least time. Values that free most reach the
+    // lowest peak.
     let first = match program.clone().down_to(limit, limit, schedule)? {
         Ok(schedule) => return Ok(schedule),
         Err(least) => least,
@@ -62,9 +64,8 @@ impl Program<'_> {
         schedule(&self.module, &self.kernels, self.made, self.alignment)
     }
 
-    /// Makes values again until at most `limit` bytes are taken, of values that free more than is
-    /// needed down to `aim` as if they freed just that much. Gives the least that was reached where
-    /// that is more.
+    /// Rematerialises values until at most `limit` bytes are taken. The gain of a value is capped
+    /// at the excess over `aim`. If the limit is not reached, returns the least memory that was.
     fn down_to(
         mut self,
         limit: u64,
@@ -89,17 +90,18 @@ impl Program<'_> {
         Ok(Ok(schedule))
     }
 
-    /// That a limit cannot be kept, with the least above it that can, while one byte less cannot.
-    /// Which values are made again depends on the limit, so what was `reached` under another one
-    /// may be out of reach, and less may be within it.
+    /// Returns the error for a limit that cannot be kept. It names the least higher limit that can
+    /// be kept; one byte less cannot. The limit decides which values are rematerialised. So the
+    /// memory `reached` under one limit may be out of reach under another, and less may be
+    /// possible.
     fn refused(&self, limit: u64, reached: [Memory; 2]) -> Result<CompileError, CompileError> {
         let [first, furthest] = reached;
         let under = |limit: u64| -> Result<Option<Memory>, CompileError> {
             let found = self.clone().down_to(limit, limit, self.scheduled()?)?;
             Ok(found.ok().map(|schedule| schedule.memory))
         };
-        // Kept by what leads furthest; below, only what saves just as much might do. Mostly the
-        // first two tries decide.
+        // `furthest` shows that `least` can be kept. Only values that free just as much as needed
+        // might reach less. Usually the first two tries decide.
         let (mut least, mut memory, mut below, mut by_one) = (furthest.written(), furthest, limit, true);
         let mut reached = first.written();
         while least - below > 1 {
@@ -122,8 +124,8 @@ impl Program<'_> {
         Ok(CompileError::MemoryLimit { limit, least, memory: Box::new(memory) })
     }
 
-    /// The value that is best made again, and where, of all computations that run at the peak. Their instructions are put in the
-    /// order in which they are executed.
+    /// Returns the value that is best rematerialised, among all computations that run at the peak,
+    /// and its computation. Sorts their instructions by execution order.
     fn best(&mut self, schedule: &Schedule, excess: u64) -> Option<(ComputationId, Again)> {
         let mut best: Option<(f64, ComputationId, Again)> = None;
         for (around, running) in schedule.at_peak.iter().rev().enumerate() {
@@ -142,7 +144,8 @@ impl Program<'_> {
         best.map(|(_, computation, again)| (computation, again))
     }
 
-    /// What a kernel is predicted to take. What it updates it may have to copy.
+    /// Returns the predicted time of a kernel, in seconds. Includes copies of the arrays that it
+    /// updates, since these may be necessary.
     fn seconds(&self, computation: ComputationId, id: InstrId) -> Option<f64> {
         let made = self.made.get(*self.kernels.of.get(&(computation, id))?)?;
         let bytes = leaf_bytes(&self.module.computation(computation).instruction(id).shape);
@@ -151,7 +154,7 @@ impl Program<'_> {
         Some(made.seconds + COPY * copied as f64)
     }
 
-    /// Puts a computation's instructions in the order in which they are executed.
+    /// Sorts a computation's instructions by execution order.
     fn put_in_order(&mut self, id: ComputationId, order: &[InstrId]) {
         let old = self.module.computation(id).clone();
         let mut rewrite = Rewrite::new(&old);
@@ -159,7 +162,8 @@ impl Program<'_> {
         self.replace(id, rewrite);
     }
 
-    /// From their next reader on, everybody reads second values instead of the first.
+    /// Inserts second values before their next reader. From there on, all instructions read them
+    /// instead of the first ones.
     fn make_again(&mut self, id: ComputationId, again: &Again) {
         let old = self.module.computation(id).clone();
         let mut rewrite = Rewrite::new(&old);

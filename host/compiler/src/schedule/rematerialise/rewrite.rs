@@ -1,4 +1,4 @@
-//! A computation of which some values are made twice.
+//! Copies a computation and computes some of its values twice.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,18 +7,18 @@ use fusebox_core::hlo::{Computation, InstrId, Instruction};
 use super::candidates::Again;
 use crate::schedule::uses::Uses;
 
-/// What stands between the name of an instruction and the number of its repetition.
+/// Separates the name of an instruction from the number of its repetition.
 const AGAIN: &str = ".again.";
 
-/// A computation in the making, of which an old one's instructions are copied in some order.
+/// A computation under construction: a copy of an old one's instructions in some order.
 pub struct Rewrite<'a> {
     pub old: &'a Computation,
     pub new: Vec<Instruction>,
     /// Per old instruction, its copy.
     pub map: Vec<InstrId>,
-    /// Second copies of instructions that make values.
+    /// Second copies of instructions that compute values.
     pub repeated: HashMap<InstrId, InstrId>,
-    /// Old instructions that later ones are to read anew.
+    /// Old instructions whose second copies are read from now on.
     anew: HashMap<InstrId, InstrId>,
     uses: Uses,
     names: HashSet<&'a str>,
@@ -38,7 +38,7 @@ impl<'a> Rewrite<'a> {
         }
     }
 
-    /// The next instruction.
+    /// Copies the next instruction.
     pub fn copy(&mut self, id: InstrId) {
         self.pass_on_operands(id);
         let copy = self.mapped(id);
@@ -46,7 +46,8 @@ impl<'a> Rewrite<'a> {
         self.map[id.index()] = InstrId(self.new.len() as u32 - 1);
     }
 
-    /// Makes values a second time, not before the peak. What is copied from now on reads these.
+    /// Computes values again, not before the peak. Instructions copied from now on read the new
+    /// values.
     pub fn repeat(&mut self, again: &Again) {
         for &member in &again.members {
             self.pass_on_operands(member);
@@ -60,7 +61,8 @@ impl<'a> Rewrite<'a> {
         }
     }
 
-    /// Second copies of what hands leaves of second values on to an instruction.
+    /// Makes second copies of those operands of an instruction that pass on leaves of second
+    /// values.
     fn pass_on_operands(&mut self, id: InstrId) {
         if !self.repeated.is_empty() {
             let old = self.old;
@@ -76,7 +78,7 @@ impl<'a> Rewrite<'a> {
         }
     }
 
-    /// A second copy, which what is copied from now on reads.
+    /// Makes a second copy, which instructions copied from now on read.
     fn second(&mut self, id: InstrId) -> InstrId {
         let mut copy = self.mapped(id);
         let first = copy.name.split(AGAIN).next().unwrap_or_default();

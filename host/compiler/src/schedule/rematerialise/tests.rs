@@ -1,4 +1,4 @@
-//! The least limit that an error names.
+//! Tests the least limit that an error names.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{LaunchDimensions, OutputPlan, Plan};
@@ -18,7 +18,7 @@ fn plan(unit: &Unit) -> Plan {
     Plan::new(LaunchDimensions { blocks: 1, threads_per_block: 1 }, outputs.collect())
 }
 
-/// The least limit that can be kept, if this one cannot.
+/// Returns the least limit that can be kept, if this one cannot.
 fn least(program: &Program<'_>, limit: u64) -> Option<u64> {
     match within(limit, program, program.scheduled().unwrap()) {
         Ok(_) => None,
@@ -27,10 +27,11 @@ fn least(program: &Program<'_>, limit: u64) -> Option<u64> {
     }
 }
 
-/// Values of a program.
+/// Number of values of a program.
 const VALUES: usize = 8;
 
-/// Values of many sizes, each made of two earlier ones, of which some are needed late.
+/// Returns a program with values of many sizes. Each is computed from two earlier ones, and some
+/// are needed late.
 fn program(mut seed: u64) -> String {
     let mut below = |n: usize| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
