@@ -1,4 +1,5 @@
-//! What becomes one module of code: kernels, and functions made of several of them.
+//! Input of one compilation: kernels, and composites, which are functions that call several
+//! kernels.
 
 use std::collections::BTreeSet;
 
@@ -7,25 +8,26 @@ use crate::{Argument, KernelSource};
 /// Kernels and composites that are compiled together.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'b> {
-    /// All kernels, those included that composites call.
+    /// All kernels, including those that composites call.
     pub kernels: &'b [KernelSource],
-    /// Functions made of them.
+    /// Functions that call these kernels.
     pub composites: &'b [Composite],
-    /// Names of the kernels that nobody but composites calls: they are not visible.
+    /// Names of the kernels that only composites call. The compiled code does not export them.
     pub inner: &'b BTreeSet<String>,
 }
 
-/// A loop of kernels as one function, with the signature of a kernel of one block. Buffers are numbered: first the
-/// arguments, then those of its own.
+/// A sequence of kernels, copies, loops and branches as one function. Its signature is that of a
+/// kernel of one block. Buffers are numbered: first the arguments, then the composite's own
+/// buffers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Composite {
     /// Name of the function.
     pub name: String,
-    /// Buffers that it is given.
+    /// Buffers that the caller passes.
     pub arguments: Vec<Argument>,
-    /// Sizes in bytes of buffers that live as long as a call.
+    /// Sizes in bytes of the composite's own buffers, which live during one call.
     pub own: Vec<u64>,
-    /// What it does.
+    /// Steps, in order of execution.
     pub steps: Vec<Step>,
 }
 
@@ -34,7 +36,7 @@ pub struct Composite {
 pub enum Step {
     /// Runs all blocks of a kernel, one after the other.
     Kernel {
-        /// Its name.
+        /// Name of the kernel.
         kernel: String,
         /// Buffers of its parameters, then of its outputs.
         buffers: Vec<usize>,
@@ -57,21 +59,22 @@ pub enum Step {
     },
     /// Takes one branch.
     Conditional {
-        /// A buffer of one byte, of which true takes the first branch, or of an `s32`; out of range it takes the last one.
+        /// A buffer of one byte, where true selects the first branch, or of an `s32`, which selects
+        /// the branch of that number. An `s32` out of range selects the last branch.
         index: usize,
-        /// The branches; at least one, two for a byte.
+        /// The branches: two for a byte, at least one for an `s32`.
         branches: Vec<Vec<Step>>,
     },
 }
 
 impl Composite {
-    /// Size of a buffer in bytes.
+    /// Returns the size of a buffer in bytes.
     pub fn bytes(&self, buffer: usize) -> Option<u64> {
         let own = || self.own.get(buffer.checked_sub(self.arguments.len())?).copied();
         self.arguments.get(buffer).map(|argument| argument.bytes).or_else(own)
     }
 
-    /// Calls `f` for every step, those inside of others included.
+    /// Calls `f` for every step, including nested ones.
     pub fn walk<'s>(&'s self, f: &mut dyn FnMut(&'s Step)) {
         walk(&self.steps, f);
     }

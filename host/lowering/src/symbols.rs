@@ -1,14 +1,16 @@
-//! What an object refers to.
+//! Check of the symbols that an object refers to.
 
 use object::{Object, ObjectSymbol};
 
 use crate::error::LoweringError;
 
-/// Functions that every loader of objects provides; those that start with `fusebox_simt_` beside them.
+/// Functions that every loader of objects provides. Loaders also provide functions whose names
+/// start with `fusebox_simt_`.
 const PROVIDED: [&str; 3] = ["memcpy", "memset", "memmove"];
 
-/// Checks that the object refers only to what the runtime's loader provides. LLVM may turn an operation without
-/// an instruction into a call of a library, which shows only here.
+/// Checks that the object refers only to functions that the runtime's loader provides. LLVM may
+/// turn an operation without an instruction into a library call, which is visible only in the
+/// object.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), LoweringError> {
     let file = object::File::parse(bytes).map_err(|error| LoweringError::Llvm(error.to_string()))?;
     let foreign: Vec<String> = file

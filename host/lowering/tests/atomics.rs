@@ -6,8 +6,8 @@ mod jit;
 use fusebox_lowering::{Code, NoStages, Target};
 use jit::{Buffer, KernelSource, compile, compile_and_run, contains_in_order, source};
 
-/// A kernel of 64 blocks of `threads`: each combines elements of the input with the output's element `i mod 8`;
-/// `body` makes `%r` of `%old` and `%x`.
+/// A kernel of 64 blocks of `threads`: each combines elements of the input with the output's
+/// element `i mod 8`; `body` makes `%r` of `%old` and `%x`.
 fn histogram(ty: &str, bytes: u64, body: &str, threads: u32) -> KernelSource {
     let per_block = 16;
     let text = format!(
@@ -180,7 +180,8 @@ fn sixteen_bytes_are_replaced_but_not_combined_on_gpus() {
     contains_in_order(&ptx(wide, 16, &replaced, 80), &["st.global.v2.b64"]);
 }
 
-/// LLVM sees that nothing changes; what is left of the loop must still be something it makes code of.
+/// LLVM sees that nothing changes; what is left of the loop must still be something it makes code
+/// of.
 #[test]
 fn an_update_that_changes_nothing_compiles_everywhere() {
     for body in

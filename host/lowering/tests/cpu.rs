@@ -67,7 +67,8 @@ fn two_kernels_of_one_batch_and_two_batches_of_one_thread() {
     assert_eq!(buffers[2].values::<f32>(), [3.0; 1000]);
 }
 
-/// A function of one number in a buffer, which has a byte and a number of its own; the kernels are for it alone.
+/// A function of one number in a buffer, which has a byte and a number of its own; the kernels are
+/// for it alone.
 fn composed(kernels: &[jit::KernelSource], steps: Vec<Step>) -> Result<(Code, Recorded), LoweringError> {
     composed_of(&[4], kernels, steps)
 }

@@ -1,4 +1,5 @@
-//! Kernels that ask for too much of something are refused, with their name and the limit, before anything is spent on them.
+//! Kernels that ask for too much of something are refused, with their name and the limit, before
+//! anything is spent on them.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod jit;

@@ -1,5 +1,5 @@
-//! The math library against references: f32 against f64 computed elsewhere, over all exponents; f64 against a
-//! table of exact values; special arguments of both.
+//! The math library against references: f32 against f64 computed elsewhere, over all exponents; f64
+//! against a table of exact values; special arguments of both.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod jit;
@@ -144,7 +144,8 @@ fn ulp_exponent<T: Float>(value: f64) -> i32 {
     (exponent - T::DIGITS).max(T::SMALLEST)
 }
 
-/// How many ulps `got` is from `expected` + `offset` ulps; infinite where they differ in kind or in the sign of zero.
+/// How many ulps `got` is from `expected` + `offset` ulps; infinite where they differ in kind or in
+/// the sign of zero.
 fn error<T: Float>(got: T, expected: f64, offset: f64) -> f64 {
     let (got, nearest) = (got.wide(), T::rounded(expected).wide());
     if flushed::<T>(got) == 0.0 && flushed::<T>(nearest) == 0.0 && got.is_sign_negative() == nearest.is_sign_negative()
@@ -386,7 +387,8 @@ fn f32_functions_become_vector_code() {
     }
 }
 
-/// A kernel that applies an operation again and again: to what it gave before and, where it takes two operands, to `%x1`.
+/// A kernel that applies an operation again and again: to what it gave before and, where it takes
+/// two operands, to `%x1`.
 fn chain(operation: &str, operands: usize, links: usize, count: usize) -> KernelSource {
     let types = vec!["f32"; operands].join(", ");
     let link = |at: usize| {

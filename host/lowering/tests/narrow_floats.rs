@@ -133,7 +133,8 @@ fn every_code_widens_to_its_value() {
     }
 }
 
-/// Values of interest: every value of the format, midpoints, and their neighbours in the source format.
+/// Values of interest: every value of the format, midpoints, and their neighbours in the source
+/// format.
 fn interesting(format: Format, neighbour: impl Fn(f64, i64) -> f64) -> Vec<f64> {
     let sign = 1u32 << (format.bits() - 1);
     let mut values = vec![0.0, f64::INFINITY, f64::NAN, 1e30, 1e-30, 3.4e38, 1.2e-38, 1e-44];
@@ -196,7 +197,8 @@ fn integers_become_the_nearest_narrow_float() {
         let body = format!("%r = \"arith.sitofp\"(%x0) : (i64) -> {}", format.name);
         let found: Vec<u16> = apply::<i64, u16>("i64", format.name, &body, &integers);
         for (&integer, &found) in integers.iter().zip(&found) {
-            // A sum of two floats that no float of 16 bits is between: rounding it rounds the integer.
+            // A sum of two floats that no float of 16 bits is between: rounding it rounds the
+            // integer.
             let high = (integer >> 12 << 12) as f64;
             let low = (integer - (integer >> 12 << 12)) as f64;
             let value = if integer.unsigned_abs() < 1 << 53 { integer as f64 } else { odd_sum(high, low) };

@@ -1,4 +1,5 @@
-//! Loops in parts: right whatever the conditions, and without conditions inside where they are borders.
+//! Loops in parts: right whatever the conditions, and without conditions inside where they are
+//! borders.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod jit;
@@ -47,7 +48,8 @@ impl Condition {
 const BLOCKS: i64 = 4;
 const TURNS: i64 = 40;
 
-/// Per block and turn `1` if the first condition holds, plus `2` if the second does; turns start at the block's number.
+/// Per block and turn `1` if the first condition holds, plus `2` if the second does; turns start at
+/// the block's number.
 fn kernel(conditions: [Condition; 2]) -> KernelSource {
     let mut b = FunctionBuilder::new("split");
     let output = b.argument(Type::tensor(&[BLOCKS, TURNS], Scalar::I32));

@@ -20,7 +20,8 @@ fn combiner(ty: &str, body: &str) -> String {
     )
 }
 
-/// The sum, or what the combiner makes, of 256 elements: warps by shuffles, their results through a tile.
+/// The sum, or what the combiner makes, of 256 elements: warps by shuffles, their results through a
+/// tile.
 fn block_reduction(ty: &str, bytes: u64, body: &str, threads: u32) -> KernelSource {
     let per_thread = 256 / threads;
     let warps = threads.div_ceil(32);
@@ -220,7 +221,8 @@ fn several_values_are_exchanged_together() {
     assert!(found.matches("shfl.sync.down.b32").count() >= 10, "{found}");
 }
 
-/// Writes, waits, and reads what another thread has written, twice: in a tile, or in the output itself.
+/// Writes, waits, and reads what another thread has written, twice: in a tile, or in the output
+/// itself.
 fn neighbours(tile: bool) -> KernelSource {
     let ty = Type::tensor(&[128], Scalar::F32);
     let mut b = FunctionBuilder::new("neighbours");

@@ -10,8 +10,9 @@ use jit::{KernelSource, compile, contains_in_order, source, stages_of};
 /// Products that are added up in one tile: too many to be written one after the other.
 const PARTS: i64 = 6;
 
-/// `[16, PARTS * steps]` times `[PARTS * groups, columns]`, groups of 32 bits of a column side by side, in products of so many steps.
-/// A row of a tile has 64 bytes; the right operand's tiles have so many rows.
+/// `[16, PARTS * steps]` times `[PARTS * groups, columns]`, groups of 32 bits of a column side by
+/// side, in products of so many steps. A row of a tile has 64 bytes; the right operand's tiles have
+/// so many rows.
 fn product(element: Scalar, is_unsigned: [bool; 2], groups: i64) -> KernelSource {
     let (columns, sum) = if element == Scalar::I8 { (64, Scalar::I32) } else { (32, Scalar::F32) };
     let steps = columns / 16 * groups;

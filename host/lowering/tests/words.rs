@@ -7,7 +7,8 @@ use fusebox_core::builder::{FunctionBuilder, Scalar, Type};
 use fusebox_lowering::{NoStages, Stage, Target};
 use jit::{KernelSource, compile, contains_in_order, source, stages_of};
 
-/// Sixteen sums with products of a word of the left operand, in all lanes, and of as many words of the right one as there are sums.
+/// Sixteen sums with products of a word of the left operand, in all lanes, and of as many words of
+/// the right one as there are sums.
 fn product(element: Scalar, is_unsigned: [bool; 2], words: i64) -> KernelSource {
     let (group, sum) = if element == Scalar::I8 { (4, Scalar::I32) } else { (2, Scalar::F32) };
     let mut b = FunctionBuilder::new("product");

@@ -1,4 +1,4 @@
-//! Instructions that other threads see as a whole. None orders other accesses.
+//! Atomic instructions. Except for the fence, none orders other accesses.
 
 use llvm_sys::core::*;
 use llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp};
@@ -6,7 +6,7 @@ use llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp};
 use super::module::c_string;
 use super::{Module, Ty, Val};
 
-/// How an element is combined with another in one instruction.
+/// Operation that combines a value with an element in memory in one instruction.
 pub(crate) type AtomicOp = LLVMAtomicRMWBinOp;
 
 const RELAXED: LLVMAtomicOrdering = LLVMAtomicOrdering::LLVMAtomicOrderingMonotonic;
@@ -17,7 +17,8 @@ const RELAXED: LLVMAtomicOrdering = LLVMAtomicOrdering::LLVMAtomicOrderingMonoto
               LLVM expands to a loop, and callers see to that"
 )]
 impl Module {
-    /// LLVM's number of a set of threads, by its name for the target; empty for all.
+    /// Returns LLVM's number of a set of threads (a sync scope) by its name on the target. The
+    /// empty name stands for all threads.
     fn threads(&self, scope: &str) -> u32 {
         unsafe { LLVMGetSyncScopeID(self.context, c_string(scope).as_ptr(), scope.len()) }
     }
@@ -25,7 +26,8 @@ impl Module {
     pub(crate) fn atomic_load(&self, ty: Ty, pointer: Val, alignment: u32, scope: &str) -> Val {
         let load = self.load(ty, pointer, alignment);
         unsafe {
-            // Only this weakest order lets LLVM drop a load that nobody uses, of which NVIDIA's code generator makes nothing.
+            // Only this weakest ordering lets LLVM drop an unused load. NVIDIA's code generator
+            // crashes on unused loads of a stronger ordering.
             LLVMSetOrdering(load.0, LLVMAtomicOrdering::LLVMAtomicOrderingUnordered);
             LLVMSetAtomicSyncScopeID(load.0, self.threads(scope));
         }
@@ -41,20 +43,22 @@ impl Module {
         }
     }
 
-    /// Makes what was written before visible to these threads, and what they wrote before theirs visible here.
+    /// Makes earlier writes visible to these threads, and makes their writes before their own fence
+    /// visible here.
     pub(crate) fn fence(&self, scope: &str) {
         let scope = self.threads(scope);
         let ordering = LLVMAtomicOrdering::LLVMAtomicOrderingAcquireRelease;
         unsafe { LLVMBuildFenceSyncScope(self.builder, ordering, scope, c"".as_ptr()) };
     }
 
-    /// `*pointer = op(*pointer, value)`.
+    /// Executes `*pointer = op(*pointer, value)`.
     pub(crate) fn atomic_update(&self, op: AtomicOp, pointer: Val, value: Val, scope: &str) {
         let scope = self.threads(scope);
         unsafe { LLVMBuildAtomicRMWSyncScope(self.builder, op, pointer.0, value.0, RELAXED, scope) };
     }
 
-    /// `*pointer = new` if it is `expected`: what was found there, and whether it was.
+    /// Executes `*pointer = new` if `*pointer` equals `expected`. Returns the old value and whether
+    /// they were equal.
     pub(crate) fn compare_exchange(&self, pointer: Val, expected: Val, new: Val, scope: &str) -> (Val, Val) {
         let scope = self.threads(scope);
         let pair = unsafe {

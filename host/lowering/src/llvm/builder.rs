@@ -1,4 +1,4 @@
-//! Instructions, appended where the builder stands.
+//! Instructions, appended at the builder's position.
 
 use std::ffi::c_uint;
 
@@ -11,10 +11,10 @@ pub(crate) use llvm_sys::LLVMIntPredicate as IntPredicate;
 
 use super::{Bb, Module, Ty, Val};
 
-/// A two-operand or conversion instruction.
+/// Opcode of a two-operand or conversion instruction.
 pub(crate) type Op = LLVMOpcode;
 
-/// Permissions on a floating-point instruction; bits as LLVM's.
+/// Fast-math flags of a floating-point instruction, with LLVM's bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct FastMath(pub(crate) c_uint);
 
@@ -34,7 +34,7 @@ impl Module {
         unsafe { Bb(LLVMGetInsertBlock(self.builder)) }
     }
 
-    /// A new block of the function that the builder is in.
+    /// Adds a block to the function that the builder is in.
     pub(crate) fn add_block_after_current(&self) -> Bb {
         unsafe { self.add_block(Val(LLVMGetBasicBlockParent(LLVMGetInsertBlock(self.builder)))) }
     }
@@ -43,7 +43,7 @@ impl Module {
         unsafe { Val(LLVMBuildBinOp(self.builder, op, a.0, b.0, NAME)) }
     }
 
-    /// As `binary`, of values whose signed result does not overflow.
+    /// Like `binary`, for values whose signed result does not overflow.
     pub(crate) fn binary_nsw(&self, op: Op, a: Val, b: Val) -> Val {
         let result = self.binary(op, a, b);
         unsafe {
@@ -111,30 +111,30 @@ impl Module {
         }
     }
 
-    /// Lets a store go to memory without a place in the caches. Such stores are seen late: see
-    /// [`Module::settle_stores`].
+    /// Marks a store as non-temporal, so that it bypasses the caches. Other threads see the store
+    /// late: see [`Module::settle_stores`].
     pub(crate) fn mark_past_caches(&self, store: Val) {
         self.set_metadata(store, "nontemporal", &[self.const_int(self.int(32), 1)]);
     }
 
-    /// Waits until other threads see every store before, also those past the caches.
+    /// Waits until other threads see every earlier store, non-temporal ones included.
     pub(crate) fn settle_stores(&self) {
         let ordering = llvm_sys::LLVMAtomicOrdering::LLVMAtomicOrderingSequentiallyConsistent;
         unsafe { LLVMBuildFence(self.builder, ordering, 0, NAME) };
     }
 
-    /// Copies so many bytes between places that do not overlap.
+    /// Copies `bytes` bytes between regions that do not overlap.
     pub(crate) fn copy(&self, from: Val, to: Val, bytes: Val, alignment: u32) {
         unsafe { LLVMBuildMemCpy(self.builder, to.0, alignment, from.0, alignment, bytes.0) };
     }
 
-    /// The address of element `index` of an array of `element` in bounds.
+    /// Computes the address of element `index` of an array of `element`. The index is in bounds.
     pub(crate) fn element_pointer(&self, element: Ty, pointer: Val, index: Val) -> Val {
         let mut indices = [index.0];
         unsafe { Val(LLVMBuildInBoundsGEP2(self.builder, element.0, pointer.0, indices.as_mut_ptr(), 1, NAME)) }
     }
 
-    /// Memory of the function, for its whole run.
+    /// Allocates an array on the stack. It lives until the function returns.
     pub(crate) fn stack_array(&self, element: Ty, length: u64, alignment: u32) -> Val {
         unsafe {
             let slot = LLVMBuildAlloca(self.builder, self.array(element, length).0, NAME);
@@ -143,7 +143,8 @@ impl Module {
         }
     }
 
-    /// A value that depends on the block control came from; filled by [`Module::add_incoming`].
+    /// Adds a phi node: a value that depends on the preceding block. [`Module::add_incoming`] adds
+    /// its operands.
     pub(crate) fn phi(&self, ty: Ty) -> Val {
         unsafe { Val(LLVMBuildPhi(self.builder, ty.0, NAME)) }
     }
@@ -157,7 +158,8 @@ impl Module {
         unsafe { LLVMBuildBr(self.builder, to.0) };
     }
 
-    /// The jump that closes a loop. One that stays is one body: the vectoriser may widen it, but not put several turns side by side.
+    /// Adds the jump that closes a loop. With `stays`, LLVM keeps one copy of the body: it may
+    /// vectorise the loop but neither unroll nor interleave it.
     pub(crate) fn branch_back(&self, to: Bb, stays: bool) {
         if stays {
             self.branch_with_wish(to, "llvm.loop.unroll.disable", None);
@@ -166,22 +168,25 @@ impl Module {
         }
     }
 
-    /// The jump that closes a loop of few turns: the vectoriser makes whole vectors, and leaves the
-    /// rest to single elements.
+    /// Adds the jump that closes a loop of few iterations. The vectoriser uses full vectors and a
+    /// scalar loop for the remainder.
     pub(crate) fn branch_back_in_whole_vectors(&self, to: Bb) {
         self.branch_with_wish(to, "llvm.loop.vectorize.enable", Some(self.const_int(self.int(1), 1)));
     }
 
-    /// The jump that closes a loop whose turns are made one after the other: the vectoriser does nothing to it.
+    /// Adds the jump that closes a loop whose iterations run in order. The vectoriser leaves the
+    /// loop alone.
     pub(crate) fn branch_back_in_order(&self, to: Bb) {
-        // LLVM puts an empty block together with the block before and takes its mark along. If that one closes a loop inside, the
-        // mark would be about the loop inside. This call keeps the block from being empty and becomes no instruction.
+        // LLVM merges an empty block into its predecessor and moves the metadata there. If the
+        // predecessor closes an inner loop, the metadata would apply to the inner loop. This call
+        // keeps the block non-empty and becomes no instruction.
         self.call_intrinsic("llvm.sideeffect", &[], &[]);
         self.branch_with_wish(to, "llvm.loop.isvectorized", Some(self.const_int(self.int(32), 1)));
     }
 
     fn branch_with_wish(&self, to: Bb, flag: &str, value: Option<Val>) {
-        // SAFETY: all values are of this context. A loop's node refers to itself, so it is made around a stand-in.
+        // SAFETY: all values are of this context. A loop's metadata node refers to itself, so it is
+        // created with a temporary operand, which is then replaced.
         unsafe {
             let branch = LLVMBuildBr(self.builder, to.0);
             let text = LLVMMDStringInContext2(self.context, flag.as_ptr().cast(), flag.len());
@@ -196,10 +201,10 @@ impl Module {
         }
     }
 
-    /// The number, if it is a constant.
+    /// Returns the value of a constant integer, `None` for other values.
     pub(crate) fn as_constant(&self, value: Val) -> Option<i64> {
-        // SAFETY: the value is alive; only constants are asked for their number, and those of loops
-        // have 64 bits.
+        // SAFETY: the value is alive; only constant integers are read, and callers pass loop bounds
+        // of at most 64 bits.
         unsafe {
             let constant = LLVMIsAConstantInt(value.0);
             (!constant.is_null()).then(|| LLVMConstIntGetSExtValue(constant))
@@ -224,13 +229,14 @@ impl Module {
         }
     }
 
-    /// Calls an intrinsic that is overloaded on `types`.
+    /// Calls an intrinsic whose overload is selected by `types`.
     pub(crate) fn call_intrinsic(&self, name: &str, types: &[Ty], arguments: &[Val]) -> Val {
         let (function, signature) = self.intrinsic(name, types);
         self.call(signature, function, arguments)
     }
 
-    /// Calls assembly of the target, which all threads run together and which is neither moved nor left out.
+    /// Calls inline assembly of the target. All threads execute the call together, and LLVM does
+    /// not drop it.
     pub(crate) fn call_assembly(&self, text: &str, constraints: &str, result: Ty, arguments: &[Val]) -> Val {
         let parameters: Vec<Ty> = arguments.iter().map(|&argument| self.type_of(argument)).collect();
         let signature = self.signature(result, &parameters);
@@ -274,14 +280,15 @@ impl Module {
         unsafe { Val(LLVMBuildExtractElement(self.builder, vector.0, index.0, NAME)) }
     }
 
-    /// Lanes of two vectors of one type, by number; the second's follow the first's.
-    /// A vector of so many lanes that all have this value.
+    /// Builds a vector with this value in all `lanes` lanes.
     pub(crate) fn splat(&self, value: Val, lanes: u32) -> Val {
         let ty = self.vector(self.type_of(value), lanes);
         let first = self.with_lane(self.undefined(ty), value, self.const_int(self.int(32), 0));
         self.shuffled(first, first, &vec![0; lanes as usize])
     }
 
+    /// Selects lanes of two vectors of one type by number. The second vector's numbers follow the
+    /// first's.
     pub(crate) fn shuffled(&self, first: Val, second: Val, lanes: &[i64]) -> Val {
         let mut numbers: Vec<LLVMValueRef> = lanes.iter().map(|&lane| self.const_int(self.int(32), lane).0).collect();
         unsafe {

@@ -18,13 +18,13 @@ use crate::targets::Backend;
 pub(crate) struct Machine {
     raw: LLVMTargetMachineRef,
     triple: String,
-    /// The processor to tune for, if it is not the one to generate code for.
+    /// The processor to tune for, if it differs from the one to generate code for.
     tuned_for: Option<&'static str>,
-    /// Whether subnormal numbers count as zeros.
+    /// Whether the target treats subnormal numbers as zeros.
     flushes: bool,
 }
 
-/// What to generate.
+/// Format of the generated code.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileKind {
     Object,
@@ -43,7 +43,8 @@ impl Machine {
         };
         let mut found = std::ptr::null_mut();
         let mut error = std::ptr::null_mut();
-        // SAFETY: strings are zero-terminated and live through the calls; the machine is checked before use.
+        // SAFETY: strings are zero-terminated and live through the calls; the machine is checked
+        // before use.
         let raw = unsafe {
             if LLVMGetTargetFromTriple(c_string(&triple).as_ptr(), &mut found, &mut error) != 0 {
                 return Err(message(error));
@@ -65,7 +66,7 @@ impl Machine {
         }
     }
 
-    /// Gives the module the target's triple and data layout; before any instruction is made.
+    /// Sets the module's triple and data layout. Must precede the first instruction.
     pub(crate) fn prepare(&self, module: &Module) {
         // SAFETY: both are alive; the layout is disposed of after it was copied.
         unsafe {
@@ -90,8 +91,8 @@ impl Machine {
         run_passes(passes, |passes, options| unsafe { LLVMRunPassesOnFunction(function.0, passes, self.raw, options) })
     }
 
-    /// Tells LLVM of the processor to tune for, and of subnormal numbers that count as zeros: it
-    /// would otherwise turn comparisons with zero into comparisons of bits.
+    /// Sets the processor to tune for and whether subnormal numbers are zeros. Without the latter,
+    /// LLVM would turn comparisons with zero into comparisons of bits.
     fn describe(&self, module: &Module, function: Val) {
         if let Some(processor) = self.tuned_for {
             module.add_string_attribute(function, "tune-cpu", processor);
@@ -128,7 +129,7 @@ impl Drop for Machine {
     }
 }
 
-/// Runs passes with the options of all of them; an error is LLVM's message.
+/// Runs passes with the options common to all pipelines. An error is LLVM's message.
 fn run_passes(
     passes: &str,
     run: impl FnOnce(*const c_char, LLVMPassBuilderOptionsRef) -> LLVMErrorRef,
@@ -136,8 +137,9 @@ fn run_passes(
     // SAFETY: options are disposed of; an error is turned into its message, which frees it.
     unsafe {
         let options = LLVMCreatePassBuilderOptions();
-        // Only what `branch_back` asks for: unrolling longer loops makes much code that takes long to
-        // compile and runs no faster, as the vectoriser interleaves by itself.
+        // Loops are unrolled only where a pipeline names the pass. Unrolling longer loops produces
+        // much code, which takes long to compile and runs no faster, because the vectoriser
+        // interleaves anyway.
         LLVMPassBuilderOptionsSetLoopUnrolling(options, 0);
         let error = run(c_string(passes).as_ptr(), options);
         LLVMDisposePassBuilderOptions(options);
@@ -155,19 +157,20 @@ fn run_passes(
     }
 }
 
-/// This machine, as LLVM names it.
+/// This machine in LLVM's terms.
 struct Host {
     triple: String,
-    /// What every machine of the architecture has.
+    /// The processor to generate code for: on x86-64 the baseline that every machine supports.
     base: String,
-    /// What this one has besides.
+    /// Features of this machine beyond `base`.
     features: String,
-    /// The processor to tune for. It only steers costs and scheduling: on virtual machines its name can promise
-    /// instructions that the features lack.
+    /// The processor to tune for. It affects only costs and scheduling, because on virtual machines
+    /// the name can promise instructions that the features lack.
     processor: String,
 }
 
-/// Asked for once: each question for a feature is one to the hypervisor.
+/// Returns the description of this machine, queried once: each feature query is a call to the
+/// hypervisor.
 fn host() -> &'static Host {
     static HOST: OnceLock<Host> = OnceLock::new();
     HOST.get_or_init(|| {
@@ -176,7 +179,8 @@ fn host() -> &'static Host {
             (message(LLVMGetDefaultTargetTriple()), message(LLVMGetHostCPUName()), message(LLVMGetHostCPUFeatures()))
         };
         if cfg!(target_arch = "x86_64") {
-            // From the base upwards the list needs nothing that is absent, and LLVM takes time for each entry.
+            // The list names only features that are present: `base` implies no others to switch
+            // off, and LLVM spends time on each entry.
             let present: Vec<&str> = features.split(',').filter(|feature| is_for_code(feature)).collect();
             Host {
                 triple,
@@ -190,49 +194,54 @@ fn host() -> &'static Host {
     })
 }
 
-/// Whether code is compiled for a feature of this machine: executables say which instruction sets they need, so it has to be one that
-/// the machine they run on can be asked for. LLVM makes use of tile registers only where a kernel does.
+/// Whether the compiler may use a feature of this machine. Executables record the instruction sets
+/// that they need, so a feature must be one whose presence the runtime can check. Tile registers
+/// are exempt: LLVM uses them only where a kernel does.
 fn is_for_code(feature: &str) -> bool {
     feature.strip_prefix('+').is_some_and(|name| instructions::has(name) || name.starts_with("amx-"))
 }
 
-/// Vectors as wide as the registers. LLVM prefers half of 512 bits on all of Intel's processors, for the sake of the first
-/// that had them and ran at a lower clock meanwhile. Those that came later, from Ice Lake on, do not; VBMI2 tells them
-/// apart. There a kernel that computes takes a quarter to a third less time.
+/// Enables vectors as wide as the registers. LLVM prefers 256 to 512 bits on all of Intel's
+/// processors, because the first ones with 512 bits lowered their clock for them. Later processors,
+/// from Ice Lake on, do not; VBMI2 identifies these. On them a compute-bound kernel takes a quarter
+/// to a third less time with 512 bits.
 fn with_full_vectors(features: String) -> String {
     let later = features.split(',').any(|feature| feature == "+avx512vbmi2");
     if later { features + ",-prefer-256-bit" } else { features }
 }
 
-/// No gathers and scatters on AMD's processors, which take them apart into more operations than
-/// loads, stores and inserts of single elements are: on Zen 4 rows of ten read across take four
-/// times as long by gathers.
+/// Disables gathers and scatters on AMD's processors, which split them into more operations than
+/// loads, stores and inserts of single elements need. On Zen 4, reading across rows of ten elements
+/// takes four times as long with gathers.
 fn with_fast_reads(features: String, processor: &str) -> String {
     let is_amd = processor.starts_with("znver");
     if is_amd { features + ",+prefer-no-gather,+prefer-no-scatter" } else { features }
 }
 
-/// The features of this machine, in LLVM's notation, but for those whose names begin with one of `without`.
+/// Returns the features of this machine in LLVM's notation, except those whose names begin with one
+/// of `without`.
 fn host_features(without: &[&str]) -> String {
     let is_left = |feature: &&str| !without.iter().any(|name| feature[1..].starts_with(name));
     host().features.split_terminator(',').filter(is_left).collect::<Vec<_>>().join(",")
 }
 
-/// All that code for this machine depends on, without the features whose names begin with one of `without`.
+/// Returns a text of everything about this machine that code depends on, except the features whose
+/// names begin with one of `without`.
 pub(crate) fn host_identity(without: &[&str]) -> String {
     let Host { triple, base, processor, .. } = host();
     format!("{triple} {base} {} {processor}", host_features(without))
 }
 
-/// LLVM's version.
+/// Returns LLVM's version.
 pub(crate) fn version() -> String {
     let [mut major, mut minor, mut patch] = [0; 3];
-    // SAFETY: three places to write numbers to.
+    // SAFETY: the three pointers are valid for writes.
     unsafe { LLVMGetVersion(&mut major, &mut minor, &mut patch) };
     format!("{major}.{minor}.{patch}")
 }
 
-/// Instruction sets that code for this machine may use without being told to, but for those whose names begin with one of `without`.
+/// Returns the instruction sets that code for this machine may use by default, except those whose
+/// names begin with one of `without`.
 pub(crate) fn host_instruction_sets(without: &[&str]) -> Vec<&'static str> {
     let features = host_features(without);
     let used: Vec<&str> = features.split(',').filter_map(|feature| feature.strip_prefix('+')).collect();
@@ -253,28 +262,30 @@ pub(crate) fn initialize_host() {
     });
 }
 
-/// Turns the packing of straight-line code off: it finds little on GPUs and takes time that grows with the square
-/// of an expression's depth. The pipeline's own option for it has no effect in LLVM 22.
+/// Turns off the vectorisation of straight-line code (SLP). It finds little on GPUs, and its time
+/// grows with the square of an expression's depth. The pipeline's own option for it has no effect
+/// in LLVM 22.
 pub(crate) fn disable_straight_line_vectorizer() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| set_option(c"-vectorize-slp=false"));
 }
 
-/// Turns loop strength reduction off, for all targets: it has no switch but this. It is a sixth of code generation, and
-/// two thirds where a loop reads at many places; x86's ways to address do most of what it is for.
+/// Turns off loop strength reduction for all targets of the process, as LLVM has only a global
+/// switch. The pass takes a sixth of the time of code generation, and two thirds for a loop that
+/// reads at many addresses. x86's addressing modes make most of its work unnecessary.
 pub(crate) fn disable_strength_reduction() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| set_option(c"-disable-lsr"));
 }
 
-/// Sets an option of LLVM for the whole process. Each may be set once.
+/// Sets an LLVM option for the whole process. Each option may be set only once.
 fn set_option(option: &CStr) {
     let arguments = [c"fusebox".as_ptr(), option.as_ptr()];
     // SAFETY: zero-terminated strings that outlive the call, and their number.
     unsafe { llvm_sys::support::LLVMParseCommandLineOptions(2, arguments.as_ptr(), std::ptr::null()) };
 }
 
-/// A function that makes a GPU's back end known to LLVM, of the functions of LLVM that do so.
+/// Expands to a closure that registers a GPU's back end by calling these LLVM functions once.
 macro_rules! backend {
     ($($initialize:ident),+) => {
         || {
@@ -291,8 +302,8 @@ pub(crate) use backend;
 mod tests {
     use super::*;
 
-    /// LLVM may use the instruction sets that executables name, and tile registers, which kernels
-    /// ask for. A preference is no instruction set.
+    /// LLVM may use the instruction sets that executables name, and tile registers, which only
+    /// kernels request. A preference is no instruction set.
     #[test]
     fn code_is_compiled_for_no_feature_that_an_executable_would_not_name() {
         let named = host_instruction_sets(&[]);

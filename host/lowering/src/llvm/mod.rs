@@ -1,7 +1,7 @@
 //! The part of LLVM's C API that lowering uses.
 //!
-//! [`Module`] owns context, module and instruction builder; [`Ty`], [`Val`] and [`Bb`] are handles into it that
-//! carry no lifetime and are used only while it lives, on its thread.
+//! [`Module`] owns context, module and instruction builder; [`Ty`], [`Val`] and [`Bb`] are handles
+//! into it that carry no lifetime and are used only while it lives, on its thread.
 
 mod atomic;
 mod builder;

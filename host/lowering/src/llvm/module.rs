@@ -21,17 +21,17 @@ pub(crate) struct Module {
     pub(super) builder: LLVMBuilderRef,
     /// Intrinsics and their signatures by name and types.
     intrinsics: RefCell<Intrinsics>,
-    /// In a place of their own, which the context's handler knows.
+    /// Errors that LLVM reported. Boxed, because the context's handler keeps a pointer to them.
     faults: Box<Faults>,
 }
 
-/// Text as LLVM wants it; a zero byte inside ends it.
+/// Converts text to a C string. A zero byte inside ends it.
 pub(super) fn c_string(text: &str) -> CString {
     let end = text.bytes().position(|byte| byte == 0).unwrap_or(text.len());
     CString::new(&text.as_bytes()[..end]).unwrap_or_default()
 }
 
-/// Takes over a message of LLVM.
+/// Converts a message of LLVM to a string and frees the original.
 pub(super) fn message(raw: *mut c_char) -> String {
     if raw.is_null() {
         return String::new();
@@ -47,11 +47,11 @@ pub(super) fn message(raw: *mut c_char) -> String {
 /// LLVM's errors about a module.
 type Faults = RefCell<Vec<String>>;
 
-/// Keeps LLVM's errors, which its own handler ends the process with. The rest is dropped: a remark
-/// comes with every loop that is marked and cannot be vectorised.
+/// Records LLVM's errors, on which LLVM's own handler would exit the process. Drops other
+/// diagnostics: LLVM emits a remark for every marked loop that it cannot vectorise.
 extern "C" fn keep_errors(diagnostic: LLVMDiagnosticInfoRef, faults: *mut c_void) {
-    // SAFETY: LLVM calls with a diagnostic that lives as long as the call, and with the faults of
-    // the module whose context it is, which outlive the context; the description is ours.
+    // SAFETY: the diagnostic lives as long as the call; `faults` points to the faults of the module
+    // that owns the context, which outlive it; the description is ours to free.
     unsafe {
         let text = message(LLVMGetDiagInfoDescription(diagnostic));
         if LLVMGetDiagInfoSeverity(diagnostic) == LLVMDiagnosticSeverity::LLVMDSError {
@@ -73,10 +73,10 @@ impl Module {
         }
     }
 
-    /// Whether LLVM has reported no error so far.
+    /// Checks that LLVM has reported no error so far.
     ///
     /// # Errors
-    /// The first one.
+    /// The first reported error.
     pub(super) fn sound(&self) -> Result<(), String> {
         self.faults.borrow().first().map_or(Ok(()), |fault| Err(fault.clone()))
     }
@@ -86,7 +86,7 @@ impl Module {
         unsafe { Ty(LLVMIntTypeInContext(self.context, bits)) }
     }
 
-    /// The type of a float, if LLVM has one for it.
+    /// Returns LLVM's type of a float, if there is one.
     pub(crate) fn float(&self, float: Float) -> Option<Ty> {
         // SAFETY: the context is alive.
         let ty = unsafe {
@@ -101,7 +101,7 @@ impl Module {
         Some(Ty(ty))
     }
 
-    /// What a tile register holds.
+    /// Returns the type of a tile register.
     pub(crate) fn tile(&self) -> Ty {
         // SAFETY: the context is alive.
         unsafe { Ty(LLVMX86AMXTypeInContext(self.context)) }
@@ -139,10 +139,11 @@ impl Module {
         unsafe { Ty(LLVMFunctionType(result.0, raw.as_mut_ptr(), raw.len() as c_uint, 0)) }
     }
 
-    /// An integer constant; for a vector type, the same in every lane.
+    /// Returns an integer constant. A vector has it in every lane.
     pub(crate) fn const_int(&self, ty: Ty, value: i64) -> Val {
         self.splat_of(ty, |scalar| {
-            // SAFETY: `scalar` is an integer type; bits beyond its width are dropped first, as LLVM asserts.
+            // SAFETY: `scalar` is an integer type; bits beyond its width are dropped first, as LLVM
+            // asserts.
             unsafe {
                 let bits = LLVMGetIntTypeWidth(scalar.0);
                 let mask = if bits >= 64 { u64::MAX } else { (1 << bits) - 1 };
@@ -151,7 +152,7 @@ impl Module {
         })
     }
 
-    /// A floating-point constant; for a vector type, the same in every lane.
+    /// Returns a floating-point constant. A vector has it in every lane.
     pub(crate) fn const_float(&self, ty: Ty, value: f64) -> Val {
         // SAFETY: `scalar` is a floating-point type.
         self.splat_of(ty, |scalar| unsafe { Val(LLVMConstReal(scalar.0, value)) })
@@ -170,7 +171,7 @@ impl Module {
         unsafe { Val(LLVMGetPoison(ty.0)) }
     }
 
-    /// Lanes of a vector type; nothing for scalars.
+    /// Returns the number of lanes of a vector type, `None` for scalars.
     pub(crate) fn lanes(&self, ty: Ty) -> Option<u32> {
         // SAFETY: the size is read only of vectors.
         unsafe {
@@ -179,7 +180,7 @@ impl Module {
         }
     }
 
-    /// The type itself, or that of a vector's lanes.
+    /// Returns the type of a vector's lanes; other types unchanged.
     pub(crate) fn scalar_type(&self, ty: Ty) -> Ty {
         // SAFETY: the element type is read only of vectors.
         if self.lanes(ty).is_some() { unsafe { Ty(LLVMGetElementType(ty.0)) } } else { ty }
@@ -206,22 +207,23 @@ impl Module {
         }
     }
 
-    /// The function of this name, if there is one and something uses it.
+    /// Returns the function of this name if it exists and has a use.
     pub(crate) fn used_function(&self, name: &str) -> Option<Val> {
-        // SAFETY: the module is alive, the name is zero-terminated, and only a function that exists is asked for its uses.
+        // SAFETY: the module is alive, the name is zero-terminated, and uses are read only of a
+        // function that exists.
         unsafe {
             let function = LLVMGetNamedFunction(self.module, c_string(name).as_ptr());
             (!function.is_null() && !LLVMGetFirstUse(function).is_null()).then_some(Val(function))
         }
     }
 
-    /// Makes a function known to this module alone.
+    /// Makes a function internal to this module.
     pub(crate) fn hide(&self, function: Val) {
         // SAFETY: a function of this module.
         unsafe { LLVMSetLinkage(function.0, LLVMLinkage::LLVMInternalLinkage) };
     }
 
-    /// All functions that have a body.
+    /// Returns all functions that have a body.
     pub(crate) fn functions(&self) -> impl Iterator<Item = Val> {
         // SAFETY: the module is alive; null ends the list.
         let mut next = unsafe { LLVMGetFirstFunction(self.module) };
@@ -240,7 +242,7 @@ impl Module {
     }
 
     pub(crate) fn parameter(&self, function: Val, index: usize) -> Val {
-        // SAFETY: callers count by the signature they made.
+        // SAFETY: callers take the index from the signature that they created.
         unsafe { Val(LLVMGetParam(function.0, index as c_uint)) }
     }
 
@@ -249,7 +251,8 @@ impl Module {
         unsafe { Bb(LLVMAppendBasicBlockInContext(self.context, function.0, c"".as_ptr())) }
     }
 
-    /// `place` is 0 for the result, 1 … for parameters, `u32::MAX` for the function.
+    /// Adds an attribute. `place` is 0 for the result, 1 … for parameters, `u32::MAX` for the
+    /// function.
     pub(crate) fn add_attribute(&self, function: Val, place: u32, name: &str, value: u64) {
         // SAFETY: the name is looked up first; LLVM knows these attributes as integer or flag.
         unsafe {
@@ -259,7 +262,7 @@ impl Module {
         }
     }
 
-    /// A flag on a call.
+    /// Adds a flag to a call.
     pub(crate) fn add_call_attribute(&self, call: Val, name: &str) {
         // SAFETY: the name is looked up first; LLVM knows it as a flag.
         unsafe {
@@ -270,12 +273,12 @@ impl Module {
         }
     }
 
-    /// Says that a call's integer result is below `end` and not negative.
+    /// States that a call's integer result is in `0..end`.
     pub(crate) fn set_result_range(&self, call: Val, end: u64) {
         let kind = "range";
         let bits = self.int_bits(self.type_of(call));
         let ([low], [high]) = ([0u64], [end]);
-        // SAFETY: each bound is one word, as the width of at most 64 bits asks for.
+        // SAFETY: each bound is one word, which suffices for a width of at most 64 bits.
         unsafe {
             let kind = LLVMGetEnumAttributeKindForName(kind.as_ptr().cast(), kind.len());
             let range = LLVMCreateConstantRangeAttribute(self.context, kind, bits, &low, &high);
@@ -302,7 +305,7 @@ impl Module {
         unsafe { LLVMSetFunctionCallConv(function.0, convention) }
     }
 
-    /// A private constant of these bytes.
+    /// Adds a private constant with these bytes.
     pub(crate) fn add_constant_bytes(&self, bytes: &[u8], alignment: u32, address_space: u32) -> Val {
         // SAFETY: the initialiser has the global's type.
         unsafe {
@@ -318,10 +321,10 @@ impl Module {
         }
     }
 
-    /// Memory that all threads of a block share, without defined content.
+    /// Adds memory that all threads of a block share. Its initial content is undefined.
     pub(crate) fn add_shared_bytes(&self, bytes: u64, alignment: u32, address_space: u32) -> Val {
         let ty = self.array(self.int(8), bytes);
-        // SAFETY: the initialiser has the global's type; targets ask for one that says nothing.
+        // SAFETY: the initialiser has the global's type; targets require an undefined one.
         unsafe {
             let global = LLVMAddGlobalInAddressSpace(self.module, ty.0, c"tile".as_ptr(), address_space);
             LLVMSetInitializer(global, LLVMGetPoison(ty.0));
@@ -331,7 +334,7 @@ impl Module {
         }
     }
 
-    /// An intrinsic for these types and its signature.
+    /// Returns the intrinsic for these types, and its signature.
     pub(crate) fn intrinsic(&self, name: &str, types: &[Ty]) -> (Val, Ty) {
         let key = (name.to_owned(), types.iter().map(|ty| ty.0 as usize).collect::<Vec<_>>());
         *self.intrinsics.borrow_mut().entry(key).or_insert_with(|| {

@@ -4,7 +4,8 @@ use super::exp::{Reduced, expm1_of_remainder, reduce, scale};
 use super::pair::two_product;
 use fusebox_core::builder::{Scalar, Term};
 
-/// `erf x / x - 1` in x²: on [0, 1.15], 2^-26, and on [0, 1], 2^-56.
+/// `erf x / x - 1` in x²: on [0, 1.15] with error 2^-26 (f32), and on [0, 1] with error 2^-56
+/// (f64).
 const ERF_F32: [f64; 7] = [
     0.12837915122509003,
     -0.3761253356933594,
@@ -29,7 +30,7 @@ const ERF_F64: [f64; 13] = [
     -1.13656526981177e-09,
     5.945240407700805e-11,
 ];
-/// The eighth root of erfc x on [1.15, 3.95]: 2^-26 of erf x.
+/// The eighth root of erfc x on [1.15, 3.95]: error 2^-26 of erf x.
 const ROOT_OF_ERFC_F32: [f64; 7] = [
     1.0013034343719482,
     -0.14679305255413055,
@@ -39,8 +40,8 @@ const ROOT_OF_ERFC_F32: [f64; 7] = [
     -0.002677753334864974,
     0.0001692877704044804,
 ];
-/// `(1 + 2x) e^(x²) erfc x` in `(x - K) / (x + K)`, after Shepherd and Laframboise (1981): K = 2 for x < 10.2,
-/// 2^-31; K = 3.5 for x < 27.5, 2^-55.
+/// `(1 + 2x) e^(x²) erfc x` in `(x - K) / (x + K)`, after Shepherd and Laframboise (1981): K = 2
+/// for x < 10.2 with error 2^-31 (f32); K = 3.5 for x < 27.5 with error 2^-55 (f64).
 const ERFCX_F32: [f64; 13] = [
     1.2769783818075964,
     -0.09276383121515143,
@@ -84,7 +85,7 @@ const ERFCX_F64: [f64; 25] = [
     -5.203287261521801e-10,
 ];
 
-/// erf x: an odd polynomial near 0, 1 - erfc |x| beyond.
+/// Computes erf x: an odd polynomial near 0, else 1 - erfc |x| with the sign of x.
 pub fn erf(x: Term<'_>) -> Term<'_> {
     if x.is_f32() {
         return erf_f32(x);
@@ -96,8 +97,9 @@ pub fn erf(x: Term<'_>) -> Term<'_> {
     magnitude.lt(1.0).select(small, large.copysign(x))
 }
 
-/// Here erfc |x| is a power of a polynomial, a form of Hastings' (Abramowitz and Stegun 7.1.28), so that there is
-/// neither an exponential nor a division. It is 0 in f32 beyond 3.95.
+/// Computes erf x in f32. For large |x|, erfc |x| is the eighth power of a polynomial, as Hastings
+/// proposed (Abramowitz and Stegun 7.1.28), which avoids an exponential and a division. In f32, 1 -
+/// erfc |x| rounds to 1 beyond 3.95.
 fn erf_f32(x: Term<'_>) -> Term<'_> {
     let magnitude = x.absf().at_most(3.95);
     let near = magnitude.lt(1.15);
@@ -108,11 +110,11 @@ fn erf_f32(x: Term<'_>) -> Term<'_> {
     near.select(value.mul_add(x, x), large.copysign(x))
 }
 
-/// erfc x for x ≥ 0, in f64.
+/// Computes erfc x for x ≥ 0 in f64.
 fn erfc_of_magnitude<'f>(x: Term<'f>, scaled: &[f64], center: f64) -> Term<'f> {
     let t = (x - center) / (x + center);
     let factor = t.polynomial(scaled) / x.mul_add(2.0, 1.0);
-    // e^-(high + low) = 2^n (1 + e), where the product with the factor rounds once.
+    // e^-(high + low) = 2^n (1 + e), so that the product with the factor rounds once.
     let square = two_product(x, x);
     let Reduced { shifted, r } = reduce(-square.high);
     let e = expm1_of_remainder(r);
@@ -120,14 +122,16 @@ fn erfc_of_magnitude<'f>(x: Term<'f>, scaled: &[f64], center: f64) -> Term<'f> {
     scale(e.mul_add(factor, factor), shifted)
 }
 
-/// erfc x; f32 by way of f64, as the rounding errors of three factors would add up.
+/// Computes erfc x. f32 is computed in f64, because the rounding errors of three factors would add
+/// up.
 pub fn erfc(x: Term<'_>) -> Term<'_> {
     let wide = x.extf(Scalar::F64);
     let magnitude = wide.absf().at_most(x.choose(10.2, 27.5));
     let result = match x.is_f32() {
         true => erfc_of_magnitude(magnitude, &ERFCX_F32, 2.0),
         false => {
-            // Near 0 the factors' errors are large in ulps of a result just below 1.
+            // Near 0 the errors of the factors are large, measured in ulps of a result just below
+            // 1.
             let near = 1.0 - (wide * wide).polynomial(&ERF_F64).mul_add(magnitude, magnitude);
             magnitude.lt(0.5).select(near, erfc_of_magnitude(magnitude, &ERFCX_F64, 3.5))
         }

@@ -1,19 +1,22 @@
 //! Exponentials.
 //!
-//! `x = n ln 2 + r` with `n` the nearest integer, found by adding 1.5·2^(p-1), which leaves `n` in the low
-//! bits of the sum; no float is converted to an integer, as that would be poison for NaN. `ln 2` is two
-//! numbers of which the first has trailing zeros, so `n · hi` is exact with or without FMA (Cody and Waite).
-//! `e^r` is a minimax polynomial; the power of two is applied as two factors, so that results overflow to
-//! infinity and fade into the denormals as they should. The second is one of two constants, by the sign of `x`: the first
-//! is then in the range of normal numbers. What fades to zero is not computed: processors take a hundred times longer
-//! for a product that underflows, and a softmax with a mask is made of such.
+//! `x = n ln 2 + r`, where `n` is the nearest integer. Adding 1.5·2^(p-1) leaves `n` in the low
+//! bits of the sum. No float is converted to an integer, because that would be poison for NaN. `ln
+//! 2` is the sum of two numbers. The first has trailing zeros, so that `n · hi` is exact with or
+//! without FMA (Cody and Waite). `e^r` is a minimax polynomial.
+//!
+//! The power of two is the product of two factors, so that results overflow to infinity and
+//! underflow to subnormals correctly. The second factor is one of two constants, selected by the
+//! sign of `x`. The first factor is then a normal number. Results that underflow to zero are not
+//! computed: a product that underflows takes processors a hundred times longer, and a softmax with
+//! a mask has many of them.
 
 use fusebox_core::builder::Term;
 
-/// `(e^r - 1 - r) / r²` on |r| ≤ ln 2 / 2, for [`exp`] in f32: 2^-28 of e^r.
+/// `(e^r - 1 - r) / r²` on |r| ≤ ln 2 / 2, for [`exp`] in f32: error 2^-28 of e^r.
 const EXP_TAIL_F32: [f64; 5] =
     [0.5, 0.16666509211063385, 0.041666582226753235, 0.008370029740035534, 0.0013921653153374791];
-/// The same, for [`expm1`]: 2^-31 of e^r - 1.
+/// `(e^r - 1 - r) / r²` for [`expm1`] in f32: error 2^-31 of e^r - 1.
 const EXPM1_TAIL_F32: [f64; 6] = [
     0.5,
     0.1666666716337204,
@@ -22,7 +25,7 @@ const EXPM1_TAIL_F32: [f64; 6] = [
     0.0013933564769104123,
     0.00019944245286751539,
 ];
-/// The same in f64, for both: 2^-61 of e^r - 1.
+/// `(e^r - 1 - r) / r²` in f64 for both functions: error 2^-61 of e^r - 1.
 const EXPM1_TAIL_F64: [f64; 11] = [
     0.5,
     0.16666666666666677,
@@ -60,28 +63,28 @@ const EXP2_F64: [f64; 12] = [
     2.574181348282624e-11,
 ];
 
-/// ln 2 in two parts, the first with 10 bits.
+/// ln 2 as a sum of two numbers, the first with 10 bits.
 pub(super) const LN_2_HIGH_F32: f64 = 0.693359375;
 pub(super) const LN_2_LOW_F32: f64 = -2.12194440e-4;
 
-/// Sum of a float and this: the float's integer part in the low bits.
+/// Returns 1.5·2^(p-1). Adding it to a float leaves the nearest integer in the low bits of the sum.
 pub(super) fn rounder(x: Term<'_>) -> f64 {
     x.choose(12582912.0, 6755399441055744.0)
 }
 
-/// `x` split into `n ln 2 + r`.
+/// A number `x = n ln 2 + r`.
 pub(super) struct Reduced<'f> {
     /// 1.5·2^(p-1) + n.
     pub shifted: Term<'f>,
     pub r: Term<'f>,
 }
 
-/// For |x| up to some 700 only.
+/// Splits `x`, for |x| up to about 700.
 pub(super) fn reduce(x: Term<'_>) -> Reduced<'_> {
     reduce_onto(x, x.number(rounder(x)))
 }
 
-/// The same with a [`rounder`] that some integer was added to.
+/// Splits `x` with a [`rounder`] plus some integer, which is also added to `n` in `shifted`.
 fn reduce_onto<'f>(x: Term<'f>, rounder: Term<'f>) -> Reduced<'f> {
     let shifted = x.mul_add(std::f64::consts::LOG2_E, rounder);
     let n = shifted - rounder;
@@ -90,27 +93,28 @@ fn reduce_onto<'f>(x: Term<'f>, rounder: Term<'f>) -> Reduced<'f> {
     Reduced { shifted, r: n.mul_add(-low, n.mul_add(-high, x)) }
 }
 
-/// 2^n for the `n` in the low bits of `bits`, in the range of normal numbers.
+/// Computes 2^n for the `n` in the low bits of `bits`. 2^n must be a normal number.
 pub(super) fn power_of_two(bits: Term<'_>) -> Term<'_> {
     let one = bits.choose(0x3f80_0000_i64, 0x3ff0_0000_0000_0000);
     (bits.shli(bits.choose(23_i64, 52)) + one).to_float()
 }
 
-/// `x · 2^n`, rounded once, for |n| up to twice the range of exponents.
+/// Computes `x · 2^n` with one rounding, for |n| up to twice the range of exponents.
 pub(super) fn scale<'f>(x: Term<'f>, shifted: Term<'f>) -> Term<'f> {
     let bits = shifted.to_bits();
     let half = bits.shrui(1_i64);
     x * power_of_two(half) * power_of_two(bits - half)
 }
 
-/// A power of two in two factors: `2^(n + c)`, for which `c` is added to the rounder, and `2^-c`.
+/// A power of two as two factors: `2^(n + c)`, where the rounder includes `c`, and `2^-c`.
 struct TwoFactors<'f> {
     rounder: Term<'f>,
     second: Term<'f>,
 }
 
 impl<'f> TwoFactors<'f> {
-    /// For powers of the sign of `x` down to half the smallest number and up to twice the largest.
+    /// Chooses the factors by the sign of `x`. They cover powers from half the smallest number to
+    /// twice the largest.
     fn by_sign(x: Term<'f>) -> TwoFactors<'f> {
         let negative = x.lt(0.0);
         let raised = x.choose(25, 64);
@@ -139,24 +143,26 @@ pub fn exp2(x: Term<'_>) -> Term<'_> {
     counts.select(result, x.number(0.0))
 }
 
-/// 2^r for |r| ≤ 1/2.
+/// Computes 2^r for |r| ≤ 1/2.
 pub(super) fn exp2_of_remainder(r: Term<'_>) -> Term<'_> {
     r.polynomial(r.choose(&EXP2_F32[..], &EXP2_F64)).mul_add(r, 1.0)
 }
 
-/// `e^r - 1` for the remainder of a reduction.
+/// Computes `e^r - 1` for the remainder of a reduction.
 pub(super) fn expm1_of_remainder(r: Term<'_>) -> Term<'_> {
     r.polynomial(r.choose(&EXPM1_TAIL_F32[..], &EXPM1_TAIL_F64)).mul_add(r * r, r)
 }
 
-/// e^x - 1 for x in about ±40 (f32) or ±700 (f64); right for tiny x but for the sign of zero.
+/// Computes e^x - 1 for x in about ±40 (f32) or ±700 (f64). Accurate for tiny x, except for the
+/// sign of zero.
 pub(super) fn expm1_moderate(x: Term<'_>) -> Term<'_> {
     let Reduced { shifted, r } = reduce(x);
     let power = power_of_two(shifted.to_bits());
     expm1_of_remainder(r).mul_add(power, power - 1.0)
 }
 
-/// e^x - 1 = 2^n (e^r - 1) + (2^n - 1), at half the size as 2^n may overflow where the result does not.
+/// Computes e^x - 1 = 2^n (e^r - 1) + (2^n - 1). Computes half of it first, because 2^n may
+/// overflow where the result does not.
 pub fn expm1(x: Term<'_>) -> Term<'_> {
     let clamped = x.at_most(x.choose(89.0, 710.0)).at_least(x.choose(-18.0, -38.0));
     let Reduced { shifted, r } = reduce(clamped);

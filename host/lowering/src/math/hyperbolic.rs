@@ -5,11 +5,11 @@ use super::exp::{
 };
 use fusebox_core::builder::Term;
 
-/// `(e^(2r) - 1 - 2r) / r²` on |r| ≤ ln 2 / 4: 2^-26 of e^(2r) - 1.
+/// `(e^(2r) - 1 - 2r) / r²` on |r| ≤ ln 2 / 4: error 2^-26 of e^(2r) - 1.
 const TANH_F32: [f64; 5] =
     [1.9999998807907104, 1.3333218097686768, 0.666681706905365, 0.2678157091140747, 0.08867818862199783];
 
-/// `(sinh x - x) / x³` in x² on |x| ≤ 1: 2^-27 and 2^-61.
+/// `(sinh x - x) / x³` in x² on |x| ≤ 1: errors 2^-27 (f32) and 2^-61 (f64).
 const SINH_F32: [f64; 4] = [0.1666666716337204, 0.008333349600434303, 0.0001983615948120132, 2.8169511097075883e-06];
 const SINH_F64: [f64; 7] = [
     0.16666666666666669,
@@ -21,15 +21,15 @@ const SINH_F64: [f64; 7] = [
     7.776598400166539e-13,
 ];
 
-/// tanh |x| = t / (t + 2) with t = e^(2|x|) - 1, which loses nothing near 0.
+/// Computes tanh |x| = t / (t + 2) with t = e^(2|x|) - 1. This form loses no accuracy near 0.
 pub fn tanh(x: Term<'_>) -> Term<'_> {
     let magnitude = x.absf().at_most(x.choose(10.0, 20.0));
     let t = if x.is_f32() { expm1_twice_f32(magnitude) } else { expm1_moderate(magnitude + magnitude) };
     (t / (t + 2.0)).copysign(x)
 }
 
-/// e^(2x) - 1 for x from 0 to 10. The larger `t`, the less its error counts in `t / (t + 2)`: so the first 24 bits of
-/// `ln 2` do if their product with `n` is exact.
+/// Computes e^(2x) - 1 for x from 0 to 10. The error of `t` affects `t / (t + 2)` less the larger
+/// `t` is. The first 24 bits of `ln 2` therefore suffice if their product with `n` is exact.
 fn expm1_twice_f32(x: Term<'_>) -> Term<'_> {
     let shifted = x.mul_add(2.0 * std::f64::consts::LOG2_E, rounder(x));
     let n = shifted - rounder(x);
@@ -43,14 +43,14 @@ fn expm1_twice_f32(x: Term<'_>) -> Term<'_> {
     r.polynomial(&TANH_F32).mul_add(scaled * r, linear)
 }
 
-/// `(e^|x| - 1) / 4`, which is finite wherever sinh and cosh are.
+/// Computes `(e^|x| - 1) / 4`, which is finite wherever sinh and cosh are.
 fn quarter_expm1(magnitude: Term<'_>) -> Term<'_> {
     let Reduced { shifted, r } = reduce(magnitude.at_most(magnitude.choose(89.5, 710.6)));
     let quarter_power = power_of_two((shifted - 2.0).to_bits());
     expm1_of_remainder(r).mul_add(quarter_power, quarter_power - 0.25)
 }
 
-/// sinh |x|: a polynomial below 1, above it (t + t / (t + 1)) / 2 with t = e^|x| - 1.
+/// Computes sinh |x|: a polynomial below 1, else (t + t / (t + 1)) / 2 with t = e^|x| - 1.
 pub fn sinh(x: Term<'_>) -> Term<'_> {
     let magnitude = x.absf();
     let square = magnitude * magnitude;
@@ -60,7 +60,7 @@ pub fn sinh(x: Term<'_>) -> Term<'_> {
     magnitude.lt(1.0).select(small, large).copysign(x)
 }
 
-/// cosh x = e^|x| / 2 + 1 / (2 e^|x|).
+/// Computes cosh x = e^|x| / 2 + 1 / (2 e^|x|).
 pub fn cosh(x: Term<'_>) -> Term<'_> {
     let quarter = quarter_expm1(x.absf()) + 0.25;
     (quarter + quarter) + 0.125 / quarter

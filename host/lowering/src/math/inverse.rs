@@ -4,7 +4,7 @@ use super::log::log_of_sum;
 use super::pair::{Pair, fast_two_sum, two_product, two_sum};
 use fusebox_core::builder::Term;
 
-/// `(asin x - x) / x³` in x² on |x| ≤ 1/2: 2^-32 and 2^-59 of asin x.
+/// `(asin x - x) / x³` in x² on |x| ≤ 1/2: errors 2^-32 (f32) and 2^-59 (f64) of asin x.
 const ASIN_F32: [f64; 6] = [
     0.16666659712791443,
     0.07500521838665009,
@@ -28,7 +28,8 @@ const ASIN_F64: [f64; 13] = [
     -0.02498170212124216,
     0.035133091920579715,
 ];
-/// `(atan x - x) / x³` in x²: in f32 on [0, 1], 2^-28; in f64 on [0, tan π/8], 2^-58.
+/// `(atan x - x) / x³` in x²: in f32 on [0, 1] with error 2^-28, in f64 on [0, tan π/8] with error
+/// 2^-58.
 const ATAN_F32: [f64; 9] = [
     -0.33333298563957214,
     0.1999852955341339,
@@ -54,17 +55,17 @@ const ATAN_F64: [f64; 11] = [
     -0.01631446066381458,
 ];
 
-/// The two parts of π/2.
+/// Returns π/2 as a sum of two numbers.
 fn half_pi(like: Term<'_>) -> (f64, f64) {
     like.choose((1.5707963705062866, -4.371138828673793e-08), (1.5707963267948966, 6.123233995736766e-17))
 }
 
-/// What asin and acos share: for |x| ≤ 1/2 the argument itself, above it √((1 - |x|) / 2), which is where
-/// `asin |x| = π/2 - 2 asin √…`.
+/// Values that both asin and acos use. `root` is |x| if |x| ≤ 1/2, else √((1 - |x|) / 2). In the
+/// second case `asin |x| = π/2 - 2 asin root`.
 struct Arcsine<'f> {
     beyond: Term<'f>,
     root: Term<'f>,
-    /// asin root - root.
+    /// `asin root - root`.
     tail: Term<'f>,
 }
 
@@ -95,7 +96,8 @@ pub fn acos(x: Term<'_>) -> Term<'_> {
     beyond.select(negative.select(below, above), near_zero)
 }
 
-/// The arctangent of `numerator / denominator` in [0, 1], as a multiple of π/4 (0 or 1) and a rest.
+/// Computes the arctangent of `numerator / denominator` in [0, 1], as a multiple of π/4 (0 or 1)
+/// and a rest.
 fn atan_of_quotient<'f>(numerator: Term<'f>, denominator: Term<'f>) -> (Term<'f>, Pair<'f>) {
     let zero = numerator.number(0.0);
     if numerator.is_f32() {
@@ -113,9 +115,9 @@ fn atan_of_quotient<'f>(numerator: Term<'f>, denominator: Term<'f>) -> (Term<'f>
     (beyond.select(1.0, zero), rest)
 }
 
-/// `quarters · π/4 + rest`, or `- rest` where `subtract`.
+/// Computes `quarters · π/4 + rest`, or `quarters · π/4 - rest` if `subtract` holds.
 fn add_quarters<'f>(quarters: Term<'f>, subtract: Term<'f>, rest: Pair<'f>) -> Term<'f> {
-    // π/4 with a few zeros at the end, so that up to 4 of them are exact.
+    // π/4 with a few trailing zero bits, so that multiples up to 4 are exact.
     let (high, low) =
         quarters.choose((0.7853975296020508, 6.337954232549237e-07), (0.7853981633974474, 9.18794589678809e-16));
     let base = quarters * high;
@@ -134,12 +136,13 @@ pub fn atan(x: Term<'_>) -> Term<'_> {
     add_quarters(quarters, swapped, rest).copysign(x)
 }
 
-/// The angle of the point (x, y), called with y first.
+/// Computes the angle of the point (x, y). The first argument is y.
 pub fn atan2<'f>(y: Term<'f>, x: Term<'f>) -> Term<'f> {
     let (across, up) = (x.absf(), y.absf());
     let swapped = up.gt(across);
     let (small, large) = (swapped.select(across, up), swapped.select(up, across));
-    // Away from both ends of the exponents; equal infinities are at 45°, and 0 / 0 is 0.
+    // Scales arguments away from both ends of the range of exponents. Two infinities have an angle
+    // of 45°, and 0 / 0 has 0.
     let huge = large.gt(x.choose(2f64.powi(126), 2f64.powi(1022)));
     let tiny = large.lt(x.choose(2f64.powi(-64), 2f64.powi(-900)));
     let up = x.choose(2f64.powi(60), 2f64.powi(120));
@@ -155,7 +158,8 @@ pub fn atan2<'f>(y: Term<'f>, x: Term<'f>) -> Term<'f> {
     (x.is_nan() | y.is_nan()).select(x + y, result)
 }
 
-/// asinh |x| = ln(1 + t) with t = |x| + x² / (1 + √(x² + 1)); for large |x| it is ln |x| + ln 2.
+/// Computes asinh |x| = ln(1 + t) with t = |x| + x² / (1 + √(x² + 1)), and ln |x| + ln 2 for large
+/// |x|.
 pub fn asinh(x: Term<'_>) -> Term<'_> {
     let magnitude = x.absf();
     let large = magnitude.gt(x.choose(2f64.powi(14), 2f64.powi(30)));
@@ -166,7 +170,7 @@ pub fn asinh(x: Term<'_>) -> Term<'_> {
     magnitude.lt(x.choose(2f64.powi(-13), 2f64.powi(-28))).select(x, result)
 }
 
-/// `ln(1 + rest)`, or where `large`, ln 2 + ln `magnitude`.
+/// Computes `ln(1 + rest)`, or ln 2 + ln `magnitude` if `large` holds.
 fn log_of_one_and<'f>(rest: Pair<'f>, magnitude: Term<'f>, large: Term<'f>) -> Term<'f> {
     let sum = two_sum(rest.high, magnitude.number(1.0));
     let zero = magnitude.number(0.0);
@@ -175,7 +179,7 @@ fn log_of_one_and<'f>(rest: Pair<'f>, magnitude: Term<'f>, large: Term<'f>) -> T
     magnitude.lt(f64::INFINITY).select(result, magnitude)
 }
 
-/// acosh x = ln(1 + t + √(t (t + 2))) with t = x - 1, the root corrected by its residue.
+/// Computes acosh x = ln(1 + t + √(t (t + 2))) with t = x - 1. The residue of the root corrects it.
 pub fn acosh(x: Term<'_>) -> Term<'_> {
     let large = x.gt(x.choose(2f64.powi(14), 2f64.powi(30)));
     let t = x - 1.0;
@@ -193,7 +197,7 @@ pub fn acosh(x: Term<'_>) -> Term<'_> {
     x.lt(1.0).select(f64::NAN, result)
 }
 
-/// atanh |x| = ln(1 + 2|x| / (1 - |x|)) / 2, the quotient corrected by its residue.
+/// Computes atanh |x| = ln(1 + 2|x| / (1 - |x|)) / 2. The residue of the quotient corrects it.
 pub fn atanh(x: Term<'_>) -> Term<'_> {
     let magnitude = x.absf();
     let denominator = two_sum(x.number(1.0), -magnitude);

@@ -1,13 +1,14 @@
 //! Logarithms.
 //!
-//! `x = 2^k (1 + f)` with √½ ≤ 1 + f < √2, by integer arithmetic on the bits. In f32 `ln(1 + f)` is
-//! `f - f²/2 + f³ P(f)` with a minimax P; in f64 it is, with `s = f / (2 + f)`, the odd series in `s` put as
-//! `f - (f²/2 - s (f²/2 + R(s²)))`, as in Sun's fdlibm, so that the leading term carries no error.
+//! Integer arithmetic on the bits splits `x = 2^k (1 + f)` with √½ ≤ 1 + f < √2. In f32 `ln(1 + f)`
+//! is `f - f²/2 + f³ P(f)` with a minimax P. In f64 it is the odd series in `s = f / (2 + f)`,
+//! written as `f - (f²/2 - s (f²/2 + R(s²)))` as in Sun's fdlibm, so that the leading term has no
+//! error.
 
 use super::pair::two_sum;
 use fusebox_core::builder::Term;
 
-/// `(ln(1 + f) - f + f²/2) / f³`: 2^-27 of ln(1 + f).
+/// `(ln(1 + f) - f + f²/2) / f³`: error 2^-27 of ln(1 + f).
 const LOG_TAIL_F32: [f64; 8] = [
     0.3333333134651184,
     -0.25000834465026855,
@@ -18,7 +19,7 @@ const LOG_TAIL_F32: [f64; 8] = [
     0.1277388632297516,
     -0.07640993595123291,
 ];
-/// `(2 artanh s - 2 s) / s³` in s²: 2^-58 of ln(1 + f).
+/// `(2 artanh s - 2 s) / s³` in s²: error 2^-58 of ln(1 + f).
 const LOG_SERIES_F64: [f64; 7] = [
     0.6666666666666735,
     0.39999999999409347,
@@ -43,7 +44,7 @@ pub(super) fn split_normal(x: Term<'_>) -> Split<'_> {
     split_scaled(x, x.number(x.choose(127.0, 1023.0)))
 }
 
-/// Splits a positive number, subnormal ones too where there are any.
+/// Splits a positive number. Handles subnormal numbers too, unless the target flushes them to zero.
 pub(super) fn split(x: Term<'_>) -> Split<'_> {
     if x.has_flushing() {
         return split_normal(x);
@@ -54,21 +55,23 @@ pub(super) fn split(x: Term<'_>) -> Split<'_> {
     split_scaled(tiny.select(scaled, x), tiny.select(scaled_bias, x.number(bias)))
 }
 
-/// Splits a normal number whose exponent is `bias` too large.
+/// Splits a normal number. `bias` is the bias of its exponent, plus the logarithm of the power of
+/// two that scaled the number.
 fn split_scaled<'f>(x: Term<'f>, bias: Term<'f>) -> Split<'f> {
     let root = x.choose(0x3f35_04f3_i64, 0x3fe6_a09e_667f_3bcd);
     let one = x.choose(0x3f80_0000_i64, 0x3ff0_0000_0000_0000);
     let mantissa = x.choose(0x007f_ffff_i64, 0x000f_ffff_ffff_ffff);
     let bits = x.to_bits() + (one - root);
     let biased = bits.shrui(x.choose(23_i64, 52));
-    // 2^(p-1) + biased, then back: cheaper than a conversion in f64.
+    // Adds `biased` to the bits of 2^(p-1) and subtracts 2^(p-1) as a float, which is cheaper than
+    // a conversion in f64.
     let offset = x.choose(8388608.0, 4503599627370496.0);
     let offset_bits = x.choose(0x4b00_0000_i64, 0x4330_0000_0000_0000);
     let k = (biased | offset_bits).to_float() - (bias + offset);
     Split { k, f: ((bits & mantissa) + root).to_float() - 1.0, biased }
 }
 
-/// `ln(1 + f) - f` for the `f` of a split.
+/// Computes `ln(1 + f) - f` for the `f` of a split.
 pub(super) fn log_tail(f: Term<'_>) -> Term<'_> {
     if f.is_f32() {
         let square = f * f;
@@ -82,14 +85,14 @@ pub(super) fn log_tail(f: Term<'_>) -> Term<'_> {
     s * (half_square + series) - half_square
 }
 
-/// Infinity, NaN, zero and negative arguments of a logarithm of `x`.
+/// Replaces the result of a logarithm of `x` if `x` is infinite, NaN, zero or negative.
 fn with_special_cases<'f>(x: Term<'f>, result: Term<'f>) -> Term<'f> {
     let result = x.lt(f64::INFINITY).select(result, x);
     let result = x.lt(0.0).select(f64::NAN, result);
     x.eq(0.0).select(f64::NEG_INFINITY, result)
 }
 
-/// `k ln 2 + f + tail`.
+/// Computes `k ln 2 + f + tail`.
 fn log_sum<'f>(k: Term<'f>, f: Term<'f>, tail: Term<'f>) -> Term<'f> {
     let high = k.choose(0.693359375, 6.93147180369123816490e-01);
     let low = k.choose(-2.12194440e-4, 1.90821492927058770002e-10);
@@ -101,8 +104,8 @@ pub fn log(x: Term<'_>) -> Term<'_> {
     with_special_cases(x, log_sum(k, f, log_tail(f)))
 }
 
-/// A logarithm to another base: `k · log 2 + (f + tail) / ln base`, with the leading product `f / ln base`
-/// taken apart exactly where there is FMA.
+/// Computes a logarithm to another base: `k · log 2 + (f + tail) / ln base`. With FMA, the leading
+/// product `f / ln base` is an exact sum of two numbers.
 fn log_to_base<'f>(x: Term<'f>, log_of_2: (f64, f64), inverse: (f64, f64)) -> Term<'f> {
     let Split { k, f, .. } = split(x);
     let leading = f * inverse.0;
@@ -113,23 +116,23 @@ fn log_to_base<'f>(x: Term<'f>, log_of_2: (f64, f64), inverse: (f64, f64)) -> Te
     with_special_cases(x, high + low)
 }
 
-/// The logarithm to base 2.
+/// Computes the logarithm to base 2.
 pub fn log2(x: Term<'_>) -> Term<'_> {
     let inverse = x.choose((1.4426950216293335, 1.9259629911266175e-8), (1.4426950408889634, 2.0355273740931033e-17));
     log_to_base(x, (1.0, 0.0), inverse)
 }
 
-/// The logarithm to base 10.
+/// Computes the logarithm to base 10.
 pub fn log10(x: Term<'_>) -> Term<'_> {
     let of_2 = x.choose((0.30102920532226563, 7.903415166765626e-7), (0.30102999566361177, 3.694239077158931e-13));
     let inverse = x.choose((0.4342944920063019, -1.0103049952192578e-8), (0.4342944819032518, 1.098319650216765e-17));
     log_to_base(x, of_2, inverse)
 }
 
-/// `ln(1 + x)` for x ≥ -1 whose `1 + x` is given as `sum + error`; the error is added to `f`.
+/// Computes `ln(1 + x)` for x ≥ -1, where `sum + error` is `1 + x`. The error is added to `f`.
 pub(super) fn log_of_sum<'f>(sum: Term<'f>, error: Term<'f>) -> Term<'f> {
     let Split { k, f, biased } = split_normal(sum);
-    // 2^-k; where k is near its end the error does not matter any more.
+    // 2^-k. `k` may be limited, because near its maximum the error does not matter.
     let (bias, digits) = sum.choose((127_i64, 23_i64), (1023, 52));
     let limited = biased.gt(2 * bias - 1).select(2 * bias - 1, biased);
     let inverse = (-limited + 2 * bias).shli(digits).to_float();
@@ -137,7 +140,7 @@ pub(super) fn log_of_sum<'f>(sum: Term<'f>, error: Term<'f>) -> Term<'f> {
     log_sum(k, f, log_tail(f))
 }
 
-/// ln(1 + x).
+/// Computes ln(1 + x).
 pub fn log1p(x: Term<'_>) -> Term<'_> {
     let sum = two_sum(x, x.number(1.0));
     let result = log_of_sum(sum.high, sum.low);

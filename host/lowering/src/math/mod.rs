@@ -1,9 +1,11 @@
-//! The math library: what `math.*` means on the targets, as functions of `arith` and exactly lowered `math`.
+//! The math library: definitions of `math.*` operations as functions of `arith` and exactly lowered
+//! `math`.
 //!
-//! Every function is straight-line (`fmod`, and large angles in f64, have a loop), so that after inlining LLVM
-//! vectorises loops over it. No libm, no libdevice. README.md lists methods and measured errors.
+//! Every function is straight-line code, so that after inlining LLVM vectorises loops over it.
+//! Exceptions are `fmod` and large angles, which need a loop or a branch. The library uses neither
+//! libm nor libdevice. README.md lists methods and measured errors.
 
-// Coefficients are what a fit gave; that some are close to a constant with a name means nothing.
+// Coefficients are results of a fit. Some are close to a named constant only by chance.
 #![allow(clippy::approx_constant, clippy::excessive_precision)]
 
 mod erf;
@@ -22,27 +24,27 @@ use std::collections::BTreeSet;
 use fusebox_core::builder::{Abilities, BuildError, Formula, FunctionBuilder, OpKind, Scalar, Term};
 use fusebox_core::ir::{Function, Value};
 
-/// Why the library does not give a function.
+/// Reason why the library cannot build a function.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LibraryError {
-    /// A symbol that it does not define.
+    /// The library does not define this symbol.
     #[error("the math library defines no function `@{0}`; symbols come from `math::symbol_for`")]
     UnknownFunction(String),
-    /// A formula that is none.
+    /// A formula is invalid.
     #[error("the math library is at fault")]
     Formula(#[from] BuildError),
 }
 
-/// How a function is written.
+/// Formula of a function, by its number of arguments.
 enum Written {
     Unary(for<'f> fn(Term<'f>) -> Term<'f>),
     Binary(for<'f> fn(Term<'f>, Term<'f>) -> Term<'f>),
 }
 
 struct Definition {
-    /// The operation it stands for.
+    /// The operation that the function computes.
     operation: OpKind,
-    /// Its names for f32 and f64.
+    /// The function's names for f32 and f64.
     symbols: [&'static str; 2],
     written: Written,
 }
@@ -86,18 +88,18 @@ const FUNCTIONS: &[Definition] = functions! {
     RemF "fmod" Binary remainder::fmod;
 };
 
-/// Whether an operation is a call of this library.
+/// Whether an operation becomes a call of this library.
 pub fn has_function(operation: OpKind) -> bool {
     FUNCTIONS.iter().any(|f| f.operation == operation)
 }
 
-/// The function of this name.
+/// Returns the symbol of the function with this name.
 pub fn symbol(name: &str) -> Option<&'static str> {
     FUNCTIONS.iter().flat_map(|f| f.symbols).find(|symbol| *symbol == name)
 }
 
-/// The function that stands for an operation on floats of 32 or 64 bits; `None` where there is none, as
-/// for operations that have an exact instruction.
+/// Returns the function that computes an operation on floats of 32 or 64 bits. Returns `None` if
+/// there is none, for example for operations with an exact instruction.
 pub fn symbol_for(operation: OpKind, bits: u32) -> Option<&'static str> {
     let width = match bits {
         32 => 0,
@@ -107,12 +109,13 @@ pub fn symbol_for(operation: OpKind, bits: u32) -> Option<&'static str> {
     FUNCTIONS.iter().find(|f| f.operation == operation).map(|f| f.symbols[width])
 }
 
-/// The operations that have a function, in the order of the library.
+/// Returns the operations that have a function, in the order of the library.
 pub fn operations() -> impl Iterator<Item = OpKind> {
     FUNCTIONS.iter().map(|f| f.operation)
 }
 
-/// These functions, each once and sorted by name, each private and self-contained.
+/// Builds these functions, without repetitions and sorted by name. Each function is private and
+/// calls no other.
 ///
 /// # Errors
 /// If one of the symbols is not from [`symbol_for`].

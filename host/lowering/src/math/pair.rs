@@ -1,30 +1,31 @@
 //! Numbers as unevaluated sums of two floats, for twice the precision.
 //!
-//! The exact sum is Knuth's, the exact product Dekker's with FMA, or with Veltkamp's splitting without.
+//! The exact sum is Knuth's. The exact product uses FMA, or without FMA Dekker's method with
+//! Veltkamp's splitting.
 
 use fusebox_core::builder::Term;
 
-/// `high + low`, |low| at most half an ulp of `high`.
+/// The number `high + low`, where |low| is at most half an ulp of `high`.
 #[derive(Clone, Copy)]
 pub struct Pair<'f> {
     pub high: Term<'f>,
     pub low: Term<'f>,
 }
 
-/// `a + b` and its rounding error.
+/// Computes `a + b` and its rounding error.
 pub fn two_sum<'f>(a: Term<'f>, b: Term<'f>) -> Pair<'f> {
     let high = a + b;
     let other = high - a;
     Pair { high, low: (a - (high - other)) + (b - other) }
 }
 
-/// The same if |a| ≥ |b| or a is 0.
+/// Computes `a + b` and its rounding error if |a| ≥ |b| or a is 0.
 pub fn fast_two_sum<'f>(a: Term<'f>, b: Term<'f>) -> Pair<'f> {
     let high = a + b;
     Pair { high, low: b - (high - a) }
 }
 
-/// `a · b` and its rounding error.
+/// Computes `a · b` and its rounding error.
 pub fn two_product<'f>(a: Term<'f>, b: Term<'f>) -> Pair<'f> {
     let high = a * b;
     if a.has_fma() {
@@ -35,7 +36,7 @@ pub fn two_product<'f>(a: Term<'f>, b: Term<'f>) -> Pair<'f> {
     Pair { high, low }
 }
 
-/// Two numbers of half as many digits.
+/// Splits a number into the sum of two numbers of half as many digits.
 fn halves(a: Term<'_>) -> Pair<'_> {
     let spread = a * a.choose(4097.0, 134217729.0);
     let high = spread - (spread - a);
@@ -43,7 +44,7 @@ fn halves(a: Term<'_>) -> Pair<'_> {
 }
 
 impl<'f> Pair<'f> {
-    /// A constant.
+    /// Builds a constant.
     pub fn of(like: Term<'f>, high: f64, low: f64) -> Pair<'f> {
         Pair { high: like.number(high), low: like.number(low) }
     }

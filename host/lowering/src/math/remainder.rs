@@ -1,13 +1,14 @@
 //! The exact remainder of a truncated division, C's `fmod`.
 //!
-//! With both operands as integers times powers of two, `|x| = m 2^e` and `|y| = n 2^g`, the remainder is
-//! `(m 2^(e-g) mod n) 2^g`. The power is taken in steps that leave no more than 64 bits, so a loop is needed; it
-//! ends at once where the exponents are close. The remainder of two f32 is a long division in f64.
+//! Both operands are integers times powers of two, `|x| = m 2^e` and `|y| = n 2^g`. The remainder
+//! is `(m 2^(e-g) mod n) 2^g`. A loop multiplies by the power in steps that fit 64 bits. The loop
+//! ends immediately if the exponents are close. On cpu targets with FMA, the remainder of two f32
+//! is a long division in f64.
 
 use super::exp::{power_of_two, rounder};
 use fusebox_core::builder::{Scalar, Term};
 
-/// x - trunc(x / y) y.
+/// Computes x - trunc(x / y) y.
 pub fn fmod<'f>(x: Term<'f>, y: Term<'f>) -> Term<'f> {
     let (dividend, divisor) = (x.absf(), y.absf());
     let in_steps = x.is_f32() && x.has_fma() && x.has_branches();
@@ -17,13 +18,14 @@ pub fn fmod<'f>(x: Term<'f>, y: Term<'f>) -> Term<'f> {
     invalid.select(f64::NAN, result)
 }
 
-/// Quotient bits that one step takes, as a quotient's product with an f32 is exact in f64.
+/// Quotient bits of one step. The product of so few bits and an f32 is exact in f64.
 const BITS: i32 = 28;
-/// Steps that the largest quotient of two f32, below 2^277, takes.
+/// Steps for the largest quotient of two f32, which is below 2^277.
 const STEPS: i32 = 10;
 
-/// A long division in f64 whose digits have [`BITS`] bits and are rounded to the nearest, so that what a step leaves may be negative. Large
-/// quotients are rare, and single numbers do not wait for them; vectors have no loop in their way.
+/// Divides in f64 with digits of [`BITS`] bits. Digits are rounded to nearest, so the rest after a
+/// step may be negative. Only large quotients, which are rare, take more than one step; scalar code
+/// branches for them. There is no loop, so the function vectorises.
 fn of_singles<'f>(dividend: Term<'f>, divisor: Term<'f>) -> Term<'f> {
     let (x, y) = (dividend.extf(Scalar::F64), divisor.extf(Scalar::F64));
     let inverse = x.number(1.0) / y;
@@ -37,12 +39,12 @@ fn of_singles<'f>(dividend: Term<'f>, divisor: Term<'f>) -> Term<'f> {
     rest.lt(0.0).select(rest + y, rest).truncf(Scalar::F32)
 }
 
-/// The same of any floats.
+/// Computes the remainder of any floats in integers.
 fn of_integers<'f>(x: Term<'f>, y: Term<'f>) -> Term<'f> {
     let (digits, bias) = x.choose((23_i64, 127_i64), (52, 1023));
     let (m, e) = integer_and_exponent(x, digits);
     let (n, g) = integer_and_exponent(y, digits);
-    // Where |y| is 0 the result does not matter; division must have a meaning.
+    // If |y| is 0 the result does not matter, but the integer division must be defined.
     let n = n.eq(0_i64).select(1_i64, n);
     let step = 63 - digits;
     let [remainder, _] = x.formula().repeat_while(
@@ -59,7 +61,8 @@ fn of_integers<'f>(x: Term<'f>, y: Term<'f>) -> Term<'f> {
     small_enough * power_of_two(exponent - bias)
 }
 
-/// A finite number as an integer and an exponent, in 64 bits; denormal ones have the exponent of the smallest normal.
+/// Splits a finite number into an integer and an exponent of 64 bits each. A subnormal number gets
+/// the exponent of the smallest normal number.
 fn integer_and_exponent(magnitude: Term<'_>, digits: i64) -> (Term<'_>, Term<'_>) {
     let bits = magnitude.to_bits().extui(Scalar::I64);
     let biased = bits.shrui(digits);

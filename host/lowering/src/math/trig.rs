@@ -2,12 +2,15 @@
 //!
 //! The argument is reduced to `x = n π/2 + r`, |r| ≤ π/4, over the whole range of the type.
 //!
-//! * f32: in f64, where sine and cosine stay. Below 2^40 the nearest multiple of π/2 is taken off in two pieces, with FMA (Cody and
-//!   Waite). Above, 2/π is cut into two pieces of 29 bits, whose products with a 24-bit `x` are exact, and a rest; for larger `x` the
-//!   pieces begin further down in 2/π, since bits that contribute multiples of 4 do not matter (Payne and Hanek). Sets of pieces
-//!   cover all exponents, so it takes selects only.
-//! * f64: below 2^20 three pieces of π/2 of 33 bits and a rest, `r` as a sum of two (Cody and Waite); above,
-//!   in a loop that runs once, Payne and Hanek's product with 192 bits of 2/π in integers.
+//! * f32: the reduction, sine and cosine are computed in f64. Below 2^40, on a cpu with FMA, the
+//!   nearest multiple of π/2 is subtracted in two pieces (Cody and Waite). Otherwise 2/π is the sum
+//!   of two pieces of 29 bits, whose products with a 24-bit `x` are exact, and a rest. For larger
+//!   `x` the pieces begin further down in 2/π, because bits that contribute multiples of 4 do not
+//!   matter (Payne and Hanek). Four sets of pieces cover all exponents, so the formula needs only
+//!   selects.
+//! * f64: below 2^20 quarter turns, `n π/2` is subtracted in several pieces of π/2, and `r` is a
+//!   sum of two numbers (Cody and Waite). Above, a loop that runs once computes Payne and Hanek's
+//!   product with 192 bits of 2/π in integers.
 
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 
@@ -15,19 +18,20 @@ use super::exp::rounder;
 use super::pair::{Pair, fast_two_sum, two_product, two_sum};
 use fusebox_core::builder::{IntPredicate, Scalar, Term};
 
-/// Below each bound: two pieces of 29 bits of 2/π, and the following 53 bits.
+/// For arguments below each bound: two pieces of 29 bits of 2/π, and the following 53 bits.
 const TWO_OVER_PI_F32: [(f64, [f64; 3]); 3] = [
     (1125899906842624.0, [0.636619770899415, 1.4681663246252086e-09, 2.276010073078396e-18]),
     (7.555786372591432e+22, [2.5682553250749862e-08, 1.6153797803925804e-17, 7.696704864039572e-26]),
     (5.070602400912918e+30, [2.937095537534198e-16, 2.83762200841452e-25, 9.372006544409766e-34]),
 ];
-/// The same for the largest.
+/// The pieces for arguments above the last bound.
 const TWO_OVER_PI_OF_LARGEST_F32: [f64; 3] = [6.074026479468182e-24, 1.0181664371599596e-32, 1.590011303568902e-41];
 
-/// Below it the quarter turns of an f32 are counted to a thousandth by the product with the f64 of 2/π: 2^40.
+/// 2^40. Below this bound, the f64 product of an f32 and 2/π is the number of quarter turns with an
+/// error of at most 1/1000.
 const MODERATE_F32: f64 = 1099511627776.0;
 
-/// π/2 less its f64.
+/// π/2 minus its f64 value.
 const REST_OF_HALF_PI: f64 = 6.123233995736766e-17;
 
 /// 64 zero bits, then 2/π.
@@ -57,10 +61,10 @@ const TWO_OVER_PI: [u64; 20] = [
 /// The smallest argument of [`reduce_large`], 2^20 quarter turns.
 const MODERATE: f64 = 1647099.0;
 
-/// `(sin r / r - 1) / r²` and `(cos r - 1) / r²` in r², for f32: 2^-32.
+/// `(sin r / r - 1) / r²` and `(cos r - 1) / r²` in r², for f32: error 2^-32.
 const SIN_F32: [f64; 4] = [-0.1666666716337204, 0.008333379402756691, -0.00019853064441122115, 2.8325100629444933e-06];
 const COS_F32: [f64; 4] = [-0.5, 0.04166664555668831, -0.0013887309469282627, 2.4432327336398885e-05];
-/// `(sin r - r) / r³` and `(cos r - 1 + r²/2) / r⁴` in r², for f64: 2^-58 and 2^-63.
+/// `(sin r - r) / r³` and `(cos r - 1 + r²/2) / r⁴` in r², for f64: errors 2^-58 and 2^-63.
 const SIN_F64: [f64; 6] = [
     -0.1666666666666663,
     0.00833333333332184,
@@ -77,7 +81,7 @@ const COS_F64: [f64; 6] = [
     2.0875671821383748e-09,
     -1.1357273201967004e-11,
 ];
-/// `(tan r - r) / r³` in r²: 2^-29.
+/// `(tan r - r) / r³` in r²: error 2^-29.
 const TAN_F32: [f64; 7] = [
     0.3333335220813751,
     0.13332583010196686,
@@ -88,7 +92,7 @@ const TAN_F32: [f64; 7] = [
     0.004441829398274422,
 ];
 
-/// |x| reduced.
+/// The reduction of an argument.
 struct Reduced<'f> {
     /// The number of quarter turns in the two low bits.
     quadrant: Term<'f>,
@@ -99,7 +103,8 @@ fn reduce(x: Term<'_>) -> Reduced<'_> {
     let magnitude = x.absf();
     let [quadrant, high, low] = reduce_moderate(magnitude);
     let high = magnitude.ge(MODERATE).select(magnitude, high);
-    // Runs once, for large arguments. As a loop, as LLVM would run both sides of a branch for every lane.
+    // Runs once, and only for large arguments. It is a loop because LLVM would run both sides of a
+    // branch for every lane.
     let [quadrant, high, low] = x.formula().repeat_while(
         [quadrant, high, low],
         |[_, high, _]| high.ge(MODERATE),
@@ -108,8 +113,9 @@ fn reduce(x: Term<'_>) -> Reduced<'_> {
     Reduced { quadrant, r: Pair { high, low } }
 }
 
-/// An f32: the quadrant in the two low bits of an i64, and the rest in f64. Loops wait for it in every turn, so few steps depend on
-/// each other where `x` is below 2^40.
+/// Reduces an f32. Returns the quadrant in the two low bits of an i64, and the rest in f64. The
+/// chain of dependent steps is short for `x` below 2^40, because loops wait for it in every
+/// iteration.
 fn reduce_single(x: Term<'_>) -> (Term<'_>, Term<'_>) {
     let (magnitude, wide) = (x.absf(), x.extf(Scalar::F64));
     if !(wide.has_fma() && wide.has_branches()) {
@@ -124,7 +130,7 @@ fn reduce_single(x: Term<'_>) -> (Term<'_>, Term<'_>) {
     x.formula().branch(is_large, by_pieces, [shifted.to_bits(), rest]).into()
 }
 
-/// The same by the product with the pieces of 2/π that suit the magnitude.
+/// Reduces an f32 by products with the pieces of 2/π for its magnitude.
 fn reduce_by_pieces<'f>(magnitude: Term<'f>, wide: Term<'f>) -> (Term<'f>, Term<'f>) {
     let is_above = TWO_OVER_PI_F32.map(|(bound, _)| magnitude.ge(bound));
     let piece = |i: usize, by: f64| {
@@ -141,7 +147,8 @@ fn reduce_by_pieces<'f>(magnitude: Term<'f>, wide: Term<'f>) -> (Term<'f>, Term<
     (shifted.to_bits(), wide.mul_add(piece(2, 1.0), rest) * FRAC_PI_2)
 }
 
-/// Below 2^20 quarter turns. With FMA the pieces of π/2 have 53 bits; without, 33, so that products are exact.
+/// Reduces an argument below 2^20 quarter turns. With FMA the pieces of π/2 have 53 bits, without
+/// FMA 33 bits, so that products are exact.
 fn reduce_moderate(magnitude: Term<'_>) -> [Term<'_>; 3] {
     let shifted = magnitude.mul_add(std::f64::consts::FRAC_2_PI, rounder(magnitude));
     let n = shifted - rounder(magnitude);
@@ -161,16 +168,18 @@ fn reduce_moderate(magnitude: Term<'_>) -> [Term<'_>; 3] {
     [shifted.to_bits(), r.high, r.low]
 }
 
-/// `m · 2/π` modulo 4 from 192 bits of 2/π, chosen by the exponent.
+/// Computes `m · 2/π` modulo 4 from 192 bits of 2/π, selected by the exponent, and reduces the
+/// argument with it.
 fn reduce_large(magnitude: Term<'_>) -> [Term<'_>; 3] {
     let bits = magnitude.to_bits();
     let mantissa = (bits & 0x000f_ffff_ffff_ffff_i64) | 0x0010_0000_0000_0000_i64;
-    // Of 64 zeros and 2/π the first bit that matters. Infinity and NaN read beyond the table: zeros.
+    // The first bit that matters in the table of 64 zeros and 2/π. Infinity and NaN read zeros
+    // beyond the table.
     let start = bits.shrui(52_i64) + (64 - 1023 - 54);
     let (word, shift) = (start.shrui(6_i64), start & 63_i64);
     let words: [Term<'_>; 4] = std::array::from_fn(|i| table_word(word, i));
     let window: [Term<'_>; 3] = std::array::from_fn(|i| {
-        // Two shifts, as one by 64 would be poison.
+        // Two shifts, because one shift by 64 would be poison.
         words[i].shli(shift) | words[i + 1].shrui(1_i64).shrui(shift ^ 63_i64)
     });
     let (middle_low, middle_high) = mantissa.multiply_wide(window[1]);
@@ -179,7 +188,8 @@ fn reduce_large(magnitude: Term<'_>) -> [Term<'_>; 3] {
     let carry = middle.cmpi(IntPredicate::Ult, low_high).select(1_i64, middle.integer(0));
     let top = mantissa * window[0] + middle_high + carry;
     let quadrant = top.shrui(62_i64) + (top.shrui(61_i64) & 1_i64);
-    // The fraction of a quarter turn in [-1/2, 1/2), as 128 bits with a sign, then as a magnitude.
+    // The fraction of a quarter turn in [-1/2, 1/2), as a signed number of 128 bits, then as a
+    // magnitude.
     let high = top.shli(2_i64) | middle.shrui(62_i64);
     let low = middle.shli(2_i64);
     let sign = high.shrsi(63_i64);
@@ -191,13 +201,13 @@ fn reduce_large(magnitude: Term<'_>) -> [Term<'_>; 3] {
     [quadrant, high, r.low.with_flipped(flip)]
 }
 
-/// Entry `word + i` of the table, by a chain of selects: this runs rarely.
+/// Reads entry `word + i` of the table with a chain of selects, as this runs rarely.
 fn table_word(word: Term<'_>, i: usize) -> Term<'_> {
     let entries = TWO_OVER_PI[i..].iter().enumerate();
     entries.fold(word.integer(0), |rest, (at, &entry)| word.eq(at as i64).select(entry as i64, rest))
 }
 
-/// An unsigned fraction of 128 bits as a pair, in 32-bit steps that are exact.
+/// Converts an unsigned fraction of 128 bits to a pair, in exact steps of 32 bits.
 fn fraction_to_pair<'f>(high: Term<'f>, low: Term<'f>) -> Pair<'f> {
     let part = |bits: Term<'f>, exponent: i32| {
         let offset = 4503599627370496.0;
@@ -212,7 +222,7 @@ fn fraction_to_pair<'f>(high: Term<'f>, low: Term<'f>) -> Pair<'f> {
     two_sum(head.high, head.low + (middle.low + tail.low))
 }
 
-/// sin r.
+/// Computes sin r.
 fn sin_of_remainder<'f>(r: &Pair<'f>) -> Term<'f> {
     let x = r.high;
     let square = x * x;
@@ -222,7 +232,7 @@ fn sin_of_remainder<'f>(r: &Pair<'f>) -> Term<'f> {
     x - (corrected - cube * SIN_F64[0])
 }
 
-/// cos r.
+/// Computes cos r.
 fn cos_of_remainder<'f>(r: &Pair<'f>) -> Term<'f> {
     let x = r.high;
     let square = x * x;
@@ -232,24 +242,25 @@ fn cos_of_remainder<'f>(r: &Pair<'f>) -> Term<'f> {
     leading + (((1.0 - leading) - half) + tail)
 }
 
-/// Whether the sine at a quadrant is a cosine of the rest.
+/// Whether the sine in a quadrant is a cosine of the rest.
 fn is_odd(quadrant: Term<'_>) -> Term<'_> {
     (quadrant & 1_i64).ne(0_i64)
 }
 
-/// The sign of the sine at a quadrant, as a mask.
+/// Returns the sign of the sine in a quadrant as a mask.
 fn sign_at(quadrant: Term<'_>) -> Term<'_> {
     (quadrant & 2_i64).shli(62_i64)
 }
 
-/// The sine at `r` beyond a quadrant.
+/// Computes the sine of `quadrant · π/2 + r`.
 fn sin_at<'f>(quadrant: Term<'f>, r: &Pair<'f>) -> Term<'f> {
     let value = is_odd(quadrant).select(cos_of_remainder(r), sin_of_remainder(r));
     value.with_flipped(sign_at(quadrant))
 }
 
-/// The same for f32, in f64: `b (1 + r² p(r²))` with b = r for a sine and 1 for a cosine. The sign is b's, which keeps that of a zero,
-/// and halves of `p` are computed side by side.
+/// Computes the sine of `quadrant · π/2 + rest` as f32, in f64: `b (1 + r² p(r²))` with b = r for a
+/// sine and 1 for a cosine. The sign is applied to b, which keeps the sign of a zero. The two
+/// halves of `p` are independent and run in parallel.
 fn sin_at_single<'f>(quadrant: Term<'f>, rest: Term<'f>) -> Term<'f> {
     let (odd, square) = (is_odd(quadrant), rest * rest);
     let base = odd.select(1.0, rest).with_flipped(sign_at(quadrant));
@@ -258,7 +269,7 @@ fn sin_at_single<'f>(quadrant: Term<'f>, rest: Term<'f>) -> Term<'f> {
     (base * slope).truncf(Scalar::F32)
 }
 
-/// sin x; in f64 sin |x| with the sign of x, which keeps -0.
+/// Computes sin x. In f64 this is sin |x| with the sign of x, which keeps -0.
 pub fn sin(x: Term<'_>) -> Term<'_> {
     if x.is_f32() {
         let (quadrant, rest) = reduce_single(x);
@@ -268,7 +279,7 @@ pub fn sin(x: Term<'_>) -> Term<'_> {
     sin_at(quadrant, &r).with_flipped(x.sign_bit())
 }
 
-/// cos x, a quarter turn ahead of the sine.
+/// Computes cos x, which is the sine a quarter turn further.
 pub fn cos(x: Term<'_>) -> Term<'_> {
     if x.is_f32() {
         let (quadrant, rest) = reduce_single(x);
@@ -278,7 +289,7 @@ pub fn cos(x: Term<'_>) -> Term<'_> {
     sin_at(quadrant + 1_i64, &r)
 }
 
-/// tan x: in f32 a polynomial and perhaps -1 divided by it, in f64 sine by cosine.
+/// Computes tan x: in f32 a polynomial or -1 divided by it, in f64 the sine divided by the cosine.
 pub fn tan(x: Term<'_>) -> Term<'_> {
     let value = if x.is_f32() {
         let (quadrant, rest) = reduce_single(x.absf());
@@ -292,7 +303,8 @@ pub fn tan(x: Term<'_>) -> Term<'_> {
     value.with_flipped(x.sign_bit())
 }
 
-/// tan r in f32; what f32 cuts off `r` counts as often as the tangent is steep.
+/// Computes tan r in f32. Adds the part of `r` that f32 cannot hold, times the slope of the
+/// tangent.
 fn tan_of_remainder(r: Term<'_>) -> Term<'_> {
     let high = r.truncf(Scalar::F32);
     let low = (r - high.extf(Scalar::F64)).truncf(Scalar::F32);

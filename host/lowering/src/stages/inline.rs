@@ -1,34 +1,37 @@
-//! Inlining of subgraph functions: those called once, small ones, and those of which all copies together are small.
+//! Inlines subgraph functions that are called once, that are small, or whose copies are small in
+//! total.
 //!
-//! Works from callees to callers, so each function is looked at once, and its size is known when its callers are.
-//! What stays a function is called once per use; LLVM's own inliner may still take it.
+//! Inlining works from callees to callers, so it visits each function once and knows a function's
+//! final size before its callers'. LLVM's own inliner may still inline the remaining functions.
 
 use std::collections::{HashMap, HashSet};
 
 use fusebox_core::ir::{Function, OpKind, Operation, Region, Value, callees_first};
 
-/// Functions of at most so many operations are copied into every caller.
+/// Functions of at most this many operations are inlined into every caller.
 pub(crate) const SMALL: usize = 40;
-/// Functions whose further copies together have at most so many are copied too: a loop with a call is not made of vectors, and what
-/// the elements of a short row have in common is computed once only where LLVM sees it.
+/// Functions whose extra copies total at most this many operations are inlined too. A call prevents
+/// vectorisation, and LLVM eliminates the common subexpressions of a short row's elements only in
+/// inlined code.
 const SMALL_COPIES: usize = 10 * SMALL;
-/// The same as `SMALL` for GPUs, where a call saves registers to memory and hides what could be computed meanwhile.
+/// Like `SMALL`, for GPUs. There a call saves registers to memory and prevents overlap with the
+/// caller's operations.
 pub(crate) const SMALL_ON_GPU: usize = 400;
-/// No function grows beyond so many operations by copying.
+/// No function grows beyond this many operations by inlining small functions.
 const LARGEST: usize = 4000;
-/// Math operations expand to about so many.
+/// Approximate number of operations into which a math operation expands.
 const MATH_WEIGHT: usize = 20;
 
-/// What is known about the functions of a kernel, by number.
+/// The functions of a kernel, by number.
 struct Graph {
     by_name: HashMap<String, usize>,
     sizes: Vec<usize>,
-    /// Calls of each function that are left.
+    /// Remaining calls of each function.
     uses: Vec<usize>,
     small: usize,
 }
 
-/// Inlines all calls that should be. Functions without callers stay.
+/// Inlines all calls that meet the criteria. Keeps functions that lose all their callers.
 pub(crate) fn inline_calls(functions: &mut [Function], small: usize) {
     let by_name = functions.iter().enumerate().map(|(at, function)| (function.name.clone(), at)).collect();
     let mut graph = Graph { by_name, sizes: vec![0; functions.len()], uses: vec![0; functions.len()], small };
@@ -54,7 +57,7 @@ pub(crate) fn inline_calls(functions: &mut [Function], small: usize) {
     }
 }
 
-/// Keeps the first function and those it calls, directly or not.
+/// Removes all functions except the first and those that it calls directly or indirectly.
 pub(crate) fn drop_uncalled(functions: &mut Vec<Function>) {
     let mut called: HashSet<String> = HashSet::new();
     let mut open: Vec<usize> = vec![0];
@@ -76,7 +79,7 @@ impl Graph {
         op.callee().filter(|_| calls).and_then(|callee| self.by_name.get(callee)).copied()
     }
 
-    /// Whether a call is replaced by the callee's body, which is counted then.
+    /// Whether to inline a call. If so, updates the caller's size and the callee's number of calls.
     fn takes(&mut self, caller: usize, callee: usize) -> bool {
         let (size, once) = (self.sizes[callee], self.uses[callee] == 1);
         let copies = size * self.uses[callee].saturating_sub(1);
@@ -95,7 +98,7 @@ struct Inlining<'g> {
     functions: &'g [Function],
     caller: usize,
     types: &'g mut Vec<fusebox_core::ir::Type>,
-    /// Results of calls that went, by what the callee returned.
+    /// Replacements for results of inlined calls: the values that the callee returned.
     replaced: &'g mut HashMap<Value, Value>,
 }
 
@@ -114,7 +117,7 @@ impl Inlining<'_> {
         }
     }
 
-    /// The callee's body in place of the call.
+    /// Replaces the call by the callee's body.
     fn inline(&mut self, call: &Operation, callee: usize, into: &mut Vec<Operation>) {
         let function = &self.functions[callee];
         let mut copies: Vec<Option<Value>> = vec![None; function.types.len()];
@@ -153,7 +156,7 @@ impl Inlining<'_> {
     }
 }
 
-/// The operation without its regions.
+/// Copies an operation without its regions.
 fn shallow(op: &Operation) -> Operation {
     Operation {
         kind: op.kind,

@@ -1,10 +1,10 @@
-//! Equal operations without effects become one, and those that nobody uses go.
+//! Merges equal operations without effects and drops unused ones.
 
 use std::collections::HashMap;
 
 use fusebox_core::ir::{Effect, Function, OpKind, Operation, Region, Type, Value};
 
-/// Merges and drops in a whole function.
+/// Merges and drops operations in a whole function.
 pub(crate) fn merge(function: &mut Function) {
     let mut merging =
         Merging { types: &function.types, known: HashMap::new(), replaced: vec![None; function.types.len()] };
@@ -17,9 +17,9 @@ type Key = (OpKind, Vec<Value>);
 
 struct Merging<'f> {
     types: &'f [Type],
-    /// What has been met in this region or one around it.
+    /// Operations already visited in this region and in the regions around it.
     known: HashMap<Key, Vec<Operation>>,
-    /// By number of the value.
+    /// Replacements, by number of the replaced value.
     replaced: Vec<Option<Value>>,
 }
 
@@ -64,7 +64,7 @@ fn is_same(a: &Operation, b: &Operation, types: &[Type]) -> bool {
         && a.results.iter().zip(&b.results).all(|(a, b)| types[a.number()] == types[b.number()])
 }
 
-/// Drops what has no use, from the end on.
+/// Drops unused operations, from the end to the start.
 fn sweep(region: &mut Region, used: &mut [bool]) {
     let operations = std::mem::take(&mut region.operations);
     let mut kept = Vec::with_capacity(operations.len());
@@ -85,7 +85,7 @@ fn has_effect(op: &Operation) -> bool {
         Effect::None | Effect::Allocates => false,
         Effect::Memory | Effect::Ends => true,
         Effect::OfRegions => op.regions.iter().flat_map(|region| &region.operations).any(|inner| {
-            // What ends a region of this operation ends nothing else.
+            // A terminator of one of this operation's regions has no effect outside of it.
             inner.kind.effect() != Effect::Ends && has_effect(inner)
         }),
     }

@@ -1,4 +1,4 @@
-//! The stages between the kernel IR and LLVM IR, each a pass with one subject.
+//! The stages between the kernel IR and LLVM IR. Each stage is a pass with one subject.
 //!
 //! ```text
 //! kernel    as the emitter and emission wrote it
@@ -9,7 +9,8 @@
 //! scalars   narrow floats are integers, complex numbers two floats, functions calls of the math library
 //! ```
 //!
-//! The state after each is kernel IR too: it prints as MLIR, parses, and can be entered ([`crate::lower`]).
+//! The output of each stage is kernel IR too. It prints as MLIR, parses, and lowering can resume
+//! from it ([`crate::lower`]).
 
 mod indices;
 mod inline;
@@ -35,18 +36,19 @@ use crate::error::{LoweringError, Unsupported};
 use crate::math as library;
 use crate::targets::TargetInfo;
 
-/// What a kernel is launched with.
+/// A kernel's name, arguments and launch.
 pub(crate) struct Facts<'k> {
     pub(crate) name: &'k str,
     pub(crate) arguments: &'k [crate::Argument],
     pub(crate) blocks: u64,
     pub(crate) threads: u32,
-    /// Shared memory that the plan asks for, in bytes.
+    /// Shared memory that the plan requests, in bytes.
     pub(crate) shared_bytes: u64,
 }
 
 impl Facts<'_> {
-    /// How many blocks or threads an id counts; none where it is of a dimension that grids do not have.
+    /// Returns the number of values of a block or thread id. Returns `None` for a dimension that
+    /// grids do not have.
     fn id_count(&self, op: &Operation) -> Option<i64> {
         let x = op.attribute("dimension").is_some_and(|dimension| dimension.to_string().contains("dim x"));
         x.then(|| match op.kind {
@@ -56,13 +58,13 @@ impl Facts<'_> {
     }
 }
 
-/// The functions of one kernel in some stage, the entry function first.
+/// The functions of one kernel at some stage, the entry function first.
 #[derive(Clone)]
 pub(crate) struct KernelFunctions {
     pub(crate) functions: Vec<Function>,
 }
 
-/// Why a stage could not go on, and at which operation.
+/// Reason why a stage failed, and the operation at which it failed.
 pub(crate) struct StageError {
     operation: String,
     place: Place,
@@ -93,7 +95,7 @@ impl KernelFunctions {
         &self.functions[0]
     }
 
-    /// The kernel with each function, by number, as `write` makes it.
+    /// Rewrites each function with `write`, which also gets the function's number.
     fn each(
         &self,
         mut write: impl FnMut(usize, &Function) -> Result<Function, StageError>,
@@ -102,7 +104,8 @@ impl KernelFunctions {
         Ok(KernelFunctions { functions: functions.collect::<Result<_, _>>()? })
     }
 
-    /// All functions as MLIR text, with those of the math library that they call, so that it is complete.
+    /// Returns all functions as MLIR text, including the functions of the math library that they
+    /// call, so that the text is complete.
     pub(crate) fn text(&self, target: &TargetInfo) -> String {
         let own = |name: &str| self.functions.iter().any(|function| function.name == name);
         let mut called = BTreeSet::new();
@@ -121,7 +124,7 @@ impl KernelFunctions {
     }
 }
 
-/// Takes the kernel from the stage before to this one.
+/// Lowers the kernel from the preceding stage to `to`.
 pub(crate) fn advance(
     kernel: KernelFunctions,
     to: Step,
@@ -181,7 +184,7 @@ fn check_arguments(entry: &Function, facts: &Facts<'_>) -> Done {
     Ok(())
 }
 
-/// An atomic update with these operands, whose region is rewritten like any other.
+/// Writes an atomic update with these operands. Its region is rewritten like any other.
 fn copy_atomic<'s, S: Stage<'s>>(
     stage: &mut S,
     op: &'s Operation,

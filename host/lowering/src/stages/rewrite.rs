@@ -1,8 +1,9 @@
-//! What stages have in common: they read one function and write another, operation by operation.
+//! Common parts of the stages. Each stage reads one function and writes another, operation by
+//! operation.
 //!
-//! A stage says what stands for a value of the function it reads (its *slot*: a value of the new function, several, or none),
-//! in which types a slot passes from region to region, and what becomes of an operation. Control flow is the same for all
-//! and is written here.
+//! A stage represents a value of the source function by a *slot*, which holds any number of values
+//! of the new function. It defines the types of these values across regions, and it rewrites single
+//! operations. Control flow is the same for all stages and is implemented here.
 
 use fusebox_core::ir::{Function, OpKind, Operation, Region, Type, Value};
 
@@ -13,7 +14,7 @@ use crate::error::{Required, Unsupported};
 /// Outcome of rewriting one operation.
 pub(crate) type Done<T = ()> = Result<T, Unsupported>;
 
-/// The two functions and what connects them.
+/// The source function, the new function, and the slots that connect them.
 pub(crate) struct Rewriter<'s, S> {
     pub(crate) source: &'s Function,
     pub(crate) out: Writer,
@@ -25,14 +26,14 @@ pub(crate) struct Rewriter<'s, S> {
 /// A loop without its state and body.
 pub(crate) struct LoopHead {
     pub(crate) kind: OpKind,
-    /// Those before the state.
+    /// Operands before the loop-carried values.
     pub(crate) operands: Vec<Value>,
     pub(crate) attributes: super::writer::Attributes,
-    /// Types of the body's arguments before the state.
+    /// Types of the body's arguments before the loop-carried values.
     pub(crate) own: Vec<Type>,
 }
 
-/// What comes out of a branch.
+/// A branch: its region and its results as slots and as values.
 pub(crate) struct Branch<S> {
     slots: Vec<S>,
     values: Vec<Value>,
@@ -52,7 +53,7 @@ impl<'s, S: Clone> Rewriter<'s, S> {
         values.iter().zip(slots).for_each(|(&value, slot)| self.bind(value, slot));
     }
 
-    /// What stands for a value of the source.
+    /// Returns the slot of a value of the source.
     pub(crate) fn slot(&self, value: Value) -> Done<S> {
         let known = self.slots[value.number()].clone();
         known.ok_or_else(|| Unsupported("it uses a value that is not available here".into()))
@@ -73,26 +74,28 @@ impl<'s, S: Clone> Rewriter<'s, S> {
 
 /// A pass from one form of a kernel's functions to the next.
 pub(crate) trait Stage<'s>: Sized {
-    /// What stands for a value of the source.
+    /// Representation of a value of the source.
     type Slot: Clone;
 
     fn rewriter(&mut self) -> &mut Rewriter<'s, Self::Slot>;
 
-    /// The types in which a value of this type passes between regions and functions.
+    /// Returns the types of the values that represent a value of type `ty` across regions and
+    /// functions.
     fn passed(&self, ty: &Type) -> Done<Vec<Type>>;
 
-    /// The values in which a slot passes.
+    /// Returns the values that represent a slot across regions and functions.
     fn values(&mut self, slot: &Self::Slot) -> Done<Vec<Value>>;
 
-    /// The slot of a value of this type that has passed as these values. `like` are the slots that it may be.
+    /// Returns the slot for a value of type `ty` that is represented by `values`. `like` has the
+    /// slots of the possible predecessors.
     fn slot_of(&mut self, ty: &Type, values: &[Value], like: &[Self::Slot]) -> Done<Self::Slot>;
 
-    /// Whether values of this type are the same in every turn of a loop, and so pass as nothing.
+    /// Whether values of this type never change in a loop, so that loops do not carry them.
     fn stays(&self, _: &Type) -> bool {
         false
     }
 
-    /// Writes one operation; control flow is asked for with the other methods.
+    /// Rewrites one operation. Implementations call the other methods for control flow.
     fn operation(&mut self, op: &'s Operation) -> Done;
 
     fn out<'a>(&'a mut self) -> &'a mut Writer
@@ -118,7 +121,8 @@ pub(crate) trait Stage<'s>: Sized {
         Ok(values)
     }
 
-    /// Writes the operations of a region up to its terminator; gives what that hands on.
+    /// Rewrites the operations of a region up to its terminator. Returns the slots of the
+    /// terminator's operands.
     fn region(&mut self, region: &'s Region, arguments: Vec<Self::Slot>) -> Done<Vec<Self::Slot>> {
         self.rewriter().bind_all(&region.arguments, arguments);
         let Some((end, operations)) = region.operations.split_last() else { return Ok(Vec::new()) };
@@ -137,7 +141,8 @@ pub(crate) trait Stage<'s>: Sized {
         self.operation(op)
     }
 
-    /// What one of two branches gives, depending on the condition. A condition that is known leaves one branch.
+    /// Writes an `scf.if` of two branches and returns its results. If the condition is known,
+    /// writes only the branch taken.
     fn choose(
         &mut self,
         condition: Value,
@@ -165,7 +170,8 @@ pub(crate) trait Stage<'s>: Sized {
         Ok(Branch { slots, values, region })
     }
 
-    /// Appends the operation of several branches. What all of them give is no result of it.
+    /// Appends an operation with several branches. If all branches yield the same value from before
+    /// the operation, that value replaces the result.
     fn joined(
         &mut self,
         kind: OpKind,
@@ -210,7 +216,8 @@ pub(crate) trait Stage<'s>: Sized {
         self.slots_of(types, &merged, &slots_of)
     }
 
-    /// Slots of values of these types, which pass as `values` one after the other.
+    /// Returns the slots of values of these types. `values` has the representations of all, in
+    /// order.
     fn slots_of(&mut self, types: &[Type], values: &[Value], likes: &[Vec<Self::Slot>]) -> Done<Vec<Self::Slot>> {
         let mut rest = values;
         let mut slots = Vec::with_capacity(types.len());
@@ -222,14 +229,14 @@ pub(crate) trait Stage<'s>: Sized {
         Ok(slots)
     }
 
-    /// The one value that stands for an operand which is a condition or a selector.
+    /// Returns the single value of an operand that is a condition or a selector.
     fn single_value(&mut self, operand: Value) -> Done<Value> {
         let slot = self.rewriter().slot(operand)?;
         let values = self.values(&slot)?;
         values.first().copied().required("an operand has no value")
     }
 
-    /// `scf.if`
+    /// Rewrites `scf.if`.
     fn if_else(&mut self, op: &'s Operation) -> Done {
         let condition = self.single_value(op.operands[0])?;
         let types = self.rewriter().source_types(&op.results);
@@ -243,7 +250,7 @@ pub(crate) trait Stage<'s>: Sized {
         Ok(())
     }
 
-    /// `scf.index_switch`
+    /// Rewrites `scf.index_switch`.
     fn index_switch(&mut self, op: &'s Operation) -> Done {
         let selector = self.single_value(op.operands[0])?;
         self.index_switch_on(op, selector)
@@ -262,8 +269,8 @@ pub(crate) trait Stage<'s>: Sized {
         Ok(())
     }
 
-    /// The turns of a loop: `body` takes arguments of its own and the state, and gives the next state. Gives the state
-    /// after the last turn.
+    /// Writes a loop. `body` maps the loop's own arguments and the state to the next state. Returns
+    /// the state after the last iteration.
     fn turns(
         &mut self,
         head: LoopHead,
@@ -288,13 +295,13 @@ pub(crate) trait Stage<'s>: Sized {
         self.state(&inits, types, &results)
     }
 
-    /// The types in which the state of a loop passes from turn to turn.
+    /// Returns the types of a loop's carried values.
     fn carried(&self, types: &[Type]) -> Done<Vec<Type>> {
         let moving: Vec<Type> = types.iter().filter(|ty| !self.stays(ty)).cloned().collect();
         self.passed_all(&moving)
     }
 
-    /// The values that stay, and those that are carried.
+    /// Returns the values that never change in the loop, and the carried values.
     fn carried_values(&mut self, slots: &[Self::Slot], types: &[Type]) -> Done<(Vec<Value>, Vec<Value>)> {
         let (mut staying, mut carried) = (Vec::new(), Vec::new());
         for (slot, ty) in slots.iter().zip(types) {
@@ -304,7 +311,7 @@ pub(crate) trait Stage<'s>: Sized {
         Ok((staying, carried))
     }
 
-    /// The state that is carried as these values; what stays is as it was.
+    /// Returns the state as slots: carried values come from `values`, the others from `inits`.
     fn state(&mut self, inits: &[Self::Slot], types: &[Type], values: &[Value]) -> Done<Vec<Self::Slot>> {
         let mut rest = values;
         let mut slots = Vec::with_capacity(types.len());
@@ -320,7 +327,7 @@ pub(crate) trait Stage<'s>: Sized {
         Ok(slots)
     }
 
-    /// The values of the next turn's state.
+    /// Returns the carried values for the next iteration.
     fn next_state(&mut self, inits: &[Self::Slot], next: &[Self::Slot], types: &[Type]) -> Done<Vec<Value>> {
         if next.len() != inits.len() {
             return Unsupported::because("its body yields other values than its results");
@@ -333,7 +340,8 @@ pub(crate) trait Stage<'s>: Sized {
         Ok(carried)
     }
 
-    /// A loop that stays what it is: its first operands and the first arguments of its body are no state.
+    /// Copies a loop with a rewritten body. Its first `operands` operands and its body's first
+    /// `own` arguments are not part of the state.
     fn same_loop(&mut self, op: &'s Operation, operands: usize, own: usize) -> Done {
         let [body] = op.regions.as_slice() else { return Unsupported::because("it has no body") };
         let outside = self.rewriter().slots(&op.operands[..operands])?;
@@ -353,7 +361,7 @@ pub(crate) trait Stage<'s>: Sized {
         Ok(())
     }
 
-    /// `scf.while`. `turn` is called where a turn begins.
+    /// Rewrites `scf.while`. Calls `turn` at the start of an iteration.
     fn while_loop(&mut self, op: &'s Operation, turn: impl FnOnce(&mut Self)) -> Done {
         let [condition, body] = op.regions.as_slice() else {
             return Unsupported::because("it has no condition or no body");
@@ -390,7 +398,7 @@ pub(crate) trait Stage<'s>: Sized {
         Ok(())
     }
 
-    /// An operation that stays what it is, with operands and results in the types in which they pass.
+    /// Copies an operation. Its operands and results have the types from [`Self::passed`].
     fn copied(&mut self, op: &'s Operation) -> Done {
         let operands = self.rewriter().slots(&op.operands)?;
         let operands = self.values_all(&operands)?;
@@ -403,7 +411,8 @@ pub(crate) trait Stage<'s>: Sized {
         Ok(())
     }
 
-    /// The arguments and the body of a function whose arguments pass; gives the new function.
+    /// Writes the arguments and the body of the function, with argument types from
+    /// [`Self::passed`]. Returns the new function.
     fn whole_function(&mut self) -> Done<Function> {
         let source = self.rewriter().source;
         let attributes = source.argument_attributes.iter().cloned().chain(std::iter::repeat(Vec::new()));
@@ -420,7 +429,7 @@ pub(crate) trait Stage<'s>: Sized {
         self.finished(&returned)
     }
 
-    /// The whole function, or why not and at which operation.
+    /// Writes the whole function. An error names the operation that failed.
     fn written(mut self) -> Result<Function, StageError>
     where
         Self: Sized,
@@ -428,7 +437,7 @@ pub(crate) trait Stage<'s>: Sized {
         self.whole_function().map_err(|reason| StageError::new(self.rewriter().current, reason))
     }
 
-    /// Returns these and gives the function.
+    /// Writes the return operation and returns the new function.
     fn finished(&mut self, returned: &[Self::Slot]) -> Done<Function> {
         let values = self.values_all(returned)?;
         let types = self.out().types_of(&values);

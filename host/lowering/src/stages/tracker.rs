@@ -1,4 +1,5 @@
-//! What is known about the indices of a function: each is an expression over those that are no arithmetic.
+//! Tracks the indices of a function. Each index is an expression over leaves: values that are not
+//! results of index arithmetic.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,38 +10,38 @@ use super::rewrite::Done;
 use crate::error::Unsupported;
 use crate::indices::{Indices, Ix};
 
-/// How far the range of an integer is followed through its definitions.
+/// Number of definitions through which the range of an integer is followed.
 const RANGE_DEPTH: u32 = 8;
 
-/// An expression of more operations than this is looked at twice before maps are put together
-/// further.
+/// Maps with composed results of more operations than this are composed only if that takes fewer
+/// operations than computing the results from the operands' values.
 const LARGE: u32 = 24;
 
-/// Expressions, and the values that their leaves are.
+/// Expressions, and the values that their leaves represent.
 #[derive(Default)]
 pub(crate) struct Tracker {
     pub(crate) algebra: Indices,
     leaves: HashMap<Ix, Value>,
-    /// Leaves that stand for the values of expressions.
+    /// Leaves that replace the values of whole expressions.
     cut: HashMap<Value, Ix>,
-    /// The operations of the results of maps.
+    /// Expressions that are parts of known map results.
     computed: HashSet<Ix>,
 }
 
 impl Tracker {
-    /// A leaf for a value with a range that is defined at this nesting depth.
+    /// Creates a leaf for a value with this range, defined at this nesting depth.
     pub(crate) fn leaf(&mut self, value: Value, range: Interval, depth: u32) -> Ix {
         let ix = self.algebra.leaf(range, depth);
         self.leaves.insert(ix, value);
         ix
     }
 
-    /// The value that a leaf stands for.
+    /// Returns the value that a leaf represents.
     pub(crate) fn leaf_value(&self, ix: Ix) -> Option<Value> {
         self.leaves.get(&ix).copied()
     }
 
-    /// A leaf for a value that is this expression.
+    /// Returns a leaf for a value that equals this expression.
     pub(crate) fn leaf_for(&mut self, ix: Ix, value: Value) -> Ix {
         if let Some(&known) = self.cut.get(&value) {
             return known;
@@ -51,7 +52,7 @@ impl Tracker {
         leaf
     }
 
-    /// The expression that an operation on indices computes, if it has one.
+    /// Returns the expression that an operation on indices computes, if the algebra has one.
     pub(crate) fn arithmetic(&mut self, kind: OpKind, a: Ix, b: Ix) -> Option<Ix> {
         let algebra = &mut self.algebra;
         let divisor = algebra.as_constant(b).filter(|&value| value > 0);
@@ -74,7 +75,7 @@ impl Tracker {
         })
     }
 
-    /// The results of a map.
+    /// Returns the results of a map.
     pub(crate) fn apply(&mut self, map: &IndexingMap, operands: &[Ix]) -> Done<Vec<Ix>> {
         let (dims, rest) = operands.split_at(map.dims.len());
         let (ranges, runtime) = rest.split_at(map.ranges.len());
@@ -82,22 +83,23 @@ impl Tracker {
         map.results.iter().map(value).collect()
     }
 
-    /// Whether results of a map, large ones, are better computed from the values of its operands,
-    /// `direct`. Rules that look into operands may write again what is in them, a little more in
-    /// every map of a chain; then each map takes fewer operations by itself.
+    /// Whether `direct`, the results of a map computed from its operands' values, takes fewer
+    /// operations than `results`, computed from the operands' expressions. Simplification rules may
+    /// rewrite the operands' expressions, so that each map in a chain repeats more operations of
+    /// its predecessors.
     pub(crate) fn is_better_cut(&mut self, results: &[Ix], direct: &[Ix]) -> bool {
-        // Operands are computed for other reasons too, so that their values are there.
+        // Operands have other uses too, so their values are available anyway.
         let composed = self.algebra.operations_beyond(&mut self.computed, results);
         let direct = self.algebra.operations_beyond(&mut self.computed, direct);
         direct < composed
     }
 
-    /// Whether an expression is large enough to think of cutting it.
+    /// Whether an expression is so large that a leaf may have to replace its operands.
     pub(crate) fn is_large(&self, ix: Ix) -> bool {
         self.algebra.takes_more_than(LARGE, ix)
     }
 
-    /// The outcome of comparing, where the range of the difference decides it.
+    /// Returns the outcome of a comparison, if the range of the difference decides it.
     pub(crate) fn decided(&mut self, predicate: i64, a: Ix, b: Ix) -> Option<bool> {
         let difference = self.algebra.sub(a, b);
         let range = self.algebra.range(difference);
@@ -107,7 +109,8 @@ impl Tracker {
     }
 }
 
-/// By the number of `arith.cmpi`'s predicate: `==`, `!=`, `<`, `<=`, `>`, `>=`, signed.
+/// Decides by the number of the predicate of `arith.cmpi`: `==`, `!=`, `<`, `<=`, `>`, `>=`,
+/// signed.
 fn decide(predicate: i64, difference: Interval) -> Option<bool> {
     let Interval { lower, upper } = difference;
     match predicate {
@@ -137,13 +140,14 @@ impl<'s> Definitions<'s> {
         Definitions { function, by_value }
     }
 
-    /// The range of the index that an integer is cast to.
+    /// Returns the range of the index to which an integer is cast.
     pub(crate) fn range_of_index(&self, integer: Value, bits: u32, signed: bool) -> Interval {
-        // What was unsigned and of 64 bits is taken as it is: indices have no more.
+        // An unsigned integer of 64 bits may have any range, because the cast keeps its bits and
+        // indices are signed.
         if !signed && bits == 64 { Interval::ALL } else { self.range(integer, bits, signed, RANGE_DEPTH) }
     }
 
-    /// The values an integer can have, as far as its definition shows.
+    /// Returns the range of an integer that follows from its definition.
     fn range(&self, value: Value, bits: u32, signed: bool, depth: u32) -> Interval {
         let full = full_range(bits, signed);
         let Some(op) = self.by_value[value.number()].filter(|_| depth > 0) else { return full };
@@ -168,7 +172,7 @@ impl<'s> Definitions<'s> {
     }
 }
 
-/// All values of an integer of so many bits.
+/// Returns the range of all integers of this width.
 fn full_range(bits: u32, signed: bool) -> Interval {
     match (signed, bits) {
         (_, 64..) => Interval::ALL,

@@ -1,4 +1,4 @@
-//! A function while a stage writes it.
+//! A function that a stage is writing.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,23 +17,24 @@ pub(crate) type Attributes = Vec<(Cow<'static, str>, Attribute)>;
 /// A value in a formula.
 pub(crate) type Number<'f> = Term<'f, Writer>;
 
-/// Appends operations to the regions that are open. Constants and memory stand at the function's beginning, once each.
+/// Appends operations to the innermost open region. Constants and memory are at the function's
+/// beginning, without duplicates.
 pub(crate) struct Writer {
     function: Function,
     beginning: Vec<Operation>,
     open: Vec<Region>,
-    /// Scopes that are open, outermost first: what is written in one is visible while it is open.
+    /// Open scopes, outermost first. A value is visible while its scope is open.
     scopes: Vec<u32>,
     next_scope: u32,
     constants: HashMap<(Type, u64), Value>,
     known: HashMap<Value, i64>,
     written: u64,
-    /// Where the operations written from here on come from.
+    /// Source location of the operations that are written next.
     pub(crate) place: Place,
 }
 
 impl Writer {
-    /// A function of the same name and attributes, without arguments.
+    /// Begins a function with the name and attributes of `source`, without arguments.
     pub(crate) fn like(source: &Function) -> Writer {
         let function = Function {
             name: source.name.clone(),
@@ -57,12 +58,12 @@ impl Writer {
         }
     }
 
-    /// A function of nothing.
+    /// Begins an empty function without a name.
     pub(crate) fn empty() -> Writer {
         Writer::like(&EMPTY)
     }
 
-    /// Writes a formula of these values.
+    /// Writes a formula over these values.
     pub(crate) fn formula(
         &mut self,
         values: &[Value],
@@ -80,7 +81,7 @@ impl Writer {
         value
     }
 
-    /// The function, which has returned.
+    /// Returns the function, which must end with a return.
     pub(crate) fn finish(mut self, results: Vec<Type>) -> Function {
         let body = self.open.pop().unwrap_or_default();
         self.drop_unused(&body);
@@ -91,7 +92,7 @@ impl Writer {
         self.function
     }
 
-    /// Of constants only those are kept that something uses.
+    /// Drops unused constants.
     fn drop_unused(&mut self, body: &Region) {
         let mut used = vec![false; self.function.types.len()];
         let mut take = |op: &Operation| op.operands.iter().for_each(|operand| used[operand.number()] = true);
@@ -112,7 +113,7 @@ impl Writer {
         self.function.types_of(values)
     }
 
-    /// Begins a region whose arguments have these types.
+    /// Begins a region whose arguments have these types. Returns the arguments.
     pub(crate) fn open(&mut self, arguments: &[Type]) -> Vec<Value> {
         let arguments: Vec<Value> = arguments.iter().map(|ty| self.function.new_value(ty.clone())).collect();
         self.open.push(Region { arguments: arguments.clone(), operations: Vec::new() });
@@ -134,22 +135,22 @@ impl Writer {
         region
     }
 
-    /// The innermost scope.
+    /// Returns the innermost scope.
     pub(crate) fn scope(&self) -> u32 {
         self.scopes.last().copied().unwrap_or(0)
     }
 
-    /// Whether what was written in a scope can be used here.
+    /// Whether values of a scope are visible here.
     pub(crate) fn is_visible(&self, scope: u32) -> bool {
         self.scopes.binary_search(&scope).is_ok()
     }
 
-    /// Nesting depth of the innermost scope.
+    /// Returns the nesting depth of the innermost scope.
     pub(crate) fn depth(&self) -> u32 {
         self.scopes.len() as u32 - 1
     }
 
-    /// Values that did not exist before this one are newer.
+    /// Returns the number of the next new value. Values that exist now have smaller numbers.
     pub(crate) fn next_value(&self) -> usize {
         self.function.types.len()
     }
@@ -173,7 +174,8 @@ impl Writer {
         results
     }
 
-    /// Says so if too much has been written: unrolled loops and combiners are written many times.
+    /// Fails if the function has too many operations. Unrolled loops and combiners can be written
+    /// many times.
     pub(crate) fn check_size(&self) -> Done {
         if self.written > MOST_WRITTEN {
             return Unsupported::because(format!(
@@ -193,13 +195,13 @@ impl Writer {
         self.push(kind, operands.to_vec(), attributes, &[], Vec::new());
     }
 
-    /// An operation of two operands of one type, which is the result's.
+    /// Appends an operation with two operands and a result of the same type.
     pub(crate) fn binary(&mut self, kind: OpKind, a: Value, b: Value) -> Value {
         let ty = self.type_of(a).clone();
         self.op(kind, &[a, b], Vec::new(), ty)
     }
 
-    /// A conversion to elements of another type.
+    /// Appends a conversion to elements of another type.
     pub(crate) fn cast(&mut self, kind: OpKind, value: Value, to: Scalar) -> Value {
         let ty = self.type_of(value).with_element(to);
         if ty == *self.type_of(value) { value } else { self.op(kind, &[value], Vec::new(), ty) }
@@ -209,7 +211,7 @@ impl Writer {
         self.comparison(OpKind::CmpI, predicate as i64, a, b)
     }
 
-    /// A comparison of either kind by the number of its predicate.
+    /// Appends a comparison of integers or floats, by the number of its predicate.
     pub(crate) fn comparison(&mut self, kind: OpKind, predicate: i64, a: Value, b: Value) -> Value {
         let ty = self.type_of(a).with_element(Scalar::I1);
         self.op(kind, &[a, b], vec![("predicate".into(), Attribute::i64(predicate))], ty)
@@ -220,7 +222,7 @@ impl Writer {
         self.op(OpKind::Select, &[condition, yes, no], Vec::new(), ty)
     }
 
-    /// Both conditions, where those that are known are left out.
+    /// Appends the conjunction of two conditions, simplified for known conditions.
     pub(crate) fn both(&mut self, a: Value, b: Value) -> Value {
         match (self.as_bool(a), self.as_bool(b)) {
             (Some(true), _) | (_, Some(false)) => b,
@@ -229,7 +231,7 @@ impl Writer {
         }
     }
 
-    /// An integer or index, or a vector of one in every lane.
+    /// Returns a constant integer or index, or a vector with it in every lane.
     pub(crate) fn int(&mut self, value: i64, ty: &Type) -> Value {
         let bits = ty.element().bits();
         let kept = if bits >= 64 { value } else { value << (64 - bits) >> (64 - bits) };
@@ -257,7 +259,7 @@ impl Writer {
         self.int(value, &Type::INDEX)
     }
 
-    /// An `f32` or `f64`, or a vector of one in every lane.
+    /// Returns a constant `f32` or `f64`, or a vector with it in every lane.
     pub(crate) fn float(&mut self, value: f64, ty: &Type) -> Value {
         let (bits, float) = match ty.element() {
             Scalar::F64 => (value.to_bits(), Float::F64),
@@ -275,12 +277,12 @@ impl Writer {
         constant
     }
 
-    /// A constant at the function's beginning.
+    /// Writes a constant at the function's beginning.
     pub(crate) fn constant(&mut self, value: Attribute, ty: Type) -> Value {
         self.at_beginning(OpKind::Constant, vec![("value".into(), value)], ty)
     }
 
-    /// The constant that an operation of another function is.
+    /// Copies a constant of another function.
     pub(crate) fn constant_like(&mut self, op: &Operation, ty: &Type) -> Done<Value> {
         match op.attribute("value") {
             Some(Attribute::Int(value, _)) => Ok(self.int(*value, ty)),
@@ -290,7 +292,7 @@ impl Writer {
         }
     }
 
-    /// An operation without operands at the function's beginning.
+    /// Writes an operation without operands at the function's beginning.
     pub(crate) fn at_beginning(&mut self, kind: OpKind, attributes: Attributes, ty: Type) -> Value {
         let result = self.function.new_value(ty);
         let place = self.place.clone();
@@ -299,7 +301,7 @@ impl Writer {
         result
     }
 
-    /// An index as an integer, at the function's beginning.
+    /// Casts an index to an integer at the function's beginning.
     pub(crate) fn cast_at_beginning(&mut self, index: Value, to: Scalar) -> Value {
         let result = self.at_beginning(OpKind::IndexCast, Vec::new(), to.into());
         if let Some(cast) = self.beginning.last_mut() {
@@ -308,12 +310,12 @@ impl Writer {
         result
     }
 
-    /// The number that an integer constant is.
+    /// Returns the value of a constant integer.
     pub(crate) fn as_int(&self, value: Value) -> Option<i64> {
         self.known.get(&value).copied()
     }
 
-    /// The number that a constant `f32` or `f64` is.
+    /// Returns the value of a constant `f32` or `f64`.
     pub(crate) fn as_float(&self, value: Value) -> Option<f64> {
         let constant = self.beginning.iter().find(|it| it.kind == OpKind::Constant && it.results[..] == [value])?;
         match *constant.attribute("value")? {
@@ -323,12 +325,12 @@ impl Writer {
         }
     }
 
-    /// What a condition is, if it is known.
+    /// Returns the value of a condition, if it is known.
     pub(crate) fn as_bool(&self, value: Value) -> Option<bool> {
         self.as_int(value).map(|value| value != 0)
     }
 
-    /// An integer of so many bits, extended or truncated.
+    /// Extends or truncates an integer to this number of bits.
     pub(crate) fn resized(&mut self, value: Value, bits: u32, signed: bool) -> Value {
         let from = self.type_of(value).element().bits();
         let kind = match bits.cmp(&from) {
@@ -363,7 +365,7 @@ impl Recorder for Writer {
     }
 }
 
-/// A function of nothing.
+/// An empty function.
 static EMPTY: Function = Function {
     name: String::new(),
     private: true,

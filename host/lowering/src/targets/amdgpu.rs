@@ -10,7 +10,7 @@ use crate::llvm::{Module, Op, Val, backend};
 /// LLVM's number of the calling convention of kernels.
 const KERNEL: u32 = 91;
 
-/// Named by processor.
+/// Targets named by processor.
 pub(super) const FAMILY: Family = Family { names: "gfxNNN", named: |name| name.starts_with("gfx").then(|| info(name)) };
 
 fn info(processor: &str) -> TargetInfo {

@@ -1,4 +1,4 @@
-//! The processor this runs on.
+//! The processor of this machine.
 
 use fusebox_core::builder::Abilities;
 use fusebox_core::device::{DeviceDescription, NarrowProducts};
@@ -8,7 +8,8 @@ use crate::{llvm, optimize};
 
 pub(super) const FAMILY: Family = Family { names: "cpu, cpu,-amx, cpu,-avx512", named };
 
-/// The processor without what follows in LLVM's notation: as it is, or as others are that lack it.
+/// Returns the target of a name. A suffix in LLVM's notation removes features, to compile as for
+/// processors that lack them.
 fn named(name: &str) -> Option<TargetInfo> {
     match name {
         "cpu" => Some(info()),
@@ -18,7 +19,8 @@ fn named(name: &str) -> Option<TargetInfo> {
     }
 }
 
-/// The processor without AVX-512 and what was added to processors after it: its vectors are those of AVX2.
+/// Returns this machine's processor without AVX-512 and later extensions. Its vectors are those of
+/// AVX2.
 fn without_wide_vectors() -> TargetInfo {
     let info = info();
     TargetInfo {

@@ -1,4 +1,4 @@
-//! What distinguishes targets: one value for each, in a file of its own, and their list.
+//! Targets. Each has its own file with a value that describes it. This file lists them.
 
 mod amdgpu;
 mod cpu;
@@ -17,14 +17,14 @@ use crate::Code;
 use crate::error::LoweringError;
 use crate::llvm::{self, Module, Val};
 
-/// All targets there are, each as its file tells of it.
+/// All targets, by family.
 const FAMILIES: [Family; 4] = [cpu::FAMILY, simt::FAMILY, nvptx::FAMILY, amdgpu::FAMILY];
 
-/// Targets that differ in a number only.
+/// Targets that one file describes, for example those that differ only in a number.
 struct Family {
-    /// Their names, for messages.
+    /// Names of the targets, for messages.
     names: &'static str,
-    /// The target of a name.
+    /// Returns the target of a name.
     named: fn(&str) -> Option<TargetInfo>,
 }
 
@@ -32,51 +32,53 @@ struct Family {
 #[derive(Clone, Debug)]
 pub struct Target(Arc<TargetInfo>);
 
-/// What executes a target's code.
+/// Executor of a target's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Runner {
     /// This processor.
     Cpu,
-    /// This processor as a simulator of a GPU.
+    /// The simulator of a GPU on this processor.
     Simulator,
-    /// NVIDIA GPUs from this compute capability on, 90 for 9.0.
+    /// NVIDIA GPUs with at least this compute capability, 90 for 9.0.
     Cuda(u32),
 }
 
 impl Target {
-    /// The processor this runs on.
+    /// Returns this machine's processor as a target.
     pub fn cpu() -> Target {
         Target(Arc::new(cpu::info()))
     }
 
-    /// The GPU form of kernels, as code for this processor that calls the simulator.
+    /// Returns the simulator as a target. Kernels have their GPU form, as code for this processor
+    /// that calls the simulator.
     pub fn simt() -> Target {
         Target(Arc::new(simt::info()))
     }
 
-    /// NVIDIA's GPUs of a compute capability (80, 90).
+    /// Returns NVIDIA's GPUs of a compute capability (80, 90) as a target.
     pub fn nvptx(capability: u32) -> Target {
         Target(Arc::new(nvptx::info(capability)))
     }
 
-    /// The target of a name: one of [`Target::names`].
+    /// Returns the target of a name, which is one of [`Target::names`].
     pub fn named(name: &str) -> Option<Target> {
         FAMILIES.iter().find_map(|family| (family.named)(name)).map(|info| Target(Arc::new(info)))
     }
 
-    /// Names of targets, for messages.
+    /// Returns the names of targets, for messages.
     pub fn names() -> Vec<&'static str> {
         FAMILIES.iter().map(|family| family.names).collect()
     }
 
-    /// The same with code in this version of PTX, as two or three digits (`83`), instead of LLVM's choice. It means
-    /// nothing to targets without PTX.
+    /// Sets the version of PTX, as two or three digits (`83`), instead of LLVM's choice. Has no
+    /// effect on targets without PTX.
     pub fn with_ptx_version(self, version: u32) -> Target {
         Target(Arc::new(nvptx::in_version(Arc::unwrap_or_clone(self.0), version)))
     }
 
-    /// All that code depends on besides the kernels and this build of fusebox: the target, LLVM, and the processor of the machine
-    /// where that is compiled for.
+    /// Returns a text of everything that code depends on besides the kernels and this build of
+    /// fusebox: the target, LLVM's version, and this machine's processor if the code is for this
+    /// machine.
     pub fn identity(&self) -> String {
         let Backend { triple, processor, features, without, .. } = &self.0.backend;
         let ptx = self.0.ptx.as_ref().and_then(|ptx| ptx.version);
@@ -87,19 +89,20 @@ impl Target {
         format!("{self} {ptx:?} LLVM {} {machine}", llvm::version())
     }
 
-    /// Instruction sets that its code may use and that not every processor of the architecture has, by LLVM's names; none where code is
-    /// not for the machine this runs on. Tile registers are not among them: a kernel says itself whether it uses those.
+    /// Returns the instruction sets that the target's code may use and that not every processor of
+    /// the architecture has, by LLVM's names. Returns none if the code is not for this machine.
+    /// Excludes tile registers, because each kernel states whether it uses them.
     pub fn instruction_sets(&self) -> Vec<&'static str> {
         let Backend { triple, without, .. } = self.0.backend;
         if triple.is_none() { llvm::host_instruction_sets(without) } else { Vec::new() }
     }
 
-    /// A usual machine of the target, for where none can be asked.
+    /// Returns the description of a typical machine of the target, for use without such a machine.
     pub fn device(&self) -> &DeviceDescription {
         &self.0.device
     }
 
-    /// This machine without what the target leaves out of it.
+    /// Returns the description of `machine` without the features that the target excludes.
     pub fn described(&self, machine: DeviceDescription) -> DeviceDescription {
         let TargetInfo { device, tile_products, word_products, .. } = &*self.0;
         let is_narrow = !self.0.backend.without.is_empty() && machine.register_bytes > device.register_bytes;
@@ -117,42 +120,44 @@ impl Target {
         }
     }
 
-    /// Buffers that a kernel may have, operands and results together.
+    /// Returns the maximum number of buffers of a kernel, operands plus results.
     pub fn most_buffers(&self) -> usize {
         self.0.ptx.as_ref().map_or(usize::MAX, nvptx::Ptx::most_buffers)
     }
 
-    /// What it multiplies in tile registers.
+    /// Returns the element types whose products tile registers compute.
     pub fn tile_products(&self) -> NarrowProducts {
         self.0.tile_products
     }
 
-    /// What it multiplies in vector registers, words at a time.
+    /// Returns the element types whose products vector registers compute, by words of adjacent
+    /// elements.
     pub fn word_products(&self) -> NarrowProducts {
         self.0.word_products
     }
 
-    /// What executes its code; `None` if nothing here does, and it compiles to assembly only.
+    /// Returns the executor of the target's code. `None` if fusebox cannot run the code and only
+    /// compiles to assembly.
     pub fn runner(&self) -> Option<Runner> {
         self.0.runner
     }
 
-    /// Whether its code is PTX.
+    /// Whether the target's code is PTX.
     pub fn writes_ptx(&self) -> bool {
         self.0.ptx.is_some()
     }
 
-    /// Alignment of every buffer in bytes.
+    /// Returns the alignment of every buffer in bytes.
     pub fn buffer_alignment(&self) -> u64 {
         self.0.buffer_alignment
     }
 
-    /// Whether loops of kernels may be compiled as functions.
+    /// Whether composites can be compiled as functions.
     pub fn takes_composites(&self) -> bool {
         self.0.is_cpu()
     }
 
-    /// Whether a program's kernels may be compiled in several batches.
+    /// Whether a program's kernels can be compiled in several batches.
     pub fn takes_several_modules(&self) -> bool {
         self.0.several_modules
     }
@@ -168,17 +173,17 @@ impl fmt::Display for Target {
     }
 }
 
-/// Everything about a target that decides how kernels are lowered.
+/// All properties of a target that affect lowering.
 #[derive(Clone, Debug)]
 pub(crate) struct TargetInfo {
-    /// Of the name that users say.
+    /// A typical machine of the target. Its name is the one that users write.
     pub(crate) device: DeviceDescription,
     pub(crate) runner: Option<Runner>,
     pub(crate) form: Form,
     pub(crate) backend: Backend,
-    /// Where it is code in PTX.
+    /// Properties of PTX, if the target's code is PTX.
     pub(crate) ptx: Option<nvptx::Ptx>,
-    /// What kernels of a GPU are made with.
+    /// Properties of GPU kernels in LLVM, `None` for other targets.
     pub(crate) gpu: Option<GpuCode>,
     /// LLVM's passes, in its notation.
     pub(crate) passes: String,
@@ -186,94 +191,99 @@ pub(crate) struct TargetInfo {
     pub(crate) buffer_alignment: u64,
     /// Whether several modules can be loaded as one program.
     pub(crate) several_modules: bool,
-    /// Bits of an index where 32 would do.
+    /// Bits of an index if 32 bits would suffice.
     pub(crate) index_bits: u32,
     /// Whether every memory access is reported to the simulator.
     pub(crate) reports_accesses: bool,
-    /// Whether loads from read-only buffers are marked, so that they may go through the read-only cache.
+    /// Whether loads from read-only buffers are marked, so that they may use the read-only cache.
     pub(crate) marks_invariant_loads: bool,
     /// LLVM's number of the address space of buffers.
     pub(crate) global_space: u32,
     /// LLVM's number of the address space that a block's threads share.
     pub(crate) shared_space: u32,
-    /// Alignment of tiles in bytes: that of the widest access.
+    /// Alignment of tiles in bytes, which is that of the widest access.
     pub(crate) tile_alignment: u32,
     /// Whether conversions between f16 and f32 are instructions.
     pub(crate) converts_f16: bool,
     /// Whether conversions from f32 to bf16 are instructions that round to nearest even.
     pub(crate) converts_bf16: bool,
-    /// Whether the NaN that arithmetic makes of numbers has zeros in the lower half of its bits.
+    /// Whether a NaN that arithmetic on numbers produces has zeros in the lower half of its bits.
     pub(crate) makes_short_nans: bool,
-    /// What it multiplies in tile registers.
+    /// Element types whose products tile registers compute.
     pub(crate) tile_products: NarrowProducts,
-    /// What it multiplies in vector registers of 64 bytes, words at a time.
+    /// Element types whose products vector registers of 64 bytes compute, by words of adjacent
+    /// elements.
     pub(crate) word_products: NarrowProducts,
-    /// What its math functions may count on.
+    /// Abilities of the target that math functions use.
     pub(crate) math: Abilities,
-    /// Most copies of a body that unrolling the loops around it makes. Short loops in the way of one that can be
-    /// vectorised are worth it; where threads do that, copies of branches take registers and gain little.
+    /// Maximum number of copies of a body that unrolling the loops around it may produce. Unrolling
+    /// short inner loops pays if an outer loop can then be vectorised. On GPUs, copies of branches
+    /// take registers and gain little.
     pub(crate) most_copies: i64,
-    /// Most operations that unrolling a loop around other loops may leave: beyond it, all that is gained is code.
+    /// Maximum number of operations that result from unrolling a loop around other loops. Beyond
+    /// it, code grows without a gain.
     pub(crate) most_nested: i64,
-    /// Most copies of a loop of more turns that unrolling the loops around it may make. Of each LLVM makes a loop over vectors and others
-    /// for what remains.
+    /// Maximum number of copies of a long loop that unrolling the loops around it may produce. LLVM
+    /// turns each copy into a vector loop and remainder loops.
     pub(crate) most_long_loops: i64,
-    /// Most reads at places that were read before, in a loop that is made vectors of. Where a
-    /// processor has no fast gathers, each is taken apart into reads and inserts of single
-    /// elements: many of them take long to compile and no less time than single elements.
+    /// Maximum number of reads at addresses that depend on other reads, in a loop that LLVM may
+    /// vectorise. Without fast gathers, such a read becomes loads and inserts of single elements.
+    /// Many of them take long to compile and run no faster than scalar code.
     pub(crate) most_gathers: usize,
-    /// Most operations that all but the first copies of math functions in a kernel have together; beyond it they are called. `None`
-    /// where calls cost more than code.
+    /// Maximum total number of operations in extra inlined copies of math functions in a kernel.
+    /// Beyond it, the kernel calls the functions. `None` if calls cost more than code.
     pub(crate) most_copied_math: Option<usize>,
-    /// Threads that exchange values directly.
+    /// Number of threads that exchange values directly.
     pub(crate) warp: u32,
     pub(crate) atomics: Atomics,
-    /// Whether loops too long to be unrolled as a whole are kept as one body, or left to LLVM's passes.
+    /// Whether loops that are too long for full unrolling keep one copy of the body. Otherwise
+    /// LLVM's passes decide.
     pub(crate) keeps_long_loops: bool,
-    /// Whether loops are written in parts where that decides conditions on their variables.
+    /// Whether loops are split where that decides conditions on their variables.
     pub(crate) splits_loops: bool,
 }
 
-/// How a kernel becomes a function of LLVM.
+/// Form of a kernel as an LLVM function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// One call runs several blocks, one after the other.
     Blocks,
-    /// One call is one thread of the simulator.
+    /// One call runs one thread of the simulator.
     Thread,
-    /// A kernel of a GPU, which knows its own block and thread.
+    /// A GPU kernel, which reads its block and thread from registers.
     Kernel,
 }
 
-/// Checks assembly and says what code it is.
+/// Checks assembly and wraps it as code.
 pub(crate) type Assembled = fn(&TargetInfo, String) -> Result<Code, LoweringError>;
 
-/// What LLVM generates code with.
+/// Settings of LLVM's code generator.
 #[derive(Clone, Debug)]
 pub(crate) struct Backend {
-    /// What is wrong with what is asked of LLVM, which would only warn and take something else.
+    /// Checks the settings. LLVM itself would only warn about wrong settings and use others.
     pub(crate) check: fn(&TargetInfo) -> Result<(), String>,
-    /// Code of what LLVM wrote, if that is assembly and not an object.
+    /// Converts LLVM's output to code, if the output is assembly. `None` if it is an object.
     pub(crate) assembled: Option<Assembled>,
-    /// Makes the back end known to LLVM.
+    /// Registers the back end with LLVM.
     pub(crate) initialize: fn(),
-    /// `None` for the machine this runs on.
+    /// `None` for this machine.
     pub(crate) triple: Option<&'static str>,
     pub(crate) processor: String,
     pub(crate) features: String,
-    /// Features of this machine are left out if LLVM's names of them begin with one of these.
+    /// Prefixes of LLVM's names of features. Features of this machine with such a name are
+    /// excluded.
     pub(crate) without: &'static [&'static str],
 }
 
-/// Writes a product of matrices: of words and sums it makes sums.
+/// Writes a product of matrices. Maps words and sums to new sums.
 pub(crate) type WrittenProduct = fn(&Module, MatrixProduct, &[Val]) -> Vec<Val>;
 
-/// How tiles of shared memory are multiplied.
+/// Code for products of tiles in shared memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TileCode {
-    /// Has what this thread wrote ready for products after the next barrier.
+    /// Makes this thread's stores visible to products after the next barrier.
     pub(crate) ready: fn(&Module),
-    /// Of places and sums it makes sums.
+    /// Writes a product. Maps the addresses of two tiles and the sums to new sums.
     pub(crate) product: fn(&Module, &TileProduct, [Val; 2], &[Val]) -> Vec<Val>,
 }
 
@@ -283,42 +293,44 @@ pub(crate) struct TileProduct {
     pub(crate) element: Float,
     pub(crate) columns: i64,
     pub(crate) steps: i64,
-    /// Bytes from squares of steps to the next ones.
+    /// Distance in bytes from the squares of some steps to those of the next steps, per operand.
     pub(crate) strides: [i64; 2],
-    /// Whether steps lie side by side; else lines do.
+    /// Whether steps are contiguous in memory, per operand. Otherwise lines are.
     pub(crate) along_steps: [bool; 2],
 }
 
-/// What differs between the kernels of GPUs in LLVM.
+/// Properties of GPU kernels in LLVM that differ between targets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GpuCode {
-    /// LLVM's number.
+    /// LLVM's number of the calling convention.
     pub(crate) calling_convention: u32,
-    /// The attribute that says how many threads a block has.
+    /// Returns the attribute for the number of threads of a block.
     pub(crate) block_size: fn(u32) -> (&'static str, String),
-    /// The attribute of kernels of which a core need not hold several blocks: threads may have all registers.
+    /// Attribute of kernels whose threads may use all registers of a core, because the core need
+    /// not hold several blocks.
     pub(crate) many_registers: Option<(&'static str, &'static str)>,
-    /// The intrinsics that give the ids of block and thread.
+    /// Intrinsics that return the ids of block and thread.
     pub(crate) block_id: &'static str,
     pub(crate) thread_id: &'static str,
-    /// Waits for all threads of the block.
+    /// Writes a barrier for all threads of the block.
     pub(crate) barrier: fn(&Module),
-    /// A word of 32 bits of the lane so far above this one, where so many lanes take part.
+    /// Writes the exchange of a word of 32 bits: returns the word of the lane that is `distance`
+    /// (third argument) above this one. The fourth argument is the number of lanes that take part.
     pub(crate) word_of_lane: fn(&Module, Val, i64, i64) -> Val,
-    /// A warp's product of matrices, of words and sums, where the target has one.
+    /// Writes a warp's product of matrices, if the target has one.
     pub(crate) matrix_product: Option<WrittenProduct>,
-    /// Products of tiles in shared memory, where the target has them.
+    /// Products of tiles in shared memory, if the target has them.
     pub(crate) tiles: Option<TileCode>,
 }
 
-/// What the target does to memory in one instruction that no other thread interrupts.
+/// Atomic instructions of the target.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Atomics {
-    /// Most bytes that are replaced in one piece.
+    /// Maximum number of bytes that one atomic instruction replaces.
     pub(crate) bytes: u32,
-    /// Formats of which a sum is one instruction.
+    /// Formats with an atomic addition.
     pub(crate) adds: Vec<Float>,
-    /// What the target calls the threads of a block, and of the grid.
+    /// The target's names of the sync scopes of a block and of the grid.
     pub(crate) scopes: [&'static str; 2],
 }
 
@@ -331,13 +343,14 @@ impl TargetInfo {
         self.form == Form::Kernel
     }
 
-    /// What the target calls the threads that may update memory: those of the grid, or of a block.
+    /// Returns the target's name of the sync scope of the grid or of a block.
     pub(crate) fn threads_around(&self, grid: bool) -> &'static str {
         self.atomics.scopes[usize::from(grid)]
     }
 }
 
-/// What GPUs have in common; `form` and `backend` are each one's own.
+/// Returns the common properties of GPUs. Each family sets at least its own `device`, `backend`,
+/// `atomics` and `gpu`.
 fn gpu() -> TargetInfo {
     TargetInfo {
         runner: None,

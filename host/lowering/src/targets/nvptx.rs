@@ -11,21 +11,22 @@ use crate::llvm::{Module, Op, Val, backend};
 /// LLVM's number of the calling convention of kernels.
 const KERNEL: u32 = 71;
 
-/// Compute capabilities that LLVM 22 generates code for and that fusebox is meant for.
+/// Compute capabilities for which LLVM 22 generates code and that fusebox supports.
 const CAPABILITIES: [u32; 15] = [70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121];
 /// The newest PTX version that LLVM 22 writes.
 const NEWEST_PTX: u32 = 90;
 
-/// Bytes of a kernel's parameters that the assembler takes, and from a version of PTX on.
+/// Maximum bytes of a kernel's parameters for the assembler: before PTX version
+/// [`OF_WIDE_PARAMETERS`], and from it on.
 const PARAMETER_BYTES: [usize; 2] = [4352, 32764];
-/// The version.
+/// PTX version with the larger limit on parameters.
 const OF_WIDE_PARAMETERS: u32 = 81;
 
-/// The capability that has an instruction for tiles, if it is asked for by the name of exactly this architecture: its code
-/// runs on no other, so that nobody gets it unasked.
+/// The architecture with an instruction for products of tiles, and its compute capability. Its code
+/// runs on no other architecture, so users must request it by this exact name.
 const OF_TILES: (&str, u32) = ("90a", 90);
 
-/// Named by compute capability; what LLVM or users append to its digits is overlooked, but for `sm_90a`.
+/// Targets named by compute capability. Suffixes after the digits are ignored, except for `sm_90a`.
 pub(super) const FAMILY: Family = Family {
     names: "sm_NN",
     named: |name| match name.strip_prefix("sm_")? {
@@ -34,18 +35,18 @@ pub(super) const FAMILY: Family = Family {
     },
 };
 
-/// What code in PTX is asked for.
+/// Settings of PTX code.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ptx {
     pub(super) capability: u32,
-    /// As two or three digits, `None` for LLVM's choice.
+    /// Version as two or three digits, `None` for LLVM's choice.
     pub(super) version: Option<u32>,
 }
 
 impl Ptx {
-    /// The most addresses that a kernel's parameters have room for.
+    /// Returns the maximum number of addresses in a kernel's parameters.
     pub(super) fn most_buffers(&self) -> usize {
-        // LLVM's own choice.
+        // The version that LLVM chooses.
         let version = self.version.unwrap_or(if self.capability >= 100 { OF_WIDE_PARAMETERS } else { 0 });
         let is_wide = version >= OF_WIDE_PARAMETERS && self.capability >= 70;
         PARAMETER_BYTES[usize::from(is_wide)] / size_of::<u64>()
@@ -93,7 +94,7 @@ pub(super) fn info(capability: u32) -> TargetInfo {
     }
 }
 
-/// With the instructions of exactly one architecture.
+/// Returns the target with instructions that only one architecture has.
 fn with_tiles() -> TargetInfo {
     let mut info = info(OF_TILES.1);
     info.device.name = format!("sm_{}", OF_TILES.0);
@@ -105,7 +106,7 @@ fn with_tiles() -> TargetInfo {
     info
 }
 
-/// The same in a version of PTX, if it is code in PTX.
+/// Sets the version of PTX, if the target's code is PTX.
 pub(super) fn in_version(mut info: TargetInfo, version: u32) -> TargetInfo {
     if let Some(ptx) = &mut info.ptx {
         ptx.version = Some(version);
@@ -126,7 +127,8 @@ fn word_of_lane(llvm: &Module, value: Val, distance: i64, lanes: i64) -> Val {
     llvm.call_intrinsic("llvm.nvvm.shfl.sync.down.i32", &[], &arguments)
 }
 
-/// Words are of 32 bits, which some intrinsics take as pairs of `half`; elements of 64 bits stay as they are.
+/// Writes a product of matrices. Words have 32 bits; some intrinsics take them as pairs of `half`.
+/// Elements of 64 bits need no conversion.
 fn matrix_product(llvm: &Module, product: MatrixProduct, operands: &[Val]) -> Vec<Val> {
     let name = match product {
         MatrixProduct::Bf16 => "llvm.nvvm.mma.m16n8k16.row.col.bf16",
@@ -146,18 +148,19 @@ fn matrix_product(llvm: &Module, product: MatrixProduct, operands: &[Val]) -> Ve
     };
     let arguments: Vec<Val> = operands.iter().enumerate().map(as_word).collect();
     let results = llvm.call_intrinsic(name, &[], &arguments);
-    // All lanes come here together: it is not moved to where only some do.
+    // All lanes execute this call together, so LLVM must not move it into a branch that only some
+    // lanes take.
     llvm.add_call_attribute(results, "convergent");
     (0..sums).map(|number| llvm.field(results, number)).collect()
 }
 
-/// A version as PTX writes it.
+/// Formats a version in PTX's notation.
 fn dotted(version: u32) -> String {
     format!("{}.{}", version / 10, version % 10)
 }
 
-/// Checks what is asked for before LLVM sees it: of a processor or PTX version that it does not know it only warns, on the
-/// standard error stream, and takes another.
+/// Checks the processor and the PTX version. For an unknown one, LLVM would only warn on standard
+/// error and use another.
 fn check(info: &TargetInfo) -> Result<(), String> {
     match info.ptx {
         Some(ptx) if !CAPABILITIES.contains(&ptx.capability) => {
@@ -170,7 +173,7 @@ fn check(info: &TargetInfo) -> Result<(), String> {
     }
 }
 
-/// The text, if its head is what the target asks for.
+/// Returns the text as code, if its header has the requested processor and version.
 fn checked(info: &TargetInfo, text: String) -> Result<Code, LoweringError> {
     let target = info.device.name.clone();
     let directive =

@@ -1,4 +1,4 @@
-//! The simulator: the GPU form of a kernel as code for this processor, which tells of what it does.
+//! The simulator: the GPU form of a kernel as code for this processor, which reports its accesses.
 
 use fusebox_core::builder::Abilities;
 use fusebox_core::device::{DeviceDescription, NarrowProducts};
@@ -18,7 +18,7 @@ pub(super) fn info() -> TargetInfo {
         splits_loops: false,
         tile_products: NarrowProducts::default(),
         word_products: NarrowProducts::default(),
-        // As GPUs do.
+        // GPUs do not flush subnormal numbers either.
         math: Abilities { flushes: false, ..cpu.math },
         ..cpu
     }

@@ -1,8 +1,9 @@
-//! Products of tiles in shared memory on NVIDIA's sm_90a: `wgmma`, which LLVM has no intrinsic for.
+//! Products of tiles in shared memory on NVIDIA's sm_90a: `wgmma`. LLVM has no intrinsic for it.
 //!
-//! Tiles are made of squares of 8 lines by 8 steps, 128 bytes each, without swizzling. A descriptor says where they begin and how
-//! far apart they are: lines side by side, so squares of lines follow each other, and squares of steps lie a stride apart.
-//! (PTX manual, asynchronous warpgroup-level matrix instructions.)
+//! A tile consists of squares of 8 lines by 8 steps, 128 bytes each, without swizzling. A
+//! descriptor has the tile's address and the distances between squares. Squares of adjacent lines
+//! are contiguous; squares of adjacent steps are a stride apart. (PTX manual, asynchronous
+//! warpgroup-level matrix instructions.)
 
 use fusebox_core::ir::{Float, GROUP_STEPS, TILE_SQUARE};
 
@@ -13,14 +14,15 @@ pub(super) const CODE: TileCode = TileCode { ready, product };
 
 /// Bytes of a square.
 const SQUARE_BYTES: i64 = TILE_SQUARE * TILE_SQUARE * 2;
-/// Bits of an address in a descriptor, which counts in sixteen bytes.
+/// Bits of an address in a descriptor, which has the address in units of sixteen bytes.
 const ADDRESS_MASK: i64 = 0x3ffff;
 const UNIT_BITS: i64 = 4;
-/// Where a descriptor says how far squares are apart: along steps, and along lines.
+/// Bit positions in a descriptor of the distances between squares, along steps and along lines.
 const STEPS_AT: i64 = 16;
 const LINES_AT: i64 = 32;
 
-/// What loads and stores see is not what the instruction reads before that.
+/// Makes earlier stores visible to the instruction, which reads memory in another way than loads
+/// do.
 fn ready(llvm: &Module) {
     llvm.call_assembly("fence.proxy.async.shared::cta;", "~{memory}", llvm.void(), &[]);
 }
@@ -29,7 +31,7 @@ fn product(llvm: &Module, product: &TileProduct, places: [Val; 2], sums: &[Val])
     let count = sums.len();
     let instructions = product.steps / GROUP_STEPS;
     let starts = [0, 1].map(|side| descriptor(llvm, places[side], product.strides[side]));
-    // An instruction takes two squares of steps.
+    // Each instruction multiplies two squares of steps.
     let further = |side: usize, number: i64| {
         let bytes = number * GROUP_STEPS / TILE_SQUARE * product.strides[side];
         llvm.binary(Op::LLVMAdd, starts[side], llvm.const_int(llvm.int(64), bytes >> UNIT_BITS))
@@ -60,7 +62,7 @@ fn product(llvm: &Module, product: &TileProduct, places: [Val; 2], sums: &[Val])
     (0..count).map(|number| llvm.field(results, number)).collect()
 }
 
-/// Where a tile begins, and how far its squares are apart.
+/// Writes the descriptor of a tile from its address and its stride along steps.
 fn descriptor(llvm: &Module, place: Val, stride: i64) -> Val {
     let long = llvm.int(64);
     let constant = |value: i64| llvm.const_int(long, value);

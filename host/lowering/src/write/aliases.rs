@@ -1,4 +1,4 @@
-//! Buffers that LLVM is told to overlap no others.
+//! Selection of the buffers that are marked `noalias` for LLVM.
 
 /// A kernel's buffer.
 #[derive(Clone, Copy, Debug)]
@@ -7,11 +7,12 @@ pub(super) struct Buffer {
     pub(super) read_only: bool,
 }
 
-/// Per buffer, whether LLVM is told that it overlaps no others.
+/// Decides for each buffer whether to mark it `noalias`: it overlaps no other buffer.
 ///
-/// Reads never conflict: where all written buffers are known to overlap no others, that says all.
-/// Each access carries a list of the buffers named here that it does not touch, and LLVM compares the
-/// lists of pairs of accesses: naming all takes time that grows with the cube of their number.
+/// Reads never conflict. If all written buffers overlap no others, it suffices to mark these. LLVM
+/// attaches to each access a list of the marked buffers that it does not touch, and compares the
+/// lists of pairs of accesses. Marking all buffers therefore takes time that grows with the cube of
+/// their number.
 pub(super) fn named(buffers: &[Buffer]) -> Vec<bool> {
     let writes_suffice = buffers.iter().all(|it| it.read_only || it.no_alias);
     buffers.iter().map(|it| it.no_alias && !(it.read_only && writes_suffice)).collect()

@@ -8,13 +8,14 @@ use crate::error::Unsupported;
 use crate::llvm::{IntPredicate, Op, Val};
 use crate::stages::Done;
 
-/// What an operation is in LLVM.
+/// The form of an operation in LLVM.
 enum Instruction {
     Binary(Op),
     Cast(Op),
     /// Overloaded on the type of the operands.
     Intrinsic(&'static str),
-    /// As `Intrinsic`, with a second operand that says whether zero, or the smallest number, may be undefined.
+    /// Like `Intrinsic`, with a second operand that states whether the result for zero, or for the
+    /// smallest number, may be undefined.
     Defined(&'static str),
 }
 
@@ -72,7 +73,7 @@ fn instruction(kind: OpKind) -> Option<Instruction> {
     })
 }
 
-/// Whether an operation does the same to elements and to those of vectors.
+/// Whether LLVM has the operation for scalars and, lane by lane, for vectors.
 pub(super) fn is_by_element(kind: OpKind) -> bool {
     matches!(kind, OpKind::NegF | OpKind::CmpI | OpKind::CmpF | OpKind::Select) || instruction(kind).is_some()
 }
@@ -118,7 +119,8 @@ impl<'s> Body<'_, '_, 's> {
         Ok(self.llvm().with_flags(value, flags))
     }
 
-    /// An id, which has the width that the target gives it, as an integer; or an integer to be taken as it is.
+    /// Casts an id to an integer, where the target determines the id's width. Returns a value
+    /// unchanged if the result is not an integer.
     fn id_cast(&self, op: &Operation, value: Val) -> Done<Val> {
         let Type::Scalar(Scalar::Int(bits)) = *self.source.type_of(op.result()) else { return Ok(value) };
         let llvm = self.llvm();

@@ -1,4 +1,4 @@
-//! Updates that other threads see as a whole.
+//! Atomic updates.
 
 use fusebox_core::ir::{Attribute, Float, OpKind, Operation, Scalar, Type};
 
@@ -7,7 +7,7 @@ use crate::error::Unsupported;
 use crate::llvm::{AtomicOp, IntPredicate, Op};
 use crate::stages::Done;
 
-/// How LLVM combines an element with another.
+/// Returns LLVM's atomic operation for the operation of this name.
 fn combination(name: &str) -> Option<AtomicOp> {
     Some(match OpKind::of_name(name)? {
         OpKind::AddF => AtomicOp::LLVMAtomicRMWBinOpFAdd,
@@ -23,7 +23,7 @@ fn combination(name: &str) -> Option<AtomicOp> {
     })
 }
 
-/// What the target calls the threads that may update the element.
+/// Returns the target's name of the sync scope with the threads that may update the element.
 fn threads(op: &Operation) -> &str {
     match op.attribute("threads") {
         Some(Attribute::Str(threads)) => threads,
@@ -58,8 +58,8 @@ impl<'s> Body<'_, '_, 's> {
         Ok(())
     }
 
-    /// Computes the new bits of the element from the old ones and replaces those if they are still there; ends early if
-    /// nothing changes.
+    /// Writes a loop that computes the new bits of the element from the old ones and replaces these
+    /// if no other thread changed them. The loop ends early if the bits are equal.
     pub(super) fn exchange_loop(&mut self, op: &'s Operation) -> Done {
         let [body] = op.regions.as_slice() else { return Unsupported::because("it has no body") };
         let Some(&old) = body.arguments.first() else { return Unsupported::because("its body takes nothing") };

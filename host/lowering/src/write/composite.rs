@@ -1,7 +1,7 @@
 //! Composites: functions that call kernels.
 //!
-//! A call of a kernel becomes the kernel's body, so that LLVM sees what goes through the composite's own buffers and keeps
-//! it in registers. How much code this may make is bounded.
+//! Calls of kernels are inlined, so that LLVM can keep values of the composite's own buffers in
+//! registers. Limits bound the size of the code.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -13,30 +13,31 @@ use crate::llvm::{Bb, IntPredicate, Ty, Val};
 use crate::stages::Done;
 use crate::{Composite, Step};
 
-/// Operations of a kernel whose body may stand at several calls.
+/// Maximum number of operations of a kernel that is inlined at several calls.
 const REPEATED: usize = 400;
-/// Operations of all bodies of a composite beyond which further calls stay calls: LLVM's passes are slower than linear.
+/// Maximum number of inlined operations of a composite. Further calls remain calls, because the
+/// time of LLVM's passes is more than linear.
 const MOST: usize = 20_000;
 
 /// A kernel that composites may call.
 #[derive(Clone)]
 pub(super) struct Callee {
-    /// A function of the buffers, a block and a thread.
+    /// A function whose parameters are the buffers, a block and a thread.
     pub(super) body: Val,
     pub(super) signature: Ty,
     pub(super) arguments: usize,
     pub(super) blocks: u64,
     pub(super) threads: u32,
-    /// Whether its stores are to be waited for.
+    /// Whether it has non-temporal stores, for which callers must wait.
     pub(super) past_caches: bool,
-    /// Of all its functions.
+    /// Number of operations of all its functions.
     pub(super) operations: usize,
-    /// Whether it is called from elsewhere too.
+    /// Whether it is also called from outside of composites.
     pub(super) is_visible: bool,
 }
 
 impl Translation<'_> {
-    /// Writes composites of kernels that are written.
+    /// Writes composites. Their kernels must already be written.
     pub(crate) fn add_composites(&mut self, composites: &[Composite]) -> Result<(), LoweringError> {
         let inlined = inlined(composites, &self.callees);
         for (composite, inlined) in composites.iter().zip(&inlined) {
@@ -48,8 +49,8 @@ impl Translation<'_> {
     }
 }
 
-/// Per composite the kernels whose calls become their bodies: those called once, and short ones, as long as it does not grow
-/// too large.
+/// Returns for each composite the kernels that are inlined: those with a single call, and short
+/// ones, up to the size limit of the composite.
 fn inlined<'c>(composites: &'c [Composite], callees: &HashMap<String, Callee>) -> Vec<BTreeSet<&'c str>> {
     let calls_of = |composite: &'c Composite| {
         let mut calls: HashMap<&str, usize> = HashMap::new();
@@ -77,7 +78,7 @@ fn inlined<'c>(composites: &'c [Composite], callees: &HashMap<String, Callee>) -
     composites.iter().map(of_one).collect()
 }
 
-/// One composite while it is written.
+/// A composite that is being written.
 struct Writer<'w, 't> {
     translation: &'w Translation<'t>,
     composite: &'w Composite,
@@ -87,7 +88,9 @@ struct Writer<'w, 't> {
 }
 
 impl Writer<'_, '_> {
-    /// As kernels are: a function whose parameters carry what is known about the buffers, and a visible one that finds them.
+    /// Writes two functions, as for a kernel: one whose parameters have the facts about the buffers
+    /// as attributes, and a visible one that loads the addresses of the buffers and calls the
+    /// first.
     fn write(mut self) -> Done {
         let (llvm, composite) = (&self.translation.llvm, self.composite);
         let count = composite.arguments.len();
@@ -182,7 +185,7 @@ impl Writer<'_, '_> {
         let llvm = &self.translation.llvm;
         let bits = 8 * self.composite.bytes(index).unwrap_or(0) as u32;
         let last = branches.len().checked_sub(1).required("a conditional has no branch")?;
-        // What is true takes the first branch; a number the one it counts.
+        // A byte that is true selects the first branch. A word selects the branch of that number.
         let (first, others): (usize, Vec<(i64, usize)>) = match bits {
             8 => (0, vec![(0, last)]),
             32 => (last, (0..last).map(|branch| (branch as i64, branch)).collect()),
@@ -213,5 +216,5 @@ impl Writer<'_, '_> {
     }
 }
 
-/// Of all buffers, in bytes.
+/// Alignment of all buffers in bytes.
 const ALIGNMENT: u32 = 64;

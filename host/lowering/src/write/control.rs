@@ -1,4 +1,4 @@
-//! `scf`: structured control flow becomes blocks and phis.
+//! `scf`: writes structured control flow as blocks and phis.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -10,11 +10,11 @@ use crate::error::{Required, Unsupported};
 use crate::llvm::{Bb, IntPredicate, Op, Val};
 use crate::stages::Done;
 
-/// Turns of loops that LLVM makes one masked vector of: more than are written turn by turn, and
-/// fewer than leave an epilogue at its own discretion.
+/// Numbers of iterations for which LLVM would use a single masked vector: more than the loops that
+/// are unrolled, and fewer than those for which LLVM chooses a scalar remainder loop.
 const FEW_TURNS: RangeInclusive<i64> = 5..=15;
 
-/// Values that come out of a block, and the block they come from.
+/// Values that leave a block, and the block.
 struct Exit {
     from: Bb,
     values: Vec<Val>,
@@ -85,9 +85,10 @@ impl<'s> Body<'_, '_, 's> {
         Ok(())
     }
 
-    /// Whether a loop for the cpu stores few neighbours that take little arithmetic. LLVM would
-    /// make one masked vector of it, and a masked store takes some twenty operations on AMD's
-    /// processors without AVX-512. Where a function is called, one vector less counts for more.
+    /// Whether a loop for the cpu stores few contiguous elements with little arithmetic. LLVM would
+    /// use one masked vector for it, and on AMD's processors without AVX-512 a masked store takes
+    /// about twenty operations. If the loop calls a function, a single vector is faster
+    /// nevertheless.
     fn is_short_copy(&self, operands: &[Val], body: &Region) -> bool {
         let &[lower, upper, step] = operands else { return false };
         let bounds = [lower, upper, step].map(|value| self.llvm().as_constant(value));
@@ -99,7 +100,7 @@ impl<'s> Body<'_, '_, 's> {
             && body.operations.iter().any(|op| op.kind == OpKind::Store)
     }
 
-    /// Phis for the arguments of a loop's region.
+    /// Writes phis for the arguments of a loop's region.
     fn phis(&mut self, arguments: &[Value], start: &[Val], before: Bb) -> Done<Vec<Val>> {
         let mut phis = Vec::with_capacity(arguments.len());
         for (&argument, &value) in arguments.iter().zip(start) {
@@ -112,7 +113,7 @@ impl<'s> Body<'_, '_, 's> {
         Ok(phis)
     }
 
-    /// Hands the next state to the phis, from the current block.
+    /// Passes the next state from the current block to the phis.
     fn close(&mut self, phis: &[Val], next: &[Val]) {
         let from = self.llvm().current_block();
         phis.iter().zip(next).for_each(|(&phi, &value)| self.llvm().add_incoming(phi, value, from));
@@ -137,7 +138,8 @@ impl<'s> Body<'_, '_, 's> {
         self.close(&phis, &next);
         self.llvm().branch(header);
         self.llvm().position_at_end(after);
-        // Results are what the condition hands on; its block comes before both body and end.
+        // The results are the values that the condition passes on. Its block dominates both the
+        // body and the end.
         self.bind_all(&op.results, handed);
         Ok(())
     }
@@ -161,12 +163,13 @@ impl<'s> Body<'_, '_, 's> {
     }
 }
 
-/// Whether LLVM is to leave the loop as one body.
+/// Whether LLVM must keep one copy of the loop's body.
 fn stays(op: &Operation) -> bool {
     matches!(op.attribute("fusebox.unroll"), Some(Attribute::Str(wish)) if wish == "never")
 }
 
-/// Reads of a loop's body whose place was read before: in a loop of vectors each is a gather.
+/// Counts the reads in a loop's body whose address depends on another read. In a vectorised loop
+/// each is a gather.
 fn gathers(body: &Region) -> usize {
     let mut read: HashSet<Value> = HashSet::new();
     let mut count = 0;

@@ -11,10 +11,10 @@ use crate::stages::Facts;
 use crate::stages::writer::Attributes;
 use crate::targets::{Form, GpuCode};
 
-/// Marks entry functions whose threads keep many values.
+/// Attribute of entry functions whose threads need many registers.
 const MANY_REGISTERS: &str = "fusebox.many_registers";
 
-/// Writes a kernel, as one that is launched if it `is_visible`.
+/// Writes a kernel. It can be launched if it `is_visible`.
 pub(super) fn write<'s>(
     translation: &mut Translation<'_>,
     entry: &'s Function,
@@ -27,8 +27,9 @@ pub(super) fn write<'s>(
     }
 }
 
-/// The body becomes a function of its own, whose parameters carry what is known about the buffers, for composites to call; a
-/// visible function finds the buffers and calls it.
+/// Writes the body as a separate function, which composites can call. Its parameters have the facts
+/// about the buffers as attributes. A visible function loads the addresses of the buffers and calls
+/// it.
 fn on_host<'s>(
     translation: &mut Translation<'_>,
     entry: &'s Function,
@@ -81,7 +82,7 @@ fn on_gpu<'s>(translation: &mut Translation<'_>, entry: &'s Function, facts: &Fa
     define(translation, entry, function, Ids { facts, parameters: None })
 }
 
-/// The body of the entry function, and what LLVM may know about its buffers.
+/// Writes the body of the entry function and the attributes of its buffers.
 fn define<'s>(translation: &mut Translation<'_>, entry: &'s Function, function: Val, ids: Ids<'_>) -> Outcome<'s> {
     let start = translation.llvm.add_block(function);
     translation.llvm.position_at_end(start);
@@ -95,7 +96,7 @@ fn define<'s>(translation: &mut Translation<'_>, entry: &'s Function, function: 
         body.bind(argument, parameter);
         for (name, value) in entry.argument_attributes.get(position).into_iter().flatten() {
             let Some(name) = name.strip_prefix("llvm.") else { continue };
-            // GPUs read what is named through a cache of its own.
+            // GPUs read `noalias` buffers through a separate cache, so there all keep the mark.
             if name == "noalias" && is_host && !apart[position] {
                 continue;
             }
@@ -106,7 +107,7 @@ fn define<'s>(translation: &mut Translation<'_>, entry: &'s Function, function: 
     body.returning(&entry.body)
 }
 
-/// `void kernel(void *const *args, int64_t first_block, int64_t end_block)`.
+/// Writes `void kernel(void *const *args, int64_t first_block, int64_t end_block)`.
 fn blocks_wrapper(translation: &Translation<'_>, name: &str, callee: &Callee) {
     let llvm = &translation.llvm;
     let (pointer, word) = (llvm.pointer(0), llvm.int(64));
@@ -124,7 +125,7 @@ fn blocks_wrapper(translation: &Translation<'_>, name: &str, callee: &Callee) {
     llvm.return_value(None);
 }
 
-/// `body` for each thread of the blocks of a range.
+/// Writes loops that run `body` for each thread of a range of blocks.
 pub(super) fn each_block(
     translation: &Translation<'_>,
     [first, end]: [Val; 2],
@@ -148,7 +149,8 @@ pub(super) fn each_block(
     llvm.position_at_end(done);
 }
 
-/// `body` for each thread of a block; gives the block that comes after. One thread, the rule here, needs no loop.
+/// Writes a loop that runs `body` for each thread of a block. Returns the LLVM block after it. A
+/// single thread, which is the usual case, needs no loop.
 fn each_thread(translation: &Translation<'_>, threads: u32, body: impl FnOnce(Val)) -> Bb {
     let llvm = &translation.llvm;
     let constant = |value| llvm.const_int(llvm.int(64), value);
@@ -173,7 +175,7 @@ fn each_thread(translation: &Translation<'_>, threads: u32, body: impl FnOnce(Va
     next
 }
 
-/// `void kernel(void *const *args, int64_t block, int64_t thread)`.
+/// Writes `void kernel(void *const *args, int64_t block, int64_t thread)`.
 fn thread_wrapper(translation: &Translation<'_>, name: &str, callee: &Callee) {
     let llvm = &translation.llvm;
     let (pointer, word) = (llvm.pointer(0), llvm.int(64));
@@ -187,7 +189,7 @@ fn thread_wrapper(translation: &Translation<'_>, name: &str, callee: &Callee) {
     llvm.return_value(None);
 }
 
-/// The addresses in the table that a visible function is given.
+/// Loads the addresses of the buffers from the table that a visible function gets.
 pub(super) fn find_buffers(translation: &Translation<'_>, outer: Val, count: usize) -> Vec<Val> {
     let llvm = &translation.llvm;
     let pointer = llvm.pointer(0);

@@ -8,21 +8,21 @@ use crate::llvm::{FastMath, Module, Op, Ty, Val};
 use crate::math as library;
 use crate::stages::{Done, Facts};
 
-/// What an entry function has beside its arguments.
+/// Launch and ids of an entry function.
 #[derive(Clone, Copy)]
 pub(super) struct Ids<'k> {
     pub(super) facts: &'k Facts<'k>,
-    /// Block and thread where they are parameters.
+    /// Ids of block and thread, if they are parameters.
     pub(super) parameters: Option<[Val; 2]>,
 }
 
-/// One function while it is written.
+/// A function that is being written.
 pub(super) struct Body<'b, 't, 's> {
     pub(super) translation: &'b mut Translation<'t>,
     pub(super) source: &'s Function,
     values: Vec<Option<Val>>,
     pub(super) ids: Option<Ids<'b>>,
-    /// Lanes of the vectors that stand for what the source says are elements.
+    /// Number of lanes, if vectors represent the scalars of the source.
     pub(super) lanes: Option<u32>,
     current: Option<&'s Operation>,
 }
@@ -57,7 +57,7 @@ impl<'b, 't, 's> Body<'b, 't, 's> {
         Ok(self.lanes.map_or(ty, |lanes| self.llvm().vector(ty, lanes)))
     }
 
-    /// Writes the body and returns what it returns.
+    /// Writes the body, including the return of its results.
     pub(super) fn returning(&mut self, region: &'s Region) -> Outcome<'s> {
         self.written(region).map_err(|reason| (self.current, reason))
     }
@@ -78,7 +78,7 @@ impl<'b, 't, 's> Body<'b, 't, 's> {
         Ok(())
     }
 
-    /// Writes the operations of a region; gives what its terminator hands on.
+    /// Writes the operations of a region. Returns the values of its terminator's operands.
     pub(super) fn region(&mut self, region: &'s Region) -> Done<Vec<Val>> {
         let Some((end, operations)) = region.operations.split_last() else { return Ok(Vec::new()) };
         for op in operations {
@@ -198,7 +198,7 @@ impl<'b, 't, 's> Body<'b, 't, 's> {
         Ok(vector)
     }
 
-    /// An integer, `f32` or `f64` from its bytes in memory.
+    /// Returns a constant integer, `f32` or `f64` from its bytes in memory.
     fn element_constant(&self, bytes: &[u8], element: Scalar) -> Done<Val> {
         let llvm = self.llvm();
         let bits = bytes.iter().rev().fold(0u64, |bits, &byte| bits << 8 | u64::from(byte)) as i64;
@@ -214,7 +214,8 @@ impl<'b, 't, 's> Body<'b, 't, 's> {
 }
 
 impl Translation<'_> {
-    /// The LLVM type of an integer, a float that targets have instructions for, a vector or a pointer.
+    /// Returns the LLVM type of an integer, a float with instructions on targets, a vector, a tile
+    /// or a pointer.
     pub(super) fn type_of(&self, ty: &Type) -> Done<Ty> {
         let llvm = &self.llvm;
         let known = match ty {

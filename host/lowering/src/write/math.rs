@@ -1,8 +1,9 @@
-//! Functions of the math library: their bodies where they are called, or, in kernels that would grow too long by that,
-//! functions that are called, of one number and of vectors.
+//! Functions of the math library. They are inlined, except in kernels that would grow too long:
+//! such kernels call functions of scalars and of vectors.
 //!
-//! LLVM's vectoriser is told of the latter by an attribute and picks the number of lanes itself. Of the vector functions
-//! that it may pick only the declarations are written before it has run, and the bodies of those picked afterwards.
+//! An attribute names the vector functions to LLVM's vectoriser, which chooses the number of lanes.
+//! Before the vectoriser runs, vector functions are only declared. Afterwards the bodies of the
+//! chosen ones are written.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,23 +16,23 @@ use crate::llvm::{Ty, Val};
 use crate::math as library;
 use crate::stages::{Facts, KernelFunctions, StageError, scalars};
 
-/// How many lanes the vectoriser may want.
+/// Numbers of lanes that the vectoriser may choose.
 const LANES: [u32; 6] = [2, 4, 8, 16, 32, 64];
-/// LLVM's number for functions that neither read nor write memory.
+/// LLVM's number of the attribute for functions that neither read nor write memory.
 const NO_MEMORY: u64 = 0;
-/// Where LLVM's vectoriser looks up which function computes several results of another one.
+/// Attribute with which LLVM's vectoriser finds the vector variants of a function.
 const VARIANTS: &str = "vector-function-abi-variant";
 
-/// A function of vectors that is declared.
+/// A declared function of vectors.
 pub(super) struct VectorFunction {
     name: String,
     lanes: u32,
-    /// What it computes of each lane.
+    /// The function that it computes in each lane.
     scalar: Function,
 }
 
 impl Translation<'_> {
-    /// Whether a kernel calls math functions so often that copies of their bodies would make it long.
+    /// Whether a kernel calls math functions so often that inlining them would make it too long.
     pub(super) fn calls_math(&mut self, kernel: &KernelFunctions) -> Result<bool, LoweringError> {
         let Some(most) = self.target.most_copied_math else { return Ok(false) };
         let mut calls: BTreeMap<&'static str, usize> = BTreeMap::new();
@@ -47,7 +48,8 @@ impl Translation<'_> {
         Ok(copied > most)
     }
 
-    /// The function of the math library that the kernel being written calls.
+    /// Returns the function of the math library for the kernel that is being written. Declares it
+    /// if necessary.
     pub(super) fn math_function(&mut self, symbol: &'static str, parameters: &[Ty], results: &[Ty]) -> Declared {
         let is_called = self.is_math_called;
         if let Some(known) = self.math.get(&(symbol, is_called)) {
@@ -59,14 +61,14 @@ impl Translation<'_> {
             function("noinline", 0);
             self.mark_pure(declared.function);
         } else {
-            // The definition is written for a vectoriser that sees all of it.
+            // Definitions are meant to be inlined, so that the vectoriser sees the whole body.
             function("alwaysinline", 0);
         }
         self.math.insert((symbol, is_called), declared.clone());
         declared
     }
 
-    /// Defines the math functions that kernels have called.
+    /// Defines the math functions that kernels use.
     pub(crate) fn add_math(&mut self) -> Result<(), LoweringError> {
         let wanted: BTreeSet<_> = self.math.keys().copied().collect();
         for (symbol, is_called) in wanted {
@@ -81,7 +83,7 @@ impl Translation<'_> {
         Ok(())
     }
 
-    /// Defines those functions of vectors that the vectoriser has picked, and gives them.
+    /// Defines the functions of vectors that the vectoriser has chosen, and returns them.
     pub(crate) fn add_vector_math(&mut self) -> Result<Vec<Val>, LoweringError> {
         let mut defined = Vec::new();
         for VectorFunction { name, lanes, scalar } in std::mem::take(&mut self.vector_math) {
@@ -94,7 +96,7 @@ impl Translation<'_> {
         Ok(defined)
     }
 
-    /// Declares a function for each number of lanes, and names them to the vectoriser.
+    /// Declares a function for each number of lanes, and names these functions to the vectoriser.
     fn declare_vectors(&mut self, scalar: &Function, symbol: &str, declared: &Declared) {
         let name = name_of(symbol, true);
         let llvm = &self.llvm;
@@ -117,7 +119,7 @@ impl Translation<'_> {
         flags.iter().for_each(|&(name, value)| self.llvm.add_attribute(function, u32::MAX, name, value));
     }
 
-    /// A function of the library in the form that is written as LLVM IR.
+    /// Returns a function of the library in its lowest form of kernel IR.
     fn definition(&mut self, symbol: &'static str) -> Result<&Function, LoweringError> {
         if !self.definitions.contains_key(symbol) {
             let written = library::definitions([symbol], self.target.math)
@@ -144,7 +146,7 @@ impl Translation<'_> {
     }
 }
 
-/// Stands for a kernel in errors.
+/// Pseudo-kernel for error messages.
 const LIBRARY: Facts<'static> = Facts { name: "math library", arguments: &[], blocks: 1, threads: 1, shared_bytes: 0 };
 
 fn library_call(op: &Operation) -> Option<&'static str> {
@@ -155,7 +157,7 @@ fn name_of(symbol: &str, is_called: bool) -> String {
     if is_called { format!("{symbol}.called") } else { symbol.to_owned() }
 }
 
-/// The function with both sides of its branches computed, and what a branch gives selected.
+/// Returns the function without branches: it computes both sides and selects the results.
 fn straight(function: &Function) -> Function {
     let mut straight = function.clone();
     straight.body.operations = function.body.operations.iter().flat_map(without_branch).collect();
@@ -180,7 +182,7 @@ fn without_branch(op: &Operation) -> Vec<Operation> {
     sides.cloned().flat_map(|it| without_branch(&it)).chain(selects).collect()
 }
 
-/// Whether all that a function does it can do to each lane of vectors.
+/// Whether all operations of a function also work lane by lane on vectors.
 fn by_element(function: &Function) -> bool {
     function.body.operations.iter().all(|op| {
         matches!(op.kind, OpKind::Constant | OpKind::Return) || is_by_element(op.kind) && op.regions.is_empty()

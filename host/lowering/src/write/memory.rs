@@ -1,4 +1,4 @@
-//! Loads, stores, and what makes memory.
+//! Loads, stores, allocations, and operations on memory that threads of a block share.
 
 use fusebox_core::ir::{Attribute, MatrixProduct, OpKind, Operation, Scalar, Type, Value};
 
@@ -8,21 +8,21 @@ use crate::llvm::{Op, Val};
 use crate::stages::Done;
 use crate::targets::{GpuCode, TileProduct};
 
-/// Where an access goes to.
+/// Address of an access.
 pub(super) struct Address {
     pub(super) pointer: Val,
     pub(super) alignment: u32,
 }
 
 impl<'s> Body<'_, '_, 's> {
-    /// The address at the operands from `at` on, in elements like this value. Its constant part comes last, so that
-    /// neighbours share the rest.
+    /// Computes the address from operands `at` and `at + 1`, a pointer and an index in elements of
+    /// the type of `like`. Adds the constant part last, so that adjacent accesses reuse the rest.
     pub(super) fn address(&mut self, op: &Operation, at: usize, like: Value) -> Done<Address> {
         let element = self.translation.type_of(&Type::Scalar(self.source.type_of(like).element()))?;
         self.address_of(op, at, element)
     }
 
-    /// As [`Self::address`], in elements of this type.
+    /// Like [`Self::address`], in elements of this type.
     pub(super) fn address_of(&mut self, op: &Operation, at: usize, element: crate::llvm::Ty) -> Done<Address> {
         let (base, index) = (self.value(op.operands[at])?, self.value(op.operands[at + 1])?);
         let llvm = self.llvm();
@@ -71,7 +71,8 @@ impl<'s> Body<'_, '_, 's> {
         let address = self.address(op, 1, op.operands[0])?;
         let llvm = self.llvm();
         let ty = llvm.type_of(value);
-        // Integers of 16 bytes go as two: GPUs write them in one transaction.
+        // Stores an integer of 16 bytes as a vector of two integers, which GPUs write in one
+        // transaction.
         let wide = matches!(self.source.type_of(op.operands[0]), Type::Scalar(scalar) if scalar.bits() == 128);
         let value = match wide {
             true => llvm.cast(Op::LLVMBitCast, value, llvm.vector(llvm.int(llvm.int_bits(ty) / 2), 2)),

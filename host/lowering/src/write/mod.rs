@@ -1,4 +1,5 @@
-//! The last form of the kernel IR written as LLVM IR, one to one: each operation is an instruction, a call, or blocks.
+//! Writes the lowest form of the kernel IR as LLVM IR, one to one. Each operation becomes an
+//! instruction, a call, or blocks.
 
 mod aliases;
 mod arith;
@@ -26,29 +27,30 @@ use composite::Callee;
 use function::Body;
 use math::VectorFunction;
 
-/// A batch of kernels on its way to one LLVM module.
+/// State of writing a batch of kernels to one LLVM module.
 pub(crate) struct Translation<'t> {
     pub(crate) llvm: Module,
     target: &'t TargetInfo,
-    /// Kernels that are written, for composites to call.
+    /// Written kernels, for calls by composites.
     callees: HashMap<String, Callee>,
-    /// Functions of the kernel being written.
+    /// Functions of the current kernel.
     own: HashMap<String, Declared>,
-    /// Functions of the simulator that have been called.
+    /// Functions of the simulator that are already declared.
     shared: HashMap<&'static str, Declared>,
-    /// Functions of the math library that kernels use, by name and whether they are called or become part of a kernel.
+    /// Functions of the math library that kernels use, by name and whether they are called (`true`)
+    /// or inlined.
     math: BTreeMap<(&'static str, bool), Declared>,
-    /// Those that have been looked at.
+    /// Lowered definitions of functions of the math library, as a cache.
     definitions: HashMap<&'static str, Function>,
-    /// Those of vectors, which wait for the vectoriser.
+    /// Declared vector functions, defined after the vectoriser has run.
     vector_math: Vec<VectorFunction>,
-    /// The kernel being written calls math functions.
+    /// Whether the current kernel calls math functions instead of inlining them.
     is_math_called: bool,
-    /// Places of memory accesses, for the simulator.
+    /// Locations of operations that report to the simulator.
     pub(crate) sites: Vec<String>,
-    /// The kernel being written writes past the caches.
+    /// Whether the current kernel has non-temporal stores.
     past_caches: bool,
-    /// Rows, and bytes of a row, of the kernel's tile registers.
+    /// Number of rows, and bytes of a row, of the current kernel's tile registers.
     tile_shape: Option<[i64; 2]>,
 }
 
@@ -60,12 +62,13 @@ struct Declared {
     results: usize,
 }
 
-/// LLVM's number for functions that do nothing to memory but read what arguments point to: equal calls are made once.
+/// LLVM's number of the attribute for functions that only read memory through their arguments. LLVM
+/// merges equal calls of such functions.
 const READS_ARGUMENTS: u64 = 1;
 
 type Outcome<'s> = Result<(), (Option<&'s Operation>, Unsupported)>;
 
-/// Whether all that a function does to memory is to read it, if those that it calls do no more.
+/// Whether a function only reads memory, assuming that its callees only read too.
 fn only_reads(function: &Function) -> bool {
     let mut only_reads = true;
     function.body.walk(&mut |op| {
@@ -93,7 +96,7 @@ impl<'t> Translation<'t> {
         }
     }
 
-    /// Writes a kernel; one that is not visible is there for composites alone.
+    /// Writes a kernel. Only composites can call a kernel that is not visible.
     pub(crate) fn add_kernel(
         &mut self,
         kernel: &KernelFunctions,
@@ -103,7 +106,7 @@ impl<'t> Translation<'t> {
         let target = self.target;
         let failed = |(op, reason)| StageError::new(op, reason).in_kernel(facts, target);
         let Some((entry, callees)) = kernel.functions.split_first() else { return Ok(()) };
-        // Those of the math library, which a text may bring along, are written once for all kernels.
+        // A text may contain functions of the math library. These are written once for all kernels.
         let callees: Vec<&Function> = callees.iter().filter(|callee| library::symbol(&callee.name).is_none()).collect();
         self.own.clear();
         self.tile_shape = None;
@@ -126,7 +129,7 @@ impl<'t> Translation<'t> {
         Ok(())
     }
 
-    /// Writes a function's body; with `lanes`, on vectors of so many elements of the types that it says.
+    /// Writes a function's body. With `lanes`, replaces each scalar by a vector of this many lanes.
     fn define<'s>(&mut self, function: &'s Function, declared: &Declared, lanes: Option<u32>) -> Outcome<'s> {
         let start = self.llvm.add_block(declared.function);
         self.llvm.position_at_end(start);
@@ -145,8 +148,9 @@ impl<'t> Translation<'t> {
         let parameters = parameters.collect::<Result<Vec<Ty>, Unsupported>>()?;
         let results = function.results.iter().map(|ty| self.type_of(ty)).collect::<Result<Vec<Ty>, Unsupported>>()?;
         let declared = self.declared(&function.name, &parameters, &results);
-        // What inlining has left stays: a chain of functions that each call the next one twice would
-        // take LLVM's inliner time exponential in its length.
+        // LLVM must not inline the functions that remain after `stages/inline.rs`. For a chain of
+        // functions that each call the next one twice, LLVM's inliner would take time exponential
+        // in the length.
         self.llvm.add_attribute(declared.function, u32::MAX, "noinline", 0);
         self.own.insert(function.name.clone(), declared);
         Ok(())

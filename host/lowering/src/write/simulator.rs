@@ -1,4 +1,4 @@
-//! What kernels for the simulator ask of it and tell it.
+//! Functions of the simulator that kernels call.
 //!
 //! | function | meaning |
 //! | --- | --- |
@@ -13,7 +13,7 @@
 //! | `void fusebox_simt_division(i32 site)` | a division has no result |
 //! | `void fusebox_simt_index(ptr tensor, i32 dimension, i64 index, i64 size, i32 site)` | an index is out of bounds |
 //!
-//! `site` numbers the operation in the list that comes with the code.
+//! `site` is the number of the operation in the list that accompanies the code.
 
 use fusebox_core::ir::{Attribute, Float, MOST_PRODUCT_WORDS, MatrixProduct, OpKind, Operation};
 
@@ -51,7 +51,7 @@ impl<'s> Body<'_, '_, 's> {
         Ok(())
     }
 
-    /// A tile that the simulator provides, asked for when the kernel starts.
+    /// Writes the allocation of a tile by the simulator, at the start of the kernel.
     pub(super) fn simulated_tile(&mut self, op: &'s Operation) -> Val {
         let llvm = self.llvm();
         let (pointer, int, word) = (llvm.pointer(0), llvm.int(32), llvm.int(64));
@@ -66,7 +66,7 @@ impl<'s> Body<'_, '_, 's> {
         self.call_simulator("fusebox_simt_barrier", &[int], &[site], None);
     }
 
-    /// The word that the lane `distance` above sends.
+    /// Writes a shuffle. Returns the word of the lane that is `distance` above.
     pub(super) fn simulated_shuffle(&mut self, op: &'s Operation, word: Val, distance: i64) -> Val {
         let site = self.site(op);
         let llvm = self.llvm();
@@ -75,7 +75,8 @@ impl<'s> Body<'_, '_, 's> {
         self.call_simulator("fusebox_simt_shuffle_down", &[long, int, int], &arguments, Some(long))
     }
 
-    /// The sums with what the lanes of the warp multiply: all words go over, then each sum comes back.
+    /// Writes a warp's product of matrices. One call passes all words to the simulator, then one
+    /// call per sum returns the new sums.
     pub(super) fn simulated_product(
         &mut self,
         op: &'s Operation,
@@ -109,7 +110,8 @@ impl<'s> Body<'_, '_, 's> {
             .collect()
     }
 
-    /// The thread's sums with a product of tiles: they go over in memory of the thread's own.
+    /// Writes a product of tiles. The thread passes its sums to the simulator and back in its own
+    /// memory.
     pub(super) fn simulated_tile_product(
         &mut self,
         op: &'s Operation,
@@ -147,14 +149,14 @@ impl<'s> Body<'_, '_, 's> {
         Ok(places_of_sums.into_iter().zip(types).map(|(place, ty)| llvm.load(ty, place, 4)).collect())
     }
 
-    /// The number of an operation's place in the list of places.
+    /// Returns the number of an operation's location in the list of locations.
     fn site(&mut self, op: &Operation) -> Val {
         let text = match op.attribute("site") {
             Some(Attribute::Str(site)) => site.clone(),
             _ => op.place.to_string(),
         };
         let sites = &mut self.translation.sites;
-        // The same operation is met again where a loop is unrolled.
+        // An unrolled loop contains copies of the same operation.
         let known = sites.iter().rposition(|known| *known == text);
         let number = known.unwrap_or_else(|| {
             sites.push(text);
@@ -163,7 +165,7 @@ impl<'s> Body<'_, '_, 's> {
         self.llvm().const_int(self.llvm().int(32), number as i64)
     }
 
-    /// Calls a function of the simulator. What this gives is of meaning only if there is a result.
+    /// Calls a function of the simulator. The returned value is meaningful only with a result.
     fn call_simulator(&mut self, name: &'static str, parameters: &[Ty], arguments: &[Val], result: Option<Ty>) -> Val {
         let declared = match self.translation.shared.get(name) {
             Some(declared) => declared.clone(),

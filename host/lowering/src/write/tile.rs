@@ -1,4 +1,4 @@
-//! Tile registers: intrinsics for which LLVM chooses registers and configures their shapes.
+//! Tile registers, with intrinsics for which LLVM chooses registers and configures their shapes.
 
 use fusebox_core::ir::{OpKind, Operation, Scalar, Value};
 
@@ -8,8 +8,9 @@ use crate::llvm::Val;
 use crate::stages::Done;
 
 impl<'s> Body<'_, '_, 's> {
-    /// Rows of a tile and bytes of a row, as intrinsics take them. All tiles of a kernel have one shape: registers are configured
-    /// before they are used, and of those that are left for another shape LLVM may find too few, which ends the program.
+    /// Returns the number of rows of a tile and the bytes of a row, as operands of intrinsics. All
+    /// tiles of a kernel must have one shape. Registers are configured before their use, and with
+    /// another shape LLVM may find too few free registers, which would abort the process.
     fn shape_of(&mut self, tile: Value) -> Done<[Val; 2]> {
         let ([rows, columns], element) = self.source.type_of(tile).as_tile().required("it has no tile")?;
         let available = self.translation.target.tile_products;
@@ -63,7 +64,8 @@ impl<'s> Body<'_, '_, 's> {
         Ok(())
     }
 
-    /// Where the first row is, at the operands from `at` on, and how many bytes rows are apart.
+    /// Returns the address of the first row, from the operands from `at` on, and the stride of rows
+    /// in bytes.
     fn rows_of_tile(&mut self, op: &Operation, at: usize, tile: Value) -> Done<(Val, Val)> {
         let size = self.source.type_of(tile).element().byte_size() as i64;
         let element = self.translation.type_of(&Scalar::Int(8 * size as u32).into())?;

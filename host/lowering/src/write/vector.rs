@@ -1,4 +1,4 @@
-//! `vector`, of one dimension.
+//! The dialect `vector`, for vectors of one dimension.
 
 use fusebox_core::ir::{Attribute, Combination, Float, OpKind, Operation, Scalar, Type};
 
@@ -7,7 +7,7 @@ use crate::error::Unsupported;
 use crate::llvm::{Op, Val};
 use crate::stages::Done;
 
-/// Of the registers whose words are multiplied, and of a word.
+/// Bytes of the registers for products of words, and of a word.
 const REGISTER_BYTES: usize = 64;
 const WORD_BYTES: usize = 4;
 
@@ -32,7 +32,7 @@ impl<'s> Body<'_, '_, 's> {
             }
             OpKind::Shuffle => {
                 let lanes = op.integers("mask").unwrap_or_default();
-                // A lane that nothing is promised about would be -1.
+                // -1 would be a lane with an undefined value.
                 if lanes.is_empty() || lanes.iter().any(|&lane| lane < 0) {
                     return Unsupported::because("its lanes are not all given");
                 }
@@ -43,11 +43,11 @@ impl<'s> Body<'_, '_, 's> {
         }
     }
 
-    /// Sums with products of words, by an instruction of registers of 64 bytes.
+    /// Writes an instruction on registers of 64 bytes that adds products of words to sums.
     pub(super) fn word_product(&mut self, op: &'s Operation) -> Done<Val> {
         let available = self.translation.target.word_products;
         let is_unsigned = ["isZextLhs", "isZextRhs"].map(|name| op.attribute(name).is_some());
-        // One operand of the instruction for bytes has a sign, and the other has none.
+        // The instruction for bytes multiplies unsigned by signed bytes.
         let (name, is_available, is_turned) = match (op.kind, is_unsigned) {
             (OpKind::WordMulF, _) => ("llvm.x86.avx512bf16.dpbf16ps.512", available.bf16, false),
             (_, [true, false]) => ("llvm.x86.avx512.vpdpbusd.512", available.int8, false),
@@ -62,7 +62,7 @@ impl<'s> Body<'_, '_, 's> {
         let &[left, right, sum] = operands.as_slice() else { return Unsupported::because("it takes three vectors") };
         let llvm = self.llvm();
         let of_factor = |value: Val| match op.kind {
-            // Kept as its bits so far.
+            // So far, bits represent the factor.
             OpKind::WordMulF => llvm
                 .float(Float::BF16)
                 .map(|element| llvm.cast(Op::LLVMBitCast, value, llvm.vector(element, (REGISTER_BYTES / 2) as u32))),
@@ -83,7 +83,7 @@ impl<'s> Body<'_, '_, 's> {
         })
     }
 
-    /// The one position of an extract or insert: an operand, or a number in the attribute.
+    /// Returns the position of an extract or insert, from an operand or an attribute.
     fn position(&mut self, op: &Operation, given: &[Val]) -> Done<Val> {
         match (given, op.integers("static_position")) {
             ([position], _) => Ok(*position),

@@ -2,7 +2,8 @@
 
 use super::{Buffer, KernelSource, compile_and_run, source};
 
-/// A kernel `name` over `count` elements: `body` computes `%r` from `%x0`, `%x1`, … and the index `%i`.
+/// A kernel `name` over `count` elements: `body` computes `%r` from `%x0`, `%x1`, … and the index
+/// `%i`.
 pub fn kernel(name: &str, inputs: &[(&str, u64)], output: (&str, u64), count: u64, body: &str) -> KernelSource {
     let tensor = |element: &str| format!("tensor<{count}x{element}>");
     let out = tensor(output.0);

@@ -176,7 +176,8 @@ pub fn object(code: Code) -> Vec<u8> {
 
 /// Calls a kernel of an object for some blocks.
 pub fn run(object: &[u8], name: &str, buffers: &mut [Buffer], first: i64, end: i64) {
-    // SAFETY: the object was made for this machine; buffers are as large and aligned as the kernel was told.
+    // SAFETY: the object was made for this machine; buffers are as large and aligned as the kernel
+    // was told.
     unsafe {
         let mut jit = ptr::null_mut();
         check(LLVMOrcCreateLLJIT(&mut jit, LLVMOrcCreateLLJITBuilder()));

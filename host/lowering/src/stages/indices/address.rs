@@ -1,4 +1,5 @@
-//! Addresses: the part that varies as an integer, the constant beside it, and the alignment that follows.
+//! Addresses: the variable part as an integer, the constant part, and the alignment that the index
+//! guarantees.
 
 use fusebox_core::builder::IntPredicate;
 use fusebox_core::ir::{Attribute, OpKind, Operation, Type, Value};
@@ -9,7 +10,7 @@ use crate::stages::rewrite::{Done, Stage};
 use crate::stages::writer::Attributes;
 
 impl<'s> Indexed<'s, '_> {
-    /// An operation whose last operands are a pointer and an index in elements.
+    /// Writes an operation whose last operands are a pointer and an index in elements.
     pub(super) fn access(&mut self, op: &'s Operation) -> Done {
         let (operands, attributes) = self.address(op)?;
         let types = self.rewriter.source_types(&op.results);
@@ -18,7 +19,8 @@ impl<'s> Indexed<'s, '_> {
         Ok(())
     }
 
-    /// An operation with two places, whose positions are written as they are.
+    /// Writes a product of tiles. It has two addresses, and their positions are written without
+    /// splitting off a constant.
     pub(super) fn tile_product(&mut self, op: &'s Operation) -> Done {
         let mut operands = Vec::with_capacity(op.operands.len());
         for &operand in &op.operands {
@@ -36,7 +38,8 @@ impl<'s> Indexed<'s, '_> {
         Ok(())
     }
 
-    /// The operands and attributes of an access: `offset` is a constant number of elements beyond the index.
+    /// Returns the operands and attributes of an access. The attribute `offset` is a constant
+    /// number of elements beyond the index.
     pub(super) fn address(&mut self, op: &'s Operation) -> Done<(Vec<Value>, Attributes)> {
         let (&position, others) = op.operands.split_last().required("it has no address")?;
         let mut operands = others.iter().map(|&operand| self.value(operand)).collect::<Done<Vec<Value>>>()?;
@@ -59,7 +62,7 @@ impl<'s> Indexed<'s, '_> {
         Ok((operands, attributes))
     }
 
-    /// Bytes of the elements that the index counts.
+    /// Returns the bytes of one element that the index counts.
     fn element_bytes(&self, op: &Operation) -> u64 {
         let source = self.rewriter.source;
         let ty = match op.kind {
@@ -76,7 +79,8 @@ impl<'s> Indexed<'s, '_> {
         parts * ty.element().byte_size() as u64
     }
 
-    /// Tells the simulator of an index that is not within the tensor, if it is not known to be.
+    /// Writes a check that reports an index outside of the tensor to the simulator, unless the
+    /// index is known to be inside.
     pub(super) fn report_index(&mut self, op: &'s Operation) -> Done {
         let tensor = self.value(op.operands[0])?;
         let ix = self.index(op.operands[1])?;
@@ -96,12 +100,13 @@ impl<'s> Indexed<'s, '_> {
         self.choose(outside, tell, |_| Ok(Vec::new()), &[]).map(drop)
     }
 
-    /// Tells the simulator of a division of integers by zero, or of the lowest number by -1: a processor traps there.
+    /// Writes a check that reports an integer division by zero, or of the lowest number by -1, to
+    /// the simulator. A processor traps on these.
     pub(super) fn report_division(&mut self, op: &'s Operation, dividend: Value, divisor: Value) -> Done {
         let is_signed = !matches!(op.kind, OpKind::DivUI | OpKind::RemUI);
         let ty = self.out().type_of(divisor).clone();
         let bits = ty.element().bits();
-        // Wider ones than a word are divided by no instruction.
+        // No instruction divides integers that are wider than a word.
         if !self.target.reports_accesses || bits > 64 {
             return Ok(());
         }
@@ -110,7 +115,8 @@ impl<'s> Indexed<'s, '_> {
         let mut impossible = out.formula(&[dividend, divisor], |operands| {
             let [dividend, divisor] = [operands[0], operands[1]];
             let by_zero = divisor.eq(0_i64);
-            // Narrower ones than a byte are divided in a wider register, where nothing overflows.
+            // Integers narrower than a byte are divided in a wider register, where the division
+            // cannot overflow.
             match is_signed && bits >= 8 {
                 true => by_zero | (dividend.eq(i64::MIN >> (64 - bits)) & divisor.eq(-1_i64)),
                 false => by_zero,
@@ -128,7 +134,8 @@ impl<'s> Indexed<'s, '_> {
     }
 }
 
-/// The largest power of two that divides both; `divisor` 0 stands for a multiple of everything.
+/// Returns the largest power of two that divides both. A `divisor` of 0 means that the value is a
+/// multiple of every number.
 fn common_power_of_two(divisor: u64, alignment: u32) -> u32 {
     let of_divisor = if divisor == 0 { 63 } else { divisor.trailing_zeros() };
     1 << of_divisor.min(alignment.trailing_zeros()).min(30)

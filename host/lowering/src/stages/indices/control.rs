@@ -1,4 +1,4 @@
-//! Loops over indices become loops over integers, with what LLVM is to make of them.
+//! Rewrites loops over indices as loops over integers, with hints to LLVM about unrolling.
 
 use std::collections::HashMap;
 
@@ -11,16 +11,17 @@ use crate::indices::Ix;
 use crate::stages::rewrite::{Done, LoopHead, Stage};
 use crate::stages::writer::Attributes;
 
-/// Most turns of a loop that is unrolled; `optimize` names the number too, for what the vectoriser leaves.
+/// Maximum number of iterations of a loop that is unrolled. `optimize` has the same number, for
+/// loops that remain after vectorisation.
 const MOST_TURNS: i64 = 4;
-/// Most operations that unrolling a loop without others in it may leave.
+/// Maximum number of operations that result from unrolling a loop without inner loops.
 const MOST_UNROLLED: i64 = 8192;
 
-/// The turns of a loop.
+/// Number of iterations of a loop.
 struct Turns {
-    /// Most of them, if that is known.
+    /// Upper bound, if known.
     most: Option<i64>,
-    /// Whether there are as many in any case.
+    /// Whether the loop always has this many.
     always: bool,
 }
 
@@ -52,9 +53,10 @@ impl<'s> Indexed<'s, '_> {
         Ok(())
     }
 
-    /// `for ix in (lower..upper).step_by(step)`; `body` takes the state and gives the next. A loop whose bounds are a
-    /// constant apart counts from zero: LLVM then knows how often it turns and writes no loops for a remainder. A loop
-    /// of few turns is written turn by turn: LLVM does that too, but only after it has found out how often loops turn.
+    /// Writes `for ix in (lower..upper).step_by(step)`. `body` maps the state to the next state. If
+    /// the distance of the bounds is constant, the loop counts from zero. LLVM then knows the
+    /// number of iterations and generates no loop for a remainder. A loop of few iterations is
+    /// unrolled here. LLVM would unroll it too, but only after an analysis of iteration counts.
     fn counted(
         &mut self,
         op: &'s Operation,
@@ -100,7 +102,8 @@ impl<'s> Indexed<'s, '_> {
                 })
             });
         }
-        // The variable is compared with the bound after it has gone one step too far.
+        // The last value of the variable that is compared with the bound is one step beyond the
+        // range.
         let far = Interval::new(range.lower, range.upper.saturating_add(step));
         let small = Interval::new(i32::MIN.into(), i32::MAX.into()).contains_interval(far);
         let bits = if small { self.target.index_bits } else { 64 };
@@ -141,7 +144,7 @@ impl<'s> Indexed<'s, '_> {
         })
     }
 
-    /// Writes a body of which so many copies are made.
+    /// Writes a body that unrolling copies `count` times.
     fn with_copies<T>(&mut self, count: i64, write: impl FnOnce(&mut Self) -> Done<T>) -> Done<T> {
         let copies = self.copies;
         self.copies = copies.saturating_mul(count);
@@ -150,7 +153,8 @@ impl<'s> Indexed<'s, '_> {
         written
     }
 
-    /// Whether a loop is unrolled: here if it always turns as often, else by LLVM.
+    /// Whether a loop is unrolled. This stage unrolls it if its number of iterations is fixed, else
+    /// LLVM does.
     fn is_unrolled(&self, op: &Operation, turns: &Turns) -> bool {
         turns.most.is_some_and(|most| {
             most <= MOST_TURNS
@@ -159,7 +163,7 @@ impl<'s> Indexed<'s, '_> {
         })
     }
 
-    /// Whether so many copies of a loop's body are no more than anybody gains from.
+    /// Whether `count` copies of a loop's body are few enough to be worth the code size.
     fn may_be_copied(&self, op: &Operation, count: i64) -> bool {
         let known = |value| self.index(value).ok().and_then(|ix| self.tracker.algebra.as_constant(ix));
         let Contents { operations, has_loop, long_loops } = Contents::of(op, &known);
@@ -168,13 +172,14 @@ impl<'s> Indexed<'s, '_> {
             && long_loops.saturating_mul(count).saturating_mul(self.copies) <= self.target.most_long_loops
     }
 
-    /// Whether LLVM is to leave a loop that is not unrolled as it is.
+    /// Whether LLVM must keep one copy of the body of a loop that is not unrolled here.
     fn is_kept(&self, op: &Operation, turns: &Turns) -> bool {
-        // Of vectors there is nothing to make vectors of, and LLVM takes long to estimate what copies of them would cost.
+        // A loop that computes with vectors already gains nothing from vectorisation, and LLVM
+        // takes long to estimate the cost of its copies.
         self.target.keeps_long_loops || turns.most.is_some_and(|most| most <= MOST_TURNS) || self.holds_vectors(op)
     }
 
-    /// Whether anything in an operation is a vector.
+    /// Whether any result inside an operation is a vector.
     fn holds_vectors(&self, op: &Operation) -> bool {
         let is_vector = |&value: &Value| matches!(self.rewriter.source.type_of(value), Type::Vector(..));
         let mut found = false;
@@ -183,17 +188,18 @@ impl<'s> Indexed<'s, '_> {
     }
 }
 
-/// What is in a loop.
+/// Contents of a loop's body.
 #[derive(Default)]
 struct Contents {
     operations: i64,
     has_loop: bool,
-    /// Loops that are not unrolled themselves, each as often as the unrolled ones around it will have it.
+    /// Number of loops that are not unrolled, including the copies from unrolled loops around them.
     long_loops: i64,
 }
 
 impl Contents {
-    /// Of a loop's body. `known`: the values of constants outside of it.
+    /// Counts the contents of a loop's body. `known` returns the values of constants outside of the
+    /// loop.
     fn of(op: &Operation, known: &dyn Fn(Value) -> Option<i64>) -> Contents {
         let mut inside: HashMap<Value, i64> = HashMap::new();
         op.walk(&mut |inner| {
@@ -221,7 +227,7 @@ impl Contents {
     }
 }
 
-/// How often a loop turns, if its bounds are constants.
+/// Returns the number of iterations of a loop, if its bounds are constants.
 fn turns(op: &Operation, known: &dyn Fn(Value) -> Option<i64>) -> Option<i64> {
     let [lower, upper, step] = op.operands.first_chunk()?.map(known);
     let (distance, step) = (upper?.checked_sub(lower?)?, step.filter(|step| *step > 0)?);

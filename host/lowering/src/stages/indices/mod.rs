@@ -1,8 +1,9 @@
-//! Indices become integers: expressions simplified by what is known, in 32 bits where they suffice.
+//! Rewrites indices as integers: simplified by known ranges, in 32 bits where these suffice.
 //!
-//! An index is not computed where it stands but remembered as an expression, and written where an address, a comparison or
-//! a loop bound needs its value; by then divisions of what was multiplied just before, bounds that always hold and the
-//! like are gone. An address gets the alignment that its expression guarantees.
+//! The stage records an index as an expression. It writes the expression only where an address, a
+//! comparison or a loop bound needs its value. By then the algebra has simplified it: divisions of
+//! products and bounds that always hold are gone. An address gets the alignment that its expression
+//! guarantees.
 
 mod address;
 mod control;
@@ -40,10 +41,10 @@ pub(super) fn lower(
     })
 }
 
-/// What stands for a value.
+/// Representation of a value of the source.
 #[derive(Clone, Debug)]
 pub(super) enum Slot {
-    /// An index: an expression, written when needed.
+    /// An index as an expression, which is written when needed.
     Index(Ix),
     Value(Value),
 }
@@ -51,10 +52,10 @@ pub(super) enum Slot {
 struct Indexed<'s, 'k> {
     rewriter: Rewriter<'s, Slot>,
     tracker: Tracker,
-    /// Values of expressions in so many bits, with the scope they were written in.
+    /// Values of expressions by their bits, with the scope in which they were written.
     written: HashMap<(Ix, u32), (Value, u32)>,
     definitions: Definitions<'s>,
-    /// Copies of the current region that unrolling the loops around it makes.
+    /// Copies of the current region that result from unrolling the loops around it.
     copies: i64,
     is_entry: bool,
     facts: &'k Facts<'k>,
@@ -69,7 +70,8 @@ impl<'s> Stage<'s> for Indexed<'s, '_> {
     }
 
     fn passed(&self, ty: &Type) -> Done<Vec<Type>> {
-        // Indices cross functions and regions in full width: their range is not known on the other side.
+        // Indices cross functions and regions in full width, because their range is not known on
+        // the other side.
         Ok(vec![if ty.element() == Scalar::Index { ty.with_element(Scalar::I64) } else { ty.clone() }])
     }
 
@@ -84,7 +86,7 @@ impl<'s> Stage<'s> for Indexed<'s, '_> {
         if *ty != Type::INDEX {
             return Ok(Slot::Value(values[0]));
         }
-        // An index that is the same from everywhere, if it can be written here.
+        // All predecessors pass the same index, and this scope can write it.
         if let Some(&Slot::Index(first)) = like.first() {
             let same = like.iter().all(|slot| matches!(slot, Slot::Index(ix) if *ix == first));
             if same && self.tracker.algebra.depth(first) <= self.out().depth() {
@@ -148,7 +150,7 @@ impl<'s> Stage<'s> for Indexed<'s, '_> {
     }
 }
 
-/// Whether an operation divides integers, and so may have no result.
+/// Whether an operation is an integer division, which may be undefined.
 fn is_division(kind: OpKind) -> bool {
     use OpKind::*;
     matches!(kind, DivSI | DivUI | RemSI | RemUI | FloorDivSI | CeilDivSI)
@@ -163,7 +165,7 @@ impl<'s> Indexed<'s, '_> {
         self.rewriter.bind(op.result(), Slot::Index(ix));
     }
 
-    /// A leaf for a value that is available from the current scope on.
+    /// Creates a leaf for a value that is available from the current scope on.
     fn leaf(&mut self, value: Value, range: Interval) -> Ix {
         let depth = self.out().depth();
         self.tracker.leaf(value, range, depth)
@@ -213,7 +215,7 @@ impl<'s> Indexed<'s, '_> {
             self.bind_index(op, zero);
             return Ok(());
         };
-        // The id is asked for where the function begins, and so is there wherever it is used.
+        // The id is read at the beginning of the function, so that it is available at every use.
         let id = self.out().at_beginning(op.kind, op.attributes.clone(), Type::INDEX);
         let native = Scalar::Int(self.target.index_bits);
         let id = self.out().cast_at_beginning(id, native);
@@ -229,7 +231,7 @@ impl<'s> Indexed<'s, '_> {
         Ok(())
     }
 
-    /// The results of a map, of its operands' expressions or of their values.
+    /// Computes the results of a map, either from its operands' expressions or from their values.
     fn applied(&mut self, map: &IndexingMap, operands: Vec<Ix>) -> Done<Vec<Ix>> {
         let results = self.tracker.apply(map, &operands)?;
         if !results.iter().any(|&result| self.tracker.is_large(result)) {
@@ -240,7 +242,7 @@ impl<'s> Indexed<'s, '_> {
         Ok(if self.tracker.is_better_cut(&results, &direct) { direct } else { results })
     }
 
-    /// An index as a leaf: its value, written here.
+    /// Writes the value of an index here and returns a leaf for the value.
     fn cut(&mut self, ix: Ix) -> Ix {
         if !self.tracker.algebra.takes_more_than(1, ix) {
             return ix;
@@ -250,12 +252,12 @@ impl<'s> Indexed<'s, '_> {
         self.tracker.leaf_for(ix, value)
     }
 
-    /// An operation on two indices.
+    /// Rewrites an operation on two indices.
     fn arithmetic(&mut self, op: &'s Operation) -> Done {
         let (a, b) = (self.index(op.operands[0])?, self.index(op.operands[1])?);
         let ix = match self.tracker.arithmetic(op.kind, a, b) {
             Some(ix) => ix,
-            // Computed like integers; the result is a leaf.
+            // The operation works on integers, and the result is a leaf.
             None => {
                 let (left, right) = (self.index_value(a, 64), self.index_value(b, 64));
                 if is_division(op.kind) {
@@ -298,7 +300,7 @@ impl<'s> Indexed<'s, '_> {
         Ok(())
     }
 
-    /// `arith.index_cast` and `index_castui`.
+    /// Rewrites `arith.index_cast` and `index_castui`.
     fn index_cast(&mut self, op: &'s Operation, signed: bool) -> Done {
         let source = self.rewriter.source;
         let (from, to) = (source.type_of(op.operands[0]), source.type_of(op.result()));
@@ -327,7 +329,7 @@ impl<'s> Indexed<'s, '_> {
         Ok(())
     }
 
-    /// The place of an operation, for the simulator.
+    /// Returns the location of an operation, for the simulator.
     fn site(&self, op: &Operation) -> Attribute {
         Attribute::Str(format!("{}: {} at {}", self.facts.name, op.kind, op.place))
     }

@@ -1,4 +1,4 @@
-//! Expressions become integer arithmetic.
+//! Writes expressions as integer arithmetic.
 
 use fusebox_core::indexing::Interval;
 use fusebox_core::ir::{Attribute, OpKind, Scalar, Type, Value};
@@ -15,7 +15,7 @@ fn integer(bits: u32) -> Type {
 }
 
 impl Indexed<'_, '_> {
-    /// Bits in which an index is computed.
+    /// Returns the width in bits for computing an index.
     pub(super) fn bits_of(&mut self, ix: Ix) -> u32 {
         if self.target.index_bits == 64 {
             return 64;
@@ -40,7 +40,7 @@ impl Indexed<'_, '_> {
         }
     }
 
-    /// Writes an index of this many bits, or reuses what was written.
+    /// Writes an index with this many bits, or reuses the value written before.
     pub(super) fn index_value(&mut self, ix: Ix, bits: u32) -> Value {
         if let Some(value) = self.tracker.algebra.as_constant(ix) {
             return self.out().int(value, &integer(bits));
@@ -71,7 +71,7 @@ impl Indexed<'_, '_> {
         self.out().op(OpKind::ExtUI, &[value], vec![("nonNeg".into(), Attribute::Unit)], integer(bits))
     }
 
-    /// An operation whose signed result does not overflow.
+    /// Writes an operation whose signed result does not overflow.
     pub(super) fn exact(&mut self, kind: OpKind, a: Value, b: Value) -> Value {
         let flags: Attributes = vec![("overflowFlags".into(), Attribute::raw("#arith.overflow<nsw>"))];
         let ty = self.out().type_of(a).clone();
@@ -84,7 +84,7 @@ impl Indexed<'_, '_> {
         }
         let kind = self.tracker.algebra.kind(ix);
         match &*kind {
-            // Leaves are found above.
+            // `leaf_value` handles leaves above.
             Kind::Leaf(_) => self.out().int(0, &integer(bits)),
             Kind::Sum(sum) => self.write_sum(sum, bits),
             Kind::FloorDiv(inner, divisor) => self.write_division(*inner, *divisor, bits, true),
@@ -104,8 +104,8 @@ impl Indexed<'_, '_> {
         self.out().binary(kind, left, right)
     }
 
-    /// Parts that are known in outer regions come first, so that LLVM can move them there; the constant comes
-    /// last, so that accesses next to each other share the rest.
+    /// Writes terms of outer regions first, so that LLVM can hoist them. Adds the constant last, so
+    /// that adjacent accesses reuse the rest.
     fn write_sum(&mut self, sum: &Sum, bits: u32) -> Value {
         if sum.constant != 0 {
             let rest = self.tracker.algebra.sum(Sum { terms: sum.terms.clone(), constant: 0 });
@@ -149,7 +149,7 @@ impl Indexed<'_, '_> {
             let result = self.write_rounding_down(value, divisor, quotient);
             return self.out().resized(result, bits, true);
         }
-        // Division of 32 bits is much cheaper, in vectors most of all.
+        // Division with 32 bits is much cheaper, above all in vectors.
         let small = range.upper <= i64::from(u32::MAX) && divisor <= i64::from(u32::MAX);
         let width = if small { 32 } else { own };
         let value = self.out().resized(value, width, true);
@@ -159,8 +159,8 @@ impl Indexed<'_, '_> {
         if width < bits { self.widened(result, bits) } else { self.out().resized(result, bits, true) }
     }
 
-    /// `(x + turns · divisor) / divisor - turns`, where the sum is never negative: quotients that
-    /// round towards zero need no correction there. A remainder is the same.
+    /// Writes `(x + turns · divisor) / divisor - turns`. The sum is never negative, so rounding
+    /// towards zero needs no correction. The remainder of the sum equals that of `x`.
     fn write_shifted_division(&mut self, inner: Ix, divisor: i64, bits: u32, quotient: bool, turns: i64) -> Value {
         let algebra = &mut self.tracker.algebra;
         let shift = algebra.constant(turns * divisor);
@@ -191,8 +191,9 @@ impl Indexed<'_, '_> {
     }
 }
 
-/// How often a divisor is added until no dividend in this range is negative, if some are and so
-/// many bits hold the sum. Powers of two have shifts, which round down by themselves.
+/// Returns how many times to add the divisor so that no dividend in this range is negative. Returns
+/// `None` if none is negative, if `bits` bits cannot hold the sum, or for a power of two: there a
+/// shift rounds down anyway.
 fn turns_above_zero(range: Interval, divisor: i64, bits: u32) -> Option<i64> {
     let room = if bits == 32 { I32.upper } else { i64::MAX };
     let turns = range.lower.checked_neg().filter(|&below| below > 0)?.checked_add(divisor - 1)? / divisor;

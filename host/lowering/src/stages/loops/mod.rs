@@ -1,7 +1,8 @@
-//! Loops over maps become nests of `scf.for`, unrolled where they ask for it, and in parts where that decides conditions.
+//! Rewrites loops over indexing maps as nests of `scf.for`. Unrolls them where the loop requests
+//! it, and splits them where that decides conditions.
 //!
-//! Index arithmetic stays as it is; beside it runs what is known of it ([`Tracker`]), by which bounds are narrowed and
-//! comparisons decided.
+//! The stage copies index arithmetic unchanged. In parallel it tracks an expression for each index
+//! ([`Tracker`]), with which it narrows bounds and decides comparisons.
 
 mod nest;
 mod splitting;
@@ -20,7 +21,7 @@ use crate::error::{Required, Unsupported};
 use crate::indices::{Ix, Kind};
 use crate::targets::TargetInfo;
 
-/// Operations of an index that are written as one map.
+/// Maximum number of operations of an index that are written as one map.
 const MOST_NODES: usize = 24;
 
 pub(super) fn lower(
@@ -48,7 +49,7 @@ struct Loops<'s, 'k> {
     tracker: Tracker,
     /// Expressions of indices of the new function.
     known: HashMap<Value, Ix>,
-    /// Values of expressions, with the scope they were written in.
+    /// Values of expressions, with the scope in which they were written.
     written: HashMap<Ix, (Value, u32)>,
     definitions: Definitions<'s>,
     splitting: Splitting,
@@ -115,7 +116,7 @@ impl<'s> Stage<'s> for Loops<'s, '_> {
 }
 
 impl<'s, 'k> Loops<'s, 'k> {
-    /// The expression of an index of the new function.
+    /// Returns the expression of an index of the new function.
     fn index_of(&mut self, value: Value) -> Ix {
         if let Some(&known) = self.known.get(&value) {
             return known;
@@ -131,7 +132,7 @@ impl<'s, 'k> Loops<'s, 'k> {
         ix
     }
 
-    /// Remembers that a value of the new function has this range.
+    /// Records a value of the new function as a leaf with this range.
     fn leaf(&mut self, value: Value, range: Interval) -> Ix {
         let depth = self.out().depth();
         let ix = self.tracker.leaf(value, range, depth);
@@ -170,19 +171,19 @@ impl<'s, 'k> Loops<'s, 'k> {
         }
     }
 
-    /// Whether a condition of the source is known.
+    /// Whether the outcome of a condition of the source is known.
     fn is_decided(&mut self, condition: Value) -> Done<bool> {
         let condition = self.rewriter.slot(condition)?;
         Ok(self.out().as_bool(condition).is_some())
     }
 
-    /// The region of an atomic update, on the bits of the element.
+    /// Copies an atomic update. Its region works on the bits of the element.
     fn atomic_region(&mut self, op: &'s Operation) -> Done {
         let operands = self.rewriter.slots(&op.operands)?;
         super::copy_atomic(self, op, operands, op.attributes.clone())
     }
 
-    /// Remembers what is known of an index that a copied operation gives.
+    /// Records the expressions or ranges of indices that a copied operation returns.
     fn follow(&mut self, op: &'s Operation) -> Done {
         let is_index = |value: Value| *self.rewriter.source.type_of(value) == Type::INDEX;
         if !op.results.iter().copied().any(is_index) {
@@ -242,7 +243,8 @@ impl<'s, 'k> Loops<'s, 'k> {
         Ok(())
     }
 
-    /// `for variable in (lower..upper).step_by(step)`; `body` takes the variable and the state and gives the next.
+    /// Writes `for variable in (lower..upper).step_by(step)`. `body` maps the variable and the
+    /// state to the next state.
     fn counted(
         &mut self,
         lower: Ix,
@@ -272,7 +274,7 @@ impl<'s, 'k> Loops<'s, 'k> {
         })
     }
 
-    /// The value of an expression: one that is there, or a map of its leaves.
+    /// Returns the value of an expression: an existing value, or the result of a map of its leaves.
     fn materialised(&mut self, ix: Ix) -> Value {
         if let Some(constant) = self.tracker.algebra.as_constant(ix) {
             return self.out().index(constant);
@@ -297,7 +299,8 @@ impl<'s, 'k> Loops<'s, 'k> {
         value
     }
 
-    /// The expression over dimensions of `map`, which are these operands. What exceeds `room` has a map of its own.
+    /// Builds an expression over dimensions of `map`, whose values are `operands`. Adds dimensions
+    /// and operands as needed. Parts beyond `room` operations become separate maps.
     fn expression(&mut self, ix: Ix, map: &mut IndexingMap, operands: &mut Vec<Value>, room: &mut usize) -> Expr {
         if let Some(constant) = self.tracker.algebra.as_constant(ix) {
             return Expr::constant(constant);
@@ -318,7 +321,7 @@ impl<'s, 'k> Loops<'s, 'k> {
         let mut of = |ix: Ix| self.expression(ix, map, operands, room);
         let both = |make: fn(Expr, Expr) -> ExprKind, a: Expr, b: Expr| Expr::new(make(a, b));
         match &*kind {
-            // Leaves are found above.
+            // `leaf_value` handles leaves above.
             Kind::Leaf(_) => Expr::constant(0),
             Kind::Sum(sum) => {
                 let terms = sum.terms.iter().map(|&(term, factor)| {
@@ -339,7 +342,7 @@ impl<'s, 'k> Loops<'s, 'k> {
         }
     }
 
-    /// Whether an index is in these bounds.
+    /// Writes the condition that an index is in these bounds.
     fn in_interval(&mut self, ix: Ix, wanted: Interval) -> Value {
         if let Some(only) = wanted.as_point() {
             return self.compared(IntPredicate::Eq, ix, only);

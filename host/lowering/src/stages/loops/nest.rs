@@ -1,8 +1,9 @@
 //! `xla_gpu.loop`: nests of loops over the domain of an indexing map.
 //!
-//! Constraints are checked as far out as their variables allow. One that is linear in a loop's variable narrows
-//! the loop's bounds instead. A loop that is unrolled is written twice if it must be: without checks where all its
-//! points are in the domain, and as a loop with checks where only some are.
+//! Constraints are checked as far out as their variables allow. A constraint that is linear in a
+//! loop's variable narrows the loop's bounds instead. An unrolled loop may need two versions: an
+//! unrolled one without checks for the case that all its points are in the domain, and a loop with
+//! narrowed bounds for the case that only some are.
 
 use std::sync::Arc;
 
@@ -15,10 +16,11 @@ use crate::error::Unsupported;
 use crate::indices::Ix;
 use crate::stages::rewrite::{Done, Stage};
 
-/// A loop operation while it is rewritten.
+/// A loop operation that is being rewritten.
 struct Nest<'s> {
     map: Arc<IndexingMap>,
-    /// Number of range variables that must be bound before a constraint can be evaluated, for each.
+    /// For each constraint, the number of range variables that must be bound before it can be
+    /// evaluated.
     levels: Vec<usize>,
     body: &'s Region,
     dims: Vec<Value>,
@@ -35,7 +37,7 @@ struct Progress {
     /// Values of the range variables bound so far.
     ranges: Vec<Value>,
     state: Vec<Value>,
-    /// Constraints that hold, by position.
+    /// By constraint: whether it is known to hold.
     settled: Vec<bool>,
 }
 
@@ -44,14 +46,14 @@ impl Nest<'_> {
         self.map.ranges[variable].bounds
     }
 
-    /// The constraints that the variable of this level is the last to decide.
+    /// Returns the constraints that can be evaluated as soon as the next variable is bound.
     fn decided_by<'p>(&'p self, progress: &'p Progress) -> impl Iterator<Item = usize> + 'p {
         let level = progress.ranges.len();
         (0..self.levels.len()).filter(move |&c| !progress.settled[c] && self.levels[c] == level + 1)
     }
 }
 
-/// Number of range variables before which a constraint's expression has no value.
+/// Returns the number of range variables that must be bound to evaluate a constraint.
 fn level(map: &IndexingMap, constraint: usize) -> usize {
     let mut level = 0;
     map.constraints[constraint].expr.visit_leaves(&mut |leaf| {
@@ -90,7 +92,7 @@ impl<'s> Loops<'s, '_> {
         Ok(())
     }
 
-    /// The loops over the variables not bound yet.
+    /// Writes the loops over the variables that are not bound yet.
     fn nest(&mut self, nest: &Nest<'s>, mut progress: Progress) -> Done<Vec<Value>> {
         let level = progress.ranges.len();
         let mut condition = self.out().bool(true);
@@ -161,7 +163,8 @@ impl<'s> Loops<'s, '_> {
         self.counted_in_parts(lower, upper, state, &splittable)
     }
 
-    /// The body's index arguments with this value of the next variable and any values of the later ones.
+    /// Returns the body's index arguments for this value of the next variable. Later variables are
+    /// leaves that range over their bounds.
     fn possible(&mut self, nest: &Nest<'s>, bound: &[Value], variable: Ix) -> Done<Vec<Ix>> {
         let mut ranges = self.indices_of(bound);
         ranges.push(variable);
@@ -179,7 +182,8 @@ impl<'s> Loops<'s, '_> {
         Ok(arguments)
     }
 
-    /// Bounds of the next loop, the upper one exclusive, after all constraints that they can express.
+    /// Computes the bounds of the next loop, the upper one exclusive. They include all constraints
+    /// that are linear in the variable.
     fn narrowed_bounds(&mut self, nest: &Nest<'s>, progress: &mut Progress) -> Done<(Ix, Ix)> {
         let bounds = nest.bounds(progress.ranges.len());
         let mut lower = self.tracker.algebra.constant(bounds.lower);
@@ -204,8 +208,8 @@ impl<'s> Loops<'s, '_> {
         Ok((lower, upper))
     }
 
-    /// `floor((±(limit - rest) + shift) / |factor|)`: the last variable up to the limit, or with a shift the first
-    /// from the limit on.
+    /// Computes `floor((±(limit - rest) + shift) / |factor|)`: the last value of the variable that
+    /// stays within the limit, or with a shift the first value that reaches the limit.
     fn solved(&mut self, rest: Ix, factor: i64, limit: i64, shift: i64) -> Ix {
         let algebra = &mut self.tracker.algebra;
         let limit = algebra.constant(limit);
@@ -216,7 +220,8 @@ impl<'s> Loops<'s, '_> {
         algebra.floor_div(distance, factor.abs())
     }
 
-    /// A constraint's expression as `rest + factor * next variable`, if the rest does not depend on the variable.
+    /// Splits a constraint's expression into `rest + factor * next variable`, if the rest does not
+    /// depend on the variable.
     fn linear_in_next(&mut self, nest: &Nest<'s>, constraint: usize, ranges: &[Value]) -> Done<Option<(Ix, i64)>> {
         let depth = self.out().depth() + 1;
         let probe = self.tracker.algebra.leaf(nest.bounds(ranges.len()), depth);
@@ -255,7 +260,7 @@ impl<'s> Loops<'s, '_> {
         )
     }
 
-    /// The body once for each value of the next variable.
+    /// Writes the body once for each value of the next variable.
     fn copies(&mut self, nest: &Nest<'s>, progress: Progress) -> Done<Vec<Value>> {
         let Interval { lower, upper } = nest.bounds(progress.ranges.len());
         let mut state = progress.state.clone();
@@ -270,14 +275,14 @@ impl<'s> Loops<'s, '_> {
     }
 }
 
-/// Whether the same multiples of `unit` lie in both intervals.
+/// Whether both intervals contain the same multiples of `unit`.
 fn same_multiples(unit: u64, inner: Interval, outer: Interval) -> bool {
     let Some(unit) = i64::try_from(unit).ok().filter(|&unit| unit > 0) else { return false };
     let below = |value: i64| value.div_euclid(unit);
     let above = |value: i64| value.saturating_add(unit - 1).div_euclid(unit);
     let known = [inner.lower, inner.upper, outer.lower, outer.upper];
     let far = |value: &i64| value.unsigned_abs() > 1 << 62;
-    // Bounds far out stand for no bound at all.
+    // Very large bounds mean that there is no bound.
     (far(&known[0]) && far(&known[2]) || above(inner.lower) == above(outer.lower))
         && (far(&known[1]) && far(&known[3]) || below(inner.upper) == below(outer.upper))
 }

@@ -1,15 +1,15 @@
-//! Loops in parts, so that conditions on a loop's variable are decided outside of it.
+//! Splits loops so that conditions on a loop's variable are decided outside of the loop.
 //!
-//! What lies behind a `pad`, a `concatenate` or a shifted `slice` asks of every element on which side of a border it is. Where
-//! such a condition is linear in the variable, the loop is written as one loop before the border and one after it,
-//! in each of which the answer is known:
+//! A `pad`, a `concatenate` or a shifted `slice` compares the index of every element with a border.
+//! If the comparison is linear in the loop's variable, the stage writes one loop before the border
+//! and one after it. In each of them the outcome is known:
 //!
 //! ```text
 //! for i in 0..4008 { if 3 <= i < 4003 { a } else { b } }
 //!     ->  for i in 0..3 { b }   for i in 3..4003 { a }   for i in 4003..4008 { b }
 //! ```
 //!
-//! The order of the turns stays, so this is right for any body.
+//! The order of iterations does not change, so this is correct for any body.
 
 use std::collections::HashMap;
 
@@ -20,18 +20,20 @@ use super::{Loops, map_of};
 use crate::indices::Ix;
 use crate::stages::rewrite::{Done, Stage};
 
-/// Operations that may be written once more in a function, all parts together.
+/// Maximum number of operations that splitting may duplicate in a function.
 const MOST_REPEATED: usize = 2000;
-/// Parts of one loop.
+/// Maximum number of parts of one loop.
 const MOST_PARTS: usize = 8;
-/// A loop around other loops leaves room for these to be split too.
+/// A loop around other loops may only be split if this many copies of it fit the limit, so that
+/// inner loops can be split too.
 const ROOM_FOR_INNER: usize = 9;
-/// A shorter loop is not worth a border.
+/// Loops with fewer iterations are not split.
 const SHORTEST: u64 = 8;
 
-/// What is decided outside of loops, and how much may still be spent on it.
+/// Comparisons decided outside of loops, and the remaining room for duplication.
 pub(super) struct Splitting {
-    /// Comparisons of the source whose outcome is known in the current part, by their result.
+    /// Outcomes of comparisons of the source that are known in the current part, by the
+    /// comparison's result.
     decided: HashMap<Value, bool>,
     repeatable: usize,
 }
@@ -43,45 +45,47 @@ impl Default for Splitting {
 }
 
 impl Splitting {
-    /// Whether the outcome of a comparison is known in this part of the loops around.
+    /// Returns the outcome of a comparison, if it is known in the current part of the enclosing
+    /// loops.
     pub(super) fn decided(&self, comparison: &Operation) -> Option<bool> {
         self.decided.get(&comparison.result()).copied()
     }
 }
 
-/// A loop that may be split. Steps are of one.
+/// A loop with steps of one, which may be split.
 pub(super) struct Splittable<'a, 's, 'k> {
-    /// Where it is looked for conditions.
+    /// The region to search for conditions.
     pub(super) body: &'s Region,
-    /// Types of the iteration values.
+    /// Types of the loop-carried values.
     pub(super) types: &'a [Type],
-    /// The index arguments of the body, given the loop's variable.
+    /// Returns the index arguments of the body for the loop's variable.
     pub(super) arguments: &'a dyn Fn(&mut Loops<'s, 'k>, Ix) -> Done<Vec<Ix>>,
     pub(super) write: &'a Turn<'a, 's, 'k>,
 }
 
-/// Writes one turn of a loop: from the variable and the state to the next state.
+/// Writes one iteration of a loop: maps the variable and the state to the next state.
 pub(super) type Turn<'a, 's, 'k> = dyn Fn(&mut Loops<'s, 'k>, Value, Vec<Value>) -> Done<Vec<Value>> + 'a;
 
-/// A place where the outcome of a comparison changes.
+/// A value of the variable at which the outcome of a comparison changes.
 struct Border {
-    /// The first value of the variable beyond it.
+    /// The first value of the variable beyond the border.
     at: Ix,
-    /// The comparison's result and its outcome before, if it is decided everywhere.
+    /// The comparison's result and its outcome before the border, if each side has one outcome.
     decides: Option<(Value, bool)>,
 }
 
-/// Index expressions of what a loop's body computes.
+/// Index expressions of the values that a loop's body computes.
 struct Scan {
     variable: Ix,
     /// Nesting depth of the loop's body.
     depth: u32,
-    /// Of values of the source; `None` for what is not known before the body is written.
+    /// Expressions of values of the source. `None` if the expression is unknown before the body is
+    /// written.
     known: HashMap<Value, Option<Ix>>,
 }
 
 impl<'s, 'k> Loops<'s, 'k> {
-    /// A counted loop with steps of one, in parts if that decides conditions.
+    /// Writes a counted loop with steps of one, split if that decides conditions.
     pub(super) fn counted_in_parts(
         &mut self,
         lower: Ix,
@@ -101,7 +105,8 @@ impl<'s, 'k> Loops<'s, 'k> {
         self.in_parts(lower, upper, inits, splittable, parts).map(|(state, _)| state)
     }
 
-    /// Writes the loop in at most so many parts; gives the state after it and the number of parts.
+    /// Writes the loop in at most `most` parts. Returns the state after the loop and the number of
+    /// parts.
     fn in_parts(
         &mut self,
         lower: Ix,
@@ -130,7 +135,7 @@ impl<'s, 'k> Loops<'s, 'k> {
         Ok((state, before + after))
     }
 
-    /// Runs `write` with the outcome of the border's comparison known.
+    /// Runs `write` with a known outcome of the border's comparison.
     fn deciding<T>(&mut self, border: &Border, before: bool, write: impl FnOnce(&mut Self) -> T) -> T {
         if let Some((comparison, outcome)) = border.decides {
             self.splitting.decided.insert(comparison, outcome == before);
@@ -151,7 +156,7 @@ impl<'s, 'k> Loops<'s, 'k> {
         self.scan(splittable.body, &mut scan)
     }
 
-    /// The first border that a comparison of the region or of one in it asks for.
+    /// Returns the first border of a comparison in the region or in nested regions.
     fn scan(&mut self, region: &'s Region, scan: &mut Scan) -> Done<Option<Border>> {
         for op in &region.operations {
             if op.kind == OpKind::CmpI {
@@ -172,7 +177,7 @@ impl<'s, 'k> Loops<'s, 'k> {
         Ok(None)
     }
 
-    /// Remembers the index expressions that an operation computes.
+    /// Records the index expressions that an operation computes.
     fn scan_operation(&mut self, op: &'s Operation, scan: &mut Scan) -> Done {
         let is_index = |value: &Value| *self.rewriter.source.type_of(*value) == Type::INDEX;
         if !op.results.iter().any(is_index) {
@@ -196,7 +201,7 @@ impl<'s, 'k> Loops<'s, 'k> {
         Ok(())
     }
 
-    /// Inside a loop, its variables are anything in their bounds.
+    /// Records the variables of an inner loop as leaves that range over their bounds.
     fn enter_loop(&mut self, op: &'s Operation, body: &'s Region, scan: &mut Scan) -> Done {
         let mut arguments: Vec<Option<Ix>> = vec![None; body.arguments.len()];
         let depth = scan.depth + 1;
@@ -229,7 +234,7 @@ impl<'s, 'k> Loops<'s, 'k> {
         Ok(())
     }
 
-    /// The expression of an index of the source.
+    /// Returns the expression of an index of the source.
     fn scanned(&mut self, value: Value, scan: &Scan) -> Option<Ix> {
         if let Some(known) = scan.known.get(&value) {
             return *known;
@@ -241,12 +246,13 @@ impl<'s, 'k> Loops<'s, 'k> {
         Some(self.index_of(written))
     }
 
-    /// Where a comparison of indices changes its outcome, if that is within the variable's range.
+    /// Returns the border at which a comparison of indices changes its outcome, if it is within the
+    /// variable's range.
     fn border_of(&mut self, op: &'s Operation, scan: &Scan) -> Option<Border> {
         if *self.rewriter.source.type_of(op.operands[0]) != Type::INDEX || self.splitting.decided(op).is_some() {
             return None;
         }
-        // `a - b < threshold`, or its contrary.
+        // `a - b < threshold`, or its negation.
         let (threshold, outcome) = match op.integer("predicate")? {
             2 => (0, true),
             3 => (1, true),
@@ -268,7 +274,8 @@ impl<'s, 'k> Loops<'s, 'k> {
             let at = self.border_at(rest, factor, threshold);
             return within(self, at).then_some(Border { at, decides: Some((op.result(), outcome == (factor > 0))) });
         }
-        // It depends on inner loops too: before the first and beyond the last of the borders, ranges decide.
+        // The comparison depends on inner loops too, so it has several borders. Before the first
+        // and beyond the last border, ranges decide the outcome.
         let rest = self.tracker.algebra.range(rest);
         let far = |bound: i64| bound.unsigned_abs() > 1 << 48;
         if far(rest.lower) || far(rest.upper) {
@@ -281,11 +288,13 @@ impl<'s, 'k> Loops<'s, 'k> {
         })
     }
 
-    /// The first value of the variable from which on `rest + factor * variable < threshold` is no longer as before.
+    /// Returns the first value of the variable at which the outcome of `rest + factor * variable <
+    /// threshold` has changed.
     fn border_at(&mut self, rest: Ix, factor: i64, threshold: i64) -> Ix {
         let algebra = &mut self.tracker.algebra;
         let threshold = algebra.constant(threshold);
-        // Rising: ceil((threshold - rest) / factor). Falling: floor((rest - threshold) / -factor) + 1.
+        // Rising: ceil((threshold - rest) / factor). Falling: floor((rest - threshold) / -factor) +
+        // 1.
         let (from, to, shift, beyond) = match factor > 0 {
             true => (rest, threshold, factor - 1, 0),
             false => (threshold, rest, 0, 1),
@@ -306,7 +315,7 @@ impl Scan {
     }
 }
 
-/// Number of operations in a region, and whether there is a loop among them.
+/// Returns the number of operations in a region, and whether any of them is a loop.
 fn size(region: &Region) -> (usize, bool) {
     let (mut operations, mut has_loops) = (0, false);
     region.walk(&mut |op| {

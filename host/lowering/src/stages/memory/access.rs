@@ -1,4 +1,4 @@
-//! Reads and writes of elements, one by one or in a row.
+//! Reads and writes of single elements, of contiguous elements as vectors, and of tile registers.
 
 use fusebox_core::builder::IntPredicate;
 use fusebox_core::ir::{Attribute, OpKind, Operation, Scalar, Type, Value};
@@ -8,7 +8,7 @@ use crate::error::{Required, Unsupported};
 use crate::stages::rewrite::{Done, Stage};
 use crate::stages::writer::Attributes;
 
-/// What a thread is about to do to an element.
+/// Kind of an access to an element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum AccessKind {
     Read = 0,
@@ -17,14 +17,15 @@ pub(super) enum AccessKind {
     Atomic = 2,
 }
 
-/// Elements in memory: where they begin, and what is known of their memory.
+/// Elements in memory: their tensor and the position of the first one.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) tensor: Tensor,
-    /// In elements of the tensor.
+    /// Index of the first element, in elements of the tensor.
     pub(super) position: Value,
     pub(super) element: Scalar,
-    /// Which part of a complex number, if it is one.
+    /// 0 for the real part or 1 for the imaginary part, if the access is to a part of a complex
+    /// number.
     part: Option<i64>,
 }
 
@@ -42,7 +43,8 @@ impl<'s> Memory<'s, '_> {
         Ok(())
     }
 
-    /// The element of the tensor that is operand `tensor`, at the operands after it.
+    /// Reads an element of the tensor that is operand number `tensor`. The operands after it are
+    /// the element's indices.
     fn read(&mut self, op: &'s Operation, tensor: usize) -> Done<Slot> {
         if let Slot::Splat(bytes) = self.rewriter.slot(op.operands[tensor])? {
             let (_, element) = static_tensor(self.rewriter.source.type_of(op.operands[tensor]))?;
@@ -82,7 +84,7 @@ impl<'s> Memory<'s, '_> {
         Ok(())
     }
 
-    /// Writes the operand `value` into the tensor that is the next.
+    /// Writes the operand number `value` into the tensor that is the next operand.
     fn write_element(&mut self, op: &'s Operation, value: usize) -> Done {
         let place = self.written_place(op, value + 1, 1)?;
         self.report(op, &place, 1, AccessKind::Write);
@@ -91,7 +93,7 @@ impl<'s> Memory<'s, '_> {
         Ok(())
     }
 
-    /// Elements that are next to each other in the last dimension.
+    /// Reads elements that are adjacent in the last dimension.
     pub(super) fn read_row(&mut self, op: &'s Operation) -> Done {
         let ty = self.rewriter.source.type_of(op.result()).clone();
         let lanes = row_lanes(op, &ty, self.rewriter.source.type_of(op.operands[0]))?;
@@ -110,7 +112,8 @@ impl<'s> Memory<'s, '_> {
         let vector = self.value(op.operands[0])?;
         let vector = self.as_stored(vector);
         let mut attributes = attributes_of(&place);
-        // On a GPU the caches hold what threads share, and on the simulator nothing is gained.
+        // On a GPU, threads exchange data through the caches, and on the simulator the hint has no
+        // benefit.
         if self.kernel.target.is_cpu() && op.attribute("fusebox.past_caches").is_some() {
             attributes.push(("past_caches".into(), Attribute::Unit));
         }
@@ -120,7 +123,7 @@ impl<'s> Memory<'s, '_> {
         Ok(())
     }
 
-    /// Rows of a tile register, from the tensor's last two dimensions.
+    /// Reads the rows of a tile register from the tensor's last two dimensions.
     pub(super) fn read_tile(&mut self, op: &'s Operation) -> Done {
         let ty = self.rewriter.source.type_of(op.result()).clone();
         let place = self.place(op, 0, 1)?;
@@ -140,7 +143,8 @@ impl<'s> Memory<'s, '_> {
         Ok(())
     }
 
-    /// Attributes of an access to a tile: rows are as far apart as the tensor's.
+    /// Returns the attributes of an access to a tile. The stride of its rows is that of the
+    /// tensor's rows.
     fn rows_apart(&self, place: &Place, tensor: &Type) -> Done<Attributes> {
         if place.tensor.known.reported {
             return Unsupported::because("the simulator has no tile registers");
@@ -150,7 +154,7 @@ impl<'s> Memory<'s, '_> {
         Ok([attributes_of(place), vec![("stride".into(), Attribute::i64(row))]].concat())
     }
 
-    /// As [`Self::place`], of what may be written.
+    /// Like [`Self::place`], but fails for read-only tensors.
     pub(super) fn written_place(&mut self, op: &'s Operation, tensor: usize, lanes: u32) -> Done<Place> {
         let place = self.place(op, tensor, lanes)?;
         match place.tensor.known.invariant {
@@ -159,7 +163,8 @@ impl<'s> Memory<'s, '_> {
         }
     }
 
-    /// Where `lanes` elements begin, of the tensor that is this operand, at the operands after it.
+    /// Returns the position of `lanes` elements of the tensor that is operand number `tensor`. The
+    /// operands after it are the first element's indices.
     pub(super) fn place(&mut self, op: &'s Operation, tensor: usize, lanes: u32) -> Done<Place> {
         let (dims, element) = static_tensor(self.rewriter.source.type_of(op.operands[tensor]))?;
         let indices = &op.operands[tensor + 1..tensor + 1 + dims.len()];
@@ -183,7 +188,7 @@ impl<'s> Memory<'s, '_> {
         Ok(Place { tensor, position, element, part: None })
     }
 
-    /// The integer, float or complex number, or the vector of them, at a place.
+    /// Reads an integer, float or complex number, or a vector of integers or floats.
     pub(super) fn read_place(&mut self, place: &Place, ty: &Type) -> Done<Value> {
         if let Scalar::Complex(_) = place.element {
             let [re, im] = self.parts(place).map(|part| self.load(&part, &Type::Scalar(part.element)));
@@ -191,7 +196,7 @@ impl<'s> Memory<'s, '_> {
         }
         let loaded = self.load(place, &ty.with_element(stored(place.element)));
         Ok(match place.element {
-            // Anything but zero is true.
+            // Every value except zero is true.
             Scalar::Int(1) => {
                 let zero_type = self.out().type_of(loaded).clone();
                 let zero = self.out().int(0, &zero_type);
@@ -222,7 +227,7 @@ impl<'s> Memory<'s, '_> {
         self.out().op(OpKind::Load, &[place.tensor.pointer, place.position], attributes, ty.clone())
     }
 
-    /// An integer with as many bits as it has in memory; any other value as it is.
+    /// Resizes an integer to its width in memory. Returns other values unchanged.
     fn as_stored(&mut self, value: Value) -> Value {
         match stored(self.out().type_of(value).element()) {
             Scalar::Int(bits) => self.out().resized(value, bits, false),
@@ -230,7 +235,7 @@ impl<'s> Memory<'s, '_> {
         }
     }
 
-    /// Where real and imaginary part are.
+    /// Returns the places of the real and the imaginary part.
     pub(super) fn parts(&self, place: &Place) -> [Place; 2] {
         let element = match place.element {
             Scalar::Complex(part) => Scalar::Float(part),
@@ -239,7 +244,7 @@ impl<'s> Memory<'s, '_> {
         [0, 1].map(|part| Place { element, part: Some(part), ..*place })
     }
 
-    /// Tells the simulator of an access to `elements` elements in a row.
+    /// Writes a report to the simulator of an access to `elements` contiguous elements.
     pub(super) fn report(&mut self, op: &'s Operation, place: &Place, elements: u32, kind: AccessKind) {
         if !place.tensor.known.reported {
             return;
@@ -255,11 +260,12 @@ impl<'s> Memory<'s, '_> {
         self.out().act(OpKind::ReportAccess, &[place.tensor.pointer, place.position], attributes);
     }
 
-    /// Tells the simulator of indices that may be outside of the tensor: an index too large in one dimension may well be
-    /// an element of the next row. Those known to be inside are dropped when indices are written.
+    /// Writes reports to the simulator of indices that may be outside of the tensor. An address
+    /// check would not suffice, because an index too large in one dimension may address an element
+    /// of the next row. The stage `indices` drops reports of indices that are known to be inside.
     fn report_indices(&mut self, op: &'s Operation, tensor: Tensor, indices: &[Value], dims: &[i64], lanes: u32) {
         let mut wanted: Vec<(usize, Value)> = indices.iter().copied().enumerate().collect();
-        // Of elements in a row, the last one too.
+        // For contiguous elements, also check the last one.
         if let Some(last) = indices.len().checked_sub(1).filter(|_| lanes > 1) {
             let beyond = self.out().index(i64::from(lanes) - 1);
             wanted.push((last, self.out().binary(OpKind::AddI, indices[last], beyond)));
@@ -274,13 +280,14 @@ impl<'s> Memory<'s, '_> {
         }
     }
 
-    /// The place of an operation, for the simulator.
+    /// Returns the location of an operation, for the simulator.
     pub(super) fn site(&self, op: &Operation) -> Attribute {
         Attribute::Str(format!("{}: {} at {}", self.kernel.facts.name, op.kind, op.place))
     }
 }
 
-/// Attributes of an access: the alignment of the memory's beginning, and the part of a complex number.
+/// Returns the attributes of an access: the alignment of the start of the memory, and the part of a
+/// complex number.
 pub(super) fn attributes_of(place: &Place) -> Attributes {
     let mut attributes: Attributes =
         vec![("alignment".into(), Attribute::i64(i64::from(place.tensor.known.alignment)))];
@@ -288,7 +295,7 @@ pub(super) fn attributes_of(place: &Place) -> Attributes {
     attributes
 }
 
-/// The type that an element has in memory, where it takes whole bytes.
+/// Returns the type that an element has in memory, which takes whole bytes.
 pub(super) fn stored(element: Scalar) -> Scalar {
     match element {
         Scalar::Int(bits) => Scalar::Int(8 * bits.div_ceil(8)),
@@ -296,12 +303,12 @@ pub(super) fn stored(element: Scalar) -> Scalar {
     }
 }
 
-/// Lanes of a transfer, if it is one of elements in a row.
+/// Returns the lanes of a transfer, which must access contiguous elements.
 fn row_lanes(op: &Operation, vector: &Type, tensor: &Type) -> Done<u32> {
     let (dims, _) = static_tensor(tensor)?;
     let Type::Vector(lanes, _) = vector else { return Unsupported::because("it moves no vector of one dimension") };
     let along = op.attribute("permutation_map").map(|map| map.to_string()).unwrap_or_default();
-    // Beside the indices there are the tensor, and the vector or what stands for elements out of bounds.
+    // Besides the indices, the operands are the tensor, and the vector or the padding value.
     if dims.is_empty() || op.operands.len() != dims.len() + 2 || !along.contains(&format!("-> (d{})>", dims.len() - 1))
     {
         return Unsupported::because("only elements along the last dimension are moved, and without a mask");

@@ -1,8 +1,9 @@
-//! `xla_gpu.atomic_rmw`: updates of memory that several threads may update.
+//! `xla_gpu.atomic_rmw`: updates of elements that several threads may update.
 //!
-//! Updates that the target has an instruction for are recognised in the region. Any other is a loop that computes
-//! the new element and replaces the old one if it is still there; the region says how, on the bits of the element.
-//! Where no other thread can be, an update is a read, the region, and a write.
+//! If the region matches an atomic instruction of the target, the update becomes that instruction.
+//! Any other update becomes a compare-and-exchange loop, whose region computes the new bits of the
+//! element from the old ones. If no other thread can access the element, an update is a read, the
+//! region, and a write.
 
 use std::collections::HashSet;
 
@@ -77,7 +78,7 @@ impl<'s> Memory<'s, '_> {
         self.out().act(OpKind::AtomicCombine, &[value, place.tensor.pointer, place.position], attributes);
     }
 
-    /// Which value stays when several are written at once is open, but it is one of them.
+    /// Overwrites an element. If several threads write at once, the result is one of their values.
     fn overwrite(&mut self, place: &Place, value: Value) -> Done {
         let value = self.value(value)?;
         let bits = self.encoded(value, place.element);
@@ -111,7 +112,7 @@ impl<'s> Memory<'s, '_> {
         Ok(())
     }
 
-    /// The new element that the region gives for an old one.
+    /// Writes the region and returns the new element that it computes from the old one.
     fn updated(&mut self, body: &'s Region, old: Value) -> Done<Value> {
         let new = self.region(body, vec![Slot::Value(old)])?;
         match new.first() {
@@ -120,7 +121,7 @@ impl<'s> Memory<'s, '_> {
         }
     }
 
-    /// An element as the bits it has in memory.
+    /// Converts an element to its bits in memory.
     fn encoded(&mut self, value: Value, element: Scalar) -> Value {
         match (element, stored(element)) {
             (Scalar::Complex(part), _) => {
@@ -141,7 +142,7 @@ impl<'s> Memory<'s, '_> {
         }
     }
 
-    /// The element of these bits.
+    /// Converts bits in memory to the element.
     fn decoded(&mut self, bits: Value, element: Scalar) -> Value {
         match element {
             Scalar::Int(1) => {
@@ -166,7 +167,7 @@ impl<'s> Memory<'s, '_> {
     }
 }
 
-/// The values in a region that depend on its argument, with the argument.
+/// Returns the values in a region that depend on its argument, including the argument.
 pub(super) fn dependents(body: &Region) -> HashSet<Value> {
     let mut found: HashSet<Value> = body.arguments.iter().copied().collect();
     for op in &body.operations {

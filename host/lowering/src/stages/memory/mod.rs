@@ -1,8 +1,9 @@
-//! Tensors become memory: every access an address and what is known of it.
+//! Replaces tensors by memory. Every access gets an address, its alignment and other known facts.
 //!
-//! A chain of `tensor.insert` writes in place, so tensors pass as nothing where they stay where they are. An address is a
-//! pointer and an index in elements; what it is made of is simplified by the stage after the next. A function that is
-//! called with tensors of which different things are known is written once for each.
+//! A chain of `tensor.insert` writes in place, so loops do not carry tensors. An address is a
+//! pointer and an index in elements. The stage `indices` simplifies the index. If calls of a
+//! function pass tensors with different known facts, this stage writes one version of the function
+//! per set of facts.
 
 mod access;
 mod atomic;
@@ -20,21 +21,21 @@ use super::{Facts, KernelFunctions, StageError};
 use crate::error::Unsupported;
 use crate::targets::TargetInfo;
 
-/// Alignment of memory reserved on the stack in bytes.
+/// Alignment of stack memory in bytes.
 const STACK_ALIGNMENT: u32 = 64;
 /// Alignment of constant tensors in bytes.
 const CONSTANT_ALIGNMENT: u32 = 64;
 
-/// What is known about a tensor's memory.
+/// Known facts about a tensor's memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Known {
     /// Guaranteed alignment of the pointer in bytes.
     alignment: u32,
-    /// Never written while the kernel runs, by no one.
+    /// Whether no thread writes the memory while the kernel runs.
     invariant: bool,
     /// Whether accesses are reported to the simulator.
     reported: bool,
-    /// Who else may access it meanwhile.
+    /// The threads that may access the memory.
     reach: Reach,
 }
 
@@ -46,12 +47,12 @@ pub(super) enum Reach {
     Kernel,
 }
 
-/// What stands for a value.
+/// Representation of a value of the source.
 #[derive(Clone, Debug)]
 pub(super) enum Slot {
     Value(Value),
     Tensor(Tensor),
-    /// A constant tensor of which all elements are these bytes.
+    /// A constant tensor. Each of its elements has these bytes.
     Splat(std::sync::Arc<[u8]>),
 }
 
@@ -62,25 +63,26 @@ pub(super) struct Tensor {
     known: Known,
 }
 
-/// A function to be written: its name, and what is known about the tensors it is called with.
+/// A version of a function: the function's name, and known facts about its tensor arguments.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Variant {
     callee: String,
     tensors: Vec<Known>,
 }
 
-/// The kernel while its functions are written.
+/// State of the whole kernel.
 struct Kernel<'s> {
     facts: &'s Facts<'s>,
     target: &'s TargetInfo,
     functions: HashMap<&'s str, &'s Function>,
-    /// Names of functions called.
+    /// Names of the versions that are called.
     names: HashMap<Variant, String>,
-    /// Those not yet written.
+    /// Versions that are not yet written.
     pending: Vec<(&'s Function, Variant)>,
-    /// Whether tiles are read by another way than loads, for which a barrier has to have them ready.
+    /// Whether the kernel multiplies tiles with an instruction that reads them directly. Barriers
+    /// must then make earlier stores to tiles visible to it.
     multiplies_tiles: bool,
-    /// Shared memory that tiles take, in bytes.
+    /// Shared memory used by tiles, in bytes.
     shared_taken: u64,
     /// Bytes of tensors on the stack of a thread.
     stack_taken: u64,
@@ -134,7 +136,8 @@ impl<'s> Stage<'s> for Memory<'s, '_> {
 
     fn passed(&self, ty: &Type) -> Done<Vec<Type>> {
         Ok(vec![match ty {
-            // Memory of buffers. Tiles lie elsewhere, and stay where they are.
+            // The address space of buffers. Tiles have another one, but do not pass between
+            // regions.
             Type::Tensor(..) => Type::Pointer(self.kernel.target.global_space),
             other => other.clone(),
         }])
@@ -198,7 +201,7 @@ impl<'s> Stage<'s> for Memory<'s, '_> {
 }
 
 impl Known {
-    /// What is guaranteed of both.
+    /// Returns the facts that hold for both.
     fn weaker(self, other: Known) -> Known {
         Known {
             alignment: self.alignment.min(other.alignment),
@@ -210,7 +213,7 @@ impl Known {
 }
 
 impl<'s> Memory<'s, '_> {
-    /// The entry function: its arguments are the kernel's buffers, and it returns nothing.
+    /// Writes the entry function. Its arguments are the kernel's buffers, and it returns nothing.
     fn entry(&mut self) -> Done<Function> {
         let source = self.rewriter.source;
         super::check_arguments(source, self.kernel.facts)?;
@@ -221,7 +224,8 @@ impl<'s> Memory<'s, '_> {
         source.body.walk(&mut |op| self.kernel.multiplies_tiles |= op.kind == OpKind::Wgmma);
         source.body.walk(&mut |op| synchronises |= op.kind == OpKind::SyncThreads && !target.is_cpu());
         for (number, (&value, argument)) in source.body.arguments.iter().zip(facts.arguments).enumerate() {
-            // What other threads write comes to be seen at a barrier, which LLVM does not expect of such memory.
+            // A barrier makes writes of other threads visible. LLVM assumes that `noalias` memory
+            // does not change at a barrier.
             let no_alias = argument.no_alias && (argument.read_only || !synchronises);
             let mut described = source.argument_attributes.get(number).cloned().unwrap_or_default();
             described.extend(describe(&crate::Argument { no_alias, ..argument.clone() }));
@@ -256,7 +260,6 @@ impl<'s> Memory<'s, '_> {
         self.finished(&returned)
     }
 
-    /// The arguments of functions are bound already.
     fn value(&self, value: Value) -> Done<Value> {
         match self.rewriter.slot(value)? {
             Slot::Value(value) => Ok(value),
@@ -343,7 +346,7 @@ impl<'s> Memory<'s, '_> {
         Ok(())
     }
 
-    /// Memory of this thread's own.
+    /// Allocates memory of the current thread on the stack.
     pub(super) fn stack_tensor(&mut self, bytes: u64) -> Done<Tensor> {
         self.kernel.stack_taken = self.kernel.stack_taken.saturating_add(bytes);
         let most = if self.kernel.target.reports_accesses { MOST_SIMULATED_STACK_BYTES } else { MOST_STACK_BYTES };
@@ -360,12 +363,12 @@ impl<'s> Memory<'s, '_> {
     }
 }
 
-/// Attributes of an operation that makes memory.
+/// Returns the attributes of an operation that allocates memory.
 fn sized(bytes: u64, alignment: u32) -> Attributes {
     vec![("bytes".into(), Attribute::i64(bytes as i64)), ("alignment".into(), Attribute::i64(i64::from(alignment)))]
 }
 
-/// What LLVM may know about a buffer, as attributes of MLIR's `llvm` dialect.
+/// Returns facts for LLVM about a buffer, as attributes of MLIR's `llvm` dialect.
 fn describe(argument: &crate::Argument) -> Attributes {
     let mut described: Attributes = vec![
         ("llvm.align".into(), Attribute::i64(i64::from(argument.alignment))),
@@ -384,7 +387,8 @@ fn describe(argument: &crate::Argument) -> Attributes {
     described
 }
 
-/// Dimensions and elements of a tensor that can be in memory.
+/// Returns the dimensions and the element type of a tensor. Fails if the tensor cannot be in
+/// memory.
 pub(super) fn static_tensor(ty: &Type) -> Done<(&[i64], Scalar)> {
     match ty.as_tensor() {
         Some((_, Scalar::Index)) => Unsupported::because("its elements are not handled"),
@@ -393,7 +397,7 @@ pub(super) fn static_tensor(ty: &Type) -> Done<(&[i64], Scalar)> {
     }
 }
 
-/// Size of a tensor in memory.
+/// Returns the size of a tensor in bytes.
 pub(super) fn tensor_bytes(ty: &Type) -> Done<u64> {
     let (dims, element) = static_tensor(ty)?;
     let bytes = dims.iter().try_fold(element.byte_size() as i64, |bytes, &size| bytes.checked_mul(size));

@@ -1,4 +1,4 @@
-//! Which instruction of the target does what the region of an `atomic_rmw` does.
+//! Recognition of atomic instructions of the target in the region of an `atomic_rmw`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,20 +7,20 @@ use fusebox_core::ir::{Float, Function, OpKind, Operation, Region, Scalar, Type,
 use super::atomic::dependents;
 use crate::targets::Atomics;
 
-/// What a region does to the old element.
+/// Effect of a region on the old element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Update {
-    /// It is replaced by a value that does not depend on it.
+    /// The region replaces the element by a value that does not depend on it.
     Overwrite(Value),
-    /// It is combined with such a value, by one instruction.
+    /// One instruction combines the element with a value that does not depend on it.
     Combine(OpKind, Value),
-    /// Real and imaginary part are, each by itself.
+    /// One instruction each combines the real and the imaginary part with such a value.
     Parts(OpKind, [Value; 2]),
-    /// Anything else.
+    /// Any other effect.
     Other,
 }
 
-/// A region and what depends on its argument.
+/// A region, and the values that depend on its argument.
 pub(super) struct Body<'s> {
     function: &'s Function,
     old: Option<Value>,
@@ -31,7 +31,7 @@ pub(super) struct Body<'s> {
 
 impl<'s> Body<'s> {
     pub(super) fn of(region: &'s Region, function: &'s Function) -> Self {
-        // What does not depend on the old element may stand outside of the region.
+        // Operations that do not depend on the old element may be outside of the region.
         let mut definitions = HashMap::new();
         function.body.walk(&mut |op| definitions.extend(op.results.iter().map(|&result| (result, op))));
         Body {
@@ -55,7 +55,8 @@ impl<'s> Body<'s> {
         self.definitions.get(&value).copied().filter(|op| op.kind == kind)
     }
 
-    /// What the region does, if it is what one instruction of the target does.
+    /// Returns the effect of the region. Returns [`Update::Other`] if the target has no instruction
+    /// for it.
     pub(super) fn update(&self, element: Scalar, atomics: &Atomics) -> Update {
         let Some(new) = self.new else { return Update::Other };
         if !self.depends(new) {
@@ -86,7 +87,7 @@ impl<'s> Body<'s> {
         }
     }
 
-    /// `truncf(op(extf old, extf value))`.
+    /// Recognises `truncf(op(extf old, extf value))`.
     fn narrow(&self, new: Value, element: Scalar, atomics: &Atomics) -> Update {
         let widened = |value: Value| {
             let op = self.defined_by(value, OpKind::ExtF)?;
@@ -102,7 +103,8 @@ impl<'s> Body<'s> {
         }
     }
 
-    /// The operation that combines the old element with a value that does not depend on it, and the value.
+    /// Returns the operation that combines the old element with a value that does not depend on it,
+    /// and the value.
     fn combination(&self, new: Value, is_old: &dyn Fn(Value) -> bool) -> Option<(OpKind, Value)> {
         let op = self.definitions.get(&new)?;
         use OpKind::*;
@@ -116,7 +118,7 @@ impl<'s> Body<'s> {
     }
 }
 
-/// Whether the target, or LLVM for it, does this to such an element in memory.
+/// Whether the target has this atomic instruction for elements of this type, or LLVM expands it.
 fn is_native(kind: OpKind, element: Scalar, atomics: &Atomics) -> bool {
     match element {
         Scalar::Int(bits) => matches!(bits, 8 | 16 | 32 | 64),

@@ -1,7 +1,7 @@
-//! What the threads of a block do together: tiles, barriers, and reductions over the lanes of a warp.
+//! Cooperation of the threads of a block: tiles, barriers, and reductions over the lanes of a warp.
 //!
-//! On the cpu a block is one thread: a tile is memory on its stack, barriers are nothing, and a warp is one lane, which
-//! has the result already.
+//! On the cpu a block has one thread. A tile is memory on its stack, barriers vanish, and a warp is
+//! a single lane, which already has the result.
 
 use fusebox_core::ir::{
     Attribute, GROUP_THREADS, MatrixProduct, OpKind, Operation, PRODUCT_LANES, TILE_SQUARE, Type, Value,
@@ -12,7 +12,7 @@ use crate::error::{Required, Unsupported};
 use crate::stages::rewrite::{Done, Stage};
 
 impl<'s> Memory<'s, '_> {
-    /// Whether a block is one thread. That it is one is checked.
+    /// Whether the target runs blocks of one thread. Fails if it does and the block has more.
     fn is_single_thread(&self) -> Done<bool> {
         let threads = self.kernel.facts.threads;
         match self.kernel.target.is_cpu() {
@@ -23,7 +23,8 @@ impl<'s> Memory<'s, '_> {
         }
     }
 
-    /// A tile is one, however often it is met: it is made at the function's beginning.
+    /// Allocates a tile at the beginning of the function. An allocation in a loop therefore
+    /// allocates one tile.
     pub(super) fn allocate_shared(&mut self, op: &'s Operation) -> Done {
         let ty = self.rewriter.source.type_of(op.result());
         let bytes = tensor_bytes(ty)?;
@@ -34,7 +35,8 @@ impl<'s> Memory<'s, '_> {
 
     fn new_tile(&mut self, ty: &Type, bytes: u64) -> Done<Tensor> {
         let taken = self.kernel.shared_taken.saturating_add(bytes);
-        // The simulator also has what is planned for the cpu, where tiles are the one thread's own memory and not counted.
+        // The simulator also runs plans for the cpu. There, tiles are memory of the only thread and
+        // do not count as shared memory.
         let counts = self.kernel.facts.threads > 1 || !self.kernel.target.reports_accesses;
         if counts && taken > self.kernel.facts.shared_bytes {
             return Unsupported::because(format!(
@@ -83,7 +85,7 @@ impl<'s> Memory<'s, '_> {
         Ok(())
     }
 
-    /// All lanes of a warp take part.
+    /// Writes a product of matrices, in which all lanes of a warp take part.
     pub(super) fn matrix_product(&mut self, op: &'s Operation) -> Done {
         let product = MatrixProduct::of_operation(op).required("it is none of the known products")?;
         let (device, threads) = (&self.kernel.target.device, i64::from(self.kernel.facts.threads));
@@ -104,7 +106,8 @@ impl<'s> Memory<'s, '_> {
         Ok(())
     }
 
-    /// All threads of a block take part, in groups of four warps.
+    /// Writes a product of tiles, in which all threads of a block take part, in groups of four
+    /// warps.
     pub(super) fn tile_product(&mut self, op: &'s Operation) -> Done {
         let (target, threads) = (self.kernel.target, i64::from(self.kernel.facts.threads));
         let has_instruction = target.gpu.is_some_and(|gpu| gpu.tiles.is_some());
@@ -125,7 +128,7 @@ impl<'s> Memory<'s, '_> {
         if [&left, &right].iter().any(|place| place.tensor.known.reach != Reach::Block) {
             return Unsupported::because("it multiplies tensors that are no tiles of the block");
         }
-        // From squares of steps to the next ones, in elements.
+        // Distance from the squares of some steps to those of the next steps, in elements.
         let strides = [dims, right_dims].map(|dims| dims[2..].iter().product::<i64>());
         let mut operands = sums.clone();
         for place in [&left, &right] {
@@ -149,7 +152,8 @@ impl<'s> Memory<'s, '_> {
         Ok(())
     }
 
-    /// Lanes that take part: a whole warp, or a block that is smaller than one.
+    /// Returns the number of lanes that take part: those of a warp, or of a block that is smaller
+    /// than a warp.
     fn lanes_taking_part(&self, distance: i64) -> Done<u32> {
         let (warp, threads) = (self.kernel.target.warp, self.kernel.facts.threads);
         if threads > warp && threads % warp != 0 {
@@ -164,7 +168,8 @@ impl<'s> Memory<'s, '_> {
         Ok(lanes)
     }
 
-    /// Each lane's values combined with those of the lane so far above it. The combiner's body is written once per step.
+    /// Combines each lane's values with those of the lane `distance` above it. Writes the
+    /// combiner's body inline.
     fn combined_with_lane(
         &mut self,
         op: &'s Operation,
@@ -203,7 +208,7 @@ impl<'s> Memory<'s, '_> {
         Ok(results)
     }
 
-    /// The results of a function of scalars, whose body is written here.
+    /// Writes the body of a function of scalars here and returns its results.
     fn applied(&mut self, function: &'s fusebox_core::ir::Function, arguments: &[Slot]) -> Done<Vec<Slot>> {
         let values = self.values_all(arguments)?;
         let kernel = &mut *self.kernel;

@@ -29,8 +29,9 @@ impl<'s> Scalars<'s, '_> {
         Ok(())
     }
 
-    /// By a power of two without a division: quotient, its integer, and what that leaves are exact. Not below 1, where the
-    /// quotient may overflow.
+    /// Rewrites a remainder. For a constant power of two as the divisor it needs no division,
+    /// because the quotient, its integer part and the remainder are exact. This excludes divisors
+    /// below 1, where the quotient may overflow.
     fn remainder(&mut self, op: &'s Operation) -> Done {
         let operands = self.operands(op)?;
         let divisor = self.out().as_float(operands[1]).map(f64::abs);
@@ -44,7 +45,8 @@ impl<'s> Scalars<'s, '_> {
         Ok(())
     }
 
-    /// Operations that do not round are done in f32; for the others the IR says where to round.
+    /// Rewrites arithmetic on floats below f32. Operations that do not round are computed in f32.
+    /// For others, the IR must state where to round.
     fn narrow_arithmetic(&mut self, op: &'s Operation, float: Float) -> Done {
         use OpKind::{CmpF, MaxNumF, MaximumF, MinNumF, MinimumF, NegF};
         if !matches!(op.kind, CmpF | MaximumF | MinimumF | MaxNumF | MinNumF | NegF) {
@@ -68,7 +70,7 @@ impl<'s> Scalars<'s, '_> {
         Ok(())
     }
 
-    /// Conversions from, to, and between floats.
+    /// Rewrites conversions from, to, and between floats.
     pub(super) fn convert(&mut self, op: &'s Operation) -> Done {
         let value = self.value(op.operands[0])?;
         let (from, to) = (self.float_of(op.operands[0]), self.float_of(op.result()));
@@ -90,7 +92,8 @@ impl<'s> Scalars<'s, '_> {
         Ok(())
     }
 
-    /// As [`Self::widened`], remembering where the number is from.
+    /// Like [`Self::widened`]. Also records the format of the number for the elimination of
+    /// roundings.
     fn widened_from(&mut self, bits: Value, float: Float) -> Value {
         let wide = self.widened(bits, float);
         self.rounding.set_format(wide, float);
@@ -121,7 +124,8 @@ impl<'s> Scalars<'s, '_> {
             let wide = self.out().cast(kind, value, Scalar::F32);
             return self.narrowed(wide, to);
         }
-        // Through f64, exactly up to 53 bits; of larger numbers the low bits only decide about rounding.
+        // Converts through f64, which is exact up to 53 bits. The low bits of larger numbers only
+        // affect the rounding.
         let value = if bits > 53 { self.with_sticky_low_bits(value) } else { value };
         let wide = self.out().cast(kind, value, Scalar::F64);
         let odd = self.rounded_to_odd(wide);

@@ -1,4 +1,5 @@
-//! `math`: what is an instruction everywhere stays one, the rest are a few of these or calls of the math library.
+//! The dialect `math`. Operations that are an instruction on all targets remain. Others become a
+//! few such operations or calls of the math library.
 
 use fusebox_core::builder::FloatPredicate;
 use fusebox_core::ir::{Attribute, OpKind, Operation, Scalar, Type, Value};
@@ -33,7 +34,7 @@ impl<'s> Scalars<'s, '_> {
         Ok(())
     }
 
-    /// The function of the math library, for each lane.
+    /// Writes calls of a function of the math library, one per lane.
     pub(super) fn library_call(&mut self, op: &'s Operation) -> Done {
         let operands = self.operands(op)?;
         let ty = self.out().type_of(operands[0]).clone();
@@ -58,7 +59,7 @@ impl<'s> Scalars<'s, '_> {
         Ok(())
     }
 
-    /// One lane of a vector.
+    /// Writes the extraction of one lane of a vector.
     pub(super) fn lane(&mut self, vector: Value, lane: i64, element: Scalar) -> Value {
         let position = vec![("static_position".into(), Attribute::I64Array(vec![lane]))];
         self.out().op(OpKind::VectorExtract, &[vector], position, element.into())
@@ -71,7 +72,7 @@ impl<'s> Scalars<'s, '_> {
     }
 }
 
-/// Rounds halves away from zero: what is lost by cutting off decides, which is exact.
+/// Rounds to nearest, halves away from zero. The truncated part decides; it is exact.
 fn round_half_away(a: Number<'_>) -> Number<'_> {
     let cut = a.trunc();
     let up = (a - cut).absf().ge(0.5);

@@ -1,7 +1,8 @@
-//! Every value becomes an integer, an `f32`, an `f64`, a vector of these, or a pointer.
+//! Rewrites every value as an integer, an `f32`, an `f64`, a vector of these, or a pointer.
 //!
-//! Floats that targets do not compute with are kept as their bits; complex numbers are two floats; functions without an
-//! instruction are calls of the math library; what lanes of a warp exchange are words.
+//! Floats without arithmetic on targets are represented by their bits, and complex numbers by two
+//! floats. Functions without an instruction become calls of the math library. Lanes of a warp
+//! exchange words.
 
 mod floats;
 mod integers;
@@ -22,12 +23,12 @@ pub(super) fn lower(kernel: &KernelFunctions, target: &TargetInfo) -> Result<Ker
     kernel.each(|_, function| lowered(function, target))
 }
 
-/// One function, of a kernel or of the math library.
+/// Lowers one function of a kernel or of the math library.
 pub(crate) fn lowered(function: &Function, target: &TargetInfo) -> Result<Function, StageError> {
     Scalars { rewriter: Rewriter::new(function), rounding: Rounding::default(), target }.written()
 }
 
-/// What stands for a value.
+/// Representation of a value of the source.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Slot {
     Value(Value),
@@ -41,12 +42,12 @@ struct Scalars<'s, 'k> {
     target: &'k TargetInfo,
 }
 
-/// Whether a float is kept as its bits.
+/// Whether a float is represented by its bits.
 fn kept_as_bits(float: Float) -> bool {
     !matches!(float, Float::F32 | Float::F64)
 }
 
-/// The type of what stands for an element.
+/// Returns the type that represents an element.
 fn kept(element: Scalar) -> Scalar {
     match element {
         Scalar::Float(float) if kept_as_bits(float) => Scalar::Int(8 * float.bytes()),
@@ -129,7 +130,7 @@ impl<'s> Scalars<'s, '_> {
         self.rewriter.bind(op.result(), Slot::Value(value));
     }
 
-    /// The float or float elements that a value of the source is.
+    /// Returns the format of a value of the source, if its elements are floats.
     fn float_of(&self, value: Value) -> Option<Float> {
         match self.rewriter.source.type_of(value).element() {
             Scalar::Float(float) => Some(float),
@@ -137,7 +138,7 @@ impl<'s> Scalars<'s, '_> {
         }
     }
 
-    /// The type of a value of the source where it stands for itself.
+    /// Returns the type that represents a value of the source.
     fn kept_type(&self, value: Value) -> Type {
         let ty = self.rewriter.source.type_of(value);
         ty.with_element(kept(ty.element()))
@@ -194,7 +195,8 @@ impl<'s> Scalars<'s, '_> {
         Ok(())
     }
 
-    /// Floats that are kept as bits already are what is asked for, up to their width.
+    /// Rewrites a bitcast. Between values that are both represented by bits, only the width may
+    /// change.
     fn bitcast(&mut self, op: &'s Operation) -> Done {
         let value = self.value(op.operands[0])?;
         let to = self.kept_type(op.result());
@@ -226,7 +228,7 @@ impl<'s> Scalars<'s, '_> {
         Ok(())
     }
 
-    /// Operations on vectors of what targets compute with.
+    /// Copies an operation on vectors. Fails for elements that are represented by their bits.
     fn plain_vector(&mut self, op: &'s Operation) -> Done {
         match self.float_of(op.operands[0]) {
             Some(float) if kept_as_bits(float) => {

@@ -1,5 +1,6 @@
-//! Floats of 16 bits and fewer: kept as their bits, widened to f32 and narrowed from it by integer arithmetic
-//! that vectorises, rounded to nearest even.
+//! Conversions of floats of 16 bits and fewer. These floats are represented by their bits. Integer
+//! arithmetic that vectorises widens them to f32 and narrows f32 to them, with rounding to nearest
+//! even.
 
 use fusebox_core::builder::IntPredicate;
 use fusebox_core::hlo::{FloatFormat, Specials};
@@ -9,7 +10,7 @@ use super::Scalars;
 use crate::stages::rewrite::Stage;
 use crate::stages::writer::Number;
 
-/// Codes of a format with sign, exponent and mantissa.
+/// The encoding of a format with sign, exponent and mantissa.
 #[derive(Clone, Copy)]
 struct Layout(FloatFormat);
 
@@ -18,7 +19,8 @@ impl Layout {
         1 << (self.0.exponent_bits + self.0.mantissa_bits)
     }
 
-    /// Code of infinity, or of the first magnitude that is none.
+    /// Returns the code of infinity. Without infinity, returns the first code beyond the finite
+    /// magnitudes.
     fn infinity(self) -> i64 {
         match self.0.specials {
             Specials::Ieee => ((1 << self.0.exponent_bits) - 1) << self.0.mantissa_bits,
@@ -27,12 +29,13 @@ impl Layout {
         }
     }
 
-    /// Code of what is too large.
+    /// Returns the code of numbers that are too large.
     fn overflow(self) -> i64 {
         if self.0.specials == Specials::None { self.sign() - 1 } else { self.infinity() }
     }
 
-    /// Code of NaN, without a sign where there is none to keep. Where there is no NaN it becomes negative zero.
+    /// Returns the code of NaN, without a sign if the format's NaN can have both signs. In a format
+    /// without NaN, returns negative zero.
     fn nan(self) -> i64 {
         match self.0.specials {
             Specials::Ieee => self.infinity() | 1 << (self.0.mantissa_bits - 1),
@@ -41,14 +44,14 @@ impl Layout {
         }
     }
 
-    /// What the smallest positive number is, as a power of two.
+    /// Returns the exponent of the smallest positive number, which is a power of two.
     fn smallest_exponent(self) -> i32 {
         1 - self.0.bias - self.0.mantissa_bits as i32
     }
 }
 
 impl Scalars<'_, '_> {
-    /// The f32 that these bits mean. Exact.
+    /// Widens the bits of a float to f32, which is exact.
     pub(super) fn widened(&mut self, bits: Value, float: Float) -> Value {
         if float == Float::F16 && self.target.converts_f16 {
             let half = self.out().cast(OpKind::Bitcast, bits, Scalar::F16);
@@ -58,7 +61,7 @@ impl Scalars<'_, '_> {
         self.out().formula(&[wide], |wide| widened(wide[0], float).to_float())
     }
 
-    /// The bits of the number of the format that is nearest to an f32.
+    /// Narrows an f32. Returns the bits of the nearest number of the format.
     pub(super) fn narrowed(&mut self, value: Value, float: Float) -> Value {
         let native = match float {
             Float::F16 => self.target.converts_f16,
@@ -83,8 +86,8 @@ impl Scalars<'_, '_> {
         self.out().resized(result, 8 * float.bytes(), false)
     }
 
-    /// An f64 as f32, where a last bit of one says that bits were lost: rounding it once more to a narrower
-    /// format gives what rounding the f64 at once would have given.
+    /// Rounds an f64 to f32 towards zero and sets the last bit if bits were lost. Rounding the
+    /// result to a narrower format then gives the same number as rounding the f64 directly.
     pub(super) fn rounded_to_odd(&mut self, value: Value) -> Value {
         self.out().formula(&[value], |value| {
             let value = value[0];
@@ -96,22 +99,22 @@ impl Scalars<'_, '_> {
         })
     }
 
-    /// A 64-bit integer whose lowest ten bits are gathered into one, so that it fits f64 without rounding
-    /// and still rounds like the original to anything narrower than f32.
+    /// Combines the lowest twelve bits of a 64-bit integer into one. The result fits f64 without
+    /// rounding, and still rounds like the original to every format narrower than f32.
     pub(super) fn with_sticky_low_bits(&mut self, value: Value) -> Value {
         self.out().formula(&[value], |value| {
             let value = value[0];
             let lost = (value & 0xfff_i64).ne(0_i64).extui(value.scalar());
             let sticky = lost.shli(11_i64);
             let gathered = (value & !0xfff_i64) | sticky;
-            // Small numbers are exact as they are, and need their low bits.
+            // Small numbers are exact in f64 and need their low bits.
             let small = (value + (1_i64 << 52)).cmpi(IntPredicate::Ult, 1_i64 << 53);
             small.select(value, gathered)
         })
     }
 }
 
-/// The bits of the f32 that the bits of a format mean.
+/// Converts the bits of a float to those of the equal f32.
 fn widened(wide: Number<'_>, float: Float) -> Number<'_> {
     match (float, float.format()) {
         (Float::F8E8M0FNU, _) => {
@@ -130,7 +133,7 @@ fn widen_bits(wide: Number<'_>, layout: Layout) -> Number<'_> {
     let sign = (wide & layout.sign()).shli(i64::from(31 - exponent_bits - mantissa_bits));
     let moved = magnitude.shli(i64::from(23 - mantissa_bits));
     let normal = moved + (i64::from(127 - bias) << 23);
-    // Below the smallest normal number the magnitude counts multiples of the smallest number.
+    // The magnitude of a subnormal number is a multiple of the smallest number.
     let subnormal = (magnitude.uitofp(Scalar::F32) * f64::from(layout.smallest_exponent()).exp2()).to_bits();
     let number = magnitude.cmpi(IntPredicate::Ult, 1_i64 << mantissa_bits).select(subnormal, normal);
     let number = match specials {
@@ -153,7 +156,8 @@ fn narrow_bits(bits: Number<'_>, layout: Layout) -> Number<'_> {
     let shift = i64::from(23 - mantissa_bits);
     let magnitude = bits & 0x7fff_ffff_i64;
     let sign = bits.shrui(i64::from(31 - exponent_bits - mantissa_bits)) & layout.sign();
-    // Round to nearest even by adding just under half, and the rest of it if the last bit kept is one.
+    // Rounds to nearest even: adds just under half, and the missing one if the last kept bit is
+    // one.
     let last = magnitude.shrui(shift) & 1_i64;
     let rounded = magnitude + ((1_i64 << (shift - 1)) - 1) + last;
     let normal = rounded.shrui(shift) - (i64::from(127 - bias) << mantissa_bits);
@@ -176,24 +180,25 @@ fn narrow_bits(bits: Number<'_>, layout: Layout) -> Number<'_> {
     }
 }
 
-/// To the upper half of the bits: rounding carries into the exponent, and past the largest number into infinity.
-/// Past infinity it carries only if the lower half of a NaN is not zero.
+/// Rounds to the upper half of the bits. A carry goes into the exponent, and from the largest
+/// number to infinity. A carry corrupts a NaN only if the lower half of its bits is not zero.
 fn narrow_to_half<'f>(value: Number<'f>, bits: Number<'f>, checks_nan: bool) -> Number<'f> {
     let last = bits.shrui(16_i64) & 1_i64;
-    // Just under half, and the rest of it if the last bit kept is one.
+    // Adds just under half, and the missing one if the last kept bit is one.
     let rounded = bits + last + 0x7fff_i64;
     let kept = if checks_nan { value.is_nan().select(bits | 0x0040_0000_i64, rounded) } else { rounded };
     kept.shrui(16_i64)
 }
 
-/// Below the smallest normal number: the addition of a number whose last bit is worth as much as the format's
-/// smallest number rounds as wanted.
+/// Narrows a number below the format's smallest normal number. It adds a float whose last bit has
+/// the value of the format's smallest number, so the addition rounds correctly.
 fn narrow_subnormal(magnitude: Number<'_>, layout: Layout) -> Number<'_> {
     let magic = f64::from(layout.smallest_exponent() + 23).exp2();
     (magnitude.to_float() + magic).to_bits() - i64::from((magic as f32).to_bits())
 }
 
-/// To a bare power of two: ties go up, zero and negative numbers are NaN, small ones the smallest power.
+/// Rounds to a power of two. Ties round up, zero and negative numbers become NaN, and small numbers
+/// become the smallest power.
 fn narrow_to_exponent(bits: Number<'_>) -> Number<'_> {
     let normal = (bits + 0x0040_0000_i64).shrui(23_i64);
     let low = bits.cmpi(IntPredicate::Uge, 0x0060_0000_i64).extui(Scalar::I32);

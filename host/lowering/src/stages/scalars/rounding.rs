@@ -1,25 +1,26 @@
-//! What need not be done when an `f32` is rounded to `bf16`.
+//! Analysis that simplifies the rounding of `f32` to `bf16`.
 //!
-//! Arithmetic on `bf16` is done in `f32` and rounded after each operation, and rounding takes eight instructions
-//! where there is none for it. Two of them keep NaN from becoming a number, which happens if the lower half of its bits is not
-//! zero: arithmetic on numbers that were read as `bf16` does not give such NaNs. And a result that is one of them needs
-//! no rounding at all.
+//! Arithmetic on `bf16` is computed in `f32` and rounded after each operation. Without an
+//! instruction for it, rounding takes eight instructions. Two of these keep a NaN from becoming a
+//! number, which could happen if the lower half of its bits is not zero. Arithmetic on numbers that
+//! were read as `bf16` produces no such NaN. Results that are `bf16` numbers already need no
+//! rounding.
 
 use std::collections::HashSet;
 
 use fusebox_core::ir::{Float, OpKind, Value};
 
-/// What is known about the values of type `f32` of a function.
+/// Known properties of the `f32` values of a function.
 #[derive(Default)]
 pub(super) struct Rounding {
-    /// Numbers of `bf16`.
+    /// Values that are `bf16` numbers.
     exact: HashSet<Value>,
-    /// If they are NaN, the lower half of their bits is zero.
+    /// Values that, if NaN, have zeros in the lower half of their bits.
     short_nans: HashSet<Value>,
 }
 
 impl Rounding {
-    /// That a value was read in this format.
+    /// Records that a value was widened from this format.
     pub(super) fn set_format(&mut self, value: Value, format: Float) {
         if format == Float::BF16 {
             self.exact.insert(value);
@@ -27,7 +28,8 @@ impl Rounding {
         }
     }
 
-    /// Whether a value is known to be a number of `bf16`, which is the upper half of its bits then.
+    /// Whether a value is known to be a `bf16` number. Its upper half then has the bits of that
+    /// number.
     pub(super) fn is_exact(&self, value: Value) -> bool {
         self.exact.contains(&value)
     }
@@ -36,7 +38,7 @@ impl Rounding {
         self.short_nans.contains(&value)
     }
 
-    /// After an operation on floats.
+    /// Derives the properties of the result of an operation on floats.
     pub(super) fn follow(&mut self, operation: OpKind, operands: &[Value], result: Value) {
         let keeps = keeps_numbers(operation);
         if keeps && operands.iter().all(|operand| self.exact.contains(operand)) {
@@ -48,7 +50,7 @@ impl Rounding {
     }
 }
 
-/// Whether the result is one of the operands, but for the sign, or an integer near it.
+/// Whether the result is one of the operands except for its sign, or an integer near an operand.
 fn keeps_numbers(operation: OpKind) -> bool {
     use OpKind::*;
     match operation {
@@ -58,7 +60,8 @@ fn keeps_numbers(operation: OpKind) -> bool {
     }
 }
 
-/// Whether the operation is an instruction, whose result is NaN if an operand is, with its bits, or else the default NaN.
+/// Whether the operation is an instruction whose NaN result is either a NaN operand with the same
+/// bits or the default NaN.
 fn passes_nans(operation: OpKind) -> bool {
     matches!(operation, OpKind::AddF | OpKind::SubF | OpKind::MulF | OpKind::DivF | OpKind::Sqrt | OpKind::Fma)
 }

@@ -1,5 +1,5 @@
-//! What lanes of a warp exchange: words of 32 bits, on the simulator of 64. Narrower values are extended, wider ones go
-//! in pieces.
+//! Exchange of values between lanes of a warp, as words of 32 bits, or 64 bits on the simulator.
+//! Narrower values are extended, wider ones are split.
 
 use fusebox_core::ir::{OpKind, Operation, Scalar, Type, Value};
 
