@@ -1,4 +1,4 @@
-//! Puts a damaged file out of the way, where it can be looked at.
+//! Renames a damaged file, so that users can inspect it.
 
 use std::ffi::OsString;
 use std::io;
@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-/// More are not kept.
+/// Most damaged files of one name.
 const MOST: usize = 100;
 
-/// Gives a file another name in its folder, `NAME.damaged` or, where that is taken, `NAME.damaged-2` and so on; gives that name.
+/// Renames a file in its folder to `NAME.damaged` or, if that exists, to `NAME.damaged-2` and so
+/// on. Returns the new path.
 ///
 /// # Errors
-/// If the system refuses, or a hundred such files are there.
+/// If the system refuses, or if a hundred damaged files of this name exist.
 pub fn set_aside(path: &Path) -> io::Result<PathBuf> {
     for number in 1..=MOST {
         let mut name = OsString::from(path);

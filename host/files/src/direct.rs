@@ -1,4 +1,4 @@
-//! Writes to what cannot be replaced: FIFOs, devices, files without a name.
+//! Writes to files that cannot be replaced: FIFOs, devices, files without a name.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, Write};
@@ -9,7 +9,8 @@ use rustix::io::Errno;
 use crate::replace::Fill;
 use crate::{FileKind, WriteError};
 
-/// Composes the content in a file without a name, then sends it: who writes may seek, a FIFO cannot.
+/// Writes the content to a temporary file without a name, then copies it to the target: `fill` may
+/// seek, but a FIFO cannot.
 pub(crate) fn write<E: Into<io::Error>>(path: &Path, kind: FileKind, fill: impl Fill<E>) -> Result<(), WriteError> {
     let draft = |step| move |source| WriteError::Draft { path: path.into(), step, source };
     let mut content = tempfile::tempfile().map_err(draft("making a temporary file"))?;
@@ -23,7 +24,7 @@ fn send(content: &mut File, path: &Path) -> io::Result<()> {
     io::copy(content, &mut stream)?;
     stream.flush()?;
     match stream.sync_all() {
-        // What has no disk behind it says so in one of these ways.
+        // Files without a disk return one of these errors.
         Err(error) if matches!(Errno::from_io_error(&error), Some(Errno::INVAL | Errno::NOTSUP | Errno::ROFS)) => {
             Ok(())
         }

@@ -1,4 +1,4 @@
-//! Why a file was not read or not written.
+//! Reasons why a file was not read or not written.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,10 +7,10 @@ use thiserror::Error;
 
 use crate::{FileKind, SizeLimit};
 
-/// Why a file was not read.
+/// Reason why a file was not read.
 #[derive(Debug, Error)]
 pub enum ReadError {
-    /// There is no such file.
+    /// The file does not exist.
     #[error("cannot read {}: there is no such file", path.display())]
     NotFound {
         /// The file.
@@ -21,10 +21,10 @@ pub enum ReadError {
     NotRegular {
         /// The file.
         path: PathBuf,
-        /// What it is.
+        /// The kind of the file.
         kind: FileKind,
     },
-    /// It is larger than allowed.
+    /// The file exceeds the size limit.
     #[error("cannot read {}: it is larger than {limit} bytes; {} SIZE raises the limit, `none` lifts it",
         path.display(), SizeLimit::FLAG)]
     TooLarge {
@@ -33,12 +33,12 @@ pub enum ReadError {
         /// Most bytes allowed.
         limit: u64,
     },
-    /// It does not fit into memory.
+    /// The file does not fit into memory.
     #[error("cannot read {}: memory is short after {bytes} bytes", path.display())]
     Memory {
         /// The file.
         path: PathBuf,
-        /// Bytes held, or asked for.
+        /// Bytes that were read, or whose allocation failed.
         bytes: u64,
     },
     /// The system refused.
@@ -55,16 +55,17 @@ fn stream_advice(kind: FileKind) -> &'static str {
     if kind.is_stream() { "; where `-` is taken, send it to standard input" } else { "" }
 }
 
-/// Why a file was not written. What stood under the name before is untouched, unless the variant says otherwise.
+/// Reason why a file was not written. An existing file is unchanged, unless the variant says
+/// otherwise.
 #[derive(Debug, Error)]
 pub enum WriteError {
-    /// The name is a directory's.
+    /// The path is a directory.
     #[error("cannot write {}: it is a directory; name a file in it", path.display())]
     Directory {
         /// The file.
         path: PathBuf,
     },
-    /// It is one of the inputs of the same run.
+    /// The output is an input of the same run.
     #[error("{} is the same file as the input {}; name another file for the output", path.display(), input.display())]
     IsInput {
         /// The output.
@@ -72,27 +73,27 @@ pub enum WriteError {
         /// The input.
         input: PathBuf,
     },
-    /// It is an entry of a store that the run uses.
+    /// The output is an entry of a store that the run uses.
     #[error("{} would be an entry of the cache that this run uses; name another file for the output", path.display())]
     InStore {
         /// The output.
         path: PathBuf,
     },
-    /// A folder that something is in already.
+    /// The folder is not empty.
     #[error("the folder {} is not empty; name another one, or write into it with --force", path.display())]
     Occupied {
         /// The folder.
         path: PathBuf,
     },
-    /// A folder is wanted, and it is something else.
+    /// The path should be a folder, but is not.
     #[error("cannot write a folder to {}: it is {kind}", path.display())]
     NoFolder {
         /// The output.
         path: PathBuf,
-        /// What it is.
+        /// The kind of the file.
         kind: FileKind,
     },
-    /// The name leads nowhere: a folder is missing, links go round in circles.
+    /// The path is invalid: a folder is missing, or links form a cycle.
     #[error("cannot write {}: {source}", path.display())]
     Path {
         /// The file.
@@ -108,7 +109,7 @@ pub enum WriteError {
         /// The system's reason.
         source: io::Error,
     },
-    /// No new file can be made beside it.
+    /// No new file can be created in its directory.
     #[error("cannot write {}: no file can be made in the directory {}: {source}", path.display(), folder.display())]
     Folder {
         /// The file.
@@ -118,17 +119,17 @@ pub enum WriteError {
         /// The system's reason.
         source: io::Error,
     },
-    /// The new file could not be completed; it is gone again.
+    /// The new file could not be completed, and was removed.
     #[error("cannot write {}: {source} ({step}); what was there before is untouched", path.display())]
     Draft {
         /// The file.
         path: PathBuf,
-        /// What was being done.
+        /// The step that failed.
         step: &'static str,
         /// The system's reason.
         source: io::Error,
     },
-    /// The new file is in place, but the disk does not confirm it.
+    /// The new file is written, but the system could not save it to disk.
     #[error("{} is written, but {} could not be saved to disk: {source}; a power cut may undo it", path.display(),
         folder.display())]
     Unconfirmed {
@@ -139,12 +140,12 @@ pub enum WriteError {
         /// The system's reason.
         source: io::Error,
     },
-    /// A FIFO or device did not take all of it; part may have gone out.
+    /// A FIFO or device did not accept all bytes. Some may have been sent.
     #[error("cannot write {}, which is {kind}: {source}", path.display())]
     Stream {
         /// The file.
         path: PathBuf,
-        /// What it is.
+        /// The kind of the file.
         kind: FileKind,
         /// The system's reason.
         source: io::Error,
@@ -152,7 +153,7 @@ pub enum WriteError {
 }
 
 impl WriteError {
-    /// Whether the command line is at fault, not the file system.
+    /// Whether the error is in the command line, not in the file system.
     pub fn is_usage(&self) -> bool {
         matches!(
             self,
@@ -164,10 +165,10 @@ impl WriteError {
     }
 }
 
-/// Why a [`Store`](crate::Store) cannot be used, or does not keep something.
+/// Reason why a [`Store`](crate::Store) cannot be used, or does not store an entry.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// The folder cannot be made or read.
+    /// The folder cannot be created or read.
     #[error("cannot use the folder {}: {source}", path.display())]
     Folder {
         /// The folder.
@@ -175,27 +176,27 @@ pub enum StoreError {
         /// The system's reason.
         source: io::Error,
     },
-    /// It is another user's.
+    /// The folder belongs to another user.
     #[error("cannot use the folder {}: it belongs to another user, who would decide what is found there", path.display())]
     Foreign {
         /// The folder.
         path: PathBuf,
     },
-    /// Others may write to it.
+    /// Other users may write to the folder.
     #[error("cannot use the folder {path}: other users may write to it, and would decide what is found there; \
         `chmod go-w {path}` keeps them out", path = path.display())]
     Shared {
         /// The folder.
         path: PathBuf,
     },
-    /// One entry alone is beyond the bound.
+    /// A single entry exceeds the limit.
     #[error("nothing is kept in {}: it has {bytes} bytes, which is more than {limit}", path.display())]
     TooLarge {
         /// The folder.
         path: PathBuf,
         /// Bytes of the entry.
         bytes: u64,
-        /// The bound.
+        /// The limit.
         limit: SizeLimit,
     },
     /// An entry cannot be written.

@@ -1,4 +1,4 @@
-//! Writes a folder as a whole: beside its place, then into it.
+//! Writes a folder as a whole: first to a draft, then moves the draft to the target.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -12,13 +12,15 @@ use crate::place::folder_of;
 use crate::replace::sync_folder;
 use crate::{FileKind, WriteError};
 
-/// Rights of a new folder, of which the user's mask takes away.
+/// Permissions of a new folder, before the user's umask.
 const RIGHTS: u32 = 0o777;
 
-/// Refuses a folder that holds something already, unless what is in it may be replaced.
+/// Checks that a new folder can be written at a path. Refuses a folder that is not empty, unless it
+/// `may_be_occupied`.
 ///
 /// # Errors
-/// [`WriteError::Occupied`]; [`WriteError::NoFolder`] if it is something else; or the system's reason not to look into it.
+/// [`WriteError::Occupied`]; [`WriteError::NoFolder`] if the path is not a folder; or the system's
+/// error.
 pub fn check_folder(place: &Path, may_be_occupied: bool) -> Result<(), WriteError> {
     let nowhere = |source| WriteError::Path { path: place.into(), source };
     match fs::metadata(place) {
@@ -35,8 +37,8 @@ pub fn check_folder(place: &Path, may_be_occupied: bool) -> Result<(), WriteErro
     }
 }
 
-/// A folder that is being written. Nothing is seen of it before it is [put](NewFolder::put) in its place; if it never is, nothing is
-/// left of it.
+/// The draft of a folder. It is not visible at the target until [`put`](NewFolder::put). Dropping
+/// it removes the draft.
 #[derive(Debug)]
 pub struct NewFolder {
     place: PathBuf,
@@ -44,13 +46,14 @@ pub struct NewFolder {
 }
 
 impl NewFolder {
-    /// Begins one for that place, as [`check_folder`] allows it.
+    /// Creates a draft for a path that [`check_folder`] accepts.
     ///
     /// # Errors
-    /// As [`check_folder`], and if no folder can be made there.
+    /// As [`check_folder`], and if no folder can be created there.
     pub fn draft(place: &Path, may_be_occupied: bool) -> Result<NewFolder, WriteError> {
         check_folder(place, may_be_occupied)?;
-        // On the same file system: in the place itself, or in the nearest folder above it that there is.
+        // The draft must be on the same file system: in the target itself, or in the nearest
+        // existing folder above it.
         let beside = |folder: &Path| folder.is_dir();
         let above = place.ancestors().find(|folder| beside(folder)).unwrap_or(Path::new("."));
         let made =
@@ -59,15 +62,16 @@ impl NewFolder {
         Ok(NewFolder { place: place.into(), draft })
     }
 
-    /// Where its files are written meanwhile.
+    /// Folder of the draft, in which callers write the files.
     pub fn path(&self) -> &Path {
         self.draft.path()
     }
 
-    /// Puts it in its place. Files that were there before and are not replaced stay.
+    /// Moves the draft to the target. Existing files that are not replaced stay.
     ///
     /// # Errors
-    /// If a file would replace one that the run has read, then nothing is put; or if the system refuses.
+    /// If a file would replace a file that the run has read, and then moves nothing. Also if the
+    /// system refuses.
     pub fn put(self) -> Result<(), WriteError> {
         let NewFolder { place, draft } = self;
         let failed =
@@ -75,7 +79,7 @@ impl NewFolder {
         if !place.exists() {
             fs::create_dir_all(folder_of(&place)).map_err(failed)?;
             fs::rename(draft.path(), &place).map_err(failed)?;
-            // It is somewhere else now.
+            // The draft has been moved, so it must not be removed.
             let _ = draft.keep();
             return sync_folder(folder_of(&place)).map_err(failed);
         }
@@ -93,7 +97,7 @@ impl NewFolder {
     }
 }
 
-/// Folders, outer ones first, and files in a folder, by names relative to it.
+/// Returns the folders, outer ones first, and the files in a folder, as paths relative to it.
 fn contents(root: &Path) -> io::Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     let (mut folders, mut files) = (Vec::new(), Vec::new());
     let mut open = vec![PathBuf::new()];
@@ -156,7 +160,7 @@ mod tests {
         assert_eq!(fs::read(root.path().join("b")).unwrap(), b"new");
         assert_eq!(fs::read(root.path().join("c")).unwrap(), b"old");
         assert!(matches!(NewFolder::draft(&root.path().join("c"), true), Err(WriteError::NoFolder { .. })));
-        // An empty one is as good as none.
+        // An empty folder is treated like a missing one.
         fs::create_dir(root.path().join("d")).unwrap();
         NewFolder::draft(&root.path().join("d"), false).unwrap().put().unwrap();
     }

@@ -1,9 +1,10 @@
 //! No output of a run replaces a file that the run reads: a mistyped command must not cost the user
 //! data.
 //!
-//! A program turns this on as it begins ([`keep_inputs`]). From then on every file that it opens through this crate is kept, and so
-//! is each that it says it will read ([`will_read`]); [`replace`](crate::replace) asks before it touches anything, and commands ask
-//! before they begin ([`check_output`]), so that no work is done in vain.
+//! A program enables this at its start ([`keep_inputs`]). From then on this crate records every
+//! file that it opens, and every file that the program announces to read ([`will_read`]).
+//! [`replace`](crate::replace) checks its path first. Commands check their outputs before they
+//! begin ([`check_output`]), so that they do no useless work.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -16,34 +17,34 @@ use std::sync::{Mutex, PoisonError};
 use crate::place::folder_of;
 use crate::{WriteError, store};
 
-/// The files of this process; `None` where nothing is kept.
+/// The inputs of this process. `None` if they are not recorded.
 static KEPT: Mutex<Option<Inputs>> = Mutex::new(None);
 
-/// From here on, whatever this process has read or says it will read is not replaced.
+/// Enables the protection of files that this process reads from now on.
 pub fn keep_inputs() {
     KEPT.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
 }
 
-/// Says that this file will be read, perhaps not through this crate. `-` stands for standard input.
+/// Records a file that will be read, perhaps not through this crate. `-` means standard input.
 pub fn will_read(path: &Path) {
     let stdin = Path::new("/dev/stdin");
     let found = std::fs::metadata(if path == Path::new("-") { stdin } else { path });
     kept(|inputs| inputs.add(path, found));
 }
 
-/// A file that was opened.
+/// Records a file that was opened.
 pub(crate) fn is_read(path: &Path, found: &Metadata) {
     kept(|inputs| inputs.add(path, Ok(found.clone())));
 }
 
-/// A folder with the entries of a store, which this process reads and writes.
+/// Records the folder of a store, whose entries this process reads and writes.
 pub(crate) fn is_store(folder: &Metadata) {
     kept(|inputs| {
         inputs.stores.insert(identity(folder));
     });
 }
 
-/// Refuses an output that is one of the files that are read, under whatever name.
+/// Refuses an output that is a recorded file, even under another name.
 ///
 /// # Errors
 /// [`WriteError::IsInput`], or [`WriteError::InStore`] if it would be an entry of a store in use.
@@ -59,8 +60,8 @@ fn kept(action: impl FnOnce(&mut Inputs)) {
     }
 }
 
-/// Files by what they are and by what they are called: a file that another program has replaced meanwhile is the same by its name,
-/// one with a second name by its number.
+/// Files by identity and by path. The path identifies a file that another program has replaced
+/// meanwhile. The identity finds a file under a second name.
 #[derive(Default)]
 struct Inputs {
     files: HashMap<(u64, u64), PathBuf>,
@@ -71,7 +72,7 @@ struct Inputs {
 impl Inputs {
     fn add(&mut self, path: &Path, found: io::Result<Metadata>) {
         match found {
-            // There is nothing to lose in FIFOs and devices.
+            // FIFOs and devices contain no data to protect.
             Ok(found) if !found.is_file() => return,
             Ok(found) => drop(self.files.entry(identity(&found)).or_insert_with(|| path.into())),
             Err(_) => {}
@@ -98,12 +99,12 @@ impl Inputs {
     }
 }
 
-/// Device and number.
+/// Returns the device and inode number of a file.
 fn identity(found: &Metadata) -> (u64, u64) {
     (found.dev(), found.ino())
 }
 
-/// The one name without links of a file, which need not be there; `None` if there is no folder that it could be in.
+/// Returns the canonical path of a file, which need not exist. `None` if its folder does not exist.
 fn full_name(path: &Path) -> Option<PathBuf> {
     let of_new = || Some(folder_of(path).canonicalize().ok()?.join(path.file_name()?));
     path.canonicalize().ok().or_else(of_new)
@@ -135,7 +136,7 @@ mod tests {
             let error = inputs.check(&at(name)).unwrap_err();
             assert!(error.is_usage() && error.to_string().contains("same file as the input"), "{error}");
         }
-        // Another program has replaced it: the name counts.
+        // If another program has replaced the file, its path identifies it.
         std::fs::remove_file(at("in")).unwrap();
         std::fs::write(at("in"), b"2").unwrap();
         inputs.check(&at("in")).unwrap_err();

@@ -1,15 +1,15 @@
-//! What stands under a name.
+//! Kinds of files.
 
 use std::fmt;
 use std::fs::FileType;
 use std::os::unix::fs::FileTypeExt;
 
-/// The kind of a file, links followed.
+/// The kind of a file after following links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// Bytes on a disk.
     Regular,
-    /// A pipe, perhaps one with a name.
+    /// A pipe, named or unnamed.
     Fifo,
     /// `/dev/null`, a terminal, …
     CharacterDevice,
@@ -19,12 +19,12 @@ pub enum FileKind {
     Directory,
     /// A socket.
     Socket,
-    /// Something this system has and others lack.
+    /// Another kind, specific to this system.
     Other,
 }
 
 impl FileKind {
-    /// The kind in a file's metadata.
+    /// Returns the kind from a file's metadata.
     pub fn of(file: FileType) -> FileKind {
         match file {
             f if f.is_file() => FileKind::Regular,
@@ -37,7 +37,7 @@ impl FileKind {
         }
     }
 
-    /// Whether bytes come out of it one after the other, so that a program may send them to standard input instead.
+    /// Whether the file is a sequential stream, which a user can also send to standard input.
     pub fn is_stream(self) -> bool {
         matches!(self, FileKind::Fifo | FileKind::CharacterDevice)
     }

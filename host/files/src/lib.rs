@@ -1,7 +1,7 @@
-//! The user's files: the only crate of fusebox that opens them and that writes any.
+//! Reads and writes the user's files. No other crate of fusebox opens or writes them.
 //!
-//! What is read is a regular file of bounded size, so that nothing blocks and nothing fills memory. What is written
-//! replaces the old file as a whole or not at all.
+//! Reads only regular files of bounded size, so that reading neither blocks nor fills memory.
+//! Writing replaces the old file as a whole or not at all.
 //!
 //! ```text
 //! limit     how large a file may be           replace   the new file beside the old one, then in its place

@@ -1,22 +1,22 @@
-//! How large a file may be that is read.
+//! Size limits of files that are read.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The largest size, in bytes, of a file that is read; or none.
+/// The largest size of a file that is read, in bytes, or no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizeLimit(Option<u64>);
 
 impl SizeLimit {
-    /// The flag of every program that lifts the limit.
+    /// The flag with which every program changes the limit.
     pub const FLAG: &str = "--file-limit";
 
-    /// Files of at most so many bytes.
+    /// Allows files of at most `most` bytes.
     pub const fn bytes(most: u64) -> SizeLimit {
         SizeLimit(Some(most))
     }
 
-    /// Files of any size.
+    /// Allows files of any size.
     pub const fn none() -> SizeLimit {
         SizeLimit(None)
     }
@@ -26,14 +26,14 @@ impl SizeLimit {
         self.0
     }
 
-    /// Whether a file of that many bytes may be read.
+    /// Whether a file of this many bytes may be read.
     pub fn allows(self, bytes: u64) -> bool {
         self.0.is_none_or(|most| bytes <= most)
     }
 }
 
 impl Default for SizeLimit {
-    /// 2 GiB: more than any module of those known by a factor of ten.
+    /// 2 GiB: ten times as much as the largest known module.
     fn default() -> Self {
         SizeLimit::bytes(2 << 30)
     }
@@ -52,7 +52,7 @@ impl fmt::Display for SizeLimit {
     }
 }
 
-/// The text is no size.
+/// A text that is not a size.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no size: write bytes like 1000000, or 64K, 512M, 4G, or `none`")]
 pub struct BadSize(String);
@@ -60,7 +60,7 @@ pub struct BadSize(String);
 impl FromStr for SizeLimit {
     type Err = BadSize;
 
-    /// Reads `512M`, `4G`, `1000000`, `none`; the letters stand for powers of 1024.
+    /// Parses `512M`, `4G`, `1000000`, `none`. The letters are powers of 1024.
     fn from_str(text: &str) -> Result<SizeLimit, BadSize> {
         if text.eq_ignore_ascii_case("none") {
             return Ok(SizeLimit::none());

@@ -1,4 +1,4 @@
-//! Where the name of an output leads.
+//! Resolves the path of an output.
 
 use std::fs::{self, Metadata, OpenOptions};
 use std::io;
@@ -10,22 +10,22 @@ use rustix::fs::OFlags;
 
 use crate::{FileKind, WriteError};
 
-/// What an output's name stands for.
+/// The target of an output's path.
 #[derive(Debug)]
 pub(crate) enum Place {
-    /// A regular file, or none yet.
+    /// A regular file, which need not exist yet.
     File {
-        /// Its name, no link.
+        /// Path of the file, which is not a link.
         path: PathBuf,
-        /// The file there is.
+        /// Metadata of the existing file.
         old: Option<Metadata>,
     },
-    /// Something that is written to as it is.
+    /// A file that is written to without replacing it.
     Stream(FileKind),
 }
 
-/// Follows links, also those to files that do not exist yet. Fails if the name is a directory's or leads nowhere, or
-/// the file there may not be written.
+/// Follows links, also to files that do not exist yet. Fails if the path is a directory or invalid,
+/// or if the file may not be written.
 pub(crate) fn find(path: &Path) -> Result<Place, WriteError> {
     if path.as_os_str().as_bytes().ends_with(b"/") {
         return Err(WriteError::Directory { path: path.into() });
@@ -48,10 +48,10 @@ pub(crate) fn find(path: &Path) -> Result<Place, WriteError> {
     Ok(Place::File { path: end, old })
 }
 
-/// The name at the end of a chain of links; `None` if one of them is the system's name for a file some process has
-/// open (`/dev/stdout`), which has no name to be replaced under.
+/// Returns the path at the end of a chain of links. `None` if one of the links is the system's name
+/// for an open file of a process (`/dev/stdout`), which cannot be replaced by name.
 fn end_of_links(path: &Path) -> io::Result<Option<PathBuf>> {
-    // As many as the system itself follows.
+    // The number of links that the system itself follows.
     const MOST_LINKS: usize = 40;
     let processes = fs::metadata("/proc").ok().map(|proc| proc.dev());
     let mut at = path.to_path_buf();
@@ -65,7 +65,7 @@ fn end_of_links(path: &Path) -> io::Result<Option<PathBuf>> {
     Err(rustix::io::Errno::LOOP.into())
 }
 
-/// The directory that holds a file.
+/// Returns the directory of a file.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
@@ -73,7 +73,8 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Replacing a file takes no right to write it, so it is asked for. The answer is the system's own.
+/// Checks for permission to write a file by opening it. Replacing a file would not require this
+/// permission.
 fn check_writable(path: &Path) -> io::Result<()> {
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
     OpenOptions::new().write(true).custom_flags(flags).open(path).map(drop)

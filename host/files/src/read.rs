@@ -9,14 +9,15 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use crate::{FileKind, ReadError, SizeLimit, guard};
 
-/// Opens a regular file for reading; links are followed. Returns at once whatever the name stands for.
+/// Opens a regular file for reading, and follows links. Never blocks, for any kind of file.
 ///
 /// # Errors
-/// If there is no such file, it is no regular file, it is larger than the limit, or the system refuses.
+/// If the file does not exist, is not a regular file or is larger than the limit, or if the system
+/// refuses.
 pub fn open(path: &Path, limit: SizeLimit) -> Result<File, ReadError> {
-    // Asked before opening, since opening alone makes some devices act.
+    // Check before opening, because opening alone triggers actions of some devices.
     check(path, std::fs::metadata(path).map_err(|source| failed(path, source))?, limit)?;
-    // And again afterwards, since the name may stand for something else by now: a FIFO must not block.
+    // Check again afterwards, because the path may now be another file. A FIFO must not block.
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let opened = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
     let file = opened.map_err(|source| failed(path, source))?;
@@ -28,17 +29,17 @@ pub fn open(path: &Path, limit: SizeLimit) -> Result<File, ReadError> {
     Ok(file)
 }
 
-/// Reads a whole file, as [`open`] opens it.
+/// Reads a whole file, which it opens like [`open`].
 ///
 /// # Errors
-/// As [`open`]; and if the file grows beyond the limit while it is read, or memory is short.
+/// As [`open`], and if the file grows beyond the limit while it is read, or memory is short.
 pub fn read(path: &Path, limit: SizeLimit) -> Result<Vec<u8>, ReadError> {
     let file = open(path, limit)?;
     let size = file.metadata().map_err(|source| failed(path, source))?.len();
     read_all(path, file, size, limit)
 }
 
-/// Reads a stream to its end, such as standard input; `name` stands for it in messages.
+/// Reads a stream to its end, such as standard input. `name` is its name in messages.
 ///
 /// # Errors
 /// If it is longer than the limit, memory is short, or the system refuses.
@@ -58,10 +59,11 @@ fn check(path: &Path, found: std::fs::Metadata, limit: SizeLimit) -> Result<(), 
 fn read_all(path: &Path, source: impl Read, expected: u64, limit: SizeLimit) -> Result<Vec<u8>, ReadError> {
     let short = |bytes: u64| ReadError::Memory { path: path.into(), bytes };
     let mut bytes = Vec::new();
-    // One byte more, so that the end is noticed without asking for more memory.
+    // One byte more, so that reading reaches the end without allocating more memory.
     let wanted = usize::try_from(expected).ok().and_then(|n| n.checked_add(1)).ok_or_else(|| short(expected))?;
     bytes.try_reserve_exact(wanted).map_err(|_| short(expected))?;
-    // One byte more than allowed tells what is too long. `read_to_end` asks for memory without insisting.
+    // Reading one byte more than allowed detects files that are too long. `read_to_end` returns an
+    // error if an allocation fails.
     let most = limit.most().map_or(u64::MAX, |most| most.saturating_add(1));
     let outcome = source.take(most).read_to_end(&mut bytes);
     match outcome {

@@ -1,4 +1,4 @@
-//! Writes a file as a whole: beside its place, then into it.
+//! Writes a file as a whole: first a draft in the same folder, then renames it to its path.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
@@ -17,19 +17,20 @@ use crate::direct;
 use crate::guard::check_output;
 use crate::place::{self, Place, folder_of};
 
-/// Writes content into an empty file that can be sought in.
+/// Writes content into an empty seekable file.
 pub(crate) trait Fill<E>: FnOnce(&mut File) -> Result<(), E> {}
 impl<E, F: FnOnce(&mut File) -> Result<(), E>> Fill<E> for F {}
 
-/// Replaces a file, or makes it. Whoever opens the name sees the old file or the new one, whole, also after a kill or a
-/// power cut; after an error it is the old one.
+/// Replaces or creates a file. Readers of the path see the complete old file or the complete new
+/// one, even after a kill or a power cut. After an error they see the old one.
 ///
-/// Symbolic links stay and what they point to is replaced. Permissions of an existing file are kept, and its owner where
-/// the system allows; other hard links to it keep the old content. A FIFO or device is written to as it is, after the
-/// content is complete.
+/// A symbolic link stays, and its target is replaced. The new file has the permissions of an
+/// existing file, and its owner if the system allows. Other hard links keep the old content. A FIFO
+/// or device is not replaced: the complete content is written to it.
 ///
 /// # Errors
-/// If the name is a directory's, the file may not be written, it is one that this run has read, or `fill` or the file system fails.
+/// If the path is a directory, the file may not be written, this run has read the file, or `fill`
+/// or the file system fails.
 pub fn replace<E: Into<io::Error>>(
     path: &Path,
     fill: impl FnOnce(&mut File) -> Result<(), E>,
@@ -38,7 +39,7 @@ pub fn replace<E: Into<io::Error>>(
     rewrite(path, fill)
 }
 
-/// Replaces a file as [`replace`] does, also one that this run has read: to write anew what it holds.
+/// Replaces a file like [`replace`], even if this run has read it. For updates of a file's content.
 ///
 /// # Errors
 /// As [`replace`].
@@ -55,7 +56,7 @@ pub fn rewrite<E: Into<io::Error>>(
     }
 }
 
-/// Replaces a file by these bytes, as [`replace`] does.
+/// Replaces the content of a file by these bytes, like [`replace`].
 ///
 /// # Errors
 /// As [`replace`].
@@ -63,8 +64,9 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     replace(path, |file| file.write_all(bytes))
 }
 
-/// Replaces a file by these bytes without waiting for the disk: whoever opens the name sees the old file or the new one, whole,
-/// but after a power cut it may be damaged. For what can be made again.
+/// Replaces the content of a file by these bytes without waiting for the disk. Readers see the
+/// complete old or new file, but after a power cut it may be damaged. For files that can be
+/// recreated.
 pub(crate) fn write_unsaved(place: &Path, parts: &[&[u8]]) -> Result<(), WriteError> {
     let mut draft = Draft::beside(place).map_err(|source| no_draft(place, place, source))?;
     let failed = |step| move |source| WriteError::Draft { path: place.into(), step, source };
@@ -79,7 +81,7 @@ fn no_draft(path: &Path, place: &Path, source: io::Error) -> WriteError {
     }
 }
 
-/// Fills a draft and puts it in place; on any error the draft is gone.
+/// Fills a draft and moves it to its path. Removes the draft on any error.
 fn finish<E: Into<io::Error>>(
     path: &Path,
     place: &Path,
@@ -98,16 +100,16 @@ fn finish<E: Into<io::Error>>(
     sync_folder(folder).map_err(|source| WriteError::Unconfirmed { path: path.into(), folder: folder.into(), source })
 }
 
-/// A new file that is not in its place yet.
+/// A new file that is not at its path yet.
 enum Draft {
-    /// Without a name: whatever ends the process, nothing is left.
+    /// A file without a name, of which nothing is left when the process ends.
     Unnamed(File),
-    /// For file systems that know no others.
+    /// A file with a name, for file systems without unnamed files.
     Named(NamedTempFile),
 }
 
 impl Draft {
-    /// Made where it will stand, since a file cannot move between file systems.
+    /// Creates a draft in the folder of its path, because a file cannot move between file systems.
     fn beside(place: &Path) -> io::Result<Draft> {
         let unnamed = Draft::unnamed(folder_of(place));
         let not_here = |error: &io::Error| {
@@ -122,7 +124,7 @@ impl Draft {
     fn unnamed(folder: &Path) -> io::Result<Draft> {
         let flags = OFlags::TMPFILE.bits() as i32;
         let file = OpenOptions::new().read(true).write(true).custom_flags(flags).mode(NEW_FILE).open(folder)?;
-        // Without /proc it could not be given a name.
+        // Without /proc the file cannot get a name later.
         fs::metadata(name_of_open(&file))?;
         Ok(Draft::Unnamed(file))
     }
@@ -141,19 +143,20 @@ impl Draft {
         }
     }
 
-    /// Gives it its final name.
+    /// Moves the draft to its path.
     fn put(self, place: &Path, replaces: bool) -> io::Result<()> {
         let named: TempPath = match self {
             Draft::Named(file) => file.into_temp_path(),
             Draft::Unnamed(file) => {
                 if !replaces {
                     match link(&file, place) {
-                        // Someone was faster.
+                        // Another process has created the file meanwhile.
                         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                         outcome => return outcome,
                     }
                 }
-                // A name cannot be taken from another file, only from another name.
+                // Only a file with a name can replace another one, so the draft gets a temporary
+                // name first.
                 let (prefix, suffix) = name_parts(place);
                 let mut builder = tempfile::Builder::new();
                 builder.prefix(&prefix).suffix(suffix);
@@ -164,10 +167,10 @@ impl Draft {
     }
 }
 
-/// Reading and writing for all, less what the user's umask takes away.
+/// Permissions of a new file before the user's umask: all may read and write.
 const NEW_FILE: u32 = 0o666;
 
-/// What a draft's name begins and ends with.
+/// Returns prefix and suffix of a draft's name.
 fn name_parts(place: &Path) -> (std::ffi::OsString, &'static str) {
     // Names have at most 255 bytes.
     const MOST: usize = 200;
@@ -186,12 +189,13 @@ fn link(file: &File, name: &Path) -> io::Result<()> {
     Ok(linkat(CWD, name_of_open(file), CWD, name, AtFlags::SYMLINK_FOLLOW)?)
 }
 
-/// Owner first: changing it takes rights away.
+/// Copies owner and permissions. Changes the owner first, because that removes permissions.
 fn keep_rights(file: &File, old: &Metadata) -> io::Result<()> {
     let new = file.metadata()?;
     if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
         match fchown(file, Some(old.uid()), Some(old.gid())) {
-            // Only root gives files away; another's file that we may write becomes ours.
+            // Only root can change the owner. So another user's file that this user may write
+            // becomes this user's.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
             outcome => outcome?,
         }
@@ -199,11 +203,11 @@ fn keep_rights(file: &File, old: &Metadata) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(old.mode() & 0o777))
 }
 
-/// Makes the new name last.
+/// Saves the new name to disk.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     let synced = File::open(folder).and_then(|folder| folder.sync_all());
     match synced {
-        // A directory that may be written but not read, or a file system that has nothing to save.
+        // The directory may be written but not read, or the file system has nothing to save.
         Err(error) if matches!(Errno::from_io_error(&error), Some(Errno::ACCESS | Errno::INVAL | Errno::NOTSUP)) => {
             Ok(())
         }

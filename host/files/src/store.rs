@@ -1,4 +1,5 @@
-//! A folder of entries that can be made again: bounded in bytes, and used by several processes at once.
+//! A folder of entries that can be recreated. Its bytes are bounded, and several processes may use
+//! it at once.
 
 use std::fmt;
 use std::fs::{self, DirBuilder, DirEntry};
@@ -13,22 +14,22 @@ use sha2::{Digest, Sha256};
 
 use crate::{SizeLimit, StoreError, guard, read, replace};
 
-/// Bytes of an entry's digest, which stands before its content.
+/// Bytes of an entry's digest, which precedes its content.
 const DIGEST: usize = 32;
-/// A draft that was not written to for longer is nobody's any more.
+/// Age above which a draft without writes is abandoned.
 const LONGEST_WRITE: Duration = Duration::from_secs(600);
-/// What files of entries end in; nothing else in the folder is touched.
+/// Extension of entries. Other files in the folder are not touched.
 const EXTENSION: &str = ".kept";
 
-/// The folder. An entry is there as a whole or not at all, and nobody waits for the disk: after a power cut entries may be
-/// damaged, which is found when they are read.
+/// A folder of entries. An entry exists as a whole or not at all. Writes do not wait for the disk,
+/// so a power cut may damage entries. Reading detects damage.
 #[derive(Clone, Debug)]
 pub struct Store {
     folder: PathBuf,
     limit: SizeLimit,
 }
 
-/// What an entry depends on, as a digest: it is found by this and by nothing else.
+/// Key of an entry: a digest of everything that the entry depends on.
 #[derive(Clone, Debug)]
 pub struct Key(Sha256);
 
@@ -40,15 +41,15 @@ struct Entry {
 }
 
 impl Key {
-    /// A key of entries of one sort.
+    /// Creates a key for entries of one sort.
     pub fn of(sort: &str) -> Key {
         Key(Sha256::new()).and(sort)
     }
 
-    /// The same with one thing more that entries depend on. The order counts.
+    /// Adds a part that the entry depends on. The order of parts matters.
     pub fn and(mut self, part: impl AsRef<[u8]>) -> Key {
         let part = part.as_ref();
-        // With its length, so that no two lists of parts are the same bytes.
+        // The length precedes each part, so that different lists of parts are different bytes.
         self.0.update((part.len() as u64).to_le_bytes());
         self.0.update(part);
         self
@@ -59,7 +60,7 @@ impl Key {
     }
 }
 
-/// As the name of a file, in hexadecimal digits.
+/// Prints the key in hexadecimal digits, as in names of files.
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.digest().iter().try_for_each(|byte| write!(f, "{byte:02x}"))
@@ -67,10 +68,12 @@ impl fmt::Display for Key {
 }
 
 impl Store {
-    /// Opens a folder for entries of so many bytes together. One that does not exist is made, for this user alone.
+    /// Opens a folder for entries of at most `limit` bytes together. Creates it for this user alone
+    /// if it does not exist.
     ///
     /// # Errors
-    /// If it is no folder or cannot be made, or if others than this user and the system decide what stands in it.
+    /// If the path is not a folder or cannot be created, or if other users than this one and root
+    /// may write to it.
     pub fn open(folder: &Path, limit: SizeLimit) -> Result<Store, StoreError> {
         let path = || folder.to_path_buf();
         let failed = |source| StoreError::Folder { path: path(), source };
@@ -86,7 +89,8 @@ impl Store {
         }
     }
 
-    /// The content of an entry, if it is there and whole. It counts as used now.
+    /// Returns the content of an entry, if it exists and is undamaged, and marks the entry as used
+    /// now.
     pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
         let path = self.path(key);
         let mut bytes = read(&path, SizeLimit::none()).ok()?;
@@ -96,16 +100,17 @@ impl Store {
         }
         bytes.drain(..DIGEST);
         let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
-        // Another process may have removed it meanwhile, or it may be another user's.
+        // Another process may have removed the entry meanwhile, or the entry may belong to another
+        // user.
         let _ = utimensat(CWD, &path, &Timestamps { last_access: now, last_modification: now }, AtFlags::empty());
         Some(bytes)
     }
 
-    /// Keeps entries, also in place of those that are there; then removes what was not used for longest, until all that is
-    /// kept is within the bound.
+    /// Writes entries, and replaces existing ones. Then removes the least recently used entries
+    /// until the folder is within its limit.
     ///
     /// # Errors
-    /// If one alone is beyond the bound, or the system refuses.
+    /// If a single entry exceeds the limit, or the system refuses.
     pub fn keep(&self, entries: &[(Key, Vec<u8>)]) -> Result<(), StoreError> {
         for (key, content) in entries {
             let bytes = (DIGEST + content.len()) as u64;
@@ -134,7 +139,7 @@ impl Store {
                 break;
             }
             match fs::remove_file(&entry.path) {
-                // Another process has removed it.
+                // Another process has removed the entry.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 outcome => outcome?,
             }
@@ -144,18 +149,19 @@ impl Store {
     }
 }
 
-/// The digest finds damage, and content that stands under another entry's name.
+/// Computes an entry's digest. It detects damage, and content under another entry's name.
 fn digest(key: &Key, content: &[u8]) -> [u8; DIGEST] {
     Sha256::new().chain_update(key.digest()).chain_update(content).finalize().into()
 }
 
-/// Whether files of entries, or with more behind it their drafts, are called so.
+/// Whether a name is that of an entry, or of its draft, which has a longer suffix.
 pub(crate) fn is_name_of_entry(name: &str) -> bool {
     let parts = name.split_at_checked(2 * DIGEST);
     parts.is_some_and(|(digits, rest)| rest.starts_with(EXTENSION) && digits.bytes().all(|it| it.is_ascii_hexdigit()))
 }
 
-/// A file, if it is an entry, or a draft of one that a killed process has left: one that is being written is its process's alone.
+/// Returns a file if it is an entry, or an entry's draft that a killed process has left. Ignores
+/// drafts that a process is writing.
 fn entry(file: &DirEntry) -> Option<Entry> {
     let name = file.file_name().into_string().ok()?;
     let draft = name.strip_prefix('.');

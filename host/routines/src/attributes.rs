@@ -1,4 +1,4 @@
-//! The dictionary in a custom call's `backend_config`: `{uplo = 76 : ui8, largest = true}`.
+//! Parses the dictionary in a custom call's `backend_config`: `{uplo = 76 : ui8, largest = true}`.
 
 use std::str::FromStr;
 
@@ -11,7 +11,7 @@ pub struct Attributes<'a> {
 }
 
 impl<'a> Attributes<'a> {
-    /// Those of a `backend_config`; none if it holds no dictionary.
+    /// Parses a `backend_config`. Returns no attributes if it holds no dictionary.
     pub fn new(text: &'a str) -> Attributes<'a> {
         let inner = text.trim().trim_start_matches('{').trim_end_matches('}');
         let entry = |part: &'a str| {
@@ -22,10 +22,11 @@ impl<'a> Attributes<'a> {
         Attributes { entries: inner.split(',').filter_map(entry).collect() }
     }
 
-    /// The value of that name, if there is one: an integer, of any width, or a flag, `true` or `false`.
+    /// Returns the value with this name, if there is one: an integer of any width, or a flag,
+    /// `true` or `false`.
     ///
     /// # Errors
-    /// If it is something else.
+    /// If the value cannot be parsed as `T`.
     pub fn get<T: FromStr>(&self, name: &str) -> Result<Option<T>, Unsupported> {
         let entry = self.entries.iter().find(|(known, _)| *known == name);
         let value = |(name, value): &(&str, &str)| {

@@ -1,4 +1,4 @@
-//! For tests: routines on random inputs against the reference interpreter.
+//! Helpers for tests that compare routines with the reference interpreter on random inputs.
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType, FloatFormat, Literal, Module, Shape, parse_module, verify};
 use fusebox_core::random::SplitMix64;
@@ -6,7 +6,7 @@ use fusebox_core::random::SplitMix64;
 use crate::lines::Memory;
 use crate::{Alone, Context, Workers, routine_for};
 
-/// Calls parts from the last to the first.
+/// Executes parts from the last to the first.
 struct Backwards;
 
 impl Workers for Backwards {
@@ -15,7 +15,7 @@ impl Workers for Backwards {
     }
 }
 
-/// Two threads that each take every other part.
+/// Two threads that each execute every other part.
 struct Two;
 
 impl Workers for Two {
@@ -27,14 +27,15 @@ impl Workers for Two {
     }
 }
 
-/// A module that is verified.
+/// Parses and verifies a module.
 pub fn module(text: &str) -> Module {
     let module = parse_module(text, "m").unwrap_or_else(|e| panic!("{e:?}\n{text}"));
     verify(&module).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
     module
 }
 
-/// What the routine gives, which is the same whoever takes part in which order.
+/// Runs the module's routine. Asserts that the result is the same for any threads and order of
+/// parts.
 pub fn run(module: &Module, inputs: &[ArrayLiteral]) -> Vec<Vec<u8>> {
     let routine = routine_for(module).unwrap();
     let inputs: Vec<Memory> = inputs.iter().map(|input| aligned(&input.data)).collect();
@@ -58,14 +59,14 @@ fn aligned(bytes: &[u8]) -> Memory {
     memory
 }
 
-/// What the interpreter gives.
+/// Evaluates the module with the interpreter.
 pub fn expected(module: &Module, inputs: &[ArrayLiteral]) -> Vec<Vec<u8>> {
     let inputs: Vec<Literal> = inputs.iter().cloned().map(Literal::Array).collect();
     let result = fusebox_interpreter::evaluate(module, &inputs).unwrap();
     result.leaves().into_iter().map(|leaf| leaf.as_array().unwrap().data.to_vec()).collect()
 }
 
-/// Elements among which ties, zeros of both signs, infinities and NaNs are frequent.
+/// Returns random elements with frequent ties, zeros of both signs, infinities and NaNs.
 pub fn elements(random: &mut SplitMix64, ty: ElementType, count: usize) -> Vec<u8> {
     let few = random.bits().is_multiple_of(2);
     let mut bytes = Vec::new();
@@ -87,7 +88,7 @@ fn element(random: &mut SplitMix64, ty: ElementType, few: bool) -> u64 {
             false => narrow << unused >> unused,
         };
     };
-    // Of NaNs only quiet ones: the interpreter keeps no others.
+    // Only quiet NaNs: the interpreter does not preserve others.
     let special = [0, format.sign_bit(), format.max_finite_bits(), format.encode(1.0), format.encode(-1.0)];
     let nan = format.nan_bits().unwrap_or(0);
     match random.bits() % 8 {

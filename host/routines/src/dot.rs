@@ -1,7 +1,8 @@
-//! Products of matrices by the crate `gemm`: what the contraction emitters are held against.
+//! Computes matrix products with the crate `gemm`, with which the contraction emitters are
+//! compared.
 //!
-//! The result is cut in bands of rows or of columns, as many as its size says; each band is one call
-//! on one thread.
+//! The result is split into bands of rows or of columns. Their number depends on the result's size.
+//! One thread computes each band with one call.
 
 use std::fmt::Debug;
 use std::marker::PhantomData;
@@ -14,19 +15,20 @@ use gemm::{Parallelism, c32, c64, gemm};
 use crate::widened::widened;
 use crate::{Context, Operation, Routine, RoutineError, Unsupported, elements, elements_mut, for_each};
 
-/// Fewest products of a band: below, several threads are not worth their start.
+/// Minimum number of multiplications per band. Smaller bands do not repay starting several threads.
 const LEAST_PRODUCTS: usize = 1 << 19;
-/// Most bands of all batches together, where a batch is cut: each packs the shared operand anew.
+/// Maximum number of bands of all batches together, if batches are split. Each band packs the
+/// common operand again.
 const MOST_BANDS: usize = 8;
-/// Bands are multiples of so many lines, which are whole vectors.
+/// Rows or columns of a band are a multiple of this number, which fills whole vectors.
 const LINES: usize = 16;
 
 /// Strides of one batch of a matrix, in elements.
 #[derive(Clone, Copy, Debug)]
 pub struct Strides {
-    /// From one row to the next.
+    /// Distance from one row to the next.
     pub row: isize,
-    /// From one column to the next.
+    /// Distance from one column to the next.
     pub column: isize,
 }
 
@@ -37,21 +39,21 @@ pub struct Product {
     pub element: ElementType,
     /// Rows of a batch of the left operand.
     pub rows: usize,
-    /// Products that are added up in an element of the result.
+    /// Products that are summed in an element of the result.
     pub steps: usize,
     /// Columns of a batch of the right operand.
     pub columns: usize,
-    /// The left operand.
+    /// Strides of the left operand.
     pub left: Strides,
-    /// The right operand.
+    /// Strides of the right operand.
     pub right: Strides,
-    /// Dimensions of batches, outermost first: how many, and how far apart they are in the operands.
+    /// Batch dimensions, outermost first: size, and strides in the left and right operand.
     pub batch: Vec<(usize, [usize; 2])>,
 }
 
-/// Elements as they are in memory.
+/// Elements in memory.
 trait Element: AnyBitPattern + NoUninit + Send + Sync + Debug {
-    /// As the crate takes them: the same bytes.
+    /// The crate's type for these elements, with the same bytes.
     type Number: Copy + 'static;
     const ZERO: Self::Number;
     const ONE: Self::Number;
@@ -74,7 +76,7 @@ elements! {
     [f64; 2] => c64, c64::new(0.0, 0.0), c64::new(1.0, 0.0);
 }
 
-/// The product of arrays of such elements.
+/// The product of arrays of elements `T`.
 #[derive(Debug)]
 struct Gemm<T> {
     product: Product,
@@ -82,7 +84,7 @@ struct Gemm<T> {
     element: PhantomData<T>,
 }
 
-/// How the result is cut in bands, each of so many lines or fewer.
+/// How the result is split into bands: each has this number of rows or columns, or fewer.
 #[derive(Clone, Copy, Debug)]
 enum Cut {
     Rows(usize),
@@ -90,11 +92,12 @@ enum Cut {
 }
 
 impl Cut {
-    /// Across the longer side: the operand of the shorter one is packed for each band.
+    /// Chooses bands across the longer side, because each band packs the operand of the shorter
+    /// side.
     fn of(product: &Product) -> Cut {
         let Product { rows, steps, columns, .. } = *product;
         let products = rows.saturating_mul(columns).saturating_mul(steps);
-        // Batches are shared out anyway.
+        // Batches are distributed among threads in any case.
         let batches = product.batch.iter().map(|(size, _)| *size).fold(1, usize::saturating_mul);
         let bands = (products / LEAST_PRODUCTS).clamp(1, MOST_BANDS.div_ceil(batches.max(1)));
         let band = |lines: usize| lines.div_ceil(bands).next_multiple_of(LINES).max(1);
@@ -108,7 +111,7 @@ impl<T> Gemm<T> {
     }
 }
 
-/// Makes the routine of a `dot` of floats or complex numbers of one type.
+/// Creates the routine of a `dot` of floats or complex numbers of one type.
 pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let product = product(operation)?;
     Ok(match product.element {
@@ -121,16 +124,17 @@ pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     })
 }
 
-/// The product that a module's only operation is.
+/// Returns the matrix product that a module's only operation computes.
 ///
 /// # Errors
-/// If it is something else, or a product of several element types or with dimensions of one role
-/// that lie apart.
+/// If the operation is no product, has several element types, or has dimensions of one role that
+/// are not adjacent.
 pub fn product_of(module: &Module) -> Result<Product, Unsupported> {
     product(&Operation::of(module)?)
 }
 
-/// The dimensions of steps lie side by side in each operand, and so do those of lines.
+/// Returns the matrix product that an operation computes. In each operand, the contracting
+/// dimensions must be adjacent, and so must the remaining non-batch dimensions.
 fn product(operation: &Operation) -> Result<Product, Unsupported> {
     let (left, right, result) = (operation.argument(0)?, operation.argument(1)?, operation.result(0)?);
     let element = left.element_type;
@@ -143,7 +147,7 @@ fn product(operation: &Operation) -> Result<Product, Unsupported> {
     let side = |array: &ArrayShape, batch: &[i64], steps: &[i64]| {
         let is_line = |dim: &i64| !batch.contains(dim) && !steps.contains(dim);
         let lines: Vec<i64> = (0..array.dims.len() as i64).filter(is_line).collect();
-        // Dimensions that follow each other in memory are one.
+        // Adjacent dimensions are merged into one.
         let one = |of: &[i64]| match *of {
             [] => Ok((1, 0)),
             [.., last] if of.windows(2).all(|two| two[0] + 1 == two[1]) => {
@@ -165,13 +169,13 @@ fn product(operation: &Operation) -> Result<Product, Unsupported> {
     Ok(Product { element, rows, steps, columns, left, right, batch })
 }
 
-/// Elements from one index of a dimension to the next.
+/// Returns the stride of a dimension in elements.
 fn stride(array: &ArrayShape, dim: i64) -> usize {
     array.dims[dim as usize + 1..].iter().product::<i64>() as usize
 }
 
 impl Product {
-    /// The last element of either operand that is read.
+    /// Returns the index of the last element that is read, per operand.
     fn last(&self) -> [usize; 2] {
         let reach = |lines: usize, by: usize| lines.saturating_sub(1).saturating_mul(by);
         let of = |side: usize, ways: [(usize, isize); 2]| {
@@ -185,13 +189,13 @@ impl Product {
         ]
     }
 
-    /// Whether there is nothing to multiply.
+    /// Whether the product has no elements or no steps.
     pub fn is_empty(&self) -> bool {
         let batches = self.batch.iter().any(|(count, _)| *count == 0);
         batches || self.rows == 0 || self.steps == 0 || self.columns == 0
     }
 
-    /// Where a batch begins in the operands.
+    /// Returns the index of a batch's first element, per operand.
     pub fn begin(&self, batch: usize) -> [usize; 2] {
         let (mut rest, mut begin) = (batch, [0, 0]);
         for (size, strides) in self.batch.iter().rev() {
@@ -202,16 +206,15 @@ impl Product {
         begin
     }
 
-    /// One band. Operands have an element at the place that [`Product::last`] says.
+    /// Computes one band. Each operand must contain the index that [`Product::last`] returns.
     #[allow(unsafe_code, reason = "the crate takes pointers and strides")]
     fn multiply<T: Element>(&self, left: &[T], right: &[T], band: Band<'_, T>) {
         let Band { begin: [in_left, in_right], row, column, results } = band;
         let left = &left[in_left + row * self.left.row.unsigned_abs()..];
         let right = &right[in_right + column * self.right.column.unsigned_abs()..];
-        // SAFETY: the results are written by this call alone. The operands are read between their
-        // first elements here and the last one of the form, which were checked to be theirs; strides
-        // are not negative.
-        // A number has the bytes of an element.
+        // SAFETY: only this call writes the results. It reads the operands from their first
+        // elements here up to the last elements of the product, which `run` has checked to be in
+        // bounds. Strides are not negative. A number has the same bytes as an element.
         unsafe {
             gemm(
                 results.nrows(),
@@ -240,15 +243,16 @@ impl Product {
 
 /// A part of the result.
 struct Band<'r, T> {
-    /// Where its batch begins in the operands.
+    /// Index of the first element of its batch, per operand.
     begin: [usize; 2],
-    /// Its first row and column.
+    /// First row and column (`column`) of the band.
     row: usize,
     column: usize,
     results: MatMut<'r, T>,
 }
 
-/// The bands of one batch, whose operands begin there.
+/// Splits the result of one batch into bands. The batch starts at the indices `begin` of the
+/// operands.
 fn bands<T>(mut rest: MatMut<'_, T>, begin: [usize; 2], cut: Cut) -> Vec<Band<'_, T>> {
     let (mut bands, mut row, mut column) = (Vec::new(), 0, 0);
     while rest.nrows() > 0 && rest.ncols() > 0 {
@@ -311,7 +315,7 @@ mod tests {
 
     use crate::{Alone, Context, Workers, routine_for};
 
-    /// Several threads, each with a part of its own.
+    /// Workers with one thread per part.
     struct Threads;
 
     impl Workers for Threads {
@@ -335,7 +339,7 @@ mod tests {
         (0..parts).flat_map(single).collect()
     }
 
-    /// Small whole numbers: sums are exact, whatever their order.
+    /// Compares a product of small integers with the interpreter. Sums are exact in any order.
     fn check(element: &str, left: &[i64], right: &[i64], result: &[i64], roles: &str) {
         let list = |dims: &[i64]| dims.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
         let text = format!(
@@ -355,7 +359,7 @@ mod tests {
         let routine = routine_for(&module).unwrap();
         for workers in [&Alone as &dyn Workers, &Threads] {
             let mut found = vec![0xaa; result.iter().product::<i64>() as usize * ty.byte_size()];
-            // Buffers begin at multiples of 64, vectors of bytes need not.
+            // Routines need aligned buffers; vectors of bytes may be unaligned.
             let aligned: Vec<Vec<u64>> = operands.iter().map(|bytes| words(bytes)).collect();
             let arguments: Vec<&[u8]> = aligned
                 .iter()

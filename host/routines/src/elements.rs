@@ -1,18 +1,18 @@
-//! Bytes as elements, and memory for intermediate values.
+//! Casts bytes to elements and allocates memory for intermediate values.
 
 use bytemuck::{AnyBitPattern, NoUninit, Zeroable};
 
 use crate::RoutineError;
 
-/// The elements of an argument.
+/// Casts the bytes of an argument to elements.
 ///
 /// # Errors
-/// If the bytes are no array of them, which their alignment may be the reason for.
+/// If the bytes are no array of `T`, by their number or alignment.
 pub fn elements<T: AnyBitPattern>(bytes: &[u8]) -> Result<&[T], RoutineError> {
     bytemuck::try_cast_slice(bytes).map_err(|_| RoutineError::Buffer)
 }
 
-/// The elements of a result.
+/// Casts the bytes of a result to elements.
 ///
 /// # Errors
 /// As [`elements`].
@@ -20,7 +20,7 @@ pub fn elements_mut<T: AnyBitPattern + NoUninit>(bytes: &mut [u8]) -> Result<&mu
     bytemuck::try_cast_slice_mut(bytes).map_err(|_| RoutineError::Buffer)
 }
 
-/// Zeros for intermediate values.
+/// Allocates zeros for intermediate values.
 ///
 /// # Errors
 /// If memory is short.

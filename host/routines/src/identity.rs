@@ -1,11 +1,11 @@
-//! Operations that hand on their operands.
+//! Operations that return their operands.
 
 use crate::{Context, Operation, Routine, RoutineError, Unsupported};
 
 #[derive(Debug)]
 struct Identity;
 
-/// The results are the operands.
+/// Creates the routine that copies the operands to the results.
 pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let (arguments, results) = (operation.arguments(), operation.results());
     let fits = arguments.len() == results.len() && arguments.iter().zip(&results).all(|(a, b)| a.same_type_and_dims(b));

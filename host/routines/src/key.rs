@@ -1,52 +1,52 @@
-//! Values as integers that are ordered as unsigned ones.
+//! Encodes values as unsigned integers in the order of the values.
 
 use bytemuck::Pod;
 use fusebox_core::hlo::{ElementType, FloatFormat, Specials};
 
-/// How values of a type are ordered.
+/// The order of a type's values, and their codes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order {
     /// Width of a value in bytes: 1, 2, 4 or 8.
     pub bytes: u32,
     code: Code,
-    /// Whether NaNs are in no order with anything, which is no matter of codes.
+    /// Whether NaNs are unordered with all values. Codes do not express this.
     pub is_partial: bool,
 }
 
-/// What is merged with what before values are compared.
+/// Values that are considered equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Merged {
-    /// Zeros of both signs count as these bits.
+    /// Bits that replace zeros of both signs.
     pub zero: Option<u64>,
-    /// All NaNs count as these bits.
+    /// Bits that replace all NaNs.
     pub nan: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Code {
-    /// Of values of one byte.
+    /// Codes of one-byte values, from a table.
     Table(Box<Tables>),
-    /// The bits, some of them flipped.
+    /// Codes are the bits, of which some are flipped.
     Integer { flip: u64 },
-    /// Sign and magnitude made one number, some bits of that flipped.
+    /// Codes are the integers of [`Bits::ordered`], of which some bits are flipped.
     Float { flip: u64, infinity: u64, merged: Merged },
 }
 
-/// Both ways between the bits of a value of one byte and its code.
+/// Tables between the bits of one-byte values and their codes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Tables {
     codes: [u8; 256],
-    /// One value of each code.
+    /// One value per code.
     values: [u8; 256],
     is_nan: [bool; 256],
 }
 
 impl Order {
-    /// Unsigned integers as they are.
+    /// Supported widths of values in bytes.
     const BYTES: [u32; 4] = [1, 2, 4, 8];
 
-    /// The order of a real type's values; floats in total order after merging, or, if the order is partial, as IEEE 754 has
-    /// it. `None` for other types.
+    /// Returns the order of a real type's values. Floats are in total order after merging or, if
+    /// the order is partial, in the order of IEEE 754. `None` for other types.
     pub fn new(ty: ElementType, merged: Merged, is_partial: bool, is_descending: bool) -> Option<Order> {
         let bytes = ty.byte_size() as u32;
         if ty.is_complex() || !Order::BYTES.contains(&bytes) {
@@ -54,7 +54,7 @@ impl Order {
         }
         let format = FloatFormat::of(ty);
         let merged = if is_partial { Merged { zero: Some(0), ..merged } } else { merged };
-        // NaNs that count as a number are in order.
+        // NaNs that are replaced by a number are ordered.
         let are_nans_left = |format: FloatFormat| merged.nan.is_none_or(|bits| format.is_nan(bits));
         let is_partial = is_partial && format.is_some_and(are_nans_left);
         let all = u64::MAX >> (64 - 8 * bytes);
@@ -69,7 +69,7 @@ impl Order {
         Some(Order { bytes, code, is_partial })
     }
 
-    /// Codes that stand for values of several bit patterns.
+    /// Returns the codes that represent several bit patterns.
     pub fn shared_codes(&self) -> Vec<u64> {
         match &self.code {
             Code::Integer { .. } => Vec::new(),
@@ -89,14 +89,15 @@ impl Order {
         }
     }
 
-    /// The code of one value.
+    /// Returns the code of one value.
     pub fn encode_one<B: Bits>(&self, value: B) -> B {
         let mut code = B::ZERO;
         self.encode(&[value], |_, it| code = it);
         code
     }
 
-    /// Hands over the code of each value. Gives whether any code is that of other bits.
+    /// Calls `put` with the index and code of each value. Returns whether any value differs from
+    /// the value that its code decodes to.
     #[inline]
     pub fn encode<B: Bits>(&self, values: &[B], mut put: impl FnMut(usize, B)) -> bool {
         match &self.code {
@@ -136,7 +137,7 @@ impl Order {
         }
     }
 
-    /// A value of that code.
+    /// Decodes each code to a value.
     #[inline]
     pub fn decode<B: Bits>(&self, codes: impl Iterator<Item = B>, values: &mut [B]) {
         let pairs = values.iter_mut().zip(codes);
@@ -149,7 +150,7 @@ impl Order {
         }
     }
 
-    /// Whether the bits are a NaN.
+    /// Whether the bits represent a NaN.
     pub fn is_nan<B: Bits>(&self, value: B) -> bool {
         match &self.code {
             Code::Table(tables) => tables.is_nan[value.low_byte()],
@@ -185,7 +186,8 @@ impl Tables {
     }
 }
 
-/// A float of at most eight bits in total order. The one NaN that some types have in place of negative zero is the least.
+/// Returns the code of a float of at most eight bits in total order. Some types have a single NaN
+/// instead of negative zero, which becomes the lowest.
 fn ordered_byte(format: FloatFormat, bits: u8) -> u8 {
     let sign = format.sign_bit() as u8;
     let magnitude = bits & sign.wrapping_sub(1);
@@ -210,39 +212,39 @@ pub trait Bits:
     + std::ops::BitAnd<Output = Self>
     + std::ops::Not<Output = Self>
 {
-    /// No bit.
+    /// No bit set.
     const ZERO: Self;
-    /// The highest bit alone.
+    /// Only the highest bit set.
     const SIGN: Self;
 
-    /// The low bits of a number.
+    /// Returns the low bits of a number.
     fn of(bits: u64) -> Self;
 
-    /// All bits if the highest is set, else none.
+    /// Returns all bits set if the highest bit is set, else none.
     fn sign_mask(self) -> Self;
 
-    /// As a number of a table's entry.
+    /// Returns the low byte as the index of a table entry.
     fn low_byte(self) -> usize;
 
-    /// All but the highest bit.
+    /// Returns all bits except the highest.
     #[inline]
     fn magnitude(self) -> Self {
         self & !Self::SIGN
     }
 
-    /// Sign and magnitude as one number.
+    /// Converts sign and magnitude to an unsigned integer in the same order.
     #[inline]
     fn ordered(self) -> Self {
         self ^ (self.sign_mask() | Self::SIGN)
     }
 
-    /// From [`Bits::ordered`] back.
+    /// Inverts [`Bits::ordered`].
     #[inline]
     fn unordered(self) -> Self {
         self ^ (!self.sign_mask() | Self::SIGN)
     }
 
-    /// The bits that a float counts as.
+    /// Returns the bits after merging zeros and NaNs.
     #[inline]
     fn merged(self, infinity: Self, zero: Option<Self>, nan: Option<Self>) -> Self {
         let merged = if self.magnitude() == Self::ZERO { zero.unwrap_or(self) } else { self };
@@ -287,7 +289,7 @@ mod tests {
 
     use super::{Merged, Order};
 
-    /// All values of a type of at most 16 bits are ordered as their numbers are.
+    /// Codes of all values of types of at most 16 bits have the order of the values.
     #[test]
     fn codes_are_in_the_order_of_values() {
         for &ty in ElementType::ALL.iter().filter(|ty| ty.is_float() && ty.bits() <= 16) {

@@ -1,7 +1,8 @@
-//! Operations that no kernel computes, executed on the host's processors.
+//! Executes operations that no kernel computes, on the host's processors.
 //!
-//! A routine is made once of an operation and the shapes of its operands, when an executable is loaded. It is then
-//! executed any number of times on borrowed bytes, and writes the results where they belong.
+//! A routine is created once when an executable is loaded, from an operation and the shapes of its
+//! operands. It then runs any number of times on borrowed bytes, and writes the results into the
+//! caller's buffers.
 //!
 //! ```text
 //! routine      what a routine is, what it is given, what can go wrong
@@ -19,8 +20,8 @@
 //! identity …   the routines, one file each
 //! ```
 //!
-//! How work is cut into parts follows from shapes alone, never from the number of threads: results must not depend
-//! on it.
+//! Shapes alone determine how work is split into parts, never the number of threads, because
+//! results must not depend on that number.
 
 #![deny(unsafe_code)]
 #![deny(missing_docs)]

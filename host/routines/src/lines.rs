@@ -1,31 +1,32 @@
-//! Arrays as lines along one dimension.
+//! Processes arrays as lines along one dimension.
 
 use bytemuck::Pod;
 use fusebox_core::hlo::ArrayShape;
 
 use crate::{RoutineError, Unsupported, Workers, elements, elements_mut, for_each, scratch, try_for_each};
 
-/// Rows and columns of the blocks that a transpose moves at a time.
+/// Rows and columns of the blocks that a transpose moves at once.
 const BLOCK: usize = 32;
-/// Elements that a thread transposes at a time, about.
+/// Approximate number of elements that a thread transposes at once.
 const TRANSPOSED: usize = 1 << 16;
 
-/// How an array is made of lines along one dimension.
+/// Decomposition of an array into lines along one dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lines {
-    /// Number of positions before that dimension.
+    /// Number of positions in the dimensions before that dimension.
     pub outer: usize,
     /// Elements of a line.
     pub length: usize,
-    /// Number of positions after that dimension: how far apart neighbours of a line are.
+    /// Number of positions in the dimensions after that dimension, which is the stride of a line's
+    /// elements.
     pub inner: usize,
 }
 
 impl Lines {
-    /// The lines of an array along a dimension.
+    /// Returns the lines of an array along a dimension.
     ///
     /// # Errors
-    /// If the array does not have that dimension, or is too large for this machine.
+    /// If the array does not have this dimension or is too large for this machine.
     pub fn of(shape: &ArrayShape, dimension: i64) -> Result<Lines, Unsupported> {
         let wrong = || Unsupported::new(format!("dimension {dimension} of an array of {} dimensions", shape.rank()));
         let at = usize::try_from(dimension).ok().filter(|&at| at < shape.rank()).ok_or_else(wrong)?;
@@ -42,12 +43,12 @@ impl Lines {
         lines.filter(|lines| fits(lines).is_some()).ok_or_else(|| Unsupported::new("an array this large"))
     }
 
-    /// Number of lines.
+    /// Returns the number of lines.
     pub fn count(&self) -> usize {
         self.outer * self.inner
     }
 
-    /// Whether there is nothing to do for an operation that changes the order of elements in lines.
+    /// Whether an operation that permutes the elements of each line has no effect.
     pub fn are_trivial(&self) -> bool {
         self.count() == 0 || self.length <= 1
     }
@@ -61,7 +62,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Zeros.
+    /// Allocates zeros.
     ///
     /// # Errors
     /// If memory is short.
@@ -69,21 +70,21 @@ impl Memory {
         Ok(Memory { words: scratch(bytes.div_ceil(size_of::<u128>()))?, bytes })
     }
 
-    /// To be read.
+    /// Returns the bytes for reading.
     pub fn bytes(&self) -> &[u8] {
         &bytemuck::cast_slice(&self.words)[..self.bytes]
     }
 
-    /// To be written.
+    /// Returns the bytes for writing.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut bytemuck::cast_slice_mut(&mut self.words)[..self.bytes]
     }
 }
 
-/// Transposes each of `from.len() / (rows * columns)` matrices of elements of so many bytes.
+/// Transposes all `rows` × `columns` matrices in `from`. Elements have `element_bytes` bytes.
 ///
 /// # Errors
-/// If the buffers are of other sizes.
+/// If the buffers have different sizes, or the element size is not supported.
 pub fn transpose(
     from: &[u8],
     to: &mut [u8],
@@ -112,7 +113,7 @@ fn transpose_elements<T: Pod + Send + Sync>(
     if from.len() != to.len() || rows == 0 || columns == 0 {
         return if from.len() == to.len() { Ok(()) } else { Err(RoutineError::Buffer) };
     }
-    // A part is whole rows of the results, several blocks high or a matrix.
+    // A part is a number of whole result rows: several blocks high, or a whole matrix.
     let high = (TRANSPOSED / rows).next_multiple_of(BLOCK).clamp(BLOCK, columns.next_multiple_of(BLOCK));
     let matrices = from.chunks_exact(rows * columns).zip(to.chunks_exact_mut(rows * columns));
     let parts = matrices.flat_map(|(from, to)| {
@@ -133,18 +134,18 @@ fn transpose_elements<T: Pod + Send + Sync>(
     Ok(())
 }
 
-/// Some lines of every array.
+/// A range of lines of every array.
 #[derive(Default)]
 struct Part<'a> {
     arrays: Vec<&'a [u8]>,
     results: Vec<&'a mut [u8]>,
 }
 
-/// Calls `work` with the lines of all `arrays` and of all `results` along the last dimension, as many at a time as make about
-/// `part` elements: `work(lines of arrays, lines of results)`.
+/// Calls `work(lines of arrays, lines of results)` on parts of all `arrays` and `results`. A part
+/// has the lines along the last dimension that together have about `part` elements.
 ///
 /// # Errors
-/// The first that `work` gives.
+/// The first error of `work`, in the order of parts.
 pub fn for_each_part(
     workers: &dyn Workers,
     lines: Lines,

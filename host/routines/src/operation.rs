@@ -1,4 +1,4 @@
-//! The operation that a routine is made of.
+//! The operation that a routine executes.
 
 use fusebox_core::hlo::{ArrayShape, Instruction, Module, Op, Shape};
 
@@ -7,17 +7,18 @@ use crate::Unsupported;
 /// An operation on parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation<'a> {
-    /// A module whose entry consists of parameters and the operation on them, in order.
+    /// A module whose entry consists of parameters and the operation. The operands are the
+    /// parameters in order.
     pub module: &'a Module,
     /// The operation.
     pub instruction: &'a Instruction,
 }
 
 impl<'a> Operation<'a> {
-    /// The root of the module's entry.
+    /// Returns the operation at the root of the module's entry.
     ///
     /// # Errors
-    /// If the entry is something else than one operation on its parameters.
+    /// If the entry is not a single operation on its parameters.
     pub fn of(module: &'a Module) -> Result<Operation<'a>, Unsupported> {
         let entry = module.entry_computation().ok_or_else(|| Unsupported::new("a module without an entry"))?;
         let instruction = entry.root_instruction();
@@ -33,24 +34,24 @@ impl<'a> Operation<'a> {
         }
     }
 
-    /// Shapes of the operands.
+    /// Returns the shapes of the operands.
     pub fn operands(&self) -> Vec<&'a Shape> {
         let entry = self.module.entry_computation();
         let shape = |&id| entry.map(|entry| &entry.instruction(id).shape);
         self.instruction.operands.iter().filter_map(shape).collect()
     }
 
-    /// The operands' array leaves, in the order of a routine's arguments.
+    /// Returns the operands' array leaves, in the order of a routine's arguments.
     pub fn arguments(&self) -> Vec<&'a ArrayShape> {
         self.operands().into_iter().flat_map(Shape::leaves).filter_map(Shape::as_array).collect()
     }
 
-    /// The result's array leaves, in the order of a routine's results.
+    /// Returns the result's array leaves, in the order of a routine's results.
     pub fn results(&self) -> Vec<&'a ArrayShape> {
         self.instruction.shape.leaves().into_iter().filter_map(Shape::as_array).collect()
     }
 
-    /// That the operands are so many arrays, and nothing else.
+    /// Checks that the operands are exactly `count` arrays.
     ///
     /// # Errors
     /// If they are not.
@@ -62,7 +63,7 @@ impl<'a> Operation<'a> {
         }
     }
 
-    /// Argument `number`.
+    /// Returns the shape of argument `number`.
     ///
     /// # Errors
     /// If there are fewer.
@@ -71,7 +72,7 @@ impl<'a> Operation<'a> {
         self.arguments().get(number).copied().ok_or_else(missing)
     }
 
-    /// Result `number`.
+    /// Returns the shape of result `number`.
     ///
     /// # Errors
     /// If there are fewer.
@@ -80,13 +81,13 @@ impl<'a> Operation<'a> {
         self.results().get(number).copied().ok_or_else(missing)
     }
 
-    /// The text of `backend_config`; empty if there is none.
+    /// Returns the text of `backend_config`; empty if there is none.
     pub fn backend_config(&self) -> &'a str {
         backend_config(self.instruction)
     }
 }
 
-/// The text of an instruction's `backend_config`; empty if there is none.
+/// Returns the text of an instruction's `backend_config`; empty if there is none.
 pub fn backend_config(instruction: &Instruction) -> &str {
     instruction.extra.as_ref().and_then(|extra| extra.backend_config.as_deref()).unwrap_or("")
 }

@@ -1,14 +1,15 @@
-//! Work that several threads share.
+//! Distributes work among threads.
 
 use std::sync::{Mutex, PoisonError};
 
-/// Threads that take parts of a routine's work.
+/// Threads that execute parts of a routine's work.
 pub trait Workers: Sync {
-    /// Calls `task` once with each number below `parts`, in any order, several at a time. Returns when all are done.
+    /// Calls `task` once with each number below `parts`, in any order and concurrently. Returns
+    /// when all calls are done.
     fn share(&self, parts: usize, task: &(dyn Fn(usize) + Sync));
 }
 
-/// The calling thread alone.
+/// Workers that consist of the calling thread only.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Alone;
 
@@ -18,8 +19,8 @@ impl Workers for Alone {
     }
 }
 
-/// Calls `work` with each item, several at a time. Items are what one thread needs for its part: pieces of the results to
-/// write to, and what they are made of.
+/// Calls `work` with each item, concurrently. An item holds all that one thread needs for a part:
+/// the pieces of the results to write, and their inputs.
 pub fn for_each<T: Send>(workers: &dyn Workers, items: Vec<T>, work: impl Fn(T) + Sync) {
     let items: Vec<Mutex<Option<T>>> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
     workers.share(items.len(), &|number| {
@@ -28,10 +29,10 @@ pub fn for_each<T: Send>(workers: &dyn Workers, items: Vec<T>, work: impl Fn(T) 
     });
 }
 
-/// As [`for_each`], for work that can fail.
+/// Calls `work` with each item as [`for_each`] does, for work that can fail.
 ///
 /// # Errors
-/// The error of the first item that has one, whichever thread was first.
+/// The error of the first failing item in the order of `items`, independent of thread timing.
 pub fn try_for_each<T: Send, E: Send>(
     workers: &dyn Workers,
     items: Vec<T>,

@@ -1,4 +1,5 @@
-//! `rng` and `rng-get-and-update-state`: numbers from a generator of our own, which all such operations of a program share.
+//! `rng` and `rng-get-and-update-state`. All these operations of a program draw from one generator,
+//! whose algorithm is fusebox's.
 
 use std::f64::consts::TAU;
 use std::sync::{Mutex, PoisonError};
@@ -8,11 +9,11 @@ use fusebox_core::random::SplitMix64;
 
 use crate::{Companions, Context, Operation, Routine, RoutineError, Unsupported};
 
-/// Where random numbers come from. A new one gives the same numbers every time.
+/// A generator of random numbers. Every new generator produces the same numbers.
 #[derive(Clone, Debug)]
 pub struct Generator {
     random: SplitMix64,
-    /// What `rng-get-and-update-state` gives next.
+    /// Next result of `rng-get-and-update-state`.
     counter: u128,
 }
 
@@ -25,7 +26,7 @@ impl Default for Generator {
 /// The generator of a program.
 pub type SharedGenerator = std::sync::Arc<Mutex<Generator>>;
 
-/// Numbers of one distribution.
+/// The routine of `rng` for one distribution.
 #[derive(Debug)]
 struct Numbers {
     ty: ElementType,
@@ -33,14 +34,15 @@ struct Numbers {
     generator: SharedGenerator,
 }
 
-/// State that grows by some steps each time.
+/// The routine of `rng-get-and-update-state`, which adds `delta` to the state each time.
 #[derive(Debug)]
 struct State {
     delta: i64,
     generator: SharedGenerator,
 }
 
-/// `rng`: uniform from the first operand up to but without the second, or normal with that mean and deviation.
+/// Creates the routine of `rng`. The operands are the bounds of a uniform distribution (the second
+/// is exclusive), or mean and deviation of a normal distribution.
 pub fn numbers(operation: &Operation, companions: &Companions) -> Result<Box<dyn Routine>, Unsupported> {
     let Op::Rng { distribution } = operation.instruction.op else {
         return Err(Unsupported::new("an rng that is none"));
@@ -57,7 +59,7 @@ pub fn numbers(operation: &Operation, companions: &Companions) -> Result<Box<dyn
     Ok(Box::new(Numbers { ty, distribution, generator: companions.generator.clone() }))
 }
 
-/// `rng-get-and-update-state`.
+/// Creates the routine of `rng-get-and-update-state`.
 pub fn state(operation: &Operation, companions: &Companions) -> Result<Box<dyn Routine>, Unsupported> {
     let Op::RngGetAndUpdateState { delta } = operation.instruction.op else {
         return Err(Unsupported::new("a state that is none"));
@@ -125,14 +127,14 @@ impl Routine for Numbers {
     }
 }
 
-/// The bits of a scalar.
+/// Returns the bits of a scalar.
 fn word(bytes: &[u8]) -> u64 {
     let mut word = [0; 8];
     word.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
     u64::from_le_bytes(word)
 }
 
-/// An integer's low bits, extended as its type says.
+/// Sign-extends or zero-extends the low bits of an integer, depending on its type.
 fn extended(ty: ElementType, bits: u64) -> u64 {
     let unused = 64 - ty.bits();
     match ty.is_signed_integer() {
@@ -149,7 +151,7 @@ fn uniform_integer(random: &mut SplitMix64, first: u64, end: u64) -> u64 {
 }
 
 fn uniform(random: &mut SplitMix64, format: FloatFormat, first: f64, end: f64) -> u64 {
-    // Rounding may reach the excluded end; then the draw is repeated, a bounded number of times.
+    // Rounding may produce the excluded end. The draw is then repeated a limited number of times.
     let mut draws = std::iter::repeat_with(|| format.encode(first + random.unit() * (end - first))).take(64);
     draws.find(|&bits| format.decode(bits) < end).unwrap_or(format.encode(first))
 }

@@ -1,4 +1,5 @@
-//! `rng-bit-generator`: bits of Threefry and Philox, as XLA deals them out. `rng_default` is Philox.
+//! `rng-bit-generator`: random bits of Threefry and Philox, assigned to elements as in XLA.
+//! `rng_default` is Philox.
 //!
 //! J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011).
 
@@ -8,7 +9,7 @@ use pulp::{Arch, NullaryFnOnce};
 
 use crate::{Context, Operation, Routine, RoutineError, Unsupported, Workers, elements, elements_mut, for_each};
 
-/// Elements that a thread makes at a time.
+/// Number of elements that a thread generates at once.
 const PART: usize = 1 << 14;
 
 #[derive(Debug)]
@@ -20,7 +21,7 @@ struct RandomBits {
     state_words: usize,
 }
 
-/// The new state, and random integers.
+/// Creates the routine of `rng-bit-generator`, which returns the new state and random integers.
 pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let Op::RngBitGenerator { algorithm } = operation.instruction.op else {
         return Err(Unsupported::new("an rng-bit-generator that is none"));
@@ -82,10 +83,10 @@ fn joined(low: u32, high: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// Blocks that are made at a time, one in each lane of vectors.
+/// Number of blocks that are computed together, one per vector lane.
 const LANES: usize = 16;
 
-/// Threefry 2x32 with 20 rounds: both words of the blocks from a counter on.
+/// Computes Threefry 2x32 with 20 rounds. Returns both words of the blocks from counter `first` on.
 #[inline(always)]
 fn threefry(key: u64, first: u64) -> [[u32; LANES]; 2] {
     const ROTATIONS: [[u32; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
@@ -112,13 +113,13 @@ fn threefry(key: u64, first: u64) -> [[u32; LANES]; 2] {
     [x, y]
 }
 
-/// The counter of the first block of each group of lanes.
+/// Returns the counter of the first block of a group of lanes.
 #[inline(always)]
 fn of_group(first: u64, group: usize) -> u64 {
     first.wrapping_add((group * LANES) as u64)
 }
 
-/// Elements of 64 bits: one block each.
+/// Generates elements of 64 bits, one per block.
 fn threefry_words(old: &[u64], new: &mut [u64], bits: &mut [u64], workers: &dyn Workers) {
     let (key, counter) = (old[0], old[1]);
     new.copy_from_slice(&[key, counter.wrapping_add(bits.len() as u64)]);
@@ -128,8 +129,8 @@ fn threefry_words(old: &[u64], new: &mut [u64], bits: &mut [u64], workers: &dyn 
     });
 }
 
-/// Both words of each block as one. Like its siblings below it is compiled for each width of vectors, as a whole: it has to
-/// be inlined for that.
+/// Joins both words of each block to one element. Like the similar types below, it is compiled for
+/// each vector width, which requires that `call` is inlined.
 struct Joined<'a> {
     key: u64,
     first: u64,
@@ -150,17 +151,19 @@ impl NullaryFnOnce for Joined<'_> {
     }
 }
 
-/// Rows of elements that share blocks: the first words, and the second ones where there is such a row.
+/// Two rows of elements from the same blocks. `low` receives the first words and `high`, if not
+/// empty, the second words.
 struct Pair<'a, T> {
     key: u64,
-    /// The counter of the first block.
+    /// Counter of the first block.
     first: u64,
     low: &'a mut [T],
     high: &'a mut [T],
 }
 
 impl RandomBits {
-    /// For elements of at most 32 bits a dimension is halved, and the two words of a block go to neighbours along it.
+    /// Generates elements of at most 32 bits. The two words of a block become adjacent elements
+    /// along one dimension.
     fn threefry<T: Word>(&self, old: &[u64], new: &mut [u64], bits: &mut [T], workers: &dyn Workers) {
         let (key, counter) = (old[0], old[1]);
         let split = split_dimension(&self.dims);
@@ -173,7 +176,7 @@ impl RandomBits {
             return;
         }
         if inner == 1 {
-            // Each array's pairs stand side by side; the last may lack its second word.
+            // The pairs of each line are contiguous. The last pair may lack its second element.
             let parts = bits.chunks_mut(length).enumerate().flat_map(|(number, bits)| {
                 let first = counter.wrapping_add((number * half) as u64);
                 bits.chunks_mut(2 * PART)
@@ -205,7 +208,7 @@ impl RandomBits {
     }
 }
 
-/// As many short pairs as make a part.
+/// Groups short pairs into parts of about [`PART`] blocks.
 fn together<T>(pairs: Vec<Pair<T>>, inner: usize) -> Vec<Vec<Pair<T>>> {
     let count = (PART / inner).max(1);
     let mut pairs = pairs.into_iter().peekable();
@@ -216,7 +219,7 @@ fn together<T>(pairs: Vec<Pair<T>>, inner: usize) -> Vec<Vec<Pair<T>>> {
     parts
 }
 
-/// Both words of each block one after the other.
+/// Writes both words of each block to consecutive elements.
 struct SideBySide<'a, T> {
     key: u64,
     first: u64,
@@ -261,13 +264,13 @@ impl<T: Word> NullaryFnOnce for Pair<'_, T> {
     }
 }
 
-/// The first even dimension, else the first of the largest.
+/// Returns the first even dimension, or else the first of the largest dimensions.
 fn split_dimension(dims: &[usize]) -> Option<usize> {
     let largest = dims.iter().max()?;
     dims.iter().position(|size| size.is_multiple_of(2)).or_else(|| dims.iter().position(|size| size == largest))
 }
 
-/// Philox 4x32 with 10 rounds.
+/// Computes Philox 4x32 with 10 rounds.
 #[inline(always)]
 fn philox(key: u64, low: u64, high: u64) -> [u32; 4] {
     let mut key = halves(key);
@@ -283,8 +286,9 @@ fn philox(key: u64, low: u64, high: u64) -> [u32; 4] {
     x
 }
 
-/// The state is the key and a counter of one or two words, whose higher one is the key if it is not given. A block makes
-/// four elements, or two of 64 bits.
+/// Generates elements with Philox. The state is the key and a counter of one or two words. If the
+/// state lacks the high word of the counter, the key is used instead. A block yields four elements,
+/// or two of 64 bits.
 fn philox_bits<T: Word>(old: &[u64], new: &mut [u64], bits: &mut [T], workers: &dyn Workers) {
     let key = old[0];
     let counter = u128::from(old[1]) | u128::from(old.get(2).copied().unwrap_or(key)) << 64;
@@ -298,7 +302,7 @@ fn philox_bits<T: Word>(old: &[u64], new: &mut [u64], bits: &mut [T], workers: &
     });
 }
 
-/// The elements of blocks from a counter on.
+/// Generates the elements of the blocks from a counter on.
 struct Philox<'a, T> {
     key: u64,
     low: u64,
@@ -321,13 +325,13 @@ impl<T: Word> NullaryFnOnce for Philox<'_, T> {
 
 /// An element of random bits.
 trait Word: Pod + Send {
-    /// Elements that a block of four words makes.
+    /// Number of elements from a block of four words.
     const PER_BLOCK: usize;
 
-    /// The low bits of a word.
+    /// Returns the low bits of a word.
     fn of(word: u32) -> Self;
 
-    /// The elements that a block makes, as many as there is room for.
+    /// Writes the elements of a block, as far as `elements` has space.
     #[inline(always)]
     fn deal(block: [u32; 4], elements: &mut [Self]) {
         elements.iter_mut().zip(block).for_each(|(element, word)| *element = Self::of(word));
@@ -398,7 +402,7 @@ mod tests {
         }
     }
 
-    /// From the known answers of Random123: key and counter zero, and all ones.
+    /// Compares with known answers of Random123, for key and counter of all zeros and all ones.
     #[test]
     fn known_answers() {
         let threefry = run(&module(&text("rng_three_fry", 2, "u32", "2")), &[state(&[0, 0])]);

@@ -1,4 +1,4 @@
-//! What a routine is, what it is given, and what can go wrong.
+//! The trait of routines, their context, and their errors.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -8,46 +8,49 @@ use thiserror::Error;
 use crate::Workers;
 use crate::random::SharedGenerator;
 
-/// Every argument and result of a routine starts at a multiple of so many bytes.
+/// Alignment in bytes of every argument and result of a routine.
 pub const ALIGNMENT: usize = 64;
 
-/// An operation of known shapes, ready to be executed.
+/// An operation with known shapes, ready to be executed.
 pub trait Routine: Debug + Send + Sync {
     /// Executes the operation.
     ///
-    /// `arguments`: the bytes of the operands' array leaves, in order; `results`: those of the result's, to be filled
-    /// completely. All have the sizes of their shapes, row-major, and none shares memory with a result. Each starts at a
-    /// multiple of [`ALIGNMENT`]. Integers narrower than a byte are extended to it. What the results
-    /// hold before is not specified.
+    /// `arguments` are the bytes of the operands' array leaves, in order. `results` are the bytes
+    /// of the result's array leaves, which the routine must fill completely. All have the sizes of
+    /// their shapes, are row-major, and start at a multiple of [`ALIGNMENT`]. No result overlaps
+    /// another result or an argument. Integers narrower than a byte are extended to a byte. The
+    /// initial content of the results is undefined.
     ///
     /// # Errors
-    /// If memory is short, or the values are outside of what the operation is defined on.
+    /// If memory is short, or the operation is not defined for the values.
     fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], context: &Context<'_>) -> Result<(), RoutineError>;
 
-    /// How it works, in a few words for people: `radix sort of 32-bit keys`.
+    /// Describes the algorithm in a few words for people: `radix sort of 32-bit keys`.
     fn describe(&self) -> String;
 }
 
-/// The comparator of a sort, compiled: a computation of two scalars per operand, of the first and of the second element.
+/// The compiled comparator of a sort. Its computation takes two scalars per operand, from the first
+/// and from the second element.
 pub trait Comparator: Debug + Send + Sync {
-    /// The comparator on lines of the operands, all of as many elements: whether elements with the first number come
-    /// before those with the second.
+    /// Returns the comparator on one line of each operand, all of equal length. The comparator
+    /// takes two indices and returns whether the elements at the first index come before the
+    /// elements at the second.
     fn on<'a>(&'a self, lines: &'a [&'a [u8]]) -> Box<dyn FnMut(usize, usize) -> bool + 'a>;
 }
 
-/// What a program makes for its operations, when it is loaded.
+/// Objects that a program creates for its operations at load time.
 #[derive(Clone, Debug, Default)]
 pub struct Companions {
-    /// The operation's comparator, if that has to be compiled.
+    /// The operation's comparator, if it is compiled.
     pub comparator: Option<Arc<dyn Comparator>>,
-    /// The generator that all operations of the program draw from.
+    /// The random number generator of all operations of the program.
     pub generator: SharedGenerator,
 }
 
-/// What a routine may use while it runs.
+/// Resources that a routine may use while it runs.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
-    /// Threads that take parts of the work.
+    /// Threads that execute parts of the work.
     pub workers: &'a dyn Workers,
 }
 
@@ -57,7 +60,7 @@ pub struct Context<'a> {
 pub struct Unsupported(pub String);
 
 impl Unsupported {
-    /// For this reason, a clause that begins with what is not supported: `sorting tokens`.
+    /// Creates the error. `reason` names the unsupported feature first: `sorting tokens`.
     pub fn new(reason: impl Into<String>) -> Unsupported {
         Unsupported(reason.into())
     }
@@ -66,16 +69,16 @@ impl Unsupported {
 /// Why a routine failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RoutineError {
-    /// Memory for intermediate values cannot be had.
+    /// Memory for intermediate values cannot be allocated.
     #[error("{bytes} bytes of memory are not available")]
     Memory {
-        /// How much was asked for.
+        /// Number of bytes requested.
         bytes: u64,
     },
-    /// The values are outside of what the operation is defined on.
+    /// The operation is not defined for the values.
     #[error("{0}")]
     Value(String),
-    /// A buffer is not what the routine was promised.
+    /// A buffer does not satisfy the requirements of [`Routine::run`].
     #[error("a buffer has another size or alignment than the operation")]
     Buffer,
 }

@@ -1,10 +1,10 @@
-//! Memory that one part after the other uses.
+//! Scratch memory that parts use one after another.
 
 use std::sync::{Mutex, PoisonError};
 
 use crate::RoutineError;
 
-/// Makes as many values as there are parts at work at a time, for each part to use one.
+/// A pool of scratch values. It holds at most one value per concurrently running part.
 pub(crate) struct Spare<S, F> {
     idle: Mutex<Vec<S>>,
     make: F,
@@ -15,7 +15,8 @@ impl<S: Send, F: Fn() -> Result<S, RoutineError> + Sync> Spare<S, F> {
         Spare { idle: Mutex::default(), make }
     }
 
-    /// Calls `work` with a value that nobody uses; what it holds is not specified. Fails if none can be made.
+    /// Calls `work` with an idle value, whose content is undefined. Fails if a new value is needed
+    /// and cannot be created.
     pub fn with<R>(&self, work: impl FnOnce(&mut S) -> R) -> Result<R, RoutineError> {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = idle().pop();

@@ -1,4 +1,4 @@
-//! Which routine executes what: one line per opcode and per custom-call target.
+//! Maps opcodes and custom-call targets to routines.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use crate::{
     top_k,
 };
 
-/// Makes the routine of an operation.
+/// Function that creates the routine of an operation.
 type Make = fn(&Operation) -> Result<Box<dyn Routine>, Unsupported>;
 
-/// As [`Make`], with what the program has made for it.
+/// As [`Make`], with the program's companions of the operation.
 type MakeWith = fn(&Operation, &Companions) -> Result<Box<dyn Routine>, Unsupported>;
 
 /// Routines of operations other than custom calls.
@@ -25,13 +25,13 @@ const OPERATIONS: &[(Opcode, Make)] = &[
     (Opcode::TriangularSolve, lapack::make_triangular_solve),
 ];
 
-/// Routines of operations that take more than operands.
+/// Routines of operations that need companions.
 const ACCOMPANIED: &[(Opcode, MakeWith)] =
     &[(Opcode::Rng, random::numbers), (Opcode::RngGetAndUpdateState, random::state), (Opcode::Sort, sort::make)];
 
-/// Routines of custom calls by target; one that ends in `*` stands for all that begin so.
+/// Routines of custom calls by target. A target that ends in `*` is a prefix.
 const CUSTOM_CALLS: &[(&str, Make)] = &[
-    // Annotations for passes that one device does not need.
+    // Annotations for passes that are not needed for a single device.
     ("Sharding", identity::make),
     ("SPMDFullToShardShape", identity::make),
     ("SPMDShardToFullShape", identity::make),
@@ -47,10 +47,11 @@ const CUSTOM_CALLS: &[(&str, Make)] = &[
     ("TopK", top_k::custom_call),
 ];
 
-/// The routine of a module's only operation, which stands in its entry and takes the entry's parameters in order.
+/// Returns the routine of a module's only operation. The entry consists of this operation and its
+/// parameters, in order.
 ///
 /// # Errors
-/// If nothing here does what the operation wants, or its comparator has to be compiled.
+/// If no routine supports the operation, or its comparator must be compiled.
 pub fn routine_for(module: &Module) -> Result<Box<dyn Routine>, Unsupported> {
     routine_with(module, &Companions::default())
 }
@@ -63,12 +64,12 @@ fn unaccompanied(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported>
     make(operation)
 }
 
-/// The comparator of a module's only operation, if it has one that has to be compiled.
+/// Returns the comparator of a module's only operation, if it must be compiled.
 pub fn comparator_to_compile(module: &Module) -> Option<ComputationId> {
     sort::comparator_to_compile(&Operation::of(module).ok()?)
 }
 
-/// As [`routine_for`], with what the program has made for the operation.
+/// Returns the routine as [`routine_for`] does, with the program's companions of the operation.
 ///
 /// # Errors
 /// As [`routine_for`].
@@ -81,12 +82,12 @@ pub fn routine_with(module: &Module, companions: &Companions) -> Result<Box<dyn 
     }
 }
 
-/// How the routine of a module's only operation works, in words.
+/// Describes, in words, the algorithm of the routine of a module's only operation.
 ///
 /// # Errors
-/// If nothing here does what the operation wants.
+/// If no routine supports the operation.
 pub fn describe(module: &Module) -> Result<String, Unsupported> {
-    /// Stands for a comparator that is not compiled yet.
+    /// Placeholder for a comparator that is not compiled yet.
     #[derive(Debug)]
     struct Promised;
 

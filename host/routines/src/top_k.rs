@@ -1,8 +1,9 @@
-//! `topk` and the custom call `TopK`: the largest or smallest elements of each line along the last dimension, in order, and
-//! where they stood. Floats are in total order; of equal elements the one that stands first comes first.
+//! `topk` and the custom call `TopK`: the largest or smallest elements of each line along the last
+//! dimension, in order, and their positions. Floats are in total order. Equal elements keep their
+//! order.
 //!
-//! Most elements are passed over: of the maxima of a line's blocks, the `k`-th largest is a bound that `k` elements reach,
-//! so only elements that reach it are looked at.
+//! Most elements are skipped. The `k`-th largest of the maxima of a line's blocks is a bound that
+//! at least `k` elements reach. So only elements that reach the bound are candidates.
 
 use fusebox_core::hlo::{ArrayShape, ElementType, Op};
 
@@ -11,11 +12,12 @@ use crate::key::{Bits, Merged, Order};
 use crate::lines::{Lines, for_each_part};
 use crate::{Context, Operation, Routine, RoutineError, Unsupported, elements, elements_mut, scratch};
 
-/// Elements whose maximum is taken: one load of cache lines each, and few maxima.
+/// Number of elements per block, of which one maximum is computed. A block is a few cache lines,
+/// and there are few maxima.
 const BLOCK: usize = 32;
-/// Blocks per element wanted from which on a bound is worth finding.
+/// Minimum ratio of blocks to `k` for which computing a bound is worthwhile.
 const BLOCKS_PER_RESULT: usize = 4;
-/// Elements that a thread takes at a time, if lines are shorter.
+/// Approximate number of elements that a thread processes at once, if lines are shorter.
 const PART: usize = 1 << 15;
 
 #[derive(Debug)]
@@ -25,7 +27,7 @@ struct TopK {
     order: Order,
 }
 
-/// `topk`, as its attributes say.
+/// Creates the routine of `topk`, according to its attributes.
 pub fn operation(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     match operation.instruction.op {
         Op::Topk { k, largest, .. } => make(operation, k, largest),
@@ -33,7 +35,8 @@ pub fn operation(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported>
     }
 }
 
-/// The custom call: as many elements as the result has, the largest unless `backend_config` says otherwise.
+/// Creates the routine of the custom call `TopK`. The result's shape determines `k`. It selects the
+/// largest elements unless `backend_config` has `largest = false`.
 pub fn custom_call(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let k = operation.result(0)?.dims.last().copied().unwrap_or(0);
     let largest = Attributes::new(operation.backend_config()).get("largest")?.unwrap_or(true);
@@ -93,7 +96,8 @@ impl Routine for TopK {
     }
 }
 
-/// The code of an element, and its position such that what stands first is the largest.
+/// Code of an element and its inverted position, so that among equal codes the first element is the
+/// largest.
 type Candidate<B> = (B, u32);
 
 impl TopK {
@@ -130,7 +134,7 @@ impl TopK {
         Ok(())
     }
 
-    /// The elements that reach the `k`-th largest of the blocks' maxima.
+    /// Collects the elements that reach the `k`-th largest of the blocks' maxima.
     fn above_bound<B: Bits>(&self, line: &[B], maxima: &mut [B], sorted: &mut [B], candidates: &mut Vec<Candidate<B>>) {
         for (block, maximum) in line.chunks(BLOCK).zip(maxima.iter_mut()) {
             *maximum = self.maximum(block);

@@ -1,10 +1,10 @@
-//! Arrays of floats narrower than 32 bits: computed in `f32`, and rounded at the end.
+//! Computes with floats narrower than 32 bits in `f32`, and rounds the results.
 
 use fusebox_core::hlo::{ElementType, FloatFormat};
 
 use crate::{Context, Routine, RoutineError, Unsupported, scratch};
 
-/// A routine on `f32` for arguments and results of a narrower type.
+/// A routine on `f32` that is adapted to arguments and results of a narrower type.
 #[derive(Debug)]
 struct Widened {
     inner: Box<dyn Routine>,
@@ -13,7 +13,7 @@ struct Widened {
     width: usize,
 }
 
-/// Makes of a routine on `f32` one on elements of `ty`.
+/// Adapts a routine on `f32` to elements of `ty`.
 pub fn widened(inner: Box<dyn Routine>, ty: ElementType) -> Result<Box<dyn Routine>, Unsupported> {
     let format = FloatFormat::of(ty).ok_or_else(|| Unsupported::new(format!("an array of {ty} computed in f32")))?;
     Ok(Box::new(Widened { inner, format, width: ty.byte_size() }))

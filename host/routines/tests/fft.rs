@@ -146,8 +146,8 @@ fn transforms_agree_with_the_definition() {
     }
 }
 
-/// The inverse of the leading dimensions; then the first element of each line, and the middle one of even lines, count
-/// as real, and the rest of the line are conjugates.
+/// The inverse of the leading dimensions; then the first element of each line, and the middle one
+/// of even lines, count as real, and the rest of the line are conjugates.
 fn to_real(x: &[Pair], lengths: &[usize], half: usize) -> Vec<Pair> {
     let (&last, others) = lengths.split_last().unwrap();
     let with_half = [others, &[half]].concat();

@@ -7,10 +7,10 @@ use fusebox_core::hlo::{ArrayLiteral, ArrayShape, ElementType, FloatFormat, Lite
 use fusebox_core::random::SplitMix64;
 use fusebox_runtime::npz::{NpzError, read_inputs};
 
-/// Where inputs come from.
+/// Source of inputs.
 #[derive(Clone, Debug, Args)]
 pub struct InputChoice {
-    /// Inputs: arr_0, arr_1, … in parameter order, tuples flattened. Without: random
+    /// Inputs: arr_0, arr_1, … in parameter order, tuples flattened. Default: random
     #[arg(long, value_name = "IN.npz")]
     pub inputs: Option<PathBuf>,
     /// Seed of random inputs
@@ -18,24 +18,25 @@ pub struct InputChoice {
     pub seed: u64,
 }
 
-/// Why there are no inputs.
+/// Reason why there are no inputs.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
-    /// The file does not hold them.
+    /// The file cannot be read or does not fit the parameters.
     #[error(transparent)]
     File(#[from] NpzError),
-    /// More than a machine would want to make up.
+    /// Random inputs would take too many bytes.
     #[error("the module's parameters take {0} bytes, too many for random inputs")]
     TooMany(i64),
-    /// Memory is short.
+    /// There is not enough memory.
     #[error("{0} bytes of memory for random inputs are not available")]
     Memory(i64),
 }
 
-/// One value per parameter.
+/// Returns one value per parameter.
 ///
 /// # Errors
-/// If the file cannot be read or does not fit the parameters, random inputs would be too many, or memory is short.
+/// If the file cannot be read or does not fit the parameters, if random inputs would be too large,
+/// or if memory is short.
 pub fn load(choice: &InputChoice, parameters: &[Shape]) -> Result<Vec<Literal>, InputError> {
     match &choice.inputs {
         Some(path) => Ok(read_inputs(path, parameters)?),
@@ -43,15 +44,16 @@ pub fn load(choice: &InputChoice, parameters: &[Shape]) -> Result<Vec<Literal>, 
     }
 }
 
-/// The arrays of values, in order.
+/// Returns the arrays of values, in order.
 pub fn arrays(values: &[Literal]) -> Vec<ArrayLiteral> {
     values.iter().flat_map(Literal::leaves).filter_map(Literal::as_array).cloned().collect()
 }
 
-/// Most bytes of random inputs; more is surely a mistake in the module.
+/// Maximum bytes of random inputs. More bytes are surely a mistake in the module.
 const MOST_RANDOM_BYTES: i64 = 16 << 30;
 
-/// Floats of about standard deviation 1, small integers, coin tosses.
+/// Returns random values: floats with a standard deviation of about 1, small integers, and
+/// predicates that are true with probability 1/2.
 fn random(parameters: &[Shape], seed: u64) -> Result<Vec<Literal>, InputError> {
     let leaves = parameters.iter().flat_map(Shape::leaves).filter_map(Shape::as_array);
     let bytes = leaves.fold(0i64, |sum, leaf| sum.saturating_add(leaf.byte_size()));
@@ -86,13 +88,13 @@ fn random_array(shape: &ArrayShape, random: &mut Random) -> Result<ArrayLiteral,
 struct Random(SplitMix64);
 
 impl Random {
-    /// Sum of four uniforms: mean 0, standard deviation 1.
+    /// Returns a scaled sum of four uniform numbers, with mean 0 and standard deviation 1.
     fn bell(&mut self) -> f64 {
         let sum: f64 = (0..4).map(|_| self.0.unit()).sum();
         (sum - 2.0) * 3f64.sqrt()
     }
 
-    /// The bytes of one random element.
+    /// Returns the bytes of one random element.
     fn element(&mut self, element_type: ElementType) -> Vec<u8> {
         let width = element_type.byte_size();
         let bits = match (element_type, FloatFormat::of(element_type)) {

@@ -1,5 +1,5 @@
-//! Inputs, results and messages of a run, as every program that runs something reads and prints them; and, as a
-//! program, what runs a compiled executable where the compiler is not.
+//! Inputs, results and messages of a run, for all programs that run executables. The program in
+//! this crate runs an executable on machines without the compiler.
 
 #![forbid(unsafe_code)]
 
@@ -12,9 +12,9 @@ pub mod terminal;
 use fusebox_runtime::Timing;
 use serde_json::{Value, json};
 
-/// A measurement as one JSON object: `compile_ms`, `median_us`, `min_us`, `runs`, `target`.
+/// Returns a measurement as one JSON object: `compile_ms`, `median_us`, `min_us`, `runs`, `target`.
 pub fn timing_json(compile_ms: f64, timing: &Timing, target: &str) -> Value {
-    // To nanoseconds or microseconds: no more digits than the clock has.
+    // Rounds to nanoseconds or microseconds, because the clock has no more digits.
     let round = |value: f64| (value * 1e3).round() / 1e3;
     json!({
         "compile_ms": round(compile_ms),

@@ -1,4 +1,5 @@
-//! `fusebox-run`: runs what `fusebox compile --emit executable` made, without MLIR and LLVM.
+//! `fusebox-run`: runs executables that `fusebox compile --emit executable` wrote, without MLIR and
+//! LLVM.
 
 #![forbid(unsafe_code)]
 
@@ -17,17 +18,17 @@ use fusebox_runtime::{Effort, Options, Program, describe_gpu, measure};
 #[derive(Parser)]
 #[command(name = "fusebox-run", version)]
 struct Arguments {
-    /// What `fusebox compile --emit executable` made
+    /// Executable, as `fusebox compile --emit executable` writes it
     #[arg(required_unless_present = "device")]
     executable: Option<PathBuf>,
     #[command(flatten)]
     trust: stored::Trust,
     #[command(flatten)]
     inputs: inputs::InputChoice,
-    /// Largest executable that is read: bytes, or 512M, 4G, none
+    /// Largest executable to read: bytes, or 512M, 4G, none
     #[arg(long, value_name = "SIZE", default_value_t)]
     file_limit: SizeLimit,
-    /// Write the results here, as inputs are read
+    /// Write the results here, in the format of inputs
     #[arg(long, value_name = "OUT.npz")]
     outputs: Option<PathBuf>,
     /// Measure instead of printing results; prints one line of JSON
@@ -36,10 +37,10 @@ struct Arguments {
     /// Print all values
     #[arg(long)]
     print: bool,
-    /// Threads to run with; 0: one per processor
+    /// Number of threads; 0: one per processor
     #[arg(long, default_value_t = 0)]
     threads: usize,
-    /// Print what the GPU here is, and stop
+    /// Describe this machine's GPU and exit
     #[arg(long)]
     device: bool,
 }
@@ -65,7 +66,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// 2 where what is asked for cannot be meant; whatever else goes wrong is a fault of a file or of the machine.
+/// Returns 2 if the command line makes no sense. All other errors are faults of a file or of the
+/// machine and return 1.
 fn exit_code(error: &(dyn Error + 'static)) -> u8 {
     if error.downcast_ref().is_some_and(WriteError::is_usage) { 2 } else { 1 }
 }

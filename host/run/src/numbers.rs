@@ -1,4 +1,4 @@
-//! Elements of arrays as numbers, for people.
+//! Elements of arrays as numbers for display.
 
 use std::io::{self, Write};
 
@@ -31,7 +31,7 @@ fn write_scalar(out: &mut dyn Write, element_type: ElementType, bytes: &[u8]) ->
     }
 }
 
-/// One real element as a number.
+/// Returns one real element as a number.
 pub fn value(element_type: ElementType, bytes: &[u8]) -> f64 {
     match (element_type, FloatFormat::of(element_type)) {
         (ElementType::F64, _) => f64::from_bits(unsigned(bytes)),

@@ -1,5 +1,5 @@
-//! Results in words: shape, smallest, largest, mean, checksum; or all values. Written as they are worked out, since a
-//! text of all values takes many times the memory of the values.
+//! Text of results: shape, smallest and largest value, mean, checksum, or all values. The text is
+//! written incrementally, because a text of all values takes many times the memory of the values.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use fusebox_core::ir::fnv1a;
 
 use crate::numbers;
 
-/// Writes one line per array of a result, and of each array so many values.
+/// Writes one line per array of a result, and at most `most_values` values of each array.
 ///
 /// # Errors
 /// If `out` cannot be written.
@@ -47,11 +47,12 @@ fn summary(array: &ArrayLiteral) -> String {
     format!("{parts}min {smallest} max {largest} mean {mean}")
 }
 
-/// Writes the elements in braces, a line for each of the innermost dimension; of more than so many, the first.
+/// Writes the elements in braces, with one line per row of the innermost dimension. Writes only the
+/// first `most` elements.
 fn write_values(out: &mut dyn Write, array: &ArrayLiteral, most: usize) -> io::Result<()> {
     let count = array.element_count();
     let repeat = |out: &mut dyn Write, brace: &str, times: usize| write!(out, "{}", brace.repeat(times));
-    // An array without elements has no braces inside.
+    // An array without elements has no inner braces.
     let rank = if count == 0 { array.dims.len().min(1) } else { array.dims.len() };
     repeat(out, "{", rank)?;
     for index in 0..count {
@@ -72,7 +73,8 @@ fn write_values(out: &mut dyn Write, array: &ArrayLiteral, most: usize) -> io::R
     repeat(out, "}", rank)
 }
 
-/// How many of the dimensions, from the innermost on, end before the element of that number.
+/// Returns the number of dimensions, from the innermost on, that end before the element of this
+/// number.
 fn ended_dimensions(index: usize, dims: &[i64]) -> usize {
     let sizes = dims.iter().rev().scan(1usize, |size, &dim| {
         *size = size.saturating_mul(dim as usize);

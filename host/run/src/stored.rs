@@ -1,4 +1,4 @@
-//! Executables from files: whose they are, whether they are whole.
+//! Reads executables from files and checks their signatures and integrity.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,47 +8,48 @@ use fusebox_files::{ReadError, SizeLimit};
 use fusebox_runtime::{Executable, FormatError};
 use minisign_verify::{PublicKey, Signature};
 
-/// Keys and signatures are a few hundred bytes.
+/// Maximum bytes of a key or signature, which usually have a few hundred.
 const LONGEST_TEXT: u64 = 64 << 10;
 
-/// Whose executables are run.
+/// Choice of the executables that may run.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Trust {
-    /// Only run an executable that this minisign public key has signed; FILE's signature is FILE.minisig
+    /// Only run an executable that this minisign public key has signed; FILE's signature is
+    /// FILE.minisig
     #[arg(long, value_name = "KEYFILE")]
     pub require_signature: Option<PathBuf>,
 }
 
-/// Why an executable is not run.
+/// Reason why an executable does not run.
 #[derive(Debug, thiserror::Error)]
 pub enum StoredError {
-    /// The file is damaged, or no executable of this version.
+    /// The file is damaged, or is no executable of this version.
     #[error("{}: {source}", path.display())]
     Format {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault of the file.
         source: FormatError,
     },
     /// The file of the key or of the signature cannot be read.
     #[error("{what}: {source}")]
     Unreadable {
-        /// Which of the two.
+        /// "public key" or "signature".
         what: &'static str,
-        /// Why not.
+        /// The error of reading.
         source: ReadError,
     },
-    /// It is no key, or no signature.
+    /// The file is no key or no signature.
     #[error("{} is no minisign {what}: {reason}", path.display())]
     Meaningless {
-        /// Which of the two.
+        /// "public key" or "signature".
         what: &'static str,
-        /// Its file.
+        /// The file of the key or signature.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault of the file.
         reason: String,
     },
-    /// The signature is another's, or of another file.
+    /// The signature is by another key, or of another file.
     #[error(
         "{} is not what the key in {} has signed: {reason}; get the file and its signature again, or sign it with \
          `minisign -Sm {}`",
@@ -59,18 +60,19 @@ pub enum StoredError {
         path: PathBuf,
         /// The key's file.
         key: PathBuf,
-        /// What differs.
+        /// The reason why verification failed.
         reason: String,
     },
-    /// There is no file that a signature could stand beside.
+    /// The executable comes from standard input, so there is no signature file.
     #[error("a signature is required, but the executable comes from standard input: name its file")]
     NoFile,
 }
 
-/// The executable in a file's bytes. If a signature is required, it is checked before anything of them is read.
+/// Reads an executable from a file's bytes. If a signature is required, checks it before parsing
+/// any of the bytes.
 ///
 /// # Errors
-/// If the signature is missing or does not fit, or the bytes are no whole executable.
+/// If the signature is missing or wrong, or the bytes are no complete executable.
 pub fn read(path: &Path, bytes: &[u8], trust: &Trust) -> Result<Executable, StoredError> {
     if let Some(key) = &trust.require_signature {
         check_signature(path, bytes, key)?;

@@ -1,42 +1,42 @@
-//! The one place that prints: results to standard output, complaints to standard error.
+//! All printing: results to standard output, errors to standard error.
 //!
-//! Whoever reads the output may stop early (`fusebox run m.hlo | head`): what was asked for is done, so the program ends
-//! as if all had been read. A full disk behind standard output is an error. Standard error that cannot be written is
-//! nothing anyone could be told of.
+//! The reader of the output may stop early (`fusebox run m.hlo | head`). The work is then done, so
+//! the program succeeds. A full disk behind standard output is an error. Failures of writing to
+//! standard error are ignored, because there is no other place to report them.
 
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 
 use clap::Parser;
 use clap::error::Error as UsageError;
 
-/// Standard output did not take everything.
+/// Standard output could not be written completely.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write standard output: {0}")]
 pub struct PrintError(io::Error);
 
-/// Prints what `write` writes, all of it before this returns.
+/// Prints the output of `write` and flushes it before returning.
 ///
 /// # Errors
 /// If standard output cannot be written, unless its reader is gone.
 pub fn print(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), PrintError> {
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    // Files and other programs get the text as it is.
+    // Files and other programs get the text unchanged.
     let printed = if io::stdout().is_terminal() {
         write(&mut Harmless { out: &mut out, rest: Vec::new() })
     } else {
         write(&mut out)
     };
     let printed = printed.and_then(|()| out.flush());
-    // What could not be written is not tried again.
+    // Drops unwritten text, so that the buffer does not try to write it again.
     let (stdout, _) = out.into_parts();
     drop(stdout);
     judged(printed)
 }
 
-/// Hands text on as [`harmless`] shows it.
+/// A writer that passes text through [`harmless`].
 struct Harmless<W> {
     out: W,
-    /// The beginning of a character whose end is to come.
+    /// The first bytes of an incomplete character.
     rest: Vec<u8>,
 }
 
@@ -64,10 +64,10 @@ impl<W: Write> Write for Harmless<W> {
     }
 }
 
-/// Prints text as it is.
+/// Prints text.
 ///
 /// # Errors
-/// As [`print`].
+/// Same as [`print`].
 pub fn print_text(text: &str) -> Result<(), PrintError> {
     print(|out| out.write_all(text.as_bytes()))
 }
@@ -79,19 +79,20 @@ fn judged(printed: io::Result<()>) -> Result<(), PrintError> {
     }
 }
 
-/// Writes a line to standard error, in one piece. Text that it quotes may be hostile, and may not
-/// steer the terminal.
+/// Writes a line to standard error with a single write. The line may quote hostile text, so control
+/// characters are replaced.
 pub fn complain(text: &str) {
     let _ = io::stderr().write_all(format!("{}\n", harmless(text)).as_bytes());
 }
 
-/// The same text with a sign for each character that would steer a terminal or turn the line around, so that columns stay.
+/// Replaces each character that would control the terminal or reverse the text direction by one
+/// visible character, so that columns do not shift.
 fn harmless(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
 fn shown(character: char) -> char {
-    /// Pictures of control characters stand in this order from here on.
+    /// The first of the pictures of control characters, which are in the order of these characters.
     const PICTURES: u32 = 0x2400;
     match character {
         '\n' | '\t' => character,
@@ -104,11 +105,11 @@ fn shown(character: char) -> char {
     }
 }
 
-/// Reads the command line. What is to be printed instead of working (help, version, wrong usage) is printed here; the
-/// exit code comes back.
+/// Reads the command line. Prints help, the version or a usage error if the program must print
+/// these instead of running.
 ///
 /// # Errors
-/// The exit code to end with.
+/// The exit code of the program.
 pub fn arguments<A: Parser>() -> Result<A, u8> {
     A::try_parse().map_err(|answer| {
         let code = u8::try_from(answer.exit_code()).unwrap_or(2);

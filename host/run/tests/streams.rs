@@ -1,4 +1,5 @@
-//! Files that are no modules, and streams that do not take what is printed, as `fusebox` treats them.
+//! Files that are no modules, and streams that do not take what is printed, as `fusebox` treats
+//! them.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;

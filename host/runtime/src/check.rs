@@ -1,5 +1,6 @@
-//! What running relies on, checked for an executable that anybody may have written: every index in range, every
-//! slice inside its allocation, every size the one that is expected. What the machine code does is not checked.
+//! Checks all that running an untrusted executable relies on: every index is in range, every slice
+//! is inside its allocation, and every size is the expected one. The machine code itself is not
+//! checked.
 
 use fusebox_core::hlo::{ArrayShape, Shape};
 
@@ -9,11 +10,11 @@ use crate::{
     Access, Allocation, AllocationKind, Binding, DynamicSize, Executable, KernelImage, Slice, Target, Thunk, ValueShape,
 };
 
-/// Threads of a block: no GPU has more.
+/// Maximum number of threads in a block; no GPU allows more.
 const MOST_THREADS: u32 = 1024;
 
 impl Executable {
-    /// Checks the executable; says what makes no sense.
+    /// Checks the executable. Fails with a description of the first inconsistency.
     pub(crate) fn check(&self) -> Result<(), String> {
         self.allocations.iter().try_for_each(check_allocation)?;
         self.kernels.iter().try_for_each(|kernel| self.check_kernel(kernel))?;
@@ -68,7 +69,8 @@ impl Executable {
         }
     }
 
-    /// A donated input has a buffer to itself, which its owner can take back.
+    /// Checks the memory of an input. A donated input needs a whole allocation, which its owner can
+    /// take back.
     fn check_input(&self, leaf: &Slice) -> Result<(), String> {
         match self.allocations.get(leaf.allocation as usize) {
             Some(Allocation { kind: AllocationKind::Parameter, .. }) => Ok(()),
@@ -169,12 +171,14 @@ impl Executable {
     }
 }
 
-/// A routine writes its results while it reads its arguments.
+/// Checks that no result overlaps an argument or another result: a routine writes its results while
+/// it reads its arguments.
 fn check_apart(arguments: &[Slice], results: &[Slice]) -> Result<(), String> {
     let start = |slice: &Slice| (slice.allocation, slice.offset);
     let mut written: Vec<&Slice> = results.iter().filter(|slice| slice.bytes > 0).collect();
     written.sort_by_key(|slice| start(slice));
-    // Of those that start before the argument ends only the last can reach into it, as they are apart themselves.
+    // The results do not overlap each other. So among the results that start before the argument
+    // ends, only the last can overlap the argument.
     let is_written = |argument: &Slice| {
         let end = (argument.allocation, argument.offset + argument.bytes);
         let before = written.partition_point(|slice| start(slice) < end);

@@ -1,4 +1,4 @@
-//! Comparators of sorts that are compiled.
+//! Compiled comparators of sorts.
 
 use std::ffi::c_void;
 
@@ -13,14 +13,15 @@ use crate::{HostKernel, LoadError};
 #[derive(Debug)]
 pub struct CompiledComparator {
     function: CpuFunction,
-    /// Of the elements of each operand.
+    /// Bytes of one element, per operand.
     element_bytes: Vec<usize>,
     /// Keeps the code mapped.
     _object: LoadedObject,
 }
 
 impl CompiledComparator {
-    /// The comparator of a sort of these operands. Fails if the object cannot be linked or does not have the function.
+    /// Loads the comparator of a sort of these operands. Fails if the object cannot be linked or
+    /// lacks the function.
     pub fn load(kernel: &HostKernel, operands: &[Shape]) -> Result<CompiledComparator, LoadError> {
         let object = LoadedObject::load(&kernel.object, &[])?;
         let missing = || LoadError::Object(format!("kernel {} is not in its object", kernel.symbol));
@@ -50,8 +51,9 @@ impl Comparator for CompiledComparator {
             if let Some(result) = places.last_mut() {
                 *result = (&raw mut is_before).cast();
             }
-            // SAFETY: the kernel reads one element at each place but the last, where it writes a byte: so many there
-            // are, of any alignment. It does not keep them.
+            // SAFETY: the kernel reads one element through each pointer but the last, through which
+            // it writes one byte. `places` has exactly these pointers, of any alignment, and the
+            // kernel does not keep them.
             unsafe { (self.function)(places.as_ptr(), 0, 1) };
             is_before & 1 == 1
         })

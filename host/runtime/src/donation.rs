@@ -1,4 +1,5 @@
-//! Donated inputs: an execution may write over them, so that they have to be in place anew before the next.
+//! Donated inputs. An execution may overwrite them, so they must be restored before the next
+//! execution.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +15,9 @@ pub struct Donations(BTreeMap<usize, Donation>);
 #[derive(Debug)]
 struct Donation {
     place: Slice,
-    /// What is put in place before each execution; nothing of a buffer that was handed over.
+    /// Array to restore before each execution; `None` for a buffer that was handed over.
     kept: Option<ArrayLiteral>,
-    /// Whether an execution may have written over it.
+    /// Whether an execution may have overwritten the input.
     is_taken: bool,
 }
 
@@ -29,31 +30,33 @@ impl Donations {
         Donations(donated.map(|(index, &place)| (index, Donation { place, kept: None, is_taken: false })).collect())
     }
 
-    /// Where a donated input stands.
+    /// Returns the slice of a donated input.
     pub fn place(&self, index: usize) -> Option<Slice> {
         self.0.get(&index).map(|it| it.place)
     }
 
-    /// All inputs are in place, and these arrays are to be there before every execution.
+    /// Records that all inputs hold their values, and that `inputs` are to be restored before every
+    /// execution.
     pub fn keep(&mut self, inputs: &[ArrayLiteral]) {
         for (&index, donation) in &mut self.0 {
             *donation = Donation { kept: inputs.get(index).cloned(), is_taken: false, ..*donation };
         }
     }
 
-    /// A buffer is in place, for one execution.
+    /// Records that the caller has handed over a buffer for this input, for one execution.
     pub fn hand_over(&mut self, index: usize) {
         if let Some(donation) = self.0.get_mut(&index) {
             *donation = Donation { kept: None, is_taken: false, ..*donation };
         }
     }
 
-    /// Something else may be in place now.
+    /// Records that other values may have overwritten all donated inputs.
     pub fn spoil(&mut self) {
         self.0.values_mut().for_each(|it| it.is_taken = true);
     }
 
-    /// Puts in place what the last execution took, and lets the next one take it.
+    /// Restores the inputs that the last execution may have overwritten, and marks all as
+    /// overwritten by the next.
     pub fn begin(&mut self, machine: &mut dyn Machine) -> Result<(), RunError> {
         for (&index, donation) in &mut self.0 {
             if donation.is_taken {

@@ -1,4 +1,4 @@
-//! What can go wrong when loading and running.
+//! Errors of loading and running.
 
 use thiserror::Error;
 
@@ -16,7 +16,7 @@ pub enum LoadError {
          this machine{}", .missing.join(", "), or_without(.missing)
     )]
     Processor {
-        /// Instruction sets that it lacks, by LLVM's names.
+        /// Instruction sets that the processor lacks, by LLVM's names.
         missing: Vec<String>,
     },
     /// A code image cannot be linked.
@@ -27,21 +27,21 @@ pub enum LoadError {
     HostOp {
         /// Name of the instruction.
         name: String,
-        /// What the parser says.
+        /// The parser's error.
         reason: String,
     },
-    /// Memory for buffers cannot be had.
+    /// Memory for buffers cannot be allocated.
     #[error("{bytes} bytes of memory for buffers are not available")]
     Memory {
         /// How much was asked for.
         bytes: u64,
     },
-    /// The operating system refused.
+    /// The operating system refused a request.
     #[error("{what}: {source}")]
     System {
-        /// What was tried.
+        /// The request that failed.
         what: &'static str,
-        /// Its answer.
+        /// The system's error.
         source: std::io::Error,
     },
 }
@@ -49,44 +49,44 @@ pub enum LoadError {
 /// Why a run failed.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// Number of inputs.
+    /// The number of inputs is wrong.
     #[error("the module takes {expected} parameter arrays, {found} are given")]
     InputCount {
-        /// Leaves of all parameters.
+        /// Array leaves of all parameters.
         expected: usize,
-        /// Arrays given.
+        /// Arrays that the caller passes.
         found: usize,
     },
-    /// Type or dimensions of an input.
+    /// An input has the wrong type or dimensions.
     #[error("input {index} is {found}, but the module's parameter is {expected}")]
     InputShape {
         /// Number of the array.
         index: usize,
         /// Shape of the parameter.
         expected: String,
-        /// Shape given.
+        /// Shape of the input.
         found: String,
     },
-    /// Nothing stands in the place of a donated input.
+    /// A donated input holds no value, because the last run has overwritten it.
     #[error("input {index} is donated: the last run has taken it; donate it anew, or set all inputs")]
     Taken {
         /// Number of the array.
         index: usize,
     },
-    /// A buffer is handed over for an input that the program does not take as its own.
+    /// A buffer is handed over for an input that the module does not declare as donated.
     #[error("input {index} is not donated by the module (`input_output_alias`, `buffer_donor`): set it")]
     NotDonated {
         /// Number of the array.
         index: usize,
     },
-    /// A buffer has another size than its input.
+    /// A buffer and its input differ in size.
     #[error("the buffer for input {index} has {found} bytes, the module's parameter {expected}")]
     DonatedSize {
         /// Number of the array.
         index: usize,
         /// Bytes of the parameter.
         expected: u64,
-        /// Bytes given.
+        /// Bytes of the buffer.
         found: u64,
     },
     /// A host operation failed.
@@ -94,10 +94,10 @@ pub enum RunError {
     HostOp {
         /// Name of the instruction.
         name: String,
-        /// What the routine says.
+        /// The routine's error.
         reason: String,
     },
-    /// Memory for a value cannot be had.
+    /// Memory for a value cannot be allocated.
     #[error("{bytes} bytes of memory are not available")]
     Memory {
         /// How much was asked for.

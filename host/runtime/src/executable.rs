@@ -1,4 +1,4 @@
-//! The executable: what the compiler hands to the runtime, as plain data.
+//! The executable: plain data that the compiler hands to the runtime.
 
 use fusebox_core::hlo::Shape;
 use serde::{Deserialize, Serialize};
@@ -7,12 +7,13 @@ use crate::memory::{ALIGNMENT, HUGE_PAGE};
 use crate::nesting::one_deeper;
 use crate::{Target, ValueShape};
 
-/// A compiled program. Its code is run as it is: one from a file is to be trusted like a program.
+/// A compiled program. The runtime runs its code unchecked, so trust an executable file only as you
+/// would trust a program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Executable {
     /// Name of the HLO module.
     pub name: String,
-    /// What it runs on.
+    /// Device that the code is compiled for.
     pub target: Target,
     /// Instruction sets that the code may use and that not every processor has, by LLVM's names.
     pub instruction_sets: Vec<String>,
@@ -24,7 +25,7 @@ pub struct Executable {
     pub host_ops: Vec<HostOp>,
     /// Buffers; slices refer to them by index.
     pub allocations: Vec<Allocation>,
-    /// What to do, in order.
+    /// Steps to execute, in order.
     pub thunks: Vec<Thunk>,
     /// One per parameter of the entry computation.
     pub parameters: Vec<Binding>,
@@ -33,8 +34,8 @@ pub struct Executable {
 }
 
 impl Executable {
-    /// One that copies so many bytes within a buffer, and does nothing else: what kernels are measured against. As the buffers of
-    /// a whole program do, this one has pages of the largest size.
+    /// Returns an executable that only copies `bytes` bytes within a buffer. Kernels are measured
+    /// against it. Like the buffers of a whole program, its buffer uses pages of the largest size.
     pub fn copying(bytes: u64, target: Target) -> Executable {
         let end = bytes.next_multiple_of(ALIGNMENT as u64);
         let slice = |offset| Slice { allocation: 0, offset, bytes };
@@ -54,7 +55,8 @@ impl Executable {
         }
     }
 
-    /// Numbers of allocations of both, of equal size, that hold the same parameter or serve for temporary values.
+    /// Returns pairs of allocation numbers, one of `self` and one of `other`, with equal sizes.
+    /// Both allocations of a pair hold the same parameter, or both hold temporary values.
     pub(crate) fn exchangeable(&self, other: &Executable) -> Vec<(usize, usize)> {
         let parameters = |it: &Executable| -> Vec<usize> {
             it.parameters.iter().flat_map(|it| &it.leaves).map(|leaf| leaf.allocation as usize).collect()
@@ -74,38 +76,39 @@ impl Executable {
         pairs
     }
 
-    /// The same without its copies, except in loops and branches; what a kernel updates in place then begins as what the
-    /// last execution left there.
+    /// Removes all copies except those in loops and branches. A kernel that updates a buffer
+    /// in-place then starts from the result of the last execution.
     pub fn without_copies(mut self) -> Executable {
         self.thunks.retain(|thunk| !matches!(thunk, Thunk::Copy { .. }));
         self
     }
 }
 
-/// A value of the program's interface and where its leaves stand.
+/// A value of the program's interface and the slices of its leaves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Binding {
     /// Its shape.
     pub shape: ValueShape,
     /// One per array leaf, depth first.
     pub leaves: Vec<Slice>,
-    /// Where the sizes of its dynamic dimensions stand. Of those the shape says the bounds.
+    /// Sizes of its dynamic dimensions; `shape` has their bounds.
     pub sizes: Vec<DynamicSize>,
 }
 
-/// A dimension of which an array fills only so many elements, the first.
+/// A dynamic dimension: only its first elements are valid, and their number is stored as a value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DynamicSize {
     /// Number of the array leaf.
     pub leaf: u32,
     /// The dimension.
     pub dimension: u32,
-    /// Where its size stands, an `s32`.
+    /// Slice of its size, an `s32`.
     pub at: Slice,
 }
 
 impl Binding {
-    /// The shape it stands for, dynamic where sizes are; `None` if an element type is unknown or a size negative.
+    /// Converts to a shape whose dimensions in `sizes` are dynamic. `None` if an element type is
+    /// unknown or a size is negative.
     pub fn to_shape(&self) -> Option<Shape> {
         let mut shape = self.shape.to_shape()?;
         let mut leaves = shape.arrays_mut();
@@ -125,7 +128,8 @@ pub enum CodeImage {
     Object {
         /// The file.
         bytes: Vec<u8>,
-        /// For the simulator: the places in the kernels that accesses are reported from, by number.
+        /// For the simulator: descriptions of positions in the kernels' code, by the number that an
+        /// access reports.
         sites: Vec<String>,
     },
     /// PTX text.
@@ -151,27 +155,27 @@ pub struct KernelImage {
     pub arguments: Vec<KernelArgument>,
 }
 
-/// What a kernel does with one argument.
+/// An argument of a kernel and how the kernel uses it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelArgument {
     /// Name of the instruction whose value it holds, for people.
     pub name: String,
-    /// Size of the buffer.
+    /// Size of the buffer in bytes.
     pub bytes: u64,
-    /// Size of one element.
+    /// Size of one element in bytes.
     pub element_bytes: u32,
-    /// How it is used.
+    /// How the kernel uses it.
     pub access: Access,
 }
 
-/// How a kernel uses an argument; the simulator holds it to this.
+/// How a kernel may use an argument. The simulator checks this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Access {
-    /// Only read.
+    /// Elements are only read.
     Read,
-    /// Every element written exactly once.
+    /// Every element is written exactly once.
     WriteOnce,
-    /// Holds a value when the kernel starts, of which every element is replaced at most once.
+    /// Holds a value when the kernel starts; the kernel replaces each element at most once.
     InPlace,
     /// Read and written in any number and order.
     Update,
@@ -186,12 +190,12 @@ pub struct HostOp {
     pub opcode: String,
     /// A module whose entry takes the operands as parameters and whose root is the operation.
     pub hlo: String,
-    /// The comparator of a sort, where no routine knows what it compares.
+    /// The compiled comparator of a sort, if no routine implements its comparison.
     pub comparator: Option<HostKernel>,
 }
 
-/// A kernel on scalars for the processor, whatever the target is: the parameters' places, then the results', none of them
-/// aligned.
+/// A kernel on scalars that runs on the host for every target. Its arguments are unaligned pointers
+/// to the parameters, then to the results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostKernel {
     /// A relocatable x86-64 ELF object.
@@ -207,17 +211,17 @@ pub struct HostKernel {
 pub struct Allocation {
     /// Size in bytes.
     pub bytes: u64,
-    /// What it is for.
+    /// Use of the allocation.
     pub kind: AllocationKind,
 }
 
-/// What an allocation is for.
+/// Use of an allocation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AllocationKind {
     /// Filled with a leaf of an input before a run; never written by thunks.
     Parameter,
-    /// Filled with a leaf of a donated input before a run; from then on the program's own, as temporary memory is. Results
-    /// may stand in it.
+    /// Filled with a leaf of a donated input before a run. The program may then use it like
+    /// temporary memory, also for results.
     Donated,
     /// Filled once, at loading, with these bytes; never written by thunks.
     Constant(Vec<u8>),
@@ -304,7 +308,7 @@ pub enum Thunk {
 }
 
 impl Thunk {
-    /// One line for people: what it does and to which bytes.
+    /// Describes the thunk in one line for people: its action and its slices.
     pub fn describe(&self, executable: &Executable) -> String {
         match self {
             Thunk::Kernel { kernel, arguments } => {
@@ -320,7 +324,7 @@ impl Thunk {
         }
     }
 
-    /// For people: what it is called, and who made or does it.
+    /// Returns, for people, the name of the thunk and the emitter or routine behind it.
     pub fn name_and_maker(&self, executable: &Executable) -> (String, String) {
         match self {
             Thunk::Kernel { kernel, .. } => {
@@ -336,7 +340,7 @@ impl Thunk {
         }
     }
 
-    /// Bytes of everything that it reads and writes by itself.
+    /// Returns the bytes that the thunk itself reads and writes, without nested thunks.
     pub fn bytes(&self) -> u64 {
         let sum = |slices: &[Slice]| slices.iter().map(|slice| slice.bytes).fold(0, u64::saturating_add);
         match self {
@@ -347,7 +351,7 @@ impl Thunk {
         }
     }
 
-    /// The named sequences inside, in order of execution.
+    /// Returns the nested sequences of thunks with their names, in order of execution.
     pub fn nested(&self) -> Vec<(String, &[Thunk])> {
         match self {
             Thunk::While { condition, body, .. } => {

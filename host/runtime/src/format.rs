@@ -1,4 +1,4 @@
-//! An executable as bytes.
+//! The file format of executables.
 //!
 //! ```text
 //! FUSEBOX\n   8 bytes   magic
@@ -8,9 +8,10 @@
 //! data                  the executable, in postcard's encoding
 //! ```
 //!
-//! The digest finds damage; it is checked before anything of the data is believed. It does not tell who made the
-//! file: an executable holds machine code, which is run as it is, so a file is to be trusted like a program. A
-//! signature beside it (see `fusebox run --require-signature`) can say whose it is.
+//! The digest detects damage; the reader checks it before it uses the data. The digest does not
+//! identify the author. The runtime runs the machine code unchecked, so trust a file only as you
+//! would trust a program. A signature file next to the executable (see `fusebox run
+//! --require-signature`) can identify the author.
 
 use sha2::{Digest, Sha256};
 use thiserror::Error;
@@ -30,38 +31,39 @@ pub enum FormatError {
     /// The magic is missing.
     #[error("not a fusebox executable: it does not begin with `FUSEBOX`")]
     Magic,
-    /// Made by another version.
+    /// The file has another format version.
     #[error("executable of format {found}, this fusebox reads format {VERSION}: compile the module again")]
     Version {
         /// The version in the file.
         found: u32,
     },
-    /// Its length is not the one it claims.
+    /// The file has another length than its header states.
     #[error("damaged executable: it should have {wanted} bytes and has {found}; copy it or compile the module again")]
     Length {
-        /// Bytes that the file says it has.
+        /// Length in bytes according to the header.
         wanted: u64,
-        /// Bytes there are.
+        /// Actual length in bytes.
         found: u64,
     },
-    /// Bytes have changed since it was made.
+    /// Bytes have changed since the file was written.
     #[error("damaged executable: its digest does not fit its content; copy it or compile the module again")]
     Digest,
-    /// The digest fits, but the content makes no sense: no version of the compiler wrote this.
+    /// The digest is correct, but the content is inconsistent: no version of the compiler wrote
+    /// this file.
     #[error("invalid executable: {0}; compile the module again")]
     Invalid(String),
 }
 
 impl Executable {
-    /// Whether `bytes` claim to be an executable.
+    /// Whether `bytes` begin with the magic of an executable.
     pub fn is_executable(bytes: &[u8]) -> bool {
         bytes.starts_with(MAGIC)
     }
 
-    /// As bytes, to be stored.
+    /// Encodes the executable for storage.
     ///
     /// # Errors
-    /// Never for an executable in memory; kept as an error because the encoder has one.
+    /// Never for an executable in memory; the encoder's signature has an error.
     pub fn to_bytes(&self) -> Result<Vec<u8>, FormatError> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&VERSION.to_le_bytes());
@@ -74,14 +76,17 @@ impl Executable {
         Ok(bytes)
     }
 
-    /// From bytes: the digest is checked first, then every index, size and place that running relies on.
+    /// Decodes an executable. Checks the digest first, then every index, size and slice that
+    /// running relies on.
     ///
     /// # Errors
-    /// If the bytes are no executable, of another version, damaged, or make no sense.
+    /// If the bytes are no executable, have another format version, are damaged or are
+    /// inconsistent.
     pub fn from_bytes(bytes: &[u8]) -> Result<Executable, FormatError> {
         let data = intact_data(bytes)?;
         let invalid = |error: postcard::Error| match error {
-            // The one fault that the data's own types report, and postcard keeps no words.
+            // Too deep nesting is the only error that the data types report. Postcard drops its
+            // text.
             postcard::Error::SerdeDeCustom => FormatError::Invalid(too_deep()),
             other => FormatError::Invalid(other.to_string()),
         };
@@ -94,7 +99,7 @@ impl Executable {
     }
 }
 
-/// The data of a file whose digest fits.
+/// Returns the data of a file, if its digest is correct.
 fn intact_data(bytes: &[u8]) -> Result<&[u8], FormatError> {
     let rest = bytes.strip_prefix(MAGIC).ok_or(FormatError::Magic)?;
     let cut_off = FormatError::Length { wanted: (PREFIX + DIGEST) as u64, found: bytes.len() as u64 };

@@ -1,4 +1,4 @@
-//! A program on the host's own processors: cpu kernels on a pool, or GPU kernels in the simulator.
+//! Runs a program on the host: cpu kernels on a thread pool, or GPU kernels in the simulator.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -20,10 +20,10 @@ use crate::{
     Thunk, simt,
 };
 
-/// Copies of no more bytes are made by one thread.
+/// Largest copy, in bytes, that a single thread makes. Also the chunk size of larger copies.
 pub const PART_BYTES: u64 = 256 << 10;
 
-/// Least bytes that a thread goes through: with fewer, sharing them out takes longer.
+/// Minimum bytes per thread of a sweep; distributing fewer takes longer than sweeping them.
 const SWEPT_BYTES: u64 = 32 << 10;
 
 /// A program in the host's memory.
@@ -32,15 +32,15 @@ pub struct Host {
     buffers: Vec<Buffer>,
     kernels: Vec<LoadedKernel>,
     host_ops: Vec<LoadedHostOp>,
-    /// `None` for the simt target.
+    /// Thread pool; `None` for the simt target.
     pool: Option<Arc<Pool>>,
     order: ThreadOrder,
 }
 
 impl Host {
-    /// Links the code and allocates the buffers. `pool` is the cpu target's; without one, kernels
-    /// are simulated, their threads in the order that the options name. Fails if the code cannot be
-    /// linked, or memory is short.
+    /// Links the code and allocates the buffers. The cpu target passes its `pool`. Without a pool,
+    /// kernels are simulated, with threads in the order that the options name. Fails if the code
+    /// cannot be linked or memory is short.
     pub fn load(
         executable: &Executable,
         host_ops: Vec<LoadedHostOp>,
@@ -56,7 +56,7 @@ impl Host {
         Ok(Host { buffers, kernels, host_ops, pool, order: options.order })
     }
 
-    /// The pool of the cpu target. Fails if threads cannot be started.
+    /// Starts the pool of the cpu target. Fails if threads cannot be started.
     pub fn start_pool(options: &Options) -> Result<Arc<Pool>, LoadError> {
         let pool = Pool::new(options.thread_count())
             .map_err(|source| LoadError::System { what: "starting threads", source })?;
@@ -109,7 +109,8 @@ impl Machine for Host {
         let part = even_part(from.bytes, PART_BYTES, threads);
         let copy = |parts: Range<u64>| {
             let (start, end) = (parts.start * part, (parts.end * part).min(from.bytes));
-            // SAFETY: slices lie in their allocations, have equal sizes and do not overlap (checked at load).
+            // SAFETY: slices lie in their allocations, have equal sizes and do not overlap (checked
+            // at load).
             unsafe {
                 let (source, target) = (source as *const u8, target as *mut u8);
                 std::ptr::copy_nonoverlapping(
@@ -150,7 +151,8 @@ impl Machine for Host {
                 None => buffer.evict(0..bytes),
             }
         }
-        // The next execution is to wait for memory and not for workers that have fallen asleep.
+        // Wake the workers: the next execution should measure memory accesses, not sleeping
+        // workers.
         if let Some(pool) = &self.pool {
             pool.wake();
         }
@@ -182,8 +184,9 @@ impl Machine for Host {
     }
 
     fn host_op(&mut self, op: u32, arguments: &[Slice], results: &[Slice]) -> Result<(), RunError> {
-        // SAFETY: slices lie within their allocations, and no result overlaps an argument or another result (checked
-        // at load). The machine is borrowed exclusively, so nobody else has the buffers.
+        // SAFETY: slices lie within their allocations, and no result overlaps an argument or
+        // another result (checked at load). The machine is borrowed exclusively, so no other code
+        // accesses the buffers.
         let arguments: Vec<&[u8]> = arguments
             .iter()
             .map(|slice| unsafe { std::slice::from_raw_parts(self.address(slice), slice.bytes as usize) })
@@ -199,24 +202,26 @@ impl Machine for Host {
         };
         let context = Context { workers };
         let mut execute = || self.host_ops[op as usize].execute(&arguments, &mut results, &context);
-        // Simulated programs compute subnormal numbers, as GPUs do, their routines too.
+        // Simulated programs compute subnormal numbers, as GPUs do. So do their routines.
         if self.pool.is_some() { subnormals::flushed(execute) } else { execute() }
     }
 }
 
-/// Bytes of a part if all threads go through equally many parts: each through as many as have `least` bytes, and through one
-/// where there are fewer bytes. A part is made of whole cache lines.
+/// Returns the bytes of a part such that all threads process equally many parts. A part has about
+/// `least` bytes or more, and fewer only if each thread gets a single part. Parts are multiples of
+/// a cache line.
 fn even_part(bytes: u64, least: u64, threads: u64) -> u64 {
     let per_thread = (bytes / (least * threads)).max(1);
     bytes.div_ceil(per_thread * threads).max(1).next_multiple_of(ALIGNMENT as u64)
 }
 
-/// Calls a kernel of the cpu target for all of its blocks, which the pool shares out if there are several.
+/// Calls a kernel of the cpu target for all its blocks. If there are several, the pool distributes
+/// them.
 pub(crate) fn call(function: CpuFunction, blocks: u64, arguments: &[*mut u8], pool: &Pool) {
     let arguments = arguments.as_ptr() as usize;
     let task = |blocks: Range<u64>| {
-        // SAFETY: the arguments are the launch's buffers in the order of the signature, they outlive the
-        // launch, and different blocks write different bytes.
+        // SAFETY: the arguments are the launch's buffers in the order of the signature, they
+        // outlive the launch, and different blocks write different bytes.
         let call = || unsafe { function(arguments as *const _, blocks.start as i64, blocks.end as i64) };
         subnormals::flushed(call);
     };

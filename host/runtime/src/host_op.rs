@@ -1,4 +1,4 @@
-//! Operations executed by the host's routines.
+//! Operations that the host's routines execute.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -23,7 +23,8 @@ pub struct LoadedHostOp {
 }
 
 impl LoadedHostOp {
-    /// Makes the operation's routine. Fails if the operation cannot be read, or its comparator is not there.
+    /// Creates the operation's routine. Fails if the operation cannot be read or its comparator is
+    /// missing.
     pub fn new(op: &HostOp, generator: &SharedGenerator) -> Result<LoadedHostOp, LoadError> {
         let fail = |reason: String| LoadError::HostOp { name: op.name.clone(), reason };
         let module = parse_module(&op.hlo, &op.name).map_err(|faults| fail(first(&faults)))?;
@@ -43,12 +44,12 @@ impl LoadedHostOp {
         Ok(LoadedHostOp { name: op.name.clone(), parameters, result, routine, product })
     }
 
-    /// The product of matrices that it is, if it is one.
+    /// Returns the matrix product that this operation computes, if it is one.
     pub fn product(&self) -> Option<&Product> {
         self.product.as_ref()
     }
 
-    /// Whether a step hands over as many bytes as the operation reads and writes.
+    /// Checks that a step's slices have the sizes of the operation's operands and results.
     fn check_step(&self, arguments: &[Slice], results: &[Slice]) -> Result<(), LoadError> {
         let fits = |shapes: &[Shape], slices: &[Slice]| {
             let leaves = shapes.iter().flat_map(Shape::leaves).filter_map(Shape::as_array);
@@ -65,8 +66,8 @@ impl LoadedHostOp {
         }
     }
 
-    /// Executes it on the bytes of the operands' leaves, and writes those of the result's leaves. Fails if memory is short
-    /// or the operation is not defined on these values.
+    /// Executes the operation on the bytes of the operands' leaves, and writes the bytes of the
+    /// result's leaves. Fails if memory is short or the operation is not defined on these values.
     pub fn execute(
         &self,
         arguments: &[&[u8]],
@@ -89,8 +90,8 @@ fn first(faults: &[Diagnostic]) -> String {
     faults.first().map_or_else(|| "unreadable".into(), Diagnostic::to_string)
 }
 
-/// Checks that all steps of a program hand over as many bytes as their host operations read and write. Names the first
-/// operation for which they do not.
+/// Checks that the slices of all steps have the sizes of their host operations' operands and
+/// results. Otherwise names the first operation whose sizes differ.
 pub fn check_steps(thunks: &[Thunk], ops: &[LoadedHostOp]) -> Result<(), LoadError> {
     thunks.iter().try_for_each(|thunk| match thunk {
         Thunk::HostOp { op, arguments, results } => ops[*op as usize].check_step(arguments, results),
@@ -98,7 +99,8 @@ pub fn check_steps(thunks: &[Thunk], ops: &[LoadedHostOp]) -> Result<(), LoadErr
     })
 }
 
-/// The elements as literals hold them. Kernels leave open what stands above the bits of a narrow integer.
+/// Converts elements to the form of literals: kernels leave the unused bits of a narrow integer's
+/// byte undefined.
 fn canonical(ty: ElementType, bytes: &[u8]) -> Result<Cow<'_, [u8]>, RunError> {
     if !ty.is_integer() || ty.bits() >= 8 {
         return Ok(Cow::Borrowed(bytes));
@@ -119,7 +121,7 @@ fn copy(bytes: &[u8]) -> Result<Vec<u8>, RunError> {
     Ok(copy)
 }
 
-/// A value of that shape from the bytes of its array leaves. Fails if memory is short.
+/// Builds a value of a shape from the bytes of its array leaves. Fails if memory is short.
 pub fn assemble<'a>(shape: &Shape, leaves: &mut impl Iterator<Item = &'a &'a [u8]>) -> Result<Literal, RunError> {
     Ok(match shape {
         Shape::Array(array) => Literal::Array(ArrayLiteral {

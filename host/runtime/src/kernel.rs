@@ -15,9 +15,9 @@ pub type SimtFunction = unsafe extern "C" fn(*const *mut c_void, i64, i64);
 /// A kernel ready to be called: its description and its address.
 #[derive(Debug)]
 pub struct LoadedKernel {
-    /// What the compiler says about it.
+    /// The compiler's description of the kernel.
     pub image: KernelImage,
-    /// Set where a watchdog watches it.
+    /// Present if a watchdog observes the kernel's launches.
     pub watch: Option<Watch>,
     address: *const u8,
     /// Keeps the code mapped.
@@ -30,7 +30,7 @@ unsafe impl Send for LoadedKernel {}
 unsafe impl Sync for LoadedKernel {}
 
 impl LoadedKernel {
-    /// Looks the kernel's function up. Fails if the object does not have it.
+    /// Looks up the kernel's function. Fails if the object lacks it.
     pub fn new(
         image: &KernelImage,
         object: Arc<LoadedObject>,
@@ -43,18 +43,18 @@ impl LoadedKernel {
         Ok(LoadedKernel { image: image.clone(), watch, address, object })
     }
 
-    /// The place that the kernel means by a number, in words.
+    /// Describes the position in the kernel's code with this number.
     pub fn site(&self, number: i32) -> String {
         self.object.site(number).map_or_else(|| format!("access {number}"), str::to_owned)
     }
 
-    /// The function in the form of the cpu target.
+    /// Returns the function with the signature of the cpu target.
     pub fn cpu_function(&self) -> CpuFunction {
         // SAFETY: the executable's target is cpu, for which the compiler emits this signature.
         unsafe { std::mem::transmute::<*const u8, CpuFunction>(self.address) }
     }
 
-    /// The function in the form of the simt target.
+    /// Returns the function with the signature of the simt target.
     pub fn simt_function(&self) -> SimtFunction {
         // SAFETY: the executable's target is simt, for which the compiler emits this signature.
         unsafe { std::mem::transmute::<*const u8, SimtFunction>(self.address) }

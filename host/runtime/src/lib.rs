@@ -4,7 +4,7 @@
 //! Executable (bytes)  ->  load: link objects, allocate buffers  ->  Program  ->  run thunks  ->  Literal
 //! ```
 //!
-//! The modules stand in the order in which data passes through them.
+//! The modules are listed in the order in which data passes through them.
 
 #![deny(clippy::undocumented_unsafe_blocks)]
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::{Program, RunError};
 
-/// Times of single executions.
+/// Statistics of the durations of executions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Timing {
     /// Median in microseconds.
@@ -18,11 +18,11 @@ pub struct Timing {
 /// How long to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// Executions enough for a median, once `settle` has passed.
+    /// Number of executions that suffices for a median, once `settle` has passed.
     pub runs: usize,
-    /// Time below which short programs go on.
+    /// Minimum time: short programs are repeated at least this long.
     pub settle: Duration,
-    /// Time after which long programs stop, even with fewer executions.
+    /// Time after which measuring stops, even with fewer executions.
     pub limit: Duration,
 }
 
@@ -33,7 +33,7 @@ impl Default for Effort {
 }
 
 impl Effort {
-    /// Whether so many executions in that time are enough.
+    /// Whether `runs` executions in the time `elapsed` suffice.
     pub fn is_reached(&self, runs: usize, elapsed: Duration) -> bool {
         (runs >= self.runs && elapsed >= self.settle) || elapsed >= self.limit
     }
@@ -43,7 +43,7 @@ impl Effort {
     }
 }
 
-/// Executes the program on its resident inputs, first to warm up, then to measure.
+/// Executes the program repeatedly on its resident inputs, first to warm up, then to measure.
 ///
 /// # Errors
 /// If an execution fails.
@@ -55,7 +55,7 @@ pub fn measure(program: &mut Program, effort: Effort) -> Result<Timing, RunError
     Ok(Timing { median_us: us(samples[samples.len() / 2]), min_us: us(samples[0]), runs: samples.len() })
 }
 
-/// Durations of at least one execution.
+/// Executes the program at least once. Returns the durations.
 fn repeat(program: &mut Program, effort: Effort) -> Result<Vec<Duration>, RunError> {
     let begin = Instant::now();
     let mut samples = Vec::with_capacity(effort.runs);

@@ -8,42 +8,44 @@ use memmap2::MmapMut;
 
 use crate::sweeps;
 
-/// Alignment of every buffer, as kernels may assume.
+/// Alignment of every buffer in bytes. Kernels may rely on it.
 pub const ALIGNMENT: usize = 64;
 
-/// From this size on a buffer is a mapping of its own: its pages are zeroed when they are first touched, not
-/// when the program is loaded, and they may be huge ones.
+/// Minimum size in bytes of a buffer with a separate mapping. The system zeroes the pages of a
+/// mapping at first access instead of at load, and may use huge pages.
 const LEAST_MAPPED: usize = 256 << 10;
 
-/// Size and alignment of a huge page on most machines. A mapping of so much begins with one.
+/// Size and alignment in bytes of a huge page on most machines. Buffers of at least this size start
+/// at this alignment.
 pub(crate) const HUGE_PAGE: usize = 2 << 20;
 
-/// What is done with every byte.
+/// Access of a sweep to every byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
     Read,
-    /// A zero is written.
+    /// Writes zero.
     Write,
-    /// It is read, and zero is written in its place.
+    /// Reads the byte, then writes zero.
     Update,
 }
 
-/// A way through memory, on all threads.
+/// A pass over memory by all threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sweep {
     pub passage: Passage,
-    /// Whether each thread begins with the last of its bytes: those that the caches still hold after a sweep from the first.
+    /// Whether each thread starts with its last bytes, which the caches still hold after a forward
+    /// sweep.
     pub is_backward: bool,
-    /// From the beginning of the program's memory.
+    /// Number of bytes, from the start of the program's memory.
     pub bytes: usize,
 }
 
-/// Memory of a program, aligned as kernels may assume.
+/// Memory of a program, with the alignment that kernels rely on.
 #[derive(Debug)]
 pub struct Buffer {
     start: NonNull<u8>,
     bytes: usize,
-    /// Owns the memory of a large buffer; that of a small one comes from the allocator.
+    /// Owns the memory of a large buffer. Small buffers come from the allocator.
     mapping: Option<MmapMut>,
 }
 
@@ -53,14 +55,14 @@ unsafe impl Send for Buffer {}
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
-    /// A buffer of so many bytes, all 0; `None` if memory is short.
+    /// Returns a buffer of `bytes` zero bytes; `None` if memory is short.
     pub fn zeroed(bytes: usize) -> Option<Buffer> {
         if bytes >= LEAST_MAPPED {
             let spare = if bytes >= HUGE_PAGE { HUGE_PAGE } else { 0 };
             let mut mapping = MmapMut::map_anon(bytes.checked_add(spare)?).ok()?;
             let skipped = if spare > 0 { mapping.as_ptr().align_offset(HUGE_PAGE).min(spare) } else { 0 };
-            // Kernels that walk across memory would miss the TLB on every small page. Where the system has no huge
-            // pages, small ones do.
+            // Kernels with large strides would miss the TLB on every small page. If the system has
+            // no huge pages, it uses small ones.
             #[cfg(target_os = "linux")]
             let _ = mapping.advise(memmap2::Advice::HugePage);
             let start = NonNull::new(mapping.get_mut(skipped..)?.as_mut_ptr())?;
@@ -72,36 +74,37 @@ impl Buffer {
         Some(Buffer { start, bytes, mapping: None })
     }
 
-    /// A buffer that holds `data`; `None` if memory is short.
+    /// Returns a buffer that holds `data`; `None` if memory is short.
     pub fn from_bytes(data: &[u8]) -> Option<Buffer> {
         let mut buffer = Self::zeroed(data.len())?;
         buffer.as_mut_slice().copy_from_slice(data);
         Some(buffer)
     }
 
-    /// Goes through some of its bytes.
+    /// Reads, writes or updates a range of the buffer's bytes.
     ///
     /// # Safety
-    /// The caller has the bytes for itself, if they are written.
+    /// If `passage` writes, no other code accesses the bytes during the call.
     pub(crate) unsafe fn sweep(&self, passage: Passage, bytes: Range<usize>) {
         if passage == Passage::Read {
             return sweeps::read(&self.as_slice()[bytes]);
         }
-        // SAFETY: the bytes lie in memory that this buffer owns, and the caller has them for itself.
+        // SAFETY: the bytes lie in memory that this buffer owns, and the caller has exclusive
+        // access to them.
         let bytes = unsafe { std::slice::from_raw_parts_mut(self.address().add(bytes.start), bytes.len()) };
         if passage == Passage::Update { sweeps::update(bytes) } else { sweeps::write(bytes) }
     }
 
-    /// Writes what caches hold of some of its bytes back to memory, and drops them from all caches. Processors other than x86-64
-    /// keep them.
+    /// Writes a range of bytes back to memory and evicts it from all caches. Does nothing on
+    /// processors other than x86-64.
     #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "nothing is dropped"))]
     pub(crate) fn evict(&self, bytes: Range<usize>) {
         #[cfg(target_arch = "x86_64")]
         {
             let drops_many_at_once = crate::processor::drops_many_lines_at_once();
             for line in self.as_slice()[bytes].chunks(ALIGNMENT).map(<[u8]>::as_ptr) {
-                // SAFETY: the line lies in memory that this buffer owns; dropping it changes no value. The processor has the
-                // instruction.
+                // SAFETY: the line lies in memory that this buffer owns. Evicting it changes no
+                // value. The processor has the instruction.
                 unsafe {
                     match drops_many_at_once {
                         true => std::arch::asm!("clflushopt [{}]", in(reg) line, options(nostack, preserves_flags)),
@@ -109,7 +112,7 @@ impl Buffer {
                     }
                 }
             }
-            // SAFETY: waits until all lines are dropped, and does nothing else.
+            // SAFETY: the fence only waits until all lines are evicted.
             unsafe { std::arch::x86_64::_mm_mfence() }
         }
     }
@@ -118,19 +121,19 @@ impl Buffer {
         Layout::from_size_align(bytes.max(1), ALIGNMENT).ok()
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn as_slice(&self) -> &[u8] {
         // SAFETY: `start` points to `bytes` initialised bytes owned by this buffer.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.bytes) }
     }
 
-    /// The bytes, to be written.
+    /// Returns the bytes for writing.
     pub fn as_mut_slice(&mut self) -> &mut [u8] {
         // SAFETY: as above, and the borrow is exclusive.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
     }
 
-    /// Address of the first byte, for kernels.
+    /// Returns the address of the first byte, for kernels.
     pub(crate) fn address(&self) -> *mut u8 {
         self.start.as_ptr()
     }
@@ -139,7 +142,8 @@ impl Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         if let (None, Some(layout)) = (&self.mapping, Self::layout(self.bytes)) {
-            // SAFETY: not a mapping, so allocated in `zeroed` with this very layout.
+            // SAFETY: the buffer has no mapping, so `zeroed` has allocated it with this same
+            // layout.
             unsafe { dealloc(self.start.as_ptr(), layout) }
         }
     }

@@ -1,21 +1,23 @@
-//! How deep the parts of an executable may be nested.
+//! Limits how deep thunks and tuples of an executable are nested.
 //!
-//! Whatever reads, checks, runs or drops nested thunks and tuples recurses. A file may claim any depth, so the
-//! decoder counts.
+//! Code that reads, checks, runs or drops nested thunks and tuples recurses. A file may claim any
+//! depth, so the decoder counts levels.
 
 use std::cell::Cell;
 
 use serde::de::{Deserialize, Deserializer, Error};
 
-/// Loops, branches and tuples inside each other. Programs have tens; the stack holds some ten thousand.
+/// Maximum nesting depth of loops, branches and tuples. Programs use tens of levels; the stack
+/// suffices for about ten thousand.
 pub const DEEPEST: usize = 1000;
 
 thread_local! {
-    /// Levels that the decoder on this thread is in.
+    /// Current nesting depth of the decoder on this thread.
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Decodes what is one level further in. Fails if that is deeper than [`DEEPEST`], or cannot be decoded.
+/// Decodes a value one level deeper. Fails if the level exceeds [`DEEPEST`] or the value cannot be
+/// decoded.
 pub fn one_deeper<'de, D: Deserializer<'de>, T: Deserialize<'de>>(decoder: D) -> Result<T, D::Error> {
     let depth = DEPTH.get();
     if depth == DEEPEST {
@@ -27,7 +29,7 @@ pub fn one_deeper<'de, D: Deserializer<'de>, T: Deserialize<'de>>(decoder: D) ->
     decoded
 }
 
-/// In words.
+/// Returns the error text for too deep nesting.
 pub fn too_deep() -> String {
     format!("loops, branches or tuples are nested more than {DEEPEST} deep")
 }

@@ -1,14 +1,16 @@
-//! How fast this processor multiplies and adds `f32` in registers: what kernels that compute are held against.
+//! Measures how fast this processor multiplies and adds `f32` in registers. Compute-bound kernels
+//! are compared with this rate.
 
 use std::time::{Duration, Instant};
 
-/// Turns between two looks at the clock.
+/// Iterations between two readings of the clock.
 const TURNS: u32 = 1 << 14;
-/// How long is measured; the best of so many times counts.
+/// Duration of one measurement. The best of `TIMES` measurements is the result.
 const LONG: Duration = Duration::from_millis(10);
 const TIMES: u32 = 5;
 
-/// One chain of `sum = sum * factor + addend` per sum: more sums than there are additions under way, so that none waits.
+/// One chain of `sum = sum * factor + addend` per sum. There are more chains than additions in
+/// flight, so that latency is hidden.
 #[cfg(target_arch = "x86_64")]
 mod chains {
     use std::arch::x86_64::{_mm256_fmadd_ps, _mm256_set1_ps, _mm512_fmadd_ps, _mm512_set1_ps};
@@ -17,13 +19,13 @@ mod chains {
 
     const SUMS: usize = 12;
 
-    /// With registers of 64 bytes.
+    /// Runs the chains in registers of 64 bytes.
     #[target_feature(enable = "avx512f")]
     pub fn wide(turns: u32) {
         let (factor, addend) = black_box((_mm512_set1_ps(0.999), _mm512_set1_ps(0.001)));
         let mut sums = black_box([_mm512_set1_ps(1.0); SUMS]);
         for _ in 0..turns {
-            // No closure: it would not have the features of this function.
+            // No closure, because closures do not have this function's target features.
             for sum in &mut sums {
                 *sum = _mm512_fmadd_ps(*sum, factor, addend);
             }
@@ -31,13 +33,13 @@ mod chains {
         black_box(sums);
     }
 
-    /// With registers of 32 bytes.
+    /// Runs the chains in registers of 32 bytes.
     #[target_feature(enable = "avx2,fma")]
     pub fn narrow(turns: u32) {
         let (factor, addend) = black_box((_mm256_set1_ps(0.999), _mm256_set1_ps(0.001)));
         let mut sums = black_box([_mm256_set1_ps(1.0); SUMS]);
         for _ in 0..turns {
-            // No closure: it would not have the features of this function.
+            // No closure, because closures do not have this function's target features.
             for sum in &mut sums {
                 *sum = _mm256_fmadd_ps(*sum, factor, addend);
             }
@@ -45,7 +47,8 @@ mod chains {
         black_box(sums);
     }
 
-    /// Operations of a turn, if the processor has such instructions.
+    /// Runs `turns` iterations and returns the operations per iteration; `None` if the processor
+    /// lacks the instructions.
     pub fn run(turns: u32) -> Option<f64> {
         let lanes = if is_x86_feature_detected!("avx512f") {
             // SAFETY: the processor has the feature.
@@ -64,14 +67,14 @@ mod chains {
 
 #[cfg(not(target_arch = "x86_64"))]
 mod chains {
-    /// Nothing is known of other processors.
+    /// Returns `None`: other processors are not measured.
     pub fn run(_: u32) -> Option<f64> {
         None
     }
 }
 
-/// Multiplications and additions of `f32` per second of so many threads together; `None` where the processor has no
-/// instructions that do both at once, or the system no threads.
+/// Returns the `f32` multiplications and additions per second of `threads` threads together. `None`
+/// if the processor lacks fused multiply-add instructions or the system cannot start the threads.
 pub fn operations_per_second(threads: usize) -> Option<f64> {
     let once = || {
         std::thread::scope(|scope| {

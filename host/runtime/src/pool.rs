@@ -1,12 +1,14 @@
-//! A persistent pool of threads that shares out the blocks of a kernel.
+//! A persistent thread pool that distributes the blocks of a kernel.
 //!
-//! The caller takes part, so a pool of one thread has no workers and costs nothing. Every thread has a part of the blocks of its own,
-//! the same of every kernel, so that it finds in its core's cache what it wrote for the kernel before. It claims them one after
-//! the other; whoever is through with his own claims those that others have left. So a worker that wakes late finds the job
-//! gone, and nobody waits for it.
+//! The caller takes part, so a pool of one thread has no workers and costs nothing. Each thread
+//! owns a range of the blocks, the same range for every kernel, so that its core's cache still
+//! holds what it wrote for the previous kernel. A thread first claims its own blocks and then the
+//! remaining blocks of other threads. So a worker that wakes late finds no blocks left, and no
+//! thread waits for it.
 //!
-//! The pool is not alone on its machine. Who waits, for a job or for the last blocks of others, spins for as long as waking up
-//! would take, and then sleeps. A core on which somebody sleeps is free for a worker that another program has pushed off its own.
+//! Other programs run on the machine too. A thread that waits, for a job or for the last blocks of
+//! other threads, spins for about as long as waking up takes, and then sleeps. The core of a
+//! sleeping thread is free for a worker that another program has displaced from its core.
 
 use std::any::Any;
 use std::ops::Range;
@@ -21,11 +23,11 @@ use fusebox_routines::Workers;
 use crate::affinity::{Pinned, Processors};
 use crate::subnormals;
 
-/// Claims per thread: enough to even out uneven blocks, few enough to keep each claim long.
+/// Claims per thread: enough to balance uneven blocks, few enough to keep each claim long.
 const CLAIMS_PER_THREAD: u64 = 8;
-/// How long a thread waits in a loop before it sleeps: some times as long as waking up takes.
+/// How long a thread spins before it sleeps: a few times as long as waking up takes.
 const SPIN: Duration = Duration::from_micros(60);
-/// Turns of that loop between two looks at the clock.
+/// Spin iterations between two readings of the clock.
 const TURNS: u32 = 32;
 
 #[derive(Debug)]
@@ -39,24 +41,24 @@ pub struct Pool {
 #[derive(Debug, Default)]
 struct Shared {
     state: Mutex<State>,
-    /// There is a job, or the pool ends.
+    /// Signals a new job or the end of the pool.
     wake: Condvar,
-    /// Nobody works on the job any more.
+    /// Signals that no worker executes the job any more.
     done: Condvar,
     /// Counts jobs, so that a worker takes each at most once.
     generation: AtomicU64,
-    /// Per thread, the first of its blocks that nobody has claimed yet. The caller's are the first.
+    /// Per thread, the first unclaimed block of its range. The caller is thread 0.
     next: Box<[Next]>,
-    /// Workers that work on the job.
+    /// Number of workers that execute the job.
     active: AtomicUsize,
-    /// Whether the caller sleeps until nobody does.
+    /// Whether the caller sleeps until `active` is zero.
     is_awaited: AtomicBool,
-    /// With what a worker's part of the job panicked.
+    /// Payload of a panic in a worker.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
     stop: AtomicBool,
 }
 
-/// On a cache line of its own, as its thread changes it for every claim.
+/// A counter on a separate cache line, because its thread changes it with every claim.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Next(AtomicU64);
@@ -64,19 +66,19 @@ struct Next(AtomicU64);
 #[derive(Debug, Default)]
 struct State {
     job: Option<Job>,
-    /// Workers that sleep.
+    /// Number of sleeping workers.
     sleeping: usize,
 }
 
-/// A task and its blocks. Points into the stack of [`Pool::run`], which does not return before `active` is zero and the job is
-/// withdrawn.
+/// A task and its blocks. `task` points into the stack frame of [`Pool::run`], which returns only
+/// after the job is withdrawn and `active` is zero.
 #[derive(Clone, Copy, Debug)]
 struct Job {
     task: *const (dyn Fn(Range<u64>) + Sync),
     blocks: u64,
-    /// Blocks that belong to one thread; fewer may be left for the last ones.
+    /// Blocks that one thread owns; the last threads may own fewer.
     part: u64,
-    /// Blocks that are claimed at once.
+    /// Blocks per claim.
     grain: u64,
 }
 
@@ -88,13 +90,13 @@ impl Job {
         Job { task, blocks, part: blocks.div_ceil(threads), grain: (blocks / (threads * CLAIMS_PER_THREAD)).max(1) }
     }
 
-    /// The blocks that belong to a thread.
+    /// Returns the blocks that a thread owns.
     fn part_of(&self, thread: usize) -> Range<u64> {
         let begin = (thread as u64 * self.part).min(self.blocks);
         begin..(begin + self.part).min(self.blocks)
     }
 
-    /// Claims and executes blocks until none is left, those of `thread` first.
+    /// Claims and executes blocks until none is left, starting with the blocks that `thread` owns.
     ///
     /// # Safety
     /// `task` must be alive.
@@ -116,7 +118,8 @@ impl Job {
 }
 
 impl Pool {
-    /// A pool of `threads` threads, the caller of [`Pool::run`] among them. Fails if the system refuses a thread.
+    /// Starts a pool of `threads` threads, including the caller of [`Pool::run`]. Fails if the
+    /// system refuses a thread.
     pub fn new(threads: usize) -> std::io::Result<Pool> {
         let next = (0..threads.max(1)).map(|_| Next::default()).collect();
         let shared = Arc::new(Shared { next, ..Shared::default() });
@@ -129,8 +132,9 @@ impl Pool {
         Ok(Pool { shared, workers, turn: Mutex::default() })
     }
 
-    /// Executes `task` on ranges that together cover `0..blocks`, and returns when all are done. Panics if `task` does, on
-    /// whatever thread, once nobody works on it any more. While the workers have another caller's job, this one does all by itself.
+    /// Executes `task` on ranges that together cover `0..blocks`, and returns when all are done. If
+    /// `task` panics on any thread, this function panics after all threads have left the task.
+    /// While the workers execute another caller's job, the caller executes all blocks alone.
     pub fn run(&self, blocks: u64, task: &(dyn Fn(Range<u64>) + Sync)) {
         if blocks <= 1 || self.workers.is_empty() {
             return task(0..blocks);
@@ -139,7 +143,8 @@ impl Pool {
         if matches!(turn, Err(TryLockError::WouldBlock)) {
             return task(0..blocks);
         }
-        // SAFETY: only the lifetime changes; the job is withdrawn and unused before this function ends.
+        // SAFETY: only the lifetime changes; the job is withdrawn and unused before this function
+        // ends.
         let task = unsafe {
             std::mem::transmute::<*const (dyn Fn(Range<u64>) + Sync), *const (dyn Fn(Range<u64>) + Sync + 'static)>(
                 task,
@@ -147,7 +152,7 @@ impl Pool {
         };
         let job = Job::new(task, blocks, self.workers.len() as u64 + 1);
         self.shared.publish(job);
-        // Others may use this frame until the job is withdrawn: nothing may leave it before.
+        // Workers may use this frame until the job is withdrawn, so no panic may unwind it before.
         // SAFETY: the task is alive in this frame.
         let own = catch_unwind(AssertUnwindSafe(|| unsafe { job.work(&self.shared.next, 0) }));
         self.shared.withdraw();
@@ -159,18 +164,18 @@ impl Pool {
 }
 
 impl Pool {
-    /// Threads, the caller of [`Pool::run`] among them.
+    /// Returns the number of threads, including the caller of [`Pool::run`].
     pub fn threads(&self) -> u64 {
         self.workers.len() as u64 + 1
     }
 
-    /// Returns when all workers are awake. For as long as they wait in a loop, the next job finds them so.
+    /// Wakes all workers. A job that starts before they stop spinning finds them awake.
     pub fn wake(&self) {
         self.on_each(&|_| {});
     }
 
-    /// Keeps every thread on a processor of its own, if there are as many: the workers as long as they live, the caller as long
-    /// as the result does.
+    /// Pins every thread to a different processor. Returns `None` if there are fewer processors
+    /// than threads. Workers remain pinned while they live, the caller while the result lives.
     pub fn pin(&self) -> Option<Pinned> {
         let processors = Processors::for_threads(self.workers.len() + 1)?;
         let (caller, of_caller) = (std::thread::current().id(), Mutex::new(None));
@@ -188,7 +193,7 @@ impl Pool {
     fn on_each(&self, function: &(dyn Fn(usize) + Sync)) {
         let threads = self.threads();
         let arrived = AtomicU64::new(0);
-        // There is a block for each, and nobody leaves his own before all have one.
+        // There is one block per thread. No thread leaves its block before all threads have one.
         self.run(threads, &|blocks| {
             arrived.fetch_add(blocks.end - blocks.start, Ordering::Relaxed);
             while !spin_until(|| arrived.load(Ordering::Relaxed) >= threads) {
@@ -199,14 +204,14 @@ impl Pool {
     }
 }
 
-/// For routines, which compute as kernels do.
+/// Runs parts of routines, which flush subnormal numbers as kernels do.
 impl Workers for Pool {
     fn share(&self, parts: usize, task: &(dyn Fn(usize) + Sync)) {
         self.run(parts as u64, &|parts| subnormals::flushed(|| parts.for_each(|part| task(part as usize))));
     }
 }
 
-/// Waits in a loop, but not for long; says whether what it waits for has come.
+/// Spins until `has_come` holds or [`SPIN`] has passed. Returns whether it holds.
 fn spin_until(has_come: impl Fn() -> bool) -> bool {
     let mut begin = None;
     loop {
@@ -227,9 +232,9 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Offers a job; wakes as many as may find blocks beside the caller.
+    /// Publishes a job. Wakes as many workers as may find blocks in addition to the caller.
     fn publish(&self, job: Job) {
-        // Nobody works on a job now, and whoever takes this one does so under the lock.
+        // No worker executes a job now, and a worker takes this job only under the lock.
         for (thread, next) in self.next.iter().enumerate() {
             next.0.store(job.part_of(thread).start, Ordering::Relaxed);
         }
@@ -242,7 +247,7 @@ impl Shared {
         (0..asleep).for_each(|_| self.wake.notify_one());
     }
 
-    /// Takes the job back, and waits for those who work on it.
+    /// Withdraws the job and waits for the workers that execute it.
     fn withdraw(&self) {
         self.lock().job = None;
         let is_done = || self.active.load(Ordering::SeqCst) == 0;
@@ -250,7 +255,8 @@ impl Shared {
             return;
         }
         let mut state = self.lock();
-        // Either this thread sees that the last worker has left, or that worker sees that it is awaited.
+        // Either this thread sees that the last worker has left, or the last worker sees
+        // `is_awaited`.
         self.is_awaited.store(true, Ordering::SeqCst);
         while !is_done() {
             state = self.done.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -261,20 +267,22 @@ impl Shared {
     fn serve(&self, thread: usize) {
         let mut seen = 0;
         while let Some(job) = self.take(&mut seen) {
-            // SAFETY: `take` counted this worker as active under the lock, and `withdraw` waits for it.
+            // SAFETY: `take` counted this worker as active under the lock, and `withdraw` waits for
+            // it.
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| unsafe { job.work(&self.next, thread) })) {
                 *self.panic.lock().unwrap_or_else(PoisonError::into_inner) = Some(panic);
             }
             let was_last = self.active.fetch_sub(1, Ordering::SeqCst) == 1;
             if was_last && self.is_awaited.load(Ordering::SeqCst) {
-                // The caller holds the lock until it sleeps.
+                // The caller holds the lock until it sleeps, so taking the lock ensures that it
+                // receives the signal.
                 drop(self.lock());
                 self.done.notify_one();
             }
         }
     }
 
-    /// Waits for a job not taken before; `None` when the pool ends.
+    /// Waits for a job that this worker has not taken yet; `None` when the pool ends.
     fn take(&self, seen: &mut u64) -> Option<Job> {
         let is_stopped = || self.stop.load(Ordering::Relaxed);
         loop {
@@ -294,7 +302,8 @@ impl Shared {
                 self.active.fetch_add(1, Ordering::SeqCst);
                 return Some(job);
             }
-            // It comes too late: the next job may come soon, and is not to wait for another waking.
+            // This worker is too late for the job. It spins again, because the next job may come
+            // soon and should not wait for a wake-up.
         }
     }
 }
@@ -344,7 +353,7 @@ mod tests {
         assert_eq!(sum.load(Ordering::Relaxed), 2000 * 6);
     }
 
-    /// The caller sleeps while the last block takes long, and is woken.
+    /// The caller sleeps during a long last block and is woken.
     #[test]
     fn the_caller_waits_for_blocks_of_others_without_work() {
         let pool = Pool::new(2).unwrap();
@@ -363,7 +372,7 @@ mod tests {
         assert_eq!(done.load(Ordering::Relaxed), 40);
     }
 
-    /// Two programs may have one pool, and run at once.
+    /// Two programs may share one pool and run concurrently.
     #[test]
     fn callers_that_come_together_get_all_their_blocks_done() {
         let pool = Pool::new(2).unwrap();
@@ -381,7 +390,7 @@ mod tests {
         assert_eq!(counts, [500 * 16; 3]);
     }
 
-    /// How soon they sleep again is the processor's affair. Between the barriers none of them can.
+    /// Workers may sleep again at any time, except between the barriers.
     #[test]
     fn every_thread_is_woken_before_any_goes_on() {
         let pool = Pool::new(3).unwrap();
@@ -402,7 +411,7 @@ mod tests {
         }
     }
 
-    /// Also the caller may run everywhere again in the end.
+    /// In the end, the caller may again run on all processors.
     #[test]
     fn pinned_threads_have_processors_of_their_own() {
         let available = std::thread::available_parallelism().unwrap().get();
@@ -420,7 +429,8 @@ mod tests {
         assert!(Pool::new(available + 1).unwrap().pin().is_none());
     }
 
-    /// Wherever a part of a job panics, the caller does, after all others are done; the pool goes on.
+    /// A panic in any part of a job reaches the caller after all other parts are done. The pool
+    /// remains usable.
     #[test]
     fn panics_come_to_the_caller() {
         let pool = Pool::new(2).unwrap();

@@ -1,5 +1,5 @@
-//! The processor as emitters see it: what Linux and the instruction set tell, the usual where they do not. What programs
-//! need of it that not every one has.
+//! Describes the processor for emitters from Linux and CPUID, with defaults for unknown values.
+//! Checks that the processor has the instruction sets that a program needs.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -9,19 +9,19 @@ use fusebox_files::SizeLimit;
 
 use crate::{Executable, LoadError};
 
-/// The instruction set of products of tiles of `bf16`.
+/// The instruction set of tile products of `bf16`.
 pub const TILES_OF_BF16: &str = "amx-bf16";
-/// The instruction set of products of tiles of bytes.
+/// The instruction set of tile products of bytes.
 pub const TILES_OF_INT8: &str = "amx-int8";
 
-/// What Linux knows of the first processor, which is taken to be like the others.
+/// Linux's description of the first processor. All processors are assumed to be alike.
 const PROCESSOR: &str = "/sys/devices/system/cpu/cpu0";
-/// More than any of these files has.
+/// Size limit that none of these files reaches.
 const LIMIT: SizeLimit = SizeLimit::bytes(4096);
-/// Of one core's data, its instructions, and three levels more.
+/// Maximum number of caches: data and instructions of level 1, and three more levels.
 const MOST_CACHES: usize = 5;
 
-/// This machine's processor, with a pool of so many workers.
+/// Describes this machine's processor for a pool of `threads` threads.
 pub fn describe_cpu(threads: usize) -> DeviceDescription {
     let usual = DeviceDescription::cpu(u32::try_from(threads).unwrap_or(u32::MAX));
     let cache = private_cache(Path::new(PROCESSOR));
@@ -38,7 +38,8 @@ pub fn describe_cpu(threads: usize) -> DeviceDescription {
     }
 }
 
-/// Bytes of accesses that suit all code: also where there are registers of 64 bytes, rows are often too short for them.
+/// Returns the default vector width of accesses in bytes. It is below 64 also on processors with
+/// 64-byte registers, because rows are often too short for these.
 fn vector_bytes() -> u32 {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx") {
@@ -47,8 +48,8 @@ fn vector_bytes() -> u32 {
     16
 }
 
-/// Bytes of a vector register, and how many there are. Those of 64 bytes count only where they cost no clock rate, which
-/// VBMI2 tells.
+/// Returns the bytes of a vector register and the number of registers. 64-byte registers are used
+/// only on processors where they do not reduce the clock rate; VBMI2 indicates these processors.
 fn registers() -> (u32, u32) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx512vbmi2") {
@@ -59,7 +60,8 @@ fn registers() -> (u32, u32) {
     (16, if cfg!(target_arch = "x86_64") { 16 } else { 32 })
 }
 
-/// Products in tile registers, where the processor has them and Linux lets the process use them.
+/// Returns the tile products, if the processor has them and Linux lets the process use tile
+/// registers.
 fn tile_products() -> NarrowProducts {
     static KNOWN: OnceLock<NarrowProducts> = OnceLock::new();
     *KNOWN.get_or_init(|| {
@@ -68,12 +70,12 @@ fn tile_products() -> NarrowProducts {
     })
 }
 
-/// Products of words in vector registers of 64 bytes.
+/// Returns the dot products of words in 64-byte vector registers.
 fn word_products() -> NarrowProducts {
     NarrowProducts { bf16: instructions::has("avx512bf16"), int8: instructions::has("avx512vnni") }
 }
 
-/// What the processor says of itself, in the leaf of extended features.
+/// Returns the tile products that CPUID reports in the leaf of extended features.
 #[cfg(target_arch = "x86_64")]
 fn instructions() -> NarrowProducts {
     const BF16: u32 = 1 << 22;
@@ -90,7 +92,8 @@ fn extended_features() -> Option<std::arch::x86_64::CpuidResult> {
     (std::arch::x86_64::__cpuid(0).eax >= LEAF).then(|| std::arch::x86_64::__cpuid_count(LEAF, 0))
 }
 
-/// Whether the processor has `clflushopt`: it drops many lines at once, where `clflush` drops one after the other.
+/// Whether the processor has `clflushopt`, which evicts many lines at once. `clflush` evicts one
+/// line after another.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn drops_many_lines_at_once() -> bool {
     const CLFLUSHOPT: u32 = 1 << 23;
@@ -103,13 +106,14 @@ fn instructions() -> NarrowProducts {
     NarrowProducts::default()
 }
 
-/// Asks Linux to keep tile registers for the process's threads, which it does not do unasked: they take 8 KiB. Gives whether it
-/// does.
+/// Asks Linux to save tile registers for the process's threads. Linux does so only on request,
+/// because they take 8 KiB. Returns whether Linux agrees.
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 fn asked_for_tiles() -> bool {
     const ARCH_REQ_XCOMP_PERM: libc::c_int = 0x1023;
     const XFEATURE_XTILEDATA: libc::c_ulong = 18;
-    // SAFETY: the call takes two numbers and touches no memory of ours; whether it is granted, it returns.
+    // SAFETY: the call takes two numbers, accesses no memory of this process, and returns whether
+    // the request is granted.
     unsafe { libc::syscall(libc::SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0 }
 }
 
@@ -118,7 +122,8 @@ fn asked_for_tiles() -> bool {
     false
 }
 
-/// Whether this machine has what a program needs of it, which is asked for where it has to be.
+/// Checks that this machine has the instruction sets that a program needs. Requests tile registers
+/// from Linux if necessary.
 pub(crate) fn check(executable: &Executable) -> Result<(), LoadError> {
     check_instruction_sets(&executable.instruction_sets, has)
 }
@@ -137,7 +142,8 @@ fn check_instruction_sets(needed: &[String], has: impl Fn(&str) -> bool) -> Resu
     if missing.is_empty() { Ok(()) } else { Err(LoadError::Processor { missing }) }
 }
 
-/// How to compile on any machine for those that lack these, where there is a target for that.
+/// Returns advice to compile for machines without these instruction sets, if a target for them
+/// exists.
 pub(crate) fn or_without(missing: &[String]) -> &'static str {
     let are_all = |are: fn(&str) -> bool| missing.iter().all(|name| are(name));
     if are_all(|name| [TILES_OF_BF16, TILES_OF_INT8].contains(&name)) {
@@ -155,7 +161,7 @@ struct Cache {
     line_bytes: u32,
 }
 
-/// The largest cache that only the threads of one core share. Caches are numbered by level.
+/// Returns the largest cache that belongs to a single core. Caches are numbered by level.
 fn private_cache(processor: &Path) -> Option<Cache> {
     let siblings = text(&processor.join("topology/thread_siblings_list"))?;
     (0..MOST_CACHES).rev().find_map(|number| {

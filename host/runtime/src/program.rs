@@ -19,19 +19,19 @@ use crate::thunks::{Machine, in_order};
 use crate::value::describe;
 use crate::{Binding, Executable, LoadError, RunError, Target, ThreadOrder, Thunk, Watchdog, within_bounds};
 
-/// How to run.
+/// Options for loading and running a program.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Threads of the cpu target's pool; 0: one per processor.
+    /// Threads of the cpu target's pool; 0 means one per processor.
     pub threads: usize,
-    /// The order in which the simt target runs threads.
+    /// Order in which the simt target runs threads.
     pub order: ThreadOrder,
-    /// Reports kernels of the cpu target that do not end.
+    /// Watchdog that reports kernels of the cpu target that do not end.
     pub watchdog: Option<Watchdog>,
 }
 
 impl Options {
-    /// Threads of the cpu target's pool.
+    /// Returns the number of threads of the cpu target's pool.
     pub fn thread_count(&self) -> usize {
         let available = || std::thread::available_parallelism().map_or(1, usize::from);
         if self.threads == 0 { available() } else { self.threads }
@@ -44,7 +44,7 @@ pub struct Program {
     executable: Executable,
     machine: Box<dyn Machine>,
     donations: Donations,
-    /// Where random numbers come from; each execution begins with a new one.
+    /// Random number generator. Each execution starts with a new one.
     generator: SharedGenerator,
 }
 
@@ -57,8 +57,9 @@ impl Program {
         Program::load_on(|| Host::start_pool(options), executable, options)
     }
 
-    /// Loads as [`Program::load`] does, but for the threads of this program. Two programs that take turns on the same threads do
-    /// not differ in them. One that finds them at work for the other does its work alone.
+    /// Loads as [`Program::load`] does, but shares the thread pool of this program. Programs
+    /// compared on the same threads do not differ because of their threads. If one program finds
+    /// the pool busy with the other, it runs on the calling thread alone.
     ///
     /// # Errors
     /// As [`Program::load`].
@@ -66,7 +67,7 @@ impl Program {
         Program::load_on(|| self.machine.pool().map_or_else(|| Host::start_pool(options), Ok), executable, options)
     }
 
-    /// Loads for the cpu target's threads, if it is for that.
+    /// Loads an executable. Calls `pool` only for the cpu target.
     fn load_on(
         pool: impl FnOnce() -> Result<Arc<Pool>, LoadError>,
         executable: Executable,
@@ -87,22 +88,24 @@ impl Program {
         Ok(Program { executable, machine, donations, generator })
     }
 
-    /// What was loaded.
+    /// Returns the loaded executable.
     pub fn executable(&self) -> &Executable {
         &self.executable
     }
 
-    /// Shapes of the parameters.
+    /// Returns the shapes of the parameters.
     pub fn parameter_shapes(&self) -> Vec<Shape> {
         self.executable.parameters.iter().filter_map(Binding::to_shape).collect()
     }
 
-    /// Puts the inputs in place: one array per leaf of the parameters, in order. Along a dynamic dimension an array may be smaller than
-    /// the parameter's shape says. They stay until set again: of donated ones, which an execution may write over, the arrays are kept
-    /// and put in place anew.
+    /// Sets the inputs: one array per leaf of the parameters, in order. Along a dynamic dimension
+    /// an array may be smaller than the parameter's shape. The inputs remain until they are set
+    /// again. An execution may overwrite donated inputs, so the program keeps copies and restores
+    /// them.
     ///
     /// # Errors
-    /// If their number, types or dimensions are not the parameters', memory is short, or a GPU does not take them.
+    /// If their number, types or dimensions do not match the parameters, if memory is short, or if
+    /// a GPU fails.
     pub fn set_inputs(&mut self, inputs: &[ArrayLiteral]) -> Result<(), RunError> {
         let shapes = self.parameter_shapes();
         let expected: Vec<_> = shapes.iter().flat_map(Shape::leaves).filter_map(Shape::as_array).collect();
@@ -126,7 +129,7 @@ impl Program {
         self.set_sizes(inputs)
     }
 
-    /// Puts the sizes of dynamic dimensions in place.
+    /// Writes the sizes of dynamic dimensions.
     fn set_sizes(&mut self, inputs: &[ArrayLiteral]) -> Result<(), RunError> {
         let mut rest = inputs;
         for parameter in &self.executable.parameters {
@@ -139,12 +142,14 @@ impl Program {
         Ok(())
     }
 
-    /// Hands a buffer over for a donated leaf of the parameters, without a copy if the program is in the host's memory. Gives the
-    /// buffer that was there: after an execution it holds the result that shares it, if one does. The next execution writes over
-    /// what is handed over, so that after it the leaf is to be donated again.
+    /// Hands over a buffer for a donated leaf of the parameters, without a copy if the program is
+    /// in host memory. Returns the previous buffer. After an execution, the previous buffer holds
+    /// the result that aliases it, if any. The next execution may overwrite the new buffer, so the
+    /// leaf must then be donated again.
     ///
     /// # Errors
-    /// If the module does not donate that leaf, the buffer's size is another, or a GPU does not take it.
+    /// If the module does not declare this leaf as donated, if the buffer has the wrong size, or if
+    /// a GPU fails.
     pub fn donate(&mut self, index: usize, buffer: Buffer) -> Result<Buffer, RunError> {
         let place = self.donations.place(index).ok_or(RunError::NotDonated { index })?;
         let found = buffer.as_slice().len() as u64;
@@ -156,18 +161,19 @@ impl Program {
         Ok(before)
     }
 
-    /// Runs on the inputs in place; the result stays in the program's buffers. Gives the time taken, on a GPU as its
-    /// own clock tells.
+    /// Runs on the current inputs. The result remains in the program's buffers. Returns the elapsed
+    /// time, on a GPU by the GPU's clock.
     ///
     /// # Errors
-    /// If a donated buffer was not donated again since the last execution, a host operation or a GPU fails, or the simulator
-    /// finds a fault.
+    /// If a donated buffer was not donated again since the last execution, if a host operation or a
+    /// GPU fails, or if the simulator finds a fault.
     pub fn execute(&mut self) -> Result<Duration, RunError> {
         self.begin()?;
         self.machine.execute(&self.executable.thunks)
     }
 
-    /// Runs as [`Program::execute`] does, but waits for every single step and gives each with its time, in order.
+    /// Runs as [`Program::execute`] does, but waits after every step. Returns the steps and their
+    /// times, in order.
     ///
     /// # Errors
     /// As [`Program::execute`].
@@ -186,13 +192,15 @@ impl Program {
         self.donations.begin(&mut *self.machine)
     }
 
-    /// Keeps each thread that kernels are shared out among on a processor of its own, where the system might let two take turns on
-    /// one: the calling thread as long as the result lives. `None` where there are fewer processors than threads.
+    /// Pins each thread of the pool to a different processor, so that the system does not run two
+    /// of them on one. The calling thread is pinned while the result lives. `None` without a pool
+    /// or if there are fewer processors than threads.
     pub fn pin_threads(&self) -> Option<Pinned> {
         self.machine.pool()?.pin()
     }
 
-    /// Puts the program's memory out of all caches: the next execution finds them cold.
+    /// Evicts the program's memory from all caches, so that the next execution starts with cold
+    /// caches.
     ///
     /// # Errors
     /// If a GPU fails.
@@ -200,14 +208,15 @@ impl Program {
         self.machine.evict()
     }
 
-    /// Goes through the program's first buffer once, as a kernel could at best. Gives the time taken, `None` on a GPU and in
-    /// the simulator.
+    /// Sweeps once over the program's first buffer, as fast as a kernel could. Returns the elapsed
+    /// time, `None` on a GPU and in the simulator.
     pub fn sweep(&mut self, sweep: Sweep) -> Option<Duration> {
         self.machine.sweep(sweep)
     }
 
-    /// Exchanges memory with a program that has the same inputs in place: what holds the same parameter, and temporary memory of
-    /// equal size. Two programs can so be measured in the same place. On a GPU every program keeps its own.
+    /// Exchanges memory with a program that has the same inputs: buffers of the same parameter, and
+    /// temporary buffers of equal size. This allows measuring two programs in the same memory. Has
+    /// no effect on a GPU.
     pub fn exchange_memory(&mut self, other: &mut Program) {
         let pairs = self.executable.exchangeable(&other.executable);
         let (own, others) = (self.machine.buffers(), other.machine.buffers());
@@ -220,10 +229,10 @@ impl Program {
         other.donations.spoil();
     }
 
-    /// The result of the last execution.
+    /// Returns the result of the last execution.
     ///
     /// # Errors
-    /// If memory is short, or a GPU does not deliver it.
+    /// If memory is short or a GPU fails.
     pub fn result(&self) -> Result<Literal, RunError> {
         let binding = &self.executable.result;
         let mut leaves = binding.leaves.iter().map(|s| self.machine.read(s)).collect::<Result<Vec<_>, _>>()?;
@@ -233,7 +242,7 @@ impl Program {
         assemble(&shape, &mut leaves.iter())
     }
 
-    /// Lets arrays of the result that are as large as their bounds be as large as their sizes say.
+    /// Cuts dynamic arrays of the result from their bounds to their actual sizes.
     fn cut_to_sizes(&self, shape: &mut Shape, leaves: &mut [Cow<[u8]>]) -> Result<(), RunError> {
         let mut arrays = shape.arrays_mut();
         let bounds: Vec<Vec<i64>> = arrays.iter().map(|array| array.dims.clone()).collect();
@@ -251,7 +260,7 @@ impl Program {
         Ok(())
     }
 
-    /// Sets the inputs, executes, and gives the result.
+    /// Sets the inputs, executes, and returns the result.
     ///
     /// # Errors
     /// As [`Program::set_inputs`] and [`Program::execute`].

@@ -1,5 +1,5 @@
-//! Loops and branches of the cpu target. A turn of a loop may be a few additions, so what its launches need is looked up once,
-//! before the first turn.
+//! Executes loops and branches of the cpu target. An iteration of a loop may be a few additions, so
+//! functions and addresses of its launches are looked up once, before the first iteration.
 
 use crate::host::{Host, call};
 use crate::kernel::CpuFunction;
@@ -8,8 +8,8 @@ use crate::thunks::{Machine, branch_taken};
 use crate::watchdog::Watch;
 use crate::{RunError, Slice, Thunk};
 
-/// A thunk that is about to be executed many times. Addresses hold as long as the machine's buffers stay where they are, which
-/// they do while it executes.
+/// A thunk prepared for repeated execution. Its addresses are valid because the machine's buffers
+/// do not move during the execution.
 enum Prepared<'t> {
     Launch {
         function: CpuFunction,
@@ -26,7 +26,7 @@ enum Prepared<'t> {
         index: &'t Slice,
         branches: Vec<Vec<Prepared<'t>>>,
     },
-    /// Looked up each time: takes long enough itself.
+    /// Looked up in each iteration: the lookup is cheap compared with the thunk.
     Other(&'t Thunk),
 }
 

@@ -1,13 +1,15 @@
-//! Subnormal numbers count as zeros on the cpu target, as operands and as results, as XLA:CPU has it.
+//! Treats subnormal operands and results as zeros on the cpu target, like XLA:CPU.
 //!
-//! x86 computes subnormal numbers in microcode: an instruction takes some hundred cycles then, and programs meet them where numbers
-//! fade (exponentials of far distances, squares of small gradients, states that decay). Were results flushed alone, `x == 0` would be
-//! false where `sin(x) / x` is a quotient of zeros.
+//! x86 computes subnormal numbers in microcode, at some hundred cycles per instruction. Programs
+//! meet them where values vanish (exponentials of large distances, squares of small gradients,
+//! decaying states). If only results were flushed, `x == 0` could be false although `sin(x) / x` is
+//! a quotient of zeros.
 
-/// Calls the function in that mode: a kernel, or a routine. The mode ends with the call, also if it unwinds.
+/// Calls a kernel or a routine in this mode. The mode ends with the call, also if the call unwinds.
 #[cfg(target_arch = "x86_64")]
 pub fn flushed<T>(call: impl FnOnce() -> T) -> T {
-    /// Of `MXCSR`: subnormal results are zeros (bit 15), and so are subnormal operands (bit 6).
+    /// Bits of `MXCSR` that flush subnormal results (bit 15) and subnormal operands (bit 6) to
+    /// zero.
     const ZEROS: u32 = 1 << 15 | 1 << 6;
     let before = Mode::now();
     Mode(before.0 | ZEROS).set();
@@ -15,7 +17,7 @@ pub fn flushed<T>(call: impl FnOnce() -> T) -> T {
     call()
 }
 
-/// The processor's mode for floats: its register `MXCSR`.
+/// The processor's floating-point mode: its register `MXCSR`.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
 struct Mode(u32);
@@ -24,19 +26,21 @@ struct Mode(u32);
 impl Mode {
     fn now() -> Mode {
         let mut mode = 0u32;
-        // SAFETY: stores the register in a variable.
+        // SAFETY: the instruction stores the register in a variable.
         unsafe { std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut mode, options(nostack, preserves_flags)) };
         Mode(mode)
     }
 
     fn set(self) {
-        // SAFETY: only what becomes of subnormal numbers changes, on this thread, until the mode before is set again. Code that is
-        // compiled meanwhile into the call computes with one or the other value of such a number, and no memory depends on it.
+        // SAFETY: only the treatment of subnormal numbers changes, on this thread, until the
+        // previous mode is restored. The compiler may move float operations across this
+        // instruction. They then compute with the other treatment, which affects values but not
+        // memory safety.
         unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const self.0, options(nostack, preserves_flags)) };
     }
 }
 
-/// Sets the mode again that was there before.
+/// Restores the previous mode on drop.
 #[cfg(target_arch = "x86_64")]
 struct Restored(Mode);
 
@@ -47,7 +51,7 @@ impl Drop for Restored {
     }
 }
 
-/// Other processors compute subnormal numbers as fast as any.
+/// Calls the function without a change: other processors compute subnormal numbers at full speed.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn flushed<T>(call: impl FnOnce() -> T) -> T {
     call()
@@ -55,15 +59,15 @@ pub fn flushed<T>(call: impl FnOnce() -> T) -> T {
 
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
-    /// A product, by an instruction.
+    /// Multiplies with one instruction.
     fn product(a: f32, b: f32) -> u32 {
         let mut product = a;
-        // SAFETY: arithmetic in registers.
+        // SAFETY: the instruction only computes in registers.
         unsafe { std::arch::asm!("mulss {}, {}", inout(xmm_reg) product, in(xmm_reg) b, options(nomem, nostack)) };
         product.to_bits()
     }
 
-    /// A subnormal result, and a result of a subnormal operand.
+    /// Returns a product with a subnormal result, and a product of a subnormal operand.
     fn products() -> [u32; 2] {
         [product(f32::MIN_POSITIVE, 0.5), product(f32::from_bits(1 << 22), 2.0)]
     }

@@ -1,6 +1,7 @@
-//! Ways through memory at the processor's full speed, by its widest registers: what kernels that move bytes are held against.
+//! Passes over memory at the processor's full speed, with its widest registers. Memory-bound
+//! kernels are compared with them.
 
-/// Reads every byte, but for the last ones that fill no register of the processor.
+/// Reads every byte, except the last ones that do not fill a register.
 pub fn read(bytes: &[u8]) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512f") {
@@ -27,7 +28,7 @@ pub fn write(bytes: &mut [u8]) {
     bytes.fill(0);
 }
 
-/// Reads every byte and writes a zero in its place.
+/// Reads every byte and replaces it by zero.
 pub fn update(bytes: &mut [u8]) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512f") {
@@ -41,8 +42,9 @@ pub fn update(bytes: &mut [u8]) {
     bytes.iter_mut().for_each(|byte| *byte &= mask);
 }
 
-/// Loops over lines of four registers. Reads are combined into one value per register of a line: one value for all would
-/// wait for its combinations instead of memory. Writes do not go past the caches, as large ones of the C library do.
+/// Loops over lines of four registers. Reads are combined into four values, one per register of a
+/// line: a single value would be limited by the latency of combining instead of by memory. Writes
+/// go through the caches, unlike large writes of the C library.
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{
@@ -73,7 +75,8 @@ mod x86 {
 
             #[target_feature(enable = $feature)]
             pub fn $write(bytes: &mut [u8]) {
-                // Not known to the compiler to be zero: it would call the C library's function instead.
+                // Hide the zero from the compiler, which would otherwise call the C library's
+                // function.
                 let zero = black_box($zero());
                 let (registers, rest) = bytes.as_chunks_mut::<$bytes>();
                 for register in registers {

@@ -1,17 +1,17 @@
-//! What an executable runs on.
+//! Targets of executables.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The machine that an executable's code is for.
+/// The machine for which an executable is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Target {
-    /// Processors like this one.
+    /// The host's processor and processors like it.
     Cpu,
     /// The simulator of a GPU.
     Simt,
-    /// NVIDIA GPUs of this compute capability, `90` for 9.0, and of later ones.
+    /// NVIDIA GPUs with this compute capability (`90` for 9.0) or a later one.
     Cuda(u32),
 }
 

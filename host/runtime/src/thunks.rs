@@ -1,4 +1,5 @@
-//! What executes thunks: single ones, which machines do in their own ways, and the sequences, loops and branches of them.
+//! Executes thunks. Each machine implements single thunks; sequences, loops and branches are common
+//! to all.
 
 use std::borrow::Cow;
 use std::fmt::Debug;
@@ -9,30 +10,32 @@ use crate::memory::{Buffer, Sweep};
 use crate::pool::Pool;
 use crate::{RunError, Slice, Thunk};
 
-/// A loaded program in some memory. Slices lie in their allocations; those of a copy have equal sizes and do not overlap.
+/// A loaded program and its memory. Slices lie within their allocations. The two slices of a copy
+/// have equal sizes and do not overlap.
 pub trait Machine: Debug + Send + Sync {
-    /// Executes thunks to their end; gives the time taken.
+    /// Executes thunks and waits for their end. Returns the elapsed time.
     fn execute(&mut self, thunks: &[Thunk]) -> Result<Duration, RunError>;
 
     fn launch(&mut self, kernel: u32, arguments: &[Slice]) -> Result<(), RunError>;
 
     fn copy(&mut self, from: &Slice, to: &Slice) -> Result<(), RunError>;
 
-    /// The bytes of a slice, once all work on them is done.
+    /// Returns the bytes of a slice, after all work on them is done.
     fn read(&self, slice: &Slice) -> Result<Cow<'_, [u8]>, RunError>;
 
-    /// Puts bytes in place, as many as the slice has.
+    /// Writes `bytes` to a slice of the same size.
     fn write(&mut self, slice: &Slice, bytes: &[u8]) -> Result<(), RunError>;
 
-    /// Executes an operation on the host. No result shares memory with an argument or another result.
+    /// Executes an operation on the host. No result shares memory with an argument or another
+    /// result.
     fn host_op(&mut self, op: u32, arguments: &[Slice], results: &[Slice]) -> Result<(), RunError>;
 
-    /// The program's memory, one buffer per allocation, where another program on this machine can use it as well.
+    /// Returns the program's memory, one buffer per allocation, if it is host memory; else nothing.
     fn buffers(&mut self) -> &mut [Buffer] {
         &mut []
     }
 
-    /// Puts a buffer in the place of a whole allocation, and gives what was there before.
+    /// Replaces the content of a whole allocation by a buffer. Returns the previous content.
     fn exchange(&mut self, place: &Slice, buffer: Buffer) -> Result<Buffer, RunError> {
         if let Some(own) = self.buffers().get_mut(place.allocation as usize) {
             return Ok(std::mem::replace(own, buffer));
@@ -42,16 +45,16 @@ pub trait Machine: Debug + Send + Sync {
         Ok(before)
     }
 
-    /// Puts the program's memory out of all caches.
+    /// Evicts the program's memory from all caches.
     fn evict(&mut self) -> Result<(), RunError>;
 
-    /// Goes through all of the program's memory once, on all threads; gives the time taken, `None`
-    /// where no kernel of the host could.
+    /// Sweeps once over the start of the program's memory on all threads. Returns the elapsed time;
+    /// `None` except for the cpu target.
     fn sweep(&mut self, _: Sweep) -> Option<Duration> {
         None
     }
 
-    /// The threads that kernels are shared out among, if this process starts them.
+    /// Returns the thread pool that executes kernels; `None` except for the cpu target.
     fn pool(&self) -> Option<Arc<Pool>> {
         None
     }
@@ -70,7 +73,7 @@ pub trait Machine: Debug + Send + Sync {
     }
 }
 
-/// Executes sequences, loops and branches; what they are made of is left to `step`.
+/// Executes sequences, loops and branches. Calls `step` for every other thunk.
 pub fn in_order<'t, M: Machine + ?Sized>(
     machine: &mut M,
     thunks: &'t [Thunk],
@@ -92,7 +95,8 @@ pub fn in_order<'t, M: Machine + ?Sized>(
     })
 }
 
-/// Which of `count` branches a conditional takes: a `pred` chooses between the first two, an `s32` by number.
+/// Returns which of `count` branches a conditional takes. A `pred` chooses between the first two;
+/// an `s32` is the number of the branch.
 pub fn branch_taken(index: &[u8], count: usize) -> usize {
     let last = count - 1;
     let choice = match *index {

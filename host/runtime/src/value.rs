@@ -1,14 +1,14 @@
-//! Shapes as an executable stores them.
+//! Shapes in the form that an executable stores.
 
 use fusebox_core::hlo::{ArrayShape, ElementType, Shape};
 use serde::{Deserialize, Serialize};
 
 use crate::nesting::one_deeper;
 
-/// A shape without layout, in a form that can be stored.
+/// A serialisable shape without layout.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ValueShape {
-    /// A dense array: name of the element type, sizes.
+    /// A dense array: name of the element type, and sizes.
     Array(String, Vec<i64>),
     /// A tuple.
     Tuple(#[serde(deserialize_with = "one_deeper")] Vec<ValueShape>),
@@ -27,7 +27,7 @@ impl From<&Shape> for ValueShape {
 }
 
 impl ValueShape {
-    /// The shape it stands for; `None` if an element type is unknown or a size negative.
+    /// Converts to a shape; `None` if an element type is unknown or a size is negative.
     pub fn to_shape(&self) -> Option<Shape> {
         match self {
             ValueShape::Array(name, dims) => {
@@ -42,12 +42,12 @@ impl ValueShape {
     }
 }
 
-/// As HLO text writes it: `f32[2,<=3]`.
+/// Formats a shape as HLO text does: `f32[2,<=3]`.
 pub fn describe(shape: &ArrayShape) -> String {
     format!("{}[{}]", shape.element_type, sizes(shape, ","))
 }
 
-/// The sizes of an array, with `<=` before those that are only upper bounds.
+/// Formats the sizes of an array, with `<=` before upper bounds of dynamic dimensions.
 pub fn sizes(shape: &ArrayShape, separator: &str) -> String {
     let size = |(d, size): (usize, &i64)| if shape.is_dynamic(d) { format!("<={size}") } else { size.to_string() };
     shape.dims.iter().enumerate().map(size).collect::<Vec<String>>().join(separator)

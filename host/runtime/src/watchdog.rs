@@ -1,8 +1,8 @@
-//! A limit on the time that a kernel under test may take.
+//! Limits the time that a kernel under test may take.
 //!
-//! A thread of the cpu target that executes an endless loop cannot be stopped, so the watchdog only
-//! reports the kernel: the program that started it decides how to end. The simulator needs none; it
-//! counts the turns of every loop.
+//! A thread of the cpu target that executes an endless loop cannot be stopped. So the watchdog only
+//! reports the kernel, and the program that started it decides how to end. The simulator needs no
+//! watchdog, because it counts the iterations of every loop.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -10,32 +10,34 @@ use std::time::{Duration, Instant};
 
 use crate::KernelImage;
 
-/// Launches are numbered above these bits, kernels in them.
+/// Number of low bits of `running` that hold the kernel's number. The bits above hold the launch's
+/// number.
 const KERNEL_BITS: u32 = 24;
-/// Steps in which the limit passes.
+/// Number of checks per time limit.
 const STEPS: u32 = 64;
 
 /// Reports a kernel of the cpu target that runs for longer than the limit.
 ///
-/// All programs that are loaded with clones of one watchdog share its thread, and one of them
-/// executes at a time.
+/// All programs loaded with clones of one watchdog share its thread. Only one of them may execute
+/// at a time.
 #[derive(Clone, Debug)]
 pub struct Watchdog(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// The launch that runs, above [`KERNEL_BITS`], and its kernel; 0 between launches.
+    /// Number of the current launch, above [`KERNEL_BITS`], and number of its kernel; 0 between
+    /// launches.
     running: AtomicU64,
     launches: AtomicU64,
-    /// By number; places of kernels that are gone are used again.
+    /// Kernels by number. Slots of dropped kernels are reused.
     kernels: Mutex<Vec<Weak<KernelImage>>>,
 }
 
 impl Watchdog {
-    /// Starts the thread that watches. It calls `report` once, with the first kernel that takes
-    /// longer than `limit` and for which `is_limited` holds, and ends with the last program that
-    /// was loaded with this watchdog. Kernels without a limit are watched too: a launch takes as
-    /// long.
+    /// Starts the watchdog's thread. The thread calls `report` once, with the first kernel that
+    /// takes longer than `limit` and for which `is_limited` holds. It ends with the last program
+    /// that was loaded with this watchdog. Kernels without a limit are observed too, so that every
+    /// launch has the same overhead.
     ///
     /// # Errors
     /// If no thread can be started.
@@ -54,7 +56,7 @@ impl Watchdog {
         Ok(Watchdog(shared))
     }
 
-    /// From now on this kernel is watched whenever it runs.
+    /// Registers a kernel, whose launches are then observed.
     pub(crate) fn watch(&self, kernel: &KernelImage) -> Watch {
         let image = Arc::new(kernel.clone());
         let mut kernels = self.0.kernels.lock().unwrap_or_else(PoisonError::into_inner);
@@ -67,7 +69,7 @@ impl Watchdog {
     }
 }
 
-/// Waits for a kernel that takes longer than its limit; `None` once all programs are gone.
+/// Waits for a kernel that exceeds its limit; `None` once all programs are dropped.
 fn first_late(
     watched: &Weak<Shared>,
     limit: Duration,
@@ -92,19 +94,19 @@ fn first_late(
     }
 }
 
-/// A kernel that a watchdog knows.
+/// A kernel registered with a watchdog.
 #[derive(Clone, Debug)]
 pub struct Watch {
     shared: Arc<Shared>,
-    /// Its number, from 1.
+    /// The kernel's number, from 1.
     number: u64,
-    /// Keeps the number taken.
+    /// Keeps the number reserved.
     _image: Arc<KernelImage>,
 }
 
 impl Watch {
-    /// The kernel runs as long as the result lives. Costs three stores, so that measured kernels do
-    /// not show it.
+    /// Marks the kernel as running while the result lives. Costs only three stores, so that
+    /// measurements of kernels are not affected.
     pub fn launch(&self) -> Launch<'_> {
         let Shared { running, launches, .. } = &*self.shared;
         let launch = launches.load(Ordering::Relaxed) + 1;
@@ -114,7 +116,7 @@ impl Watch {
     }
 }
 
-/// A kernel that runs.
+/// A running kernel.
 pub struct Launch<'w>(&'w AtomicU64);
 
 impl Drop for Launch<'_> {
@@ -156,7 +158,7 @@ mod tests {
         let long = trusted.launch();
         assert!(reported.recv_timeout(Duration::from_millis(600)).is_err());
         drop((long, short));
-        // The number of a kernel that is gone is another's.
+        // The number of a dropped kernel is reused.
         let _other = watchdog.watch(&kernel("other"));
         let _endless = endless.launch();
         assert_eq!(reported.recv_timeout(Duration::from_secs(20)).unwrap(), "endless");
@@ -171,7 +173,7 @@ mod tests {
             let _launch = watch.launch();
         }
         drop((watchdog, watch));
-        // The thread has ended without a report.
+        // The watchdog's thread has ended without a report.
         assert_eq!(reported.recv(), Err(mpsc::RecvError));
     }
 }

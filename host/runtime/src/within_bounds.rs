@@ -1,10 +1,12 @@
-//! Arrays of dynamic sizes: they stand in the first elements, along each dimension, of arrays as large as their bounds.
+//! Arrays with dynamic sizes. They are stored in arrays of their bounds, in the first elements
+//! along each dimension.
 
 use fusebox_core::hlo::ArrayLiteral;
 
 use crate::RunError;
 
-/// The array within one of its bounds, with zeros beyond it. Fails if memory is short.
+/// Stores an array in an array of size `bounds`, with zeros in the remaining elements. Fails if
+/// memory is short.
 pub fn placed(array: &ArrayLiteral, bounds: &[i64]) -> Result<ArrayLiteral, RunError> {
     let bytes = array.element_type.byte_size();
     let count = bounds.iter().fold(bytes, |count, &bound| count.saturating_mul(bound as usize));
@@ -17,7 +19,8 @@ pub fn placed(array: &ArrayLiteral, bounds: &[i64]) -> Result<ArrayLiteral, RunE
     Ok(ArrayLiteral { element_type: array.element_type, dims: bounds.to_vec(), data: data.into() })
 }
 
-/// What of the bytes of an array as large as the bounds are an array of these sizes. Fails if memory is short.
+/// Extracts an array of size `dims` from the bytes of an array of size `bounds`. `bytes` is the
+/// size of one element. Fails if memory is short.
 pub fn taken(within: &[u8], bytes: usize, dims: &[i64], bounds: &[i64]) -> Result<Vec<u8>, RunError> {
     let mut data = reserved(dims.iter().fold(bytes, |count, &size| count.saturating_mul(size as usize)))?;
     for Line { start_within, length, .. } in lines(dims, bounds) {
@@ -32,16 +35,16 @@ fn reserved(bytes: usize) -> Result<Vec<u8>, RunError> {
     Ok(data)
 }
 
-/// A line along the last dimension, in elements.
+/// A line along the last dimension. Offsets and length are in elements.
 struct Line {
-    /// Where it begins in the array.
+    /// Offset of the line in the array.
     start: usize,
-    /// Where it begins in the array of the bounds.
+    /// Offset of the line in the array of the bounds.
     start_within: usize,
     length: usize,
 }
 
-/// All lines of an array of these sizes, which are within the bounds, in order.
+/// Returns all lines of an array of size `dims`, in order. `dims` does not exceed `bounds`.
 fn lines(dims: &[i64], bounds: &[i64]) -> impl Iterator<Item = Line> {
     let dims: Vec<usize> = dims.iter().map(|&size| size as usize).collect();
     let bounds: Vec<usize> = bounds.iter().map(|&bound| bound as usize).collect();

@@ -45,7 +45,8 @@ fn gpu() -> bool {
     }
 }
 
-/// Increments its parameter `times` times, through two temporaries and a constant that nobody reads.
+/// Increments its parameter `times` times, through two temporaries and a constant that nobody
+/// reads.
 fn executable(times: usize) -> Executable {
     let slice = |allocation: usize| Slice { allocation: allocation as u32, offset: 0, bytes: BYTES };
     let binding = |at: usize| Binding {

@@ -1,4 +1,4 @@
-//! What is opened, what is not, and that nothing blocks.
+//! Tests which files are opened, and that opening does not block.
 
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
@@ -52,7 +52,7 @@ fn the_limit_holds_for_files_and_streams() {
     assert!(matches!(error, ReadError::TooLarge { limit: 1000, .. }), "{error}");
 }
 
-/// Files that claim to be empty and are not, as those in /proc, are read too, and limited.
+/// Files whose metadata has size 0, as in /proc, are read too, up to the limit.
 #[test]
 fn a_file_that_grows_is_read_up_to_the_limit() {
     let path = Path::new("/proc/self/maps");

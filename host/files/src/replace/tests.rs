@@ -1,4 +1,4 @@
-//! Every kind of destination, both kinds of drafts, and errors at each step.
+//! Tests all kinds of destinations, both kinds of drafts, and errors at each step.
 
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
@@ -9,10 +9,10 @@ use tempfile::TempDir;
 use super::*;
 use crate::FileKind;
 
-/// Makes a draft beside a place.
+/// A function that creates a draft for a path.
 type MakeDraft = fn(&Path) -> io::Result<Draft>;
 
-/// Both ways to make one. The folder of a test must take both.
+/// Both kinds of drafts. The file system of a test's folder must support both.
 const DRAFTS: [MakeDraft; 2] = [|place| Draft::unnamed(folder_of(place)), Draft::named];
 
 fn replace_by(make: MakeDraft, path: &Path, fill: impl Fill<io::Error>) -> Result<(), WriteError> {
@@ -97,7 +97,7 @@ fn permissions_are_kept_or_as_the_umask_says() {
     }
 }
 
-/// Runs with the rights of nobody in particular; tests may run as root, who may do everything.
+/// Runs `work` as an unprivileged user, because tests may run as root, which has all permissions.
 fn without_rights<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let drop_rights = || {
@@ -208,7 +208,7 @@ fn devices_are_written_to() {
     assert!(error.contains("which is a socket"), "{error}");
 }
 
-/// `/dev/stdout` and the like, when they lead to a regular file.
+/// Tests names of open files such as `/dev/stdout`, if the open file is a regular one.
 #[test]
 fn an_open_file_is_written_to_as_it_is() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Transforms of one line, each planned once.
+//! Transforms of single lines, each planned once.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use rustfft::{Fft, FftDirection, FftNum, FftPlanner};
 
 use crate::{RoutineError, scratch as reserve};
 
-/// A real type that is transformed.
+/// A real type of transforms.
 pub(super) trait Real: FftNum + Pod {
     fn reciprocal(length: usize) -> Self;
 }
@@ -26,29 +26,29 @@ impl Real for f64 {
     }
 }
 
-/// What is done to a line of elements.
+/// An operation on a line of elements.
 pub(super) trait Line: Sync {
     type Input: Pod + Send + Sync;
     type Output: Pod + Send + Sync;
     type Scratch: Send;
 
-    /// Elements read and written.
+    /// Returns the numbers of elements that are read and written.
     fn lengths(&self) -> (usize, usize);
 
-    /// Memory that a transform uses and leaves undefined.
+    /// Allocates memory that a transform uses and leaves undefined.
     fn scratch(&self) -> Result<Self::Scratch, RoutineError>;
 
     fn transform(&self, input: &[Self::Input], output: &mut [Self::Output], scratch: &mut Self::Scratch);
 }
 
-/// Complex to complex.
+/// Transform from complex to complex.
 pub(super) struct ComplexLine<T> {
     plan: Arc<dyn Fft<T>>,
     scale: Option<T>,
 }
 
 impl<T: Real> ComplexLine<T> {
-    /// Plans it. The inverse is divided by the length.
+    /// Plans the transform. The inverse divides by the length.
     pub fn new(length: usize, inverse: bool) -> Self {
         let direction = if inverse { FftDirection::Inverse } else { FftDirection::Forward };
         let plan = FftPlanner::new().plan_fft(length, direction);
@@ -81,7 +81,7 @@ impl<T: Real> Line for ComplexLine<T> {
     }
 }
 
-/// Real to the first half of the complex result, the middle included.
+/// Transform from real to the first half of the complex result, including the middle.
 pub(super) struct FromRealLine<T> {
     plan: Arc<dyn RealToComplex<T>>,
 }
@@ -112,8 +112,9 @@ impl<T: Real> Line for FromRealLine<T> {
     }
 }
 
-/// Half a line of complex numbers, which stands for a line whose other half are the conjugates, to real; divided by the
-/// length. What can only be real in such a line is read as real: the first element, and of an even length the middle.
+/// Inverse transform to real, divided by the length. The input is the first half of a line of
+/// complex numbers, whose other half are the conjugates. The imaginary parts of the first element
+/// and, for an even length, of the middle element are ignored, because they must be zero.
 pub(super) struct ToRealLine<T> {
     plan: Arc<dyn ComplexToReal<T>>,
     scale: T,
@@ -150,7 +151,7 @@ impl<T: Real> Line for ToRealLine<T> {
     }
 }
 
-/// A line as it is.
+/// A copy of a line.
 pub(super) struct CopiedLine<T> {
     pub length: usize,
     pub element: std::marker::PhantomData<fn() -> T>,

@@ -1,7 +1,8 @@
-//! Fourier transforms of the last one to three dimensions of an array.
+//! Fourier transforms over the last one to three dimensions of an array.
 //!
-//! Lines are transformed by the crates `rustfft` and `realfft`. Which lines a part has follows from the shape, and no
-//! line's result depends on another's, so the bits of a result do not depend on the number of threads.
+//! The crates `rustfft` and `realfft` transform lines. The shape determines the lines of a part,
+//! and no line's result depends on another line. So the bits of a result do not depend on the
+//! number of threads.
 
 mod lines;
 mod pass;
@@ -17,7 +18,7 @@ use crate::{Context, Operation, Routine, RoutineError, Unsupported, Workers, ele
 use lines::{ComplexLine, CopiedLine, FromRealLine, Real, ToRealLine};
 use pass::rotate;
 
-/// The routine of `fft`.
+/// Creates the routine of `fft`.
 pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let Op::Fft { kind, length } = &operation.instruction.op else {
         return Err(Unsupported::new("a Fourier transform without its attributes"));
@@ -25,7 +26,7 @@ pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let (operand, result) = (operation.argument(0)?, operation.result(0)?);
     let lengths = length.iter().map(|&n| usize::try_from(n)).collect::<Result<Vec<usize>, _>>();
     let lengths = lengths.map_err(|_| Unsupported::new("fft_length beyond the host's memory"))?;
-    // Plans are as large as the lengths: nothing is planned for arrays without elements.
+    // The size of a plan grows with the lengths, so nothing is planned for arrays without elements.
     let lengths = if result.element_count() == 0 { vec![0] } else { lengths };
     Ok(match operand.element_type {
         ElementType::F32 | ElementType::C64 => Box::new(Plan::<f32>::new(*kind, lengths)),
@@ -39,13 +40,13 @@ struct Plan<T> {
     kind: FftType,
     lengths: Vec<usize>,
     passes: Passes<T>,
-    /// Memory of earlier runs: what comes between passes.
+    /// Memory for values between passes, kept from earlier runs.
     between: Mutex<[Vec<Complex<T>>; 2]>,
 }
 
-/// What the passes do to their lines.
+/// Line transforms of the passes.
 enum Passes<T> {
-    /// A dimension is of length zero: there is nothing to transform.
+    /// No transform: a dimension has length zero.
     None,
     Complex(Vec<ComplexLine<T>>),
     FromReal {
@@ -128,7 +129,7 @@ impl<T: Real> Passes<T> {
                 rotate(last, 1, input, rows, workers)?;
                 let rotated = sized(second, output.len())?;
                 rotations(others, *half, rows, rotated, output, workers)?;
-                // The last dimension comes first now.
+                // The last dimension is now first; this pass rotates it back.
                 let back = CopiedLine { length: *half, element: PhantomData };
                 rotate(&back, product(others), rotated, output, workers)
             }
@@ -147,7 +148,7 @@ impl<T: Real> Passes<T> {
     }
 }
 
-/// Memory for so many elements, with anything in it.
+/// Returns memory for `count` elements with undefined content.
 fn sized<T: Real>(memory: &mut Vec<Complex<T>>, count: usize) -> Result<&mut [Complex<T>], RoutineError> {
     if memory.len() != count {
         *memory = scratch(count)?;
@@ -155,13 +156,13 @@ fn sized<T: Real>(memory: &mut Vec<Complex<T>>, count: usize) -> Result<&mut [Co
     Ok(memory)
 }
 
-/// The number of elements of the dimensions that are transformed.
+/// Returns the product of the lengths of the transformed dimensions.
 fn product<T: Real>(lines: &[ComplexLine<T>]) -> usize {
     lines.iter().map(ComplexLine::length).product()
 }
 
-/// Transforms the dimensions of arrays `(batch, lines…, inner)`, which become `(batch, inner, lines…)`.
-/// `between` is as long as the output if there is more than one dimension.
+/// Transforms the dimensions `lines` of arrays `(batch, lines…, inner)`, which become `(batch,
+/// inner, lines…)`. `between` must be as long as the output if there is more than one dimension.
 fn rotations<T: Real>(
     lines: &[ComplexLine<T>],
     inner: usize,
@@ -172,7 +173,7 @@ fn rotations<T: Real>(
 ) -> Result<(), RoutineError> {
     let whole = product(lines) * inner;
     for (index, line) in lines.iter().enumerate() {
-        // The last pass ends in the output, those before it alternate.
+        // Passes alternate between the two buffers, so that the last one writes the output.
         let into_output = (lines.len() - index) % 2 == 1;
         let (from, to): (&[Complex<T>], &mut [Complex<T>]) = match (index, into_output) {
             (0, true) => (input, &mut *output),

@@ -1,18 +1,20 @@
-//! One pass over an array: the first of its dimensions (batches aside) is transformed and becomes the last.
+//! One pass over an array transforms its first non-batch dimension, which becomes the last
+//! dimension.
 //!
-//! After as many passes as there are dimensions, each is transformed and in its place again, and every pass reads and
-//! writes memory once.
+//! After one pass per dimension, all dimensions are transformed and in their original order. Every
+//! pass reads and writes memory once.
 
 use super::lines::Line;
 use crate::spare::Spare;
 use crate::{RoutineError, Workers, scratch, try_for_each};
 
-/// Elements that a part has at least, so that handing it over costs little.
+/// Approximate number of elements per part, so that distributing parts costs little.
 const PART: usize = 1 << 13;
-/// Lines that are gathered together: two cache lines of the narrowest elements.
+/// Number of lines that are gathered together: two cache lines of the narrowest elements.
 const BLOCK: usize = 16;
 
-/// Transforms `(outer, length, inner)` to `(outer, inner, length)`, the lengths being the line's.
+/// Transforms `(outer, length, inner)` to `(outer, inner, length)`. `line` determines the length
+/// before and after.
 pub(super) fn rotate<L: Line>(
     line: &L,
     inner: usize,
@@ -29,7 +31,7 @@ pub(super) fn rotate<L: Line>(
     }
 }
 
-/// Transforms lines that stand one after the other.
+/// Transforms contiguous lines.
 fn rows<L: Line>(
     line: &L,
     input: &[L::Input],
@@ -48,7 +50,7 @@ fn rows<L: Line>(
     })
 }
 
-/// Gathers lines of which one element each stands beside the other, and transforms them.
+/// Gathers interleaved lines, whose corresponding elements are adjacent, and transforms them.
 fn columns<L: Line>(
     line: &L,
     inner: usize,
@@ -58,7 +60,7 @@ fn columns<L: Line>(
 ) -> Result<(), RoutineError> {
     let (read, written) = line.lengths();
     let count = (PART / written).next_multiple_of(BLOCK).max(BLOCK);
-    // Lines whose distance is a power of two would share few places in the caches.
+    // Lines at a distance of a power of two would map to few cache sets.
     let distance = read + 8;
     let slabs = input.chunks(read * inner).zip(output.chunks_mut(inner * written));
     let parts = slabs.flat_map(|(input, output)| {
@@ -80,7 +82,8 @@ fn columns<L: Line>(
     })
 }
 
-/// Copies `columns` of an array whose rows have `width` elements to rows that begin `distance` apart.
+/// Copies `columns` of an array with rows of `width` elements to rows that start `distance`
+/// elements apart.
 fn gather<T: Copy>(input: &[T], width: usize, columns: std::ops::Range<usize>, output: &mut [T], distance: usize) {
     const ROWS: usize = 8;
     for (block, rows) in input.chunks(ROWS * width).enumerate() {

@@ -1,4 +1,4 @@
-//! What a call asks for besides its operands.
+//! Attributes of a LAPACK call.
 
 use std::str::FromStr;
 
@@ -8,7 +8,7 @@ use crate::Unsupported;
 use crate::attributes::Attributes;
 use crate::operation::backend_config;
 
-/// The attributes of a call, each of which must be there.
+/// The attributes of a call, all of which are required.
 #[derive(Debug)]
 pub(super) struct Asked<'a>(Attributes<'a>);
 
@@ -17,20 +17,20 @@ impl<'a> Asked<'a> {
         Asked(Attributes::new(backend_config(instruction)))
     }
 
-    /// An integer or a flag.
+    /// Returns an integer or a flag.
     pub fn get<T: FromStr>(&self, name: &str) -> Result<T, Unsupported> {
         let missing = || Unsupported::new(format!("a backend_config without `{name}`"));
         self.0.get(name)?.ok_or_else(missing)
     }
 
-    /// A letter, given as its code.
+    /// Returns a letter, which is stored as its code.
     pub fn letter(&self, name: &str) -> Result<char, Unsupported> {
         let code: i64 = self.get(name)?;
         let wrong = |_| Unsupported::new(format!("`{name} = {code}` in backend_config: wanted is a letter's code"));
         u8::try_from(code).map(|code| char::from(code).to_ascii_uppercase()).map_err(wrong)
     }
 
-    /// A letter out of two: whether it is the first.
+    /// Whether the attribute is the first of two letters. Fails for other letters.
     pub fn is_first(&self, name: &str, [first, second]: [char; 2]) -> Result<bool, Unsupported> {
         match self.letter(name)? {
             letter if letter == first => Ok(true),

@@ -1,10 +1,10 @@
-//! What calls do with their buffers.
+//! Writes results of calls to their buffers.
 
 use bytemuck::Pod;
 
 use crate::{RoutineError, elements_mut};
 
-/// Writes a status, or any other integer: LAPACK's are of 32 bits.
+/// Writes a status or another integer as LAPACK's 32-bit integer.
 pub(super) fn write_status(result: &mut [u8], status: usize) -> Result<(), RoutineError> {
     write(result, &[i32::try_from(status).unwrap_or(i32::MAX)])
 }
@@ -19,7 +19,7 @@ pub(super) fn write<T: Pod>(result: &mut [u8], values: &[T]) -> Result<(), Routi
     Ok(())
 }
 
-/// Fills a result.
+/// Fills a result with one value.
 pub(super) fn fill<T: Pod>(result: &mut [u8], value: T) -> Result<(), RoutineError> {
     elements_mut::<T>(result)?.fill(value);
     Ok(())

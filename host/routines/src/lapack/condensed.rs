@@ -1,4 +1,4 @@
-//! Hessenberg and tridiagonal form.
+//! Reductions to Hessenberg and tridiagonal form.
 
 use std::marker::PhantomData;
 
@@ -14,7 +14,7 @@ use crate::linalg::scalar::Scalar;
 use crate::linalg::{hessenberg, tridiagonal};
 use crate::{Operation, Routine, RoutineError, Unsupported, Workers, elements, elements_mut};
 
-/// Hessenberg form with the reflectors below, taus, status.
+/// Reduction to Hessenberg form. Results: the form with the reflectors below it, taus, status.
 #[derive(Debug)]
 struct Hessenberg<T> {
     n: usize,
@@ -64,7 +64,8 @@ pub(super) fn gehrd<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>
     form.routine(Hessenberg::<T> { n, active, of: PhantomData })
 }
 
-/// Tridiagonal form with the reflectors beside it, its diagonals, taus, status.
+/// Reduction to tridiagonal form. Results: the form with the reflectors outside its diagonals, the
+/// two diagonals, taus, status.
 #[derive(Debug)]
 struct Tridiagonal<T> {
     n: usize,
@@ -79,7 +80,7 @@ impl<T: Scalar> PerMatrix for Tridiagonal<T> {
         };
         let mut a = Matrix::from_rows(elements::<T>(input)?, self.n, self.n)?;
         if !self.lower {
-            // Read from the other end, the upper triangle is the lower one.
+            // In reverse order of rows and columns, the upper triangle is the lower one.
             a.reverse();
         }
         let mut found = tridiagonal::reduce(&mut a)?;

@@ -1,7 +1,7 @@
-//! Eigenvalues, singular values, Schur form.
+//! Computes eigenvalues, singular values and Schur forms.
 //!
-//! Where there is no result (the matrix is not finite, or an iteration does not converge) all is NaN and the status says
-//! so.
+//! If there is no result (the matrix is not finite, or an iteration does not converge), all results
+//! are NaN and the status is not zero.
 
 use std::marker::PhantomData;
 
@@ -19,7 +19,7 @@ use crate::linalg::scalar::{Scalar, real};
 use crate::linalg::singular::Vectors;
 use crate::{Operation, Routine, RoutineError, Unsupported, Workers, elements, elements_mut};
 
-/// Eigenvectors, eigenvalues ascending, status.
+/// Eigenvalues of a Hermitian matrix. Results: eigenvectors, ascending eigenvalues, status.
 #[derive(Debug)]
 struct Symmetric<T> {
     n: usize,
@@ -70,7 +70,8 @@ pub(super) fn syevd<T: InDouble>(operation: &Operation) -> Result<Box<dyn Routin
     form.routine(Symmetric::<T> { n, lower, vectors, of: PhantomData })
 }
 
-/// What is left of the matrix, singular values descending, left vectors, the adjoint of the right ones, status.
+/// Singular values. Results: the overwritten matrix (here zeros), descending singular values, left
+/// vectors, the adjoint of the right vectors, status.
 #[derive(Debug)]
 struct SingularValues<T> {
     rows: usize,
@@ -127,7 +128,7 @@ pub(super) fn gesdd<T: InDouble>(operation: &Operation) -> Result<Box<dyn Routin
     };
     let (left, right) = (form.result_matrix(2, ty)?, form.result_matrix(3, ty)?);
     let fits = match vectors {
-        // Nobody looks at them.
+        // The vectors are not read, so any shape fits.
         Vectors::None => true,
         Vectors::Thin => (left, right) == ([rows, size], [size, columns]),
         Vectors::Full => (left, right) == ([rows, rows], [columns, columns]),
@@ -140,8 +141,8 @@ pub(super) fn gesdd<T: InDouble>(operation: &Operation) -> Result<Box<dyn Routin
     form.routine(SingularValues::<T> { rows, columns, vectors, of: PhantomData })
 }
 
-/// Schur form, its unitary matrix, eigenvalues (of real matrices real and imaginary parts apart), how many were sorted
-/// (none), status.
+/// Schur form. Results: the form, its unitary matrix, eigenvalues (for real matrices in separate
+/// real and imaginary parts), the number of sorted eigenvalues (zero), status.
 #[derive(Debug)]
 struct Schur<T> {
     n: usize,
@@ -179,7 +180,7 @@ impl<T: General> PerMatrix for Schur<T> {
     }
 }
 
-/// Writes eigenvalues: of real matrices in two results, real and imaginary parts.
+/// Writes eigenvalues; for real matrices in two results, real and imaginary parts.
 fn write_values<T: General>(results: &mut [&mut [u8]], values: &[T::Eigen]) -> Result<(), RoutineError> {
     match results {
         [both] => write(both, values),
@@ -191,7 +192,7 @@ fn write_values<T: General>(results: &mut [&mut [u8]], values: &[T::Eigen]) -> R
     }
 }
 
-/// The types of the results that eigenvalues of a matrix of `ty` are given in.
+/// Returns the types of the results that hold the eigenvalues of a matrix of `ty`.
 fn types_of_values(ty: ElementType) -> Vec<ElementType> {
     if ty.is_complex() { vec![ty] } else { vec![ty, ty] }
 }
@@ -210,7 +211,8 @@ pub(super) fn gees<T: General>(operation: &Operation) -> Result<Box<dyn Routine>
     form.routine(Schur::<T> { n, of: PhantomData })
 }
 
-/// Eigenvalues (of real matrices real and imaginary parts apart), left and right eigenvectors, status.
+/// Eigenvalues of a general matrix. Results: eigenvalues (for real matrices in separate real and
+/// imaginary parts), left and right eigenvectors, status.
 #[derive(Debug)]
 struct Eigen<T> {
     n: usize,

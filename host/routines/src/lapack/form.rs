@@ -1,11 +1,12 @@
-//! What every call has: batch dimensions in front, shapes of matrices behind, types that fit each other.
+//! Checks the shapes of calls: leading batch dimensions, trailing dimensions of matrices, matching
+//! types.
 
 use fusebox_core::hlo::{ArrayShape, ElementType};
 
 use crate::linalg::batch::{Batched, PerMatrix};
 use crate::{Operation, Routine, Unsupported};
 
-/// The operands and results of a call, whose shapes are looked at from behind.
+/// The operands and results of a call. Methods refer to the dimensions after the batch dimensions.
 pub(super) struct Form<'a> {
     operation: &'a Operation<'a>,
     /// Sizes of the batch dimensions.
@@ -14,7 +15,8 @@ pub(super) struct Form<'a> {
 }
 
 impl<'a> Form<'a> {
-    /// Of operands that have so many dimensions each behind the batch's, which the first operand says.
+    /// Reads the batch dimensions from the first operand. Fails unless each operand has these,
+    /// followed by as many dimensions as `ranks` states.
     pub fn new(operation: &'a Operation<'a>, ranks: &[usize]) -> Result<Self, Unsupported> {
         operation.takes_arrays(ranks.len())?;
         let first = operation.argument(0)?;
@@ -29,17 +31,17 @@ impl<'a> Form<'a> {
         Ok(Form { operation, batch, ty: first.element_type })
     }
 
-    /// Of the first operand's elements.
+    /// Returns the element type of the first operand.
     pub fn element_type(&self) -> ElementType {
         self.ty
     }
 
-    /// The rows and columns of operand `number`.
+    /// Returns the rows and columns of operand `number`.
     pub fn matrix(&self, number: usize) -> Result<[usize; 2], Unsupported> {
         self.sizes(self.operation.argument(number)?, self.ty)
     }
 
-    /// The side of a square operand.
+    /// Returns the side of a square operand.
     pub fn square(&self, number: usize) -> Result<usize, Unsupported> {
         match self.matrix(number)? {
             [rows, columns] if rows == columns => Ok(rows),
@@ -49,17 +51,17 @@ impl<'a> Form<'a> {
         }
     }
 
-    /// The length of operand `number`, a vector.
+    /// Returns the length of operand `number`, a vector.
     pub fn vector(&self, number: usize, ty: ElementType) -> Result<usize, Unsupported> {
         self.sizes::<1>(self.operation.argument(number)?, ty).map(|[length]| length)
     }
 
-    /// The rows and columns of result `number`.
+    /// Returns the rows and columns of result `number`.
     pub fn result_matrix(&self, number: usize, ty: ElementType) -> Result<[usize; 2], Unsupported> {
         self.sizes(self.operation.result(number)?, ty)
     }
 
-    /// That the results are these: type and sizes behind the batch's, of each.
+    /// Checks the results: the element type of each, and its sizes after the batch dimensions.
     pub fn expect(&self, results: &[(ElementType, &[usize])]) -> Result<(), Unsupported> {
         let size = |&size: &usize| i64::try_from(size).unwrap_or(i64::MAX);
         let dims = |sizes: &[usize]| self.batch.iter().copied().chain(sizes.iter().map(size)).collect::<Vec<_>>();
@@ -85,7 +87,7 @@ impl<'a> Form<'a> {
         }
     }
 
-    /// The routine that does the same on every matrix.
+    /// Returns the routine that executes `each` on every matrix of the batch.
     pub fn routine(&self, each: impl PerMatrix + 'static) -> Result<Box<dyn Routine>, Unsupported> {
         let sizes = self.batch.iter().map(|&size| usize::try_from(size).ok());
         let batch = sizes.into_iter().try_fold(1usize, |all, size| all.checked_mul(size?));

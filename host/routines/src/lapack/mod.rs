@@ -1,7 +1,7 @@
-//! LAPACK's functions as JAX calls them on processors: `lapack_dgetrf_ffi` and the like.
+//! LAPACK's functions as JAX calls them on cpus, for example `lapack_dgetrf_ffi`.
 //!
-//! Operands and results have the batch's dimensions in front. The results are LAPACK's: packed factors, pivots from 1,
-//! reflectors with their taus, and last a status, zero if all went well.
+//! Operands and results have leading batch dimensions. The results are LAPACK's: packed factors,
+//! pivots from 1, reflectors with their taus, and finally a status, which is zero on success.
 
 mod attributes;
 mod call;
@@ -18,7 +18,7 @@ use crate::{Operation, Routine, Unsupported};
 pub use solve::{make_cholesky, make_triangular_solve};
 pub use triangular::TriangularSystem;
 
-/// Makes the routine of a call for one type of elements.
+/// Creates the routine of a call for one element type.
 macro_rules! for_type {
     ($ty:expr, $make:ident($($argument:expr),*)) => {
         match $ty {
@@ -32,7 +32,7 @@ macro_rules! for_type {
 }
 use for_type;
 
-/// The routine of a call whose target is `lapack_…_ffi`.
+/// Creates the routine of a call whose target is `lapack_…_ffi`.
 pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let Op::CustomCall(call) = &operation.instruction.op else {
         return Err(Unsupported::new("a LAPACK function that is not called"));

@@ -1,4 +1,4 @@
-//! QR factors, and products with the unitary matrices that reflectors make.
+//! Computes QR factors, and products with the unitary matrices of reflectors.
 
 use std::marker::PhantomData;
 
@@ -14,7 +14,7 @@ use crate::linalg::qr;
 use crate::linalg::scalar::Scalar;
 use crate::{Operation, Routine, RoutineError, Unsupported, Workers, elements, elements_mut};
 
-/// Packed factors and taus; with pivoting also the columns' order.
+/// QR factorisation. Results: packed factors and taus; with pivoting also the order of the columns.
 #[derive(Debug)]
 struct Qr<T> {
     rows: usize,
@@ -121,7 +121,7 @@ pub(super) fn orgqr<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>
 /// A matrix times a product of reflectors, or its adjoint, from the left or the right.
 #[derive(Debug)]
 struct TimesUnitary<T> {
-    /// Rows and columns of the packed reflectors, and of the matrix.
+    /// Rows and columns of the packed reflectors, and of the matrix (`matrix`).
     packed: [usize; 2],
     matrix: [usize; 2],
     left: bool,

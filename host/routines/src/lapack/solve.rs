@@ -1,4 +1,4 @@
-//! Systems of equations: Cholesky and LU factors, triangular and tridiagonal systems.
+//! Solves systems of equations: Cholesky and LU factors, triangular and tridiagonal systems.
 
 use std::fmt::Debug;
 use std::marker::PhantomData;
@@ -19,7 +19,7 @@ use crate::linalg::tridiagonal::System;
 use crate::linalg::{cholesky, lu};
 use crate::{Operation, Routine, RoutineError, Unsupported, Workers, elements, elements_mut, widened::widened};
 
-/// The type of elements that a computation is for.
+/// Marker for the element type of a computation.
 pub(super) type Of<T> = PhantomData<fn() -> T>;
 
 /// Cholesky factor of a matrix of side `n`.
@@ -27,8 +27,8 @@ pub(super) type Of<T> = PhantomData<fn() -> T>;
 struct Cholesky<T> {
     n: usize,
     lower: bool,
-    /// Whether the other triangle is to be zero, and all NaN if there is no factor. Else it is as it was, and there is a
-    /// status.
+    /// Whether the other triangle is set to zero, and all elements to NaN if there is no factor.
+    /// Otherwise the other triangle is unchanged and there is a status.
     clean: bool,
     of: Of<T>,
 }
@@ -39,7 +39,7 @@ impl<T: Scalar> PerMatrix for Cholesky<T> {
             return Err(RoutineError::Buffer);
         };
         let input = elements::<T>(input)?;
-        // U of A is the adjoint of L of the adjoint.
+        // The factor U of A is the adjoint of the factor L of A's adjoint.
         let mut a = match self.lower {
             true => Matrix::from_rows(input, self.n, self.n)?,
             false => Matrix::adjoint_from_rows(input, self.n, self.n)?,
@@ -72,7 +72,8 @@ impl<T: Scalar> PerMatrix for Cholesky<T> {
 }
 
 impl<T: Scalar> Cholesky<T> {
-    /// Products of triangles may write what lies beside them, by the instructions that the processor has.
+    /// Restores the other triangle. Depending on the processor's instructions, products of
+    /// triangles may overwrite elements next to them.
     fn restore_other_triangle(&self, input: &[T], result: &mut [T]) {
         let rows = input.chunks_exact(self.n.max(1)).zip(result.chunks_exact_mut(self.n.max(1)));
         for (row, (given, found)) in rows.enumerate() {
@@ -90,7 +91,7 @@ pub(super) fn potrf<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>
     form.routine(Cholesky::<T> { n, lower, clean: false, of: PhantomData })
 }
 
-/// The routine of `cholesky`.
+/// Creates the routine of `cholesky`.
 pub fn make_cholesky(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let Op::Cholesky { lower } = operation.instruction.op else {
         return Err(Unsupported::new("a Cholesky factorisation without its attributes"));
@@ -107,7 +108,7 @@ pub fn make_cholesky(operation: &Operation) -> Result<Box<dyn Routine>, Unsuppor
     }
 }
 
-/// LU factors of a matrix, pivots, status.
+/// LU factorisation. Results: factors, pivots, status.
 #[derive(Debug)]
 struct Lu<T> {
     rows: usize,
@@ -150,7 +151,7 @@ pub(super) fn getrf<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>
 struct TriangularSolve<T> {
     /// The side of the triangle.
     n: usize,
-    /// Columns of `b` where the triangle stands on the left, else its rows.
+    /// Columns of `b` if the triangle is on the left, else its rows.
     count: usize,
     system: TriangularSystem,
     of: Of<T>,
@@ -190,7 +191,7 @@ impl<T: Scalar> PerMatrix for TriangularSolve<T> {
 }
 
 impl<T: Scalar> TriangularSolve<T> {
-    /// The routine, by the operands' shapes.
+    /// Creates the routine for the operands' shapes.
     fn routine(form: &Form, system: TriangularSystem) -> Result<Box<dyn Routine>, Unsupported> {
         let n = form.square(0)?;
         let [rows, columns] = form.matrix(1)?;
@@ -207,7 +208,7 @@ pub(super) fn trsm<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>,
     TriangularSolve::<T>::routine(&Form::new(operation, &[2, 2])?, TriangularSystem::of(operation.instruction)?)
 }
 
-/// The routine of `triangular-solve`.
+/// Creates the routine of `triangular-solve`.
 pub fn make_triangular_solve(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     fn typed<T: Scalar>(form: &Form, system: TriangularSystem) -> Result<Box<dyn Routine>, Unsupported> {
         TriangularSolve::<T>::routine(form, system)
@@ -235,7 +236,8 @@ impl<T: Scalar> PerMatrix for TridiagonalSolve<T> {
         };
         let line = |bytes| Ok::<_, RoutineError>(elements::<T>(bytes)?.to_vec());
         let mut system = System { lower: line(lower)?, diagonal: line(main)?, upper: line(upper)? };
-        // All diagonals are as long as the main one; the lower one begins at its second element.
+        // All diagonals are as long as the main one. The lower diagonal starts at index 1 of its
+        // array.
         if [&system.lower, &system.diagonal, &system.upper].iter().any(|line| line.len() != self.n) {
             return Err(RoutineError::Buffer);
         }

@@ -1,28 +1,29 @@
-//! Which triangular system an instruction solves: HLO's `triangular-solve` and LAPACK's `trsm` say it in different ways.
+//! Describes the triangular system that an instruction solves. HLO's `triangular-solve` and
+//! LAPACK's `trsm` encode it differently.
 
 use fusebox_core::hlo::{Instruction, Op, Transpose};
 
 use super::attributes::Asked;
 use crate::Unsupported;
 
-/// `op(a) x = b`, or `x op(a) = b`.
+/// A system `op(a) x = b` or `x op(a) = b`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TriangularSystem {
-    /// Whether `a` stands on the left.
+    /// Whether `a` is on the left.
     pub left_side: bool,
-    /// Whether `a` is its lower triangle, not its upper one.
+    /// Whether `a` is lower triangular, not upper triangular.
     pub lower: bool,
-    /// Whether the diagonal counts as ones.
+    /// Whether the diagonal is assumed to be ones.
     pub unit_diagonal: bool,
-    /// What is done with `a`.
+    /// The operation `op`.
     pub transpose_a: Transpose,
 }
 
 impl TriangularSystem {
-    /// The system that an instruction solves.
+    /// Returns the system that an instruction solves.
     ///
     /// # Errors
-    /// If it solves none, or does not say which.
+    /// If the instruction solves no triangular system, or its attributes are missing.
     pub fn of(instruction: &Instruction) -> Result<TriangularSystem, Unsupported> {
         match &instruction.op {
             &Op::TriangularSolve { left_side, lower, unit_diagonal, transpose_a } => {
@@ -52,8 +53,8 @@ impl TriangularSystem {
         })
     }
 
-    /// Whether `a` is read transposed where `x` is found from the left: `x op(a) = b` is `op(a)ᵀ xᵀ = bᵀ`, and the rows of `b`
-    /// are the columns of `bᵀ`.
+    /// Whether `a` is read transposed when the system is solved with the triangle on the left: `x
+    /// op(a) = b` becomes `op(a)ᵀ xᵀ = bᵀ`, and the rows of `b` are the columns of `bᵀ`.
     pub fn is_transposed(self) -> bool {
         (self.transpose_a == Transpose::None) != self.left_side
     }

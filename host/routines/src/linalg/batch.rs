@@ -1,29 +1,30 @@
-//! One computation on every matrix of a batch.
+//! Executes one computation on every matrix of a batch.
 
 use std::fmt::Debug;
 
 use crate::{Alone, Context, Routine, RoutineError, Workers, try_for_each};
 
-/// What is computed of the operands' matrices (or vectors) at one position of the batch.
+/// A computation on the operands' matrices (or vectors) at one position of the batch.
 pub(crate) trait PerMatrix: Debug + Send + Sync {
-    /// `arguments` and `results` as for a routine, without the batch. Sharing the work must not change a bit.
+    /// Computes `results` from `arguments`, as a routine does, without the batch. The bits of the
+    /// results must not depend on `workers`.
     fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], workers: &dyn Workers) -> Result<(), RoutineError>;
 
-    /// Roughly how many operations on numbers that takes.
+    /// Returns the approximate number of arithmetic operations.
     fn cost(&self) -> usize;
 
-    /// In a few words, without the batch.
+    /// Describes the computation in a few words, without the batch.
     fn describe(&self) -> &'static str;
 }
 
-/// Computes the same on every matrix of a batch.
+/// The routine that executes `each` on every matrix of a batch.
 #[derive(Debug)]
 pub(crate) struct Batched<F> {
     pub batch: usize,
     pub each: F,
 }
 
-/// Operations that a part has at least, so that handing it over costs little.
+/// Minimum number of operations per part, so that distributing parts costs little.
 const PART: usize = 1 << 15;
 
 impl<F: PerMatrix> Routine for Batched<F> {

@@ -8,15 +8,16 @@ use super::scalar::{Scalar, real};
 use super::vectors::{halves, subtract_multiple, wide};
 use crate::{RoutineError, Workers};
 
-/// Columns that are factorised one by one.
+/// Maximum number of columns that are factorised one by one.
 const NARROW: usize = 16;
-/// Columns that are factorised before the rest of the matrix is updated.
+/// Number of columns that are factorised before the rest of the matrix is updated.
 const BLOCK: usize = 128;
 
-/// Replaces the lower triangle of a Hermitian matrix by its factor; the upper one stays.
+/// Replaces the lower triangle of a Hermitian matrix by its Cholesky factor. The upper triangle is
+/// unchanged.
 ///
-/// If the matrix is not positive definite, gives the order, from 1, of the first leading minor that is not positive; nothing
-/// holds then of the triangle.
+/// If the matrix is not positive definite, returns the order, from 1, of the first leading minor
+/// that is not positive. The triangle is then undefined.
 pub(crate) fn factorise<T: Scalar>(a: &mut Matrix<T>, workers: &dyn Workers) -> Result<Option<usize>, RoutineError> {
     let n = a.rows();
     for start in (0..n).step_by(BLOCK) {
@@ -29,7 +30,7 @@ pub(crate) fn factorise<T: Scalar>(a: &mut Matrix<T>, workers: &dyn Workers) -> 
     Ok(None)
 }
 
-/// Factorises what stands in rows and columns `start..end`: first one half, then the other.
+/// Factorises rows and columns `start..end`: first one half, then the other.
 fn block<T: Scalar>(
     a: &mut Matrix<T>,
     start: usize,
@@ -49,7 +50,7 @@ fn block<T: Scalar>(
     block(a, second.start, second.end, workers)
 }
 
-/// Brings rows `middle..end` up to date with the factorised columns `start..middle`.
+/// Updates rows `middle..end` with the factorised columns `start..middle`.
 fn update<T: Scalar>(
     a: &mut Matrix<T>,
     start: usize,
@@ -79,7 +80,7 @@ fn narrow<T: Scalar>(a: &mut Matrix<T>, start: usize, end: usize) -> Option<usiz
     let height = a.rows();
     for j in start..end {
         let pivot = a[(j, j)].re();
-        // NaN is no pivot; infinity is one for LAPACK too, and leaves zeros below.
+        // NaN is no valid pivot. Infinity is valid, as for LAPACK, and results in zeros below.
         let is_positive = pivot > real(0.0);
         if !is_positive {
             return Some(j + 1);

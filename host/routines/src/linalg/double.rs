@@ -1,5 +1,5 @@
-//! Eigenvalues and singular values of single matrices are found in double precision: what the library finds in single precision is wrong
-//! by 10 to 100 times the rounding error that LAPACK makes.
+//! Computes eigenvalues and singular values of single-precision matrices in double precision. In
+//! single precision, the library's errors are 10 to 100 times LAPACK's rounding error.
 
 use num_complex::Complex;
 
@@ -9,12 +9,13 @@ use super::singular::{self, Singular, Vectors};
 use super::symmetric::{self, Eigen};
 use crate::RoutineError;
 
-/// Elements of such matrices.
+/// Element types of matrices whose eigenvalues and singular values are computed in double
+/// precision.
 pub(crate) trait InDouble: Scalar {
-    /// See [`symmetric::eigen`].
+    /// Computes eigenvalues and eigenvectors as [`symmetric::eigen`] does.
     fn eigen(a: Matrix<Self>, vectors: bool) -> Result<Option<Eigen<Self>>, RoutineError>;
 
-    /// See [`singular::decompose`].
+    /// Computes singular values and vectors as [`singular::decompose`] does.
     fn decompose(a: Matrix<Self>, vectors: Vectors) -> Result<Option<Singular<Self>>, RoutineError>;
 }
 

@@ -1,7 +1,8 @@
-//! Eigenvectors of Schur forms.
+//! Computes eigenvectors of Schur forms.
 //!
-//! Equations are solved from the eigenvalue's row on. Where numbers would grow beyond what their type has, which they do
-//! for matrices that lack eigenvectors, the vector is made smaller meanwhile: only its direction matters.
+//! Substitution starts at the eigenvalue's row. For matrices that lack eigenvectors, elements could
+//! overflow. The vector is then scaled down during substitution, because only its direction
+//! matters.
 
 use std::ops::Range;
 
@@ -11,7 +12,8 @@ use super::matrix::Matrix;
 use super::scalar::{Scalar, precision, real, smallest};
 use super::vectors::wide;
 
-/// How elements of a Schur form become the numbers of its eigenvectors: real ones stay real for real eigenvalues.
+/// Conversion from elements of a Schur form to elements of its eigenvectors. Elements remain real
+/// for real eigenvalues.
 pub(crate) trait Embed<E>: Scalar {
     fn embed(element: E) -> Self;
 }
@@ -37,17 +39,17 @@ impl Embed<f64> for num_complex::Complex<f64> {
     }
 }
 
-/// Which eigenvectors.
+/// Left or right eigenvectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Left,
     Right,
 }
 
-/// A quasi-triangular matrix: blocks of two rows have an element below the diagonal.
+/// A quasi-triangular matrix: blocks of two rows have a nonzero element below the diagonal.
 pub(crate) struct SchurForm<'a, E: Scalar> {
     t: &'a Matrix<E>,
-    /// What a pivot is at least.
+    /// Minimum magnitude of a pivot.
     least: E::Real,
 }
 
@@ -60,13 +62,14 @@ impl<'a, E: Scalar> SchurForm<'a, E> {
         SchurForm { t, least }
     }
 
-    /// Whether rows `i` and `i + 1` are a block.
+    /// Whether rows `i` and `i + 1` form a block.
     #[inline(always)]
     pub fn is_block(&self, i: usize) -> bool {
         i + 1 < self.t.rows() && self.t[(i + 1, i)] != E::nothing()
     }
 
-    /// Completes an eigenvector, of which the elements in the eigenvalue's own rows are given and the others are zero.
+    /// Completes an eigenvector. On entry, its elements in the eigenvalue's rows `given` are set
+    /// and the others are zero.
     pub fn complete<S: Embed<E> + Scalar<Real = E::Real>>(
         &self,
         value: S,
@@ -80,7 +83,7 @@ impl<'a, E: Scalar> SchurForm<'a, E> {
         }
     }
 
-    /// Of a right eigenvector the elements before `end`.
+    /// Computes the elements of a right eigenvector before `end`.
     fn complete_right<S: Embed<E> + Scalar<Real = E::Real>>(&self, value: S, x: &mut [S], end: usize) {
         wide(
             #[inline(always)]
@@ -108,7 +111,7 @@ impl<'a, E: Scalar> SchurForm<'a, E> {
         );
     }
 
-    /// Of a left eigenvector the elements behind those given.
+    /// Computes the elements of a left eigenvector after the rows `given`.
     fn complete_left<S: Embed<E> + Scalar<Real = E::Real>>(&self, value: S, x: &mut [S], given: Range<usize>) {
         wide(
             #[inline(always)]
@@ -144,7 +147,8 @@ impl<'a, E: Scalar> SchurForm<'a, E> {
         x.divided_by(pivot)
     }
 
-    /// Solves the equations of the block of rows `i` and `i + 1`, or of its transpose, with complete pivoting.
+    /// Solves the equations of the block of rows `i` and `i + 1`, or of its transpose, with
+    /// complete pivoting.
     #[inline(always)]
     fn solve_block<S>(&self, i: usize, value: S, x: &mut [S], transpose: bool)
     where
@@ -155,7 +159,7 @@ impl<'a, E: Scalar> SchurForm<'a, E> {
         let (b, c) = if transpose { (element(1, 0), element(0, 1)) } else { (element(0, 1), element(1, 0)) };
         let sizes = [a.parts_sum(), b.parts_sum(), c.parts_sum(), d.parts_sum()];
         let largest = (1..4).fold(0, |best, k| if sizes[k] > sizes[best] { k } else { best });
-        // The largest element becomes the first one.
+        // Move the largest element to the first position.
         let (swap_rows, swap_columns) = (largest >= 2, largest % 2 == 1);
         let [[a, b], [c, d]] = match (swap_rows, swap_columns) {
             (false, false) => [[a, b], [c, d]],
@@ -172,7 +176,7 @@ impl<'a, E: Scalar> SchurForm<'a, E> {
     }
 }
 
-/// The sum of the products of a column's conjugates with a vector's elements.
+/// Returns the inner product of a column and a vector, with the column conjugated.
 #[inline(always)]
 fn product<E: Scalar, S: Embed<E>>(column: &[E], x: &[S]) -> S {
     const LANES: usize = 8;
@@ -188,7 +192,7 @@ fn product<E: Scalar, S: Embed<E>>(column: &[E], x: &[S]) -> S {
     sums.into_iter().fold(S::nothing(), |all, sum| all + sum)
 }
 
-/// Makes a vector smaller if its new elements are large.
+/// Scales a vector down if its new elements are large.
 #[inline(always)]
 fn shrink<S: Scalar>(x: &mut [S], from: usize, to: usize) {
     let largest = x[from..to].iter().map(|z| z.parts_sum()).fold(real::<S::Real>(0.0), Float::max);
@@ -198,7 +202,7 @@ fn shrink<S: Scalar>(x: &mut [S], from: usize, to: usize) {
     }
 }
 
-/// Gives complex columns length one and makes the largest component of each real.
+/// Scales complex columns to length one, with a real largest component.
 pub(crate) fn normalise<S: Scalar>(vectors: &mut Matrix<S>) {
     for j in 0..vectors.columns() {
         let column = vectors.column_mut(j);

@@ -1,4 +1,4 @@
-//! Schur form, eigenvalues and eigenvectors of square matrices of any kind.
+//! Computes Schur forms, eigenvalues and eigenvectors of general square matrices.
 
 use num_complex::Complex;
 use num_traits::Float;
@@ -11,16 +11,17 @@ use super::scalar::{Real, Scalar, real};
 use super::{schur_complex, schur_real};
 use crate::{RoutineError, Workers, scratch};
 
-/// Numbers whose matrices have a Schur form.
+/// Element types of matrices with a Schur form.
 pub(crate) trait General: Scalar {
-    /// What eigenvalues and eigenvectors are made of.
+    /// Type of eigenvalues and of elements of eigenvectors.
     type Eigen: Scalar<Real = Self::Real>;
 
-    /// Turns a Hessenberg matrix into its Schur form and gives the eigenvalues. The error is the last row, from 1, that is
-    /// not done.
+    /// Converts a Hessenberg matrix to its Schur form and returns the eigenvalues. The error is the
+    /// number, from 1, of the last row without convergence.
     fn iterate(h: &mut Matrix<Self>, q: &mut Matrix<Self>) -> Result<Vec<Self::Eigen>, usize>;
 
-    /// Eigenvectors as columns, not yet normalised, of the matrix whose Schur form is `t` by `q`.
+    /// Returns the eigenvectors, as columns and not yet normalised, of the matrix with Schur form
+    /// `t` and unitary matrix `q`.
     fn vectors(
         t: &Matrix<Self>,
         q: &Matrix<Self>,
@@ -38,7 +39,8 @@ pub(crate) struct Schur<T: General> {
     pub values: Vec<T::Eigen>,
 }
 
-/// The Schur form of a matrix. In place of one, LAPACK's status: the last row, from 1, that is not done.
+/// Returns the Schur form of a matrix or, if there is none, LAPACK's status: the number, from 1, of
+/// the last row without convergence.
 pub(crate) fn schur<T: General>(
     mut a: Matrix<T>,
     workers: &dyn Workers,
@@ -59,7 +61,7 @@ pub(crate) fn schur<T: General>(
     }))
 }
 
-/// Eigenvalues and eigenvectors of length one, the largest component of each being real.
+/// Eigenvalues, and eigenvectors of length one whose largest component is real.
 #[derive(Debug)]
 pub(crate) struct Eigen<T: General> {
     pub values: Vec<T::Eigen>,
@@ -67,7 +69,7 @@ pub(crate) struct Eigen<T: General> {
     pub right: Option<Matrix<T::Eigen>>,
 }
 
-/// In place of eigenvalues, LAPACK's status, as for [`schur`].
+/// Returns eigenvalues and eigenvectors or, if there are none, LAPACK's status, as [`schur`] does.
 pub(crate) fn eigen<T: General>(
     mut a: Matrix<T>,
     left: bool,
@@ -92,7 +94,8 @@ pub(crate) fn eigen<T: General>(
     Ok(Ok(Eigen { values, left, right }))
 }
 
-/// Of a triangular form whose elements are the numbers that eigenvectors have.
+/// Returns the eigenvectors of a triangular form. The form and the eigenvectors have the same
+/// element type.
 fn triangular_vectors<T: Scalar>(
     t: &Matrix<T>,
     q: &Matrix<T>,
@@ -111,7 +114,7 @@ fn triangular_vectors<T: Scalar>(
     times(q, &x, workers)
 }
 
-/// Of a quasi-triangular form.
+/// Returns the eigenvectors of a quasi-triangular form.
 fn quasi_triangular_vectors<R: Real + Scalar, C: Embed<R> + Scalar<Real = R>>(
     t: &Matrix<R>,
     q: &Matrix<R>,
@@ -121,7 +124,8 @@ fn quasi_triangular_vectors<R: Real + Scalar, C: Embed<R> + Scalar<Real = R>>(
 ) -> Result<Matrix<C>, RoutineError> {
     let n = t.rows();
     let form = SchurForm::new(t);
-    // Of a conjugate pair the real parts stand in the first column, the imaginary parts in the second.
+    // For a conjugate pair, the first column holds the real parts and the second the imaginary
+    // parts.
     let mut x = Matrix::<R>::zeros(n, n)?;
     let mut pair = scratch::<C>(n)?;
     let mut j = 0;
@@ -160,8 +164,8 @@ fn quasi_triangular_vectors<R: Real + Scalar, C: Embed<R> + Scalar<Real = R>>(
     Ok(vectors)
 }
 
-/// The elements of an eigenvector in the rows of its own block, whose other diagonal has `above` and `below`, for the
-/// eigenvalue of positive imaginary part.
+/// Returns the elements of an eigenvector in the rows of its block, for the eigenvalue with
+/// positive imaginary part. `above` and `below` are the off-diagonal elements of the block.
 fn first_elements<C: Scalar>(above: C::Real, below: C::Real, imaginary: C::Real, side: Side) -> (C, C) {
     let zero = real::<C::Real>(0.0);
     let one = real::<C::Real>(1.0);

@@ -1,4 +1,4 @@
-//! Hessenberg form of a square matrix.
+//! Reduces square matrices to Hessenberg form.
 
 use super::matrix::Matrix;
 use super::qr::unitary;
@@ -7,8 +7,9 @@ use super::scalar::Scalar;
 use super::vectors::{add_multiple, subtract_multiple, wide};
 use crate::{RoutineError, Workers, scratch};
 
-/// Replaces a matrix, whose rows and columns outside of `low..high` are upper triangular already, by its Hessenberg form;
-/// below stand the tails of the reflectors. Gives their taus, one less than there are rows.
+/// Replaces a matrix by its Hessenberg form, with the tails of the reflectors below it. Rows and
+/// columns outside `low..high` must already be upper triangular. Returns the taus, one fewer than
+/// the matrix has rows.
 pub(crate) fn reduce<T: Scalar>(a: &mut Matrix<T>, low: usize, high: usize) -> Result<Vec<T>, RoutineError> {
     let mut taus = scratch(a.rows().saturating_sub(1))?;
     let mut products = scratch(a.rows())?;
@@ -47,7 +48,7 @@ fn step<T: Scalar>(a: &mut Matrix<T>, j: usize, high: usize, products: &mut [T])
     tau
 }
 
-/// The unitary matrix of a reduction, and the form with zeros in place of the tails.
+/// Returns the unitary matrix of a reduction, and replaces the tails in `a` by zeros.
 pub(crate) fn expand<T: Scalar>(
     a: &mut Matrix<T>,
     taus: &[T],
@@ -61,7 +62,7 @@ pub(crate) fn expand<T: Scalar>(
     Ok(q)
 }
 
-/// The product of reflectors whose tails stand below the first subdiagonal.
+/// Returns the product of the reflectors whose tails are below the first subdiagonal.
 pub(crate) fn unitary_below<T: Scalar>(
     a: &Matrix<T>,
     taus: &[T],

@@ -1,10 +1,10 @@
-//! Memory that the crate faer works in.
+//! Workspace of the crate faer.
 
 use faer::dyn_stack::{MemBuffer, StackReq};
 
 use crate::RoutineError;
 
-/// Fails if memory is short.
+/// Allocates a workspace. Fails if memory is short.
 pub(super) fn allocate(need: StackReq) -> Result<MemBuffer, RoutineError> {
     MemBuffer::try_new(need).map_err(|_| RoutineError::Memory { bytes: need.size_bytes() as u64 })
 }

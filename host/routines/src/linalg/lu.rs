@@ -8,19 +8,21 @@ use super::scalar::{Scalar, real};
 use super::vectors::{halves, subtract_multiple, wide};
 use crate::{RoutineError, Workers};
 
-/// Columns that are factorised one by one.
+/// Maximum number of columns that are factorised one by one.
 const NARROW: usize = 8;
 
-/// What a factorisation gives besides the factors.
+/// Results of a factorisation in addition to the factors.
 #[derive(Debug)]
 pub(crate) struct Pivots {
-    /// The row exchanged with row `i` before column `i` is eliminated, from 0.
+    /// For each `i`, the row, from 0, that is exchanged with row `i` before column `i` is
+    /// eliminated.
     pub rows: Vec<usize>,
     /// The first column, from 1, whose pivot is zero; 0 if there is none.
     pub singular: usize,
 }
 
-/// Replaces a matrix by its factors: L, whose diagonal is one, below the diagonal, U on it and above.
+/// Replaces a matrix by its factors: L below the diagonal, with an implicit unit diagonal, and U on
+/// and above the diagonal.
 pub(crate) fn factorise<T: Scalar>(a: &mut Matrix<T>, workers: &dyn Workers) -> Result<Pivots, RoutineError> {
     let size = a.rows().min(a.columns());
     let mut pivots = Pivots { rows: (0..size).collect(), singular: 0 };
@@ -32,7 +34,7 @@ pub(crate) fn factorise<T: Scalar>(a: &mut Matrix<T>, workers: &dyn Workers) -> 
     Ok(pivots)
 }
 
-/// Factorises columns `start..end`, from row `start` on: first one half, then the other.
+/// Factorises columns `start..end` from row `start` on: first one half, then the other.
 fn columns<T: Scalar>(
     a: &mut Matrix<T>,
     start: usize,
@@ -55,7 +57,7 @@ fn columns<T: Scalar>(
     Ok(())
 }
 
-/// Brings columns `middle..end` up to date with the factorised columns `start..middle`.
+/// Updates columns `middle..end` with the factorised columns `start..middle`.
 fn update<T: Scalar>(
     a: &mut Matrix<T>,
     start: usize,
@@ -82,7 +84,7 @@ fn update<T: Scalar>(
     add_product(right, height, middle..height, -T::unit(), below, above.view(), workers)
 }
 
-/// Exchanges rows of the columns `columns` as columns `start..end` were pivoted.
+/// Applies the row exchanges of columns `start..end` to the columns `columns`.
 fn exchange<T: Scalar>(a: &mut Matrix<T>, pivots: &[usize], start: usize, end: usize, columns: std::ops::Range<usize>) {
     for j in columns {
         let column = a.column_mut(j);
@@ -94,7 +96,7 @@ fn exchange<T: Scalar>(a: &mut Matrix<T>, pivots: &[usize], start: usize, end: u
 fn narrow<T: Scalar>(a: &mut Matrix<T>, start: usize, end: usize, pivots: &mut Pivots) {
     for j in start..end {
         let column = a.column(j);
-        // LAPACK compares the sums of the parts' absolute values; the first of equal ones is the pivot.
+        // Like LAPACK, compare `|re| + |im|`. The first of equal elements is the pivot.
         let (mut pivot, mut largest) = (j, column[j].parts_sum());
         for (i, z) in column.iter().enumerate().skip(j + 1) {
             let size = z.parts_sum();

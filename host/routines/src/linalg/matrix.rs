@@ -1,4 +1,4 @@
-//! Dense matrices, column after column.
+//! Dense column-major matrices.
 
 use std::ops::{Index, IndexMut, Range};
 
@@ -17,7 +17,7 @@ pub(crate) struct Matrix<T> {
 }
 
 impl<T: Scalar> Matrix<T> {
-    /// Fails if memory is short, as all that make a matrix do.
+    /// Returns a matrix of zeros. All constructors fail if memory is short.
     pub fn zeros(rows: usize, columns: usize) -> Result<Self, RoutineError> {
         Ok(Matrix { rows, columns, elements: scratch(rows.saturating_mul(columns))? })
     }
@@ -34,14 +34,14 @@ impl<T: Scalar> Matrix<T> {
         Ok(copy)
     }
 
-    /// Of each element what `of` makes of it.
+    /// Applies `of` to every element.
     pub fn map<U: Scalar>(&self, of: impl Fn(T) -> U) -> Result<Matrix<U>, RoutineError> {
         let mut mapped = Matrix::zeros(self.rows, self.columns)?;
         mapped.elements.iter_mut().zip(&self.elements).for_each(|(to, from)| *to = of(*from));
         Ok(mapped)
     }
 
-    /// A matrix whose rows stand one after the other in `elements`.
+    /// Returns the matrix with the row-major `elements`.
     pub fn from_rows(elements: &[T], rows: usize, columns: usize) -> Result<Self, RoutineError> {
         let mut matrix = Matrix::zeros(rows, columns)?;
         if elements.len() != matrix.elements.len() {
@@ -51,7 +51,8 @@ impl<T: Scalar> Matrix<T> {
         Ok(matrix)
     }
 
-    /// The adjoint, of so many rows and columns, of a matrix whose rows stand one after the other in `elements`.
+    /// Returns the adjoint of the matrix with the row-major `elements`. `rows` and `columns` are
+    /// those of the adjoint.
     pub fn adjoint_from_rows(elements: &[T], rows: usize, columns: usize) -> Result<Self, RoutineError> {
         let mut matrix = Matrix::zeros(rows, columns)?;
         if elements.len() != matrix.elements.len() {
@@ -61,7 +62,7 @@ impl<T: Scalar> Matrix<T> {
         Ok(matrix)
     }
 
-    /// Writes the rows one after the other.
+    /// Writes the elements in row-major order.
     pub fn write_rows(&self, result: &mut [T]) -> Result<(), RoutineError> {
         if result.len() != self.elements.len() {
             return Err(RoutineError::Buffer);
@@ -70,7 +71,7 @@ impl<T: Scalar> Matrix<T> {
         Ok(())
     }
 
-    /// Writes the rows of the adjoint one after the other.
+    /// Writes the elements of the adjoint in row-major order.
     pub fn write_rows_of_adjoint(&self, result: &mut [T]) -> Result<(), RoutineError> {
         if result.len() != self.elements.len() {
             return Err(RoutineError::Buffer);
@@ -103,13 +104,13 @@ impl<T: Scalar> Matrix<T> {
         &mut self.elements[j * self.rows..][..self.rows]
     }
 
-    /// Columns before `j`, and those from it on, each as one slice.
+    /// Returns the columns before `j` and the columns from `j` on, each as one slice.
     #[inline(always)]
     pub fn split_at_column(&mut self, j: usize) -> (&mut [T], &mut [T]) {
         self.elements.split_at_mut(j * self.rows)
     }
 
-    /// Some neighbouring columns.
+    /// Returns `N` adjacent columns from `j` on.
     #[inline(always)]
     pub fn neighbours<const N: usize>(&mut self, j: usize) -> [&mut [T]; N] {
         let mut columns = self.elements[j * self.rows..].chunks_exact_mut(self.rows.max(1));
@@ -135,7 +136,7 @@ impl<T: Scalar> Matrix<T> {
         self.view().submatrix(rows.start, columns.start, rows.len(), columns.len())
     }
 
-    /// The elements from the last to the first: rows and columns change their order.
+    /// Reverses the order of rows and columns.
     pub fn reverse(&mut self) {
         self.elements.reverse();
     }
@@ -144,8 +145,8 @@ impl<T: Scalar> Matrix<T> {
         !self.elements.iter().any(|z| z.has_nan_or_infinity())
     }
 
-    /// [`scale_to_unit`](Matrix::scale_to_unit) if elements are so large or so small that squares
-    /// would overflow or vanish.
+    /// Calls [`scale_to_unit`](Matrix::scale_to_unit) if elements are so large or so small that
+    /// squares would overflow or underflow.
     pub fn scale_into_range(&mut self) -> T::Real {
         let (low, high) = safe_range::<T::Real>();
         if (low..=high).contains(&self.largest()) { real(1.0) } else { self.scale_to_unit() }
@@ -155,14 +156,15 @@ impl<T: Scalar> Matrix<T> {
         self.elements.iter().map(|z| z.parts_sum()).fold(real::<T::Real>(0.0), Float::max)
     }
 
-    /// Multiplies by a power of two that brings the largest element near one. Gives what undoes it.
+    /// Multiplies the matrix by a power of two that brings the largest element near one. Returns
+    /// the inverse factor.
     pub fn scale_to_unit(&mut self) -> T::Real {
         let largest = self.largest();
         if largest == real(0.0) {
             return real(1.0);
         }
         let exponent = Float::floor(Float::log2(largest));
-        // Half of it at a time: the whole may be beyond the largest number.
+        // Apply the factor in two halves, because the whole factor may overflow.
         let half = Float::trunc(exponent / real::<T::Real>(2.0));
         let factors = [Float::exp2(-half), Float::exp2(half - exponent)];
         self.elements.iter_mut().for_each(|z| *z = z.times_real(factors[0]).times_real(factors[1]));
@@ -170,7 +172,8 @@ impl<T: Scalar> Matrix<T> {
     }
 }
 
-/// Sizes of which squares and products with the precision stay normal numbers.
+/// Returns the range of magnitudes whose squares, and products with the precision, are normal
+/// numbers.
 fn safe_range<R: Real>() -> (R, R) {
     let high = Float::exp2(Float::floor(Float::log2(<R as Float>::max_value()) / real::<R>(4.0)));
     (real::<R>(1.0) / high, high)
@@ -192,7 +195,7 @@ impl<T: Scalar> IndexMut<(usize, usize)> for Matrix<T> {
     }
 }
 
-/// Writes the transpose of rows of `width` elements, as rows of `height`.
+/// Transposes rows of `width` elements to rows of `height` elements.
 fn transpose<T: Copy>(from: &[T], width: usize, to: &mut [T], height: usize) {
     const BLOCK: usize = 16;
     for top in (0..height).step_by(BLOCK) {

@@ -1,8 +1,9 @@
 //! Linear algebra on matrices in memory.
 //!
-//! Factorisations follow LAPACK's conventions where a program can see them. Large products are the crate faer's, and so
-//! are eigenvalues of Hermitian matrices and singular values; what it does not have, or has otherwise than LAPACK, is
-//! here. How work is cut follows from shapes alone.
+//! Factorisations follow LAPACK's conventions where a program can see them. The crate faer computes
+//! large products, eigenvalues of Hermitian matrices, and singular values. This module implements
+//! operations that faer lacks, or for which faer's results differ from LAPACK's. Shapes alone
+//! determine how work is split.
 //!
 //! ```text
 //! scalar, matrix, vectors   numbers, matrices, loops over vectors

@@ -1,6 +1,6 @@
-//! Products of matrices and triangular systems, on several threads where they are large.
+//! Computes matrix products and solves triangular systems, on several threads if they are large.
 //!
-//! Columns are cut in pieces whose width follows from the shapes alone.
+//! Columns are split into pieces whose width depends only on the shapes.
 
 use std::ops::Range;
 
@@ -16,20 +16,20 @@ use super::matrix::Matrix;
 use super::scalar::Scalar;
 use crate::{RoutineError, Workers, try_for_each};
 
-/// Products of two numbers that a piece has at least.
+/// Minimum number of multiplications per piece.
 const PIECE: usize = 1 << 20;
 
-/// Columns of a piece when each costs so much.
+/// Returns the columns of a piece, if each column costs `cost` multiplications.
 fn width(columns: usize, cost: usize) -> usize {
     let least = PIECE / cost.max(1) + 1;
     least.next_multiple_of(16).min(columns.max(1))
 }
 
-/// Which triangle a matrix is, and how it enters.
+/// Properties of a triangular matrix in a system.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Triangle {
     pub lower: bool,
-    /// The diagonal counts as ones and is not read.
+    /// Whether the diagonal is assumed to be ones and is not read.
     pub unit: bool,
     pub conjugate: bool,
 }
@@ -39,7 +39,7 @@ impl Triangle {
     pub const UNIT_LOWER: Triangle = Triangle { lower: true, unit: true, conjugate: false };
 }
 
-/// Replaces the columns of `right`, each as long as the triangle, by the solutions.
+/// Replaces the columns of `right`, each as long as the triangle's side, by the solutions.
 pub(crate) fn solve_triangle<T: Scalar>(
     triangle: MatRef<'_, T>,
     form: Triangle,
@@ -65,7 +65,8 @@ pub(crate) fn solve_triangle<T: Scalar>(
     })
 }
 
-/// Adds `factor` times the product of two matrices to rows `rows` of the matrix in `sum`, whose columns are `height` long.
+/// Adds `factor` times the product of two matrices to rows `rows` of the matrix in `sum`. Columns
+/// of `sum` have `height` elements.
 pub(crate) fn add_product<T: Scalar>(
     sum: &mut [T],
     height: usize,
@@ -89,8 +90,8 @@ pub(crate) fn add_product<T: Scalar>(
     })
 }
 
-/// Subtracts from the lower triangle of `rows`, and the columns of the same numbers, the product of the columns `by` with
-/// their adjoint.
+/// Subtracts the product of the columns `by` with their adjoint from the lower triangle of the
+/// square of rows `rows` and columns `rows`.
 pub(crate) fn subtract_product_below<T: Scalar>(
     a: &mut Matrix<T>,
     rows: Range<usize>,

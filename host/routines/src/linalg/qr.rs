@@ -1,4 +1,4 @@
-//! QR factorisation, and what its reflectors do to matrices.
+//! QR factorisation, and products with its reflectors.
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, Par};
@@ -10,21 +10,22 @@ use super::scalar::{Scalar, precision, real};
 use super::vectors::wide;
 use crate::{RoutineError, Workers, try_for_each};
 
-/// Reflectors that are applied together to the rest of a matrix.
+/// Number of reflectors that are applied together to the rest of a matrix.
 const BLOCK: usize = 32;
-/// Matrices of fewer columns are not blocked.
+/// Minimum number of columns of a blocked factorisation.
 const NARROW: usize = 48;
-/// Products of two numbers that a piece of a matrix is updated with at least.
+/// Minimum number of multiplications to update a piece of a matrix.
 const PIECE: usize = 1 << 20;
 
-/// Replaces a matrix by R on and above the diagonal and the reflectors' tails below it. Gives their taus.
+/// Replaces a matrix by R on and above the diagonal and the reflectors' tails below it. Returns the
+/// taus.
 pub(crate) fn factorise<T: Scalar>(a: &mut Matrix<T>, workers: &dyn Workers) -> Result<Vec<T>, RoutineError> {
     let (size, columns) = (a.rows().min(a.columns()), a.columns());
     let mut taus = Vec::with_capacity(size);
     let block = if columns < NARROW { columns.max(1) } else { BLOCK };
     for start in (0..size).step_by(block) {
         let end = (start + block).min(size);
-        // What is left of a block of few columns is not worth a block of its own.
+        // A narrow matrix is eliminated without blocks: the panel spans all columns.
         let panel = if columns < NARROW { columns } else { end };
         wide(
             #[inline(always)]
@@ -38,7 +39,7 @@ pub(crate) fn factorise<T: Scalar>(a: &mut Matrix<T>, workers: &dyn Workers) -> 
     Ok(taus)
 }
 
-/// Reflects column `j` and applies the reflector to those up to `end`.
+/// Reflects column `j` and applies the reflector to the following columns before `end`.
 #[inline(always)]
 fn eliminate<T: Scalar>(a: &mut Matrix<T>, j: usize, end: usize) -> T {
     let height = a.rows();
@@ -51,16 +52,17 @@ fn eliminate<T: Scalar>(a: &mut Matrix<T>, j: usize, end: usize) -> T {
     tau
 }
 
-/// A product of neighbouring reflectors: `I - V T Vᴴ`.
+/// A product of consecutive reflectors: `I - V T Vᴴ`.
 struct Reflectors<T> {
-    /// The first row that they touch.
+    /// First row that the reflectors change.
     start: usize,
     v: Matrix<T>,
     t: Matrix<T>,
 }
 
 impl<T: Scalar> Reflectors<T> {
-    /// Of those whose tails stand below the diagonal of columns `start…`, as many as there are taus.
+    /// Multiplies the reflectors whose tails are below the diagonal from column `start` on, one per
+    /// tau.
     fn new(a: &Matrix<T>, start: usize, taus: &[T]) -> Result<Self, RoutineError> {
         let (height, count) = (a.rows() - start, taus.len());
         let mut v = Matrix::zeros(height, count)?;
@@ -105,7 +107,8 @@ impl<T: Scalar> Reflectors<T> {
     }
 }
 
-/// The first columns of the product of reflectors, as many as the matrix has below whose diagonal the tails stand.
+/// Returns the first columns of the product of the reflectors in `a`, as many as `a` has. The tails
+/// are below the diagonal of `a`.
 pub(crate) fn unitary<T: Scalar>(a: &Matrix<T>, taus: &[T], workers: &dyn Workers) -> Result<Matrix<T>, RoutineError> {
     let mut q = Matrix::zeros(a.rows(), a.columns())?;
     (0..a.rows().min(a.columns())).for_each(|i| q[(i, i)] = T::unit());
@@ -123,13 +126,15 @@ pub(crate) fn unitary<T: Scalar>(a: &Matrix<T>, taus: &[T], workers: &dyn Worker
     }
     for start in (0..taus.len()).step_by(BLOCK).rev() {
         let end = (start + BLOCK).min(taus.len());
-        // Columns before the block are still those of the identity, which it does not touch.
+        // Columns before the block are still columns of the identity, which the block does not
+        // change.
         Reflectors::new(a, start, &taus[start..end])?.apply(&mut q, start, false, workers)?;
     }
     Ok(q)
 }
 
-/// Replaces `c` by its product from the left with the product of reflectors, or with that one's adjoint.
+/// Multiplies `c` from the left by the product of the reflectors, or by the adjoint of this
+/// product.
 pub(crate) fn apply_unitary<T: Scalar>(
     a: &Matrix<T>,
     taus: &[T],
@@ -147,14 +152,15 @@ pub(crate) fn apply_unitary<T: Scalar>(
     })
 }
 
-/// What a factorisation with column pivoting gives besides the factors.
+/// Results of a factorisation with column pivoting in addition to the factors.
 pub(crate) struct Pivoted<T> {
     /// Columns in their new order, from 0.
     pub order: Vec<usize>,
     pub taus: Vec<T>,
 }
 
-/// As [`factorise`], columns being exchanged so that the diagonal of R decreases. Columns that are `fixed` go first.
+/// Factorises as [`factorise`] does, but exchanges columns so that the diagonal of R decreases.
+/// Columns that are `fixed` come first.
 pub(crate) fn factorise_pivoted<T: Scalar>(a: &mut Matrix<T>, fixed: impl Fn(usize) -> bool) -> Pivoted<T> {
     wide(
         #[inline(always)]
@@ -176,7 +182,8 @@ fn pivoted<T: Scalar>(a: &mut Matrix<T>, fixed: impl Fn(usize) -> bool) -> Pivot
     let mut taus = Vec::with_capacity(size);
     taus.extend((0..leading.min(size)).map(|j| eliminate(a, j, columns)));
     let from = taus.len();
-    // Lengths of what is left of the columns, as they are and as they were last computed in full.
+    // Norms of the remaining parts of the columns: updated ones, and those that were last computed
+    // in full (`computed`).
     let mut lengths: Vec<T::Real> = (0..columns).map(|c| norm(&a.column(c)[from..])).collect();
     let mut computed = lengths.clone();
     let (zero, one) = (real::<T::Real>(0.0), real::<T::Real>(1.0));

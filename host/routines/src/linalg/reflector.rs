@@ -1,12 +1,14 @@
-//! Householder reflectors as LAPACK has them: `H = I - tau v vᴴ`, `v` begins with one, and `Hᴴ x` is real.
+//! Householder reflectors in LAPACK's convention: `H = I - tau v vᴴ`, `v` begins with one, and `Hᴴ
+//! x` is real.
 
 use num_traits::Float;
 
 use super::scalar::{Real, Scalar, precision, real, smallest};
 use super::vectors::{inner_product, subtract_multiple};
 
-/// Makes of a vector (`head`, `tail`) the reflector that maps it to a real multiple of the first unit vector. `head`
-/// becomes that multiple, `tail` the rest of `v`. Gives tau; zero if the vector is such a multiple already.
+/// Replaces a vector (`head`, `tail`) by the reflector that maps it to a real multiple of the first
+/// unit vector. `head` becomes the multiple, `tail` the rest of `v`. Returns tau, which is zero if
+/// the vector is already a real multiple.
 #[inline(always)]
 pub(crate) fn reflect<T: Scalar>(head: &mut T, tail: &mut [T]) -> T {
     let zero = real::<T::Real>(0.0);
@@ -16,7 +18,7 @@ pub(crate) fn reflect<T: Scalar>(head: &mut T, tail: &mut [T]) -> T {
     }
     let smallest = smallest::<T::Real>() / precision::<T::Real>();
     let mut beta = -signed(Float::hypot(head.modulus(), length), head.re());
-    // A vector so short that its direction is lost in rounding is enlarged meanwhile.
+    // Scale up a vector that is so short that rounding would lose its direction.
     let mut enlarged = 0;
     while Float::abs(beta) < smallest && enlarged < 20 {
         let factor = real::<T::Real>(1.0) / smallest;
@@ -34,13 +36,13 @@ pub(crate) fn reflect<T: Scalar>(head: &mut T, tail: &mut [T]) -> T {
     tau
 }
 
-/// `size` with the sign of `sign`.
+/// Returns `size` with the sign of `sign`.
 #[inline(always)]
 pub(crate) fn signed<R: Real>(size: R, sign: R) -> R {
     if sign < real(0.0) || (sign == real(0.0) && Float::is_sign_negative(sign)) { -size } else { size }
 }
 
-/// The length of a vector, without overflow on the way.
+/// Returns the Euclidean norm of a vector, without intermediate overflow.
 #[inline(always)]
 pub(crate) fn norm<T: Scalar>(x: &[T]) -> T::Real {
     let square = inner_product(x, x).re();
@@ -59,7 +61,7 @@ pub(crate) fn norm<T: Scalar>(x: &[T]) -> T::Real {
     largest * Float::sqrt(squares.fold(real::<T::Real>(0.0), |a, b| a + b))
 }
 
-/// Applies `I - factor v vᴴ`, `v = (1, tail)`, to a vector of which the first element is `head`.
+/// Applies `I - factor v vᴴ` to `vector`, where `v = (1, tail)`.
 #[inline(always)]
 pub(crate) fn apply<T: Scalar>(factor: T, tail: &[T], vector: &mut [T]) {
     let Some((head, rest)) = vector.split_first_mut() else {

@@ -1,4 +1,4 @@
-//! The numbers that matrices are made of: real and complex, single and double.
+//! Element types of matrices: real and complex, in single and double precision.
 
 use std::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
 
@@ -24,17 +24,17 @@ pub(crate) trait Scalar:
     + AddAssign
     + SubAssign
 {
-    /// From its real and imaginary parts; a real number has only the first.
+    /// Creates a number from its real and imaginary parts. Real numbers ignore the imaginary part.
     fn of_parts(re: Self::Real, im: Self::Real) -> Self;
     fn re(self) -> Self::Real;
     fn im(self) -> Self::Real;
     fn conjugate(self) -> Self;
     fn times_real(self, factor: Self::Real) -> Self;
 
-    /// The absolute value, without overflow on the way.
+    /// Returns the absolute value, without intermediate overflow.
     fn modulus(self) -> Self::Real;
 
-    /// Without overflow on the way.
+    /// Divides without intermediate overflow.
     fn divided_by(self, divisor: Self) -> Self;
 
     fn of_real(re: Self::Real) -> Self {
@@ -53,7 +53,7 @@ pub(crate) trait Scalar:
         Self::of_parts(real(f64::NAN), real(f64::NAN))
     }
 
-    /// LAPACK's quick measure of size.
+    /// Returns `|re| + |im|`, LAPACK's cheap measure of magnitude.
     #[inline(always)]
     fn parts_sum(self) -> Self::Real {
         Float::abs(self.re()) + Float::abs(self.im())
@@ -69,18 +69,18 @@ pub(crate) trait Scalar:
     }
 }
 
-/// A real number from a constant.
+/// Converts a constant to a real number.
 #[inline(always)]
 pub(crate) fn real<R: Real>(value: f64) -> R {
     R::from_f64_impl(value)
 }
 
-/// The distance between one and the next larger number.
+/// Returns the distance between one and the next larger number.
 pub(crate) fn precision<R: Real>() -> R {
     Float::epsilon()
 }
 
-/// The smallest number of full precision.
+/// Returns the smallest positive normal number.
 pub(crate) fn smallest<R: Real>() -> R {
     Float::min_positive_value()
 }
@@ -147,7 +147,7 @@ macro_rules! scalar {
                 self.re.hypot(self.im)
             }
             fn divided_by(self, divisor: Self) -> Self {
-                // Smith's algorithm: the larger part of the divisor is divided by first.
+                // Smith's algorithm divides by the larger part of the divisor first.
                 let (a, b, c, d) = (self.re, self.im, divisor.re, divisor.im);
                 if c.abs() >= d.abs() {
                     let ratio = d / c;

@@ -6,9 +6,11 @@ use super::matrix::Matrix;
 use super::scalar::{Scalar, precision, real, smallest};
 use super::vectors::wide;
 
-/// Turns a Hessenberg matrix into its Schur form, upper triangular; `q` is multiplied by what does it.
+/// Converts a Hessenberg matrix to its upper triangular Schur form. Multiplies `q` by the unitary
+/// matrix of this transformation.
 ///
-/// If the iteration does not converge, the error is the last row, from 1, that is not done; nothing holds of `h` then.
+/// If the iteration does not converge, the error is the number, from 1, of the last row without
+/// convergence. `h` is then undefined.
 pub(crate) fn iterate<T: Scalar>(h: &mut Matrix<T>, q: &mut Matrix<T>) -> Result<(), usize> {
     wide(
         #[inline(always)]
@@ -49,7 +51,8 @@ fn all_rows<T: Scalar>(h: &mut Matrix<T>, q: &mut Matrix<T>) -> Result<(), usize
     Ok(())
 }
 
-/// The first row of the block that ends with row `last`: the subdiagonal element before it is negligible.
+/// Returns the first row of the block that ends with row `last`. The subdiagonal element in that
+/// row is negligible.
 #[inline(always)]
 fn first_of_block<T: Scalar>(h: &Matrix<T>, last: usize) -> usize {
     let n = h.rows();
@@ -81,7 +84,7 @@ fn first_of_block<T: Scalar>(h: &Matrix<T>, last: usize) -> usize {
     0
 }
 
-/// The eigenvalue of the last two rows' block that is nearer to the last element.
+/// Returns the eigenvalue of the trailing 2 × 2 block that is nearer to its last element.
 #[inline(always)]
 fn wilkinson<T: Scalar>(h: &Matrix<T>, last: usize) -> T {
     let (a, b) = (h[(last - 1, last - 1)], h[(last - 1, last)]);
@@ -96,12 +99,12 @@ fn wilkinson<T: Scalar>(h: &Matrix<T>, last: usize) -> T {
     let root = T::sqrt_impl(&(half * half + product));
     let (plus, minus) = (half + root, half - root);
     let larger = if plus.parts_sum() >= minus.parts_sum() { plus } else { minus };
-    // The smaller root by the product of both, which loses nothing.
+    // Compute the smaller root from the product of both, which avoids cancellation.
     let change = if larger.parts_sum() == real(0.0) { T::nothing() } else { product.divided_by(larger) };
     d - change.times_real(size)
 }
 
-/// One sweep of rotations from row `start` to row `last`.
+/// Executes one sweep of rotations from row `start` to row `last`.
 #[inline(always)]
 fn sweep<T: Scalar>(h: &mut Matrix<T>, q: &mut Matrix<T>, start: usize, last: usize, shift: T) {
     for k in start..last {

@@ -1,4 +1,4 @@
-//! Real Schur form: double-shift QR iteration on a Hessenberg matrix, as LAPACK's `hqr` family does it.
+//! Real Schur form: double-shift QR iteration on a Hessenberg matrix, as in LAPACK's `hqr` family.
 
 use num_traits::Float;
 
@@ -7,13 +7,16 @@ use super::reflector::{reflect, signed};
 use super::scalar::{Real, Scalar, precision, real, smallest};
 use super::vectors::wide;
 
-/// Eigenvalues: real and imaginary parts. Of a conjugate pair the one with positive imaginary part comes first.
+/// Real and imaginary parts of eigenvalues. In a conjugate pair, the eigenvalue with positive
+/// imaginary part comes first.
 pub(crate) type Values<R> = (Vec<R>, Vec<R>);
 
-/// Turns a Hessenberg matrix into its real Schur form, whose blocks of two rows are in standard form: equal diagonal
-/// elements, the others of different signs. `q` is multiplied by what does it.
+/// Converts a Hessenberg matrix to its real Schur form. Blocks of two rows are in standard form:
+/// equal diagonal elements, off-diagonal elements of opposite signs. Multiplies `q` by the
+/// orthogonal matrix of this transformation.
 ///
-/// If the iteration does not converge, the error is the last row, from 1, that is not done; nothing holds of `h` then.
+/// If the iteration does not converge, the error is the number, from 1, of the last row without
+/// convergence. `h` is then undefined.
 pub(crate) fn iterate<R: Real + Scalar>(h: &mut Matrix<R>, q: &mut Matrix<R>) -> Result<Values<R>, usize> {
     wide(
         #[inline(always)]
@@ -59,7 +62,8 @@ fn all_rows<R: Real + Scalar>(h: &mut Matrix<R>, q: &mut Matrix<R>) -> Result<Va
     Ok(values)
 }
 
-/// The first row of the block that ends with row `last`: the subdiagonal element before it is negligible.
+/// Returns the first row of the block that ends with row `last`. The subdiagonal element in that
+/// row is negligible.
 #[inline(always)]
 fn first_of_block<R: Real + Scalar>(h: &Matrix<R>, last: usize) -> usize {
     let n = h.rows();
@@ -90,7 +94,7 @@ fn first_of_block<R: Real + Scalar>(h: &Matrix<R>, last: usize) -> usize {
     0
 }
 
-/// Two shifts: real and imaginary part each.
+/// Real and imaginary parts of two shifts.
 type Shifts<R> = [(R, R); 2];
 
 #[inline(always)]
@@ -122,13 +126,13 @@ fn shifts<R: Real + Scalar>(h: &Matrix<R>, start: usize, last: usize, round: usi
     if determinant >= zero {
         return [(middle * size, root * size), (middle * size, -root * size)];
     }
-    // Real ones: twice the one nearer to the last element.
+    // Both shifts are real: use the one nearer to the last element twice.
     let (plus, minus) = (middle + root, middle - root);
     let nearer = if Float::abs(plus - d) <= Float::abs(minus - d) { plus } else { minus };
     [(nearer * size, zero); 2]
 }
 
-/// Where the sweep can begin, and the vector that its first reflector turns.
+/// Returns the row where the sweep can start, and the vector that determines its first reflector.
 #[inline(always)]
 fn start_of_bulge<R: Real + Scalar>(
     h: &Matrix<R>,
@@ -162,7 +166,7 @@ fn start_of_bulge<R: Real + Scalar>(
     }
 }
 
-/// One sweep: a bulge of two rows from row `from` down to row `last`.
+/// Executes one sweep: moves a bulge of two rows from row `from` down to row `last`.
 #[inline(always)]
 fn chase<R: Real + Scalar>(
     h: &mut Matrix<R>,
@@ -219,7 +223,7 @@ fn chase<R: Real + Scalar>(
     }
 }
 
-/// Applies a reflector to three columns, down to row `end`.
+/// Applies a reflector to the rows before `end` of three columns.
 #[inline(always)]
 fn turn_three<R: Real + Scalar>(m: &mut Matrix<R>, k: usize, end: usize, tau: R, v: [R; 3]) {
     let [x, y, z] = m.neighbours::<3>(k);
@@ -241,7 +245,7 @@ fn turn_two<R: Real + Scalar>(m: &mut Matrix<R>, k: usize, end: usize, tau: R, v
     }
 }
 
-/// Brings the block of rows `i` and `i + 1` to standard form. Gives its eigenvalues.
+/// Brings the block of rows `i` and `i + 1` to standard form. Returns its eigenvalues.
 #[inline(always)]
 fn standardise<R: Real + Scalar>(h: &mut Matrix<R>, q: &mut Matrix<R>, i: usize) -> [(R, R); 2] {
     let block = Block { a: h[(i, i)], b: h[(i, i + 1)], c: h[(i + 1, i)], d: h[(i + 1, i + 1)] };
@@ -269,7 +273,7 @@ fn standardise<R: Real + Scalar>(h: &mut Matrix<R>, q: &mut Matrix<R>, i: usize)
     [(block.a, imaginary), (block.d, -imaginary)]
 }
 
-/// `((a, b), (c, d))`.
+/// The matrix `((a, b), (c, d))`.
 #[derive(Clone, Copy)]
 struct Block<R> {
     a: R,
@@ -279,7 +283,7 @@ struct Block<R> {
 }
 
 impl<R: Real + Scalar> Block<R> {
-    /// The block in standard form, and cosine and sine of the rotation to it.
+    /// Returns the block in standard form, and the cosine and sine of the rotation to this form.
     #[inline(always)]
     fn standard(self) -> (Block<R>, R, R) {
         let (zero, one, half) = (real::<R>(0.0), real::<R>(1.0), real::<R>(0.5));
@@ -308,7 +312,8 @@ impl<R: Real + Scalar> Block<R> {
         self.with_equal_diagonal()
     }
 
-    /// Of a block whose eigenvalues are complex, or real and nearly equal.
+    /// Does the same as `standard` for a block whose eigenvalues are complex, or real and nearly
+    /// equal.
     #[inline(always)]
     fn with_equal_diagonal(self) -> (Block<R>, R, R) {
         let (zero, one, half) = (real::<R>(0.0), real::<R>(1.0), real::<R>(0.5));
@@ -331,7 +336,7 @@ impl<R: Real + Scalar> Block<R> {
             return (block, -sine, cosine);
         }
         if signed(one, b) == signed(one, c) {
-            // Real ones after all.
+            // The eigenvalues are real after all.
             let (root_b, root_c) = (Float::sqrt(Float::abs(b)), Float::sqrt(Float::abs(c)));
             let p = signed(root_b * root_c, c);
             let factor = one / Float::sqrt(Float::abs(b + c));

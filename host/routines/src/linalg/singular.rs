@@ -1,4 +1,4 @@
-//! Singular values and vectors.
+//! Computes singular values and vectors.
 
 use faer::Par;
 use faer::diag::DiagMut;
@@ -11,17 +11,17 @@ use super::matrix::Matrix;
 use super::scalar::Scalar;
 use crate::{RoutineError, scratch};
 
-/// Which singular vectors are wanted.
+/// Singular vectors to compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Vectors {
     None,
-    /// As many as there are singular values.
+    /// One vector per singular value.
     Thin,
     /// A basis of the whole space.
     Full,
 }
 
-/// Singular values, descending, and vectors as columns.
+/// Descending singular values, and singular vectors as columns.
 #[derive(Debug)]
 pub(crate) struct Singular<T: Scalar> {
     pub values: Vec<T::Real>,
@@ -29,7 +29,8 @@ pub(crate) struct Singular<T: Scalar> {
     pub vectors: Option<(Matrix<T>, Matrix<T>)>,
 }
 
-/// Nothing if the matrix is not finite or the iteration does not converge.
+/// Computes singular values and vectors. Returns `None` if the matrix is not finite or the
+/// iteration does not converge.
 pub(crate) fn decompose<T: Scalar>(a: &mut Matrix<T>, vectors: Vectors) -> Result<Option<Singular<T>>, RoutineError> {
     if !a.is_finite() {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Eigenvalues and eigenvectors of Hermitian matrices.
+//! Computes eigenvalues and eigenvectors of Hermitian matrices.
 
 use faer::diag::DiagMut;
 use faer::dyn_stack::MemStack;
@@ -10,18 +10,19 @@ use super::matrix::Matrix;
 use super::scalar::Scalar;
 use crate::{RoutineError, scratch};
 
-/// Rows from which on a matrix is divided in two: rotations of larger ones leave residuals several
-/// times as large, as they accumulate. LAPACK divides from the same size on.
+/// Minimum number of rows for divide and conquer. In larger matrices the errors of rotations
+/// accumulate, and residuals become several times as large. LAPACK uses the same number.
 const LEAST_DIVIDED: usize = 26;
 
-/// Eigenvalues, ascending, and eigenvectors as columns.
+/// Ascending eigenvalues, and eigenvectors as columns.
 #[derive(Debug)]
 pub(crate) struct Eigen<T: Scalar> {
     pub values: Vec<T::Real>,
     pub vectors: Option<Matrix<T>>,
 }
 
-/// Of the Hermitian matrix in the lower triangle of `a`. Nothing if it is not finite or the iteration does not converge.
+/// Computes eigenvalues and eigenvectors of the Hermitian matrix in the lower triangle of `a`.
+/// Returns `None` if the matrix is not finite or the iteration does not converge.
 pub(crate) fn eigen<T: Scalar>(a: &mut Matrix<T>, vectors: bool) -> Result<Option<Eigen<T>>, RoutineError> {
     let n = a.rows();
     for j in 0..n {
@@ -31,8 +32,8 @@ pub(crate) fn eigen<T: Scalar>(a: &mut Matrix<T>, vectors: bool) -> Result<Optio
     if !a.is_finite() {
         return Ok(None);
     }
-    // The library compares what couples the halves of a matrix with the elements of unit vectors: a
-    // smaller matrix would come apart.
+    // The library compares the elements that couple the halves of a matrix with elements of unit
+    // vectors. If the matrix were small, it would neglect this coupling.
     let undo = a.scale_to_unit();
     let wanted = if vectors { ComputeEigenvectors::Yes } else { ComputeEigenvectors::No };
     let mut values = scratch::<T>(n)?;

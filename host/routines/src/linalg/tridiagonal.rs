@@ -1,4 +1,4 @@
-//! Tridiagonal form of Hermitian matrices, and tridiagonal systems.
+//! Reduces Hermitian matrices to tridiagonal form, and solves tridiagonal systems.
 
 use super::matrix::Matrix;
 use super::reflector::reflect;
@@ -14,8 +14,8 @@ pub(crate) struct Form<T: Scalar> {
     pub taus: Vec<T>,
 }
 
-/// Reduces the Hermitian matrix in the lower triangle of `a`. There the diagonals and the reflectors' tails come to stand;
-/// the upper triangle stays.
+/// Reduces the Hermitian matrix in the lower triangle of `a`, which then holds the diagonals and
+/// the reflectors' tails. The upper triangle is unchanged.
 pub(crate) fn reduce<T: Scalar>(a: &mut Matrix<T>) -> Result<Form<T>, RoutineError> {
     let n = a.rows();
     let mut full = a.copy()?;
@@ -34,7 +34,8 @@ pub(crate) fn reduce<T: Scalar>(a: &mut Matrix<T>) -> Result<Form<T>, RoutineErr
     Ok(Form { diagonal: (0..n).map(|j| full[(j, j)].re()).collect(), off_diagonal, taus })
 }
 
-/// Reflects column `j` of `full`, whose both triangles are kept, and the rest of it from both sides.
+/// Reflects column `j` of `full`, and applies the reflector to the rest of `full` from both sides.
+/// Both triangles of `full` are stored.
 #[inline(always)]
 fn step<T: Scalar>(a: &mut Matrix<T>, full: &mut Matrix<T>, j: usize, products: &mut [T]) -> T {
     let below = &mut a.column_mut(j)[j + 1..];
@@ -49,7 +50,7 @@ fn step<T: Scalar>(a: &mut Matrix<T>, full: &mut Matrix<T>, j: usize, products: 
     for i in 0..=tail.len() {
         add_multiple(products, tau * v(i), &full.column(j + 1 + i)[j + 1..]);
     }
-    // The correction that makes both sides one update of rank two.
+    // This correction turns the products from both sides into one update of rank two.
     let along = products[0].conjugate() + inner_product(&products[1..], tail);
     let half = -(tau * along).times_real(real(0.5));
     products[0] += half;
@@ -65,19 +66,20 @@ fn step<T: Scalar>(a: &mut Matrix<T>, full: &mut Matrix<T>, j: usize, products: 
     tau
 }
 
-/// A tridiagonal matrix; elimination leaves LAPACK's factors in it.
+/// A tridiagonal matrix. Elimination replaces it by LAPACK's factors.
 #[derive(Debug)]
 pub(crate) struct System<T> {
-    /// Element `i` is of row `i + 1`, column `i`.
+    /// Element `i` is in row `i + 1`, column `i`.
     pub lower: Vec<T>,
     pub diagonal: Vec<T>,
-    /// Element `i` is of row `i`, column `i + 1`.
+    /// Element `i` is in row `i`, column `i + 1`.
     pub upper: Vec<T>,
 }
 
 impl<T: Scalar> System<T> {
-    /// Replaces right-hand sides by the solutions, with partial pivoting: `right` has a row of `count` elements, one per side, for each
-    /// equation. Gives the first row, from 1, whose pivot is zero; 0 if there is none.
+    /// Replaces right-hand sides by the solutions, with partial pivoting. `right` has a row of
+    /// `count` elements per equation, one per right-hand side. Returns the first row, from 1, whose
+    /// pivot is zero; 0 if there is none.
     pub fn solve(&mut self, right: &mut [T], count: usize) -> usize {
         wide(
             #[inline(always)]
@@ -121,7 +123,8 @@ impl<T: Scalar> System<T> {
         if n > 0 && self.diagonal[n - 1] == zero { n } else { 0 }
     }
 
-    /// Exchanges rows `k` and `k + 1` and eliminates; gives what the first is multiplied by before it is taken off the second.
+    /// Exchanges rows `k` and `k + 1` and eliminates. Returns the factor of the first row, which is
+    /// subtracted from the second row.
     #[inline(always)]
     fn exchange(&mut self, k: usize) -> T {
         let factor = self.diagonal[k].divided_by(self.lower[k]);
@@ -146,7 +149,7 @@ impl<T: Scalar> System<T> {
                 row.iter_mut().zip(&below[..count]).for_each(|(x, next)| *x -= self.upper[k] * *next);
             }
             if k + 2 < n {
-                // What pivoting filled in, two above the diagonal, stands in the lower one.
+                // `lower` holds the second superdiagonal, which pivoting fills in.
                 row.iter_mut().zip(&below[count..]).for_each(|(x, after)| *x -= self.lower[k] * *after);
             }
             row.iter_mut().for_each(|x| *x = x.divided_by(self.diagonal[k]));

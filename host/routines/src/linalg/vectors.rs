@@ -4,23 +4,25 @@ use std::ops::Range;
 
 use super::scalar::Scalar;
 
-/// Executes `work`, and what is inlined into it, compiled for the widest registers of this processor.
+/// Executes `work`, compiled together with functions inlined into it for the widest registers of
+/// this processor.
 #[inline(always)]
 pub(crate) fn wide<R>(work: impl FnOnce() -> R) -> R {
     pulp::Arch::new().dispatch(work)
 }
 
-/// Two halves of neighbouring columns, to be factorised one after the other, the first of whole groups of `narrow` columns.
-/// `None` if there are so few that they are factorised one by one.
+/// Splits adjacent columns into two halves that are factorised one after the other. The first half
+/// is a multiple of `narrow` columns. `None` if there are at most `narrow` columns, which are
+/// factorised one by one.
 pub(crate) fn halves(columns: Range<usize>, narrow: usize) -> Option<(Range<usize>, Range<usize>)> {
     let middle = columns.start + (columns.len() / 2).next_multiple_of(narrow);
     (columns.len() > narrow).then_some((columns.start..middle, middle..columns.end))
 }
 
-/// Sums of a product of vectors that are formed beside each other.
+/// Number of parallel partial sums of an inner product.
 const LANES: usize = 16;
 
-/// The sum of the products of `a`'s conjugates with `b`.
+/// Returns the inner product of `a` and `b`, with `a` conjugated.
 #[inline(always)]
 pub(crate) fn inner_product<T: Scalar>(a: &[T], b: &[T]) -> T {
     let mut sums = [T::nothing(); LANES];
@@ -43,13 +45,13 @@ pub(crate) fn inner_product<T: Scalar>(a: &[T], b: &[T]) -> T {
     sums[0]
 }
 
-/// Subtracts `factor` times a vector.
+/// Subtracts `factor` times `vector` from `from`.
 #[inline(always)]
 pub(crate) fn subtract_multiple<T: Scalar>(from: &mut [T], factor: T, vector: &[T]) {
     from.iter_mut().zip(vector).for_each(|(x, v)| *x -= factor * *v);
 }
 
-/// Adds `factor` times a vector.
+/// Adds `factor` times `vector` to `to`.
 #[inline(always)]
 pub(crate) fn add_multiple<T: Scalar>(to: &mut [T], factor: T, vector: &[T]) {
     to.iter_mut().zip(vector).for_each(|(x, v)| *x += factor * *v);

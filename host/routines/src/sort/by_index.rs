@@ -1,4 +1,4 @@
-//! Sorting of keys with their positions, which everything follows then.
+//! Sorts keys together with their positions, and then permutes all arrays by the positions.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -11,21 +11,21 @@ use super::{merge, network};
 use crate::key::Bits;
 use crate::{Comparator, RoutineError, Workers, elements, elements_mut, for_each, scratch, try_for_each};
 
-/// Lines that are sorted together.
+/// Number of lines that are sorted together.
 const LANES: usize = 16;
 
 #[derive(Debug)]
 pub enum ByIndex {
     Keys {
         keys: Vec<Key>,
-        /// What is sorted by, the least significant first: at most 32 bits each.
+        /// Codes to sort by, the least significant first. Each has at most 32 bits.
         chunks: Vec<Chunk>,
         kept: Kept,
     },
     Compiled(Arc<dyn Comparator>),
 }
 
-/// Codes of keys, or parts of them, in one number: the most significant first.
+/// Codes of keys, or parts of codes, that are packed into one number, the most significant first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chunk {
     pieces: Vec<Piece>,
@@ -35,12 +35,12 @@ pub struct Chunk {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Piece {
     key: usize,
-    /// Which bits of the key's code.
+    /// Lowest bit of the piece in the key's code.
     shift: u32,
     bits: u32,
 }
 
-/// Positions of a word's parts: key above, position below.
+/// Width of the position in the low bits of a word. The key is in the bits above.
 const POSITION_BITS: u32 = 32;
 
 impl ByIndex {
@@ -77,7 +77,7 @@ impl ByIndex {
         }
     }
 
-    /// Sorts lines of so many elements; `sizes` of elements in bytes.
+    /// Sorts lines of `length` elements. `sizes` are the bytes of one element, per array.
     pub fn lines(
         &self,
         arrays: &[&[u8]],
@@ -108,7 +108,7 @@ impl ByIndex {
         Ok(())
     }
 
-    /// Sorts one long line by all threads.
+    /// Sorts one long line with all threads.
     pub fn long_line(
         &self,
         line: &[&[u8]],
@@ -160,16 +160,16 @@ impl ByIndex {
     }
 }
 
-/// Finds the order of a line's elements; keeps its memory from line to line.
+/// Computes the order of a line's elements. Reuses its memory for the next line.
 struct Sorter {
     order: Vec<u32>,
     before: Vec<u32>,
     values: Vec<u32>,
     words: Vec<u64>,
     spare: Vec<u64>,
-    /// Words of several lines, one in each lane.
+    /// Words of several lines, one line per lane.
     rows: Vec<[u64; LANES]>,
-    /// Values of these lines, then their orders.
+    /// Values of these lines, then their sorted positions.
     lanes: Vec<u32>,
 }
 
@@ -186,7 +186,8 @@ impl Sorter {
         })
     }
 
-    /// Sorts the lines in the lanes of vectors, if that is quick and they are in order.
+    /// Sorts lines together in vector lanes, if this is fast and no line has unordered NaNs.
+    /// Returns whether the lines are sorted.
     fn lines_together(&mut self, by: &ByIndex, lines: &[Vec<&[u8]>]) -> Result<bool, RoutineError> {
         let ByIndex::Keys { keys, chunks, .. } = by else { return Ok(false) };
         let ([chunk], length) = (&chunks[..], self.order.len()) else { return Ok(false) };
@@ -204,7 +205,7 @@ impl Sorter {
         for (line, values) in lines.iter().zip(self.lanes.chunks_exact_mut(length)) {
             chunk.values(keys, line, values)?;
         }
-        // Elements change places in squares, which stay in the nearest cache.
+        // Transpose in squares that fit into the L1 cache.
         for (square, rows) in self.rows.chunks_mut(LANES).enumerate() {
             let first = square * LANES;
             for (lane, values) in self.lanes.chunks_exact(length).enumerate() {
@@ -224,7 +225,7 @@ impl Sorter {
         Ok(true)
     }
 
-    /// The order that [`Sorter::lines_together`] has found for a line.
+    /// Returns the order that [`Sorter::lines_together`] computed for a line.
     fn of_lane(&self, lane: usize) -> &[u32] {
         let length = self.order.len();
         &self.lanes[lane * length..(lane + 1) * length]
@@ -270,7 +271,7 @@ impl Sorter {
 }
 
 impl Chunk {
-    /// The bytes of a word that hold it.
+    /// Returns the numbers of the bytes that hold the chunk in a word.
     fn digits(&self) -> std::ops::Range<u32> {
         let first = POSITION_BITS / 8;
         first..first + self.bits / 8
@@ -289,7 +290,7 @@ impl Chunk {
 }
 
 impl Key {
-    /// Hands over the code of each element of the line.
+    /// Calls `put` with the index and code of each element of the line.
     fn codes(&self, line: &[&[u8]], mut put: impl FnMut(usize, u64)) -> Result<(), RoutineError> {
         let bytes = line.get(self.operand).ok_or(RoutineError::Buffer)?;
         match self.order.bytes {
@@ -335,13 +336,13 @@ impl Key {
     }
 }
 
-/// Whether the line has NaNs that are in no order with anything.
+/// Whether the line has NaNs that are unordered with all values.
 fn is_unordered(keys: &[Key], line: &[&[u8]]) -> Result<bool, RoutineError> {
     let mut partial = keys.iter().filter(|key| key.order.is_partial);
     partial.try_fold(false, |any, key| Ok(any || key.has_nan(line)?))
 }
 
-/// The order of a line with such NaNs.
+/// Returns the order of a line with unordered NaNs.
 fn contradictory(keys: &[Key], line: &[&[u8]], length: usize) -> Result<Vec<u32>, RoutineError> {
     let mut decided: Vec<Vec<(u64, bool)>> = Vec::new();
     for key in keys {
@@ -369,7 +370,7 @@ fn contradictory(keys: &[Key], line: &[&[u8]], length: usize) -> Result<Vec<u32>
     })
 }
 
-/// Elements of so many bytes, in that order.
+/// Gathers elements of `bytes` bytes in this order.
 fn gather(from: &[u8], to: &mut [u8], order: &[u32], bytes: usize) -> Result<(), RoutineError> {
     match bytes {
         1 => gather_elements::<u8>(from, to, order),

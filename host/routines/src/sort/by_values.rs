@@ -1,7 +1,8 @@
-//! Sorting of one array whose keys say everything: only keys are sorted, and values are made of them.
+//! Sorts one array whose keys determine the values: only keys are sorted, and values are decoded
+//! from the keys.
 //!
-//! Values of several bit patterns that tie (zeros of both signs, NaNs) are put in place of what their code gives, in the
-//! order in which they stood.
+//! Values with different bits but the same code (zeros of both signs, NaNs) are not decoded. They
+//! are copied from the input in their original order.
 
 use std::ops::Range;
 
@@ -12,7 +13,7 @@ use super::radix::{self, Kept, LONG, Word};
 use crate::key::{Bits, Order};
 use crate::{RoutineError, Workers, elements, elements_mut, for_each, scratch};
 
-/// Lines that are sorted together.
+/// Number of lines that are sorted together.
 const LANES: usize = 32;
 
 #[derive(Debug)]
@@ -22,7 +23,7 @@ pub struct ByValues {
     kept: Kept,
 }
 
-/// Which words hold the codes of values.
+/// Type of the words that hold the codes of values.
 trait Coded: Bits {
     type Word: Word + Lane;
     fn word(self) -> Self::Word;
@@ -49,11 +50,11 @@ macro_rules! coded {
 
 coded!(u8: u32, u16: u32, u32: u32, u64: u64);
 
-/// What sorting a line takes, kept from line to line.
+/// Memory for sorting a line, reused for the next line.
 struct Memory<W> {
     words: Vec<W>,
     spare: Vec<W>,
-    /// Words of several lines, one in each lane.
+    /// Words of several lines, one line per lane.
     rows: Vec<[W; LANES]>,
 }
 
@@ -76,7 +77,7 @@ impl ByValues {
         0..self.order.bytes
     }
 
-    /// Sorts lines of so many elements.
+    /// Sorts lines of `length` elements.
     pub fn lines(&self, arrays: &[&[u8]], results: &mut [&mut [u8]], length: usize) -> Result<(), RoutineError> {
         match self.order.bytes {
             1 => self.lines_of::<u8>(arrays, results, length),
@@ -86,7 +87,7 @@ impl ByValues {
         }
     }
 
-    /// Sorts one long line by all threads.
+    /// Sorts one long line with all threads.
     pub fn long_line(
         &self,
         arrays: &[&[u8]],
@@ -136,7 +137,7 @@ impl ByValues {
         Ok(())
     }
 
-    /// Sorts lines in the lanes of vectors. Elements change places in squares, which stay in the nearest cache.
+    /// Sorts lines in vector lanes. Elements are transposed in squares that fit into the L1 cache.
     fn lines_together<B: Coded>(
         &self,
         lines: &[B],
@@ -206,13 +207,14 @@ impl ByValues {
         Ok(())
     }
 
-    /// Gives whether the code of any value is that of other bits too.
+    /// Encodes a line. Returns whether any value differs from the value that its code decodes to.
     fn encode<B: Coded>(&self, line: &[B], words: &mut [B::Word]) -> bool {
         let words = &mut words[..line.len()];
         self.order.encode(line, |at, code| words[at] = code.word())
     }
 
-    /// Values that share a code go where that code stands, in their order. `first`: where the first word is that is not less.
+    /// Copies values with shared codes from the line to their sorted positions, in their original
+    /// order. `first` returns the index of the first word that is not less than a code.
     fn refill<B: Coded>(&self, line: &[B], first: impl Fn(B::Word) -> usize, sorted: &mut [B]) {
         for &code in &self.shared_codes {
             let code = B::of(code);
@@ -225,7 +227,7 @@ impl ByValues {
         self.order.is_partial && line.iter().fold(false, |any, &value| any | self.order.is_nan(value))
     }
 
-    /// A line with NaNs that are in no order with anything.
+    /// Sorts a line with NaNs that are unordered with all values.
     fn contradictory<B: Coded>(&self, line: &[B], sorted: &mut [B]) -> Result<(), RoutineError> {
         let count = u32::try_from(line.len()).map_err(|_| RoutineError::Buffer)?;
         let order = merge::order(count, |a, b| {

@@ -1,7 +1,8 @@
-//! What a comparator's computation compares.
+//! Recognises the keys that a comparator's computation compares.
 //!
-//! Recognised are comparators that compare one value of each side after the other, as frameworks write them: the first that
-//! differ decide. Before values are compared, all NaNs may be made one, and zeros of both signs.
+//! Recognises lexicographic comparators, as frameworks write them: the first pair of values that
+//! differ decides. The comparator may first replace all NaNs by one NaN, and zeros of both signs by
+//! one zero.
 
 use fusebox_core::hlo::{
     ArrayShape, BinaryOp, Comparison, ComparisonType, Computation, ElementType, InstrId, Literal, Op, UnaryOp,
@@ -9,26 +10,26 @@ use fusebox_core::hlo::{
 
 use crate::key::{Merged, Order};
 
-/// One of the values that decide.
+/// One of the values that a comparator compares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// Number of the operand.
+    /// Index of the operand.
     pub operand: usize,
-    /// Values per element of the operand: two if it is complex.
+    /// Values per element of the operand: two if the element is complex.
     pub stride: usize,
-    /// Which of these it is.
+    /// Index of the value in the element.
     pub offset: usize,
-    /// How the values are ordered.
+    /// Order of the values.
     pub order: Order,
 }
 
-/// The values that a comparator of operands of these shapes decides by, those first that come first. `None` if it does
-/// something else.
+/// Returns the keys of a comparator of operands with these shapes, the most significant first.
+/// `None` if the comparator does not compare keys.
 pub fn keys(comparator: &Computation, operands: &[&ArrayShape]) -> Option<Vec<Key>> {
     let reader = Reader { comparator, operands };
     let mut keys = Vec::new();
     let mut rest = comparator.root;
-    // Each turn goes on with an operand, which stands before its user.
+    // The loop ends because each iteration continues with an operand of the previous instruction.
     loop {
         if let Some(decision) = reader.decision(rest) {
             keys.push(reader.key(&decision)?);
@@ -45,7 +46,7 @@ struct Reader<'a> {
     operands: &'a [&'a ArrayShape],
 }
 
-/// A value that comes of one parameter.
+/// A value that is computed from one parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Side {
     parameter: usize,
@@ -55,7 +56,7 @@ struct Side {
 }
 
 impl Side {
-    /// The same of the other tuple.
+    /// Returns the corresponding value of the other tuple.
     fn of_other(self) -> Side {
         Side { parameter: self.parameter ^ 1, ..self }
     }
@@ -65,10 +66,11 @@ impl Side {
     }
 }
 
-/// Whether the value of the first tuple comes before that of the second.
+/// A comparison that decides whether the value of the first tuple comes before the value of the
+/// second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Decision {
-    /// The value of the first tuple.
+    /// Value of the first tuple.
     side: Side,
     is_partial: bool,
     is_descending: bool,
@@ -88,7 +90,7 @@ impl Reader<'_> {
         Some(Key { operand, stride, offset: part, order })
     }
 
-    /// A comparison of the same value of both tuples by which one comes first.
+    /// Matches an ordering comparison (`LT` or `GT`) of corresponding values of both tuples.
     fn decision(&self, id: InstrId) -> Option<Decision> {
         let (direction, is_partial, first, second) = self.comparison(id)?;
         let is_less = match direction {
@@ -104,7 +106,7 @@ impl Reader<'_> {
         })
     }
 
-    /// `before or (equal and rest)`, or a choice that means the same.
+    /// Matches `before or (equal and rest)`, or an equivalent `select`.
     fn first_of_several(&self, id: InstrId) -> Option<(Decision, InstrId)> {
         let either_way = |a: InstrId, b: InstrId| [(a, b), (b, a)];
         match self.operands_of(id) {
@@ -131,7 +133,8 @@ impl Reader<'_> {
         })
     }
 
-    /// Direction, whether NaNs are in no order, and the sides: the same value of both tuples.
+    /// Matches a comparison of corresponding values of both tuples. Returns its direction, whether
+    /// NaNs are unordered, and the two sides.
     fn comparison(&self, id: InstrId) -> Option<(Comparison, bool, Side, Side)> {
         let (&Op::Compare { direction, order }, &[first, second]) = self.operands_of(id) else { return None };
         let (first, second) = (self.side(first)?, self.side(second)?);
@@ -149,7 +152,7 @@ impl Reader<'_> {
             at = on_false;
         }
         let plain = self.plain(at)?;
-        // The outermost choice counts.
+        // The outermost `select` takes precedence.
         for &(condition, bits) in conditions.iter().rev() {
             match self.is_zero_or_nan(condition, plain)? {
                 Special::Zero if !is_zero(plain.ty, bits) => return None,
@@ -160,7 +163,7 @@ impl Reader<'_> {
         Some(Side { merged, ..plain })
     }
 
-    /// A parameter or a part of a complex one.
+    /// Matches a parameter, or the real or imaginary part of a complex parameter.
     fn plain(&self, id: InstrId) -> Option<Side> {
         let parameter = |id: InstrId| match self.comparator.instruction(id).op {
             Op::Parameter { number } => usize::try_from(number).ok(),
@@ -176,8 +179,8 @@ impl Reader<'_> {
         (whole.real_part() == ty).then_some(Side { parameter, part, ty, merged: Merged::default() })
     }
 
-    /// Which values of `plain` a condition selects, if it is a test for zero or for NaN. A choice made between these
-    /// before, of whichever of them, does not change the answer.
+    /// Returns which values a condition selects, if it tests `plain` for zero or for NaN. Earlier
+    /// replacements of zeros or NaNs do not affect the test, because it reads `plain` itself.
     fn is_zero_or_nan(&self, condition: InstrId, plain: Side) -> Option<Special> {
         let (&Op::Compare { direction, order }, &[a, b]) = self.operands_of(condition) else { return None };
         if order == Some(ComparisonType::TotalOrder) || !plain.ty.is_float() {
@@ -192,7 +195,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The bits of a float constant.
+    /// Returns the bits of a float constant.
     fn constant(&self, id: InstrId) -> Option<u64> {
         let (Op::Constant(Literal::Array(array)), _) = self.operands_of(id) else { return None };
         let mut bits = [0; 8];

@@ -1,9 +1,10 @@
-//! Stable sorting by any comparator.
+//! Stable merge sort by any comparator.
 
 use crate::{RoutineError, scratch};
 
-/// The numbers below `count` in the order of what they stand for. `before` says whether the first of two must come before
-/// the second. Where its answers contradict each other, the order is some order, and always the same.
+/// Returns the indices below `count` in sorted order. `before` returns whether the element at the
+/// first index must come before the element at the second. If the answers of `before` are
+/// contradictory, the order is unspecified but deterministic.
 ///
 /// # Errors
 /// If memory is short.
@@ -26,7 +27,7 @@ pub fn order(count: u32, mut before: impl FnMut(usize, usize) -> bool) -> Result
 fn merge(mut left: &[u32], mut right: &[u32], merged: &mut [u32], before: &mut impl FnMut(usize, usize) -> bool) {
     let mut places = merged.iter_mut();
     while let ([l, left_rest @ ..], [r, right_rest @ ..]) = (left, right) {
-        // The right one goes first only if it must: equal elements keep their order.
+        // The right element comes first only if it must, so that equal elements keep their order.
         let first = if before(*r as usize, *l as usize) {
             right = right_rest;
             r

@@ -1,4 +1,4 @@
-//! `sort`: lines of several arrays together, by a comparator.
+//! `sort`: sorts lines of several arrays together by a comparator.
 //!
 //! ```text
 //! comparator   what the comparator compares: keys
@@ -9,7 +9,8 @@
 //! merge        any comparator
 //! ```
 //!
-//! Stable whether asked for or not: results must not depend on how a sort is done.
+//! All sorts are stable, also if the operation does not require it, so that results do not depend
+//! on the algorithm.
 
 mod by_index;
 mod by_values;
@@ -30,13 +31,13 @@ use crate::{Companions, Comparator, Context, Operation, Routine, RoutineError, U
 use by_index::ByIndex;
 use by_values::ByValues;
 
-/// Elements that a thread sorts at a time, if lines are shorter.
+/// Approximate number of elements that a thread sorts at once, if lines are shorter.
 const PART: usize = 1 << 15;
 
 #[derive(Debug)]
 struct Sort {
     lines: Lines,
-    /// Of the elements of each array.
+    /// Bytes of one element, per array.
     element_bytes: Vec<usize>,
     by: By,
 }
@@ -47,14 +48,15 @@ enum By {
     Index(ByIndex),
 }
 
-/// The comparator's computation if it has to be compiled: it is none that compares keys.
+/// Returns the comparator's computation if it must be compiled, because it does not compare keys.
 pub fn comparator_to_compile(operation: &Operation) -> Option<ComputationId> {
     let Op::Sort { to_apply, .. } = operation.instruction.op else { return None };
     let comparator = operation.module.computation(to_apply);
     comparator::keys(comparator, &operation.arguments()).is_none().then_some(to_apply)
 }
 
-/// A sort by the operation's own comparator, or by the compiled one if that is not recognised.
+/// Creates the routine of `sort`. Uses the compiled comparator if the operation's comparator is not
+/// recognised.
 pub fn make(operation: &Operation, companions: &Companions) -> Result<Box<dyn Routine>, Unsupported> {
     let Op::Sort { dimension, to_apply, .. } = operation.instruction.op else {
         return Err(Unsupported::new("a sort that is none"));

@@ -1,27 +1,28 @@
-//! Sorting of several lines at a time, one in each lane of vectors: which elements are compared does not depend on their
-//! values.
+//! Sorts several lines at once, one per vector lane. This is possible because the compared
+//! positions do not depend on the values.
 //!
-//! Batcher's merge exchange: Knuth, "The art of computer programming", volume 3, 5.2.2, algorithm M.
+//! Batcher's merge exchange: Knuth, "The art of computer programming", volume 3, 5.2.2, algorithm
+//! M.
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Fewer lines are sorted one by one.
+/// Minimum number of lines that are sorted together; fewer are sorted one by one.
 pub const LEAST_LINES: usize = 6;
-/// In longer lines, counting is quicker than comparing.
+/// Maximum length of lines; radix sort is faster for longer lines.
 pub const LONGEST: usize = 4096;
 
-/// Elements of each line that the nearest cache holds: what stays among them is done first.
+/// Number of rows that fit into the L1 cache. Merges within such a block of rows come first.
 const BLOCK: usize = 256;
 
-/// What vectors are made of.
+/// Type of the lanes of vectors.
 pub trait Lane: Copy {
-    /// As many as fit.
+    /// A vector of as many words as fit.
     type Vector<S: Simd>: Copy;
 
-    /// The words as vectors. What is left over is left out.
+    /// Casts words to vectors. Omits remaining words that do not fill a vector.
     fn vectors<S: Simd>(words: &mut [Self]) -> &mut [Self::Vector<S>];
 
-    /// The smaller ones and the larger ones.
+    /// Returns the lane-wise minimum and maximum.
     fn ordered<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> [Self::Vector<S>; 2];
 }
 
@@ -55,7 +56,8 @@ impl Lane for u64 {
     }
 }
 
-/// Sorts each column. `LANES` is a multiple of what a vector holds: 16 `u32` or 8 `u64` at most.
+/// Sorts each column. `LANES` must be a multiple of the lanes of a vector, which are at most 16
+/// `u32` or 8 `u64`.
 pub fn sort<W: Lane, const LANES: usize>(rows: &mut [[W; LANES]]) {
     Arch::new().dispatch(Sort(rows));
 }
@@ -85,7 +87,7 @@ impl<W: Lane, const LANES: usize> WithSimd for Sort<'_, W, LANES> {
     }
 }
 
-/// Merges sorted runs of so many rows in pairs.
+/// Merges adjacent sorted runs of `run` rows in pairs.
 #[inline(always)]
 fn merge<S: Simd, W: Lane>(simd: S, vectors: &mut [W::Vector<S>], per_row: usize, run: usize) {
     let count = vectors.len() / per_row;
@@ -93,7 +95,7 @@ fn merge<S: Simd, W: Lane>(simd: S, vectors: &mut [W::Vector<S>], per_row: usize
     while distance > 0 {
         let mut start = distance % run;
         while start + distance < count {
-            // Both ends belong to the same pair of runs.
+            // Both rows belong to the same pair of runs.
             if start / (2 * run) == (start + distance) / (2 * run) {
                 let end = (start + 2 * distance).min(count);
                 let (low, high) = vectors[start * per_row..end * per_row].split_at_mut(distance * per_row);

@@ -1,4 +1,4 @@
-//! Stable sorting of words by some of their bytes.
+//! Stable radix sort of words by some of their bytes.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,28 +9,28 @@ use bytemuck::Pod;
 
 use crate::{RoutineError, Workers, for_each, scratch};
 
-/// Below so many words, comparisons are quicker than counting.
+/// Minimum number of words for radix sort. Comparison sort is faster for fewer words.
 const LEAST_COUNTED: usize = 96;
-/// Words that one thread takes in a pass over a long line.
+/// Number of words that one thread processes at once in a pass over a long line.
 const PART: usize = 1 << 16;
-/// Lines of so many words are shared among threads.
+/// Minimum length of lines that several threads sort together.
 pub const LONG: usize = 1 << 17;
 
 const RADIX: usize = 256;
 
-/// What is sorted.
+/// A word to sort.
 pub trait Word: Pod + Ord + Send + Sync {
-    /// A place that several threads know, of which one at a time uses it.
+    /// An atomic cell for a word. Several threads can access it, but only one at a time does.
     type Cell: Default + Send + Sync;
 
-    /// Byte `number`, the lowest first.
+    /// Returns byte `number`, counted from the lowest.
     fn byte(self, number: u32) -> usize;
 
     fn read(cell: &Self::Cell) -> Self;
 
     fn write(self, cell: &Self::Cell);
 
-    /// Memory for such words.
+    /// Returns the memory kept for words of this type.
     fn kept(kept: &Kept) -> &Mutex<Option<Long<Self>>>;
 }
 
@@ -66,8 +66,8 @@ words! {
     u64, AtomicU64, wide;
 }
 
-/// Sorts words by the bytes `digits`; `spare` is as long. Words that are equal in these keep their order if the bytes below
-/// them do not decrease, as those of positions do not, or are the same.
+/// Sorts words by the bytes `digits`. `spare` must be as long as `words`. Words with equal digits
+/// keep their order if the bytes below the digits are equal or ascending, as positions are.
 pub fn sort<W: Word>(words: &mut [W], spare: &mut [W], digits: Range<u32>) {
     if words.len() < LEAST_COUNTED {
         words.sort_unstable();
@@ -101,21 +101,22 @@ pub fn sort<W: Word>(words: &mut [W], spare: &mut [W], digits: Range<u32>) {
     }
 }
 
-/// Whether all words have the same digit: then they are in order by it.
+/// Whether all words have the same digit, so that the pass can be skipped.
 fn is_constant(counts: &[u32; RADIX], words: usize) -> bool {
     counts.iter().any(|&count| count as usize == words)
 }
 
-/// A long line, which all threads sort.
+/// A long line that all threads sort together.
 pub struct Long<W: Word> {
-    /// What is sorted.
+    /// Words to sort.
     pub words: Vec<W::Cell>,
     spare: Vec<W::Cell>,
-    /// Per part and value of a digit: how many there are, then where the next one goes.
+    /// Per part and digit value: the number of words, then the index of the next word.
     counts: Vec<[u32; RADIX]>,
 }
 
-/// Memory for the next long line: to ask the system for it each time takes as long as sorting.
+/// Memory kept for the next long line. Allocating it from the system each time would take as long
+/// as sorting.
 #[derive(Debug, Default)]
 pub struct Kept {
     narrow: Mutex<Option<Long<u32>>>,
@@ -123,7 +124,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Memory for a line; what it holds is not specified.
+    /// Takes memory for a line. Its content is undefined.
     ///
     /// # Errors
     /// If memory is short.
@@ -138,7 +139,7 @@ impl Kept {
         }
     }
 
-    /// Keeps the memory.
+    /// Returns memory for later use.
     pub fn give<W: Word>(&self, long: Long<W>) {
         *W::kept(self).lock().unwrap_or_else(PoisonError::into_inner) = Some(long);
     }
@@ -153,7 +154,7 @@ fn cells<W: Word>(count: usize) -> Result<Vec<W::Cell>, RoutineError> {
 }
 
 impl<W: Word> Long<W> {
-    /// As [`sort`].
+    /// Sorts as [`sort`] does, with several threads.
     pub fn sort(&mut self, digits: Range<u32>, workers: &dyn Workers) {
         for digit in digits {
             let parts = self.counts.iter_mut().zip(self.words.chunks(PART)).collect();
@@ -164,7 +165,7 @@ impl<W: Word> Long<W> {
             if self.is_constant() {
                 continue;
             }
-            // Those of the first value first, and of one value those of the first part.
+            // Words are ordered by digit value, and within a value by part.
             let mut next = 0;
             for value in 0..RADIX {
                 self.counts.iter_mut().for_each(|counts| next += std::mem::replace(&mut counts[value], next));

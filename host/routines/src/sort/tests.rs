@@ -1,4 +1,5 @@
-//! Sorts of random arrays by the comparators that frameworks write, against the reference interpreter.
+//! Compares sorts of random arrays with the reference interpreter, by comparators as frameworks
+//! write them.
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType};
 use fusebox_core::random::SplitMix64;
@@ -6,7 +7,8 @@ use fusebox_core::random::SplitMix64;
 use crate::check::{elements, expected, module, run};
 use crate::{comparator_to_compile, routine_for};
 
-/// The computation by which frameworks compare, of a first key and others.
+/// Returns a random comparator, in the form that frameworks write, with one or more of the operands
+/// as keys.
 fn comparator(random: &mut SplitMix64, types: &[ElementType]) -> String {
     let keys = 1 + (random.bits() % types.len() as u64) as usize;
     let mut text = String::from("less {\n");
@@ -96,7 +98,7 @@ fn sort(types: &[ElementType], dims: &[i64], dimension: usize, comparator: &str)
 
 fn check(random: &mut SplitMix64, types: &[ElementType], dims: &[i64], dimension: usize) {
     let comparator = comparator(random, types);
-    // The last line is there for the text's sake alone.
+    // The generated ROOT line only marks the result. Its first operand becomes the root.
     let rest = comparator.lines().find_map(|line| line.trim().strip_prefix("ROOT r = pred[] or(")?.split(',').next());
     let root = rest.unwrap().to_string();
     let kept = comparator.lines().filter(|line| !line.contains("f = pred") && !line.contains("ROOT"));
@@ -153,7 +155,7 @@ fn long_lines_are_sorted_by_all_threads() {
     }
 }
 
-/// Comparators that mean something else than an order of keys are left to the compiler.
+/// Comparators that do not compare keys must be compiled.
 #[test]
 fn other_comparators_are_to_be_compiled() {
     for root in [

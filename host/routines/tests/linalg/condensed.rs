@@ -8,7 +8,8 @@ use super::{for_each_case, square};
 
 const S32: ElementType = ElementType::S32;
 
-/// The product of reflectors `I - tau v vᴴ`. `v` of number `k` has a one at `unit(k)` and `tail(k, i)` in row `i`.
+/// The product of reflectors `I - tau v vᴴ`. `v` of number `k` has a one at `unit(k)` and `tail(k,
+/// i)` in row `i`.
 fn product(n: usize, taus: &Found, unit: impl Fn(usize) -> usize, tail: impl Fn(usize, usize) -> C, back: bool) -> Mat {
     let mut q = Mat::identity(n, n);
     let mut numbers: Vec<usize> = (0..taus.values.len()).collect();

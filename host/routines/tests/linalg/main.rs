@@ -1,6 +1,7 @@
 //! Factorisations, judged by what they leave and by how orthogonal their factors are.
 //!
-//! Bounds are what LAPACK itself (OpenBLAS 0.3, through SciPy) needs for the same kinds of matrices, with a little room.
+//! Bounds are what LAPACK itself (OpenBLAS 0.3, through SciPy) needs for the same kinds of
+//! matrices, with a little room.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod condensed;
@@ -18,8 +19,8 @@ use support::Random;
 /// Cases per type.
 const CASES: usize = 130;
 
-/// Goes through matrices of all types and families, `CASES` of each type: of up to about 70 rows, and a few of 200.
-/// `shape` makes rows and columns of a size.
+/// Goes through matrices of all types and families, `CASES` of each type: of up to about 70 rows,
+/// and a few of 200. `shape` makes rows and columns of a size.
 pub fn for_each_case(seed: u64, shape: impl Fn(&mut Random, usize) -> (usize, usize), mut work: impl FnMut(Case)) {
     let mut random = Random(seed);
     // Fewer where the processor is emulated, which takes long.

@@ -24,7 +24,8 @@ pub fn unit(ty: ElementType) -> f64 {
 pub const FAMILIES: [&str; 8] =
     ["random", "graded", "rank deficient", "clustered", "tiny", "huge", "defective", "sparse"];
 
-/// A matrix whose elements the type has exactly, and the power of two by which it was made large or small.
+/// A matrix whose elements the type has exactly, and the power of two by which it was made large or
+/// small.
 pub struct Case {
     pub ty: ElementType,
     pub family: &'static str,
@@ -175,7 +176,8 @@ impl Found {
     }
 }
 
-/// Executes one operation on aligned copies of the operands by one, two and seven threads, whose results must not differ.
+/// Executes one operation on aligned copies of the operands by one, two and seven threads, whose
+/// results must not differ.
 pub fn run(operation: &str, operands: &[(String, Vec<u8>)], result: &str) -> Vec<Found> {
     let parameters: String =
         operands.iter().enumerate().map(|(i, (shape, _))| format!("  p{i} = {shape} parameter({i})\n")).collect();

@@ -128,7 +128,8 @@ fn lu_factors_multiply_out() {
     worst.check(&[("lu", 0.9)]);
 }
 
-/// A triangle that is not read beyond: the other one is NaN, and so is a diagonal that counts as ones.
+/// A triangle that is not read beyond: the other one is NaN, and so is a diagonal that counts as
+/// ones.
 fn triangle(case: &Case, lower: bool, unit_diagonal: bool) -> (Mat, (String, Vec<u8>)) {
     let n = case.matrix.nrows();
     let read = |i: usize, j: usize| if lower { i > j } else { i < j };

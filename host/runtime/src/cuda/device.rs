@@ -1,4 +1,4 @@
-//! The card.
+//! The GPU.
 
 use std::sync::Arc;
 
@@ -9,16 +9,17 @@ use fusebox_core::device::DeviceDescription;
 use super::{load_error, product};
 use crate::LoadError;
 
-/// The first card and a stream on it.
+/// The first GPU and a stream on it.
 #[derive(Debug)]
 pub struct Device {
     pub context: Arc<CudaContext>,
-    /// All work of a program goes here, in order.
+    /// Stream that executes all work of a program, in order.
     pub stream: Arc<CudaStream>,
 }
 
 impl Device {
-    /// Loads the driver and opens its first card. Fails if there is no driver or no card, in words that say what to do.
+    /// Loads the driver and opens its first GPU. Fails if there is no driver or no GPU, with an
+    /// error that says what to do.
     pub fn open() -> Result<Device, LoadError> {
         // SAFETY: asks the dynamic linker for the library and nothing else.
         if !unsafe { sys::is_culib_present() } {
@@ -29,8 +30,8 @@ impl Device {
             ));
         }
         let context = CudaContext::new(0).map_err(|e| load_error("opening the first GPU", e))?;
-        // One stream runs everything in order: events between buffers would only cost time.
-        // SAFETY: no buffer is used on two streams.
+        // One stream runs everything in order, so events that order uses of a buffer would only
+        // cost time. SAFETY: no buffer is used on two streams.
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream().map_err(|e| load_error("making a stream", e))?;
         let device = Device { context, stream };
@@ -38,7 +39,8 @@ impl Device {
         Ok(device)
     }
 
-    /// Tells the driver's memory pool not to give freed memory back to the system at every synchronisation.
+    /// Configures the driver's memory pool not to return freed memory to the system at every
+    /// synchronisation.
     fn keep_freed_memory(&self) -> Result<(), LoadError> {
         if !self.context.has_async_alloc() {
             return Ok(());
@@ -55,7 +57,8 @@ impl Device {
         .map_err(|e| load_error("setting the memory pool up", e))
     }
 
-    /// Compute capability as one number: 90 for 9.0. Fails if the driver does not tell.
+    /// Returns the compute capability as one number: 90 for 9.0. Fails if the driver does not
+    /// report it.
     pub fn capability(&self) -> Result<u32, LoadError> {
         let (major, minor) =
             self.context.compute_capability().map_err(|e| load_error("reading the compute capability", e))?;
@@ -72,7 +75,7 @@ impl Device {
         let clock_khz = f64::from(self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?);
         let bus_bits = f64::from(self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?);
         let like = DeviceDescription::sm(capability);
-        // Two transfers a clock; newer drivers report no clock.
+        // Memory makes two transfers per clock cycle. Newer drivers report a clock rate of zero.
         let bandwidth = 2.0 * clock_khz * 1e3 * bus_bits / 8.0;
         Ok(DeviceDescription {
             core_count: self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
@@ -86,10 +89,10 @@ impl Device {
     }
 }
 
-/// The first GPU as emitters see it, with its compute capability (90 for 9.0).
+/// Returns the compute capability of the first GPU (90 for 9.0), and its description for emitters.
 ///
 /// # Errors
-/// If there is no driver or no card.
+/// If there is no driver or no GPU.
 pub fn describe_gpu() -> Result<(u32, DeviceDescription), LoadError> {
     let device = Device::open()?;
     Ok((device.capability()?, device.describe()?))

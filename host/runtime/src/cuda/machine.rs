@@ -1,4 +1,4 @@
-//! Thunks on a stream.
+//! Executes thunks on a stream.
 
 use std::borrow::Cow;
 use std::ffi::c_void;
@@ -24,15 +24,15 @@ use crate::{Allocation, AllocationKind, CodeImage, Executable, LoadError, RunErr
 pub struct Cuda {
     kernels: Vec<LoadedFunction>,
     host_ops: Vec<LoadedHostOp>,
-    /// For each host operation, if it is a product that the card multiplies.
+    /// Per host operation, the matrix product that the GPU computes instead of the host.
     products: Vec<Option<LoadedProduct>>,
     buffers: Vec<CudaSlice<u8>>,
     device: Device,
 }
 
 impl Cuda {
-    /// Loads code for this compute capability and allocates the buffers on the card. Fails if there is no such card,
-    /// the code was made for a newer one, or memory is short.
+    /// Loads code for this compute capability and allocates the buffers on the GPU. Fails if there
+    /// is no GPU, if the code was compiled for a newer one, or if memory is short.
     pub fn load(executable: &Executable, wanted: u32, host_ops: Vec<LoadedHostOp>) -> Result<Cuda, LoadError> {
         let device = Device::open()?;
         check_capability(wanted, device.capability()?)?;
@@ -51,7 +51,7 @@ impl Cuda {
         start + slice.offset
     }
 
-    /// The bytes of a slice in the host's memory, aligned as routines want them.
+    /// Copies the bytes of a slice to host memory, with the alignment that routines need.
     fn fetched(&self, slice: &Slice) -> Result<Buffer, RunError> {
         let mut bytes = buffer(slice)?;
         self.fetch(slice, bytes.as_mut_slice())?;
@@ -70,7 +70,7 @@ impl Cuda {
 }
 
 impl Machine for Cuda {
-    /// The time is that between the first and the last thunk on the card.
+    /// Executes thunks. Returns the time from the first to the last thunk on the GPU.
     fn execute(&mut self, thunks: &[Thunk]) -> Result<Duration, RunError> {
         let failed = |e| run_error("running on the GPU", e);
         self.device.context.bind_to_thread().map_err(failed)?;
@@ -93,8 +93,9 @@ impl Machine for Cuda {
         if blocks == 0 {
             return Ok(());
         }
-        // SAFETY: the arguments are the buffers that the compiler planned for, in the order of the kernel's
-        // parameters; they live as long as the program, which waits for its kernels. Shared memory is static.
+        // SAFETY: the arguments are the buffers that the compiler assigned, in the order of the
+        // kernel's parameters. They live as long as the program, which waits for its kernels.
+        // Shared memory is static.
         unsafe {
             result::launch_kernel(
                 function.handle,
@@ -110,7 +111,8 @@ impl Machine for Cuda {
 
     fn copy(&mut self, from: &Slice, to: &Slice) -> Result<(), RunError> {
         let (source, target) = (self.address(from), self.address(to));
-        // SAFETY: slices lie in their allocations, have equal sizes and do not overlap (checked at load).
+        // SAFETY: slices lie in their allocations, have equal sizes and do not overlap (checked at
+        // load).
         unsafe { result::memcpy_dtod_async(target, source, from.bytes as usize, self.device.stream.cu_stream()) }
             .map_err(|e| run_error("copying on the GPU", e))
     }
@@ -125,14 +127,15 @@ impl Machine for Cuda {
 
     fn write(&mut self, slice: &Slice, bytes: &[u8]) -> Result<(), RunError> {
         let to = self.address(slice);
-        // SAFETY: the slice lies within its allocation (checked at load) and has as many bytes (checked by the
-        // caller); the synchronisation keeps the source alive until it is read.
+        // SAFETY: the slice lies within its allocation (checked at load) and is as long as `bytes`
+        // (checked by the caller). The synchronisation keeps the source alive until the driver has
+        // read it.
         unsafe { result::memcpy_htod_async(to, bytes, self.device.stream.cu_stream()) }
             .and_then(|()| self.device.stream.synchronize())
             .map_err(|e| run_error("copying to the GPU", e))
     }
 
-    /// Writes more than the cache holds.
+    /// Evicts the cache by writing more bytes than it holds.
     fn evict(&mut self) -> Result<(), RunError> {
         let failed = |e| run_error("clearing the GPU's cache", e);
         let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE;
@@ -155,7 +158,8 @@ impl Machine for Cuda {
     }
 }
 
-/// Products among the operations, ready for the card's library. Those without any elements or steps are left to the host.
+/// Loads the matrix products among the operations for the GPU's library. The host executes products
+/// without elements or steps.
 fn products(device: &Device, ops: &[LoadedHostOp]) -> Result<Vec<Option<LoadedProduct>>, LoadError> {
     let all: Vec<Option<&Product>> = ops.iter().map(|op| op.product().filter(|product| !product.is_empty())).collect();
     if all.iter().all(Option::is_none) {
@@ -166,13 +170,13 @@ fn products(device: &Device, ops: &[LoadedHostOp]) -> Result<Vec<Option<LoadedPr
     all.into_iter().map(|product| load(product).transpose()).collect()
 }
 
-/// Memory of the host for what a slice holds.
+/// Allocates host memory of the size of a slice.
 fn buffer(slice: &Slice) -> Result<Buffer, RunError> {
     let bytes = usize::try_from(slice.bytes).ok();
     bytes.and_then(Buffer::zeroed).ok_or(RunError::Memory { bytes: slice.bytes })
 }
 
-/// Code for an older card of the same kind runs, code for a newer one does not.
+/// Checks that the code was not compiled for a newer GPU than this one. Code for an older GPU runs.
 fn check_capability(wanted: u32, card: u32) -> Result<(), LoadError> {
     if wanted <= card {
         return Ok(());

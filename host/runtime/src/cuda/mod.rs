@@ -1,4 +1,4 @@
-//! NVIDIA GPUs through the driver, which is loaded when the first program for one is.
+//! Runs programs on NVIDIA GPUs through the driver. The first program for a GPU loads the driver.
 //!
 //! ```text
 //! device.rs   open the card, what it is
@@ -19,12 +19,12 @@ use cudarc::driver::DriverError;
 
 use crate::{LoadError, RunError};
 
-/// What the driver said to a step of loading.
+/// Converts a driver error of a loading step.
 fn load_error(what: &str, error: DriverError) -> LoadError {
     LoadError::Device(format!("{what}: the CUDA driver says {error}"))
 }
 
-/// What the driver said to a step of running.
+/// Converts a driver error of a running step.
 fn run_error(what: &str, error: DriverError) -> RunError {
     RunError::Device(format!("{what}: the CUDA driver says {error}"))
 }

@@ -1,4 +1,4 @@
-//! PTX to functions that can be launched.
+//! Loads PTX and looks up the functions to launch.
 
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use cudarc::driver::{CudaContext, result, sys};
 use super::load_error;
 use crate::{KernelImage, LoadError};
 
-/// Bytes of the driver's assembler messages that are kept.
+/// Size in bytes of the buffer for the driver's assembler messages.
 const LOG_BYTES: usize = 8 << 10;
 
 /// A module loaded into the context.
@@ -21,7 +21,7 @@ pub struct LoadedModule {
 /// A kernel ready to be launched.
 #[derive(Clone, Debug)]
 pub struct LoadedFunction {
-    /// What the compiler says about it.
+    /// The compiler's description of the kernel.
     pub image: KernelImage,
     /// The driver's handle; valid as long as the module.
     pub handle: sys::CUfunction,
@@ -39,7 +39,8 @@ unsafe impl Send for LoadedFunction {}
 unsafe impl Sync for LoadedFunction {}
 
 impl LoadedModule {
-    /// Assembles PTX for the card. Fails if the driver refuses it, with its assembler's messages.
+    /// Assembles PTX for the GPU. Fails with the assembler's messages if the driver rejects the
+    /// PTX.
     pub fn load(context: &Arc<CudaContext>, ptx: &str) -> Result<LoadedModule, LoadError> {
         context.bind_to_thread().map_err(|e| load_error("using the GPU", e))?;
         let text = CString::new(ptx).map_err(|_| LoadError::Object("PTX contains a zero byte".into()))?;
@@ -48,8 +49,9 @@ impl LoadedModule {
             [sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER, sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
         let mut values: [*mut c_void; 2] = [log.as_mut_ptr().cast(), LOG_BYTES as *mut c_void];
         let mut module: sys::CUmodule = std::ptr::null_mut();
-        // SAFETY: the text ends in a zero byte; both options have values of the kind that the driver documents
-        // (an address, a size in the pointer's bits), and the buffer outlives the call.
+        // SAFETY: the text ends in a zero byte; both options have values of the kind that the
+        // driver documents (an address, a size in the pointer's bits), and the buffer outlives the
+        // call.
         let loaded = unsafe {
             sys::cuModuleLoadDataEx(&mut module, text.as_ptr().cast(), 2, options.as_mut_ptr(), values.as_mut_ptr())
         }
@@ -62,7 +64,7 @@ impl LoadedModule {
         Ok(LoadedModule { module, context: context.clone() })
     }
 
-    /// The function of a kernel. Fails if the module does not have it.
+    /// Returns the function of a kernel. Fails if the module lacks it.
     pub fn function(self: &Arc<Self>, image: &KernelImage) -> Result<LoadedFunction, LoadError> {
         let missing = || LoadError::Object(format!("kernel {} is not in its PTX", image.symbol));
         let name = CString::new(image.symbol.as_str()).map_err(|_| missing())?;
@@ -75,8 +77,9 @@ impl LoadedModule {
 impl Drop for LoadedModule {
     fn drop(&mut self) {
         if self.context.bind_to_thread().is_ok() {
-            // SAFETY: loaded once, unloaded once; no launch is in flight, programs end in synchronisation.
-            // What the driver says then helps nobody any more.
+            // SAFETY: the module is loaded once and unloaded once. No launch is in flight: programs
+            // end with a synchronisation. An error at this point is ignored because no caller could
+            // handle it.
             _ = unsafe { result::module::unload(self.module) };
         }
     }

@@ -1,4 +1,4 @@
-//! Products of matrices by cuBLASLt, which is loaded when the first program needs it.
+//! Computes matrix products with cuBLASLt. The first program that needs the library loads it.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::device::Device;
 use super::load_error;
 use crate::{LoadError, RunError};
 
-/// Memory on the card that the library may use while it multiplies.
+/// GPU memory, in bytes, that the library may use while it multiplies.
 const WORKSPACE_BYTES: usize = 32 << 20;
 
 /// Whether the library can be loaded.
@@ -31,7 +31,7 @@ pub struct Library {
 }
 
 impl Library {
-    /// Fails if it is not installed, or memory is short.
+    /// Opens the library. Fails if it is not installed or memory is short.
     pub fn open(device: &Device) -> Result<Arc<Library>, LoadError> {
         if !is_present() {
             return Err(LoadError::Device(
@@ -49,20 +49,21 @@ impl Library {
     }
 }
 
-/// A product that the library is ready for.
+/// A product prepared for the library.
 #[derive(Debug)]
 pub struct LoadedProduct {
     product: Product,
     form: Form,
     library: Arc<Library>,
     description: Owned<sys::cublasLtMatmulDesc_t>,
-    /// Of both factors in the library's order, and of the result.
+    /// Layouts of both factors in the library's order, and of the result.
     layouts: [Owned<sys::cublasLtMatrixLayout_t>; 3],
     algorithm: sys::cublasLtMatmulAlgo_t,
 }
 
 impl LoadedProduct {
-    /// Asks the library how it would do it. Fails if it has no such product.
+    /// Lets the library choose an algorithm for the product. Fails if it does not support the
+    /// product.
     pub fn load(library: &Arc<Library>, product: Product) -> Result<LoadedProduct, LoadError> {
         let form = Form::of(&product).ok_or_else(|| {
             LoadError::Device(
@@ -75,8 +76,8 @@ impl LoadedProduct {
         let layouts = form.layouts(types.data)?;
         let preference = Owned::new(result::create_matmul_pref(), result::destroy_matmul_pref)?;
         let limit = WORKSPACE_BYTES;
-        // SAFETY: the handles are live, and each attribute is given as the library documents it: an int of its own enumeration
-        // for a transposition, a size for the workspace.
+        // SAFETY: the handles are live, and each attribute has the documented type: an `i32` of the
+        // library's enumeration for a transposition, a size for the workspace.
         let found = unsafe {
             for (number, attribute) in [
                 sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_TRANSA,
@@ -99,7 +100,8 @@ impl LoadedProduct {
         Ok(LoadedProduct { product, form, library: library.clone(), description, layouts, algorithm })
     }
 
-    /// Multiplies: addresses of the left and right operand, and of the result, which have the sizes of their shapes.
+    /// Multiplies. Takes the addresses of the left operand, the right operand and the result, whose
+    /// buffers have the sizes of their shapes.
     pub fn run(&self, device: &Device, [left, right]: [CUdeviceptr; 2], to: CUdeviceptr) -> Result<(), RunError> {
         let (width, one) = (self.product.element.byte_size() as u64, one(self.product.element));
         let zero = [0u8; 16];
@@ -107,8 +109,9 @@ impl LoadedProduct {
         for call in 0..self.form.calls {
             let [in_left, in_right] = self.product.begin(call * self.form.batch);
             let result = call * self.form.batch * self.product.rows * self.product.columns;
-            // SAFETY: operands and result have the sizes of the operation's shapes (checked at load), from which strides and
-            // counts follow; they live as long as the program, which waits for its stream.
+            // SAFETY: operands and result have the sizes of the operation's shapes (checked at
+            // load), from which strides and counts follow. They live as long as the program, which
+            // waits for its stream.
             unsafe {
                 result::matmul(
                     self.library.handle.raw,
@@ -135,20 +138,22 @@ impl LoadedProduct {
     }
 }
 
-/// A factor as the library wants it: columns of so many elements, so far apart.
+/// A column-major matrix in the library's terms: `columns` columns of `lines` elements, with stride
+/// `apart` (the leading dimension).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stored {
-    /// Whether it is the transposed matrix that lies so.
+    /// Whether this column-major matrix is the transpose of the factor.
     transposed: bool,
     lines: usize,
     columns: usize,
     apart: usize,
-    /// From one of a batch to the next.
+    /// Elements from one matrix of the batch to the next.
     next: usize,
 }
 
 impl Stored {
-    /// A matrix of so many rows and columns with these strides; `None` if neither lie side by side.
+    /// Describes a matrix with these row and column counts and strides. `None` if neither its rows
+    /// nor its columns are contiguous.
     fn of(sizes: [usize; 2], strides: [isize; 2], next: usize) -> Option<Stored> {
         let lies = |side: usize| strides[side] == 1 || sizes[side] == 1;
         let transposed = if lies(0) { false } else { lies(1).then_some(true)? };
@@ -158,13 +163,13 @@ impl Stored {
     }
 }
 
-/// A product in the library's terms. To it matrices lie column by column: the result, which lies row by row, is the transposed
-/// product `[columns, steps] [steps, rows]`.
+/// A product in the library's terms. The library's matrices are column-major, and the result is
+/// row-major, so the library computes the transposed product `[columns, steps] [steps, rows]`.
 #[derive(Clone, Debug)]
 struct Form {
     factors: [Stored; 2],
     result: Stored,
-    /// Products of one call, and calls.
+    /// Number of products per call, and number of calls (`calls`).
     batch: usize,
     calls: usize,
 }
@@ -194,7 +199,8 @@ impl Form {
                 .map_err(|_| LoadError::Device(format!("cuBLASLt has no batch of {} products", self.batch)))?;
             let next = of.next as i64;
             use sys::cublasLtMatrixLayoutAttribute_t as Attribute;
-            // SAFETY: the layout is live, and the attributes are the integers that the library documents.
+            // SAFETY: the layout is live, and the attributes are the integers that the library
+            // documents.
             unsafe {
                 let set = |attribute, value: *const c_void, bytes| {
                     result::set_matrix_layout_attribute(layout.raw, attribute, value, bytes).map_err(refused)
@@ -208,7 +214,7 @@ impl Form {
     }
 }
 
-/// What the library is told of element types.
+/// Element types in the library's terms.
 struct Types {
     data: sys::cudaDataType,
     compute: sys::cublasComputeType_t,
@@ -216,7 +222,8 @@ struct Types {
 }
 
 impl Types {
-    /// Sums of narrow floats are kept in `f32`; `f32` is multiplied as such, not rounded to fewer bits before.
+    /// Returns the library's types for an element type. Narrow floats are accumulated in `f32`.
+    /// `f32` factors are multiplied without rounding to fewer bits first.
     fn of(element: ElementType) -> Result<Types, LoadError> {
         use sys::cublasComputeType_t::{CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_64F};
         use sys::cudaDataType::{CUDA_C_32F, CUDA_C_64F, CUDA_R_16BF, CUDA_R_16F, CUDA_R_32F, CUDA_R_64F};
@@ -233,7 +240,8 @@ impl Types {
     }
 }
 
-/// One, as the library's factor of a product: a complex number's other half is zero.
+/// Returns the bytes of the number one, by which the library scales the product. A complex one has
+/// an imaginary part of zero.
 fn one(element: ElementType) -> [u8; 16] {
     let mut bytes = [0; 16];
     match element.real_part() {
@@ -255,14 +263,15 @@ fn refused(error: CublasError) -> LoadError {
     LoadError::Device(format!("cuBLASLt refuses a product: {error}"))
 }
 
-/// Something of the library's, given back when it is dropped.
+/// An object of the library, destroyed when dropped.
 #[derive(Debug)]
 struct Owned<T: Copy> {
     raw: T,
     destroy: unsafe fn(T) -> Result<(), CublasError>,
 }
 
-// SAFETY: the library's handles and descriptions may be used from any thread, by one at a time: a program runs behind `&mut`.
+// SAFETY: any thread may use the library's handles and descriptions, one thread at a time: a
+// program runs behind `&mut`.
 unsafe impl<T: Copy> Send for Owned<T> {}
 // SAFETY: as above; nothing is changed through a shared reference.
 unsafe impl<T: Copy> Sync for Owned<T> {}
@@ -275,7 +284,8 @@ impl<T: Copy> Owned<T> {
 
 impl<T: Copy> Drop for Owned<T> {
     fn drop(&mut self) {
-        // SAFETY: made once, given back once. What the library says then helps nobody any more.
+        // SAFETY: the object is created once and destroyed once. An error at this point is ignored
+        // because no caller could handle it.
         _ = unsafe { (self.destroy)(self.raw) };
     }
 }
@@ -294,7 +304,7 @@ mod tests {
         product_of(&parse_module(&text, "m").unwrap()).unwrap()
     }
 
-    /// What the library's documentation says it computes: sums of products of matrices that lie column by column.
+    /// Computes the product as the library's documentation specifies: on column-major matrices.
     fn multiplied(product: &Product, form: &Form, left: &[f64], right: &[f64]) -> Vec<f64> {
         let element = |matrix: &Stored, row: usize, column: usize| match matrix.transposed {
             false => row + column * matrix.apart,
@@ -318,7 +328,7 @@ mod tests {
         result
     }
 
-    /// The same by the strides of the product itself.
+    /// Computes the product by the strides of `product`.
     fn expected(product: &Product, left: &[f64], right: &[f64]) -> Vec<f64> {
         let batches: usize = product.batch.iter().map(|(count, _)| count).product();
         let at = |first: usize, by: [isize; 2], index: [usize; 2]| {

@@ -1,4 +1,4 @@
-//! Lays an object out in memory and finds its functions.
+//! Places an object in memory and finds its functions.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use crate::LoadError;
 
 /// Bytes of the jump through a table entry: `jmp *[rip + 2]`, padding, address.
 const STUB_BYTES: usize = 16;
-/// No object is larger: code reaches its constants over at most 2 GiB.
+/// Maximum size of an object: code can address its constants over at most 2 GiB.
 const MOST_BYTES: usize = i32::MAX as usize;
 
 /// An object in executable memory. Dropping it unmaps the code, so it must outlive every call.
@@ -23,8 +23,8 @@ pub struct LoadedObject {
 }
 
 impl LoadedObject {
-    /// Links a relocatable x86-64 ELF object. Fails if it is no such object, refers to an unknown symbol, or needs
-    /// something kernels do not have.
+    /// Links a relocatable x86-64 ELF object. Fails for other files, for references to unknown
+    /// symbols, and for features that kernels do not use.
     pub fn load(bytes: &[u8], sites: &[String]) -> Result<LoadedObject, LoadError> {
         let file = object::File::parse(bytes).map_err(|e| LoadError::Object(e.to_string()))?;
         if file.architecture() != object::Architecture::X86_64 || file.kind() != object::ObjectKind::Relocatable {
@@ -39,22 +39,23 @@ impl LoadedObject {
         Ok(LoadedObject { mapping, functions: plan.functions(&file), sites: sites.to_vec() })
     }
 
-    /// The place that a kernel means by a number, in words.
+    /// Describes the position in a kernel's code with this number.
     pub fn site(&self, number: i32) -> Option<&str> {
         usize::try_from(number).ok().and_then(|n| self.sites.get(n)).map(String::as_str)
     }
 
-    /// Address of a function; `None` if the object has none of that name.
+    /// Returns the address of a function; `None` if the object has no function of this name.
     pub fn function(&self, name: &str) -> Option<*const u8> {
         let &offset = self.functions.get(name)?;
         self.mapping.get(offset..).map(<[u8]>::as_ptr)
     }
 }
 
-/// Where everything goes, as offsets into the mapping.
+/// Positions of sections, stubs and slots, as offsets into the mapping.
 pub struct Layout {
     sections: HashMap<SectionIndex, Range<usize>>,
-    /// Per undefined symbol, the offset of its stub; the 8 bytes at [`Layout::slot`] hold its address.
+    /// Per undefined symbol, the offset of its stub; the 8 bytes at [`Layout::slot`] hold its
+    /// address.
     stubs: HashMap<SymbolIndex, usize>,
     addresses: HashMap<SymbolIndex, u64>,
     /// Table entries for defined symbols reached through the global offset table.
@@ -130,29 +131,30 @@ impl Layout {
         Ok(())
     }
 
-    /// Where a section is; `None` if it is not loaded.
+    /// Returns the range of a section; `None` if the section is not loaded.
     pub fn section(&self, index: SectionIndex) -> Option<&Range<usize>> {
         self.sections.get(&index)
     }
 
-    /// All loaded sections.
+    /// Returns all loaded sections.
     pub fn sections(&self) -> impl Iterator<Item = (SectionIndex, &Range<usize>)> {
         self.sections.iter().map(|(&index, place)| (index, place))
     }
 
-    /// Offset at which code finds the symbol: its place, or the stub that jumps to it.
+    /// Returns the offset by which code refers to the symbol: its definition, or the stub that
+    /// jumps to it.
     pub fn symbol<'a>(&self, symbol: &impl ObjectSymbol<'a>) -> Option<usize> {
         self.stubs.get(&symbol.index()).copied().or_else(|| self.defined(symbol))
     }
 
-    /// Offset of eight bytes that hold the symbol's address.
+    /// Returns the offset of the eight bytes that hold the symbol's address.
     pub fn slot(&self, symbol: SymbolIndex) -> Option<usize> {
         self.stubs.get(&symbol).map(|stub| stub + 8).or_else(|| self.slots.get(&symbol).copied())
     }
 
     fn defined<'a>(&self, symbol: &impl ObjectSymbol<'a>) -> Option<usize> {
         let section = self.section(symbol.section_index()?)?;
-        // The end of a section is a place too.
+        // A symbol may also be at the end of its section.
         let offset = usize::try_from(symbol.address()).ok().filter(|&offset| offset <= section.len())?;
         Some(section.start + offset)
     }
@@ -167,7 +169,8 @@ fn too_large() -> LoadError {
     LoadError::Object(format!("the object takes more than {MOST_BYTES} bytes"))
 }
 
-/// Code and constants; not unwind tables, notes, debug information.
+/// Whether a section is loaded: code and constants are, unwind tables, notes and debug information
+/// are not.
 fn is_loaded(kind: SectionKind) -> bool {
     matches!(
         kind,

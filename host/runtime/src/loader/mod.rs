@@ -1,8 +1,8 @@
-//! A small linker for the objects that the compiler makes.
+//! A small linker for the objects that the compiler writes.
 //!
-//! Kernels are pure functions of their arguments: their objects hold code and read-only data, and refer
-//! to a handful of runtime symbols. So one read-write mapping is filled, relocated, and turned into
-//! read-execute; there is nothing else to support.
+//! Kernels are pure functions of their arguments. Their objects hold code and read-only data, and
+//! refer to a few runtime symbols. So the linker fills one read-write mapping, relocates it, and
+//! makes it read-execute. No other features are needed.
 
 mod image;
 mod relocate;

@@ -1,4 +1,4 @@
-//! Fills in the addresses an object left open.
+//! Fills in the addresses that an object leaves open.
 
 use object::{Object, ObjectSection, RelocationFlags, RelocationTarget, elf};
 
@@ -22,7 +22,7 @@ pub fn apply(file: &object::File, layout: &Layout, memory: &mut [u8]) -> Result<
     Ok(())
 }
 
-/// What a relocation refers to, as offsets into the mapping.
+/// Target of a relocation, as offsets into the mapping.
 struct Target {
     place: usize,
     slot: Option<usize>,
@@ -75,7 +75,8 @@ fn relative(memory: &mut [u8], place: usize, target: usize, addend: i64) -> Resu
     write(memory, place, &distance.to_le_bytes())
 }
 
-/// From one offset to another, which are both below 2 GiB; the addend may be anything.
+/// Returns the distance between two offsets, plus the addend. Both offsets are below 2 GiB; the
+/// addend is arbitrary.
 fn distance(place: usize, target: usize, addend: i64) -> Result<i64, LoadError> {
     (target as i64 - place as i64).checked_add(addend).ok_or_else(too_far)
 }

@@ -8,7 +8,7 @@ unsafe extern "C" {
     fn memset(to: *mut u8, value: i32, bytes: usize) -> *mut u8;
 }
 
-/// Address of a runtime symbol; `None` if kernels may not refer to it.
+/// Returns the address of a runtime symbol; `None` if kernels may not refer to it.
 pub fn address(name: &str) -> Option<u64> {
     let address = match name {
         "memcpy" => memcpy as *const () as u64,

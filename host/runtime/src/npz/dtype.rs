@@ -4,7 +4,7 @@ use fusebox_core::hlo::ElementType;
 
 use super::NpzFault;
 
-/// Numpy's type for an element type, as `numpy.save` writes it on a little-endian machine.
+/// Returns numpy's dtype for an element type, as `numpy.save` writes it on a little-endian machine.
 pub(super) fn descriptor(ty: ElementType) -> String {
     match ty {
         ElementType::Pred => "|b1".into(),
@@ -14,12 +14,12 @@ pub(super) fn descriptor(ty: ElementType) -> String {
         ElementType::C64 | ElementType::C128 => format!("<c{}", ty.byte_size()),
         _ if ty.bits() >= 16 && ty.is_signed_integer() => format!("<i{}", ty.byte_size()),
         _ if ty.bits() >= 16 && ty.is_unsigned_integer() => format!("<u{}", ty.byte_size()),
-        // What numpy lacks is raw bytes.
+        // Types that numpy lacks are stored as raw bytes.
         _ => format!("|V{}", ty.byte_size()),
     }
 }
 
-/// Checks that a descriptor found in a file means the element type.
+/// Checks that a file's descriptor denotes the element type.
 pub(super) fn check(found: &str, ty: ElementType) -> Result<(), NpzFault> {
     let wanted = descriptor(ty);
     let same_kind = found.len() > 1 && found.get(1..) == wanted.get(1..);
@@ -36,7 +36,7 @@ pub(super) fn check(found: &str, ty: ElementType) -> Result<(), NpzFault> {
     Err(NpzFault::Type { found: found.into(), wanted, element_type: ty.to_string(), hint })
 }
 
-/// Brings one byte of a sub-byte type or `pred` into the form a literal holds.
+/// Converts one byte of a sub-byte type or `pred` to the form of literals.
 pub(super) fn canonical(ty: ElementType, byte: u8) -> u8 {
     let bits = ty.bits();
     match ty {

@@ -1,19 +1,19 @@
-//! What can be wrong with an `.npz` file.
+//! Faults of `.npz` files.
 
 use std::path::{Path, PathBuf};
 
 use fusebox_files::ReadError;
 use thiserror::Error;
 
-/// A fault of an `.npz` file, with its place.
+/// A fault of an `.npz` file, with the file and the array.
 #[derive(Debug, Error)]
 #[error("{}{fault}", place(path, *array, fault))]
 pub struct NpzError {
     /// The file.
     pub path: PathBuf,
-    /// Number of the array concerned, if it is one array's fault.
+    /// Number of the array, if the fault concerns a single array.
     pub array: Option<usize>,
-    /// What is wrong.
+    /// The fault.
     #[source]
     pub fault: Box<NpzFault>,
 }
@@ -24,7 +24,7 @@ impl NpzError {
     }
 }
 
-/// A file that was not read names itself.
+/// Returns the error's prefix: file and array. A read error already names the file.
 fn place(path: &Path, array: Option<usize>, fault: &NpzFault) -> String {
     match (fault, array) {
         (NpzFault::Read(_), _) => String::new(),
@@ -33,19 +33,19 @@ fn place(path: &Path, array: Option<usize>, fault: &NpzFault) -> String {
     }
 }
 
-/// What is wrong with an `.npz` file.
+/// A fault of an `.npz` file.
 #[derive(Debug, Error)]
 pub enum NpzFault {
-    /// The file was not opened.
+    /// The file cannot be opened.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// The file system failed.
     #[error("{0}")]
     Io(#[from] std::io::Error),
-    /// The container is no zip file, or a damaged one.
+    /// The container is no zip file or is damaged.
     #[error("not a readable .npz file ({0}); write it with numpy.savez")]
     Zip(#[from] zip::result::ZipError),
-    /// The number of arrays is not the module's.
+    /// The file has another number of arrays than the module has parameter arrays.
     #[error("the file holds {found} arrays, but {wanted} are wanted: one per parameter, tuples flattened")]
     Count {
         /// Arrays in the file.
@@ -53,15 +53,15 @@ pub enum NpzFault {
         /// Arrays the parameters want.
         wanted: usize,
     },
-    /// An array is missing by name.
+    /// An array name is missing.
     #[error("there is no arr_{number}; the arrays must be named arr_0 to arr_{}", wanted - 1)]
     Missing {
-        /// Number of the first that is missing.
+        /// Number of the first missing array.
         number: usize,
         /// Arrays the parameters want.
         wanted: usize,
     },
-    /// An array's header cannot be understood.
+    /// An array's header cannot be parsed.
     #[error("damaged .npy header: {0}")]
     Header(String),
     /// An array has another type than its parameter.
@@ -73,7 +73,7 @@ pub enum NpzFault {
         wanted: String,
         /// The parameter's element type.
         element_type: String,
-        /// What to do, if there is something particular.
+        /// Advice for this fault; may be empty.
         hint: &'static str,
     },
     /// An array has other dimensions than its parameter.
@@ -87,7 +87,7 @@ pub enum NpzFault {
     /// An array has fewer bytes than its shape needs.
     #[error("the file ends after {found} of {wanted} bytes of data")]
     Truncated {
-        /// Bytes there are.
+        /// Bytes in the file.
         found: u64,
         /// Bytes the shape needs.
         wanted: u64,
@@ -104,7 +104,7 @@ pub enum NpzFault {
         /// Bytes the shape needs.
         wanted: u64,
     },
-    /// A parameter has a type no file can hold.
+    /// A parameter has a type that no file can hold.
     #[error("a parameter of type opaque cannot be read from a file")]
     Opaque,
 }

@@ -7,24 +7,24 @@ use fusebox_core::hlo::ArrayLiteral;
 use super::NpzFault;
 use super::dtype;
 
-/// What the header says.
+/// Contents of a header.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub descriptor: String,
-    /// The first dimension varies fastest.
+    /// Whether the first dimension varies fastest (column-major).
     pub fortran_order: bool,
     pub dims: Vec<u64>,
 }
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
-/// Numpy writes headers of a few hundred bytes.
+/// Maximum length of a header in bytes; numpy writes a few hundred.
 const LONGEST: usize = 1 << 16;
 
 fn damaged(what: impl Into<String>) -> NpzFault {
     NpzFault::Header(what.into())
 }
 
-/// Reads the header; the data follows.
+/// Reads the header, up to the start of the data.
 pub(super) fn read(source: &mut impl Read) -> Result<Header, NpzFault> {
     let mut start = [0u8; 8];
     read_exactly(source, &mut start)?;
@@ -60,7 +60,7 @@ fn read_exactly(source: &mut impl Read, buffer: &mut [u8]) -> Result<(), NpzFaul
     })
 }
 
-/// The header of an array, padded so that the data is aligned to 64 bytes.
+/// Returns the header of an array, padded so that the data is aligned to 64 bytes.
 pub(super) fn write(array: &ArrayLiteral) -> Vec<u8> {
     let dims: String = array.dims.iter().map(|d| format!("{d}, ")).collect();
     let dims = if array.dims.len() == 1 { dims.trim_end() } else { dims.trim_end_matches(", ") };
@@ -75,7 +75,7 @@ pub(super) fn write(array: &ArrayLiteral) -> Vec<u8> {
             bytes.extend([1, 0]);
             bytes.extend(length.to_le_bytes());
         }
-        // Only an array of thousands of dimensions has a longer one.
+        // Only an array of thousands of dimensions has a longer header.
         Err(_) => {
             bytes.extend([2, 0]);
             bytes.extend((text.len() as u32).to_le_bytes());
@@ -85,7 +85,7 @@ pub(super) fn write(array: &ArrayLiteral) -> Vec<u8> {
     bytes
 }
 
-/// Reads the little of Python's syntax that headers use.
+/// Parser for the subset of Python's syntax that headers use.
 struct Scanner<'t> {
     rest: &'t str,
 }

@@ -1,5 +1,5 @@
-//! Arrays in `.npz` files as `numpy.savez` writes them: `arr_0`, `arr_1`, … in parameter order,
-//! flattened tuples; types numpy lacks as raw bytes.
+//! Reads and writes arrays in `.npz` files as `numpy.savez` writes them: `arr_0`, `arr_1`, … in
+//! parameter order, with tuples flattened. Types that numpy lacks are raw bytes.
 
 mod array_file;
 mod dtype;
@@ -22,10 +22,10 @@ use patient::Patient;
 /// Reads one literal per parameter.
 ///
 /// # Errors
-/// If the file cannot be read or does not hold exactly the arrays the parameters want.
+/// If the file cannot be read or does not hold exactly the arrays of the parameters.
 pub fn read_inputs(path: &Path, parameters: &[Shape]) -> Result<Vec<Literal>, NpzError> {
     let located = |fault: NpzFault| NpzError::new(path, None, fault);
-    // Of any size: memory is taken for what the parameters want only.
+    // The file may have any size, because memory is allocated only for the parameters' arrays.
     let file = fusebox_files::open(path, SizeLimit::none()).map_err(|error| located(error.into()))?;
     let mut archive = ZipArchive::new(BufReader::new(file)).map_err(|error| located(error.into()))?;
     let wanted: usize = parameters.iter().map(|p| p.leaves().iter().filter(|l| l.as_array().is_some()).count()).sum();
@@ -34,10 +34,10 @@ pub fn read_inputs(path: &Path, parameters: &[Shape]) -> Result<Vec<Literal>, Np
     parameters.iter().map(|shape| read_value(path, &mut archive, shape, &mut next)).collect()
 }
 
-/// Writes the arrays of a result. Tokens leave no trace.
+/// Writes the arrays of a result. Tokens are not stored.
 ///
 /// # Errors
-/// If the file cannot be written; what it held before is then untouched.
+/// If the file cannot be written. An existing file then keeps its content.
 pub fn write_outputs(path: &Path, result: &Literal) -> Result<(), WriteError> {
     fusebox_files::replace(path, |file| write_archive(BufWriter::new(file), result))
 }
@@ -61,7 +61,7 @@ fn member(number: usize) -> String {
     format!("arr_{number}.npy")
 }
 
-/// The file must hold `arr_0` to `arr_{wanted - 1}` and nothing else.
+/// Checks that the file holds `arr_0` to `arr_{wanted - 1}` and nothing else.
 fn check_names<R: Read + Seek>(archive: &ZipArchive<R>, wanted: usize) -> Result<(), NpzFault> {
     let found = archive.len();
     if found != wanted {

@@ -1,9 +1,10 @@
-//! A writer that keeps its first error until the end.
+//! A writer that reports its first error only at the end.
 
 use std::io::{self, Seek, SeekFrom, Write};
 
-/// Takes everything; once a write has failed, only pretends to. An archive's writer that is told of an error in its middle
-/// goes on in its destructor, from a state it does not expect.
+/// Writer that never reports an error before `finish`. After a failed write it discards all data.
+/// The zip writer cannot handle an error in the middle: its destructor continues from an unexpected
+/// state.
 pub(super) struct Patient<W> {
     inner: W,
     error: Option<io::Error>,
@@ -12,17 +13,17 @@ pub(super) struct Patient<W> {
 }
 
 impl<W: Write + Seek> Patient<W> {
-    /// Around a writer at its beginning.
+    /// Wraps a writer whose position is 0.
     pub fn new(inner: W) -> Self {
         Patient { inner, error: None, position: 0, length: 0 }
     }
 
-    /// The first error, if there was one.
+    /// Returns the first error, if there was one.
     pub fn finish(self) -> io::Result<()> {
         self.error.map_or(Ok(()), Err)
     }
 
-    /// Does this unless something has failed before, and keeps the error if this fails.
+    /// Runs `work` unless an earlier attempt failed. Stores the error if `work` fails.
     fn attempt(&mut self, work: impl FnOnce(&mut W) -> io::Result<()>) {
         if self.error.is_none() {
             self.error = work(&mut self.inner).err();

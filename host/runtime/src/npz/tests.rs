@@ -1,4 +1,4 @@
-//! Files as numpy writes them, and broken ones.
+//! Tests with files as numpy writes them, and with broken files.
 
 use std::io::{Seek, Write};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use zip::{CompressionMethod, ZipWriter};
 
 use super::{NpzFault, read_inputs, write_archive, write_outputs};
 
-/// A header as numpy writes it, version 1.
+/// Returns a header as numpy writes it, version 1.
 fn header(dict: &str) -> Vec<u8> {
     let text = format!("{dict}\n");
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
@@ -63,7 +63,7 @@ fn literal(ty: ElementType, dims: &[i64], data: &[u8]) -> Literal {
 fn every_type_survives_the_way_through_a_file() {
     let folder = Folder::new();
     for &ty in ElementType::ALL {
-        // Narrow signed integers stand sign-extended.
+        // Narrow signed integers are stored sign-extended.
         let one = if ty.bits() < 8 && ty.is_signed_integer() { 0xff } else { 1 };
         let data: Vec<u8> = (0..6 * ty.byte_size()).map(|i| (i % 2) as u8 * one).collect();
         let value = literal(ty, &[2, 3], &data);
@@ -72,7 +72,8 @@ fn every_type_survives_the_way_through_a_file() {
     }
 }
 
-/// Wherever the disk is full, that is what is said; the library that writes archives does not get confused.
+/// The error is `StorageFull` at whichever write the disk is full. The zip library does not fail
+/// differently.
 #[test]
 fn a_full_disk_is_told_wherever_it_is_full() {
     struct Full {
@@ -182,7 +183,7 @@ fn missing_and_surplus_data_are_noticed() {
 
 #[test]
 fn absurd_sizes_cost_no_memory() {
-    // Module and file agree on 2^62 bytes, of which there are four.
+    // Module and file both state 2^62 bytes, but the file has only four.
     let member = array("<f4", "False", "(1152921504606846976,)", &[0; 4]);
     let fault = read_one(member, Shape::array(ElementType::F32, [1 << 60])).unwrap_err();
     assert!(matches!(fault, NpzFault::Truncated { found: 4, .. }), "{fault}");

@@ -1,17 +1,17 @@
-//! Decides whether accesses are right.
+//! Checks accesses of simulated kernels.
 
 use super::fault::{Fault, FaultKind, Faults, Memory};
 use super::history::{AccessKind, Event, History, Short};
 use crate::{Access, KernelArgument};
 
 pub struct Checker {
-    /// The kernel's arguments, then the block's tiles.
+    /// Memory of the kernel's arguments, then of the block's tiles.
     memories: Vec<Watched>,
-    /// Memory of the last access: the next one is often to the same.
+    /// Index of the memory of the last access; the next access is often to the same memory.
     last: usize,
-    /// The running thread and the barriers its block has passed.
+    /// The running thread, and the number of barriers that its block has passed.
     pub now: Event,
-    /// Set when there was no memory to watch an access with.
+    /// Set if memory for the history of an access could not be allocated.
     pub short: Option<Short>,
     faults: Faults,
 }
@@ -25,7 +25,7 @@ struct Watched {
     history: History,
 }
 
-/// What may be done to a memory.
+/// Permitted accesses to a memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Rule {
     written: Written,
@@ -41,7 +41,7 @@ enum Written {
 }
 
 impl Checker {
-    /// For a launch with these buffers.
+    /// Creates the checker of a launch with these buffers.
     pub fn new(arguments: &[KernelArgument], addresses: &[*mut u8]) -> Checker {
         let all: Vec<(&KernelArgument, u64)> =
             arguments.iter().zip(addresses.iter().map(|&start| start as u64)).collect();
@@ -54,13 +54,14 @@ impl Checker {
         }
     }
 
-    /// Watches a tile too. Each block has one of its own, although all lie at one place.
+    /// Adds a tile of shared memory. Each block has a separate tile, although all use the same
+    /// address.
     pub fn add_tile(&mut self, number: usize, start: u64, bytes: u64, element_bytes: u32) {
         let rule = Rule { written: Written::Often, initialised: false };
         self.memories.push(Watched::new(Memory::Tile(number), start, bytes, element_bytes, rule));
     }
 
-    /// Records an access; `false` if it must not happen.
+    /// Records an access. Returns `false` if the access must not happen.
     pub fn access(&mut self, tensor: u64, place: u64, bytes: u64, kind: AccessKind, site: i32) -> bool {
         let now = Event { site, atomic: kind == AccessKind::Atomic, ..self.now };
         let Some(index) = self.find(tensor) else {
@@ -91,7 +92,8 @@ impl Checker {
             return false;
         }
         let elements = first..first + bytes.div_ceil(memory.element_bytes) as usize;
-        // Of a row of a tile some lanes may be nobody's: padding, which is read along and dropped.
+        // A vector read of a tile's row may include uninitialised padding, whose lanes are then
+        // dropped.
         let (mut lanes, has_padding) = (elements.len(), matches!(name, Memory::Tile(_)));
         for element in elements {
             match memory.access_element(element, kind, now) {
@@ -124,7 +126,7 @@ impl Checker {
         self.faults.add(Fault { kind, at: Event { site, ..self.now } });
     }
 
-    /// After the whole grid has run: every element of a write-once output must have been written.
+    /// Checks, after the whole grid has run, that every element of a write-once output was written.
     pub fn check_coverage(&mut self) {
         for memory in &self.memories {
             let to_be_covered = memory.rule == Rule { written: Written::Once, initialised: false };
@@ -135,15 +137,16 @@ impl Checker {
         }
     }
 
-    /// The faults, one per line; `None` if there are none.
+    /// Returns the faults, one per line; `None` if there are none.
     pub fn report(&self, names: &dyn Fn(Memory) -> String, site: &dyn Fn(i32) -> String) -> Option<String> {
         self.faults.report(names, site)
     }
 }
 
 impl Watched {
-    /// An argument's memory. Nothing if it is empty, which may start anywhere, or if a later argument is the same
-    /// memory: an output that replaces a parameter is what both are accessed as.
+    /// Returns an argument's memory. `None` if it is empty, because an empty buffer may start at
+    /// any address. `None` also if a later argument has the same address: a parameter and its
+    /// in-place output are both accessed as the output.
     fn argument(all: &[(&KernelArgument, u64)], number: usize) -> Option<Watched> {
         let (argument, start) = all[number];
         let later = all[number + 1..].iter().any(|&(other, place)| other.bytes > 0 && place == start);

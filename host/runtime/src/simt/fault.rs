@@ -1,4 +1,4 @@
-//! What a kernel did wrong, in words.
+//! Faults of simulated kernels, and their report.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use fusebox_core::ir::MatrixProduct;
 
 use super::history::{AccessKind, Event};
 
-/// Kinds of fault after which a report says "and more".
+/// Number of faults after which a report says "and more".
 const MOST_LINES: usize = 8;
 
 /// A memory that kernels access.
@@ -14,25 +14,25 @@ const MOST_LINES: usize = 8;
 pub enum Memory {
     Parameter(usize),
     Output(usize),
-    /// A tile of the block, in order of allocation.
+    /// A tile of the block, numbered in order of allocation.
     Tile(usize),
-    /// None that the kernel was given.
+    /// No argument or tile of the kernel.
     Unknown,
 }
 
-/// Why threads cannot go on together.
+/// State of a thread that is not at the barrier, shuffle or product where another thread waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Elsewhere {
-    /// A thread that has come to its end.
+    /// A thread that has ended.
     Finished(u32),
-    /// A thread that waits at another place.
+    /// A thread that waits at another position in the code.
     Waiting { thread: u32, what: &'static str, site: i32 },
 }
 
-/// A kind of fault, and the numbers it was first seen with.
+/// A kind of fault, with the numbers of its first occurrence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// Access of bytes that are not in the memory.
+    /// An access to bytes outside the memory.
     OutOfBounds {
         memory: Memory,
         kind: AccessKind,
@@ -51,18 +51,18 @@ pub enum FaultKind {
         memory: Memory,
         element: usize,
     },
-    /// Element of an output that may be written once, written again.
+    /// A second write to an element of a write-once output.
     WrittenTwice {
         memory: Memory,
         element: usize,
         earlier: Event,
     },
-    /// Element of an output left without value.
+    /// An element of an output that is never written.
     NeverWritten {
         memory: Memory,
         element: usize,
     },
-    /// Element read that nobody has written.
+    /// A read of an element that has not been written.
     Uninitialised {
         memory: Memory,
         element: usize,
@@ -74,7 +74,7 @@ pub enum FaultKind {
         earlier_kind: AccessKind,
         earlier: Event,
     },
-    /// A tile for which there is no memory here.
+    /// A tile for which the host has no memory.
     NoMemory {
         bytes: u64,
     },
@@ -83,26 +83,26 @@ pub enum FaultKind {
     Endless,
     /// A barrier that not all threads of the block reach.
     Barrier(Elsewhere),
-    /// A shuffle that not all lanes of the warp take part in.
+    /// A shuffle that not all lanes of the warp reach.
     Shuffle {
         distance: i32,
         other: Elsewhere,
     },
-    /// A product of matrices that not all lanes of the warp take part in.
+    /// A matrix product that not all lanes of the warp reach.
     Product {
         product: MatrixProduct,
         other: Elsewhere,
     },
 }
 
-/// A fault: what, by which thread, where.
+/// A fault, the thread that caused it, and the position in the code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub kind: FaultKind,
     pub at: Event,
 }
 
-/// The faults of one grid. Those that differ in thread and element only are one.
+/// The faults of one grid. Faults that differ only in thread and element are counted as one.
 #[derive(Debug, Default)]
 pub struct Faults {
     seen: Vec<(Fault, u64)>,
@@ -120,8 +120,8 @@ impl Faults {
         }
     }
 
-    /// The faults, one per line; `None` if there are none. `names` are the arguments' names in the program, `site`
-    /// puts the number of a place in words.
+    /// Returns the faults, one per line; `None` if there are none. `names` returns the name of a
+    /// memory in the program. `site` describes the position in the kernel's code with a number.
     pub fn report(&self, names: &dyn Fn(Memory) -> String, site: &dyn Fn(i32) -> String) -> Option<String> {
         let lines = self.seen.iter().map(|(fault, count)| {
             let again = if *count > 1 { format!(" ({} more like this)", count - 1) } else { String::new() };

@@ -1,16 +1,16 @@
-//! Coroutines that GPU threads run on, and their stacks.
+//! Coroutines that run GPU threads, and their stacks.
 
 use std::cell::RefCell;
 
 use corosensei::Coroutine;
 use corosensei::stack::{DefaultStack, Stack, StackPointer};
 
-/// Stack of one GPU thread. Pages that are not touched cost nothing.
+/// Stack size of one GPU thread in bytes. Unused pages cost nothing.
 const STACK_BYTES: usize = 256 << 10;
-/// Stacks kept for the next launch.
+/// Maximum number of stacks kept for the next launch.
 const MOST_KEPT: usize = 1024;
 
-/// The way out of a coroutine.
+/// Handle by which a coroutine suspends.
 pub type Yielder = corosensei::Yielder<(), ()>;
 type Fiber = Coroutine<(), (), (), Staggered>;
 
@@ -18,14 +18,15 @@ thread_local! {
     static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A stack that starts some bytes below its page's end. If all started at the same place of a page, those of a warp
-/// would drive each other out of the cache.
+/// A stack that starts some bytes below its page's end. If all stacks started at the same offset in
+/// a page, the stacks of a warp would evict each other from the cache.
 struct Staggered {
     stack: DefaultStack,
     bytes: usize,
 }
 
-// SAFETY: a part of a stack, as large as promised, whose end stays aligned to 64 bytes.
+// SAFETY: the memory is a part of a valid stack between `limit` and `base`, and `base` remains
+// aligned to 64 bytes.
 unsafe impl Stack for Staggered {
     fn base(&self) -> StackPointer {
         let base = self.stack.base();
@@ -37,22 +38,23 @@ unsafe impl Stack for Staggered {
     }
 }
 
-/// Coroutines that all do the same: one GPU thread after another.
+/// Coroutines that all run the same body: one GPU thread after another.
 pub struct Fibers {
     all: Vec<Fiber>,
-    /// Those that have no thread.
+    /// Coroutines without a thread.
     idle: Vec<usize>,
     body: fn(*const (), &Yielder),
     context: *const (),
 }
 
 impl Fibers {
-    /// None yet. Each will run `body(context)`, which never returns.
+    /// Returns an empty set of coroutines. Each coroutine will run `body(context)`, which never
+    /// returns.
     pub fn new(context: *const (), body: fn(*const (), &Yielder)) -> Fibers {
         Fibers { all: Vec::new(), idle: Vec::new(), body, context }
     }
 
-    /// A coroutine without thread; its number. Fails if there is no memory for a stack.
+    /// Returns the number of a coroutine without a thread. Fails if memory for a stack is short.
     pub fn take_idle(&mut self) -> std::io::Result<usize> {
         if let Some(fiber) = self.idle.pop() {
             return Ok(fiber);
@@ -67,12 +69,12 @@ impl Fibers {
         Ok(self.all.len() - 1)
     }
 
-    /// Lets a coroutine run until it waits.
+    /// Runs a coroutine until it waits.
     pub fn resume(&mut self, fiber: usize) {
         self.all[fiber].resume(());
     }
 
-    /// Says that a coroutine's thread has ended.
+    /// Marks a coroutine as idle because its thread has ended.
     pub fn put_idle(&mut self, fiber: usize) {
         self.idle.push(fiber);
     }
@@ -81,8 +83,9 @@ impl Fibers {
 impl Drop for Fibers {
     fn drop(&mut self) {
         for mut fiber in self.all.drain(..) {
-            // SAFETY: the frames left are the kernel's, its calls' and the body's; they own nothing. Unwinding them
-            // is not possible, kernels have no unwind tables.
+            // SAFETY: the remaining frames belong to the kernel, to functions that it calls, and to
+            // the body. They own no resources. They cannot be unwound because kernels have no
+            // unwind tables.
             unsafe { fiber.force_reset() };
             STACKS.with_borrow_mut(|stacks| {
                 if stacks.len() < MOST_KEPT {

@@ -7,8 +7,8 @@ use super::simulator::{Simulator, Stop};
 use crate::RunError;
 use crate::kernel::LoadedKernel;
 
-/// Runs a kernel, block by block. Fails if a thread did what it must not, or an output element was not written exactly
-/// once; or memory is short.
+/// Runs a kernel, block by block. Fails if a thread makes a fault, if an output element is not
+/// written exactly once, or if memory is short.
 pub fn run_grid(kernel: &LoadedKernel, addresses: &[*mut u8], order: ThreadOrder) -> Result<(), RunError> {
     super::trace::launch(&kernel.image.symbol);
     let simulator = Simulator::new(kernel, addresses, order);
@@ -35,7 +35,7 @@ fn run_blocks(kernel: &LoadedKernel, simulator: &Simulator, order: ThreadOrder) 
     (0..blocks).try_for_each(|turn| simulator.run_block(order.at(turn, blocks) as u32, &mut fibers))
 }
 
-/// A memory as the program knows it.
+/// Returns the name of a memory in the program.
 fn name_of(kernel: &LoadedKernel, memory: Memory) -> String {
     let arguments = &kernel.image.arguments;
     let parameters = arguments.iter().filter(|argument| argument.access == crate::Access::Read).count();

@@ -1,26 +1,27 @@
-//! Who touched an element of a memory, and whether two touches are in order.
+//! Records which threads accessed an element of a memory, and detects races.
 //!
-//! Two accesses are in order if one thread makes both, or if threads of one block make them with a barrier between.
-//! Blocks are never in order, although the simulator runs them one after the other. Two accesses of one element that
-//! are not in order are a race if one of them writes and not both are atomic.
+//! Two accesses are ordered if one thread makes both, or if two threads of one block make them with
+//! a barrier in between. Accesses of different blocks are never ordered, although the simulator
+//! runs blocks one after the other. Two unordered accesses of one element are a race if at least
+//! one writes and at least one is not atomic.
 
 use crate::memory::Buffer;
 
-/// What a thread does to an element.
+/// Kind of access of a thread to an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AccessKind {
     Read,
     Write,
-    /// Reads and writes it in one step.
+    /// Reads and writes the element in one step.
     Atomic,
 }
 
-/// An access: by whom, when, and from which place of the code.
+/// An access: its thread, its time, and its position in the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     pub block: u32,
     pub thread: u16,
-    /// Barriers the block has passed.
+    /// Number of barriers that the block has passed.
     pub epoch: u32,
     pub site: i32,
     pub atomic: bool,
@@ -51,16 +52,16 @@ impl Event {
     }
 }
 
-/// An earlier access that another is in conflict with, and what it did.
+/// An earlier access that conflicts with a later one, and its kind.
 type Conflict = Option<(AccessKind, Event)>;
 
-/// There is no memory for the history of a memory.
+/// Error: `bytes` bytes for a history cannot be allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Short {
     pub bytes: u64,
 }
 
-/// One event per element, or none yet.
+/// At most one event per element.
 #[derive(Debug, Default)]
 struct Events(Option<Buffer>);
 
@@ -72,8 +73,8 @@ impl Events {
         Event::unpacked(u128::from_ne_bytes(*bytes.first_chunk()?))
     }
 
-    /// Sets the event of one of `elements`. Memory of zeros is had without touching it, so what no thread accesses
-    /// costs nothing.
+    /// Sets the event of one of `elements`. Zeroed memory is allocated without touching it, so
+    /// elements that no thread accesses cost nothing.
     fn set(&mut self, elements: usize, element: usize, event: Event) -> Result<(), Short> {
         let bytes = elements.saturating_mul(Self::SIZE);
         let buffer = match &mut self.0 {
@@ -86,35 +87,36 @@ impl Events {
     }
 }
 
-/// Per element of a memory, the accesses that a later one may be in conflict with: of two threads at most, which is
-/// enough to find one that a third is not in order with.
+/// Per element of a memory, the accesses that may conflict with a later one. Accesses of at most
+/// two threads are kept, which suffices to find one that conflicts with an access of a third.
 #[derive(Debug)]
 pub struct History {
     elements: usize,
     writes: [Events; 2],
     reads: [Events; 2],
-    /// Whether every block has a memory of its own: what other blocks did does not count.
+    /// Whether every block has a separate memory, so that accesses of other blocks are ignored.
     of_block: bool,
 }
 
 impl History {
-    /// Of a memory that all blocks share, or of one that each has for itself.
+    /// Creates the history of a memory that all blocks share, or (`of_block`) of a memory that each
+    /// block has separately.
     pub fn new(elements: usize, of_block: bool) -> History {
         History { elements, writes: Default::default(), reads: Default::default(), of_block }
     }
 
-    /// The last write of an element, or one of the last.
+    /// Returns the last write of an element, or one of several unordered last writes.
     pub fn write_of(&self, element: usize, now: Event) -> Option<Event> {
         self.event(&self.writes[0], element, now)
     }
 
-    /// The first element that was never written.
+    /// Returns the first element that was never written.
     pub fn first_unwritten(&self) -> Option<usize> {
         (0..self.elements).find(|&element| self.writes[0].get(element).is_none())
     }
 
-    /// Records an access; gives an earlier one it is in conflict with, and what that did. Fails if there is no memory
-    /// for it.
+    /// Records an access. Returns an earlier conflicting access, if there is one. Fails if memory
+    /// for the history is short.
     pub fn record(&mut self, element: usize, kind: AccessKind, now: Event) -> Result<Conflict, Short> {
         let conflict = self.conflict(element, kind, now);
         let events = if kind == AccessKind::Read { &mut self.reads } else { &mut self.writes };
@@ -148,7 +150,7 @@ impl History {
     ) -> Result<(), Short> {
         let known = first.get(element).filter(|event| !of_block || event.block == now.block);
         match known {
-            // Out of order with everything that is still to come.
+            // The known event is unordered with all later accesses, so it is kept.
             Some(event) if event.block != now.block => Ok(()),
             Some(event) if event.epoch == now.epoch && event.thread != now.thread => second.set(elements, element, now),
             _ => first.set(elements, element, now),
@@ -165,7 +167,7 @@ mod tests {
         Event { block, thread, epoch, site: -1, atomic: kind == Atomic }
     }
 
-    /// Whether the last access is in conflict with an earlier one.
+    /// Whether the last access conflicts with an earlier one.
     fn races(of_block: bool, accesses: &[(AccessKind, u32, u16, u32)]) -> bool {
         let mut history = History::new(1, of_block);
         let mut last = None;

@@ -1,4 +1,4 @@
-//! Runs GPU kernels on the processor, thread by thread, and checks what a GPU would not.
+//! Runs GPU kernels on the host, thread by thread, and checks what a GPU does not check.
 //!
 //! ```text
 //! grid        blocks, one after the other
@@ -8,7 +8,8 @@
 //! checker       every access: bounds, order, first value        history, fault
 //! ```
 //!
-//! A kernel in simt form tells of every access before it makes it, so one out of bounds never happens.
+//! A kernel in simt form reports every access before it happens, so the simulator can prevent
+//! accesses out of bounds.
 
 mod checker;
 mod fault;
@@ -34,11 +35,11 @@ use product::TileProduct;
 use simulator::{ACCESS_COST, Simulator};
 
 thread_local! {
-    /// The grid that runs on this thread.
+    /// Simulator of the grid that runs on this thread.
     static CURRENT: Cell<*const Simulator> = const { Cell::new(std::ptr::null()) };
 }
 
-/// Address of a simulator function that kernels may call.
+/// Returns the address of a simulator function that kernels may call.
 pub fn symbol(name: &str) -> Option<*const ()> {
     Some(match name {
         "fusebox_simt_access" => fusebox_simt_access as *const (),
@@ -55,14 +56,15 @@ pub fn symbol(name: &str) -> Option<*const ()> {
     })
 }
 
-/// The grid whose kernel is calling.
+/// Returns the simulator of the kernel that is calling.
 fn current() -> Option<&'static Simulator> {
-    // SAFETY: `run_grid` sets the pointer to a simulator that lives until the grid has ended, and only this thread
-    // uses it. The callers' references end with them.
+    // SAFETY: `run_grid` sets the pointer to a simulator that lives until the grid has ended, and
+    // only this thread uses it. References to it end when the callers of this function return.
     unsafe { CURRENT.get().as_ref() }
 }
 
-/// A kernel is about to access `bytes` bytes at `place` of a tensor; `site` numbers the place in its code.
+/// Checks an access of `bytes` bytes at address `place` of a tensor. A kernel calls this before
+/// each access. `site` is the number of the position in its code.
 extern "C" fn fusebox_simt_access(tensor: *const u8, place: *const u8, bytes: i32, kind: i32, site: i32) {
     let Some(simulator) = current() else { return };
     let kind = match kind {
@@ -84,21 +86,23 @@ extern "C" fn fusebox_simt_turn(site: i32) {
     }
 }
 
-/// A kernel is about to divide by zero, or the lowest number by -1.
+/// Records a faulty division and stops the grid. A kernel calls this before it divides by zero, or
+/// the lowest number by -1.
 extern "C" fn fusebox_simt_division(site: i32) {
     let Some(simulator) = current() else { return };
     simulator.checker.borrow_mut().fault(FaultKind::Division, site);
     simulator.stop();
 }
 
-/// A kernel is about to use an index that is not below `size`.
+/// Records a faulty index and stops the grid. A kernel calls this before it uses an index that is
+/// not below `size`.
 extern "C" fn fusebox_simt_index(tensor: *const u8, dimension: i32, index: i64, size: i64, site: i32) {
     let Some(simulator) = current() else { return };
     simulator.checker.borrow_mut().index_out_of_bounds(tensor as u64, dimension, index, size, site);
     simulator.stop();
 }
 
-/// The memory of a tile of the running block.
+/// Returns the memory of a tile of the running block.
 extern "C" fn fusebox_simt_shared(number: i64, bytes: i64, element_bytes: i32) -> *mut u8 {
     let Some(simulator) = current() else { return std::ptr::null_mut() };
     match simulator.tile(number, bytes.unsigned_abs(), element_bytes.unsigned_abs()) {
@@ -110,19 +114,21 @@ extern "C" fn fusebox_simt_shared(number: i64, bytes: i64, element_bytes: i32) -
     }
 }
 
-/// Waits for all threads of the block.
+/// Waits until all threads of the block arrive.
 extern "C" fn fusebox_simt_barrier(site: i32) {
     if let Some(simulator) = current() {
         simulator.barrier(site);
     }
 }
 
-/// The word of the lane `distance` above, or the thread's own where there is none.
+/// Returns the word of the lane `distance` above, or the thread's own word if there is no such
+/// lane.
 extern "C" fn fusebox_simt_shuffle_down(word: u64, distance: i32, site: i32) -> u64 {
     current().map_or(word, |simulator| simulator.shuffle_down(word, distance, site))
 }
 
-/// The lane's words and sums of a product of matrices, the one of this number.
+/// Takes the lane's words and sums of the matrix product with this number, and computes the product
+/// with the other lanes.
 #[allow(clippy::too_many_arguments, reason = "words are handed over in registers")]
 extern "C" fn fusebox_simt_multiply(
     number: i32,
@@ -144,12 +150,12 @@ extern "C" fn fusebox_simt_multiply(
     }
 }
 
-/// A sum of the last product that the thread took part in.
+/// Returns a sum of the thread's last matrix product.
 extern "C" fn fusebox_simt_sum(number: i32) -> u64 {
     current().map_or(0, |simulator| simulator.sum(number))
 }
 
-/// Adds a product of tiles to the running thread's sums, half as many as there are columns.
+/// Adds a product of tiles to the running thread's sums. The thread has `columns / 2` sums.
 #[allow(clippy::too_many_arguments, reason = "a kernel calls it")]
 extern "C" fn fusebox_simt_multiply_tiles(
     left: *const u8,
@@ -175,7 +181,8 @@ extern "C" fn fusebox_simt_multiply_tiles(
         along_steps: [left_along_steps != 0, right_along_steps != 0],
     };
     let count = usize::try_from(product.columns / 2).unwrap_or(0);
-    // SAFETY: the kernel made room for so many sums, and nobody else uses it meanwhile.
+    // SAFETY: the kernel passes memory for `count` sums, and no other code uses this memory during
+    // the call.
     let sums = unsafe { std::slice::from_raw_parts_mut(sums, count) };
     let tiles = [(left, left_place), (right, right_place)];
     let read = |side: usize, offset: i64| {
@@ -183,7 +190,7 @@ extern "C" fn fusebox_simt_multiply_tiles(
         let place = place.wrapping_offset(offset as isize);
         simulator.count(ACCESS_COST);
         let allowed = simulator.checker.borrow_mut().access(tensor as u64, place as u64, 2, AccessKind::Read, site);
-        // SAFETY: the checker knows that the two bytes are the tile's.
+        // SAFETY: the checker has verified that the two bytes lie in the tile.
         allowed.then(|| unsafe { place.cast::<u16>().read_unaligned() })
     };
     if product.add(simulator.thread() as i64, sums, read).is_none() {

@@ -10,18 +10,18 @@ pub enum ThreadOrder {
     Forward,
     /// Descending.
     Reverse,
-    /// In some order that the number chooses.
+    /// A pseudo-random order with this seed.
     Seeded(u64),
 }
 
 impl ThreadOrder {
-    /// The `turn`-th of `count` things. Every thing has one turn.
+    /// Returns the number of the `turn`-th of `count` items to run. Each item occurs once.
     pub fn at(self, turn: u64, count: u64) -> u64 {
         match self {
             ThreadOrder::Forward => turn,
             ThreadOrder::Reverse => count - 1 - turn,
             ThreadOrder::Seeded(seed) => {
-                // A step that has no divisor in common with the count visits everything once.
+                // A step that is coprime to the count visits every item once.
                 let mut step = SplitMix64(seed).bits() % count + 1;
                 while greatest_common_divisor(step, count) != 1 {
                     step += 1;

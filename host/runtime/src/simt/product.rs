@@ -1,17 +1,19 @@
-//! Products of matrices. Of those that the lanes of a warp make together each lane hands over its words and sums, and gets its
-//! sums back; of those of tiles in shared memory each thread makes its own sums from what it reads there.
+//! Computes matrix products. In a product by the lanes of a warp, each lane passes its words and
+//! sums and receives its new sums. In a product of tiles in shared memory, each thread reads the
+//! tiles and computes its own sums.
 //!
-//! Sums are added to one product after another, in the order of the steps. A GPU may add in another order, and round later.
+//! Products are added to a sum one after another, in the order of the steps. A GPU may add in
+//! another order and round later.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use fusebox_core::ir::{Float, MOST_PRODUCT_WORDS, MatrixProduct, PRODUCT_LANES, Scalar, TILE_SQUARE, group_place};
 
-/// The words and sums of a lane, used or not, each from its lowest bit on.
+/// The words and sums of a lane, including unused ones. Each value starts at the lowest bit.
 pub type Words = [u64; MOST_PRODUCT_WORDS];
 
-/// The sums of all lanes, of what each has handed over.
+/// Returns the new sums of all lanes, from the words and sums of each lane.
 pub fn multiplied(product: MatrixProduct, lanes: &[Words]) -> Vec<Words> {
     let [rows, columns, steps] = product.shape();
     let [of_left, of_right, of_sums] = product.words();
@@ -42,7 +44,7 @@ pub fn multiplied(product: MatrixProduct, lanes: &[Words]) -> Vec<Words> {
         .collect()
 }
 
-/// Takes a word apart: its elements are steps side by side of a line.
+/// Unpacks a word, whose elements are adjacent steps of a line.
 fn scatter(product: MatrixProduct, word: u64, [line, step]: [i64; 2], elements: &mut [u64]) {
     let bits = product.factor().bits();
     let mask = u64::MAX >> (64 - bits);
@@ -52,7 +54,7 @@ fn scatter(product: MatrixProduct, word: u64, [line, step]: [i64; 2], elements: 
     }
 }
 
-/// A sum with the products of two lines.
+/// Adds the products of two lines to a sum.
 fn added(product: MatrixProduct, before: u64, left: &[u64], right: &[u64]) -> u64 {
     let pairs = left.iter().zip(right);
     match product {
@@ -75,24 +77,24 @@ fn added(product: MatrixProduct, before: u64, left: &[u64], right: &[u64]) -> u6
     }
 }
 
-/// A narrow float as a wide one.
+/// Converts a narrow float to `f32`.
 fn decoded(float: Float, bits: u64) -> f32 {
     float.format().map_or(0.0, |format| format.decode(bits)) as f32
 }
 
-/// A product of tiles: how they lie.
+/// A product of tiles and the layouts of the tiles.
 pub struct TileProduct {
     pub element: Float,
     pub columns: i64,
     pub steps: i64,
-    /// Bytes from squares of steps to the next ones.
+    /// Per tile, bytes from the squares of some steps to the squares of the next steps.
     pub strides: [i64; 2],
-    /// Whether steps lie side by side; else lines do.
+    /// Per tile, whether steps are contiguous. Otherwise lines are.
     pub along_steps: [bool; 2],
 }
 
 impl TileProduct {
-    /// Bytes from a tile's beginning to an element.
+    /// Returns the offset of an element in a tile, in bytes.
     fn offset(&self, side: usize, line: i64, step: i64) -> i64 {
         let (of_line, of_step) = (line % TILE_SQUARE, step % TILE_SQUARE);
         let within = match self.along_steps[side] {
@@ -103,8 +105,8 @@ impl TileProduct {
         step / TILE_SQUARE * self.strides[side] + (square + within) * i64::from(self.element.bytes())
     }
 
-    /// Adds to a thread's sums. `read` gives the bits of an element of a tile, so many bytes from its beginning; nothing
-    /// is added if it must not be read.
+    /// Adds the product to a thread's sums. `read` takes the number of a tile and a byte offset,
+    /// and returns the bits of the element there. Returns `None` if an element must not be read.
     pub fn add(&self, thread: i64, sums: &mut [f32], mut read: impl FnMut(usize, i64) -> Option<u16>) -> Option<()> {
         let mut lines: HashMap<(usize, i64), Vec<f32>> = HashMap::new();
         for (number, sum) in sums.iter_mut().enumerate() {

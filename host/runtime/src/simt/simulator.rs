@@ -1,7 +1,9 @@
-//! The threads of a block: they run by turns, and meet at barriers and in shuffles.
+//! Runs the threads of a block as coroutines, which synchronise at barriers, shuffles and matrix
+//! products.
 //!
-//! A thread runs until it waits or ends. Those that wait keep their coroutine; one that ends hands it to the next
-//! thread of its warp, so a kernel without barriers runs on a single one.
+//! A thread runs until it waits or ends. A waiting thread keeps its coroutine. A thread that ends
+//! hands its coroutine to the next thread of its warp, so a kernel without barriers needs only one
+//! coroutine.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
@@ -17,21 +19,22 @@ use crate::kernel::{LoadedKernel, SimtFunction};
 use crate::memory::Buffer;
 
 const WARP: usize = 32;
-/// What an access takes, in turns of an empty loop.
+/// Cost of an access, in iterations of an empty loop.
 pub const ACCESS_COST: u64 = 8;
-/// Turns of empty loops that a thread may take: seconds, many times what a thread of any sensible kernel does.
+/// Limit of a thread's work, in iterations of an empty loop. It takes seconds to reach, and threads
+/// of sensible kernels remain far below it.
 const MOST_TURNS: u64 = 1 << 29;
 
-/// A grid while it runs. Kernels reach it through the functions they call.
+/// A running grid. Kernels access it through the functions that they call.
 pub struct Simulator {
-    /// Watches accesses.
+    /// Checker of accesses.
     pub checker: RefCell<Checker>,
     function: SimtFunction,
     arguments: *const *mut c_void,
     threads: Vec<Thread>,
     /// Threads by warp, each in the order in which they run.
     warps: Vec<Vec<usize>>,
-    /// The warp that runs, and how many of its threads have had their turn to start.
+    /// Number of the running warp, and number of its threads that have started (`started`).
     warp: Cell<usize>,
     started: Cell<usize>,
     running: Cell<usize>,
@@ -40,7 +43,7 @@ pub struct Simulator {
     tiles: RefCell<Vec<Tile>>,
 }
 
-/// A tile, the same memory for every block.
+/// A tile. All blocks use the same memory for it.
 struct Tile {
     number: i64,
     buffer: Buffer,
@@ -48,11 +51,11 @@ struct Tile {
 
 struct Thread {
     state: Cell<State>,
-    /// What it sends to or has received from another lane.
+    /// Word that the thread sends to another lane, then the word that it receives.
     word: Cell<u64>,
-    /// What it hands over for a product of matrices, then the sums.
+    /// Words and sums that the thread passes to a matrix product, then its new sums.
     words: Cell<Words>,
-    /// What it has done in this block, in turns of an empty loop.
+    /// Work that the thread has done in this block, in iterations of an empty loop.
     turns: Cell<u64>,
     fiber: Cell<usize>,
     yielder: Cell<*const Yielder>,
@@ -70,9 +73,9 @@ enum State {
 
 /// Why a grid stopped early.
 pub enum Stop {
-    /// The checker knows.
+    /// A fault that the checker has recorded.
     Fault,
-    /// No memory for another stack.
+    /// Memory for another stack is short.
     Stack(std::io::Error),
 }
 
@@ -106,7 +109,8 @@ impl Simulator {
         }
     }
 
-    /// Coroutines for the threads of this simulator, which must outlive them.
+    /// Creates coroutines for the threads of this simulator. The simulator must outlive the
+    /// coroutines.
     pub fn fibers(&self) -> Fibers {
         Fibers::new(std::ptr::from_ref(self).cast(), |context, yielder| {
             // SAFETY: the context is the simulator that `fibers` was called on, which is alive.
@@ -116,7 +120,7 @@ impl Simulator {
                     simulator.run(thread);
                     simulator.threads[thread].yielder.set(yielder);
                     let block = i64::from(simulator.checker.borrow().now.block);
-                    // SAFETY: the arguments are those the kernel was compiled for.
+                    // SAFETY: the kernel was compiled for these arguments.
                     unsafe { (simulator.function)(simulator.arguments, block, thread as i64) };
                     simulator.threads[thread].state.set(State::Finished);
                 }
@@ -125,7 +129,7 @@ impl Simulator {
         })
     }
 
-    /// The next thread of the warp that has not started.
+    /// Returns the next thread of the warp that has not started.
     fn next_of_warp(&self) -> Option<usize> {
         let warp = &self.warps[self.warp.get()];
         let turn = self.started.get();
@@ -161,7 +165,8 @@ impl Simulator {
         while self.pass_barrier()? {
             for warp in 0..self.warps.len() {
                 self.warp.set(warp);
-                // The warp that started last may have been shorter: nobody of this one starts again.
+                // Mark all threads as started. `started` may still hold the count of a shorter
+                // warp, and no thread may start twice.
                 self.started.set(self.warps[warp].len());
                 self.run_warp(fibers)?;
             }
@@ -169,7 +174,7 @@ impl Simulator {
         Ok(())
     }
 
-    /// Lets the threads of the warp run until all of them wait for the block or have ended.
+    /// Runs the threads of the warp until each waits at a barrier or has ended.
     fn run_warp(&self, fibers: &mut Fibers) -> Result<(), Stop> {
         loop {
             for &thread in &self.warps[self.warp.get()] {
@@ -197,7 +202,8 @@ impl Simulator {
         Ok(())
     }
 
-    /// If all threads wait at a barrier, lets them pass; `false` if all have ended.
+    /// Lets all threads pass the barrier where they wait. Returns `false` if no thread waits at a
+    /// barrier. Fails if not all threads wait at the same one.
     fn pass_barrier(&self) -> Result<bool, Stop> {
         let waiting = |thread: &Thread| matches!(thread.state.get(), State::Barrier { .. });
         let Some(first) = self.threads.iter().position(waiting) else { return Ok(false) };
@@ -210,7 +216,9 @@ impl Simulator {
         Ok(true)
     }
 
-    /// If a thread of the warp waits in a shuffle or a product, all must: gives each its word, or its sums. `false` if none does.
+    /// Executes the shuffle or the matrix product in which the warp waits: each thread receives its
+    /// word or its sums. Returns `false` if no thread waits in one. Fails if not all threads wait
+    /// in the same one.
     fn exchange(&self) -> Result<bool, Stop> {
         let warp = &self.warps[self.warp.get()];
         let exchanges = |thread: &&usize| {
@@ -234,7 +242,8 @@ impl Simulator {
             _ => return Ok(false),
         };
         let far = usize::try_from(distance).unwrap_or(WARP);
-        // Upwards: a word is read before it is replaced. Lanes without another above keep their own.
+        // Ascending order, so that a word is read before it is replaced. Lanes without a lane `far`
+        // above keep their own word.
         for lane in 0..warp.len().saturating_sub(far) {
             let word = self.threads[lane_0 + lane + far].word.get();
             self.threads[lane_0 + lane].word.set(word);
@@ -243,7 +252,7 @@ impl Simulator {
         Ok(true)
     }
 
-    /// Records that one thread waits in vain because another is elsewhere.
+    /// Records a fault: one thread waits in vain because another is elsewhere.
     fn diverged(&self, waiting: usize, other: usize) -> Stop {
         let thread = other as u32;
         let elsewhere = match self.threads[other].state.get() {
@@ -270,21 +279,22 @@ impl Simulator {
         checker.now.thread = running;
     }
 
-    /// Called by a kernel: gives way until the simulator lets the thread go on.
+    /// Suspends the running thread until the simulator resumes it. Called by a kernel.
     fn wait(&self, state: State) {
         let thread = &self.threads[self.running.get()];
         thread.state.set(state);
-        // SAFETY: set by the coroutine that this runs on, and alive as long as it is.
+        // SAFETY: the coroutine that runs this thread has set the pointer, which is valid while the
+        // coroutine lives.
         unsafe { (*thread.yielder.get()).suspend(()) };
     }
 
-    /// The running thread does so much, in turns of an empty loop.
+    /// Adds work to the running thread, in iterations of an empty loop.
     pub fn count(&self, turns: u64) {
         let thread = &self.threads[self.running.get()];
         thread.turns.set(thread.turns.get() + turns);
     }
 
-    /// Called by a kernel: a turn of a loop begins.
+    /// Counts an iteration of a loop. Called by a kernel at its start.
     pub fn turn(&self, site: i32) {
         self.count(1);
         if self.threads[self.running.get()].turns.get() > MOST_TURNS {
@@ -293,12 +303,12 @@ impl Simulator {
         }
     }
 
-    /// Called by a kernel: waits for the threads of the block.
+    /// Waits for the threads of the block. Called by a kernel.
     pub fn barrier(&self, site: i32) {
         self.wait(State::Barrier { site });
     }
 
-    /// Called by a kernel: the word that the lane `distance` above sends.
+    /// Returns the word that the lane `distance` above sends. Called by a kernel.
     pub fn shuffle_down(&self, word: u64, distance: i32, site: i32) -> u64 {
         let thread = &self.threads[self.running.get()];
         thread.word.set(word);
@@ -306,30 +316,30 @@ impl Simulator {
         thread.word.get()
     }
 
-    /// Called by a kernel: what a lane hands over for a product of matrices.
+    /// Passes a lane's words and sums to a matrix product. Called by a kernel.
     pub fn multiply(&self, product: MatrixProduct, words: Words, site: i32) {
         self.threads[self.running.get()].words.set(words);
         self.wait(State::Multiply { site, product });
     }
 
-    /// The running thread in its block.
+    /// Returns the number of the running thread in its block.
     pub fn thread(&self) -> usize {
         self.running.get()
     }
 
-    /// Called by a kernel: a sum of the running thread's last product.
+    /// Returns a sum of the running thread's last product. Called by a kernel.
     pub fn sum(&self, number: i32) -> u64 {
         let sums = self.threads[self.running.get()].words.get();
         usize::try_from(number).ok().and_then(|number| sums.get(number).copied()).unwrap_or(0)
     }
 
-    /// Called by a kernel that has done what it must not: never goes on.
+    /// Stops the grid after a fault. Called by a kernel; never returns.
     pub fn stop(&self) {
         self.stopped.set(true);
         self.wait(State::Ready);
     }
 
-    /// Called by a kernel: a tile's memory; none if there is none left.
+    /// Returns a tile's memory; `None` if memory is short. Called by a kernel.
     pub fn tile(&self, number: i64, bytes: u64, element_bytes: u32) -> Option<*mut u8> {
         let mut tiles = self.tiles.borrow_mut();
         if let Some(tile) = tiles.iter().find(|tile| tile.number == number) {

@@ -1,4 +1,5 @@
-//! Which elements of its arguments each simulated kernel reads: for comparison with what its indexing maps say.
+//! Records which elements of its arguments each simulated kernel reads, for comparison with its
+//! indexing maps.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -9,11 +10,12 @@ use super::fault::Memory;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LaunchReads {
     pub kernel: String,
-    /// Per parameter, row-major numbers of its elements.
+    /// Per parameter, row-major indices of the elements read.
     pub parameters: Vec<BTreeSet<u64>>,
-    /// Per output, the same: what was there before, or what the kernel wrote.
+    /// Per output, row-major indices of the elements read: earlier values, or values that the
+    /// kernel wrote.
     pub outputs: Vec<BTreeSet<u64>>,
-    /// Elements read, each as often as it was.
+    /// Number of reads, counting repeated reads of an element.
     pub count: u64,
 }
 
@@ -21,8 +23,8 @@ thread_local! {
     static LAUNCHES: RefCell<Option<Vec<LaunchReads>>> = const { RefCell::new(None) };
 }
 
-/// Runs something that simulates kernels on this thread, and gives what each launch read, in order. Memory that is both
-/// a parameter and an output counts as the output.
+/// Calls `run`, which simulates kernels on this thread. Returns its result and the reads of each
+/// launch, in order. Memory that is both a parameter and an output counts as the output.
 pub fn trace_reads<R>(run: impl FnOnce() -> R) -> (R, Vec<LaunchReads>) {
     LAUNCHES.set(Some(Vec::new()));
     let result = run();
@@ -35,7 +37,7 @@ pub fn launch(kernel: &str) {
     });
 }
 
-/// The current launch reads elements of a memory.
+/// Records that the current launch reads elements of a memory.
 pub fn read(memory: Memory, first: u64, count: u64) {
     LAUNCHES.with_borrow_mut(|launches| {
         let Some(launch) = launches.as_mut().and_then(|list| list.last_mut()) else { return };

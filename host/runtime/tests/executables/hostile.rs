@@ -1,5 +1,5 @@
-//! Executables that are damaged, and ones made to mislead: the digest fits, the structure does not. Neither may do
-//! anything but be refused.
+//! Executables that are damaged, and ones made to mislead: the digest fits, the structure does not.
+//! Neither may do anything but be refused.
 
 use super::assembler::*;
 use fusebox_core::device::instructions;
@@ -12,8 +12,9 @@ use sha2::{Digest, Sha256};
 
 const WHOLE: Slice = Slice { allocation: 1, offset: 0, bytes: 16 };
 
-/// Copies its parameter, four numbers, with a kernel; then has a loop, a choice and a host operation that do nothing
-/// of note. Allocations: 0 the parameter, 1 the result, 2 a predicate that is false.
+/// Copies its parameter, four numbers, with a kernel; then has a loop, a choice and a host
+/// operation that do nothing of note. Allocations: 0 the parameter, 1 the result, 2 a predicate
+/// that is false.
 fn harmless() -> Executable {
     let input = Slice { allocation: 0, ..WHOLE };
     let predicate = Slice { allocation: 2, offset: 0, bytes: 1 };
@@ -241,7 +242,8 @@ fn deep_nesting_is_refused_before_the_stack_ends() {
     });
 }
 
-/// Such a file is written by hand: encoding and dropping it would need the stack that reading it must not.
+/// Such a file is written by hand: encoding and dropping it would need the stack that reading it
+/// must not.
 #[test]
 fn a_million_levels_are_refused_by_the_decoder() {
     let mut executable = harmless();
