@@ -1,7 +1,8 @@
-//! The emitters that are linked into the program: the one place that names them.
+//! Links the bundled emitters into the program. Only this crate names them.
 //!
-//! A crate that nothing names is dropped by the linker, and its registration with it, without a word. So
-//! each is named here, and `tests/list.rs` says who must have arrived.
+//! The linker silently drops a crate that no other crate names, together with the crate's
+//! registration. So this crate names each emitter crate, and `tests/list.rs` checks that all
+//! emitters are registered.
 
 #![forbid(unsafe_code)]
 
@@ -17,7 +18,7 @@ use fusebox_emitter_transpose as _;
 
 use fusebox_core::emitter::Emitter;
 
-/// Order of listings; names that are missing here come last.
+/// Order of emitters in listings. Emitters that are not in this list come last.
 pub const ORDER: &[&str] = &[
     "loop",
     "concatenate",
@@ -57,7 +58,7 @@ pub const ORDER: &[&str] = &[
     "column-scan",
 ];
 
-/// Makes the bundled emitters, in [`ORDER`].
+/// Returns the bundled emitters, in [`ORDER`].
 pub fn emitters() -> Vec<Box<dyn Emitter>> {
     let mut emitters = fusebox_core::plugin::linked_emitters();
     emitters.sort_by_cached_key(|emitter| {

@@ -1,21 +1,21 @@
-//! Why a file cannot be used.
+//! Errors of configuration files.
 
 use fusebox_files::ReadError;
 
 use crate::Place;
 
-/// Why a `fusebox.toml` or `fusebox.lock` cannot be used.
+/// Reason why a `fusebox.toml` or `fusebox.lock` cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// It is not what it has to be.
+    /// The content is invalid.
     #[error("{place}: error: {message}")]
     Invalid {
-        /// The first fault.
+        /// Position of the first fault.
         place: Place,
-        /// What is wrong, and what is wanted.
+        /// The fault and the expected content.
         message: String,
     },
 }

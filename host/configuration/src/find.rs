@@ -1,4 +1,4 @@
-//! Finds the `fusebox.toml` that a run goes by.
+//! Finds the `fusebox.toml` of a run.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 /// Name of the file.
 pub const FILE_NAME: &str = "fusebox.toml";
 
-/// Why a file that was found is not used.
+/// Reason why a file that was found is not used.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
-    /// Whoever may write it decides which code runs.
+    /// Another user owns the file, and would decide which code runs.
     #[error(
         "{}: error: it belongs to another user, who would decide which plugins run; `--config {}` uses it all the same, \
          `--no-config` does without",
@@ -20,22 +20,23 @@ pub enum FindError {
         /// The file.
         path: PathBuf,
     },
-    /// The system does not say what lies there.
+    /// The system refuses access to the path.
     #[error("{}: error: {source}", path.display())]
     Io {
-        /// What was looked for.
+        /// The path that was tried.
         path: PathBuf,
-        /// The system's answer.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// The file of a folder, or of the nearest one above it; with a short name where it lies below the working directory.
+/// Returns the file of a folder, or of the nearest folder above it. The path is relative if the
+/// file is below the working directory.
 ///
 /// # Errors
-/// If the file that is found belongs to neither this user nor the system.
+/// If the file belongs neither to this user nor to root.
 pub fn above(folder: &Path) -> Result<Option<PathBuf>, FindError> {
-    // Folders that cannot be found are told of when the module in them is read.
+    // If the folder does not exist, reading the module in it reports the error.
     let Ok(folder) = folder.canonicalize() else { return Ok(None) };
     for folder in folder.ancestors() {
         let path = folder.join(FILE_NAME);

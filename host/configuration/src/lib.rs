@@ -1,4 +1,5 @@
-//! What a user has written down for all runs in a folder: `fusebox.toml`, and `fusebox.lock`, which pins its plugins.
+//! The user's configuration for all runs in a folder: `fusebox.toml`, and `fusebox.lock`, which
+//! pins its plugins.
 //!
 //! ```text
 //! find      a module's folder and those above ──> fusebox.toml
@@ -6,7 +7,8 @@
 //! lock      fusebox.lock ──> which bytes each plugin had when it was pinned
 //! ```
 //!
-//! Files are read and judged here; nothing is loaded or run. What stands in which key is in `docs/configuration.md`.
+//! This crate reads and checks the files, but loads and runs nothing. `docs/configuration.md`
+//! describes the keys.
 
 #![forbid(unsafe_code)]
 

@@ -8,30 +8,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::{FileError, Place, text};
 
-/// Name of the file, which lies beside `fusebox.toml`.
+/// Name of the file, which is in the folder of `fusebox.toml`.
 pub const LOCK_NAME: &str = "fusebox.lock";
-/// The form that is read and written.
+/// Version of the file format.
 const VERSION: u32 = 1;
 const HEADING: &str =
     "# The plugins of fusebox.toml as they were pinned. `fusebox emitters lock` writes this file anew.\n";
 
-/// What a `fusebox.lock` says.
+/// The content of a `fusebox.lock`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lock {
     path: PathBuf,
     plugins: BTreeMap<String, Pin>,
 }
 
-/// How a plugin's file compares with what is pinned.
+/// Comparison of a plugin's file with its pin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PinState {
-    /// It is the same.
+    /// The file has the pinned bytes.
     Pinned,
-    /// Nothing is pinned.
+    /// The plugin has no pin.
     Unpinned,
-    /// It is another.
+    /// The file has other bytes.
     Changed {
-        /// SHA-256 of what is pinned.
+        /// SHA-256 of the pinned bytes.
         wanted: String,
     },
 }
@@ -51,10 +51,10 @@ struct Pin {
 }
 
 impl Lock {
-    /// Reads the file beside a `fusebox.toml`; if there is none, nothing is pinned.
+    /// Reads the file in the folder of a `fusebox.toml`. If it does not exist, no plugin is pinned.
     ///
     /// # Errors
-    /// If it cannot be read or understood.
+    /// If the file cannot be read or parsed.
     pub fn beside(settings: &Path) -> Result<Lock, FileError> {
         let path = settings.with_file_name(LOCK_NAME);
         let written = match text::read(&path) {
@@ -71,12 +71,12 @@ impl Lock {
         Err(FileError::Invalid { place, message })
     }
 
-    /// The file.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How a plugin whose file has this SHA-256 compares.
+    /// Compares the SHA-256 of a plugin's file with the pin.
     pub fn state(&self, plugin: &str, sha256: &str) -> PinState {
         match self.plugins.get(plugin) {
             None => PinState::Unpinned,
@@ -90,7 +90,7 @@ impl Lock {
         self.plugins.insert(plugin.into(), Pin { sha256: sha256.into() });
     }
 
-    /// Forgets all plugins but these.
+    /// Removes the pins of all plugins but these.
     pub fn keep<'n>(&mut self, plugins: impl Iterator<Item = &'n str> + Clone) {
         self.plugins.retain(|name, _| plugins.clone().any(|kept| kept == name));
     }
@@ -98,7 +98,7 @@ impl Lock {
     /// Writes the file.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the file cannot be written.
     pub fn write(&self) -> Result<(), WriteError> {
         let written = Written { version: VERSION, plugins: self.plugins.clone() };
         let text = toml::to_string(&written).map_err(std::io::Error::other);

@@ -1,21 +1,21 @@
-//! Places in a file that a person wrote.
+//! Positions in a configuration file.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Where something stands.
+/// A position in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The file.
     pub file: PathBuf,
-    /// Counted from 1.
+    /// Line, from 1.
     pub line: usize,
-    /// In characters, counted from 1.
+    /// Column in characters, from 1.
     pub column: usize,
 }
 
 impl Place {
-    /// The place of a byte of a file's text.
+    /// Returns the position of a byte of a file's text.
     pub fn at(file: &Path, text: &str, byte: usize) -> Place {
         let before = text.get(..byte).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |end| end + 1);
@@ -23,7 +23,7 @@ impl Place {
         Place { file: file.into(), line: before.matches('\n').count() + 1, column }
     }
 
-    /// File and line.
+    /// Prints file and line.
     pub fn line(&self) -> String {
         format!("{}:{}", self.file.display(), self.line)
     }

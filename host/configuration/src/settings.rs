@@ -13,58 +13,60 @@ use toml::Spanned;
 
 use crate::{FileError, Place, text};
 
-/// What a `fusebox.toml` says.
+/// The content of a `fusebox.toml`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The file.
     pub path: PathBuf,
-    /// Libraries to load, in the file's order; then those that only choices name, under the path that they name.
+    /// Libraries to load, in the file's order. Then libraries that only choices name, with their
+    /// path as name.
     pub plugins: Vec<Plugin>,
-    /// Who is in charge of what: of kinds, then of fusions by name, then by fingerprint, each in the file's order.
+    /// Choices of emitters: for kinds, then for fusions by name, then by fingerprint, each in the
+    /// file's order.
     pub choices: Vec<Choice>,
-    /// Where compiled programs are kept.
+    /// Cache of compiled programs.
     pub cache: CacheSettings,
 }
 
-/// Where compiled programs are kept, as far as the file says it.
+/// The cache of compiled programs, as far as the file sets it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheSettings {
     /// The folder.
     pub path: Option<PathBuf>,
-    /// Most bytes of all that is kept.
+    /// Most bytes of all entries.
     pub limit: Option<SizeLimit>,
 }
 
 /// A library of emitters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plugin {
-    /// What the file calls it.
+    /// Name of the plugin in the file.
     pub name: String,
-    /// The library as it is to be opened.
+    /// Path of the library, for opening it.
     pub library: PathBuf,
-    /// What it is allowed.
+    /// Isolation of the library.
     pub isolation: Isolation,
-    /// Where it is named.
+    /// Position of the library's path in the file.
     pub place: Place,
 }
 
-/// What a library may do and use up.
+/// Isolation and limits of a library.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Isolation {
-    /// Whether it runs in a process of its own.
+    /// Whether the library runs in a separate process.
     pub isolate: bool,
-    /// Memory of such a process, if the file says it.
+    /// Memory limit of this process, if the file sets it.
     pub memory: Option<SizeLimit>,
-    /// Time that it has for an answer, if the file says it.
+    /// Time limit of an answer, if the file sets it.
     pub time: Option<Duration>,
 }
 
 /// A SPEC of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// The SPEC; files are as they are to be opened.
+    /// The SPEC. Its path, if any, is ready for opening.
     pub spec: Spec,
-    /// Where it stands.
+    /// Position in the file.
     pub place: Place,
 }
 
@@ -105,7 +107,7 @@ impl Settings {
     /// Reads a file.
     ///
     /// # Errors
-    /// If it cannot be read, a key is unknown, or a value says nothing.
+    /// If the file cannot be read, a key is unknown, or a value is invalid.
     pub fn read(path: &Path) -> Result<Settings, FileError> {
         Settings::of(path, &text::read(path)?)
     }
@@ -150,13 +152,13 @@ impl Settings {
     }
 }
 
-/// Whether two paths are one, as far as they say it themselves.
+/// Whether two paths are equal, ignoring `.` components. Does not access files.
 fn is_same(a: &Path, b: &Path) -> bool {
     let parts = |path: &Path| path.components().filter(|part| *part != Component::CurDir).collect::<PathBuf>();
     parts(a) == parts(b)
 }
 
-/// A table as it is written: keys, and where their values begin.
+/// Returns the entries of a table in the file's order: key, first byte of the value, and value.
 fn in_order<T>(table: BTreeMap<String, Spanned<T>>) -> impl Iterator<Item = (String, usize, T)> {
     let entry = |(key, value): (String, Spanned<T>)| (key, value.span().start, value.into_inner());
     let mut entries: Vec<_> = table.into_iter().map(entry).collect();

@@ -1,4 +1,4 @@
-//! TOML text as values, faults with their place.
+//! Parses TOML text, and reports faults with their position.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::{FileError, Place};
 /// Largest file that is read.
 const MOST_BYTES: SizeLimit = SizeLimit::bytes(1 << 20);
 
-/// The text of a file.
+/// Reads the text of a file.
 pub fn read(path: &Path) -> Result<String, FileError> {
     String::from_utf8(fusebox_files::read(path, MOST_BYTES)?).map_err(|error| {
         let end = error.utf8_error().valid_up_to();
@@ -19,7 +19,7 @@ pub fn read(path: &Path) -> Result<String, FileError> {
     })
 }
 
-/// What the text of a file says.
+/// Parses the text of a file.
 pub fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, FileError> {
     toml::from_str(text).map_err(|error| {
         let place = Place::at(path, text, error.span().map_or(0, |span| span.start));
@@ -27,7 +27,8 @@ pub fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, FileErro
     })
 }
 
-/// The message on an unknown key, ``unknown field `a`, expected one of `b`, `c` ``, with the key that was probably meant.
+/// Rewrites the message on an unknown key, ``unknown field `a`, expected one of `b`, `c` ``, and
+/// adds the key that was probably meant.
 fn with_nearest_key(message: &str) -> String {
     let words: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     let Some((unknown, known)) = words.split_first().filter(|_| message.starts_with("unknown field")) else {

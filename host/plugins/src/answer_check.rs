@@ -1,4 +1,5 @@
-//! Whether an answer is of a size that the host can deal with: before anything else looks at it, whatever carried it.
+//! Checks the size of every answer, from linked, loaded and isolated emitters alike, before the
+//! host processes it.
 //!
 //! The limits and their reasons are in [`limits`].
 
@@ -24,7 +25,7 @@ fn at_most(what: &'static str, found: usize, most: usize) -> Checked {
     }
 }
 
-/// A text that is shown to the user, cut where it gets too long.
+/// Cuts a text for the user at the length limit.
 pub fn shortened(mut text: String) -> String {
     if text.len() > limits::MOST_MESSAGE_BYTES {
         let end = (0..=limits::MOST_MESSAGE_BYTES).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
@@ -34,12 +35,12 @@ pub fn shortened(mut text: String) -> String {
     text
 }
 
-/// The same for a refusal.
+/// Cuts the texts of a refusal at the length limit.
 pub fn shortened_error(error: EmitError) -> EmitError {
     EmitError { message: shortened(error.message), instruction: error.instruction.map(shortened) }
 }
 
-/// Checks what a library says of itself.
+/// Checks the descriptions of a library's emitters.
 pub fn check_descriptions(descriptions: &[Description]) -> Checked {
     at_most("the number of emitters", descriptions.len(), limits::MOST_EMITTERS)?;
     descriptions.iter().try_for_each(
@@ -53,7 +54,7 @@ pub fn check_descriptions(descriptions: &[Description]) -> Checked {
     )
 }
 
-/// A verdict whose texts are not too long.
+/// Cuts the texts of a verdict at the length limit.
 pub fn shortened_verdict(verdict: Verdict) -> Verdict {
     match verdict {
         Verdict::Accept | Verdict::OnRequest => verdict,
@@ -65,10 +66,10 @@ fn shortened_decline(Decline { reason, instruction }: Decline) -> Decline {
     Decline { reason: shortened(reason), instruction: instruction.map(shortened) }
 }
 
-/// A bid that names no more than there is, and whose texts are not too long.
+/// Checks the size of a bid, and cuts its texts at the length limit.
 ///
 /// # Errors
-/// If it names more instructions than the region has.
+/// If the bid names more instructions than the region has.
 pub fn checked_bid(bid: Bid, region: &Fusion) -> Result<Bid, FailureKind> {
     match bid {
         Bid::Take { instructions } => {
@@ -80,10 +81,11 @@ pub fn checked_bid(bid: Bid, region: &Fusion) -> Result<Bid, FailureKind> {
     }
 }
 
-/// A claim that can be granted.
+/// Checks a claim.
 ///
 /// # Errors
-/// If it is of more operands than the operation has, too long, or no cost.
+/// If the claim names more operands than the operation has, if it is too long, or if its numbers
+/// are invalid.
 pub fn checked_claim(claim: Claim, hero: &Candidate) -> Result<Claim, FailureKind> {
     let operands = hero.region.computation().instruction(hero.anchor).operands.len();
     let wrong = |reason: &str| Err(FailureKind::Claim(reason.into()));
@@ -113,7 +115,7 @@ pub fn checked_claim(claim: Claim, hero: &Candidate) -> Result<Claim, FailureKin
     }
 }
 
-/// Checks the size of all that a plan is made of.
+/// Checks the size of all parts of a plan.
 pub fn check_plan_size(plan: &Plan) -> Checked {
     at_most("the number of the plan's remarks", plan.notes.len(), limits::MOST_NOTES)?;
     for note in &plan.notes {
@@ -143,7 +145,7 @@ fn check_configuration(configuration: &Configuration) -> Checked {
     names.try_for_each(|name| at_most("the bytes of a knob's name", name.len(), limits::MOST_NAME_BYTES))
 }
 
-/// Gives the number of nodes.
+/// Checks the size of a map, and returns its number of nodes.
 fn check_map(map: &IndexingMap) -> Result<usize, FailureKind> {
     let variables = map.dims.len() + map.ranges.len() + map.runtime.len();
     at_most("the variables of a map", variables, limits::MOST_VARIABLES)?;
@@ -156,7 +158,7 @@ fn check_map(map: &IndexingMap) -> Result<usize, FailureKind> {
     Ok(nodes)
 }
 
-/// Checks the size of a kernel and of the functions it calls.
+/// Checks the size of a kernel and of the functions that it calls.
 pub fn check_kernel_size(kernel: &Kernel, fusion: &Fusion) -> Checked {
     if let KernelCode::Text(text) = &kernel.code {
         at_most("the bytes of the kernel's text", text.len(), limits::MOST_KERNEL_BYTES)?;
@@ -182,7 +184,8 @@ fn listed(kind: &SubgraphKind) -> usize {
     }
 }
 
-/// Number of instructions that such a function computes, down to parameters and what is given.
+/// Returns the number of instructions that a subgraph function computes, down to parameters and
+/// heroes.
 fn reached(kind: &SubgraphKind, fusion: &Fusion) -> usize {
     let (roots, given) = match kind {
         SubgraphKind::Values { instructions } => (instructions.as_slice(), [].as_slice()),

@@ -1,4 +1,4 @@
-//! One emitter, whatever carries it.
+//! An emitter that is linked in, loaded or isolated.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -34,7 +34,7 @@ pub struct LoadedEmitter {
     carrier: Carrier,
 }
 
-/// What an emitter says of itself, whatever it is to do.
+/// The description of an emitter.
 #[derive(Clone)]
 pub(crate) struct Description {
     pub descriptor: Descriptor,
@@ -48,7 +48,7 @@ enum Carrier {
     Bytes { bytes: ByteCarrier, number: u32 },
 }
 
-/// Takes requests to a plugin and brings the answers.
+/// Sends requests to a plugin and receives the answers.
 #[derive(Clone)]
 pub(crate) enum ByteCarrier {
     Library(PluginLibrary),
@@ -56,7 +56,7 @@ pub(crate) enum ByteCarrier {
     Answers(Answers),
 }
 
-/// A plugin's side of the border as a function, from the bytes of a request to those of an answer.
+/// A plugin as a function from the bytes of a request to the bytes of an answer.
 pub type Answers = Arc<dyn Fn(&[u8]) -> Vec<u8> + Send + Sync>;
 
 impl ByteCarrier {
@@ -89,7 +89,7 @@ impl ByteCarrier {
         }
     }
 
-    /// What the plugin's emitters say of themselves.
+    /// Asks for the descriptions of the plugin's emitters.
     pub(crate) fn describe(&self) -> Result<Vec<Description>, FailureKind> {
         let response = self.ask(&Request { question: Question::Describe.into(), ..Request::default() })?;
         let described = response.emitters.into_iter().map(|emitter| Description {
@@ -104,7 +104,7 @@ impl ByteCarrier {
 }
 
 impl LoadedEmitter {
-    /// An emitter that is linked into this program.
+    /// Creates an emitter that is linked into this program.
     pub(crate) fn linked(emitter: Box<dyn Emitter>) -> Result<Self, Failure> {
         let describe =
             || Description { descriptor: emitter.descriptor(), anchors: emitter.anchors(), heroes: emitter.heroes() };
@@ -122,7 +122,7 @@ impl LoadedEmitter {
         })
     }
 
-    /// The emitter of that number of a plugin.
+    /// Creates the emitter with a number in a plugin.
     pub(crate) fn carried(
         description: Description,
         origin: Origin,
@@ -138,17 +138,17 @@ impl LoadedEmitter {
         &self.description.descriptor
     }
 
-    /// Operations around which it wants to be offered parts of programs.
+    /// Operations around which the emitter makes bids.
     pub fn anchors(&self) -> &[Opcode] {
         &self.description.anchors
     }
 
-    /// Operations that kernels of it are made for.
+    /// Operations that can be heroes of the emitter's kernels.
     pub fn heroes(&self) -> &[Opcode] {
         &self.description.heroes
     }
 
-    /// Where it is from.
+    /// Origin of the emitter.
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
@@ -158,7 +158,8 @@ impl LoadedEmitter {
         self.origin.path().is_none()
     }
 
-    /// SHA-256 of the library that was loaded, as hexadecimal digits; `None` if it is in none.
+    /// SHA-256 of the loaded library, as hexadecimal digits. `None` if the emitter is not from a
+    /// library.
     pub fn sha256(&self) -> Option<&str> {
         self.sha256.as_deref()
     }
@@ -169,7 +170,7 @@ impl LoadedEmitter {
         format!("{name} {version} ({})", self.origin)
     }
 
-    /// Asks what it wants for an operation.
+    /// Asks for the emitter's claim for an operation.
     ///
     /// # Errors
     /// If there is no usable answer.
@@ -185,7 +186,7 @@ impl LoadedEmitter {
         claim.map_err(|kind| self.failure(Stage::Claim, &hero.region, kind))
     }
 
-    /// Asks what it would take of a candidate. What it says is not checked yet.
+    /// Asks for the emitter's bid on a candidate. Checks only the bid's size.
     ///
     /// # Errors
     /// If there is no usable answer.
@@ -204,7 +205,7 @@ impl LoadedEmitter {
         bid.map_err(|kind| self.failure(Stage::Bid, region, kind))
     }
 
-    /// Asks whether it takes the fusion.
+    /// Asks whether the emitter accepts the fusion.
     ///
     /// # Errors
     /// If there is no usable answer.
@@ -219,7 +220,7 @@ impl LoadedEmitter {
         verdict.map(shortened_verdict).map_err(|kind| self.failure(Stage::Consider, fusion, kind))
     }
 
-    /// Asks for a plan. It is not checked yet: see [`produce`](crate::produce).
+    /// Asks for a plan. Checks only its size; [`produce`](crate::produce) checks the rest.
     ///
     /// # Errors
     /// If the emitter refuses, or there is no usable answer.
@@ -268,7 +269,7 @@ impl LoadedEmitter {
         kernel.map_err(|kind| self.failure(Stage::Emit, fusion, kind))
     }
 
-    /// A failure of this emitter.
+    /// Creates a failure of this emitter.
     pub(crate) fn failure(&self, stage: Stage, fusion: &Fusion, kind: FailureKind) -> Failure {
         Failure { emitter: self.identity(), stage, fusion: fusion.name.clone(), kind }
     }
@@ -301,7 +302,7 @@ fn catch_result<T>(ask: impl FnOnce() -> Result<T, EmitError>) -> Result<T, Fail
     catch(ask)?.map_err(|error| FailureKind::Refused(shortened_error(error)))
 }
 
-/// A linked emitter shares the host's panic machinery: what it panics with is caught here.
+/// Calls a linked emitter and catches its panics, which would otherwise unwind into the host.
 fn catch<T>(ask: impl FnOnce() -> T) -> Result<T, FailureKind> {
     catch_unwind(AssertUnwindSafe(ask)).map_err(|payload| FailureKind::Panicked(shortened(text_of(&*payload))))
 }

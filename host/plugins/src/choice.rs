@@ -1,4 +1,4 @@
-//! Choices of the user, looked up in a registry.
+//! Resolves choices of the user to emitters of a registry.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,60 +13,62 @@ use crate::library::canonical;
 use crate::registry::{Origin, Registry};
 use crate::spec::{Spec, Subject, Target};
 
-/// A choice of the user: these emitters are in charge of what they take of some fusions.
+/// A choice of the user: these emitters get all fusions of a subject that they accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
-    /// The fusions. Those of a kind are those which, without overrides, an emitter of this kind would take. If no other emitters are
-    /// of it, or only one would take a fusion that asks for none, all that these would take.
+    /// The fusions. A kind means the fusions that an emitter of this kind would get without
+    /// overrides. A kind also includes a fusion that the chosen emitters accept if no other emitter
+    /// is of this kind, or if the fusion would go to an emitter without heroes and anchors.
     pub subject: Subject,
-    /// Numbers of the emitters in the registry; several where a file offers several of the kind.
+    /// Numbers of the emitters in the registry. Several if a file offers several of the kind.
     pub emitters: Vec<usize>,
-    /// The knobs that they plan with.
+    /// The knobs for the emitters' plans.
     pub knobs: Configuration,
-    /// The SPEC it is from.
+    /// The SPEC that states the choice.
     pub spec: String,
-    /// File and line where the SPEC stands; `None` if the user has said it for this one run.
+    /// File and line of the SPEC. `None` if it is on the command line.
     pub place: Option<String>,
-    /// Whether it is an error if they decline one of the fusions; otherwise the others take it.
+    /// Whether it is an error if the emitters decline one of the fusions. Otherwise another emitter
+    /// gets the fusion.
     pub force: bool,
 }
 
-/// A SPEC that fits no emitter.
+/// A SPEC that matches no emitter.
 #[derive(Debug, thiserror::Error)]
 pub enum OverrideError {
     /// The file cannot be found.
     #[error(transparent)]
     File(#[from] LoadError),
-    /// No such emitter.
+    /// No emitter has this name.
     #[error("emitter spec `{spec}`: there is no such emitter; {hint}")]
     Unknown {
-        /// As given.
+        /// The SPEC.
         spec: String,
-        /// The emitter or kind that was probably meant, in words.
+        /// Text about the emitter or kind that was probably meant.
         hint: String,
     },
-    /// No emitter is of the kind that it is about.
+    /// No emitter has the SPEC's kind.
     #[error("emitter spec `{spec}`: no emitter is of kind `{kind}`; {hint}")]
     Kind {
-        /// As given.
+        /// The SPEC.
         spec: String,
         kind: String,
-        /// The emitter or kind that was probably meant, in words.
+        /// Text about the emitter or kind that was probably meant.
         hint: String,
     },
 }
 
 impl Override {
-    /// Puts emitters in charge of a kind.
+    /// Creates a choice of emitters for a kind.
     pub fn of_kind(kind: KernelKind, emitters: Vec<usize>, spec: &str) -> Override {
         let (knobs, spec) = (Configuration::default(), spec.to_owned());
         Override { subject: Subject::Kind(kind), emitters, knobs, spec, place: None, force: false }
     }
 
-    /// Looks a SPEC up. Its file, if it names one, must have been loaded.
+    /// Resolves a SPEC. If it names a file, the file must be loaded already.
     ///
     /// # Errors
-    /// If nothing fits.
+    /// If no emitter matches.
     pub fn resolve(registry: &Registry, spec: &Spec, force: bool) -> Result<Vec<Override>, OverrideError> {
         let found = match &spec.target {
             Target::File(path) => of_file(registry, &canonical(path)?, spec.subject.as_ref()),
@@ -96,7 +98,7 @@ impl Override {
         Ok(found.into_iter().map(overriding).collect())
     }
 
-    /// Whether it is about the fusions of this kind.
+    /// Whether the choice has this kind as its subject.
     pub fn is_of(&self, kind: &KernelKind) -> bool {
         matches!(&self.subject, Subject::Kind(own) if own == kind)
     }
@@ -109,7 +111,7 @@ impl fmt::Display for Override {
     }
 }
 
-/// The emitter that was probably meant by a target that fits none, in words.
+/// Returns a text about the emitter that was probably meant by a target that matches none.
 fn hint(registry: &Registry, target: &Target) -> String {
     let Target::Name { name: wanted, .. } = target else { return "the file offers none".into() };
     let descriptors = || registry.emitters().iter().map(LoadedEmitter::descriptor);
@@ -122,15 +124,16 @@ fn hint(registry: &Registry, target: &Target) -> String {
     meant(wanted, names).unwrap_or_else(|| "`fusebox emitters` lists all".into())
 }
 
-/// The question for the name that is near another.
+/// Returns a question for the name that is most similar to `wanted`, if one is similar enough.
 fn meant<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
     let distance = |name: &&str| strsim::damerau_levenshtein(wanted, name);
     let nearest = names.min_by_key(distance).filter(|name| 3 * distance(name) <= wanted.len())?;
     Some(format!("did you mean `{nearest}`?"))
 }
 
-/// The emitters of a file by kind. For one kind: those that are of it, or if none is, all, which are to take other fusions
-/// than they were written for. For fusions that are named: all.
+/// Returns the emitters of a file by kind. If the subject is a kind, returns the emitters of this
+/// kind. If the file has none of it, returns all emitters, which then get fusions of another kind
+/// than their own. For other subjects, returns all emitters.
 fn of_file(registry: &Registry, path: &Path, subject: Option<&Subject>) -> Vec<(Subject, Vec<usize>)> {
     let mut found: Vec<(Subject, Vec<usize>)> = Vec::new();
     for (number, emitter) in registry.emitters().iter().enumerate() {
@@ -150,7 +153,8 @@ fn of_file(registry: &Registry, path: &Path, subject: Option<&Subject>) -> Vec<(
     }
 }
 
-/// The emitter of a name. Kinds that had one emitter of their own name once have several: such a name means them all.
+/// Returns the emitter of a name. Some kinds formerly had one emitter with the kind's name and now
+/// have several. The name of such a kind means all its linked emitters.
 fn of_name(
     registry: &Registry,
     subject: Option<&Subject>,
@@ -172,7 +176,8 @@ fn of_name(
     }
 }
 
-/// The newest emitter of a name, or that of a version; of equal ones, the first of the registry.
+/// Returns the newest emitter of a name, or the emitter of a version. If several are equal, returns
+/// the first of the registry.
 fn newest(registry: &Registry, name: &str, version: Option<&Version>) -> Option<usize> {
     let named = registry.emitters().iter().enumerate().filter(|(_, emitter)| emitter.descriptor().name == *name);
     let versioned = named.filter_map(|(i, emitter)| Some((Version::parse(&emitter.descriptor().version).ok()?, i)));

@@ -1,4 +1,4 @@
-//! What can go wrong with plugins, in words for the user.
+//! Errors of plugins, with messages for the user.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,14 +7,14 @@ use std::time::Duration;
 use fusebox_core::emitter::{EmitError, INTERFACE_VERSION, PlanFault};
 use fusebox_files::FileKind;
 
-/// Why a plugin library was not loaded.
+/// Reason why a plugin library was not loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The file cannot be read.
     #[error("emitter library {}: {reason}", path.display())]
     Unreadable {
         path: PathBuf,
-        /// The system's words.
+        /// The system's message.
         reason: String,
     },
     /// Not a regular file: a FIFO may block for ever, a device may never end.
@@ -28,48 +28,48 @@ pub enum LoadError {
     )]
     NotElf {
         path: PathBuf,
-        /// Its content: text, or other data.
+        /// Kind of the content: text, or other data.
         content: &'static str,
     },
-    /// The file is no shared library for this machine, or part of it is missing.
+    /// The file is not a shared library for this machine, or a part of the file is missing.
     #[error(
         "emitter library {}: not a complete shared library for this machine ({reason}); build it again with \
          `cargo build --release`",
         path.display()
     )]
     NotALibrary { path: PathBuf, reason: String },
-    /// A shared library, but not of emitters.
+    /// The file is a shared library without emitters.
     #[error(
         "emitter library {}: exports no emitters; its crate needs `crate-type = [\"cdylib\"]` and \
          `fusebox_core::export_emitters!(…)`",
         path.display()
     )]
     NoEmitters { path: PathBuf },
-    /// Built for another version of the interface.
+    /// The library was built for another version of the interface.
     #[error(
         "emitter library {} ({package}): found interface version {found} of fusebox-core {core}, wanted {}; {}",
         path.display(), Wanted, mend(*found)
     )]
     Interface {
         path: PathBuf,
-        /// Its package and version.
+        /// Package and version of the library.
         package: String,
-        /// The release of core it was built with.
+        /// The release of fusebox-core that the library was built with.
         core: String,
-        /// Its interface version.
+        /// Interface version of the library.
         found: u32,
     },
     /// The system's loader, or the layout check, refused.
     #[error("emitter library {}: {reason}", path.display())]
     Refused {
         path: PathBuf,
-        /// Why, shortened to what matters.
+        /// The shortened reason.
         reason: String,
     },
     /// The emitters' descriptions are missing or make no sense.
     #[error("emitter library {}: {reason}", path.display())]
     Description { path: PathBuf, reason: String },
-    /// Two emitters of one name and version.
+    /// Two emitters have the same name and version.
     #[error(
         "emitter {name} {version} is offered twice: by {first} and by {second}; give one of them another name or \
          version, or load only one"
@@ -78,7 +78,7 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// Whether the file is something else than a library of emitters, as it may lie in any folder.
+    /// Whether the file is not a library of emitters, so that a search of a folder may ignore it.
     pub fn is_of_another_kind(&self) -> bool {
         matches!(
             self,
@@ -102,7 +102,8 @@ impl fmt::Display for Wanted {
     }
 }
 
-/// Whatever the dependency was: another path, which `cargo update` leaves as it is, or a release.
+/// Works for every dependency: for a release, and for another path, which `cargo update` does not
+/// change.
 macro_rules! rebuild {
     () => {
         "`sed -i 's|^fusebox-core = .*|fusebox-core = { path = \"FUSEBOX/core\" }|' Cargo.toml && cargo build --release`, \
@@ -118,7 +119,7 @@ fn mend(found: u32) -> &'static str {
     }
 }
 
-/// What an emitter was asked for when it failed.
+/// The request at which an emitter failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     Describe,
@@ -148,15 +149,15 @@ pub struct Failure {
     /// Name, version and origin.
     pub emitter: String,
     pub stage: Stage,
-    /// The fusion; empty where none was concerned.
+    /// Name of the fusion. Empty if the request has none.
     pub fusion: String,
     pub kind: FailureKind,
 }
 
-/// What happened.
+/// Kind of a failure.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FailureKind {
-    /// It said no, with a reason.
+    /// The emitter refused with a reason.
     #[error("{0}")]
     Refused(EmitError),
     #[error("it panicked: {0}")]
@@ -167,17 +168,17 @@ pub enum FailureKind {
     NotUnderstood(String),
     #[error("its process died ({how}){}", memory_hint(*.memory))]
     Died {
-        /// By which signal, or with which exit code.
+        /// The signal or exit code.
         how: String,
-        /// Bytes of memory it was allowed, if it may be for lack of them that it died.
+        /// Memory limit in bytes, if the process may have died because of it.
         memory: Option<u64>,
     },
     #[error("its process did not answer within {} s and was ended", .0.as_secs_f32())]
     TimedOut(Duration),
-    /// It gave more than is taken.
+    /// The answer exceeds a limit.
     #[error("{what}: {found}; {most} is the limit")]
     Limit { what: &'static str, found: u64, most: u64 },
-    /// What it wants for an operation is not possible.
+    /// The claim is invalid.
     #[error("its claim is wrong: {0}")]
     Claim(String),
     #[error("its plan is wrong: {0}")]
@@ -187,7 +188,7 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
-    /// What the user can do, where the message itself does not say it.
+    /// Returns advice for the user, if the message itself contains none.
     fn remedy(&self) -> Option<&'static str> {
         match self {
             FailureKind::Refused(_) | FailureKind::Died { memory: Some(_), .. } => None,

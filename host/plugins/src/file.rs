@@ -1,5 +1,5 @@
-//! A library, read once: the same bytes are hashed, compared with the pin and loaded, even if the
-//! file changes meanwhile.
+//! Reads a library once. All steps use these bytes, even if the file changes meanwhile: the hash,
+//! the comparison with the pin, and loading.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,28 +13,28 @@ use crate::failure::LoadError;
 use crate::library::canonical;
 use crate::note::{self, PluginNote};
 
-/// The library, with a copy of its bytes that is sealed.
+/// A library with a sealed copy of its bytes.
 #[derive(Debug)]
 pub struct PluginFile {
     path: PathBuf,
     note: PluginNote,
     sha256: String,
     copy: File,
-    /// A name of the copy that this process and its children can open while it is there.
+    /// Path of the copy that this process and its children can open while the copy exists.
     name_of_copy: PathBuf,
 }
 
 impl PluginFile {
-    /// Reads a library and judges what it says of itself. None of its code is run.
+    /// Reads a library and checks its note. Runs none of its code.
     ///
     /// # Errors
-    /// If the file is no complete library, has no note, or is of another interface version.
+    /// If the file is not a complete library, has no note, or has another interface version.
     pub fn read(path: &Path) -> Result<PluginFile, LoadError> {
         let path = canonical(path)?;
         PluginFile::read_from(path.clone(), &path)
     }
 
-    /// The library of that path, whose bytes stand in a file of another name.
+    /// Reads the library of a path from the file `content`.
     pub(crate) fn read_from(path: PathBuf, content: &Path) -> Result<PluginFile, LoadError> {
         let data = note::bytes(content)?;
         let note = note::find(&path, &data)?;
@@ -48,22 +48,22 @@ impl PluginFile {
         Ok(PluginFile { path, note, sha256, copy, name_of_copy })
     }
 
-    /// Its file, by the one name that it has.
+    /// The canonical path of the library.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// SHA-256 of its bytes, as hexadecimal digits.
+    /// SHA-256 of the library's bytes, as hexadecimal digits.
     pub fn sha256(&self) -> &str {
         &self.sha256
     }
 
-    /// Its note, which names its emitters.
+    /// The library's note, which names its emitters.
     pub fn note(&self) -> &PluginNote {
         &self.note
     }
 
-    /// The copy, which has a name as long as it is there.
+    /// Returns the path and the file of the copy. The path is valid while the file is open.
     pub(crate) fn into_copy(self) -> (PathBuf, File) {
         (self.name_of_copy, self.copy)
     }
@@ -73,16 +73,18 @@ impl PluginFile {
     }
 }
 
-/// The name of an open file. The number of a process is that which `/proc` has, where it may be another than the process knows.
+/// Returns a path of an open file. Reads the process id from `/proc`, where it may differ from the
+/// id that the process knows.
 fn name_of(file: &File) -> io::Result<PathBuf> {
     let process = std::fs::read_link("/proc/self")?;
     Ok(Path::new("/proc").join(process).join("fd").join(file.as_raw_fd().to_string()))
 }
 
-/// Bytes in a file of memory alone, which can be changed no more.
+/// Writes bytes to a file in memory, and seals the file against changes.
 fn sealed_copy(data: &[u8]) -> io::Result<File> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-    // Some systems let only such files be mapped as code that say so; older ones do not know the word.
+    // Some systems map a memory file as code only if it has the `EXEC` flag. Older systems do not
+    // know this flag.
     let made = match memfd_create("plugin", flags | MemfdFlags::EXEC) {
         Err(Errno::INVAL) => memfd_create("plugin", flags),
         made => made,
@@ -105,7 +107,7 @@ mod tests {
         let name = format!("/proc/self/fd/{}", copy.as_raw_fd());
         assert_eq!(std::fs::read(&name).unwrap(), b"bytes");
         assert!(copy.write_at(b"other", 0).is_err() && copy.set_len(0).is_err());
-        // The seals hold for every descriptor, also for one that is opened anew for writing.
+        // The seals hold for every descriptor, also for a new one that is opened for writing.
         let again = std::fs::OpenOptions::new().write(true).open(&name);
         assert!(again.map_or(true, |file| file.write_at(b"other", 0).is_err()));
         assert_eq!(std::fs::read(&name).unwrap(), b"bytes");

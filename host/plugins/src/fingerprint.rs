@@ -1,4 +1,4 @@
-//! What tells fusions apart, whatever they are called.
+//! Identifies fusions independently of names.
 
 use std::fmt::{self, Write};
 use std::str::FromStr;
@@ -7,13 +7,14 @@ use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::canonical_text;
 use sha2::{Digest, Sha256};
 
-/// A hash of what a fusion computes: shapes, layouts, literals and attributes, not names, places or metadata. It is the same
-/// in every program and every run, so it can be written down.
+/// A hash of a fusion's operations, shapes, layouts, literals and attributes, but not of names,
+/// source locations or metadata. It is the same in every program and every run, so files can
+/// contain it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Fingerprint([u8; 16]);
 
 impl Fingerprint {
-    /// The fingerprint of a fusion.
+    /// Computes the fingerprint of a fusion.
     pub fn of(fusion: &Fusion) -> Fingerprint {
         let digest: [u8; 32] = Sha256::digest(canonical_text(&fusion.module)).into();
         Fingerprint(std::array::from_fn(|i| digest[i]))
@@ -40,7 +41,7 @@ impl FromStr for Fingerprint {
     }
 }
 
-/// Two digits for each byte.
+/// Prints two digits for each byte.
 pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         // Writing to a string does not fail.
@@ -64,7 +65,7 @@ mod tests {
         let text = "HloModule m\nENTRY e {\n  p = f32[2,3]{1,0} parameter(0)\n  c = f32[] constant(1)\n  \
                     b = f32[2,3]{1,0} broadcast(c), dimensions={}\n  ROOT r = f32[2,3]{1,0} add(p, b)\n}\n";
         let first = of(text);
-        // Written down elsewhere: it must not change from one release to the next.
+        // Users' files contain fingerprints, so they must not change between releases.
         assert_eq!(first, "d3d1f5dfc6b2dd21eb561ec88d15472b");
         assert_eq!(first.parse::<Fingerprint>().unwrap().to_string(), first);
         for wrong in ["", "d3", &first[1..], &first.replace('d', "+"), &first.replace('d', "D"), &format!("{first}00")]

@@ -1,4 +1,4 @@
-//! What of a kernel can be checked without reading its IR; lowering verifies the rest.
+//! Checks of a kernel that do not read its IR. Lowering verifies the rest.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,8 @@ use fusebox_core::hlo::InstrId;
 /// Checks the list of functions that a kernel calls.
 ///
 /// # Errors
-/// In words, if a symbol is taken or foreign, or an instruction does not exist.
+/// A message, if a symbol is used twice or has another prefix than the fusion's name, or if an
+/// instruction does not exist.
 pub fn check_kernel(kernel: &Kernel, fusion: &Fusion) -> Result<(), String> {
     if matches!(&kernel.code, KernelCode::Text(text) if text.trim().is_empty()) {
         return Err("it has no text".into());

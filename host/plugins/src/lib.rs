@@ -1,4 +1,4 @@
-//! Finds, loads, asks and chooses emitters.
+//! Finds, loads, calls and selects emitters.
 //!
 //! ```text
 //! linked in ─┐
@@ -6,8 +6,8 @@
 //! child ─────┘                   └─ produce(emitter, …) ──> plan (checked), kernel
 //! ```
 //!
-//! Whatever a plugin does, the caller gets a value or an error that names the plugin: panics, malformed answers
-//! and dead child processes included.
+//! A caller always gets a value or an error that names the plugin. This includes panics, malformed
+//! answers and dead child processes.
 
 #![deny(clippy::undocumented_unsafe_blocks)]
 

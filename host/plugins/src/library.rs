@@ -10,61 +10,66 @@ use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use crate::failure::LoadError;
 use crate::file::PluginFile;
 
-/// An open library. It stays open until the program ends: what came out of it may be anywhere.
+/// An open library. It stays open until the program ends, because the program may hold pointers
+/// into it anywhere.
 #[derive(Clone, Copy)]
 pub struct PluginLibrary {
     root: PluginRef,
 }
 
 impl PluginLibrary {
-    /// Opens a library that was read and judged.
+    /// Opens a library that was read and checked.
     ///
     /// # Errors
     /// See [`LoadError`].
     pub fn open(file: PluginFile) -> Result<Self, LoadError> {
         let (path, note) = (file.path().to_path_buf(), file.note().clone());
         let (name, copy) = file.into_copy();
-        // The loader knows libraries by their names: as long as the copy is there no other has this one, and debuggers find it.
+        // The loader identifies libraries by their paths. While the copy exists, no other library
+        // has its path, and debuggers find it.
         std::mem::forget(copy);
         let refused = |reason: String| {
             let reason = reason.replace(&name.display().to_string(), &path.display().to_string());
             LoadError::Refused { path: path.clone(), reason }
         };
-        // SAFETY: opening runs the library's constructors; the user named the file as a plugin to run.
+        // SAFETY: opening runs the library's constructors, and the user named the file as a plugin
+        // to run.
         let library = unsafe { Library::open(Some(&name), RTLD_NOW | RTLD_LOCAL) };
         let library = library.map_err(|error| refused(in_full(&error)))?;
-        // SAFETY: the symbol is the root that `export_emitters!` makes beside the note that was just
-        // read; `upgrade` checks the header behind it before anything else is believed.
+        // SAFETY: the symbol is the root that `export_emitters!` defines together with the note
+        // that was just read. `upgrade` checks the header before any other part of it is used.
         let header = unsafe { library.get::<AbiHeaderRef>(note.root_symbol.as_bytes()) };
         let header = header.map(|symbol| *symbol).map_err(|error| refused(in_full(&error)));
-        // Never unloaded, even if what follows refuses it: its constructors have run.
+        // The library is never unloaded, even if the next steps refuse it, because its constructors
+        // have run.
         std::mem::forget(library);
         let root = header?.upgrade().and_then(|header| header.init_root_module::<PluginRef>());
         let root = root.map_err(|error| refused(layout_message(&note.package, &error.to_string())))?;
         Ok(PluginLibrary { root })
     }
 
-    /// Asks the plugin. Its shim catches panics.
+    /// Calls the plugin. Its shim catches panics.
     pub fn call(self, request: &[u8]) -> Vec<u8> {
         self.root.call()(RSlice::from_slice(request)).into_vec()
     }
 }
 
-/// What the loader said stands behind what was tried.
+/// Returns the attempted action followed by the loader's message.
 fn in_full(error: &libloading::Error) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), |reason| format!("{error}: {reason}"))
 }
 
-/// The one name of a file: a bare name would be searched elsewhere by the loader, and two names of one
-/// file would be two plugins.
+/// Returns the canonical path of a file. The loader would search a bare name in other folders, and
+/// two paths of one file would be two plugins.
 ///
 /// # Errors
-/// If there is no such file.
+/// If the file does not exist.
 pub fn canonical(path: &Path) -> Result<PathBuf, LoadError> {
     std::fs::canonicalize(path).map_err(|error| LoadError::Unreadable { path: path.into(), reason: error.to_string() })
 }
 
-/// `abi_stable`'s message on different layouts has a thousand lines, most of which say that nothing is wrong.
+/// Shortens `abi_stable`'s message on different layouts. It has a thousand lines, most of which
+/// report no errors.
 fn layout_message(package: &str, text: &str) -> String {
     let telling = |line: &&str| !line.trim().is_empty() && !line.contains("0 error(s)");
     let lines: Vec<&str> = text.lines().map(str::trim).filter(telling).take(6).collect();

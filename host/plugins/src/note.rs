@@ -1,4 +1,4 @@
-//! Reads what a plugin says of itself from the file: nothing of the file is executed.
+//! Reads a plugin's note from its file without executing any of its code.
 
 use std::path::Path;
 
@@ -13,30 +13,30 @@ use sha2::{Digest, Sha256};
 use crate::failure::LoadError;
 use crate::fingerprint::hexadecimal;
 
-/// Largest library that is looked at. One with debug information has some ten million.
+/// Largest library that is read, in bytes. One with debug information has some ten million.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// What a library says of itself in its file.
+/// The description of a library in its file.
 #[derive(Clone, Debug)]
 pub struct PluginNote {
     /// Name and version of the package.
     pub package: String,
-    /// The release of core it was built with.
+    /// The release of fusebox-core that the library was built with.
     pub core: String,
-    /// Whether it was built with optimisation.
+    /// Whether the library was built with optimisation.
     pub is_optimised: bool,
-    /// The version of the interface it was built with.
+    /// The version of the interface that the library was built with.
     pub interface: u32,
-    /// Its emitters; `None` if it was built before files said that, or does not say it.
+    /// The library's emitters. `None` if its file has no list of them, as in older releases.
     pub emitters: Option<Vec<Descriptor>>,
     pub(crate) root_symbol: String,
 }
 
 impl PluginNote {
-    /// Whether this host can ask a library of its interface.
+    /// Checks that this host supports the library's interface version.
     ///
     /// # Errors
-    /// If it cannot; `path` is the library's.
+    /// If the host does not support it. `path` is the path of the library.
     pub fn check(&self, path: &Path) -> Result<(), LoadError> {
         match accepts(self.interface) {
             true => Ok(()),
@@ -50,26 +50,27 @@ impl PluginNote {
     }
 }
 
-/// A library's note and its SHA-256, as hexadecimal digits. None of its code is run, and its interface is not judged.
+/// Returns a library's note and its SHA-256, as hexadecimal digits. Runs none of its code, and does
+/// not check its interface version.
 ///
 /// # Errors
-/// If the file is no complete library, or has no note.
+/// If the file is not a complete library, or has no note.
 pub fn inspect(path: &Path) -> Result<(PluginNote, String), LoadError> {
     let data = bytes(path)?;
     Ok((find(path, &data)?, digest(&data)))
 }
 
-/// SHA-256 as hexadecimal digits.
+/// Computes the SHA-256 as hexadecimal digits.
 pub(crate) fn digest(data: &[u8]) -> String {
     hexadecimal(&Sha256::digest(data))
 }
 
-/// The bytes of a file that may be a library.
+/// Reads the bytes of a file that may be a library.
 pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, LoadError> {
     fusebox_files::read(path, SizeLimit::bytes(MOST_BYTES)).map_err(unreadable)
 }
 
-/// The note of a library of these bytes; `path` is for messages.
+/// Finds the note in the bytes of a library. `path` is for messages.
 pub(crate) fn find(path: &Path, data: &[u8]) -> Result<PluginNote, LoadError> {
     let not_a_library = |reason: String| LoadError::NotALibrary { path: path.into(), reason };
     if !data.is_empty() && !data.starts_with(&object::elf::ELFMAG) {
@@ -104,7 +105,7 @@ pub(crate) fn find(path: &Path, data: &[u8]) -> Result<PluginNote, LoadError> {
     })
 }
 
-/// The first symbol of such a name.
+/// Returns the first defined symbol whose name `is_meant` accepts.
 fn defined<'data, 'file>(
     file: &'file ElfFile64<'data>,
     is_meant: impl Fn(&str) -> bool,
@@ -113,7 +114,7 @@ fn defined<'data, 'file>(
     symbols.find_map(|symbol| Some((symbol.name().ok().filter(|name| is_meant(name))?, symbol)))
 }
 
-/// The emitters of a listing, a line `kind name version` for each.
+/// Parses a list of emitters, with a line `kind name version` for each.
 fn listed(bytes: &[u8]) -> Option<Vec<Descriptor>> {
     let descriptor = |line: &str| match line.split(' ').collect::<Vec<_>>()[..] {
         [kind, name, version] => {
@@ -136,8 +137,8 @@ fn unreadable(error: ReadError) -> LoadError {
     }
 }
 
-/// Within a major version the interface only grows: an older plugin is welcome, a newer one may want what is
-/// not there.
+/// Within a major version the interface only grows. So an older plugin is accepted, and a newer one
+/// is not, because it may need functions that this host lacks.
 fn accepts(found: u32) -> bool {
     found / 1000 == INTERFACE_VERSION / 1000 && found <= INTERFACE_VERSION
 }
@@ -154,8 +155,8 @@ fn check_kind(file: &ElfFile64) -> Result<(), String> {
     }
 }
 
-/// The loader maps segments without looking at the file's length; a read beyond its end is a bus error. So a
-/// truncated file must be recognised before.
+/// Detects truncated files. The loader maps segments without checking the file's length, and a read
+/// beyond its end is a bus error.
 fn check_extent(file: &ElfFile64, length: u64) -> Result<(), String> {
     let endian = file.endian();
     let ends = file

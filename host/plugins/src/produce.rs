@@ -1,4 +1,4 @@
-//! A checked plan and its kernel from one emitter.
+//! Gets a checked plan and kernel from one emitter.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Fusion, Kernel, Plan, check_plan};
@@ -7,31 +7,31 @@ use crate::carrier::LoadedEmitter;
 use crate::failure::{Failure, FailureKind, Stage};
 use crate::kernel_check::check_kernel;
 
-/// What an emitter made of a fusion.
+/// An emitter's plan and kernel for a fusion.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Produced {
-    /// The plan, checked.
+    /// The checked plan.
     pub plan: Plan,
-    /// The kernel, its list of functions checked; its IR is verified by lowering.
+    /// The kernel with a checked list of functions. Lowering verifies its IR.
     pub kernel: Kernel,
 }
 
-/// How far an emitter came before it failed.
+/// A failure, with the emitter's results before it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{failure}")]
 pub struct Unfinished {
-    /// Why it has no kernel.
+    /// The failure.
     pub failure: Failure,
-    /// Its plan, if it made one: what is wrong may be the plan.
+    /// The plan, if there is one. It may be the cause of the failure.
     pub plan: Option<Plan>,
-    /// Its kernel, if that is what is wrong.
+    /// The kernel, if it is the cause of the failure.
     pub kernel: Option<Kernel>,
 }
 
-/// Plans, checks the plan, emits, checks the kernel.
+/// Asks for a plan, checks it, asks for the kernel, and checks it.
 ///
 /// # Errors
-/// If the emitter fails, or what it gives is wrong.
+/// If the emitter fails, or its plan or kernel is wrong.
 pub fn produce(
     emitter: &LoadedEmitter,
     fusion: &Fusion,
@@ -41,10 +41,10 @@ pub fn produce(
     produce_planned(emitter, fusion, device, emitter.plan(fusion, device, configuration))
 }
 
-/// Checks the plan that an emitter has made, emits, checks the kernel.
+/// Checks an emitter's plan, asks for the kernel, and checks it.
 ///
 /// # Errors
-/// If the emitter has failed or fails, or what it gives is wrong.
+/// If `plan` is a failure, the emitter fails, or its plan or kernel is wrong.
 pub fn produce_planned(
     emitter: &LoadedEmitter,
     fusion: &Fusion,

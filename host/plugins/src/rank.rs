@@ -1,4 +1,4 @@
-//! In which order emitters that take a fusion are tried: by the time that their plans are predicted to take.
+//! Orders the emitters that accept a fusion by the predicted time of their plans.
 //!
 //! ```text
 //! failed      emitters without a plan: they are tried first, so that their failure is reported
@@ -19,36 +19,36 @@ use semver::Version;
 use crate::carrier::LoadedEmitter;
 use crate::failure::{Failure, FailureKind, Stage};
 
-/// An emitter that takes a fusion.
+/// An emitter that accepts a fusion.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranked {
-    /// Its number in the registry.
+    /// Number of the emitter in the registry.
     pub emitter: usize,
-    /// Whether it comes after all that accept.
+    /// Whether the emitter accepts only on request, and comes after all others.
     pub on_request: bool,
-    /// The knobs that it is to plan with.
+    /// The knobs for its plan.
     pub knobs: Configuration,
-    /// Its plan without knobs, not checked yet but for its visits, and what that is predicted to take. None if nothing had
-    /// to be compared.
+    /// The emitter's plan without knobs, and the prediction for it. Only the plan's visits are
+    /// checked. `None` if there was no other plan to compare with.
     pub planned: Option<Result<(Plan, Prediction), Failure>>,
 }
 
 impl Ranked {
-    /// By what it has said.
+    /// Creates an entry for an emitter with this verdict.
     pub fn new(emitter: usize, verdict: &Verdict) -> Self {
         let on_request = *verdict == Verdict::OnRequest;
         Ranked { emitter, on_request, knobs: Configuration::default(), planned: None }
     }
 
-    /// Why it has no plan, if it was asked for one and failed.
+    /// The failure, if the emitter failed to plan.
     pub fn failure(&self) -> Option<&Failure> {
         self.planned.as_ref()?.as_ref().err()
     }
 
-    /// Plans, unless it has, and predicts.
+    /// Returns the plan and its prediction. Asks for the plan if there is none yet.
     ///
     /// # Errors
-    /// If it fails, or its visits cannot be.
+    /// If the emitter fails, or its visits are wrong.
     pub fn plan(
         &self,
         emitter: &LoadedEmitter,
@@ -65,7 +65,7 @@ impl Ranked {
         Ok((plan, prediction))
     }
 
-    /// Its way to be ranked, in words.
+    /// Returns the reason for the emitter's position as text.
     pub(crate) fn reason(&self) -> String {
         match &self.planned {
             Some(Err(failure)) => failure.kind.to_string(),
@@ -75,7 +75,7 @@ impl Ranked {
         }
     }
 
-    /// The number of its class, as above.
+    /// Number of the emitter's class in the list above.
     fn class(&self) -> u8 {
         match &self.planned {
             Some(Err(_)) => 0,
@@ -84,7 +84,8 @@ impl Ranked {
         }
     }
 
-    /// Whether its plan says nothing of what is visited, and it asks for no operation in the fusion.
+    /// Whether the emitter's plan has no visits, and no operation of the fusion is a hero or anchor
+    /// of the emitter.
     fn computes_one_by_one(&self, emitters: &[LoadedEmitter], fusion: &Fusion) -> bool {
         let emitter = &emitters[self.emitter];
         let is_wanted = |opcode: Opcode| emitter.heroes().contains(&opcode) || emitter.anchors().contains(&opcode);
@@ -100,7 +101,7 @@ impl Ranked {
     }
 }
 
-/// Orders emitters that take a fusion. Those whose plan would not be compared with another are not asked for it.
+/// Orders emitters that accept a fusion. Asks for plans only if there are several to compare.
 pub(crate) fn rank(
     emitters: &[LoadedEmitter],
     mut takers: Vec<Ranked>,
@@ -125,7 +126,8 @@ pub(crate) fn rank(
     takers
 }
 
-/// A total order that does not depend on what was loaded when: of one name, the newest version first.
+/// A total order that does not depend on the order of loading. For equal names, the newest version
+/// comes first.
 fn by_name(a: &LoadedEmitter, b: &LoadedEmitter) -> Ordering {
     let version = |it: &LoadedEmitter| Reverse(Version::parse(&it.descriptor().version).ok());
     let key =

@@ -1,4 +1,4 @@
-//! All emitters there are.
+//! The registry of all emitters.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -17,19 +17,19 @@ use crate::spec::is_name;
 /// Environment variable with directories and libraries to load emitters from, separated by `:`.
 pub const SEARCH_PATH: &str = "FUSEBOX_EMITTER_PATH";
 
-/// Where an emitter is from.
+/// Origin of an emitter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// Linked into this program.
     Linked,
-    /// A library in this process.
+    /// A library that is loaded into this process.
     Library(PathBuf),
-    /// A library in a process of its own.
+    /// A library in a separate process.
     Process(PathBuf),
 }
 
 impl Origin {
-    /// The library, if there is one.
+    /// The path of the library, if there is one.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Origin::Linked => None,
@@ -52,15 +52,15 @@ impl fmt::Display for Origin {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundLibrary {
     pub path: PathBuf,
-    /// Whether the path names only the folder that it is in. Then it may be something else; see
-    /// [`LoadError::is_of_another_kind`].
+    /// Whether the search path names only its folder. Then the file may not be a library of
+    /// emitters; see [`LoadError::is_of_another_kind`].
     pub in_folder: bool,
 }
 
-/// The facts about a library that its file tells.
+/// Facts about a library from its file.
 #[derive(Default)]
 struct Read {
-    /// Its emitters, if the file names them.
+    /// The library's emitters, if the file lists them.
     listed: Option<Vec<Descriptor>>,
     sha256: Option<Arc<str>>,
     is_unoptimised: bool,
@@ -73,10 +73,11 @@ impl Read {
     }
 }
 
-/// The emitters, in a fixed order: those linked in, in their order, then libraries as they were loaded.
+/// The emitters in a fixed order: linked emitters first, then the emitters of libraries in the
+/// order of loading.
 ///
-/// Two emitters of one name and version are an error, unless one is linked in and the other comes from a library:
-/// then the linked one is preferred wherever the user does not name the file.
+/// Two emitters with the same name and version are an error, unless one is linked in and the other
+/// comes from a library. In this case the linked one is preferred unless the user names the file.
 #[derive(Clone, Default)]
 pub struct Registry {
     emitters: Vec<LoadedEmitter>,
@@ -85,10 +86,10 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// The emitters that are linked in.
+    /// Creates a registry of the emitters that are linked in.
     ///
     /// # Errors
-    /// If one cannot even describe itself.
+    /// If an emitter fails to describe itself.
     pub fn new(linked: Vec<Box<dyn Emitter>>) -> Result<Self, Failure> {
         let emitters = linked.into_iter().map(LoadedEmitter::linked).collect::<Result<_, _>>()?;
         Ok(Registry { emitters, unoptimised: Vec::new() })
@@ -99,7 +100,7 @@ impl Registry {
         &self.emitters
     }
 
-    /// Loads a library into this process. One that is loaded already is not loaded again.
+    /// Loads a library into this process, unless it is loaded already.
     ///
     /// # Errors
     /// See [`LoadError`]; the registry is as before.
@@ -110,7 +111,8 @@ impl Registry {
         self.load_file(PluginFile::read(path)?)
     }
 
-    /// Loads a library that was read into this process, as it was read. One of a file that is loaded already is not loaded again.
+    /// Loads the bytes of a library that was read already into this process, unless its file is
+    /// loaded already.
     ///
     /// # Errors
     /// See [`LoadError`]; the registry is as before.
@@ -124,7 +126,7 @@ impl Registry {
         self.add(origin, ByteCarrier::Library(library), read)
     }
 
-    /// Loads a library in a process of its own: `program` must serve it, see
+    /// Loads a library in a separate process. `program` must serve it, see
     /// [`SERVE_COMMAND`](crate::SERVE_COMMAND).
     ///
     /// # Errors
@@ -133,11 +135,13 @@ impl Registry {
         if self.has(&Origin::Process(canonical(path)?)) {
             return Ok(());
         }
-        // Refusals are those of this process, and no process is started in vain.
+        // This process checks the library first, so errors are the same and no process is started
+        // for a bad file.
         self.load_file_isolated(PluginFile::read(path)?, program, limits)
     }
 
-    /// Loads a library that was read in a process of its own, as [`load_isolated`](Self::load_isolated) does, as it was read.
+    /// Loads the bytes of a library that was read already in a separate process, like
+    /// [`load_isolated`](Self::load_isolated).
     ///
     /// # Errors
     /// See [`LoadError`]; the registry is as before.
@@ -156,7 +160,7 @@ impl Registry {
         self.add(origin, ByteCarrier::Process(Arc::new(process)), read)
     }
 
-    /// Adds what answers like the library of that path would, without a library: for tests and fuzzing.
+    /// Adds a function that answers like the library of a path. For tests and fuzzing.
     ///
     /// # Errors
     /// See [`LoadError`]; the registry is as before.
@@ -164,8 +168,8 @@ impl Registry {
         self.add(Origin::Library(path.into()), ByteCarrier::Answers(answers), Read::default())
     }
 
-    /// The libraries that a search path in the form of [`SEARCH_PATH`] names: files as they are, of
-    /// directories the files ending in `.so`, by name.
+    /// Returns the libraries of a search path in the form of [`SEARCH_PATH`]: its files, and for a
+    /// directory its files that end in `.so`, sorted by name.
     ///
     /// # Errors
     /// If an entry does not exist.
@@ -188,8 +192,8 @@ impl Registry {
         Ok(libraries)
     }
 
-    /// Files of libraries that were built without optimisation: their emitters answer slowly, their
-    /// kernels are what they are.
+    /// Files of libraries that were built without optimisation. Their emitters answer slowly, but
+    /// their kernels are the same.
     pub fn unoptimised(&self) -> &[PathBuf] {
         &self.unoptimised
     }
@@ -229,7 +233,8 @@ impl Registry {
 fn check_unique(emitters: &[LoadedEmitter], new: &LoadedEmitter) -> Result<(), LoadError> {
     let (name, version) = (&new.descriptor().name, &new.descriptor().version);
     let same = emitters.iter().find(|old| {
-        // The same file in and out of this process is one plugin, loaded twice to compare.
+        // A file may be loaded into this process and also isolated, for comparison. Both are one
+        // plugin.
         let other_carrier = old.origin() != new.origin() && old.origin().path() == new.origin().path();
         old.descriptor().name == *name
             && old.descriptor().version == *version

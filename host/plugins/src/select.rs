@@ -1,4 +1,4 @@
-//! Who is to compile a fusion: overrides of the user, then predicted time.
+//! Selects the emitter of a fusion: by overrides of the user, then by predicted time.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Fusion, KernelKind, Verdict};
@@ -10,74 +10,75 @@ use crate::rank::{Ranked, rank};
 use crate::registry::Registry;
 use crate::spec::Subject;
 
-/// What became of one emitter in a selection.
+/// Outcome of one emitter in a selection.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// It comes first: why.
+    /// The emitter comes first, with the reason.
     Chosen(String),
-    /// It would take the fusion, but another comes first; what it is predicted to take.
+    /// The emitter accepts the fusion, but another comes first. Contains its predicted time.
     Passed(String),
-    /// It declined: why.
+    /// The emitter declined, with the reason.
     Declined(String),
-    /// It did not give a usable answer.
+    /// The emitter gave no usable answer.
     Failed(Failure),
 }
 
-/// A line of the record.
+/// The outcome of one emitter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// Number of the emitter in the registry.
     pub emitter: usize,
     /// Name, version and origin.
     pub identity: String,
-    /// What became of it.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
-/// Who is to compile a fusion, and why.
+/// The emitters to try for a fusion, with reasons.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Selection {
-    /// Those who take it, to be tried in this order. If the user has forced some, only these.
+    /// Emitters that accept the fusion, in the order in which they are tried. If an override
+    /// applies, only its emitters.
     pub order: Vec<Ranked>,
-    /// The number of the override whose emitters are in charge. Then a failure of theirs is an error; otherwise the next is
-    /// tried, with a warning.
+    /// Number of the override that applies, if any. Then a failure of its emitters is an error.
+    /// Otherwise the next emitter is tried, with a warning.
     pub in_charge: Option<usize>,
-    /// The user's choice for the fusion, if those chosen decline it: the override's number, and why.
+    /// The override for the fusion if its emitters decline: its number, and the reason.
     pub declined: Option<(usize, String)>,
-    /// The fusion's kind: that of the emitter that takes it where the user chooses nothing.
+    /// Kind of the fusion: the kind of the emitter that gets it without overrides.
     pub kind: Option<KernelKind>,
-    /// One line per emitter, in the registry's order.
+    /// One record per emitter, in the registry's order.
     pub records: Vec<Record>,
 }
 
-/// No emitter for a fusion.
+/// Reason why no emitter was selected for a fusion.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SelectError {
-    /// Nobody takes it.
+    /// No emitter accepts the fusion.
     #[error("no emitter takes fusion {fusion}: {reasons}")]
     Nobody {
         /// Name of the fusion.
         fusion: String,
-        /// Each one's reason.
+        /// The reason of each emitter.
         reasons: String,
     },
-    /// The emitter that the user named does not take it.
+    /// The emitter that the user named does not accept the fusion.
     #[error("emitter {emitter}, chosen by {choice}, does not take fusion {fusion}: {reason}")]
     Forced {
         /// Name, version and origin.
         emitter: String,
-        /// The SPEC and where it stands.
+        /// The SPEC and its position in a file.
         choice: String,
         /// Name of the fusion.
         fusion: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
 }
 
 impl Selection {
-    /// Puts an emitter with these knobs before all others, which stay behind it, unless the user has put some in charge. One
-    /// that does not take the fusion changes nothing.
+    /// Puts an emitter with these knobs before all others. Does nothing if an override applies, or
+    /// if the emitter does not accept the fusion.
     pub fn prefer(&mut self, emitter: usize, knobs: &Configuration, reason: &str) {
         let taker = self.order.iter().find(|it| it.emitter == emitter && it.failure().is_none());
         let Some(taker) = taker.filter(|_| self.in_charge.is_none()) else { return };
@@ -96,7 +97,7 @@ impl Selection {
 /// Asks all emitters and orders those that accept.
 ///
 /// # Errors
-/// If nobody takes the fusion, or the one that the user named does not.
+/// If no emitter accepts the fusion, or the emitter that the user named does not.
 pub fn select(
     registry: &Registry,
     fusion: &Fusion,
@@ -147,9 +148,11 @@ pub fn select(
     Ok(Selection { order, in_charge, declined, kind, records })
 }
 
-/// The number of the user's choice for a fusion of this kind: the last that is about it. Where nobody takes the fusion, it is the
-/// one of its emitters' own kind. What its emitters take is theirs too where nobody else is of their kind, or where only a
-/// prediction stands against it: that an emitter which asks for no fusion, and takes what others leave, would be faster.
+/// Returns the number of the last override that applies to a fusion of this kind. If no emitter
+/// accepts the fusion, an override for the kind of its own emitters applies. An override also
+/// applies to every fusion that its emitters accept in two cases. In the first, no other emitter is
+/// of its kind. In the second, only a prediction is against it: the predicted best emitter has no
+/// heroes and anchors, so it only gets fusions that other emitters leave.
 fn override_for(
     fusion: &Fusion,
     kind: Option<&KernelKind>,
@@ -176,12 +179,13 @@ fn override_for(
     }
 }
 
-/// The first that has not failed to plan; if all have, the first.
+/// Returns the first emitter that has not failed to plan, or the first one if all have failed.
 fn first_planned(order: &[Ranked]) -> Option<&Ranked> {
     order.iter().find(|it| it.failure().is_none()).or(order.first())
 }
 
-/// The reasons of a choice whose emitters all decline; an error where that must not be, or one of them failed.
+/// Returns the reasons of an override whose emitters all decline. Returns an error if the override
+/// is forced, or if an emitter failed.
 fn not_taken(
     emitters: &[LoadedEmitter],
     verdicts: &[Result<Verdict, Failure>],

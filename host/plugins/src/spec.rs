@@ -1,4 +1,4 @@
-//! SPEC: which emitter is to take which fusions, and with which knobs.
+//! SPEC: the user's choice of an emitter and its knobs for some fusions.
 //!
 //! ```text
 //! [SUBJECT=]EMITTER[{knob=value,…}]
@@ -20,35 +20,35 @@ use crate::fingerprint::Fingerprint;
 /// A choice of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
-    /// The fusions that it is about; `None`: those of the kinds that its emitters are of.
+    /// The fusions of the choice. `None` for the fusions of the emitters' own kinds.
     pub subject: Option<Subject>,
-    /// Who is to take them.
+    /// The emitter that gets these fusions.
     pub target: Target,
-    /// The knobs to take them with.
+    /// The emitter's knobs.
     pub knobs: Configuration,
 }
 
-/// Fusions as the user means them.
+/// A set of fusions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// Those of a kind.
+    /// All fusions of a kind.
     Kind(KernelKind),
-    /// Those whose name fits.
+    /// Fusions whose name matches.
     Name(Pattern),
-    /// Those whose [`Fingerprint`] fits.
+    /// Fusions whose [`Fingerprint`] matches.
     Fingerprint(Pattern),
 }
 
-/// An emitter as the user names it.
+/// The user's name of an emitter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// By name; without a version, the newest.
+    /// Name of the emitter. Without a version, the newest one.
     Name { name: String, version: Option<Version> },
-    /// By the library it is in.
+    /// Path of the emitter's library.
     File(PathBuf),
 }
 
-/// A SPEC that says nothing.
+/// A SPEC that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "emitter spec `{spec}`: {reason}; write kind=name, kind=name@version, kind=./file.so or ./file.so, instead of the kind \
@@ -60,10 +60,10 @@ pub struct SpecError {
 }
 
 impl Spec {
-    /// What stands behind `SUBJECT=`, or alone.
+    /// Parses the part of a SPEC after `SUBJECT=`.
     ///
     /// # Errors
-    /// If it names no emitter, or its knobs are none.
+    /// If the text names no emitter, or its knobs are invalid.
     pub fn about(subject: Option<Subject>, text: &str) -> Result<Spec, SpecError> {
         let shown = subject.as_ref().map_or_else(String::new, |subject| format!("{subject}="));
         emitter(text)
@@ -77,7 +77,7 @@ impl FromStr for Spec {
 
     fn from_str(text: &str) -> Result<Self, SpecError> {
         let end = text.find('{').unwrap_or(text.len());
-        // A path may hold `=`; a subject holds no `/`.
+        // A path may contain `=`. A subject contains no `/`.
         match text[..end].find('=').filter(|&place| !text[..place].contains('/')) {
             None => Spec::about(None, text),
             Some(place) => {
@@ -89,10 +89,10 @@ impl FromStr for Spec {
 }
 
 impl Subject {
-    /// The fusions of a kind.
+    /// Creates the subject of all fusions of a kind.
     ///
     /// # Errors
-    /// If that is no name.
+    /// If the kind is not a valid name.
     pub fn kind(name: &str) -> Result<Subject, String> {
         match is_name(name) {
             true => Ok(Subject::Kind(KernelKind(name.into()))),
@@ -100,23 +100,23 @@ impl Subject {
         }
     }
 
-    /// The fusions whose name fits a pattern.
+    /// Creates the subject of all fusions whose name matches a pattern.
     ///
     /// # Errors
-    /// If that is no pattern.
+    /// If the pattern is invalid.
     pub fn named(pattern: &str) -> Result<Subject, String> {
         glob(pattern).map(Subject::Name)
     }
 
-    /// The fusions whose fingerprint fits a pattern.
+    /// Creates the subject of all fusions whose fingerprint matches a pattern.
     ///
     /// # Errors
-    /// If that is no pattern.
+    /// If the pattern is invalid.
     pub fn fingerprinted(pattern: &str) -> Result<Subject, String> {
         glob(pattern).map(Subject::Fingerprint)
     }
 
-    /// Whether it is this fusion, if it is of that kind.
+    /// Whether the subject includes a fusion, which has this kind.
     pub fn is(&self, fusion: &Fusion, kind: Option<&KernelKind>) -> bool {
         match self {
             Subject::Kind(own) => kind == Some(own),
@@ -142,7 +142,7 @@ fn glob(pattern: &str) -> Result<Pattern, String> {
     Pattern::new(pattern).map_err(|error| format!("`{pattern}` is no pattern: {}", error.msg))
 }
 
-/// `EMITTER{knob=value,…}`
+/// Parses `EMITTER{knob=value,…}`.
 fn emitter(text: &str) -> Result<(Target, Configuration), String> {
     if text.contains('{') && !text.ends_with('}') && !text.ends_with(".so") {
         return Err("its knobs lack the `}` at their end".into());
@@ -163,10 +163,10 @@ fn knobs_of(text: &str) -> Result<Configuration, String> {
     text.split(',').map(knob).collect::<Result<_, _>>().map(Configuration)
 }
 
-/// `name=value`
+/// Parses `name=value`.
 ///
 /// # Errors
-/// In words, if it is something else.
+/// A message, if the text has another form.
 pub fn knob(text: &str) -> Result<(String, i64), String> {
     let parsed = text.split_once('=').map(|(name, value)| (name.trim(), value.trim().parse()));
     match parsed {
@@ -189,7 +189,7 @@ fn named(target: &str) -> Result<Target, String> {
     }
 }
 
-/// Whether a kind or an emitter may be called so.
+/// Whether a text is a valid name of a kind or an emitter.
 pub fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
 }

@@ -1,4 +1,4 @@
-//! A module with inputs, and what it means: the interpreter's result.
+//! A module with inputs, and its right result as the interpreter computes it.
 
 use fusebox_compiler::{Options, Selected, Source};
 use fusebox_core::hlo::{Literal, Module, Shape, print_module};
@@ -18,17 +18,17 @@ pub struct Case {
 }
 
 impl Case {
-    /// A fusion alone, as text without `ENTRY` is one.
+    /// Returns a case of a single fusion, as a module printed without `ENTRY`.
     pub fn of_fusion(kernel: &Selected, inputs: Vec<Literal>) -> Case {
         Case { module: alone(kernel), inputs }
     }
 
-    /// What is compiled.
+    /// Returns the module as source text for the compiler.
     pub fn source(&self) -> Source {
         Source::text(&self.module.name, &print_module(&self.module))
     }
 
-    /// The shapes of a module's parameters.
+    /// Returns the shapes of a module's parameters.
     pub fn parameters(module: &Module) -> Vec<Shape> {
         let entry = module.entry_computation();
         let shapes = |entry: &fusebox_core::hlo::Computation| {
@@ -37,15 +37,16 @@ impl Case {
         entry.map_or_else(Vec::new, shapes)
     }
 
-    /// The interpreter's result.
+    /// Returns the interpreter's result.
     ///
     /// # Errors
-    /// If it has none.
+    /// If the interpreter fails.
     pub fn meant(&self) -> Result<Literal, EvalError> {
         fusebox_interpreter::evaluate(&self.module, &self.inputs)
     }
 
-    /// How a result is further from what is meant than rounding explains.
+    /// Describes how a result differs from the interpreter's; `None` if rounding explains the
+    /// difference.
     ///
     /// # Errors
     /// If the interpreter has no result.
@@ -53,7 +54,8 @@ impl Case {
         self.difference_between(found, &self.meant()?)
     }
 
-    /// How a result of the module is further from another than rounding explains.
+    /// Describes how a result of the module differs from another one; `None` if rounding explains
+    /// the difference.
     ///
     /// # Errors
     /// If the interpreter has no result.
@@ -65,20 +67,20 @@ impl Case {
         difference_beyond_rounding(found, expected, jittered)
     }
 
-    /// The result of the compiled module.
+    /// Compiles the module and returns its result.
     ///
     /// # Errors
-    /// If it cannot be compiled or fails.
+    /// If the module cannot be compiled or its execution fails.
     pub fn compiled(&self, options: &Options, run: &fusebox_runtime::Options) -> Result<Literal, WorkshopError> {
         let made = fusebox_compiler::compile(&self.source(), options)?;
         executed(made.executable, &self.inputs, run)
     }
 }
 
-/// The result of a program.
+/// Runs a program and returns its result.
 ///
 /// # Errors
-/// If there is none, or it fails.
+/// If there is no executable, or the execution fails.
 pub fn executed(
     executable: Option<Executable>,
     inputs: &[Literal],
@@ -87,21 +89,21 @@ pub fn executed(
     Ok(loaded(executable, options)?.run(&arrays(inputs))?)
 }
 
-/// What was compiled, ready to run.
+/// Loads an executable.
 ///
 /// # Errors
-/// If nothing was, or it cannot be loaded.
+/// If there is none, or it cannot be loaded.
 pub fn loaded(executable: Option<Executable>, options: &fusebox_runtime::Options) -> Result<Program, WorkshopError> {
     let executable = executable.ok_or_else(|| WorkshopError::Interface("nothing was compiled to run".into()))?;
     Ok(Program::load(executable, options)?)
 }
 
-/// A fusion of a program as a module of its own.
+/// Returns a fusion of a program as a separate module.
 pub fn alone(kernel: &Selected) -> Module {
     Module { bare: true, ..kernel.unit.fusion.module.clone() }
 }
 
-/// The same as a source.
+/// Returns a fusion of a program as source text.
 pub fn source_alone(kernel: &Selected) -> Source {
     Source::text(&kernel.unit.fusion.name, &print_module(&alone(kernel)))
 }

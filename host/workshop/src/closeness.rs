@@ -1,22 +1,22 @@
-//! How close results must be, and whether rounding explains how far they are apart.
+//! Compares results, and decides whether rounding explains a difference.
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType, FloatFormat, Literal};
 use fusebox_core::random::SplitMix64;
 
-/// How close results must be. Everything but floats is compared exactly always.
+/// How close results must be. All types but floats are always compared exactly.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Closeness {
-    /// The same bits.
+    /// Identical bits.
     Bits,
-    /// The same numbers: zeros of either sign are, and NaNs.
+    /// Equal numbers: zeros of either sign are equal, and all NaNs are equal.
     Numbers,
-    /// A few units in the last place of the type.
+    /// Error of at most a few units in the last place of the type.
     Units,
-    /// Off by so much of one plus the expected number.
+    /// Error of at most this multiple of one plus the expected magnitude.
     Within(f64),
 }
 
-/// Where two results differ first, in words; `None` if they do not.
+/// Describes the first difference of two results; `None` if they agree.
 pub fn difference(found: &Literal, expected: &Literal, closeness: Closeness) -> Option<String> {
     let (found, expected) = (found.leaves(), expected.leaves());
     if found.len() != expected.len() {
@@ -73,7 +73,7 @@ fn is_close(element_type: ElementType, found: &[u8], expected: &[u8], closeness:
         || (found - expected).abs() <= tolerance * (1.0 + expected.abs())
 }
 
-/// A few units in the last place of one.
+/// Returns a few units in the last place of 1.
 fn few_units(element_type: ElementType) -> f64 {
     match element_type {
         ElementType::F64 => 1e-13,
@@ -83,21 +83,24 @@ fn few_units(element_type: ElementType) -> f64 {
     }
 }
 
-/// The bits of a scalar.
+/// Returns the bits of a scalar.
 pub fn word(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
-/// How many times as far as inputs off in their last place put it rounding may put a result: it happens at every step of a
-/// computation, and to its inputs once.
+/// Rounding may change a result by at most this multiple of the change caused by inputs that are
+/// off in their last place. The factor is large because rounding happens at every step of a
+/// computation and only once to its inputs.
 const STEPS: f64 = 64.0;
 
-/// Where two results are further apart than rounding explains, in words. `jittered` gives what the computation makes of its
-/// inputs, and of inputs that are off in their last place ([`jitter`]), from which follows how much it makes of so little. It is
-/// asked only for results that are no few units in the last place apart.
+/// Describes the first difference of two results that rounding does not explain; `None` if there is
+/// none. `jittered` returns the results of the computation on its inputs and on inputs that are off
+/// in their last place ([`jitter`]); their difference shows how strongly the computation amplifies
+/// rounding. `jittered` is called only if the results differ by more than a few units in the last
+/// place.
 ///
 /// # Errors
-/// If it cannot be had.
+/// If `jittered` fails.
 pub fn difference_beyond_rounding<E>(
     found: &Literal,
     expected: &Literal,
@@ -118,7 +121,7 @@ pub fn difference_beyond_rounding<E>(
     }))
 }
 
-/// The most that a finite element changes by, as a part of one plus its magnitude.
+/// Returns the largest change of a finite element, relative to one plus its magnitude.
 fn largest_change(from: &ArrayLiteral, to: &ArrayLiteral) -> f64 {
     let scalar = from.element_type.real_part();
     let Some(format) = FloatFormat::of(scalar) else { return 0.0 };
@@ -129,7 +132,7 @@ fn largest_change(from: &ArrayLiteral, to: &ArrayLiteral) -> f64 {
     changes.filter(|change| change.is_finite()).fold(0.0, f64::max)
 }
 
-/// The same values, of which half the floats that are numbers other than zero are off in their last place.
+/// Returns the same values with the last bit flipped in about half of the finite nonzero floats.
 pub fn jitter(value: &Literal) -> Literal {
     match value {
         Literal::Tuple(elements) => Literal::Tuple(elements.iter().map(jitter).collect()),

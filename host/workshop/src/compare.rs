@@ -1,4 +1,4 @@
-//! Results of two programs, compared: how many elements differ, and by how much.
+//! Compares the results of two programs: how many elements differ, and by how much.
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType, FloatFormat, Literal};
 use serde::Serialize;
@@ -6,13 +6,14 @@ use serde::Serialize;
 /// How two results agree.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Agreement {
-    /// Elements of all arrays.
+    /// Number of elements of all arrays.
     pub elements: u64,
-    /// Elements that differ. Two NaNs do not, whatever their bits.
+    /// Number of elements that differ. Two NaNs are equal, even with different bits.
     pub different: u64,
-    /// The largest difference in units in the last place; of integers, in whole numbers. Between a NaN and a number, `u64::MAX`.
+    /// The largest difference: for floats in units in the last place, for integers as a number;
+    /// `u64::MAX` between a NaN and a number.
     pub ulps: u64,
-    /// Where the largest difference is.
+    /// Position of the largest difference.
     pub worst: Option<Place>,
 }
 
@@ -60,7 +61,8 @@ impl Agreement {
     }
 }
 
-/// Representable numbers from one to the other; `None` if they are the same number, or both none.
+/// Returns the number of representable values between two scalars; `None` if they have the same
+/// bits or both are NaN.
 fn distance(element_type: ElementType, a: &[u8], b: &[u8]) -> Option<u64> {
     let (a, b) = (bits(a), bits(b));
     if let Some(format) = FloatFormat::of(element_type) {

@@ -1,4 +1,4 @@
-//! Why a comparison was not made.
+//! Errors of the workshop.
 
 use std::path::PathBuf;
 
@@ -11,10 +11,10 @@ use thiserror::Error;
 
 use crate::reference::Authority;
 
-/// Why a tool of the workshop did not do its work.
+/// The reason why a tool of the workshop failed.
 #[derive(Debug, Error)]
 pub enum WorkshopError {
-    /// The module is not compiled.
+    /// The module cannot be compiled.
     #[error(transparent)]
     Compile(#[from] CompileError),
     /// A program cannot be loaded.
@@ -43,63 +43,63 @@ pub enum WorkshopError {
     Reference {
         /// The reference.
         by: Authority,
-        /// Its answer.
+        /// Its reason.
         reason: String,
     },
-    /// No fusion has a name of that pattern.
+    /// No fusion's name matches the pattern.
     #[error("no fusion fits `{pattern}`; there are: {known}")]
     NoSuchFusion {
-        /// As given.
+        /// The user's text.
         pattern: String,
-        /// The names of all.
+        /// The names of all fusions.
         known: String,
     },
     /// No instruction has that name.
     #[error("no instruction is called `{name}`, in the text or after any pass; {similar}")]
     NoSuchInstruction {
-        /// As given.
+        /// The user's text.
         name: String,
-        /// Names like it.
+        /// Similar names.
         similar: String,
     },
-    /// The database of what was tuned cannot be used.
+    /// The tuning database cannot be used.
     #[error(transparent)]
     Tuned(#[from] crate::tune::DatabaseError),
     /// A file of choices cannot be used.
     #[error(transparent)]
     Lock(#[from] crate::tune::LockError),
-    /// Fusions have not been tuned, and are not to be now.
+    /// Some fusions have not been tuned, and `--locked` forbids measuring.
     #[error(
         "--locked, but on {device} there is no choice for these fusions; run `fusebox tune` without it, or --import:\n  {missing}"
     )]
     Locked {
         /// The device.
         device: String,
-        /// Each one's name, and why.
+        /// Name of each fusion, and why it has no choice.
         missing: String,
     },
-    /// Another fusebox does not compile.
+    /// Another fusebox program does not compile the module.
     #[error("{program} {command}: {reason}", program = program.display())]
     Program {
         /// Its file.
         program: PathBuf,
-        /// What it was told to do.
+        /// Its arguments.
         command: String,
-        /// What it said.
+        /// Its output on standard error.
         reason: String,
     },
-    /// What another fusebox has compiled cannot be loaded.
+    /// An executable of another fusebox program cannot be loaded.
     #[error("{program}: what it compiles is for another runtime: {source}", program = program.display())]
     Foreign {
         /// Its file.
         program: PathBuf,
-        /// Why not.
+        /// Why it cannot be loaded.
         source: FormatError,
     },
-    /// The system refuses what is needed.
+    /// A request to the system failed.
     #[error("{what}: {source}")]
     System {
-        /// What was wanted.
+        /// The request.
         what: &'static str,
         /// The system's answer.
         source: std::io::Error,

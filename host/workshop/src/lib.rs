@@ -1,28 +1,32 @@
-//! Tools for those who write emitters.
+//! Tools for authors of emitters.
 //!
 //! ```text
 //! module, two sides -> ab: compile both -> compare results -> measure in turns -> statistics -> report
 //! ```
 //!
-//! * [`new_emitter`]: a crate of one's own to begin with.
-//! * [`sources`]: the crate of a library under development, built and watched.
-//! * [`ab`]: two choices of emitters, or two versions of fusebox, on one module.
-//! * [`bisect`]: the first pass, fusion or stage whose result goes wrong.
-//! * [`repro`]: a folder that alone reproduces what becomes of a module or a fusion.
-//! * [`simulated`]: the simulator's report of a program that is wrong on this processor.
-//! * [`stages`]: a kernel in every stage of lowering, executed without code being made of it.
-//! * [`case`], [`probe`], [`pinned`]: a module with inputs, values inside of a program, one emitter in charge.
-//! * [`closeness`]: whether rounding explains how far results are apart.
-//! * [`reference`](crate::reference): the right results of a module.
-//! * [`compare`]: results of two programs.
-//! * [`measure`]: pairs of programs in turns.
-//! * [`statistics`]: from pairs to a verdict.
-//! * [`roof`]: what the machine could do; [`roofline`]: all fusions beside it.
-//! * [`page`]: comparisons and programs as pages for a browser.
-//! * [`why`]: what became of an instruction.
-//! * [`profile`]: where the time of a program goes, step by step.
-//! * [`tune`]: the fastest emitter and knobs for each fusion, kept for later runs.
-//! * [`ptxas`]: what NVIDIA's assembler says of kernels.
+//! * [`new_emitter`]: creates a crate for a new emitter.
+//! * [`sources`]: builds and watches the crate of a library under development.
+//! * [`ab`]: compares two choices of emitters, or two versions of fusebox, on one module.
+//! * [`bisect`]: finds the first pass, fusion or stage whose result is wrong.
+//! * [`repro`]: writes a self-contained folder that reproduces the compilation of a module or a
+//!   fusion.
+//! * [`simulated`]: runs a program that is wrong on this processor on the simulator, for its
+//!   report.
+//! * [`stages`]: interprets a kernel after every stage of lowering, without code generation.
+//! * [`case`], [`probe`], [`pinned`]: a module with inputs; values inside a program; options that
+//!   choose one emitter.
+//! * [`closeness`]: decides whether rounding explains a difference of results.
+//! * [`reference`](crate::reference): computes the right results of a module.
+//! * [`compare`]: compares the results of two programs.
+//! * [`measure`]: measures pairs of programs alternately.
+//! * [`statistics`]: derives a verdict from pairs of times.
+//! * [`roof`]: the least time that the machine needs for some work; [`roofline`]: all fusions
+//!   compared with it.
+//! * [`page`]: shows comparisons and programs as pages for a browser.
+//! * [`why`]: explains what passes and fusion did to an instruction.
+//! * [`profile`]: measures the time of each step of a program.
+//! * [`tune`]: finds the fastest emitter and knobs for each fusion, and keeps them for later runs.
+//! * [`ptxas`]: reads the report of NVIDIA's assembler on kernels.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! A crate of one's own to begin with: one of `examples`, under another name.
+//! Creates a crate for a new emitter: a copy of one of `examples` under another name.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,19 +6,20 @@ use std::process::Command;
 use fusebox_files::{SizeLimit, WriteError, read, write};
 use thiserror::Error;
 
-/// What a new crate begins as: an example, which is built and tested as it stands.
+/// The example that a new crate is copied from. The example itself is built and tested.
 struct Template {
-    /// What its emitter is for.
+    /// Kind of its emitter.
     kind: &'static str,
-    /// That and the other kinds of fusions that it takes some of, each with a fusion of the bench set to measure it on.
+    /// This kind and the other kinds of which it accepts some fusions, each with a fusion of the
+    /// bench set to measure.
     measured_on: &'static [(&'static str, &'static str)],
     manifest: &'static str,
     emitter: &'static str,
     tests: &'static str,
 }
 
-/// The files of an example, and of the bench set, by links: what is published as a package has only what is found in its own
-/// folder.
+/// Includes the files of an example and of the bench set. The paths are links in this crate's
+/// folder, as a published package holds only files from its folder.
 macro_rules! template {
     ($kind:literal, $folder:literal, $($measured:literal on $fusion:literal),*) => {
         Template {
@@ -31,7 +32,7 @@ macro_rules! template {
     };
 }
 
-/// Stands for a kind that no other emitter is of: the emitter's name becomes the kind.
+/// Placeholder for a kind without other emitters: the emitter's name becomes the kind.
 pub const OWN: &str = "own";
 
 const TEMPLATES: [Template; 4] = [
@@ -48,56 +49,57 @@ const TEMPLATES: [Template; 4] = [
     template!("own", "own-kind-emitter", "own" on "reduce_softmax"),
 ];
 
-/// What `cargo bench` of a new crate runs.
+/// The benchmark of a new crate.
 const BENCH: &str = include_str!("../templates/bundled.rs");
 const BENCH_IN_MANIFEST: &str = "\n[[bench]]\nname = \"bundled\"\nharness = false\n";
 
-/// Lengths of a fusion's dimensions as it stands in the bench set, and so long that it does not fit a core's cache.
+/// Lengths of a fusion's dimensions: in the bench set, and large enough to exceed a core's cache.
 const SMALL: &str = "256";
 const LARGE: &str = "2048";
 
 /// The examples' dependency on fusebox-core.
 const CORE: &str = "fusebox-core = { path = \"../../core\" }";
 
-/// A crate to be written.
+/// A crate to write.
 #[derive(Clone, Debug)]
 pub struct NewEmitter {
-    /// Of the package and the emitter: words of lower-case letters and digits with hyphens between them, at least two.
+    /// Name of the package and the emitter: at least two words of lower-case letters and digits,
+    /// separated by hyphens.
     pub name: String,
-    /// What the emitter is for: [`kinds`].
+    /// Kind of the emitter: one of [`kinds`].
     pub kind: String,
-    /// Where the crate comes to lie. Nothing is there yet, or an empty folder.
+    /// Folder of the crate. It must be empty or not exist.
     pub folder: PathBuf,
-    /// The folder of fusebox-core's sources; without, its release of this version.
+    /// The folder of fusebox-core's sources; `None`: the release of this version.
     pub core: Option<PathBuf>,
 }
 
-/// Why no crate was written.
+/// The reason why no crate was written.
 #[derive(Debug, Error)]
 pub enum NewEmitterError {
-    /// Cargo would not take the name, or emitters are not called so.
+    /// The name is invalid for Cargo or for emitters.
     #[error(
         "`{0}` is no name for an emitter: that is two or more words of lower-case letters and digits, like my-loop"
     )]
     Name(String),
-    /// There is nothing to begin with.
+    /// There is no template of this kind.
     #[error("there is no template of kind `{kind}`, but of {known}; docs/writing-an-emitter.md says how emitters of other kinds ask for fusions", known = kinds().join(", "))]
     Kind {
-        /// As given.
+        /// The user's text.
         kind: String,
     },
-    /// Nothing is overwritten.
+    /// The folder is not empty; nothing is overwritten.
     #[error("{} is there already; give the new crate another name or --path", .0.display())]
     Occupied(PathBuf),
-    /// The core is somewhere else.
+    /// The folder does not hold fusebox-core.
     #[error("{} is no folder of fusebox-core: it has no Cargo.toml of that package", .0.display())]
     Core(PathBuf),
-    /// A folder cannot be made or looked into.
+    /// A folder cannot be created or read.
     #[error("{path}: {source}", path = path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
-        /// The system's words.
+        /// The system's error.
         source: std::io::Error,
     },
     /// A file cannot be written.
@@ -105,16 +107,16 @@ pub enum NewEmitterError {
     Write(#[from] WriteError),
 }
 
-/// All kinds that an emitter can be begun for.
+/// Returns all kinds for which there is a template.
 pub fn kinds() -> Vec<&'static str> {
     TEMPLATES.iter().flat_map(|template| template.measured_on).map(|(kind, _)| *kind).collect()
 }
 
 impl NewEmitter {
-    /// Writes the crate. Gives its files, relative to the folder.
+    /// Writes the crate. Returns its files, relative to the folder.
     ///
     /// # Errors
-    /// See [`NewEmitterError`]. What was written before a fault stays.
+    /// See [`NewEmitterError`]. Files written before an error remain.
     pub fn write(&self) -> Result<Vec<&'static str>, NewEmitterError> {
         if !is_name(&self.name) {
             return Err(NewEmitterError::Name(self.name.clone()));
@@ -143,12 +145,12 @@ impl NewEmitter {
 
     fn manifest(&self, template: &Template) -> Result<String, NewEmitterError> {
         let manifest = self.renamed(template, template.manifest).replace(CORE, &self.dependency()?);
-        // Under which terms is its author's to say.
+        // The author of the new crate chooses its licence.
         let kept = manifest.lines().filter(|line| !line.starts_with("license"));
         Ok(kept.chain(BENCH_IN_MANIFEST.lines()).flat_map(|line| [line, "\n"]).collect())
     }
 
-    /// The dependency on fusebox-core as a line of the manifest.
+    /// Returns the dependency on fusebox-core as a line of the manifest.
     fn dependency(&self) -> Result<String, NewEmitterError> {
         let Some(core) = &self.core else {
             return Ok(format!("fusebox-core = \"{}\"", env!("CARGO_PKG_VERSION")));
@@ -156,11 +158,11 @@ impl NewEmitter {
         let wrong = || NewEmitterError::Core(core.clone());
         let core = core.canonicalize().map_err(|_| wrong())?;
         let path = core.to_str().filter(|_| is_core(&core)).ok_or_else(wrong)?;
-        // Without control characters, a string as {:?} writes it is one of TOML.
+        // `{:?}` writes a string without control characters as a valid TOML string.
         Ok(format!("fusebox-core = {{ path = {path:?} }}"))
     }
 
-    /// An example's text with this emitter's names.
+    /// Returns an example's text with this emitter's names.
     fn renamed(&self, template: &Template, text: &str) -> String {
         let example = format!("simple-{}", template.kind);
         text.replace(&type_name(&example), &type_name(&self.name))
@@ -170,7 +172,7 @@ impl NewEmitter {
             .replace(&kind(template.kind), &kind(self.kind()))
     }
 
-    /// The kind that the emitter comes to be of.
+    /// Returns the kind of the new emitter.
     pub fn kind(&self) -> &str {
         if self.kind == OWN { &self.name } else { &self.kind }
     }
@@ -190,8 +192,8 @@ impl NewEmitter {
     }
 }
 
-/// The folder of fusebox-core's sources that a program was built from, if the program still lies
-/// among them, as `target/release/fusebox` does.
+/// Returns the folder of fusebox-core's sources that a program was built from, if the program is
+/// still in that source tree, like `target/release/fusebox`.
 pub fn core_beside(program: &Path) -> Option<PathBuf> {
     program.ancestors().map(|folder| folder.join("core")).find(|folder| is_core(folder))
 }
@@ -202,30 +204,31 @@ fn is_core(folder: &Path) -> bool {
     String::from_utf8_lossy(&manifest).contains("name = \"fusebox-core\"")
 }
 
-/// Formats sources as `cargo fmt` would: names make lines longer or shorter than in the examples.
-/// Without rustfmt there is no `cargo fmt --check` either.
+/// Formats sources like `cargo fmt`: names make lines longer or shorter than in the examples.
+/// Errors are ignored: if rustfmt is missing, `cargo fmt --check` is missing too.
 fn format(sources: &[PathBuf]) {
     _ = Command::new("rustfmt").args(["--edition", "2024"]).args(sources).output();
 }
 
-/// How an emitter's descriptor says its kind.
+/// Returns the text that states the kind in an emitter's descriptor.
 fn kind(kind: &str) -> String {
     format!("kind: \"{kind}\"")
 }
 
-/// Whether it is made of several words: then it is neither a word of Rust nor a crate that every crate knows.
+/// Whether a name is valid. It needs several words, so that it is neither a keyword of Rust nor a
+/// built-in crate.
 fn is_name(name: &str) -> bool {
     let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
     let fits = (3..=64).contains(&name.len()) && name.starts_with(|c: char| c.is_ascii_lowercase());
     fits && name.contains('-') && name.split('-').all(is_word) && !["proc-macro", "fusebox-core"].contains(&name)
 }
 
-/// `my-loop` as the name of a constant: `MY_LOOP`.
+/// Turns `my-loop` into the name of a constant, `MY_LOOP`.
 fn constant_name(name: &str) -> String {
     name.replace('-', "_").to_uppercase()
 }
 
-/// `my-loop`: `MyLoop`.
+/// Turns `my-loop` into the name of a type, `MyLoop`.
 fn type_name(name: &str) -> String {
     let word = |word: &str| word[..1].to_ascii_uppercase() + &word[1..];
     name.split('-').map(word).collect()

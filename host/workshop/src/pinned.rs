@@ -1,16 +1,18 @@
-//! Options that put one emitter in charge of everything.
+//! Options that choose one emitter for all fusions.
 
 use fusebox_compiler::{Emitters, Options, Selected};
 use fusebox_core::emitter::Configuration;
 use fusebox_plugins::{Origin, Override, Subject};
 use glob::Pattern;
 
-/// The emitter of a kernel, with the knobs of its plan. What it declines goes to others.
+/// Returns options that choose the emitter of a kernel, with the knobs of its plan. Fusions that it
+/// declines go to other emitters.
 pub fn pinned(kernel: &Selected, options: &Options) -> Options {
     with(kernel.selection.order[kernel.place].emitter, kernel.plan.configuration.clone(), false, options)
 }
 
-/// The emitter of that number, with the knobs that it chooses. What it declines is an error.
+/// Returns options that choose an emitter by number, with its default knobs. Fusions that it
+/// declines are errors.
 pub fn pinned_to(emitter: usize, options: &Options) -> Options {
     with(emitter, Configuration::default(), true, options)
 }

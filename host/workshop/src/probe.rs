@@ -1,4 +1,5 @@
-//! Values inside of a compiled program: the same kernels, in a program that gives them as results.
+//! Reads values inside a compiled program: builds a program with the same kernels and these values
+//! as results.
 
 use fusebox_compiler::{Compilation, Emitters, Options, Phase, compile_fused, with_callees};
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Literal, Module, Op, Shape};
@@ -8,9 +9,10 @@ use fusebox_runtime::Program;
 use crate::WorkshopError;
 use crate::case::loaded;
 
-/// A sequence of a program (the entry, or what a loop or branch calls), which gives values of its instructions.
+/// A sequence of a program (the entry, or a computation that a loop or branch calls), compiled to
+/// return values of its instructions.
 pub struct Probe {
-    /// What was compiled: the sequence is the entry, and its result the values.
+    /// The compilation: the sequence is the entry, and its result is the tuple of values.
     pub compilation: Compilation,
     program: Program,
     sequence: Computation,
@@ -18,10 +20,11 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Compiles a sequence of a module whose fusions are made so that it gives the values of these instructions.
+    /// Compiles a sequence of a module that has been fused, so that it returns the values of these
+    /// instructions.
     ///
     /// # Errors
-    /// If it cannot be compiled or loaded.
+    /// If the sequence cannot be compiled or loaded.
     pub fn new(
         fused: &Module,
         sequence: ComputationId,
@@ -38,10 +41,11 @@ impl Probe {
         Ok(Probe { compilation, program, sequence, shown })
     }
 
-    /// Runs the sequence. Gives a value for each of its instructions: a token for those that are not shown.
+    /// Runs the sequence. Returns a value for each of its instructions: a token for instructions
+    /// that were not requested.
     ///
     /// # Errors
-    /// If that fails.
+    /// If the execution fails.
     pub fn values(&mut self, inputs: &[Literal]) -> Result<Vec<Literal>, WorkshopError> {
         let mut values: Vec<Literal> = vec![Literal::Token; self.sequence.instructions.len()];
         for (parameter, input) in self.sequence.parameters().iter().zip(inputs) {
@@ -59,7 +63,8 @@ impl Probe {
     }
 }
 
-/// Whether a program can give the value of an instruction, and does not have it from outside.
+/// Whether an instruction is neither a parameter nor a constant, and a program can return its
+/// value.
 pub fn is_computed(sequence: &Computation, id: InstrId) -> bool {
     let instruction = sequence.instruction(id);
     let is_given = matches!(instruction.op, Op::Parameter { .. } | Op::Constant(_));

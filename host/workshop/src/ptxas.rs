@@ -1,4 +1,4 @@
-//! What NVIDIA's assembler says of kernels: registers, spills, shared memory.
+//! Reads what NVIDIA's assembler reports about kernels: registers, spills, shared memory.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -7,19 +7,19 @@ use std::process::{Command, Stdio};
 use serde::Serialize;
 use thiserror::Error;
 
-/// Why kernels are not assembled.
+/// The reason why kernels cannot be assembled.
 #[derive(Debug, Error)]
 pub enum AssemblerError {
-    /// `FUSEBOX_PTXAS` names something else.
+    /// `FUSEBOX_PTXAS` names no file.
     #[error("FUSEBOX_PTXAS names {}, which is no file", .0.display())]
     NoFile(PathBuf),
-    /// There is none.
+    /// The assembler was not found.
     #[error(
         "ptxas, NVIDIA's assembler, is not in PATH; it comes with CUDA and with the package nvidia-cuda-nvcc of PyPI \
          (setup.sh fetches it into .tools/). FUSEBOX_PTXAS may name it"
     )]
     Missing,
-    /// It cannot be started.
+    /// The assembler cannot be started.
     #[error("cannot run {}: {source}", program.display())]
     Start {
         /// Its file.
@@ -27,25 +27,25 @@ pub enum AssemblerError {
         /// The system's answer.
         source: std::io::Error,
     },
-    /// It does not take the code: a bug in fusebox.
+    /// The assembler rejects the code: a bug in fusebox.
     #[error("ptxas refuses the kernels for {target}:\n{report}")]
     Refused {
-        /// What the code is for.
+        /// Target of the code.
         target: String,
-        /// What it says.
+        /// The assembler's report.
         report: String,
     },
 }
 
-/// What became of a kernel.
+/// Resources of a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Quality {
     pub kernel: String,
     /// Registers of a thread.
     pub registers: u32,
-    /// Bytes that registers are saved to memory with, here and in the functions it calls.
+    /// Bytes of registers that the kernel and the functions it calls store to memory.
     pub spill_stores: u32,
-    /// Bytes that are loaded back.
+    /// Bytes that they load back.
     pub spill_loads: u32,
     /// Bytes of a thread's stack.
     pub stack: u32,
@@ -57,21 +57,23 @@ pub struct Quality {
     pub widest_write: u32,
 }
 
-/// Of a multiprocessor: registers, threads, blocks; and the registers that a warp is given at a time.
+/// Limits of a multiprocessor: registers, threads, blocks. Registers are allocated to a warp in
+/// multiples of `REGISTERS_AT_A_TIME`.
 const REGISTERS: u32 = 65536;
 const THREADS: u32 = 2048;
 const BLOCKS: u32 = 32;
 const REGISTERS_AT_A_TIME: u32 = 256;
 
 impl Quality {
-    /// Share of a multiprocessor's threads that blocks of so many threads keep busy, as far as registers, shared memory and the
-    /// number of blocks allow, on a data-centre GPU of that compute capability (`80`, `90`).
+    /// Returns the fraction of a multiprocessor's threads that can be resident with blocks of this
+    /// size, on a data-centre GPU of that compute capability (`80`, `90`). Registers, shared memory
+    /// and the number of blocks limit it.
     pub fn occupancy(&self, threads_per_block: u32, capability: u32) -> f64 {
         let shared = if capability >= 90 { 228 << 10 } else { 164 << 10 };
         let warps = threads_per_block.div_ceil(32).max(1);
         let registers = warps * (self.registers * 32).next_multiple_of(REGISTERS_AT_A_TIME);
         let by_registers = REGISTERS.checked_div(registers).unwrap_or(BLOCKS);
-        // Every block takes 1 KiB of shared memory for the system.
+        // The system uses 1 KiB of shared memory per block.
         let by_shared = shared / (self.shared + (1 << 10));
         let blocks = by_registers.min(by_shared).min(BLOCKS).min(THREADS / (warps * 32));
         f64::from(blocks * warps * 32) / f64::from(THREADS)
@@ -90,7 +92,8 @@ pub fn measure(ptx: &str, target: &str) -> Result<Vec<Quality>, AssemblerError> 
     Ok(kernels)
 }
 
-/// The assembler: what `FUSEBOX_PTXAS` names, or is in `PATH`, or `setup.sh` has fetched.
+/// Returns the file of the assembler: named by `FUSEBOX_PTXAS`, found in `PATH`, or fetched by
+/// `setup.sh`.
 fn program() -> Result<PathBuf, AssemblerError> {
     if let Some(named) = std::env::var_os("FUSEBOX_PTXAS") {
         let named = PathBuf::from(named);
@@ -115,7 +118,7 @@ fn assemble(ptx: &str, target: &str) -> Result<String, AssemblerError> {
         .map_err(failed)?;
     let input = child.stdin.take();
     let output = std::thread::scope(|scope| {
-        // An assembler that gives up does not read on; what it says comes below.
+        // An assembler that fails may stop reading; its report is handled below.
         scope.spawn(move || input.map(|mut input| input.write_all(ptx.as_bytes())));
         child.wait_with_output()
     });
@@ -124,7 +127,8 @@ fn assemble(ptx: &str, target: &str) -> Result<String, AssemblerError> {
     if output.status.success() { Ok(report) } else { Err(AssemblerError::Refused { target: target.into(), report }) }
 }
 
-/// What the code says that it is for: exactly one architecture, if that has a letter.
+/// Returns the architecture in the code's `.target` directive. It takes precedence over the target,
+/// as an architecture with a letter suffix must match exactly.
 fn architecture(ptx: &str) -> Option<&str> {
     let directive = ptx.lines().find_map(|line| line.strip_prefix(".target "))?;
     directive.split(',').next().map(str::trim)
@@ -138,7 +142,8 @@ fn parse_report(report: &str) -> Vec<Quality> {
             kernels.push(Quality { kernel, ..Quality::default() });
         }
         let Some(kernel) = kernels.last_mut() else { continue };
-        // `8 bytes stack frame, 4 bytes spill stores, …`; `Used 18 registers, used 1 barriers, 512 bytes smem`
+        // `8 bytes stack frame, 4 bytes spill stores, …`; `Used 18 registers, used 1 barriers, 512
+        // bytes smem`
         let parts = line.rsplit(": ").next().unwrap_or_default().split(", ");
         for (number, what) in parts.filter_map(|part| part.trim_start_matches("Used ").trim().split_once(' ')) {
             let Ok(number) = number.parse::<u32>() else { continue };
@@ -155,7 +160,8 @@ fn parse_report(report: &str) -> Vec<Quality> {
     kernels
 }
 
-/// Bytes of the widest read and write of global memory in a kernel's own body.
+/// Returns the bytes of the widest read and write of global memory in the kernel's body, without
+/// the functions it calls.
 fn widest_accesses(ptx: &str, kernel: &str) -> (u32, u32) {
     let start = format!(".entry {kernel}(");
     let mut lines = ptx.lines().skip_while(|line| !line.contains(&start)).take_while(|line| *line != "}");
@@ -169,7 +175,7 @@ fn widest_accesses(ptx: &str, kernel: &str) -> (u32, u32) {
     })
 }
 
-/// `ld.global.nc.v4.b32`: 16.
+/// Returns the bytes that an instruction accesses: 16 for `ld.global.nc.v4.b32`.
 fn bytes_of(instruction: &str) -> u32 {
     let parts = || instruction.split('.').skip(1);
     let number = |prefix: char| parts().find_map(|part| part.strip_prefix(prefix)?.parse::<u32>().ok());

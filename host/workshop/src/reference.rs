@@ -1,4 +1,4 @@
-//! The right results of a module, and whether others are as right.
+//! Computes the right results of a module, and compares other results with them.
 
 use fusebox_core::cost;
 use fusebox_core::hlo::{Literal, Module, Opcode};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::closeness::{difference_beyond_rounding, jitter};
 
-/// Most additions of a module that the interpreter computes: some tenths of a second.
+/// Most additions of a module that the interpreter evaluates: some tenths of a second.
 const MOST_INTERPRETED: f64 = 2e6;
 
 /// The source of right results.
@@ -17,12 +17,12 @@ const MOST_INTERPRETED: f64 = 2e6;
 pub enum Authority {
     /// The reference interpreter.
     Interpreter,
-    /// A program by the emitters that come with fusebox, where the interpreter takes long.
+    /// A program compiled with the bundled emitters, if the interpreter takes too long.
     BundledEmitters,
 }
 
 impl Authority {
-    /// As it is printed behind *by*.
+    /// Returns the name as printed after "by".
     pub fn name(self) -> &'static str {
         match self {
             Authority::Interpreter => "the interpreter",
@@ -36,14 +36,15 @@ pub struct Reference<'a> {
     module: &'a Module,
     inputs: &'a [Literal],
     run: &'a Options,
-    /// `None` is the interpreter.
+    /// `None` for the interpreter.
     program: Option<Executable>,
     expected: Literal,
 }
 
 impl<'a> Reference<'a> {
-    /// The interpreter's result where it does not take long; else that of the first program that has
-    /// one. `None` if neither has a result. Programs are made no sooner than they are needed.
+    /// Returns the interpreter's result if the module is short, else the result of the first
+    /// program that runs. `None` if there is neither. The iterator of programs is only advanced as
+    /// far as needed.
     pub fn new(
         module: &'a Module,
         inputs: &'a [Literal],
@@ -57,13 +58,13 @@ impl<'a> Reference<'a> {
         })
     }
 
-    /// Where its results come from, if its programs are by bundled emitters.
+    /// Returns the source of the result. Assumes that the programs are by bundled emitters.
     pub fn authority(&self) -> Authority {
         if self.program.is_none() { Authority::Interpreter } else { Authority::BundledEmitters }
     }
 
-    /// The difference of a result on the same inputs from the right one, in words, if rounding does
-    /// not explain it.
+    /// Describes the difference of a result on the same inputs from the right one; `None` if
+    /// rounding explains it.
     ///
     /// # Errors
     /// If the reference fails on inputs that are off in their last place.
@@ -77,8 +78,8 @@ impl<'a> Reference<'a> {
     }
 }
 
-/// Whether a module makes at most so many additions. Loops turn as often as their execution says, so
-/// that a module with one is not short.
+/// Whether a module computes at most `most` additions. A module with a loop is never short, as the
+/// number of iterations is unknown.
 pub fn is_short(module: &Module, most: f64) -> bool {
     let holds_loops = module
         .computations

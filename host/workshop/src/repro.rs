@@ -1,5 +1,5 @@
-//! A folder that alone reproduces what becomes of a module: module, inputs, choices, what every stage made of it, and a script
-//! that passes or fails.
+//! Writes a self-contained folder that reproduces the compilation of a module: module, inputs,
+//! choices, the output of every stage, and a script that passes or fails.
 
 use std::path::Path;
 
@@ -13,14 +13,14 @@ use crate::case::Case;
 use crate::probe::Probe;
 use crate::stages::{Judged, Stages};
 
-/// What is to be reproduced.
+/// The content of the folder.
 pub struct Repro<'r> {
     pub case: &'r Case,
-    /// How it is compiled.
+    /// Options of compilation.
     pub options: &'r Options,
     /// The target as the command line names it.
     pub target: &'r str,
-    /// What there is to see.
+    /// Description of the fault or fusion.
     pub about: &'r str,
 }
 
@@ -29,10 +29,12 @@ const INPUTS: &str = "inputs.npz";
 const EXPECTED: &str = "expected.npz";
 pub const STAGES: &str = "stages";
 
-/// Writes the folder, as a whole or not at all. Gives what the interpreter says of the stages of a fusion's kernel.
+/// Writes the folder, as a whole or not at all. Returns the interpreter's judgements of the stages
+/// of a fusion's kernel.
 ///
 /// # Errors
-/// If something is in the folder and may not be, a file cannot be written, or the module is neither compiled nor interpreted.
+/// If the folder is not empty and `may_be_occupied` is false, a file cannot be written, or the
+/// module cannot be compiled or interpreted.
 pub fn write(place: &Path, may_be_occupied: bool, repro: &Repro<'_>) -> Result<Vec<Judged>, WorkshopError> {
     let new = NewFolder::draft(place, may_be_occupied)?;
     let folder = new.path();
@@ -54,8 +56,8 @@ pub fn write(place: &Path, may_be_occupied: bool, repro: &Repro<'_>) -> Result<V
     Ok(judged)
 }
 
-/// What is to be run in the folder, after the program's name. Of the user's choices only those that have an effect on the module:
-/// others would be refused.
+/// Returns the arguments of the program to run in the folder. Includes only those of the user's
+/// choices that affect the module: fusebox would reject the others.
 fn command(repro: &Repro<'_>, in_charge: &[usize]) -> String {
     let Repro { options, target, .. } = repro;
     let mut words = vec!["run".into(), MODULE.into(), "--inputs".into(), INPUTS.into()];
@@ -71,7 +73,7 @@ fn command(repro: &Repro<'_>, in_charge: &[usize]) -> String {
     words.join(" ")
 }
 
-/// As a shell takes it for one word.
+/// Quotes a text so that a shell reads it as one word.
 fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=@:".contains(c);
     if text.chars().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
@@ -103,7 +105,7 @@ fn readme(repro: &Repro<'_>, command: &str, stages: &[Judged]) -> String {
     )
 }
 
-/// What the interpreter of kernels says of each stage.
+/// Returns a table with the kernel interpreter's judgement of each stage.
 fn table(stages: &[Judged]) -> String {
     let row = |it: &Judged| format!("| {} | `{STAGES}/{}` | {} |\n", it.stage.name(), it.file, it.judgement);
     let head = "\nThe kernel after each stage, executed on the inputs without code being made of it:\n\n\
@@ -111,7 +113,8 @@ fn table(stages: &[Judged]) -> String {
     if stages.is_empty() { String::new() } else { head.to_owned() + &stages.iter().map(row).collect::<String>() }
 }
 
-/// A fusion of a compiled program with the values that it is given there: in a loop, in its first turn.
+/// Returns a fusion of a compiled program as a case, with the operands that the program gives it.
+/// In a loop, these are the operands of the first iteration.
 ///
 /// # Errors
 /// If no sequence of the program uses it, or the program fails.
@@ -133,13 +136,15 @@ pub fn fusion(
     Ok(Case::of_fusion(kernel, inputs))
 }
 
-/// A call on the way to a fusion: what it hands to the sequence that it calls, or to the fusion.
+/// A step on the path to a fusion: a sequence, and the operands that it passes to a called sequence
+/// or to the fusion.
 struct Stop {
     sequence: ComputationId,
     operands: Vec<InstrId>,
 }
 
-/// The loops and branches that lead from a sequence to a fusion instruction of one of these names, and that instruction.
+/// Returns the path from a sequence through loops and branches to a fusion instruction with one of
+/// these names.
 fn way_to(module: &Module, sequence: ComputationId, names: &[String]) -> Option<Vec<Stop>> {
     module.computation(sequence).instructions.iter().find_map(|instruction| {
         let operands = &instruction.operands;

@@ -1,4 +1,5 @@
-//! What the machine could do: how long it takes at least to move as many bytes, and to make as many additions, as a kernel does.
+//! Measures the least time in which this machine can move a kernel's bytes and compute its
+//! operations.
 
 use std::collections::HashMap;
 
@@ -11,32 +12,32 @@ use serde::Serialize;
 use crate::WorkshopError;
 use crate::measure::{Cache, time};
 
-/// Samples of a copy, each of which is the median of several.
+/// Number of samples of a copy; each sample is a median of several times.
 const SAMPLES: usize = 9;
-/// Samples of reading or writing.
+/// Number of samples of reading, writing or updating.
 const SWEEPS: usize = 31;
 
-/// What a kernel has to do.
+/// Bytes and operations of a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Work {
-    /// Read and written.
+    /// Bytes read and written.
     pub bytes: u64,
-    /// Additions, or what takes as long.
+    /// Operations, as the number of additions that take as long.
     pub operations: f64,
 }
 
 /// The least time for some work, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Roof {
-    /// At the full speed of memory.
+    /// Time at the full speed of memory.
     pub memory_us: f64,
-    /// At the full speed of arithmetic; 0 where that is not known.
+    /// Time at the full speed of arithmetic; 0 if that speed is unknown.
     pub arithmetic_us: f64,
-    /// What a launch takes beside the work.
+    /// Time of a launch without the work.
     pub launch_us: f64,
 }
 
-/// What the time is spent on, at the machine's full speed.
+/// The resource that bounds a kernel at the machine's full speed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bound {
@@ -46,7 +47,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// For people.
+    /// Returns the name for people.
     pub fn name(self) -> &'static str {
         match self {
             Bound::Launch => "launch",
@@ -57,7 +58,8 @@ impl Bound {
 }
 
 impl Work {
-    /// Of a kernel that moves the bytes that its plan says and does all arithmetic once.
+    /// Returns the bytes that the kernel's plan states, and the operations of computing each
+    /// instruction once.
     pub fn of(kernel: &Selected, device: &DeviceDescription) -> Work {
         let bytes = kernel.prediction.read.saturating_add(kernel.prediction.written);
         Work { bytes, operations: cost::arithmetic_of_computation(kernel.unit.fusion.computation(), device) }
@@ -65,12 +67,12 @@ impl Work {
 }
 
 impl Roof {
-    /// The larger of both bounds: what is not the one is the other.
+    /// Returns the larger of the times for memory and arithmetic, in microseconds.
     pub fn us(&self) -> f64 {
         self.memory_us.max(self.arithmetic_us)
     }
 
-    /// What bounds it.
+    /// Returns the resource that bounds the work.
     pub fn bound(&self) -> Bound {
         match () {
             () if self.us() < self.launch_us => Bound::Launch,
@@ -80,18 +82,18 @@ impl Roof {
     }
 }
 
-/// This machine, of which every figure is measured once.
+/// This machine. It measures each figure once.
 pub struct Machine<'o> {
     target: Target,
     options: &'o Options,
-    /// Microseconds of moving so many bytes.
+    /// Microseconds of moving bytes, by their number and the cache state.
     moves: HashMap<(u64, Cache), f64>,
     operations_per_us: f64,
     launch_us: f64,
 }
 
 impl<'o> Machine<'o> {
-    /// Measures how fast this machine adds. A GPU is held against its memory alone.
+    /// Measures how fast this machine adds. The roof of a GPU considers only its memory.
     pub fn new(target: Target, options: &'o Options) -> Machine<'o> {
         let operations = match target {
             Target::Cpu => operations_per_second(options.thread_count()),
@@ -103,10 +105,10 @@ impl<'o> Machine<'o> {
         Machine { target, options, moves: HashMap::new(), operations_per_us, launch_us }
     }
 
-    /// The roof over some work. Memory moves bytes on all threads by a copy between buffers of as
-    /// many, half of them read and half of them written, or, if that is faster, by reading,
-    /// writing or updating them; arithmetic is multiplications and additions of `f32` in the registers of all
-    /// threads.
+    /// Returns the roof for some work. The time for memory is the fastest of: a copy on all threads
+    /// that reads half of the bytes and writes the other half, and reading, writing or updating all
+    /// bytes. The time for arithmetic is that of multiplications and additions of `f32` in the
+    /// registers of all threads.
     ///
     /// # Errors
     /// If memory is short, or a GPU fails.
@@ -120,19 +122,20 @@ impl<'o> Machine<'o> {
         Ok(Roof { memory_us, arithmetic_us, launch_us: self.launch_us })
     }
 
-    /// Microseconds of moving bytes in the fastest way that is known, without the launch.
+    /// Measures the microseconds of moving bytes in the fastest known way, without the launch.
     fn moving_us(&self, bytes: u64, cache: Cache) -> Result<f64, WorkshopError> {
         let mut program = Program::load(Executable::copying(bytes.div_ceil(2), self.target), self.options)?;
         program.execute()?;
         let _pinned = program.pin_threads();
         let copies = (0..SAMPLES).map(|_| time(&mut program, cache)).collect::<Result<Vec<_>, _>>()?;
-        // On a GPU the time is that of the GPU's own clock, which counts no launch.
+        // On a GPU, the GPU's clock measures the time, which excludes the launch.
         if self.target != Target::Cpu {
             return Ok(least(copies));
         }
         let mut best = (least(copies) - self.launch_us).max(0.0);
-        // A kernel that only reads, as reductions do, only writes, or writes in place is faster than a copy where the caches hold
-        // all. A way back finds as much in the nearest caches as they can hold, as kernels do after those whose results they read.
+        // If the caches hold all bytes, a kernel that only reads (like a reduction), only writes,
+        // or writes in-place is faster than a copy. A backward sweep finds the last bytes in the
+        // nearest caches, as a kernel does that reads the result of the kernel before it.
         for (passage, bytes) in [(Passage::Read, bytes), (Passage::Write, bytes), (Passage::Update, bytes.div_ceil(2))]
         {
             for number in 0..SWEEPS {
@@ -147,7 +150,7 @@ impl<'o> Machine<'o> {
     }
 }
 
-/// The least of several times, which the machine can do again.
+/// Returns the least of several times.
 fn least(times: Vec<f64>) -> f64 {
     times.into_iter().fold(f64::INFINITY, f64::min)
 }

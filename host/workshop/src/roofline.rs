@@ -1,4 +1,5 @@
-//! All fusions of a program beside what the machine allows: what bounds each, what was predicted and what was measured.
+//! Compares all fusions of a program with the roof: the resource that bounds each fusion, its
+//! predicted and its measured time.
 
 use std::io::{self, Write};
 
@@ -12,15 +13,15 @@ use serde::Serialize;
 use crate::profile::Profile;
 use crate::roof::{Bound, Roof, Work};
 
-/// A fusion beside what the machine allows. Times are of one launch, in microseconds.
+/// A fusion compared with its roof. Times are of one launch, in microseconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     pub fusion: String,
-    /// Name and version.
+    /// Name and version of the emitter.
     pub emitter: String,
-    /// How many instructions of the program it serves.
+    /// Number of instructions of the program that use this kernel.
     pub uses: usize,
-    /// How many it is made of.
+    /// Number of instructions in the fusion.
     #[serde(skip)]
     pub instructions: usize,
     #[serde(skip)]
@@ -28,21 +29,23 @@ pub struct Row {
     #[serde(flatten)]
     pub work: Work,
     pub bound: Bound,
-    /// At the full speed of memory or arithmetic, without the launch: of this machine if times were measured, else of the device as
-    /// it is described.
+    /// Time at the full speed of memory or arithmetic, without the launch: of this machine if times
+    /// were measured, else of the device description.
     pub roof_us: f64,
     pub predicted_us: f64,
     pub measured_us: Option<f64>,
 }
 
 impl Row {
-    /// The part of the time, measured or else predicted, that the machine would take at full speed.
+    /// Returns the roof as a fraction of the measured time, or of the predicted time if none was
+    /// measured.
     pub fn of_roof(&self) -> f64 {
         self.roof_us / self.measured_us.unwrap_or(self.predicted_us).max(f64::MIN_POSITIVE)
     }
 }
 
-/// A row per kernel, those that are predicted to take most time in the program first.
+/// Returns a row per kernel, in order of decreasing time in the program. Times are measured, else
+/// predicted.
 pub fn rows(kernels: &[Selected], device: &DeviceDescription, profile: Option<&Profile>) -> Vec<Row> {
     let mut rows: Vec<Row> = kernels.iter().map(|kernel| row(kernel, device, profile)).collect();
     let time = |row: &Row| row.measured_us.unwrap_or(row.predicted_us) * row.uses as f64;
@@ -69,7 +72,7 @@ fn row(kernel: &Selected, device: &DeviceDescription, profile: Option<&Profile>)
     }
 }
 
-/// The roof of a machine that is as the device's description says.
+/// Returns the roof according to the device description.
 fn described(work: Work, device: &DeviceDescription) -> Roof {
     Roof {
         memory_us: work.bytes as f64 / cost::bandwidth(work.bytes, device) * 1e6,
@@ -78,8 +81,8 @@ fn described(work: Work, device: &DeviceDescription) -> Roof {
     }
 }
 
-/// Writes a line per row: fusion, emitter, launch, time and share of the roof; and how far
-/// predictions are off if there are measured times.
+/// Writes a line per row: fusion, emitter, launch, time and share of the roof. Then writes how far
+/// predictions are off, if there are measured times.
 ///
 /// # Errors
 /// If `out` cannot be written.
@@ -123,7 +126,8 @@ pub fn write_fusions(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
     write_error(out, rows)
 }
 
-/// Writes a line per row with what bounds it, and how far predictions are off if there are measured times.
+/// Writes a line per row with the resource that bounds it. Then writes how far predictions are off,
+/// if there are measured times.
 ///
 /// # Errors
 /// If `out` cannot be written.
@@ -153,7 +157,7 @@ pub fn write(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
     write_error(out, rows)
 }
 
-/// How far predictions are off, if there are measured times.
+/// Writes how far predictions are off, if there are measured times.
 fn write_error(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
     let ratios = rows.iter().filter_map(|row| Some(row.measured_us.filter(|us| *us > 0.0)? / row.predicted_us));
     let ratios: Vec<f64> = ratios.filter(|ratio| ratio.is_finite() && *ratio > 0.0).collect();

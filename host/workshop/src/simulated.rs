@@ -1,5 +1,6 @@
-//! The simulator's report of a program that is wrong on this processor, where nothing stops a
-//! kernel that reads and writes out of bounds, races, or uses memory that was never written.
+//! Runs a program that is wrong on this processor on the simulator, for its report. On the
+//! processor, nothing stops a kernel that reads or writes out of bounds, has races, or uses
+//! uninitialised memory.
 
 use fusebox_compiler::{Dump, Options};
 use fusebox_core::device::DeviceDescription;
@@ -9,11 +10,12 @@ use fusebox_runtime as runtime;
 use crate::case::{Case, executed};
 use crate::reference::is_short;
 
-/// Most additions of a module that is simulated: some seconds.
+/// Most additions of a module to simulate: some seconds.
 const MOST_SIMULATED: f64 = 2e7;
 
-/// The fault of a kernel, with the emitter, the element, the thread and the operation, in words.
-/// `None` if the simulator finds none or takes long, or the program was simulated in the first place.
+/// Describes the fault of a kernel with emitter, element, thread and operation. `None` if the
+/// simulator finds no fault or would take too long, or if the program was already compiled for the
+/// simulator.
 pub fn fault(case: &Case, options: &Options, run: &runtime::Options) -> Option<String> {
     let (target, device) = (Target::simt(), DeviceDescription::simt());
     let is_simulated = matches!(options.target.runner(), Some(Runner::Simulator));

@@ -1,4 +1,4 @@
-//! The crate of a library under development: built, and watched for changes.
+//! Builds the crate of a library under development, and watches its files for changes.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use serde_json::Value;
 use thiserror::Error;
 
-/// What an editor does to save a file is over after this time.
+/// Time within which an editor has finished saving a file.
 const SETTLED: Duration = Duration::from_millis(50);
 
 /// The folder of a crate.
@@ -18,33 +18,33 @@ pub struct Sources {
     folder: PathBuf,
 }
 
-/// Why there is no library.
+/// The reason why there is no library.
 #[derive(Debug, Error)]
 pub enum SourcesError {
     /// Cargo cannot be started.
     #[error("cannot run cargo: {0}")]
     Cargo(std::io::Error),
-    /// It has said why.
+    /// The build fails; Cargo has printed the reason.
     #[error("cargo cannot build {}", .0.display())]
     Build(PathBuf),
-    /// Another kind of crate.
+    /// The crate is no library of emitters.
     #[error("{}: its crate makes no library of emitters; Cargo.toml needs `crate-type = [\"cdylib\"]`", .0.display())]
     NoLibrary(PathBuf),
-    /// The system does not tell of changes.
+    /// The system cannot report changes.
     #[error("cannot watch {}: {}", .0.display(), .1)]
     Watch(PathBuf, notify::Error),
 }
 
 impl Sources {
-    /// The crate in this folder.
+    /// Refers to the crate in this folder.
     pub fn new(folder: &Path) -> Sources {
         Sources { folder: folder.into() }
     }
 
-    /// Builds the library, and gives its file. Cargo speaks for itself.
+    /// Builds the library and returns its file. Cargo prints its own errors.
     ///
     /// # Errors
-    /// If that fails.
+    /// If the build fails.
     pub fn build(&self) -> Result<PathBuf, SourcesError> {
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         cargo.args(["build", "--release", "--quiet", "--lib", "--message-format=json-render-diagnostics"]);
@@ -53,7 +53,7 @@ impl Sources {
             return Err(SourcesError::Build(self.folder.clone()));
         }
         let messages = String::from_utf8_lossy(&output.stdout);
-        // The crate itself comes after what it depends on.
+        // The crate itself comes after its dependencies.
         let built = messages.lines().rev().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let mut artifacts = built.filter(|message| message["reason"] == "compiler-artifact");
         let files = artifacts.next().and_then(|artifact| artifact["filenames"].as_array().cloned()).unwrap_or_default();
@@ -61,21 +61,21 @@ impl Sources {
         library.map(PathBuf::from).ok_or_else(|| SourcesError::NoLibrary(self.folder.clone()))
     }
 
-    /// Begins to watch the files that the library is made of.
+    /// Starts watching the source files of the library.
     ///
     /// # Errors
-    /// If the system does not tell of changes.
+    /// If the system cannot report changes.
     pub fn watch(&self) -> Result<Changes, SourcesError> {
         let failed = |error| SourcesError::Watch(self.folder.clone(), error);
         let (sender, changed) = mpsc::channel();
         let tell = move |event: notify::Result<Event>| {
             if event.is_ok_and(|event| matters(&event)) {
-                // Nobody waits any more: then nobody has to know.
+                // This fails if the receiver is gone, so nothing waits for changes.
                 _ = sender.send(());
             }
         };
         let mut watcher = notify::recommended_watcher(tell).map_err(failed)?;
-        // The folder too, as editors put a new file in the place of the old one.
+        // The folder is watched too, as editors replace the old file by a new one.
         watcher.watch(&self.folder, RecursiveMode::NonRecursive).map_err(failed)?;
         watcher.watch(&self.folder.join("src"), RecursiveMode::Recursive).map_err(failed)?;
         Ok(Changes { _watcher: watcher, changed })
@@ -89,7 +89,7 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Waits until files were saved; `false` if none will be noticed any more.
+    /// Waits until files are saved. Returns `false` if the watcher has ended.
     pub fn wait(&self) -> bool {
         let changed = self.changed.recv().is_ok();
         while self.changed.recv_timeout(SETTLED).is_ok() {}
@@ -97,7 +97,7 @@ impl Changes {
     }
 }
 
-/// Whether the library may become another one.
+/// Whether an event may change the library.
 fn matters(event: &Event) -> bool {
     let is_source = |path: &PathBuf| {
         path.extension().is_some_and(|extension| extension == "rs")

@@ -1,5 +1,5 @@
-//! A kernel in every stage of lowering, each executed by the interpreter of kernels: which of them still means what the fusion
-//! means.
+//! Executes a kernel after every stage of lowering with the kernel interpreter, to find the stage
+//! after which its result is wrong.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,25 +12,25 @@ use fusebox_lowering::{KernelSource, Stage, read_kernel};
 use crate::WorkshopError;
 use crate::case::Case;
 
-/// The longest that one stage is executed.
+/// Time limit for executing one stage.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// What became of a kernel by one stage.
+/// The judgement of a kernel after one stage.
 #[derive(Clone, Debug)]
 pub struct Judged {
     pub stage: Stage,
-    /// Name of the dump that has it.
+    /// Name of the dump with the kernel.
     pub file: String,
     pub judgement: Judgement,
 }
 
-/// Whether a kernel means what its fusion means.
+/// Whether a kernel computes its fusion's result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judgement {
     Right,
-    /// In words, what it does instead.
+    /// Wrong, with a description.
     Wrong(String),
-    /// In words, why nobody can say.
+    /// The kernel cannot be executed, with the reason.
     Unknown(String),
 }
 
@@ -44,7 +44,7 @@ impl fmt::Display for Judgement {
     }
 }
 
-/// A fusion's kernel, stage by stage.
+/// A fusion's kernel after each stage.
 pub struct Stages<'c> {
     case: &'c Case,
     meant: Literal,
@@ -54,10 +54,11 @@ pub struct Stages<'c> {
 }
 
 impl<'c> Stages<'c> {
-    /// The stages of the kernel that is made of a fusion; `None` if the case is none, or no kernel is made of it.
+    /// Compiles a fusion and returns the stages of its kernel; `None` if the case is no fusion, or
+    /// has not exactly one compiled kernel.
     ///
     /// # Errors
-    /// If it cannot be compiled or interpreted.
+    /// If the fusion cannot be compiled or interpreted.
     pub fn of(case: &'c Case, options: &Options) -> Result<Option<Stages<'c>>, WorkshopError> {
         if !case.module.bare {
             return Ok(None);
@@ -72,12 +73,13 @@ impl<'c> Stages<'c> {
         Ok(is_compiled.then_some(Stages { case, meant, kernel, texts, warp }))
     }
 
-    /// The kernel's name.
+    /// Returns the kernel's name.
     pub fn kernel(&self) -> &str {
         &self.kernel.unit.fusion.name
     }
 
-    /// The stages in order, up to the first that is wrong, or takes so long that later ones do too.
+    /// Judges the stages in order, up to the first wrong one, or the first that exceeds the time
+    /// limit, as later ones would too.
     ///
     /// # Errors
     /// If the fusion cannot be interpreted.
@@ -96,8 +98,8 @@ impl<'c> Stages<'c> {
         Ok(all)
     }
 
-    /// The first stage in which an operation promises what does not hold, and in words which. What is promised is told LLVM from
-    /// the stage on in which indices are integers.
+    /// Returns the first stage in which an operation makes a false promise, and describes the
+    /// promise. LLVM receives promises from the stage on in which indices are integers.
     pub fn broken_promise(&self) -> Option<(Stage, String)> {
         let stages = self.texts.iter().filter(|(stage, _)| *stage >= Stage::Indices);
         let mut broken = stages.filter_map(|(stage, text)| match self.executed(text, true) {
@@ -129,7 +131,7 @@ impl<'c> Stages<'c> {
         Ok(with_leaves(&self.meant, &mut after.into_iter().skip(inputs)))
     }
 
-    /// The parameters' values, and the outputs as the kernel finds them.
+    /// Returns the values of the parameters, and the initial contents of the outputs.
     fn buffers(&self, source: &KernelSource) -> Vec<Vec<u8>> {
         let data = |input: &Literal| input.as_array().map(|array| array.data.to_vec()).unwrap_or_default();
         let mut buffers: Vec<Vec<u8>> = self.case.inputs.iter().map(data).collect();
@@ -145,7 +147,7 @@ impl<'c> Stages<'c> {
     }
 }
 
-/// A value of this one's shape, with these elements.
+/// Returns a value of the same shape as `like`, with these elements.
 fn with_leaves(like: &Literal, leaves: &mut dyn Iterator<Item = Vec<u8>>) -> Literal {
     match like {
         Literal::Tuple(elements) => {

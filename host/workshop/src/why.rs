@@ -1,17 +1,17 @@
-//! What became of an instruction, and why: passes, fusion, emitters.
+//! Explains what passes, fusion and emitters did to an instruction, and why.
 
 use fusebox_compiler::{Compilation, Options, Source, Step};
 use fusebox_core::hlo::{Computation, Instruction, Module};
 
 use crate::WorkshopError;
 
-/// Names that an error tells.
+/// Number of similar names in an error.
 const MOST_SIMILAR: usize = 8;
 
-/// What became of the instructions of a name, a line for each fact.
+/// Explains what happened to the instructions of a name, a line for each fact.
 ///
 /// # Errors
-/// If there is no such instruction, neither in the text nor after any pass.
+/// If neither the text nor the module after any pass has such an instruction.
 pub fn why(name: &str, source: &Source, made: &Compilation, options: &Options) -> Result<Vec<String>, WorkshopError> {
     let mut module = source.parse()?;
     let mut is_there = !all(&module, name).is_empty();
@@ -30,7 +30,8 @@ pub fn why(name: &str, source: &Source, made: &Compilation, options: &Options) -
     lines.extend(reasons.iter().map(|reason| format!("in `{}`: {}", reason.computation, reason.outcome)));
     let computing =
         made.kernels.iter().map(|kernel| &kernel.unit.fusion).filter(|it| it.computation().find(name).is_some());
-    // Where fusion has no reason, an emitter has asked for it around another instruction.
+    // If fusion recorded no reason, an emitter's bid around another anchor included the
+    // instruction.
     let is_about = |anchor: &str| {
         let is_beside = computing.clone().any(|fusion| fusion.computation().find(anchor).is_some());
         anchor == name || reasons.is_empty() && is_beside
@@ -66,7 +67,7 @@ fn described((computation, instruction): (&Computation, &Instruction)) -> String
     format!("`{}` is {} {shape} in `{}`", instruction.name, instruction.opcode(), computation.name)
 }
 
-/// Names that hold this one, or that it holds.
+/// Returns names that contain this name or are contained in it.
 fn similar(name: &str, module: &Module) -> String {
     let names = module.computations.iter().flat_map(|it| &it.instructions).map(|it| it.name.as_str());
     let mut similar: Vec<&str> = names.filter(|it| it.contains(name) || name.contains(it)).collect();

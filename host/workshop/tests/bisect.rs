@@ -1,4 +1,5 @@
-//! Faults planted in passes, fusions, emitters, stages of lowering and executables: bisect finds who is at fault.
+//! Faults planted in passes, fusions, emitters, stages of lowering and executables: bisect finds
+//! who is at fault.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! A database of what was tuned that something else than fusebox has changed: told as damaged, whatever the library makes of it.
+//! A database of what was tuned that something else than fusebox has changed: told as damaged,
+//! whatever the library makes of it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Serves one plugin library over standard input and output, as `fusebox serve-emitter` does: for tests of
-//! isolated plugins, which have no `fusebox` at hand.
+//! Serves one plugin library over standard input and output, like `fusebox serve-emitter`. Tests of
+//! isolated plugins use it, because they have no `fusebox` binary.
 
 #![forbid(unsafe_code)]
 

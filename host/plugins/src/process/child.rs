@@ -1,4 +1,4 @@
-//! The child's side: serves a library over standard input and output.
+//! The child process: serves a library over standard input and output.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -12,11 +12,11 @@ use crate::file::PluginFile;
 use crate::library::PluginLibrary;
 use crate::process::confinement::{Phase, confine};
 
-/// The hidden subcommand under which the program serves a library:
-/// `<program> <SERVE_COMMAND> <library> --content <file> [--memory <bytes>]`.
+/// The hidden subcommand with which the program serves a library: `<program> <SERVE_COMMAND>
+/// <library> --content <file> [--memory <bytes>]`.
 pub const SERVE_COMMAND: &str = "serve-emitter";
 
-/// Why a child stopped serving.
+/// Reason why a child stopped serving.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The library was refused.
@@ -25,13 +25,14 @@ pub enum ServeError {
     /// A pipe broke, or the system refused a limit.
     #[error("the pipe to the host: {0}")]
     Pipe(#[from] io::Error),
-    /// It cannot be kept from files any more, though it could a moment before.
+    /// The second confinement failed, although the first one succeeded.
     #[error("locking it in: {0}")]
     Confinement(#[from] seccompiler::Error),
 }
 
-/// Serves a library over standard input and output until the input ends, with so many bytes of address space. Its bytes are those of
-/// the file `content`. `warn` is told, at most once, that this system has no way to keep it from files.
+/// Serves a library over standard input and output until the input ends. Reads the library's bytes
+/// from the file `content`. `memory`: limit of the address space in bytes. Calls `warn` at most
+/// once, if this system cannot keep the process from opening files.
 ///
 /// # Errors
 /// If the library cannot be loaded, or a pipe breaks.
@@ -41,14 +42,15 @@ pub fn serve_library(
     memory: Option<u64>,
     warn: impl FnOnce(&str),
 ) -> Result<(), ServeError> {
-    // What a plugin prints must not get between the frames: it goes to standard error.
+    // Redirect the plugin's output to standard error, so that it does not mix with the frames.
     let output = rustix::io::dup(io::stdout()).map_err(io::Error::from)?;
     let mut output = File::from(output);
     rustix::stdio::dup2_stdout(io::stderr()).map_err(io::Error::from)?;
-    // Before there is a second thread: the allocator reserves a GiB for one, unless the limit forbids it.
+    // Set the limit before a second thread starts: without the limit, the allocator reserves a GiB
+    // for that thread.
     limit_memory(memory)?;
     end_with_the_host()?;
-    // Nothing of it is run before it is locked in.
+    // The library's code runs only after the confinement.
     let file = PluginFile::read_from(library.into(), content);
     let confined = confine(Phase::Loading);
     if let Err(error) = &confined {
@@ -76,9 +78,10 @@ pub fn serve_library(
     }
 }
 
-/// Ends this process, and all that the plugin started, as soon as nobody holds the other end of standard input: the host
-/// has left, whatever the plugin is doing meanwhile. (The system's own signal for the death of a parent comes when the
-/// thread ends that started this process, which may be long before the host does.)
+/// Ends this process, and all processes that the plugin started, as soon as the other end of
+/// standard input is closed because the host has ended. This also interrupts a running request.
+/// (The system's own signal for the death of a parent comes when the thread ends that started this
+/// process, which may be long before the host ends.)
 fn end_with_the_host() -> io::Result<()> {
     let watch = || {
         let input = io::stdin();
@@ -90,7 +93,8 @@ fn end_with_the_host() -> io::Result<()> {
                 Ok(_) => break,
             }
         }
-        // Nobody is left to read an answer. A group of another leader is not this process's to end.
+        // No process is left to read an answer. The group is ended only if this process is its
+        // leader.
         if getpgrp() == getpid() {
             _ = kill_current_process_group(Signal::KILL);
         }

@@ -1,6 +1,7 @@
-//! What the process of a plugin may ask of the kernel: memory, threads, the time, and its pipes.
+//! System calls that a plugin's process may use: for memory, threads, the time, and its pipes.
 //!
-//! A list of what is allowed, as nobody can list all else. What is refused fails with EPERM, as with missing rights.
+//! The filter lists the allowed calls, because a list of all others cannot be complete. A refused
+//! call fails with EPERM, like a call without permission.
 
 use libc::{c_int, c_long};
 use seccompiler::{
@@ -8,27 +9,30 @@ use seccompiler::{
     apply_filter_all_threads,
 };
 
-/// What the process is about to do.
+/// Phase of the process.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// The loader reads the library and what that needs; its constructors run.
+    /// The loader reads the library and its dependences, and runs its constructors.
     Loading,
-    /// The plugin is asked. All it needs is in memory.
+    /// The plugin answers requests. All its code is in memory.
     Serving,
 }
 
-/// Refuses this process, in all its threads and for good, what the phase does not need. A later phase can only refuse more.
+/// Permanently refuses all system calls that the phase does not need, in all threads of this
+/// process. A later phase can only refuse more.
 ///
 /// # Errors
-/// If this kernel, or the rights of this process, have no way to do so.
+/// If this kernel has no such filters, or this process has no right to install them.
 pub fn confine(phase: Phase) -> Result<(), Error> {
-    // Its flags lie in memory, where a filter does not see them. Without it, threads are started with `clone`.
+    // `clone3` has its flags in memory, where a filter cannot read them. Without `clone3`, threads
+    // start with `clone`.
     let unknown = vec![(libc::SYS_clone3, vec![])];
     apply_filter_all_threads(&program(unknown, libc::ENOSYS, Listed::Refused)?)?;
     apply_filter_all_threads(&program(allowed(phase)?, libc::EPERM, Listed::Allowed)?)
 }
 
-/// What becomes of the calls in a list; the others are treated the other way.
+/// Whether a filter allows or refuses the calls in its list. It does the opposite with all other
+/// calls.
 enum Listed {
     Allowed,
     Refused,
@@ -51,7 +55,8 @@ fn allowed(phase: Phase) -> Result<Rules, Error> {
     let mut rules = any(ALWAYS);
     let thread = i64::from(libc::CLONE_THREAD).unsigned_abs();
     rules.push((libc::SYS_clone, masked(0, thread, thread)?));
-    // A signal for itself is how a process aborts; its group is its own, and ends with the host.
+    // A process aborts by a signal to itself. Process id 0 means its own group, which it ends when
+    // the host ends.
     let own = u64::from(std::process::id());
     rules.push((libc::SYS_tgkill, masked(0, PID, own)?));
     rules.push((libc::SYS_kill, masked(0, PID, 0)?));
@@ -63,10 +68,10 @@ fn allowed(phase: Phase) -> Result<Rules, Error> {
     Ok(rules)
 }
 
-/// Where an argument has the number of a process: the kernel looks at no other bits.
+/// Bits of an argument that contain a process id. The kernel ignores all others.
 const PID: u64 = u32::MAX as u64;
 
-/// The rule that an argument has this value in these bits.
+/// Returns the rule that the bits `mask` of an argument have this value.
 fn masked(argument: u8, mask: u64, value: u64) -> Result<Vec<SeccompRule>, Error> {
     let comparison = SeccompCmpOp::MaskedEq(mask);
     let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Qword, comparison, value)?;
@@ -74,7 +79,7 @@ fn masked(argument: u8, mask: u64, value: u64) -> Result<Vec<SeccompRule>, Error
 }
 
 const ALWAYS: &[c_long] = &[
-    // Memory. Its limit was set before.
+    // Memory, whose limit was set before.
     libc::SYS_brk,
     libc::SYS_madvise,
     libc::SYS_mmap,
@@ -93,7 +98,7 @@ const ALWAYS: &[c_long] = &[
     libc::SYS_readv,
     libc::SYS_write,
     libc::SYS_writev,
-    // Threads. `clone3` is refused by a filter of its own.
+    // Threads. A separate filter refuses `clone3`.
     libc::SYS_clone3,
     libc::SYS_exit,
     libc::SYS_exit_group,
@@ -112,7 +117,7 @@ const ALWAYS: &[c_long] = &[
     libc::SYS_sched_yield,
     libc::SYS_set_robust_list,
     libc::SYS_sigaltstack,
-    // The time, and random numbers: the keys of hash tables.
+    // The time, and random numbers for the keys of hash tables.
     libc::SYS_clock_getres,
     libc::SYS_clock_gettime,
     libc::SYS_clock_nanosleep,
@@ -121,7 +126,8 @@ const ALWAYS: &[c_long] = &[
     libc::SYS_nanosleep,
 ];
 
-/// Files are found and read, by whom it may be; none is changed.
+/// Calls that find and read files, with the permissions of the process. None of them changes a
+/// file.
 const LOADING: &[c_long] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_access,

@@ -1,11 +1,12 @@
-//! Plugins in a process of their own: the program starts itself again as a server of one library.
+//! Runs plugins in separate processes: the program starts itself again as a server of one library.
 //!
-//! Both directions carry frames: four bytes of length, little-endian, then the bytes of a request or answer. The
-//! child begins with an empty frame, or with one that says why it cannot serve.
+//! Both directions carry frames: four bytes of length, little-endian, then the bytes of a request
+//! or answer. The child's first frame is empty, or contains the reason why the child cannot serve.
 //!
-//! The child is the leader of a process group, with whatever it starts. One deadline holds for a request and its answer
-//! together, however slowly they come; when it is over, or the child is gone, the group is ended. So nothing that a
-//! plugin starts, holds open or leaves unread makes the host wait longer.
+//! The child is the leader of a process group that contains all processes it starts. A request and
+//! its answer have a common deadline. When the deadline passes, or the child ends, the host ends
+//! the group. So a plugin cannot make the host wait longer by processes that it starts, pipes that
+//! it holds open, or requests that it does not read.
 
 mod child;
 mod confinement;
@@ -25,16 +26,17 @@ use crate::file::PluginFile;
 pub use child::{SERVE_COMMAND, ServeError, serve_library};
 use pipe::{Broken, Pipe};
 
-/// What a plugin may use up in a process of its own.
+/// Limits of an isolated plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessLimits {
-    /// Time for one answer, and for starting.
+    /// Most time for one answer, and for the start.
     pub time: Duration,
-    /// Bytes of address space; `None` for all there is.
+    /// Most bytes of address space. `None` for no limit.
     pub memory: Option<u64>,
 }
 
-/// A library in a child process. The child is started when it is first asked, and again after it died.
+/// A library in a child process. The first request starts the child, and so does the next request
+/// after its death.
 pub struct PluginProcess {
     program: PathBuf,
     library: PluginFile,
@@ -49,15 +51,16 @@ struct Running {
 }
 
 impl PluginProcess {
-    /// `program` serves `library` under [`SERVE_COMMAND`].
+    /// Creates a process for a library. `program` serves `library` under [`SERVE_COMMAND`].
     pub fn new(program: PathBuf, library: PluginFile, limits: ProcessLimits) -> Self {
         PluginProcess { program, library, limits, running: Mutex::new(None) }
     }
 
-    /// Asks the plugin; its answer has at most `most` bytes.
+    /// Sends a request to the plugin and returns the answer, of at most `most` bytes.
     ///
     /// # Errors
-    /// If the child cannot be started, dies, answers too much, or does not answer in time; then it is ended.
+    /// If the child cannot be started, dies, answers too much, or does not answer in time. Then the
+    /// child is ended.
     pub fn call(&self, request: &[u8], most: usize) -> Result<Vec<u8>, FailureKind> {
         let mut slot = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let mut running = match slot.take() {
@@ -79,7 +82,7 @@ impl PluginProcess {
             memory: None,
         };
         let mut command = Command::new(&self.program);
-        // The child reads the bytes that were judged here, also when it is started again.
+        // The child reads the bytes that were checked here, also after a restart.
         command.arg(SERVE_COMMAND).arg(self.library.path()).arg("--content").arg(self.library.name_of_copy());
         if let Some(memory) = self.limits.memory {
             command.arg("--memory").arg(memory.to_string());
@@ -87,7 +90,7 @@ impl PluginProcess {
         let deadline = Instant::now() + self.limits.time;
         let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).spawn();
         let mut running = Running::of(spawned.map_err(cannot)?).map_err(cannot)?;
-        // The first frame is empty if the library was loaded, else it says why not.
+        // The first frame is empty if the library was loaded. Otherwise it contains the reason.
         match running.answer(MOST_REFUSAL_BYTES, deadline) {
             Ok(refusal) if refusal.is_empty() => Ok(running),
             Ok(refusal) => {
@@ -98,7 +101,7 @@ impl PluginProcess {
         }
     }
 
-    /// Ends the child and says why.
+    /// Ends the child and returns the reason.
     fn failed(&self, running: Running, broken: Broken) -> FailureKind {
         match broken {
             Broken::Late => {
@@ -111,7 +114,7 @@ impl PluginProcess {
             }
             Broken::Closed => match running.end(Patience::Some) {
                 Ok(status) => {
-                    // A process without memory aborts, or touches what it did not get.
+                    // A process without memory aborts, or accesses memory that it did not get.
                     let starved = matches!(status.signal(), Some(4 | 6 | 7 | 9 | 11)) || status.code() == Some(101);
                     FailureKind::Died { how: describe(status), memory: self.limits.memory.filter(|_| starved) }
                 }
@@ -124,12 +127,12 @@ impl PluginProcess {
 /// Bytes of the message with which a child refuses to serve.
 const MOST_REFUSAL_BYTES: usize = fusebox_core::plugin::limits::MOST_MESSAGE_BYTES;
 
-/// Whether to wait for a child to leave by itself.
+/// Whether to wait for a child to exit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Patience {
-    /// It is to be ended.
+    /// End the child at once.
     None,
-    /// It has closed its pipe and is about to leave; how it leaves is worth a moment.
+    /// Wait briefly for the exit status of a child that has closed its pipe.
     Some,
 }
 
@@ -160,7 +163,7 @@ impl Running {
         output.read_frame(most, deadline, &mut || is_gone(child))
     }
 
-    /// Ends the child with all its group, and says how it ended.
+    /// Ends the child and its whole group, and returns the child's exit status.
     fn end(mut self, patience: Patience) -> io::Result<ExitStatus> {
         for _ in 0..50 {
             if patience == Patience::None || is_gone(&self.child) {
@@ -168,14 +171,15 @@ impl Running {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        // Before the child is waited for: until then its number, which is the group's, is nobody else's.
+        // Kill the group before waiting for the child: until then no other process can get the
+        // group's id, which is the child's.
         _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         _ = self.child.kill();
         self.child.wait()
     }
 }
 
-/// Whether the child has ended. It stays there to be waited for.
+/// Whether the child has ended. Does not reap the child.
 fn is_gone(child: &Child) -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     !matches!(waitid(WaitId::Pid(Pid::from_child(child)), options), Ok(None))

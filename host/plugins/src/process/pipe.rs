@@ -1,4 +1,5 @@
-//! The host's ends of the pipes to a child: frames, each whole by a deadline or not at all.
+//! The host's ends of the pipes to a child. A frame is transferred completely before a deadline, or
+//! the pipe is broken.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
@@ -7,38 +8,38 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
-/// How often it is asked whether the child still lives. Most deaths show at once, as the pipe closes; not where a
-/// process that the child has started holds it open.
+/// Interval of checks whether the child still lives. Most deaths are visible at once because the
+/// pipe closes, but a process that the child has started may hold the pipe open.
 const LOOK: Duration = Duration::from_millis(20);
-/// Bytes read at a time: what a frame's length promises is not believed before it comes.
+/// Bytes per read. The buffer grows only as data arrives, because a frame's length may be wrong.
 const CHUNK: usize = 64 << 10;
 
-/// One end of a pipe, which never blocks.
+/// One end of a pipe, without blocking.
 pub struct Pipe<T>(T);
 
-/// Why a frame did not get through.
+/// Reason why a frame was not transferred.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Broken {
-    /// The other side is gone.
+    /// The other side has closed the pipe or ended.
     Closed,
     /// The deadline has passed.
     Late,
-    /// The frame is longer than is read.
+    /// The frame exceeds the limit.
     TooLong { bytes: usize, most: usize },
 }
 
 impl<T: AsFd> Pipe<T> {
     /// # Errors
-    /// If the system does not let the pipe be used without blocking.
+    /// If the system refuses to make the pipe non-blocking.
     pub fn new(end: T) -> io::Result<Self> {
         let flags = fcntl_getfl(&end)?;
         fcntl_setfl(&end, flags | OFlags::NONBLOCK)?;
         Ok(Pipe(end))
     }
 
-    /// Waits until the pipe is ready for this.
+    /// Waits until the pipe is ready for reading or writing.
     fn wait(&self, for_what: PollFlags, deadline: Instant, is_gone: &mut dyn FnMut() -> bool) -> Result<(), Broken> {
-        // What the other side wrote before it died is still read.
+        // Bytes that the other side wrote before its death are still read.
         let mut was_gone = false;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -60,7 +61,7 @@ impl<T: AsFd> Pipe<T> {
 }
 
 impl<T: AsFd + Write> Pipe<T> {
-    /// Writes a frame. `is_gone` says whether the other side has ended.
+    /// Writes a frame. `is_gone` returns whether the other side has ended.
     pub fn write_frame(
         &mut self,
         frame: &[u8],
@@ -86,7 +87,7 @@ impl<T: AsFd + Write> Pipe<T> {
 }
 
 impl<T: AsFd + Read> Pipe<T> {
-    /// Reads a frame of at most `most` bytes. `is_gone` says whether the other side has ended.
+    /// Reads a frame of at most `most` bytes. `is_gone` returns whether the other side has ended.
     pub fn read_frame(
         &mut self,
         most: usize,
@@ -126,12 +127,12 @@ impl<T: AsFd + Read> Pipe<T> {
     }
 }
 
-/// Whether the same may succeed a moment later.
+/// Whether the same operation may succeed later.
 fn passes(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
-/// A byte at a time is progress, but not without end.
+/// Checks the deadline after each part, so that a slow sender cannot delay the host without end.
 fn check(deadline: Instant) -> Result<(), Broken> {
     match Instant::now() > deadline {
         true => Err(Broken::Late),

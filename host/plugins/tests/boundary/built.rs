@@ -34,7 +34,8 @@ pub fn attention() -> PathBuf {
 
 /// The bundled loop emitter as a library.
 pub fn bundled_loop() -> PathBuf {
-    // Cargo has made it for this test: the bundle depends on the crate, and a cdylib is one of its forms.
+    // Cargo has made it for this test: the bundle depends on the crate, and a cdylib is one of its
+    // forms.
     let own = std::env::current_exe().unwrap();
     own.with_file_name("libfusebox_emitter_loop.so")
 }

@@ -1,4 +1,5 @@
-//! What an emitter claims for an operation reaches the host as it was said, linked in or as bytes, and nonsense does not.
+//! What an emitter claims for an operation reaches the host as it was said, linked in or as bytes,
+//! and nonsense does not.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! An isolated plugin takes no more time and memory than it is given, whatever it does with its pipes and processes.
+//! An isolated plugin takes no more time and memory than it is given, whatever it does with its
+//! pipes and processes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,7 +24,8 @@ fn limits(time: Duration) -> ProcessLimits {
 /// Waits until the description, and then something else, has been asked for.
 const ASKED: &str = "head -c 6 >/dev/null; head -c 1 >/dev/null";
 
-/// A program that the host takes for one that serves a plugin: it begins as it should, and then runs this shell script.
+/// A program that the host takes for one that serves a plugin: it begins as it should, and then
+/// runs this shell script.
 struct Impostor {
     _folder: tempfile::TempDir,
     program: PathBuf,
@@ -41,7 +43,8 @@ impl Impostor {
         std::fs::write(folder.path().join("frames"), frames).unwrap();
         let program = folder.path().join("program");
         let text = format!("#!/bin/sh\ncat {}\n{script}\n", folder.path().join("frames").display());
-        // Written by another process: one of this process that is just starting must not have it open.
+        // Written by another process: one of this process that is just starting must not have it
+        // open.
         let mut shell = Command::new("sh");
         shell.args(["-c", "printf %s \"$1\" > \"$2\" && chmod +x \"$2\"", "sh", &text]).arg(&program);
         assert!(shell.status().unwrap().success());
@@ -159,7 +162,8 @@ fn files_sockets_and_programs_are_out_of_its_reach() {
 
 #[test]
 fn it_ends_when_the_host_does() {
-    // A host that dies without a word while its plugin hangs: this shell, whose end of the pipe goes with it.
+    // A host that dies without a word while its plugin hangs: this shell, whose end of the pipe
+    // goes with it.
     let serve = env!("CARGO_BIN_EXE_serve-emitter");
     let script = "mkfifo in; \"$1\" serve-emitter \"$2\" --content \"$2\" < in > out 2> err & echo $! > pid; exec 3> in; sleep 1; kill -9 $$";
     let folder = tempfile::tempdir().unwrap();

@@ -15,7 +15,8 @@ use crate::{fusion_named, isolated_registry_of, registry_of};
 /// The last commit of each older interface, 1.0 first. Raising the interface's version adds one.
 const OLDER: [&str; (INTERFACE_VERSION % 1000) as usize] = [];
 
-/// A crate's library, built with the core of that commit; `None` where the history does not reach back to it.
+/// A crate's library, built with the core of that commit; `None` where the history does not reach
+/// back to it.
 fn library_of(commit: &str, crate_folder: &str, library: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{commit}-{library}"));

@@ -160,7 +160,8 @@ fn an_unknown_emitter_is_answered_with_the_one_that_was_meant() {
     assert!(!Path::new("./missing.so").exists());
 }
 
-/// Sums of looked-up rows: a reduction that is small enough, at some size, for a loop to be predicted to be faster.
+/// Sums of looked-up rows: a reduction that is small enough, at some size, for a loop to be
+/// predicted to be faster.
 fn looked_up(rows: usize) -> Fusion {
     let text = format!(
         "HloModule m\n\

@@ -1,4 +1,5 @@
-//! `docs/plugins-that-fail.md`: what is said of each plugin that misbehaves. `FUSEBOX_BLESS=1` writes it anew.
+//! `docs/plugins-that-fail.md`: what is said of each plugin that misbehaves. `FUSEBOX_BLESS=1`
+//! writes it anew.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -78,8 +79,8 @@ fn ask(emitter: &LoadedEmitter, region: Fusion) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is wrong with answers that can be used: found by asking twice, by simulating the kernel, and by comparing its result
-/// with the interpreter's, as `fusebox check-emitter` does.
+/// What is wrong with answers that can be used: found by asking twice, by simulating the kernel,
+/// and by comparing its result with the interpreter's, as `fusebox check-emitter` does.
 fn examined(registry: Registry, name: &str) -> Result<(), String> {
     let device = DeviceDescription::simt();
     planned(&registry.emitters()[0], &fusion_named(name), &device).map_err(|error| error.to_string())?;

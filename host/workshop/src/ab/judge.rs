@@ -1,4 +1,4 @@
-//! Whether the sides' results are right.
+//! Judges whether the results of both sides are right.
 
 use fusebox_compiler::{Emitters, Options};
 use fusebox_core::hlo::Literal;
@@ -8,16 +8,17 @@ use super::trial::Trial;
 use crate::WorkshopError;
 use crate::reference::{Authority, Reference};
 
-/// A reference's word on the results of both sides.
+/// The verdict of a reference on the results of both sides.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "verdict", rename_all = "lowercase")]
 pub enum Judgement {
-    /// Rounding explains how far both are from the reference.
+    /// Rounding explains the difference of both results from the reference.
     Right {
         /// The reference.
         by: Authority,
     },
-    /// It does not explain that of one side or both, whose differences these are.
+    /// Rounding does not explain the difference of one or both results; the texts describe these
+    /// differences.
     Wrong {
         /// The reference.
         by: Authority,
@@ -54,7 +55,7 @@ impl Judgement {
         })
     }
 
-    /// The sides that are wrong, and how.
+    /// Returns the sides that are wrong, each with its fault.
     pub fn faults(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let [a, b] = match self {
             Judgement::Wrong { a, b, .. } => [a.as_deref(), b.as_deref()],

@@ -1,4 +1,4 @@
-//! What a comparison found, as data.
+//! The result of a comparison, as data.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,26 +12,26 @@ use crate::ptxas::Quality;
 use crate::roof::{Roof, Work};
 use crate::statistics::{Interval, Summary, Verdict};
 
-/// Everything about two sides on a module.
+/// The comparison of two sides on a module.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The module's file.
     pub module: String,
-    /// What was compiled for.
+    /// The target of compilation.
     pub target: String,
-    /// The sides as the user named them.
+    /// The sides, as the user wrote them.
     pub a: String,
     pub b: String,
     /// The whole program.
     pub program: Comparison,
-    /// Fusions alone.
+    /// Fusions in isolation.
     pub fusions: Vec<Comparison>,
     /// Names of fusions that only one side has.
     pub only_in_a: Vec<String>,
     pub only_in_b: Vec<String>,
 }
 
-/// Two sides on one program or fusion.
+/// The comparison of two sides on one program or fusion.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
     /// The fusion's name, or `program`.
@@ -42,31 +42,32 @@ pub struct Comparison {
     pub judged: Judgement,
     /// The distance between these results.
     pub results: Agreement,
-    /// Times; none where they would mean nothing: in a simulator, and of wrong results.
+    /// Times. Empty on the simulator and if a result is wrong, as times would be meaningless.
     pub measured: Vec<Measured>,
 }
 
-/// What one side made.
+/// Kernels and code of one side.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Figures {
     /// Emitter, version and knobs of each kernel.
     pub kernels: Vec<String>,
-    /// Bytes that the kernels read and write, each element once, by the maps of their plans.
+    /// Bytes that the kernels read and write according to their plans' maps, each element once.
     pub bytes_read: u64,
     pub bytes_written: u64,
-    /// Additions that the kernels make, or what takes as long; of another fusebox nothing is known.
+    /// Operations of the kernels, as the number of additions that take as long; 0 for another
+    /// fusebox program, whose plans are unknown.
     pub operations: f64,
-    /// What the compiler warns of, such as fusions that an emitter in charge declines.
+    /// Warnings of the compiler, for example about fusions that a chosen emitter declines.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// From text to executable.
+    /// Time from text to executable.
     pub compile_ms: f64,
     /// Bytes of machine code, or of PTX.
     pub code_bytes: u64,
-    /// What NVIDIA's assembler says of the kernels, where it is installed.
+    /// Report of NVIDIA's assembler on the kernels, if it is installed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gpu: Vec<OnGpu>,
-    /// The kernels' texts by stage of lowering, in the order of the stages' names.
+    /// Text of all kernels by the name of the stage of lowering.
     #[serde(skip)]
     pub texts: BTreeMap<&'static str, String>,
 }
@@ -76,16 +77,16 @@ pub struct Figures {
 pub struct OnGpu {
     #[serde(flatten)]
     pub quality: Quality,
-    /// Share of a multiprocessor's threads that can be at work.
+    /// Fraction of a multiprocessor's threads that can be resident at once.
     pub occupancy: Option<f64>,
 }
 
-/// Times of both sides in turns.
+/// Times of both sides, measured alternately.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measured {
-    /// What caches held.
+    /// State of the caches at the start.
     pub cache: Cache,
-    /// Of both sides, in microseconds.
+    /// Times of both sides in microseconds.
     pub a_us: Summary,
     pub b_us: Summary,
     /// B's time over A's.
@@ -93,9 +94,9 @@ pub struct Measured {
     pub verdict: Verdict,
     /// Pairs measured again because something else ran on the machine.
     pub repeated: usize,
-    /// Pairs that count although something else ran.
+    /// Pairs used although something else ran.
     pub disturbed: usize,
-    /// The least time in which the machine does what the kernels of both sides do.
+    /// For each side, the least time in which the machine can do the work of its kernels.
     pub roof: [Roof; 2],
     /// The pairs, in order of measurement: microseconds of A and of B.
     #[serde(skip)]
@@ -103,19 +104,19 @@ pub struct Measured {
 }
 
 impl Report {
-    /// The program, and fusions alone.
+    /// Returns the comparisons of the program and of the fusions.
     pub fn comparisons(&self) -> impl Iterator<Item = &Comparison> {
         [&self.program].into_iter().chain(&self.fusions)
     }
 }
 
 impl Measured {
-    /// GB/s at which one side, 0 or 1, moves its bytes.
+    /// Returns the bandwidth in GB/s of one side, 0 or 1.
     pub fn bandwidth(&self, figures: &Figures, side: usize) -> f64 {
         figures.bytes() as f64 / self.median(side) / 1e3
     }
 
-    /// The roof's part of its time.
+    /// Returns the roof as a fraction of the side's median time.
     pub fn share(&self, side: usize) -> f64 {
         self.roof[side].us() / self.median(side)
     }
@@ -143,7 +144,7 @@ impl Figures {
         self.bytes_read.saturating_add(self.bytes_written)
     }
 
-    /// What the kernels have to do.
+    /// Returns the bytes and operations of the kernels.
     pub fn work(&self) -> Work {
         Work { bytes: self.bytes(), operations: self.operations }
     }

@@ -1,4 +1,4 @@
-//! A report as a text for a terminal.
+//! Formats a report as text for a terminal.
 
 use std::io::{self, Write};
 
@@ -113,7 +113,7 @@ fn write_side(out: &mut dyn Write, side: &str, figures: &Figures, row: &Measured
     writeln!(out)
 }
 
-/// Writes a line for each module and state of caches: times of the whole program, and the verdict.
+/// Writes a line for each module and cache state: times of the whole program, and the verdict.
 ///
 /// # Errors
 /// If `out` cannot be written.
@@ -148,7 +148,7 @@ pub fn write_summary(out: &mut dyn Write, reports: &[Report]) -> io::Result<()> 
     Ok(())
 }
 
-/// Most emitters' names that a line shows.
+/// Largest number of emitters' names in a line.
 const MOST_NAMES: usize = 4;
 
 fn write_figures(out: &mut dyn Write, side: &str, figures: &Figures) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! Both sides on one program or fusion: compiled, compared, measured.
+//! Compiles one program or fusion with both sides, compares the results and measures the times.
 
 use fusebox_compiler::Source;
 use fusebox_core::hlo::Literal;
@@ -15,36 +15,37 @@ use crate::measure::{Cache, Contest, Series, Watch};
 use crate::roof::{Machine, Roof};
 use crate::statistics::Summary;
 
-/// Compilations of each side; the fastest counts.
+/// Number of compilations of each side; the report states the fastest.
 const COMPILATIONS: usize = 3;
-/// Milliseconds from which one compilation is enough.
+/// A compilation of at least this many milliseconds is not repeated.
 const LONG_COMPILATION: f64 = 500.0;
 
-/// A module to be compared, and the inputs.
+/// A module to compare, and its inputs.
 #[derive(Clone, Copy)]
 pub struct Trial<'a> {
     pub source: &'a Source,
-    /// Whether it is a part of a program.
+    /// Whether the module is a part of a program.
     pub of_part: bool,
     pub choice: &'a InputChoice,
     pub settings: &'a Settings,
 }
 
-/// What both sides made of one module.
+/// One module, compiled by both sides.
 pub struct Both {
     pub a: Made,
     pub b: Made,
-    /// Whether times leave out the copies of values that are updated in place, as in a program where nobody needs the old
-    /// value. A fusion alone has to copy it first, which may take far longer than its kernel; while times are taken, it
-    /// updates its own last result.
+    /// Whether to measure without the copies of values that kernels update in-place. In a program,
+    /// the old value is often dead, so no copy is needed. A fusion in isolation first copies the
+    /// value, which may take far longer than its kernel. Without the copy, it updates its previous
+    /// result.
     in_place: bool,
 }
 
 impl Both {
-    /// Compiles a program with both, or a part of one.
+    /// Compiles a program, or a part of one, with both sides.
     ///
     /// # Errors
-    /// If one does not compile, or they disagree on parameters or results.
+    /// If a side does not compile it, or the sides disagree on parameters or results.
     pub fn make(
         a: &Side,
         b: &Side,
@@ -71,7 +72,7 @@ impl Both {
         }
     }
 
-    /// Judges and compares results, then times, unless a result is wrong.
+    /// Judges and compares the results. Then measures the times, unless a result is wrong.
     ///
     /// # Errors
     /// If there are no inputs, or a program fails.
@@ -81,7 +82,8 @@ impl Both {
         let judged = Judgement::of(trial, &inputs, [&of_a, &of_b])?;
         let results = Agreement::of(&of_a, &of_b);
         let target = self.a.executable.target;
-        // The simulator's time is not the kernel's, and that of a wrong kernel is worth nothing.
+        // The simulator's time is not the kernel's time, and the time of a wrong kernel is
+        // worthless.
         let is_timed = target != Target::Simt && !judged.is_wrong();
         let caches: &[Cache] = if is_timed { &[Cache::Warm, Cache::Cold] } else { &[] };
         let (a, b) = (self.timed(&self.a.executable), self.timed(&self.b.executable));
@@ -97,7 +99,7 @@ impl Both {
         Ok(Comparison { name: name.to_owned(), a, b, judged, results, measured })
     }
 
-    /// Inputs, and the results of both sides on them.
+    /// Returns the inputs, and the results of both sides on them.
     fn results(&self, trial: &Trial<'_>) -> Result<(Vec<Literal>, [Literal; 2]), WorkshopError> {
         let run = &trial.settings.run;
         let mut a = Program::load(self.a.executable.clone(), run)?;

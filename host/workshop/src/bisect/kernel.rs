@@ -1,4 +1,5 @@
-//! What made a wrong kernel: its emitter, a stage of lowering, LLVM, or what all emitters share.
+//! Finds the cause of a wrong kernel: its emitter, a stage of lowering, LLVM, or code common to all
+//! emitters.
 
 use fusebox_compiler::{Departures, Options, Selected};
 use fusebox_core::hlo::Literal;
@@ -11,7 +12,7 @@ use crate::case::Case;
 use crate::pinned::{pinned, pinned_to};
 use crate::stages::{Judged, Judgement, Stages};
 
-/// Looks at the kernel of a fusion that is wrong on these operands.
+/// Finds the cause of a fusion's wrong result on these operands.
 ///
 /// # Errors
 /// If the interpreter fails.
@@ -33,7 +34,7 @@ pub fn examine(
     Ok(Found { suspect, difference, wrong: Some(Wrong { case: alone.case, by }) })
 }
 
-/// A fusion that goes wrong alone.
+/// A fusion whose result is wrong in isolation.
 struct Alone<'s> {
     kernel: &'s Selected,
     case: Case,
@@ -81,7 +82,8 @@ impl Alone<'_> {
         })
     }
 
-    /// Whether another emitter makes a right kernel.
+    /// Tries the other emitters. Blames the emitter if another one builds a right kernel, otherwise
+    /// the kernel.
     fn emitter_or_all(&self, unknown: Option<String>) -> Suspect {
         let judged = others(self.kernel, &self.settings.compile).into_iter();
         let judged = judged.filter_map(|(name, options)| Some((name, self.is_right(&options).ok()?)));
@@ -109,7 +111,7 @@ fn why_unknown(judged: &[Judged]) -> String {
     reason.unwrap_or_else(|| "it has no stages".into())
 }
 
-/// The other emitters that take the fusion, each with the options that put it in charge.
+/// Returns the other emitters that accept the fusion, each with options that choose it.
 fn others(kernel: &Selected, options: &Options) -> Vec<(String, Options)> {
     let all = options.emitters.registry.emitters();
     let own = kernel.selection.order[kernel.place].emitter;

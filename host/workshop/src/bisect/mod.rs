@@ -1,4 +1,4 @@
-//! The first pass, fusion or stage whose result goes wrong.
+//! Finds the first pass, fusion or stage whose result is wrong.
 //!
 //! ```text
 //! program right? ── yes ─> nothing to find
@@ -11,8 +11,8 @@
 //! verdict.rs  what was found, in words
 //! ```
 //!
-//! Every part compares what one step makes with what the interpreter makes of the same operands, so that no error of an
-//! earlier step, and no rounding that adds up, is taken for an error of this one.
+//! Each file compares the result of one step with the interpreter's result on the same operands.
+//! Thus neither an error of an earlier step nor accumulated rounding is blamed on this step.
 
 mod kernel;
 mod shrink;
@@ -42,43 +42,44 @@ pub struct Settings {
     pub run: fusebox_runtime::Options,
     /// The target as the command line names it.
     pub target: String,
-    /// What the program runs on.
+    /// Inputs of the program.
     pub inputs: InputChoice,
-    /// The right results, in a file; without, the interpreter has them.
+    /// A file with the right results; `None`: the interpreter computes them.
     pub reference: Option<PathBuf>,
-    /// Where what reproduces the fault is written; without, nowhere.
+    /// Folder for a reproducer of the fault; `None`: none is written.
     pub repro: Option<PathBuf>,
-    /// Whether something may be in that folder already.
+    /// Whether that folder may already hold files.
     pub force: bool,
 }
 
-/// What was found, and how to see it again.
+/// The suspect, and a case that shows the fault.
 struct Found {
     suspect: Suspect,
     difference: String,
-    /// What goes wrong, and how it is compiled for that.
+    /// A case that goes wrong, if there is one.
     wrong: Option<Wrong>,
 }
 
 /// A case that goes wrong.
 struct Wrong {
     case: Case,
-    /// What to look at when it is made smaller.
+    /// How to check that a smaller case still goes wrong.
     by: Way,
 }
 
-/// How a case is seen to go wrong.
+/// How a case shows that it goes wrong.
 enum Way {
-    /// The interpreter gets something else after these steps.
+    /// The interpreter computes another result after these steps.
     Steps(Vec<Step>),
-    /// The compiled program gives something else.
+    /// The program compiled with these options computes another result.
     Compiled(Box<Options>),
 }
 
-/// Searches.
+/// Searches for the cause of a module's wrong result.
 ///
 /// # Errors
-/// If the module cannot be compiled, run or interpreted at all, or a file cannot be read or written.
+/// If the module cannot be compiled, run or interpreted at all, or a file cannot be read or
+/// written.
 pub fn bisect(source: &Source, settings: &Settings) -> Result<Verdict, WorkshopError> {
     let module = source.parse()?;
     let inputs = inputs::load(&settings.inputs, &Case::parameters(&module))?;
@@ -105,7 +106,7 @@ fn reference(settings: &Settings, meant: &Literal) -> Result<Literal, WorkshopEr
     read.pop().ok_or_else(|| WorkshopError::Interface(format!("{} holds no result", path.display())))
 }
 
-/// The passes and fusion are right, the compiled program is wrong.
+/// Searches the compiled program. The passes and fusion are right; the compiled program is wrong.
 fn in_program(case: &Case, difference: String, settings: &Settings) -> Result<Found, WorkshopError> {
     let fused = steps::fused(case, &settings.compile)?;
     match thunks::first_wrong(&fused, settings)? {
@@ -118,7 +119,7 @@ fn in_program(case: &Case, difference: String, settings: &Settings) -> Result<Fo
     }
 }
 
-/// The verdict, with the case made small and written down.
+/// Returns the verdict. Shrinks the case, and writes it if the settings name a folder.
 fn told(found: Found, settings: &Settings) -> Result<Verdict, WorkshopError> {
     let mut verdict = Verdict::of(found.suspect, found.difference);
     let Some(wrong) = found.wrong else { return Ok(verdict) };
@@ -145,7 +146,8 @@ fn told(found: Found, settings: &Settings) -> Result<Verdict, WorkshopError> {
 }
 
 impl Way {
-    /// Whether a case goes wrong. One that cannot be compiled or interpreted does not: it has another fault.
+    /// Whether a case goes wrong. A case that cannot be compiled or interpreted has another fault
+    /// and returns `false`.
     fn goes_wrong(&self, case: &Case, settings: &Settings) -> bool {
         let difference = match self {
             Way::Steps(steps) => steps::after(case, steps, &settings.compile).and_then(|after| {
@@ -160,7 +162,7 @@ impl Way {
     }
 }
 
-/// The same options for a part of the program.
+/// Returns the same options, for a part of the program.
 fn for_part(options: &Options) -> Options {
     let emitters = Emitters { of_part: true, ..options.emitters.clone() };
     Options { emitters, dump: fusebox_compiler::Dump::default(), stages: Vec::new(), ..options.clone() }

@@ -1,4 +1,5 @@
-//! A smaller module that still goes wrong: results nearer to the parameters, and values instead of what computes them.
+//! Shrinks a module that goes wrong: makes an operand of the root the new root, or replaces an
+//! instruction by a parameter with its value.
 
 use std::time::{Duration, Instant};
 
@@ -8,17 +9,18 @@ use fusebox_core::hlo::{Computation, InstrId, Instruction, Literal, Module, Op, 
 use super::steps::values;
 use crate::case::Case;
 
-/// Time after which a case is small enough.
+/// Time after which shrinking stops.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Instructions of the entry that are no parameters.
+/// Returns the number of instructions of the entry that are no parameters.
 pub fn size(case: &Case) -> usize {
     let entry = case.module.entry_computation();
     let computing = |entry: &Computation| entry.instructions.iter().filter(|it| !is_parameter(it)).count();
     entry.map_or(0, computing)
 }
 
-/// Takes away from a case while it still goes wrong. The value that stands instead of an instruction is the interpreter's.
+/// Shrinks a case while it still goes wrong. The interpreter computes the values that replace
+/// instructions.
 pub fn smallest(mut case: Case, goes_wrong: &dyn Fn(&Case) -> bool) -> Case {
     let begin = Instant::now();
     while let Some(smaller) =
@@ -29,7 +31,7 @@ pub fn smallest(mut case: Case, goes_wrong: &dyn Fn(&Case) -> bool) -> Case {
     case
 }
 
-/// All cases with one thing less.
+/// Returns all cases that are one step smaller.
 fn candidates(case: &Case) -> Vec<Case> {
     let Some(entry) = case.module.entry_computation() else { return Vec::new() };
     let Ok(values) = values(&case.module, &case.inputs) else { return Vec::new() };
@@ -38,7 +40,7 @@ fn candidates(case: &Case) -> Vec<Case> {
     let is_constant = |id: &InstrId| matches!(entry.instruction(*id).op, Op::Constant(_));
     let roots = entry.root_instruction().operands.iter().copied().filter(is_array).filter(is_computed);
     let roots = roots.filter(|id| !is_constant(id)).map(|root| Computation { root, ..entry.clone() });
-    // From the root on, as that takes most away.
+    // Cuts close to the root come first, as they remove most.
     let cuts = entry.ids().rev().filter(is_array).filter(is_computed).filter(|id| !is_constant(id));
     let cuts = cuts.map(|cut| {
         let mut entry = entry.clone();
@@ -54,7 +56,7 @@ fn candidates(case: &Case) -> Vec<Case> {
     roots.map(|entry| without_dead(&case.module, &entry, &case.inputs)).chain(cut).collect()
 }
 
-/// What the entry's root needs.
+/// Returns a case with only the instructions that the entry's root needs.
 fn without_dead(module: &Module, entry: &Computation, inputs: &[Literal]) -> Case {
     let mut live = vec![false; entry.instructions.len()];
     live[entry.root.index()] = true;

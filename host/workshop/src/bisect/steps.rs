@@ -1,4 +1,4 @@
-//! Which pass, or which fusion: the interpreter on the module after each step.
+//! Finds the wrong pass or fusion: runs the interpreter on the module after each step.
 
 use fusebox_compiler::{Options, Step};
 use fusebox_core::hlo::{Computation, InstrId, Literal, Module};
@@ -7,7 +7,7 @@ use super::{Found, Suspect, Way, Wrong};
 use crate::WorkshopError;
 use crate::case::Case;
 
-/// The module with its fusions.
+/// Returns the module after all passes and fusion.
 ///
 /// # Errors
 /// If the module cannot be compiled.
@@ -16,7 +16,7 @@ pub fn fused(case: &Case, options: &Options) -> Result<Case, WorkshopError> {
     Ok(Case { module: after(case, &steps, options)?, inputs: case.inputs.clone() })
 }
 
-/// The module after these steps.
+/// Returns the module after these steps.
 ///
 /// # Errors
 /// If the module cannot be compiled.
@@ -26,7 +26,8 @@ pub fn after(case: &Case, steps: &[Step], options: &Options) -> Result<Module, W
     Ok(module)
 }
 
-/// The first step that makes a module of it that means something else; `None` if the one with all fusions still means the same.
+/// Returns the first step whose output module has another result; `None` if the module with all
+/// fusions has the right result. Uses binary search.
 ///
 /// # Errors
 /// If a module cannot be compiled or interpreted.
@@ -43,7 +44,8 @@ pub fn first_wrong(case: &Case, options: &Options) -> Result<Option<Found>, Work
         Ok(case.difference_between(&found, &meant)?)
     };
     let Some(mut told) = difference(&module)? else { return Ok(None) };
-    // The module before step `right` means what is meant, the one before step `wrong` does not.
+    // The module before step `right` has the right result; the module before step `wrong` has a
+    // wrong one.
     let (mut right, mut wrong) = (0, before.len());
     while wrong - right > 1 {
         let middle = right.midpoint(wrong);
@@ -65,7 +67,8 @@ pub fn first_wrong(case: &Case, options: &Options) -> Result<Option<Found>, Work
     Ok(Some(Found { suspect, difference: told, wrong: Some(wrong) }))
 }
 
-/// The first instruction of the entry that has another value in the second module than that of its name in the first.
+/// Returns the first instruction of the second module's entry whose value differs from that of the
+/// instruction of the same name in the first module.
 fn first_changed(before: &Module, after: &Module, inputs: &[Literal]) -> Result<Option<String>, WorkshopError> {
     let (old, new) = (values(before, inputs)?, values(after, inputs)?);
     let (Some(old_entry), Some(new_entry)) = (before.entry_computation(), after.entry_computation()) else {
@@ -78,10 +81,10 @@ fn first_changed(before: &Module, after: &Module, inputs: &[Literal]) -> Result<
     Ok(new_entry.ids().find(is_changed).map(|id| new_entry.instruction(id).name.clone()))
 }
 
-/// The values of all instructions of the entry, as the interpreter has them.
+/// Returns the interpreter's values of all instructions of the entry.
 ///
 /// # Errors
-/// If it has none.
+/// If the interpreter fails.
 pub fn values(module: &Module, inputs: &[Literal]) -> Result<Vec<Literal>, WorkshopError> {
     let Some((id, entry)) = module.entry.zip(module.entry_computation()) else { return Ok(Vec::new()) };
     let mut values: Vec<Literal> = Vec::with_capacity(entry.instructions.len());

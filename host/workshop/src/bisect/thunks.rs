@@ -1,5 +1,5 @@
-//! Which step of the compiled program: the values of all instructions, each compared with what the interpreter makes of the
-//! values of its operands.
+//! Finds the wrong step of the compiled program: compares the value of each instruction with the
+//! interpreter's result on the values of its operands.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::case::Case;
 use crate::closeness::{difference_beyond_rounding, jitter};
 use crate::probe::{Probe, is_computed};
 
-/// The first instruction whose value is wrong, in a module with fusions.
+/// Returns the first instruction whose value is wrong, in a module with fusions.
 ///
 /// # Errors
 /// If the interpreter or the program fails.
@@ -25,7 +25,7 @@ pub fn first_wrong(case: &Case, settings: &Settings) -> Result<Option<Found>, Wo
 struct Search<'s> {
     module: &'s Module,
     settings: &'s Settings,
-    /// Compiled once, however often a loop runs them.
+    /// Compiled sequences. Each is compiled once, even if a loop runs it many times.
     probes: HashMap<ComputationId, Probe>,
 }
 
@@ -64,7 +64,8 @@ impl Search<'_> {
     ) -> Result<Option<Found>, WorkshopError> {
         let module = self.module;
         let instruction = module.computation(sequence).instruction(id);
-        // Every evaluation of these begins with the same state; that of a program has one state for all.
+        // The interpreter evaluates each of these from the initial state; a program has one state
+        // for all of them. The values differ.
         if matches!(instruction.op, Op::Rng { .. } | Op::RngGetAndUpdateState { .. }) {
             return Ok(None);
         }
@@ -85,7 +86,7 @@ impl Search<'_> {
         Ok(Some(inside.unwrap_or(Found { suspect, difference, wrong: None })))
     }
 
-    /// Follows a loop turn by turn on the state that the interpreter has.
+    /// Checks each iteration of a loop, on the state that the interpreter computes.
     fn in_loop(
         &mut self,
         condition: ComputationId,
@@ -108,7 +109,7 @@ impl Search<'_> {
         }
     }
 
-    /// Looks into every branch: each means the same whether it is taken or not.
+    /// Checks every branch, whether the program takes it or not.
     fn in_branches(
         &mut self,
         branches: &[ComputationId],

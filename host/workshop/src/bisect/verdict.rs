@@ -1,83 +1,84 @@
-//! What was found, as data and in words.
+//! The verdict of a bisection, as data and in words.
 
 use std::path::PathBuf;
 
 use serde::Serialize;
 
-/// Who is at fault.
+/// The part of fusebox that is at fault.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "at_fault", rename_all = "kebab-case")]
 pub enum Suspect {
-    /// Nobody: the program is right.
+    /// None: the program is right.
     Nothing,
     /// The interpreter itself disagrees with the reference.
     Meaning,
-    /// A pass over HLO.
+    /// An HLO pass.
     Pass { name: String },
-    /// What was put into one fusion.
+    /// The choice of instructions in one fusion.
     Fusion {
-        /// The first instruction whose value is another then.
+        /// The first instruction whose value changes.
         instruction: Option<String>,
     },
-    /// The emitter of a fusion: others make a right kernel of it.
+    /// The emitter of a fusion: others build a right kernel of it.
     Emitter {
         fusion: String,
         emitter: String,
         right: Vec<String>,
-        /// Others whose kernels are wrong too.
+        /// Other emitters whose kernels are wrong too.
         wrong: Vec<String>,
-        /// Why its stages cannot be executed; without, the kernel is wrong before any of them.
+        /// Why the stages of the kernel cannot be executed; `None`: the kernel is wrong before the
+        /// first stage.
         unknown: Option<String>,
     },
-    /// The kernel of a fusion, of which no emitter makes a right one.
+    /// The kernel of a fusion for which no emitter builds a right kernel.
     Kernel {
         fusion: String,
         emitter: String,
-        /// Others whose kernels are wrong too.
+        /// Other emitters whose kernels are wrong too.
         wrong: Vec<String>,
-        /// As of `Emitter`.
+        /// As in `Emitter`.
         unknown: Option<String>,
     },
-    /// A stage of lowering: the kernel before it is right, after it wrong.
+    /// A stage of lowering: the kernel is right before it and wrong after it.
     Stage {
         fusion: String,
         emitter: String,
         stage: String,
-        /// The last one that is right.
+        /// The last stage after which the kernel is right.
         before: String,
-        /// What the kernel does after it.
+        /// How the kernel is wrong after the stage.
         fault: String,
     },
-    /// What a stage promises LLVM of a kernel that is right: it does not hold.
+    /// A stage that makes LLVM a false promise about a right kernel.
     Promise { fusion: String, emitter: String, stage: String, promise: String },
-    /// What is written as LLVM IR of the last stage, which is right, or the code that LLVM makes of it.
+    /// The translation of the last stage, which is right, to LLVM IR, or LLVM's code generation.
     Code { fusion: String, emitter: String },
     /// LLVM's passes over a kernel.
     Optimisation { fusion: String, emitter: String },
     /// A step of the program that is no kernel.
     Thunk { instruction: String, opcode: String },
-    /// Where a kernel that is right alone reads and writes.
+    /// The buffers or the order of steps: the kernel is right in isolation.
     Buffers { fusion: String },
-    /// No step alone.
+    /// No single step: each is right in isolation.
     Together,
 }
 
-/// What was found.
+/// The result of a bisection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Verdict {
     #[serde(flatten)]
     pub suspect: Suspect,
-    /// Where its result differs first.
+    /// The first difference in the result.
     pub difference: String,
-    /// Instructions of what goes wrong, as it was found.
+    /// Number of instructions of the case before shrinking.
     pub instructions_before: Option<usize>,
-    /// Instructions of the smallest that still goes wrong.
+    /// Number of instructions of the smallest case that still goes wrong.
     pub instructions_after: Option<usize>,
     /// If a stage of lowering is at fault, the files with the kernel before and after it.
     pub kernel_ir: Vec<PathBuf>,
-    /// The fault that the simulator finds in the kernel that is at fault.
+    /// The fault that the simulator finds in the wrong kernel.
     pub simulated: Option<String>,
-    /// The folder that reproduces it.
+    /// The folder that reproduces the fault.
     pub repro: Option<PathBuf>,
 }
 
@@ -88,7 +89,7 @@ impl Verdict {
         Verdict { suspect, difference, instructions_before, instructions_after, kernel_ir, simulated, repro }
     }
 
-    /// For people: who is at fault, how that is known, and where to look.
+    /// Describes for people what is at fault, how that is known, and where to look.
     pub fn words(&self) -> String {
         let mut words = self.suspect.words();
         if !self.difference.is_empty() {

@@ -1,4 +1,4 @@
-//! Pairs of programs.
+//! Measures pairs of programs.
 
 use std::time::{Duration, Instant};
 
@@ -11,24 +11,26 @@ use super::{Effort, Pair, Round, Series, Watch, alternate};
 use crate::WorkshopError;
 use crate::statistics::median;
 
-/// What caches hold of a program's memory when it starts.
+/// State of the caches when a program starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cache {
-    /// What the last execution left there.
+    /// The caches hold what the previous execution left.
     Warm,
-    /// Nothing.
+    /// The caches hold nothing of the program's memory.
     Cold,
 }
 
-/// Pairs of a round, which is cut short where they take long.
+/// Number of pairs of a round. A round ends early after `LONG_ROUND`.
 const PAIRS: usize = 4;
 const LONG_ROUND: Duration = Duration::from_millis(200);
-/// How often a disturbed pair is measured again.
+/// Largest number of repetitions of a disturbed pair.
 const REPETITIONS: usize = 3;
-/// For how long a side that is to be timed runs before, so that caches hold what it left there and not what the other side did.
+/// Time for which a side runs before it is timed, so that the caches hold its data and not the
+/// other side's.
 const SETTLED: Duration = Duration::from_micros(150);
-/// Executions that a time is the median of, and for how long there may be more or must not be so many.
+/// A time is the median of several executions: at least `EXECUTIONS` of them during at least
+/// `ENOUGH`. Measuring stops earlier after `LONG`, or after `MOST_EXECUTIONS` executions.
 const EXECUTIONS: usize = 5;
 const ENOUGH: Duration = Duration::from_millis(1);
 const LONG: Duration = Duration::from_millis(50);
@@ -45,11 +47,11 @@ pub struct Contest<'a> {
 }
 
 impl Contest<'_> {
-    /// Measures both against each other, strictly in turns, on the same threads. Every round loads them anew, in random order, so
-    /// that no verdict rests on one place in memory.
+    /// Measures both programs alternately, on the same threads. Every round loads them again, in
+    /// random order, so that no verdict depends on one memory address.
     ///
     /// # Errors
-    /// If one cannot be loaded or executed.
+    /// If a program cannot be loaded or executed.
     pub fn measure(&self, cache: Cache, effort: Effort, watch: &mut Watch) -> Result<Series, WorkshopError> {
         alternate(effort, |random, most| self.round(cache, random, most.min(PAIRS), watch))
     }
@@ -100,9 +102,10 @@ pub(super) fn is_heads(random: &mut SplitMix64) -> bool {
     random.bits() >> 63 == 0
 }
 
-/// Times both, in the same memory as far as both need as much: where memory lies would favour one of two equal programs. With
-/// cold caches their executions take turns, so that both are met by whatever slows memory down for a millisecond; with warm
-/// ones each runs for a while by itself, to have caches for itself.
+/// Times both programs. As far as possible they use the same memory, as addresses would favour one
+/// of two equal programs. With cold caches, their executions alternate, so that a slowdown of
+/// memory for a millisecond affects both. With warm caches, each runs for a while without the other
+/// and has the caches to itself.
 fn pair(a: &mut Program, b: &mut Program, a_first: bool, cache: Cache) -> Result<Pair, WorkshopError> {
     let mut times = [Vec::new(), Vec::new()];
     let order = if a_first { [0, 1] } else { [1, 0] };
@@ -125,7 +128,8 @@ fn pair(a: &mut Program, b: &mut Program, a_first: bool, cache: Cache) -> Result
     }
 }
 
-/// Adds microseconds of executions: of as many as are enough with warm caches, of one with cold ones.
+/// Adds the microseconds of executions: of as many as needed with warm caches, of one with cold
+/// caches.
 fn sample(program: &mut Program, cache: Cache, times: &mut Vec<f64>) -> Result<(), WorkshopError> {
     if cache == Cache::Cold {
         program.evict()?;
@@ -140,7 +144,7 @@ fn sample(program: &mut Program, cache: Cache, times: &mut Vec<f64>) -> Result<(
     Ok(())
 }
 
-/// Runs a program until caches hold what it leaves there.
+/// Runs a program until the caches hold its data.
 pub(super) fn settled(program: &mut Program) -> Result<(), WorkshopError> {
     let begin = Instant::now();
     while begin.elapsed() < SETTLED {
@@ -157,7 +161,7 @@ pub(super) fn is_enough(executions: usize, elapsed: Duration) -> bool {
     elapsed >= LONG || executions >= MOST_EXECUTIONS || executions >= EXECUTIONS && elapsed >= ENOUGH
 }
 
-/// Microseconds of an execution: the median of some.
+/// Returns the median microseconds of an execution.
 ///
 /// # Errors
 /// If an execution fails.

@@ -1,4 +1,4 @@
-//! Two sides measured against each other on one machine.
+//! Measures two sides against each other on one machine.
 //!
 //! ```text
 //! rounds.rs   pairs in random order, in rounds, until the verdict stands or time is up

@@ -1,4 +1,4 @@
-//! Rounds of pairs, as many as a verdict takes.
+//! Measures as many rounds of pairs as a verdict needs.
 
 use std::time::{Duration, Instant};
 
@@ -9,16 +9,17 @@ use crate::statistics::{Interval, Verdict, of_ratios};
 /// How much to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// Pairs to measure whatever they say; `None`: until the verdict stands.
+    /// Fixed number of pairs to measure; `None`: measure until the verdict is clear.
     pub pairs: Option<usize>,
-    /// Time after which an open verdict stays open.
+    /// Time after which measuring stops without a clear verdict.
     pub limit: Duration,
-    /// What random order follows from.
+    /// Seed of the random order.
     pub seed: u64,
 }
 
-/// Rounds after which the verdict is looked at. Fewer say little about how much rounds differ; every look is one more chance
-/// to take noise for a difference; after the last, an open verdict stays open.
+/// Numbers of rounds after which the verdict is computed. Fewer rounds say little about how much
+/// rounds differ, and every look is one more chance to mistake noise for a difference. After the
+/// last look, measuring stops without a clear verdict.
 const LOOKS: [usize; 6] = [12, 24, 48, 96, 192, 384];
 
 impl Default for Effort {
@@ -34,18 +35,18 @@ pub struct Pair {
     pub b: f64,
 }
 
-/// Pairs that have something in common: the same memory, the same moment.
+/// Pairs measured in the same memory, shortly after each other.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Round {
-    /// The pairs that count.
+    /// The pairs used for the verdict.
     pub pairs: Vec<Pair>,
     /// Pairs measured again, because something else ran on the machine.
     pub repeated: usize,
-    /// Pairs that count although something else ran: repeating did not help.
+    /// Pairs used although something else ran, as repetitions did not help.
     pub disturbed: usize,
 }
 
-/// All rounds and what they say.
+/// All rounds, and the verdict that follows from them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     pub rounds: Vec<Round>,
@@ -62,24 +63,24 @@ impl Series {
         Series { rounds, ratio, verdict: Verdict::of(&ratio) }
     }
 
-    /// The pairs of all rounds.
+    /// Returns the pairs of all rounds.
     pub fn pairs(&self) -> impl Iterator<Item = &Pair> {
         self.rounds.iter().flat_map(|round| &round.pairs)
     }
 
-    /// Pairs that were measured again.
+    /// Returns the number of pairs that were measured again.
     pub fn repeated(&self) -> usize {
         self.rounds.iter().map(|round| round.repeated).sum()
     }
 
-    /// Pairs that count although something else ran on the machine.
+    /// Returns the number of pairs used although something else ran on the machine.
     pub fn disturbed(&self) -> usize {
         self.rounds.iter().map(|round| round.disturbed).sum()
     }
 }
 
-/// Measures rounds until the verdict stands. `round` measures one of at most so many pairs, in the order that the random
-/// numbers say.
+/// Measures rounds until the verdict is clear. `round` measures one round of at most the given
+/// number of pairs, in an order from the random numbers.
 ///
 /// # Errors
 /// If a round fails.

@@ -1,15 +1,16 @@
-//! Whether a measurement was disturbed: something else ran on the processor, or the processor ran slower.
+//! Detects disturbed measurements: something else ran on the processor, or the processor ran
+//! slower.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use procfs::process::Process;
 
-/// Turns of the loop that tells how fast the processor runs: some tens of microseconds.
+/// Iterations of the loop that measures the processor's speed. They take some tens of microseconds.
 const TURNS: u64 = 20_000;
-/// How much longer than its fastest the loop may take.
+/// Largest ratio of the loop's time to its least time.
 const SLOWER: f64 = 1.15;
-/// Share of a measurement that may be spent waiting for a processor.
+/// Fraction of a measurement that may be spent waiting for a processor.
 const WAITING: f64 = 0.05;
 
 /// Watches measurements.
@@ -19,13 +20,13 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Learns how fast the processor is.
+    /// Measures the speed of the processor.
     pub fn new() -> Watch {
         let fastest = (0..50).map(|_| calibration()).min().unwrap_or_default();
         Watch { fastest }
     }
 
-    /// Measures, and says whether nothing disturbed it.
+    /// Runs a measurement. Returns its result, and whether it was undisturbed.
     pub fn over<T>(&mut self, measurement: impl FnOnce() -> T) -> (T, bool) {
         let slow_before = self.is_slow();
         let (begin, waited) = (Instant::now(), waiting());
@@ -48,7 +49,7 @@ impl Default for Watch {
     }
 }
 
-/// How long a fixed chain of multiplications takes.
+/// Returns the time of a fixed chain of multiplications.
 fn calibration() -> Duration {
     let begin = Instant::now();
     let chain = (0..TURNS).fold(black_box(1u64), |value, turn| value.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ turn);
@@ -56,7 +57,8 @@ fn calibration() -> Duration {
     begin.elapsed()
 }
 
-/// Time that threads of this process were ready and had no processor, all together, where the system tells.
+/// Returns the total time that threads of this process were ready and had no processor; 0 if the
+/// system does not report it.
 fn waiting() -> Duration {
     let tasks = Process::myself().and_then(|process| process.tasks());
     let of_each = tasks.into_iter().flatten().filter_map(|task| task.ok()?.schedstat().ok());

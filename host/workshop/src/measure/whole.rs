@@ -1,4 +1,4 @@
-//! A program made in two ways, measured kernel by kernel.
+//! Measures two compilations of one program, kernel by kernel.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -10,47 +10,49 @@ use super::contest::{Contest, is_enough, is_heads, settled};
 use crate::WorkshopError;
 use crate::statistics::{Interval, Verdict, median, of_ratios};
 
-/// Pairs of a round, which is cut short where they take long.
+/// Number of pairs of a round. A round ends early after `LONG_ROUND`.
 const PAIRS: usize = 2;
 const LONG_ROUND: Duration = Duration::from_millis(200);
-/// Rounds after which it is looked whether all is known; after the last, or so much time, what is open stays open.
+/// Numbers of rounds after which the verdicts are computed. After the last one, or after `LONGEST`,
+/// measuring stops without clear verdicts.
 const LOOKS: [usize; 4] = [12, 24, 48, 96];
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// How a program compares with another one that computes the same by kernels of the same names.
+/// Comparison of two programs that compute the same results with kernels of the same names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Whole {
-    /// All of an execution.
+    /// The whole execution.
     pub all: Part,
-    /// The kernels asked for that both programs launch, each with all its launches.
+    /// The requested kernels that both programs launch, each with all its launches.
     pub kernels: BTreeMap<String, Part>,
 }
 
-/// What a part of one program takes, compared with the same part of the other.
+/// Time of a part of program A, compared with the same part of program B.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Part {
     /// Microseconds in A.
     pub us: f64,
-    /// The time in B over that in A.
+    /// The time in B divided by the time in A.
     pub ratio: Interval,
 }
 
 impl Part {
-    /// Microseconds that B saves.
+    /// Returns the microseconds that B saves.
     pub fn saved_us(&self) -> f64 {
         self.us * (1.0 - self.ratio.ratio)
     }
 }
 
-/// Microseconds of an execution, for each of the kernels asked for and in all.
+/// Microseconds of an execution: of each requested kernel, and in total.
 type Times = (BTreeMap<String, f64>, f64);
 
 impl Contest<'_> {
-    /// Measures both step by step, strictly in turns, loaded anew every round: until it is known of every one of these kernels, and
-    /// of both programs, which is faster, or time is up.
+    /// Measures both programs step by step and alternately, and loads them again in every round.
+    /// Stops when the verdict on each of these kernels and on the whole programs is clear, or when
+    /// time is up.
     ///
     /// # Errors
-    /// If one cannot be loaded or executed.
+    /// If a program cannot be loaded or executed.
     pub fn measure_kernels(&self, names: &BTreeSet<&str>, seed: u64) -> Result<Whole, WorkshopError> {
         let mut random = SplitMix64(seed);
         let begin = Instant::now();
@@ -99,7 +101,7 @@ impl Contest<'_> {
     }
 }
 
-/// The medians of as many executions as are enough, once caches hold what this program left there.
+/// Returns the medians of enough executions, after the caches hold this program's data.
 fn sample(program: &mut Program, names: &BTreeSet<&str>) -> Result<Times, WorkshopError> {
     settled(program)?;
     let (mut of_kernels, mut totals): (BTreeMap<String, Vec<f64>>, Vec<f64>) = Default::default();

@@ -1,4 +1,5 @@
-//! Reports as pages for a browser: nothing is fetched, light and dark as the reader's system is.
+//! Writes reports as pages for a browser. They load no other files, and follow the light or dark
+//! mode of the reader's system.
 //!
 //! ```text
 //! style.css   how all pages look
@@ -14,7 +15,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 pub use comparison::of_comparison;
 pub use program::of_program;
 
-/// A page, with what only it has of style and script.
+/// Returns a page with its own style and script in addition to the common style.
 fn framed(title: &str, style: &str, body: &Markup, script: &str) -> String {
     let page = html! {
         (DOCTYPE)

@@ -1,4 +1,4 @@
-//! Where the time of a program goes, step by step.
+//! Measures the time of each step of a program.
 //!
 //! ```text
 //! compilation ─> run step by step, many times ─> Row per step: time, bytes, share of the roof, who made it
@@ -25,14 +25,14 @@ use crate::statistics::median;
 pub use table::write;
 pub use trace::trace;
 
-/// What is known of a program's time.
+/// The times of a program's steps.
 #[derive(Clone, Debug, Serialize)]
 pub struct Profile {
-    /// Runs that were measured.
+    /// Number of measured runs.
     pub runs: usize,
-    /// Steps that take most time first.
+    /// The steps; those with the largest time come first.
     pub rows: Vec<Row>,
-    /// The steps of one run in order: which row, and how many microseconds.
+    /// The steps of one run in order: index of the row, and microseconds.
     #[serde(skip)]
     pub steps: Vec<(usize, f64)>,
 }
@@ -41,29 +41,30 @@ pub struct Profile {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     pub name: String,
-    /// Name and version of the kernel's emitter; what else does it.
+    /// Name and version of the kernel's emitter; for other steps, the part of the runtime that does
+    /// it.
     pub by: String,
-    /// How often one run of the program comes by.
+    /// Number of executions of the step in one run.
     pub times: usize,
-    /// The median of the time that one run spends here, in microseconds.
+    /// Median of the microseconds that one run spends in this step.
     pub us: f64,
-    /// What the kernel's plan was predicted to take, as often.
+    /// Predicted microseconds of the kernel's plan, for the same number of executions.
     pub predicted_us: Option<f64>,
-    /// What there is to do each time: bytes are those of the kernel's plan, otherwise all that the step is given. What else than
-    /// kernels computes is not counted.
+    /// Work of one execution. Bytes are those of the kernel's plan; for other steps, of all their
+    /// buffers. Operations are those of kernels only.
     #[serde(flatten)]
     pub work: Work,
-    /// The least time for that.
+    /// The least time for this work.
     #[serde(flatten)]
     pub roof: Roof,
-    /// What bounds it.
+    /// The resource that bounds the step.
     pub bound: Bound,
-    /// The roof's part of the time.
+    /// The roof as a fraction of the time.
     pub of_roof: f64,
 }
 
-/// Measures a loaded program with its inputs in place. The kernels are those it was made of, for this
-/// device.
+/// Measures a loaded program whose inputs are set. `kernels` are the program's kernels, planned for
+/// `device`.
 ///
 /// # Errors
 /// If a run fails.
@@ -98,11 +99,11 @@ pub fn profile(
     Ok(Profile { runs: measured.runs, rows, steps })
 }
 
-/// What many runs took.
+/// Times of many runs.
 struct Measured {
     runs: usize,
     steps: Vec<Step>,
-    /// The last run: numbers of steps, and microseconds.
+    /// The steps of the last run: their indices and microseconds.
     last: Vec<(usize, f64)>,
 }
 
@@ -113,7 +114,7 @@ struct Step {
 }
 
 fn measure(program: &mut Program, effort: Effort) -> Result<Measured, WorkshopError> {
-    // A step is known by where it stands in the executable, which stays in its place.
+    // The address of a step identifies it: the executable does not move.
     let mut numbers: HashMap<*const Thunk, usize> = HashMap::new();
     let mut measured = Measured { runs: 0, steps: Vec::new(), last: Vec::new() };
     let begin = std::time::Instant::now();
@@ -145,7 +146,7 @@ fn microseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-/// The roof over some work. Copies are measured once per power of two.
+/// Returns the roof for some work. Copies are measured once per power of two.
 fn roof(machine: &mut Machine<'_>, work: Work) -> Result<Roof, WorkshopError> {
     let size = work.bytes.max(1).checked_next_power_of_two().unwrap_or(work.bytes);
     let roof = machine.roof(Work { bytes: size, ..work }, Cache::Warm)?;

@@ -1,4 +1,4 @@
-//! A profile as a text for a terminal.
+//! Formats a profile as text for a terminal.
 
 use std::io::{self, Write};
 
@@ -6,7 +6,7 @@ use fusebox_core::times::microseconds;
 
 use super::Profile;
 
-/// Writes a line per step, those that take most time first, and one for all.
+/// Writes a line per step, those with the largest time first, and a line for the total.
 ///
 /// # Errors
 /// If `out` cannot be written.

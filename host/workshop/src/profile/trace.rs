@@ -1,10 +1,10 @@
-//! A run as a trace in Chrome's JSON, which Perfetto (ui.perfetto.dev) opens.
+//! Converts a run to a trace in Chrome's JSON, which Perfetto (ui.perfetto.dev) opens.
 
 use serde_json::{Value, json};
 
 use super::Profile;
 
-/// The steps of one run, one after the other: waiting between them is left out.
+/// Returns the steps of one run as adjacent events, without the waiting time between them.
 pub fn trace(program: &str, profile: &Profile) -> Value {
     let mut now = 0.0;
     let mut events = vec![

@@ -1,16 +1,17 @@
-//! The ratio of two sides with a confidence interval, by the bootstrap.
+//! Computes the ratio of two sides with a confidence interval, by bootstrapping.
 
 use fusebox_core::random::SplitMix64;
 use serde::{Deserialize, Serialize};
 
 use super::sample::{median, quantile};
 
-/// How often the rounds are drawn anew.
+/// Number of bootstrap draws of the rounds.
 const DRAWS: usize = 2000;
-/// Share of such intervals that hold the true ratio. Several are looked at, so each is surer than a verdict has to be.
+/// Confidence level. It is higher than a verdict needs, as a verdict may follow after several looks
+/// at the interval.
 const CONFIDENCE: f64 = 0.995;
 
-/// A ratio and where it may lie.
+/// A ratio and its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// The lower end.
@@ -21,8 +22,9 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// The ratio of the sides of pairs that were measured in rounds: the median over the rounds of each one's median. Medians,
-/// since times have outliers; rounds are drawn as a whole, since pairs of a round are alike. The draws follow from `seed`.
+/// Computes the ratio of the sides from the ratios of pairs in rounds: the centre of the rounds'
+/// medians. Medians suppress outliers of times. Rounds are drawn as a whole, as the pairs of a
+/// round are correlated. `seed` determines the draws.
 pub fn of_ratios(rounds: &[Vec<f64>], seed: u64) -> Interval {
     let rounds: Vec<f64> = rounds.iter().map(|pairs| median(pairs.iter().map(|ratio| ratio.ln()).collect())).collect();
     let mut random = SplitMix64(seed);
@@ -37,7 +39,7 @@ pub fn of_ratios(rounds: &[Vec<f64>], seed: u64) -> Interval {
     Interval { low: end(tail), ratio: centre(rounds).exp(), high: end(1.0 - tail) }
 }
 
-/// The mean of the middle half: as deaf to outliers as a median, and steadier.
+/// Returns the mean of the middle half: as robust against outliers as a median, with less variance.
 fn centre(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let quarter = values.len() / 4;

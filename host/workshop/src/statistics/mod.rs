@@ -1,4 +1,4 @@
-//! From measured pairs to a verdict.
+//! Derives a verdict from measured pairs.
 //!
 //! ```text
 //! sample.rs    times -> median, quartiles
@@ -6,8 +6,9 @@
 //! verdict.rs   that interval, and what counts as the same -> faster, slower, same, ambiguous
 //! ```
 //!
-//! Only ratios within a pair are used: what slows both sides of a pair down, such as another program or a lower clock,
-//! is the same factor for both. What is alike in all pairs of a round, such as where its buffers lie, counts once a round.
+//! Only ratios within a pair are used: another program or a lower clock slows both sides of a pair
+//! by the same factor. Effects common to all pairs of a round, for example the addresses of its
+//! buffers, count once per round.
 
 mod interval;
 mod sample;

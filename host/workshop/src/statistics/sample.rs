@@ -1,24 +1,24 @@
-//! Numbers that describe a sample.
+//! Statistics that describe a sample.
 
 use serde::Serialize;
 
 /// A sample in five numbers, in the sample's unit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// The smallest.
+    /// The smallest value.
     pub min: f64,
-    /// A quarter of the sample lies below.
+    /// A quarter of the sample is below this value.
     pub lower_quartile: f64,
-    /// Half of the sample lies below.
+    /// Half of the sample is below this value.
     pub median: f64,
-    /// Three quarters of the sample lie below.
+    /// Three quarters of the sample are below this value.
     pub upper_quartile: f64,
     /// Size of the sample.
     pub count: usize,
 }
 
 impl Summary {
-    /// Describes a sample; of an empty one, nothing is a number.
+    /// Describes a sample; for an empty sample, all values are NaN.
     pub fn of(sample: &[f64]) -> Summary {
         let mut sorted = sample.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -33,13 +33,13 @@ impl Summary {
     }
 }
 
-/// The median; NaN of nothing.
+/// Returns the median; NaN for no values.
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     quantile(&values, 0.5)
 }
 
-/// The value below which that share of sorted values lies, between two of them in proportion; NaN of nothing.
+/// Returns the quantile of sorted values, with linear interpolation; NaN for no values.
 pub fn quantile(sorted: &[f64], share: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
     let place = share.clamp(0.0, 1.0) * last as f64;

@@ -1,22 +1,22 @@
-//! Verdicts on simulated noise: of equal sides and of sides that differ by five percent, however times scatter.
+//! Tests verdicts with simulated noise: on equal sides, and on sides that differ by five percent.
 
 use fusebox_core::random::SplitMix64;
 
 use super::{Summary, Verdict, median};
 use crate::measure::{Effort, Pair, Round, alternate};
 
-/// How times scatter, in shares of a time.
+/// Noise of times, relative to the time.
 #[derive(Clone, Copy)]
 struct Noise {
-    /// Of every time by itself.
+    /// Independent noise of each time.
     scatter: f64,
-    /// Share of times that take up to ten times as long.
+    /// Fraction of times that are up to ten times as long.
     outliers: f64,
-    /// What a pair has in common with the one before it: a machine that is busy for a while.
+    /// Noise correlated between adjacent pairs, as on a machine that is busy for a while.
     correlated: f64,
-    /// By how much later pairs are slower, over a hundred pairs.
+    /// Slowdown over a hundred pairs.
     drift: f64,
-    /// What memory in another place does to one side for a round.
+    /// Effect of memory addresses on one side during a round.
     placement: f64,
 }
 
@@ -29,23 +29,23 @@ const NOISES: [(&str, Noise); 5] = [
     ("placement", Noise { placement: 0.02, ..QUIET }),
 ];
 
-/// About normal, standard deviation 1.
+/// Returns an approximately normal random number with standard deviation 1.
 fn bell(random: &mut SplitMix64) -> f64 {
     (0..12).map(|_| random.unit()).sum::<f64>() - 6.0
 }
 
-/// A machine whose times scatter.
+/// A machine with noisy times.
 struct Machine {
     noise: Noise,
     random: SplitMix64,
-    /// Pairs so far.
+    /// Number of pairs so far.
     number: f64,
-    /// How busy it is: the logarithm of how much slower.
+    /// Logarithm of the slowdown by other work.
     busy: f64,
 }
 
 impl Machine {
-    /// A pair of sides that take 100 and `factor` times 100, if nothing comes between.
+    /// Returns the times of two sides that take 100 and `factor` times 100 without noise.
     fn pair(&mut self, factor: f64, placement: [f64; 2]) -> Pair {
         self.number += 1.0;
         self.busy = 0.9 * self.busy + 0.4 * self.noise.correlated * bell(&mut self.random);
@@ -64,14 +64,14 @@ impl Machine {
     }
 }
 
-/// The verdict on two sides of which B takes `factor` times as long.
+/// Returns the verdict if B takes `factor` times as long as A.
 fn verdict(noise: Noise, factor: f64, seed: u64) -> Verdict {
     let mut machine = Machine { noise, random: SplitMix64(seed), number: 0.0, busy: 0.0 };
     let series = alternate(Effort { seed, ..Effort::default() }, |_, _| Ok::<_, ()>(machine.round(factor)));
     series.unwrap().verdict
 }
 
-/// How many of `count` comparisons end in that verdict.
+/// Returns how many of `count` comparisons end in the verdict `wanted`.
 fn count(noise: Noise, factor: f64, wanted: Verdict, count: u64) -> usize {
     (0..count).filter(|&seed| verdict(noise, factor, seed) == wanted).count()
 }
@@ -93,8 +93,8 @@ fn five_percent_are_found() {
     }
 }
 
-/// Pairs of a round that agree say nothing where rounds do not: then nobody is told that sides are the same, or that one is
-/// faster.
+/// Agreement within a round means nothing if the rounds disagree. Then the verdict must be neither
+/// that the sides are equal nor that one is faster.
 #[test]
 fn noise_beyond_the_difference_is_no_verdict() {
     let noise = Noise { placement: 0.4, ..QUIET };

@@ -1,4 +1,4 @@
-//! What an interval says.
+//! Derives a verdict from an interval.
 
 use std::fmt;
 
@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Interval;
 
-/// Times that differ by less than this are the same: nobody should choose by it.
+/// Times that differ by less than this factor count as equal. So small a difference should not
+/// decide a choice.
 pub const MARGIN: f64 = 1.02;
 
 /// How B compares with A.
@@ -17,14 +18,14 @@ pub enum Verdict {
     Faster,
     /// B takes more time by more than the margin.
     Slower,
-    /// They differ by less than the margin.
+    /// The times differ by less than the margin.
     Same,
-    /// The interval holds both, times that are the same and times that are not: more pairs would tell.
+    /// The interval holds both equal and different times: more pairs are needed.
     Ambiguous,
 }
 
 impl Verdict {
-    /// What an interval of B's time over A's says.
+    /// Returns the verdict for an interval of B's time divided by A's.
     pub fn of(interval: &Interval) -> Verdict {
         let Interval { low, high, .. } = *interval;
         match () {

@@ -1,4 +1,4 @@
-//! What a compilation goes by.
+//! Loads the choices that a compilation uses.
 
 use std::path::Path;
 
@@ -11,13 +11,14 @@ use super::contenders::find;
 use super::database::{DatabaseError, all, is_there};
 use super::question::Question;
 
-/// The device that is compiled for, in words that are the same in every run and differ where times may.
+/// Names the target device. The name is the same in every run, and differs for devices on which
+/// times may differ.
 pub fn device(options: &Options) -> String {
     let device = &options.device;
     let digest: [u8; 32] = Sha256::digest(format!("{device:?}")).into();
     let digest: String = digest[..4].iter().map(|byte| format!("{byte:02x}")).collect();
     let parts = match options.target.runner() {
-        // A program is planned for all processors, and takes as long as the threads let it that it has.
+        // Programs are planned for all processors, but their time depends on the number of threads.
         Some(Runner::Cpu) => {
             let info = CpuInfo::current().ok();
             let model = info.as_ref().and_then(|info| info.model_name(0)).map(|name| format!(" {name},"));
@@ -28,12 +29,13 @@ pub fn device(options: &Options) -> String {
     format!("{}:{parts}, {digest}", options.target)
 }
 
-/// Lets a compilation go by what was chosen on its device, as far as the emitters are here; by nothing if there is no such file.
+/// Adds the choices for the compilation's device to its options, if their emitters are present.
+/// Adds nothing if there is no file.
 ///
 /// # Errors
 /// If the file cannot be read.
 pub fn load(path: &Path, options: &mut Options) -> Result<(), DatabaseError> {
-    // Nothing is asked of the machine where nothing was tuned.
+    // Without a file, the machine is not queried.
     if !is_there(path) {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! Who might make a kernel, and in which ways a region might be cut into kernels.
+//! Lists the emitters and knobs that can build a kernel, and the ways to cut a region into kernels.
 
 use std::sync::Arc;
 
@@ -11,34 +11,34 @@ use semver::Version;
 use super::missed;
 use crate::case::source_alone;
 
-/// One of several ways to compute the same.
+/// One of several ways to compute the same results.
 #[derive(Clone, Debug)]
 pub struct Contender {
     /// Name, version and knobs of an emitter, or how a region is cut.
     pub name: String,
-    /// Microseconds that it is predicted to take; none if it has no plan.
+    /// Predicted microseconds; `None` if there is no plan.
     pub predicted_us: Option<f64>,
-    /// The part of that which counts most; none of ways to cut.
+    /// The largest part of the predicted time; `None` for ways to cut.
     pub longest: Option<&'static str>,
-    /// Whether it is made by emitters that come with fusebox.
+    /// Whether only bundled emitters build it.
     pub is_bundled: bool,
-    /// What is compiled.
+    /// The source of its kernels.
     way: Way,
 }
 
 #[derive(Clone, Debug)]
 enum Way {
-    /// A fusion alone by an emitter.
+    /// A fusion in isolation, by an emitter.
     Emitter(Arc<Source>, Box<Override>),
     /// A region with its fusions.
     Cut(Box<Module>),
 }
 
 impl Contender {
-    /// Compiles it with these options, whatever they say of emitters and tuning.
+    /// Compiles the contender with these options, except for their choices of emitters and tuning.
     ///
     /// # Errors
-    /// If it cannot be compiled.
+    /// If the contender cannot be compiled.
     pub fn compile(&self, options: Options) -> Result<Compilation, CompileError> {
         let registry = options.emitters.registry.clone();
         let emitters = |overrides| Emitters { registry, overrides, of_part: true, ..Emitters::default() };
@@ -55,8 +55,9 @@ impl Contender {
     }
 }
 
-/// Everybody who takes the fusion, each as it plans by itself and with each of the alternatives that its plan declares. First
-/// whoever makes it untuned; the others as they are predicted.
+/// Returns all emitters that accept the fusion, each with its default knobs and with each
+/// alternative that its plan declares. The emitter of the kernel comes first, then the others in
+/// the order of selection.
 pub fn of(kernel: &Selected, options: &Options) -> Vec<Contender> {
     let registry = &options.emitters.registry;
     let Ok(subject) = Subject::fingerprinted(&Fingerprint::of(&kernel.unit.fusion).to_string()) else {
@@ -68,7 +69,7 @@ pub fn of(kernel: &Selected, options: &Options) -> Vec<Contender> {
     let contender = |(emitter, (knobs, predicted)): (usize, (Configuration, Option<Predicted>))| {
         let loaded = &registry.emitters()[emitter];
         let name = spec(loaded, knobs.clone()).to_string();
-        // Of two emitters of one name and version a SPEC means only one.
+        // A SPEC names only one of two emitters with the same name and version.
         find(&name, registry).filter(|found| found.emitter == emitter)?;
         let (subject, emitters) = (subject.clone(), vec![emitter]);
         let choice = Override { subject, emitters, knobs, spec: name.clone(), place: None, force: true };
@@ -79,7 +80,7 @@ pub fn of(kernel: &Selected, options: &Options) -> Vec<Contender> {
     ways.filter_map(contender).collect()
 }
 
-/// All ways to cut a region, first the one that it is cut in untuned.
+/// Returns all ways to cut a region. The untuned way comes first.
 pub fn of_cut(cut: &Cut, registry: &Registry) -> Vec<Contender> {
     let contender = |way: &fusebox_compiler::Way| {
         let asks = find(&way.name, registry).map(|found| &registry.emitters()[found.emitter]);
@@ -94,13 +95,13 @@ pub fn of_cut(cut: &Cut, registry: &Registry) -> Vec<Contender> {
     cut.ways.iter().map(contender).collect()
 }
 
-/// The microseconds that a plan is predicted to take, and the part of them that counts most.
+/// Predicted microseconds of a plan, and the largest part of that time.
 type Predicted = (f64, &'static str);
 
-/// All knobs that an emitter plans with, and the predicted time of its plan.
+/// Returns all knobs that an emitter offers, each with the predicted time of its plan.
 fn knobs(ranked: &Ranked, kernel: &Selected, options: &Options) -> Vec<(Configuration, Option<Predicted>)> {
     let emitter = &options.emitters.registry.emitters()[ranked.emitter];
-    // Who has no plan is told of where its kernel is asked for.
+    // An emitter without a plan is reported when its kernel is requested.
     let (fusion, device) = (&kernel.unit.fusion, &options.device);
     let own = Configuration::default();
     let plan = |knobs: &Configuration| fusebox_compiler::ask(|| emitter.plan(fusion, device, knobs));
@@ -119,7 +120,7 @@ fn spec(emitter: &LoadedEmitter, knobs: Configuration) -> Spec {
     Spec { subject: None, target: Target::Name { name: descriptor.name.clone(), version }, knobs }
 }
 
-/// The emitter and the knobs of a SPEC that was written down; `None` if that emitter is not here.
+/// Returns the emitter and the knobs of a stored SPEC; `None` if that emitter is not loaded.
 pub fn find(spec: &str, registry: &Registry) -> Option<Tuned> {
     let parsed: Spec = spec.parse().ok()?;
     let mut found = Override::resolve(registry, &parsed, false).ok()?;

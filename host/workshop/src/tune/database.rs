@@ -1,4 +1,4 @@
-//! What was chosen and measured, in a file that several processes use at once.
+//! Keeps choices and measurements in a file that several processes use at once.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -12,48 +12,49 @@ use super::lock::Choices;
 use super::question::Question;
 use crate::statistics::Interval;
 
-/// By device and question: what was chosen, as JSON.
+/// Choices as JSON, by device and question.
 const CHOSEN: TableDefinition<(&str, &str), &str> = TableDefinition::new("chosen-1");
-/// By device, question and contender: its place in the fixed order, and its figures as JSON.
+/// Positions in the fixed order and figures as JSON, by device, question and contender.
 const MEASURED: TableDefinition<(&str, &str, &str), (u64, &str)> = TableDefinition::new("measured-1");
-/// Memory for pages of the file.
+/// Memory for cached pages of the file.
 const CACHE_BYTES: usize = 16 << 20;
 
-/// What was chosen for a fusion, or for a region that can be cut in several ways.
+/// The choice for a fusion, or for a region that can be cut in several ways.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chosen {
-    /// What the fusion was called where it was tuned, or the instruction around which the region lies.
+    /// Name of the fusion in the tuned program, or of the region's anchor.
     pub fusion: String,
-    /// Name, version and knobs of the emitter, or the way to cut.
+    /// SPEC of the emitter with version and knobs, or the way to cut.
     pub spec: String,
-    /// Which it would be untuned.
+    /// SPEC of the untuned choice.
     pub instead_of: String,
 }
 
-/// What is known of a contender.
+/// Predicted and measured figures of a contender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     /// Name, version and knobs, or the way to cut.
     pub contender: String,
-    /// Microseconds that it is predicted to take; none if it has no program.
+    /// Predicted microseconds; `None` if there is no program.
     pub predicted_us: Option<f64>,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Outcome,
 }
 
-/// What became of a contender; times in microseconds.
+/// Outcome of a contender in the race. Times are in microseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// There is nobody else, and nothing was measured.
+    /// It is the only contender; nothing was measured.
     Alone,
-    /// It has no program, or its result is wrong: why.
+    /// It has no program, or its result is wrong; with the reason.
     Refused(String),
-    /// It left the race.
+    /// It was eliminated before the final.
     Slower { us: f64 },
-    /// It is the first that is right: the others were measured against it.
+    /// It is the first contender with a right result. The others were measured against it.
     First { us: f64 },
-    /// It came into the final, and took this much of the first's time; and in a whole program, if it was tried in one.
+    /// It reached the final. Holds the ratio of its time to that of the first, and the same ratio
+    /// for the whole program, if it was tried in one.
     Final {
         us: f64,
         ratio: Interval,
@@ -62,38 +63,39 @@ pub enum Outcome {
     },
 }
 
-/// What was chosen, and what is known of all contenders in the fixed order: nothing if the choice was imported.
+/// A choice, and the figures of all contenders in the fixed order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
-    /// What was chosen.
+    /// The choice.
     pub chosen: Chosen,
-    /// Of all contenders.
+    /// Figures of all contenders; empty if the choice was imported.
     pub figures: Vec<Figures>,
 }
 
-/// What gives way to what was found. What was decided among other contenders always does.
+/// Which stored decisions a new decision replaces. It always replaces decisions among other
+/// contenders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GivesWay {
-    /// Nothing.
+    /// No other decisions.
     None,
-    /// What has won by itself and was not yet tried in a program.
+    /// Decisions whose winner was measured in isolation and not yet tried in a program.
     Untried,
-    /// Whatever stands.
+    /// All decisions.
     All,
 }
 
-/// Why the file cannot be used.
+/// The reason why the file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
-    /// The file contradicts itself: another program has changed it, or a disk.
+    /// The file is inconsistent: another program or a disk error has changed it.
     #[error("{} is damaged: {reason}; --no-tuned does without it, and without the file tuning begins anew", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// The contradiction.
+        /// The inconsistency.
         reason: String,
     },
-    /// It is something else, or the system refuses.
+    /// The file is no database, or the system refuses access.
     #[error("{}: {reason}; --no-tuned does without it, and without the file tuning begins anew", path.display())]
     Unusable {
         /// The file.
@@ -104,10 +106,10 @@ pub enum DatabaseError {
     },
 }
 
-/// The file, open.
+/// The open file.
 pub struct Database {
     path: PathBuf,
-    /// There until it is closed.
+    /// `Some` until the file is closed.
     file: Option<redb::Database>,
 }
 
@@ -116,7 +118,7 @@ impl Figures {
         Figures { contender, predicted_us: predicted_us.is_finite().then_some(predicted_us), outcome }
     }
 
-    /// Microseconds that it took, if it was measured.
+    /// Returns the measured microseconds, if there are any.
     pub fn measured_us(&self) -> Option<f64> {
         match self.outcome {
             Outcome::Alone | Outcome::Refused(_) => None,
@@ -126,13 +128,14 @@ impl Figures {
 }
 
 impl Decision {
-    /// Whether it was made among exactly these, or was imported, and stands whoever there is.
+    /// Whether the decision was made among exactly these contenders. Imported decisions are valid
+    /// for all contenders.
     pub(super) fn is_about(&self, names: &[String]) -> bool {
         let is_among = |figures: &Figures| names.contains(&figures.contender);
         self.figures.is_empty() || (self.figures.len() == names.len() && self.figures.iter().all(is_among))
     }
 
-    /// Whether it won by itself and was not yet tried in a program.
+    /// Whether the winner was measured in isolation and not yet tried in a program.
     pub(super) fn is_untried(&self) -> bool {
         let winner = self.figures.iter().find(|figures| figures.contender == self.chosen.spec);
         matches!(winner.map(|it| &it.outcome), Some(Outcome::Final { in_program: None, .. }))
@@ -158,10 +161,10 @@ impl DatabaseError {
 }
 
 impl Database {
-    /// Opens a file, or makes it. All of it is looked at, so that damage is found before any work is done.
+    /// Opens or creates a file. Reads all of it, so that damage is found before any work is done.
     ///
     /// # Errors
-    /// If it is damaged, or something else, or the system refuses.
+    /// If the file is damaged or no database, or the system refuses access.
     pub fn open(path: &Path) -> Result<Database, DatabaseError> {
         let failed = |reason| DatabaseError::of(path, reason);
         let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
@@ -172,7 +175,7 @@ impl Database {
         Ok(database)
     }
 
-    /// A copy in memory of the file, if it is there: writing to the copy leaves the file as it is.
+    /// Copies the file into memory, if it exists. Writes to the copy do not change the file.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -199,7 +202,7 @@ impl Database {
         sound.map_err(|reason| DatabaseError::of(path, reason))
     }
 
-    /// What was decided on a device.
+    /// Returns the decision on a question for a device.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -213,8 +216,8 @@ impl Database {
         })
     }
 
-    /// Keeps what was found, and gives what is to be gone by: that, or what another process has found meanwhile and what does not
-    /// give way.
+    /// Stores a decision and returns the valid one: this decision, or a decision of another process
+    /// that it does not replace.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -252,7 +255,7 @@ impl Database {
         })
     }
 
-    /// Keeps what others have found; it counts whoever there is.
+    /// Stores imported choices. They are valid for all contenders.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -274,28 +277,29 @@ impl Database {
 }
 
 impl Drop for Database {
-    /// Closing reads and writes too.
+    /// Closes the file, which also reads and writes.
     fn drop(&mut self) {
         close(self.file.take());
     }
 }
 
-/// Work on a file. Of damage that the library does not foresee it panics, and what is damaged is the file, not fusebox.
+/// Runs work on a file and turns panics into errors. The library panics on damage that it does not
+/// expect; the file is at fault then, not fusebox.
 fn contained<T>(work: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, redb::Error> {
     let outcome = fusebox_compiler::ask(|| catch_unwind(AssertUnwindSafe(work)));
     outcome.unwrap_or_else(|_| Err(redb::Error::Corrupted("what is in it contradicts itself".into())))
 }
 
-/// Whether a file holds a database. An empty one was made this moment by a process that has yet to
-/// write to it.
+/// Whether a file holds a database. An empty file was just created by a process that has not yet
+/// written to it.
 pub fn is_there(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|found| !found.is_file() || found.len() > 0)
 }
 
-/// All that was chosen on a device.
+/// Returns all choices for a device.
 ///
 /// # Errors
-/// If the file is damaged or something else, or cannot be read.
+/// If the file is damaged or no database, or cannot be read.
 pub fn all(path: &Path, device: &str) -> Result<Vec<(Question, Chosen)>, DatabaseError> {
     read_only(path, |read| of_device(read, device))
 }
@@ -306,7 +310,7 @@ fn read_only<T>(
 ) -> Result<T, DatabaseError> {
     let read = || match contained(|| Ok(builder().open_read_only(path)))? {
         Ok(file) => read_and_close(file, work),
-        // A process that was killed leaves a file to be repaired, for which it has to be open for
+        // A killed process leaves a file that needs repair. Repair needs the file to be open for
         // writing.
         Err(redb::DatabaseError::RepairAborted) => read_and_close(contained(|| Ok(builder().open(path)?))?, work),
         Err(error) => Err(error.into()),
@@ -323,8 +327,8 @@ fn read_and_close<T>(
     result
 }
 
-/// Closing reads and writes too. All writes were confirmed; damage that is found now is reported
-/// when the file is opened next.
+/// Closes a file. Closing also reads and writes. All writes were confirmed before; damage that is
+/// found now is reported when the file is opened next.
 fn close<F>(file: F) {
     let _ = contained(|| {
         drop(file);
@@ -332,7 +336,7 @@ fn close<F>(file: F) {
     });
 }
 
-/// Entries of both tables, as they stand there.
+/// Entries of both tables, as stored.
 #[derive(Default)]
 struct Contents {
     chosen: Vec<([String; 2], String)>,
@@ -376,7 +380,7 @@ fn put(file: &redb::Database, contents: &Contents) -> Result<(), redb::Error> {
     Ok(write.commit()?)
 }
 
-/// What the tables have of a question.
+/// Returns the decision on a question from both tables.
 fn decision(
     chosen: &impl ReadableTable<(&'static str, &'static str), &'static str>,
     measured: &impl ReadableTable<(&'static str, &'static str, &'static str), (u64, &'static str)>,
@@ -387,7 +391,7 @@ fn decision(
     Ok(Some(Decision { chosen: from_json(text.value())?, figures: of_question(measured, device, question)? }))
 }
 
-/// What a table has of a question, in the fixed order.
+/// Returns the figures of a question's contenders, in the fixed order.
 fn of_question(
     table: &impl ReadableTable<(&'static str, &'static str, &'static str), (u64, &'static str)>,
     device: &str,
@@ -426,7 +430,7 @@ fn builder() -> Builder {
     builder
 }
 
-/// A table that nobody has written yet is empty.
+/// Returns `None` for a table that does not exist yet.
 fn opened<T>(table: Result<T, TableError>) -> Result<Option<T>, redb::Error> {
     match table {
         Ok(table) => Ok(Some(table)),

@@ -1,4 +1,4 @@
-//! Whose results are right.
+//! Judges which contenders have right results.
 
 use std::time::Duration;
 
@@ -13,32 +13,34 @@ use super::made::Made;
 use crate::WorkshopError;
 use crate::reference::Reference;
 
-/// Whose first run takes this much of the fastest one's, and so long, takes no part in the race: not even cold caches explain that.
+/// A contender is excluded from the race if its first run takes more than `HOPELESS` times the
+/// fastest one's and more than `LONG`. Not even cold caches explain such times.
 const HOPELESS: u32 = 8;
 const LONG: Duration = Duration::from_millis(4);
 
 /// A program whose result is right.
 pub struct Racer {
-    /// Its place in the fixed order.
+    /// Its position in the fixed order.
     pub place: usize,
-    /// Which contender it is.
+    /// Name of the contender.
     pub name: String,
     pub predicted_us: f64,
     pub executable: Executable,
 }
 
-/// What is known before anything is measured.
+/// The contenders before the race.
 pub struct Judged {
-    /// Those whose results are right, in the fixed order.
+    /// Contenders with right results, in the fixed order.
     pub racers: Vec<Racer>,
-    /// The others, who are wrong or hopelessly slow, with their places.
+    /// The other contenders, which are wrong or hopelessly slow, with their positions.
     pub out: Vec<(usize, Figures)>,
-    /// What they all run on.
+    /// The inputs of all programs.
     pub inputs: Vec<ArrayLiteral>,
 }
 
-/// Runs every program and compares what it gives: with the interpreter where that does not take long; else with the first
-/// program by an emitter that comes with fusebox, or if there is none, with the first.
+/// Runs every program and compares its result: with the interpreter's if that does not take long;
+/// else with the result of the first program by a bundled emitter, or of the first program if there
+/// is none.
 ///
 /// # Errors
 /// If there are no inputs.
@@ -57,7 +59,8 @@ pub fn all(
     let programs = by_trust.iter().filter_map(|made| made.program.as_ref().ok());
     let programs = programs.map(|(program, _)| program.clone());
     let reference = Reference::new(&fusion.module, &values, &settings.run, programs);
-    // The program's time, if rounding explains the distance of its result from the reference.
+    // Returns the program's time, if rounding explains the difference of its result from the
+    // reference.
     let check = |program: &Executable| {
         let (found, time) = run(program, &values, &settings.run)?;
         match reference.as_ref().map_or(Ok(None), |reference| reference.fault(&found))? {
@@ -91,7 +94,7 @@ pub fn all(
     Ok(Judged { racers, out, inputs })
 }
 
-/// The result of a program, and its time.
+/// Returns the result of a program, and its time.
 fn run(program: &Executable, values: &[Literal], options: &Options) -> Result<(Literal, Duration), String> {
     let mut program = Program::load(program.clone(), options).map_err(|error| error.to_string())?;
     let mut run = || {

@@ -1,4 +1,5 @@
-//! What was chosen, as a text for people: `fusebox tune --export` writes it, `--import` reads it.
+//! Converts choices to and from text for people: `fusebox tune --export` writes it, `--import`
+//! reads it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::database::Chosen;
 use super::question::Question;
 
-/// Largest file that is read.
+/// Size limit of the file.
 const MOST_BYTES: SizeLimit = SizeLimit::bytes(64 << 20);
 
 const HEAD: &str = "# Who makes which fusion, as `fusebox tune` has measured it. `fusebox tune --import` reads this file.\n\
@@ -26,13 +27,13 @@ struct Written {
     device: BTreeMap<String, BTreeMap<String, Chosen>>,
 }
 
-/// Why a file of choices cannot be used.
+/// The reason why a file of choices cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// It is not what it has to be.
+    /// The content of the file is invalid.
     #[error("{file}: error: {message}")]
     Invalid {
         /// Its name.
@@ -42,7 +43,7 @@ pub enum LockError {
     },
 }
 
-/// Choices as a text. The same choices give the same text.
+/// Formats choices as text. Equal choices give equal text.
 ///
 /// # Errors
 /// If a name cannot be written as TOML.
@@ -55,10 +56,10 @@ pub fn write(choices: &Choices) -> Result<String, toml::ser::Error> {
     Ok(format!("{HEAD}\n{}", toml::to_string(&written)?))
 }
 
-/// The choices of such a file.
+/// Reads the choices of such a file.
 ///
 /// # Errors
-/// If it cannot be read, or says something else.
+/// If the file cannot be read, or its content is invalid.
 pub fn read(path: &Path) -> Result<Choices, LockError> {
     let invalid = |message: String| LockError::Invalid { file: path.display().to_string(), message };
     let bytes = fusebox_files::read(path, MOST_BYTES)?;

@@ -1,4 +1,4 @@
-//! Contenders alone, as programs.
+//! Compiles contenders in isolation to programs.
 
 use std::sync::Mutex;
 
@@ -8,19 +8,19 @@ use fusebox_runtime::Executable;
 use super::Settings;
 use super::contenders::Contender;
 
-/// What a contender made.
+/// A compiled contender.
 pub struct Made {
-    /// Its place in the fixed order.
+    /// Its position in the fixed order.
     pub place: usize,
-    /// Which it is.
+    /// Name of the contender.
     pub name: String,
-    /// Whether it comes with fusebox.
+    /// Whether only bundled emitters build it.
     pub is_bundled: bool,
-    /// The program and what that is predicted to take in microseconds, or why there is none.
+    /// The program and its predicted microseconds, or the reason why there is none.
     pub program: Result<(Executable, f64), String>,
 }
 
-/// Compiles each of them, as many at a time as there are threads; `None` if the work is to end.
+/// Compiles all contenders in parallel, one per thread; `None` if the work is interrupted.
 pub fn all(contenders: Vec<Contender>, settings: &Settings<'_>) -> Option<Vec<Made>> {
     let workers = settings.compile.threads.clamp(1, contenders.len().max(1));
     let left = Mutex::new(contenders.into_iter().enumerate());

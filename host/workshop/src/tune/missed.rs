@@ -1,5 +1,5 @@
-//! Why a contender that is faster by over a tenth is not made untuned: where its prediction, or
-//! that of the contender made untuned, is off.
+//! Explains why the untuned choice is not a contender that is faster by over a tenth: which of the
+//! two predictions is off.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,11 @@ use fusebox_core::times::microseconds;
 use super::database::Figures;
 use super::report::{FASTER, Row};
 
-/// The largest part of a contender's predicted time, by its name; ways to cut have none.
+/// The largest part of each contender's predicted time, by name of the contender. Ways to cut have
+/// none.
 pub type Longest = BTreeMap<String, &'static str>;
 
-/// The part of a predicted time that counts most.
+/// Returns the name of the largest part of a predicted time.
 pub fn longest(times: &Times) -> &'static str {
     let Times { launch, computing, memory, waiting, .. } = *times;
     let parts = [(launch, "launch"), (computing, "computing"), (memory, "memory"), (waiting, "waiting")];
@@ -34,7 +35,7 @@ impl Both<'_> {
         Some(Both { name: &found.contender, predicted, measured, longest: row.longest.get(name).copied() })
     }
 
-    /// By which factor the prediction is off, in either direction.
+    /// Returns the factor by which the prediction is off, in either direction.
     fn error(&self) -> f64 {
         (self.measured / self.predicted).ln().abs().exp()
     }
@@ -46,8 +47,8 @@ impl Both<'_> {
     }
 }
 
-/// Why the winner is not made untuned, in words; `None` where it is not faster by over a tenth, or
-/// was not measured.
+/// Describes why the winner is not the untuned choice; `None` if it is not faster by over a tenth,
+/// or was not measured.
 pub fn why(row: &Row) -> Option<String> {
     let chosen = &row.decision.chosen;
     if chosen.spec == chosen.instead_of || row.ratio().ratio * FASTER > 1.0 {

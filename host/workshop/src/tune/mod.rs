@@ -1,5 +1,6 @@
-//! Tuning: for each region of a program that predictions do not tell how to cut into kernels, the fastest cut; then for each
-//! fusion, the fastest of all emitters that take it, with all knobs that they declare.
+//! Tuning. First measures the fastest cut into kernels of each region for which predictions are not
+//! decisive. Then measures the fastest emitter for each fusion, among all emitters that accept it
+//! and all knobs that they declare.
 //!
 //! ```text
 //! question.rs    what is decided: a cut, or who makes a fusion
@@ -50,19 +51,19 @@ pub use report::{Origin, Report, Row, write_predictions, write_summary};
 
 /// How to tune.
 pub struct Settings<'a> {
-    /// How to compile; what the user has chosen here is not tuned.
+    /// How to compile. Fusions whose emitter the user has chosen here are not tuned.
     pub compile: Options,
     /// How to run.
     pub run: fusebox_runtime::Options,
-    /// Measure nothing: all must have been measured before.
+    /// Measure nothing; all questions must have been decided before.
     pub locked: bool,
-    /// Measure also what has been measured before.
+    /// Measure again questions that have been decided before.
     pub again: bool,
-    /// Seed of the random numbers that fusions run on.
+    /// Seed of the random inputs of fusions.
     pub seed: u64,
-    /// What the whole program runs on; `None` if what wins by itself is not to be tried in it.
+    /// Inputs of the whole program; `None` if winners are not to be tried in the program.
     pub program: Option<InputChoice>,
-    /// Set from outside when the work is to end.
+    /// Set from outside to interrupt the work.
     pub stop: &'a AtomicBool,
 }
 
@@ -72,25 +73,26 @@ impl Settings<'_> {
     }
 }
 
-/// How far the work is.
+/// Progress of the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress<'a> {
-    /// So many questions more are to be decided: fusions, and regions to cut.
+    /// Number of additional questions to decide: fusions, and regions to cut.
     Begun(usize),
-    /// One is being compiled, by so many.
+    /// Name of the question whose contenders are being compiled, and their number.
     Compiling(&'a str, usize),
-    /// Those who make it right are being measured.
+    /// Name of the question whose right contenders are being measured, and their number.
     Measuring(&'a str, usize),
-    /// It is done.
+    /// Name of the question that is decided.
     Done(&'a str),
-    /// So many that have won by themselves are being tried in the whole program.
+    /// Number of winners that are being tried in the whole program.
     Trying(usize),
 }
 
-/// Tunes all fusions of a program, and before them the cuts, and keeps what comes of each as soon as it is known.
+/// Tunes the cuts of a program, then all its fusions. Stores each decision as soon as it is made.
 ///
 /// # Errors
-/// If the program is not compiled, the database cannot be used, or, where nothing may be measured, something has to be.
+/// If the program cannot be compiled, the database cannot be used, or a question is undecided and
+/// `locked` forbids measuring.
 pub fn tune(
     source: &Source,
     settings: &Settings<'_>,
@@ -100,7 +102,7 @@ pub fn tune(
     tune_by(&mut Stopwatch::new(&settings.run, settings.seed), source, settings, database, progress)
 }
 
-/// The same by another's measurements.
+/// Tunes with the measurements of this timer.
 fn tune_by(
     timer: &mut dyn Timer,
     source: &Source,
@@ -121,7 +123,7 @@ fn tune_by(
     Ok(tuner.report)
 }
 
-/// Predictions are those of today, also beside times that were measured long ago.
+/// Replaces stored predictions by present ones, even for times that were measured earlier.
 fn predict_anew(figures: &mut [Figures], contenders: &[Contender]) {
     for contender in contenders {
         let known = figures.iter_mut().find(|figures| figures.contender == contender.name);
@@ -129,11 +131,11 @@ fn predict_anew(figures: &mut [Figures], contenders: &[Contender]) {
     }
 }
 
-/// A question with all its possible answers, first the one that is given untuned.
+/// A question with all its contenders. The untuned choice comes first.
 struct Asked<'m> {
     question: Question,
     name: &'m str,
-    /// What all answers compute.
+    /// The fusion or region that all contenders compute.
     fusion: &'m Fusion,
     uses: usize,
     contenders: Vec<Contender>,
@@ -151,7 +153,7 @@ impl<'m> Asked<'m> {
         Asked { question: Question::Cut(cut.fingerprint), name: &cut.anchor, fusion: &cut.region, uses: 1, contenders }
     }
 
-    /// Why a choice is none of the answers, in words.
+    /// Fails with a description if a choice is none of the contenders.
     fn is_answered(&self, chosen: Option<&Chosen>, settings: &Settings<'_>) -> Result<(), String> {
         let Some(Chosen { spec, .. }) = chosen else { return Err("was never tuned".into()) };
         let registry = &settings.compile.emitters.registry;
@@ -167,7 +169,7 @@ impl<'m> Asked<'m> {
     }
 }
 
-/// What answers the questions of a program, one after the other.
+/// Decides the questions of a program, one after the other.
 struct Tuner<'a> {
     settings: &'a Settings<'a>,
     database: &'a Database,
@@ -178,7 +180,8 @@ struct Tuner<'a> {
 }
 
 impl Tuner<'_> {
-    /// The program with the fastest cuts. Each that is decided may ask for others.
+    /// Tunes all cuts and returns the program with the fastest ones. A decided cut may lead to new
+    /// questions.
     fn tune_cuts(&mut self, source: &Source) -> Result<Compilation, WorkshopError> {
         let compile = &self.settings.compile;
         let emitters = Emitters { tuned: Default::default(), cuts: Default::default(), ..compile.emitters.clone() };
@@ -217,7 +220,7 @@ impl Tuner<'_> {
         Ok(())
     }
 
-    /// What is decided; `None` if the work ends before it is known.
+    /// Decides a question; `None` if the work is interrupted before.
     fn tune(&mut self, asked: Asked<'_>) -> Result<Option<Row>, WorkshopError> {
         let Asked { question, name, uses, .. } = asked;
         let names: Vec<String> = asked.contenders.iter().map(|contender| contender.name.clone()).collect();
@@ -237,16 +240,16 @@ impl Tuner<'_> {
         if !is_right {
             return row(found, Origin::Nobody);
         }
-        // Another process may have been faster: then all go by what it has found.
+        // Another process may have decided the question meanwhile. Then its decision is valid.
         let gives_way = if again { GivesWay::All } else { GivesWay::None };
         row(self.database.keep(&self.device, question, &found, gives_way)?, Origin::Measured)
     }
 
-    /// What became of all contenders, in their order.
+    /// Returns the figures of all contenders in the fixed order; `None` if the work is interrupted.
     fn measure(&mut self, asked: Asked<'_>) -> Result<Option<Vec<Figures>>, WorkshopError> {
         let settings = self.settings;
         let Asked { name, fusion, contenders, .. } = asked;
-        // Who is alone wins without a race.
+        // The only contender wins without a race.
         if let [only] = contenders.as_slice() {
             let predicted_us = only.predicted_us.unwrap_or(f64::NAN);
             return Ok(Some(vec![Figures::of(only.name.clone(), predicted_us, Outcome::Alone)]));

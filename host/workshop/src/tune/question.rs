@@ -1,17 +1,17 @@
-//! What is decided by measuring.
+//! The questions that tuning decides by measuring.
 
 use std::fmt;
 use std::str::FromStr;
 
 use fusebox_plugins::Fingerprint;
 
-/// Before the fingerprint of a region, where a decision about a cut is written down.
+/// Prefix of a region's fingerprint in stored decisions about cuts.
 const CUT: &str = "cut-";
 
-/// What is decided.
+/// A question to decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Question {
-    /// Who makes a fusion.
+    /// Which emitter builds a fusion's kernel.
     Emitter(Fingerprint),
     /// How a region is cut into kernels.
     Cut(Fingerprint),

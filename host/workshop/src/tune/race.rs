@@ -1,4 +1,5 @@
-//! Who is fastest: a race in heats, from which the slower half leaves early, and a final against the first.
+//! Finds the fastest contender by a race: heats, which eliminate the slower half early, and a final
+//! against the first contender.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,33 +15,35 @@ use crate::WorkshopError;
 use crate::measure::{Cache, Contest, Effort, Watch, Whole, time};
 use crate::statistics::{Interval, MARGIN, Verdict};
 
-/// Racers of the final beside the first.
+/// Number of racers in the final, without the first.
 const FINALISTS: usize = 3;
-/// Samples of each racer in the first heat; each heat doubles them.
+/// Number of samples of each racer in the first heat. Each heat doubles it.
 const FIRST_SAMPLES: usize = 2;
-/// Who takes this much longer than the fastest leaves, however few are left: of the first heat, and of those after it.
+/// A racer whose time exceeds the fastest by this factor is eliminated, even if few racers are
+/// left. The factors are for the first heat and for later heats.
 const CLEARLY_SLOWER: [f64; 2] = [1.5, 1.2];
-/// Time after which a pair of the final counts as alike.
+/// Time limit of a comparison in the final. After it, the two racers count as equal.
 const LONGEST_FINAL: Duration = Duration::from_secs(3);
 
-/// Who says how long racers take.
+/// A source of racers' times.
 pub trait Timer {
-    /// Times of a racer in microseconds, so many, each in memory of its own.
+    /// Returns `samples` times of a racer in microseconds. Each sample uses newly allocated memory.
     ///
     /// # Errors
-    /// If it fails now that has run before.
+    /// If a racer fails now although it ran before.
     fn alone(&mut self, racer: &Racer, inputs: &[ArrayLiteral], samples: usize) -> Result<Vec<f64>, WorkshopError>;
 
-    /// The time of a racer over that of the first, measured in turns.
+    /// Returns the time of a racer divided by that of the first, measured alternately.
     ///
     /// # Errors
     /// If one of them fails.
     fn against(&mut self, first: &Racer, other: &Racer, inputs: &[ArrayLiteral]) -> Result<Interval, WorkshopError>;
 
-    /// What a program takes over what it takes untuned, and each of these kernels.
+    /// Returns the times of a tuned program divided by those of the untuned one: in total, and for
+    /// each of these kernels.
     ///
     /// # Errors
-    /// If one of both fails.
+    /// If one of the programs fails.
     fn in_program(
         &mut self,
         untuned: &Executable,
@@ -63,7 +66,8 @@ impl<'a> Stopwatch<'a> {
     }
 }
 
-/// A kernel that updates in place would else be timed together with the copy that it needs only here.
+/// Returns the executable to time, without copies. A kernel that updates in-place needs a copy only
+/// in isolation; the copy must not be timed.
 fn timed(racer: &Racer) -> Executable {
     racer.executable.clone().without_copies()
 }
@@ -96,20 +100,22 @@ impl Timer for Stopwatch<'_> {
     }
 }
 
-/// A racer's place among the racers, and its times so far in microseconds.
+/// Index of a racer, and its times so far in microseconds.
 struct Times {
     racer: usize,
     samples: Vec<f64>,
 }
 
 impl Times {
-    /// The shortest: bad luck, such as where its memory lies, makes a racer slow, and none makes it fast.
+    /// Returns the shortest time. Disturbances, for example unfavourable addresses, make a racer
+    /// slower, never faster.
     fn best(&self) -> f64 {
         self.samples.iter().copied().fold(f64::INFINITY, f64::min)
     }
 }
 
-/// Races all whose results are right; with their places in the fixed order, what became of each. `None` if the work is to end.
+/// Races all contenders with right results. Returns their positions in the fixed order and their
+/// figures; `None` if the work is interrupted.
 ///
 /// # Errors
 /// If one fails now that has run before.
@@ -125,7 +131,7 @@ pub fn run(
         let (racer, alone) = (times.racer, times.best());
         let outcome = match racer {
             0 => Outcome::First { us: alone },
-            // Pairs would not show that it is faster.
+            // Measuring pairs would not show that it is faster.
             _ if alone > first * MARGIN => Outcome::Slower { us: alone },
             _ => {
                 let ratio = timer.against(&racers[0], &racers[racer], &judged.inputs)?;
@@ -140,7 +146,8 @@ pub fn run(
     Ok(Some(figures))
 }
 
-/// Heats until few are left. The first always stays: the others are measured against it.
+/// Runs heats until few racers are left. The first is never eliminated: the others are measured
+/// against it.
 #[allow(clippy::type_complexity, reason = "those left, and what became of the others")]
 fn heats(
     judged: &Judged,
@@ -173,7 +180,8 @@ fn heats(
     Ok(Some((left, figures)))
 }
 
-/// Takes out who is clearly slower than the fastest, and the slower half where many are left.
+/// Eliminates and returns the racers that are clearly slower than the fastest, and the slower half
+/// if many are left.
 fn leave(left: &mut Vec<Times>, limit: f64) -> Vec<Times> {
     left.sort_by(|a, b| a.best().total_cmp(&b.best()).then(a.racer.cmp(&b.racer)));
     let fastest = left.first().map_or(0.0, Times::best);
@@ -194,21 +202,24 @@ fn of(racer: &Racer, outcome: Outcome) -> (usize, Figures) {
     (racer.place, Figures::of(racer.name.clone(), racer.predicted_us, outcome))
 }
 
-/// The first of those who are not surely slower than the fastest by more than the margin: measured again, they would win as
-/// often. Nobody wins who is not surely faster than the first. `None` if nobody is right.
+/// Returns the first contender in the fixed order that is not significantly slower than the fastest
+/// by more than the margin. In a repeated race, all these contenders would win equally often. Only
+/// a contender significantly faster than the first can replace the first. `None` if no contender is
+/// right.
 pub fn winner(figures: &[Figures]) -> Option<&str> {
     let ratio = |figures: &Figures| match &figures.outcome {
         Outcome::Final { ratio, .. } if Verdict::of(ratio) == Verdict::Faster => Some(*ratio),
         Outcome::First { .. } | Outcome::Alone => Some(Interval { low: 1.0, ratio: 1.0, high: 1.0 }),
         _ => None,
     };
-    // Each was measured against the first, and not against one another: both ratios are as sure as their intervals say.
+    // Each contender was measured against the first, not against each other. Therefore the
+    // intervals of both ratios are used.
     let fastest = figures.iter().filter_map(ratio).min_by(|a, b| a.ratio.total_cmp(&b.ratio))?;
     let is_as_fast = |it: &&Figures| ratio(it).is_some_and(|ratio| ratio.low <= fastest.high * MARGIN);
     figures.iter().find(is_as_fast).map(|figures| figures.contender.as_str())
 }
 
-/// How much less time the winner takes than the first; 1 if it is the first.
+/// Returns the winner's time divided by the first's; 1 if the winner is the first.
 pub fn ratio(figures: &[Figures], winner: &str) -> Interval {
     let same = Interval { low: 1.0, ratio: 1.0, high: 1.0 };
     let found = figures.iter().find(|figures| figures.contender == winner);

@@ -1,4 +1,4 @@
-//! What was gained, and by whom.
+//! Reports what tuning gained, and by which emitters.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -12,41 +12,41 @@ use super::question::Question;
 use super::race;
 use crate::statistics::{Interval, median};
 
-/// What became of a program's fusions.
+/// The result of tuning a program.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// The program's file.
     pub module: String,
-    /// What was decided: about cuts, then about its fusions, in their order.
+    /// Decisions about cuts, then about fusions, in their order.
     pub rows: Vec<Row>,
-    /// Number of fusions of which the user has chosen who makes them.
+    /// Number of fusions whose emitter the user has chosen.
     pub chosen_by_user: usize,
-    /// Number of fusions, and of regions to cut, left when the work was ended.
+    /// Number of fusions, and of regions to cut, left undecided by an interrupt.
     pub interrupted: usize,
-    /// What the compiler had to say.
+    /// Warnings of the compiler and of tuning.
     pub warnings: Vec<String>,
 }
 
-/// Where a choice is from.
+/// Origin of a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
-    /// It was measured now.
+    /// This run measured it.
     Measured,
-    /// It was known.
+    /// It was stored before.
     Known,
-    /// There is none: no contender gave a right result.
+    /// There is none: no contender has a right result.
     Nobody,
 }
 
-/// What became of a fusion, or of a region that can be cut in several ways.
+/// The decision for a fusion, or for a region that can be cut in several ways.
 #[derive(Clone, Debug)]
 pub struct Row {
     pub question: Question,
-    /// What the fusion is called in this program.
+    /// Name of the fusion in this program.
     pub name: String,
     pub decision: Decision,
-    /// How often the program has the fusion.
+    /// Number of occurrences of the fusion in the program.
     pub uses: usize,
     pub origin: Origin,
     /// The largest parts of the predicted times.
@@ -54,7 +54,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Whether it is made otherwise than untuned.
+    /// Whether the choice differs from the untuned one.
     fn is_changed(&self) -> bool {
         self.decision.chosen.spec != self.decision.chosen.instead_of
     }
@@ -63,12 +63,12 @@ impl Row {
         matches!(self.question, Question::Cut(_))
     }
 
-    /// The winner's time as a share of the time of the first that is right.
+    /// Returns the winner's time divided by that of the first right contender.
     pub fn ratio(&self) -> Interval {
         race::ratio(&self.decision.figures, &self.decision.chosen.spec)
     }
 
-    /// What a contender gained in the whole program, if it was tried there.
+    /// Describes what a contender gained in the whole program, if it was tried there.
     fn in_program(&self, contender: &str) -> Option<String> {
         let found = self.decision.figures.iter().find(|figures| figures.contender == contender)?;
         match found.outcome {
@@ -77,17 +77,18 @@ impl Row {
         }
     }
 
-    /// Time of the first that is right, in microseconds.
+    /// Returns the microseconds of the first right contender.
     fn first_us(&self) -> Option<f64> {
         let first = self.decision.figures.iter().find(|figures| matches!(figures.outcome, Outcome::First { .. }));
         first.and_then(Figures::measured_us)
     }
 }
 
-/// What was gained in each fusion that is made otherwise now, by each emitter, and together; and who was refused.
+/// Writes what tuning gained: for each fusion with a changed choice, for each emitter, and in
+/// total. Also writes the rejected contenders.
 ///
 /// # Errors
-/// If nothing can be written.
+/// If `out` cannot be written.
 pub fn write_summary(out: &mut dyn Write, reports: &[Report]) -> io::Result<()> {
     let rows = || reports.iter().flat_map(|report| report.rows.iter().map(move |row| (report, row)));
     for (report, row) in rows() {
@@ -135,7 +136,7 @@ pub fn write_summary(out: &mut dyn Write, reports: &[Report]) -> io::Result<()> 
         writeln!(out, "{all} regions that can be cut in several ways, {changed} cut otherwise than untuned")?;
     }
     let timed = || fusions().filter_map(|row| Some((row, row.first_us()? * row.uses as f64)));
-    // The fusions are those of the cuts that were chosen: untuned there were others in their place.
+    // The fusions are those of the chosen cuts. The untuned program has other fusions instead.
     let gained_by = |row: &Row| Some(row.first_us()? * (1.0 - row.ratio().ratio) * row.uses as f64);
     let by_cuts: f64 = cuts().filter(|row| row.is_changed()).filter_map(gained_by).sum();
     let before: f64 = timed().map(|(_, us)| us).sum::<f64>() + by_cuts;
@@ -151,7 +152,7 @@ fn gained(Interval { low, ratio, high }: Interval) -> String {
     format!("{:.2} times as fast ({:.2} to {:.2})", 1.0 / ratio, 1.0 / high, 1.0 / low)
 }
 
-/// A line for each emitter that has won from another, the most wins first.
+/// Writes a line for each emitter that replaced another, those with most wins first.
 fn by_emitter<'a>(out: &mut dyn Write, rows: impl Iterator<Item = &'a Row>) -> io::Result<()> {
     let mut gains: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for row in rows.filter(|row| row.is_changed() && !row.decision.figures.is_empty()) {
@@ -172,17 +173,17 @@ fn by_emitter<'a>(out: &mut dyn Write, rows: impl Iterator<Item = &'a Row>) -> i
     Ok(())
 }
 
-/// Rows of the table of predictions.
+/// Number of rows in the table of predictions.
 const WORST: usize = 10;
 
-/// Measured times that differ by more than this factor say who is faster.
+/// Measured times that differ by more than this factor show which contender is faster.
 pub(super) const FASTER: f64 = 1.1;
 
-/// How far predictions are from what was measured: the median of all contenders' errors, the worst, and how often the one of
-/// two contenders that was predicted to be faster is.
+/// Writes how far predictions are from measurements: the median error of all contenders, the worst
+/// errors, and how often a prediction orders two contenders correctly.
 ///
 /// # Errors
-/// If nothing can be written.
+/// If `out` cannot be written.
 pub fn write_predictions(out: &mut dyn Write, reports: &[Report]) -> io::Result<()> {
     let rows = reports.iter().flat_map(|report| report.rows.iter().map(move |row| (report, row)));
     let all = rows.flat_map(|(report, row)| row.decision.figures.iter().map(move |figures| (report, row, figures)));
@@ -220,7 +221,8 @@ pub fn write_predictions(out: &mut dyn Write, reports: &[Report]) -> io::Result<
     Ok(())
 }
 
-/// Of each pair of contenders whose measured times differ, whether their predicted ones are in the same order.
+/// Returns for each pair of contenders whose measured times differ whether their predicted times
+/// are in the same order.
 fn ordered(row: &Row) -> Vec<bool> {
     let time = |figures: &Figures| Some((figures.predicted_us?, figures.measured_us()?));
     let times: Vec<(f64, f64)> = row.decision.figures.iter().filter_map(time).collect();

@@ -1,4 +1,4 @@
-//! Tuning of cuts, by a timer that says what the test wants.
+//! Tests tuning with a timer that returns prescribed times.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::WorkshopError;
 use crate::measure::{Part, Whole};
 use crate::statistics::Interval;
 
-/// The softmax of four rows: reductions whose results go back over the rows.
+/// Returns the softmax of four rows: reductions whose results are broadcast back to the rows.
 fn softmax(columns: usize) -> Source {
     Source::text(
         "softmax.hlo",
@@ -55,11 +55,12 @@ fn options() -> Options {
     }
 }
 
-/// Takes one microsecond for one racer, and two for all others; the tuned program takes so much of the untuned one's time.
+/// A timer that returns one microsecond for one racer and two for all others. `in_program` is the
+/// time of the tuned program divided by the untuned one's.
 struct Says {
     fastest: String,
     in_program: f64,
-    /// What that takes.
+    /// Microseconds of the untuned program.
     program_us: f64,
 }
 
@@ -99,7 +100,8 @@ impl Timer for Says {
     }
 }
 
-/// Says the same, but before it has tried anything in the program, another has done all its work.
+/// A timer that returns the same times. Before it tries anything in the program, another process
+/// does all its work.
 struct Overtaken<'a> {
     says: Says,
     by: &'a mut dyn FnMut(),
@@ -156,7 +158,7 @@ fn a_cut_that_is_measured_to_be_faster_than_the_predicted_one_is_made_from_then_
     let report = tuned(&mut Says::fastest(&other.name), false).unwrap();
     let chosen = &report.rows[0].decision.chosen;
     assert_eq!((&chosen.spec, &chosen.instead_of), (&other.name, &first.name));
-    // One microsecond instead of two for each region; fusions take two each, by whatever emitter.
+    // Each region takes one microsecond instead of two. Fusions take two each, with any emitter.
     let mut said = Vec::new();
     write_summary(&mut said, std::slice::from_ref(&report)).unwrap();
     let cuts = report.rows.iter().filter(|row| row.decision.chosen.spec == other.name).count();
@@ -174,7 +176,7 @@ fn a_cut_that_is_measured_to_be_faster_than_the_predicted_one_is_made_from_then_
     assert_ne!(fusebox_core::hlo::print_module(&obeyed.fused), fusebox_core::hlo::print_module(&predicted.fused));
 }
 
-/// A transpose, which several emitters take.
+/// Returns a transpose, which several emitters accept.
 fn transpose() -> Source {
     let text = "HloModule m\nENTRY main { x = f32[300,48] parameter(0)\n ROOT t = f32[48,300] transpose(x), dimensions={1,0} }\n";
     Source::text("transpose.hlo", text)
@@ -200,7 +202,7 @@ fn what_wins_by_itself_stays_only_if_the_program_is_faster_with_it() {
         assert_eq!(&chosen.spec, wanted, "{name}");
         let tried = Outcome::Final { us: 1.0, ratio: exactly(0.5), in_program: Some(exactly(ratio)) };
         assert!(figures.iter().any(|figures| figures.contender == other && figures.outcome == tried), "{figures:?}");
-        // Both are kept, and what was tried is not tried again.
+        // Both outcomes are stored, and a choice that was tried is not tried again.
         let known = row(&mut in_program(0.5, 100.0), name);
         assert_eq!(known.decision, Decision { chosen, figures }, "{name}");
     }

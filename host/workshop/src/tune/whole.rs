@@ -1,5 +1,5 @@
-//! Whether what has won by itself is faster in its program too. There, caches hold what the kernels before have left, and not what
-//! the same kernel read a moment ago.
+//! Checks whether winners are also faster in the whole program. There, the caches hold data of the
+//! previous kernels, not the data that the same kernel has just read.
 
 use std::collections::BTreeSet;
 
@@ -15,8 +15,9 @@ use crate::WorkshopError;
 use crate::measure::{Part, Whole};
 use crate::statistics::{Interval, Verdict};
 
-/// What a choice saves at least in a run of its program, to be made: of its time, and in microseconds. On less nobody should rely:
-/// whether a second thread wakes in time for its part of a small kernel changes from minute to minute.
+/// Least saving of a choice in a run of its program, as a fraction of the program's time and in
+/// microseconds. Smaller savings are unreliable: whether a second thread wakes in time for its part
+/// of a small kernel changes from minute to minute.
 const LEAST_SAVED: f64 = 0.005;
 const LEAST_SAVED_US: f64 = 1.0;
 
@@ -26,7 +27,7 @@ fn is_worth_it(part: &Part, program_us: f64) -> bool {
 }
 
 impl Row {
-    /// Notes what was found in the program; what is not to be made there is taken back.
+    /// Stores the ratio found in the program. Reverts the choice unless it stays.
     fn tried(&mut self, found: Interval, stays: bool) {
         let Decision { chosen, figures } = &mut self.decision;
         let winner = figures.iter_mut().find(|figures| figures.contender == chosen.spec);
@@ -44,7 +45,7 @@ impl Row {
 }
 
 impl Tuner<'_> {
-    /// Tries each new cut in the program, as it is cut by then.
+    /// Tries each new cut in the program, with the cuts decided so far.
     pub(super) fn try_cuts(&mut self, source: &Source) -> Result<(), WorkshopError> {
         for number in self.untried(|row| matches!(row.question, Question::Cut(_))) {
             (self.progress)(Progress::Trying(1));
@@ -57,8 +58,8 @@ impl Tuner<'_> {
         Ok(())
     }
 
-    /// Tries all new choices of emitters in the program at once. Each is looked at where its kernel runs; if the program is slower
-    /// with those that are faster, all are taken back.
+    /// Tries all new choices of emitters in the program at once. Judges each choice by the time of
+    /// its kernel. If the program with the remaining choices is slower, reverts all of them.
     pub(super) fn try_emitters(&mut self, source: &Source) -> Result<(), WorkshopError> {
         let untried = self.untried(|row| matches!(row.question, Question::Emitter(_)));
         if untried.is_empty() {
@@ -74,7 +75,8 @@ impl Tuner<'_> {
         let mut stay = Vec::new();
         for &number in &untried {
             let row = &mut self.report.rows[number];
-            // What is not a step of its own, but part of a loop's, is known by the whole program.
+            // A kernel inside a loop's function is no separate step. The time of the whole program
+            // judges it.
             let part = whole.kernels.get(&row.name).unwrap_or(&whole.all);
             let stays = is_worth_it(part, whole.all.us);
             row.tried(part.ratio, stays);
@@ -91,7 +93,7 @@ impl Tuner<'_> {
         untried.into_iter().try_for_each(|number| self.keep_again(number))
     }
 
-    /// Numbers of rows; none where nothing is to be measured.
+    /// Returns the indices of untried rows; none if nothing is to be measured.
     fn untried(&self, is_meant: impl Fn(&Row) -> bool) -> Vec<usize> {
         if self.settings.locked || self.settings.program.is_none() || self.settings.is_stopped() {
             return Vec::new();
@@ -100,7 +102,8 @@ impl Tuner<'_> {
         rows.filter(|(_, row)| is_meant(row) && row.decision.is_untried()).map(|(number, _)| number).collect()
     }
 
-    /// The program as the rows say, but untuned where these questions are asked.
+    /// Compiles the program with the choices of the rows, but with the untuned choice for the
+    /// questions in `untuned`.
     fn made(&self, source: &Source, untuned: &[Question]) -> Result<Executable, WorkshopError> {
         let compiling = &self.settings.compile;
         let mut emitters =
@@ -119,7 +122,8 @@ impl Tuner<'_> {
         made.executable.ok_or_else(|| WorkshopError::Interface("there is no executable".into()))
     }
 
-    /// Measures both; `None`, and a warning, if they do not run on these inputs.
+    /// Measures both programs. Returns `None` and adds a warning if they do not run on these
+    /// inputs.
     fn compared(
         &mut self,
         untuned: &Executable,
@@ -142,7 +146,8 @@ impl Tuner<'_> {
         }
     }
 
-    /// Keeps what came of trying. Where another process has tried meanwhile, all go by what it has found.
+    /// Stores the outcome of the trial. If another process has tried meanwhile, its outcome is
+    /// valid.
     fn keep_again(&mut self, number: usize) -> Result<(), WorkshopError> {
         let row = &mut self.report.rows[number];
         row.decision = self.database.keep(&self.device, row.question, &row.decision, GivesWay::Untried)?;

@@ -1,4 +1,4 @@
-//! What `fusebox ab` found.
+//! The page of `fusebox ab`.
 //!
 //! ```text
 //! plots.rs  distributions, ratios, roofline as SVG
@@ -16,7 +16,7 @@ use super::framed;
 use crate::ab::{Comparison, Figures, Judgement, Measured, Report};
 use crate::measure::Cache;
 
-/// Text with what means something in HTML made harmless.
+/// Text whose special characters are escaped for HTML.
 struct Escaped<T>(T);
 
 impl<T: Display> Display for Escaped<T> {
@@ -31,7 +31,7 @@ impl<T: Display> Display for Escaped<T> {
     }
 }
 
-/// The page of a comparison.
+/// Returns the page of a comparison.
 pub fn of_comparison(report: &Report) -> String {
     let mut body = String::new();
     // Writing to a string does not fail.
@@ -105,7 +105,7 @@ fn cache(row: &Measured) -> &'static str {
     }
 }
 
-/// A table with a row per figure.
+/// Writes a table with a row per figure.
 fn figures(out: &mut String, a: &Figures, b: &Figures, measured: &[Measured]) -> fmt::Result {
     writeln!(out, "<table><tr><th></th><th class=a>A</th><th class=b>B</th></tr>")?;
     let mut row = |name: &str, values: [String; 2]| {

@@ -1,4 +1,4 @@
-//! Plots as SVG.
+//! Draws plots as SVG.
 
 use std::fmt::{self, Write};
 
@@ -6,15 +6,15 @@ use super::{Escaped, cache};
 use crate::ab::{Comparison, Measured, Report};
 use crate::statistics::MARGIN;
 
-/// Size of plots, and what is left for words at their left and below.
+/// Width of plots, and the margins for text on their left and below.
 const WIDTH: f64 = 900.0;
 const LEFT: f64 = 220.0;
 const BELOW: f64 = 30.0;
 
-/// What an axis has beyond its numbers at least, as a logarithm.
+/// Least margin of an axis beyond its values, as a logarithm.
 const LEAST_MARGIN: f64 = 0.03;
 
-/// An axis: numbers to places, by their logarithms.
+/// A logarithmic axis that maps values to positions.
 struct Axis {
     low: f64,
     high: f64,
@@ -23,7 +23,8 @@ struct Axis {
 }
 
 impl Axis {
-    /// From the smallest to the largest of positive numbers, and a little more on both sides.
+    /// Returns an axis from the smallest to the largest of the positive values, with a small margin
+    /// on both sides.
     fn over(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Axis {
         let values = values.filter(|value| value.is_finite() && *value > 0.0).map(f64::ln);
         let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
@@ -37,7 +38,7 @@ impl Axis {
         self.from + share.clamp(-0.05, 1.05) * (self.to - self.from)
     }
 
-    /// Some numbers evenly along the axis.
+    /// Returns evenly spaced values along the axis.
     fn marks(&self, count: usize) -> impl Iterator<Item = f64> {
         let step = (self.high - self.low) / count as f64;
         (0..=count).map(move |number| (self.low + step * number as f64).exp())
@@ -48,7 +49,7 @@ fn open(out: &mut String, height: f64, what: &str) -> fmt::Result {
     writeln!(out, r#"<svg viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" role="img" aria-label="{what}">"#)
 }
 
-/// Three digits that matter.
+/// Formats a value with three significant digits.
 fn short(value: f64) -> String {
     let digits = (2 - value.abs().max(1e-9).log10().floor() as i32).clamp(0, 6) as usize;
     format!("{value:.digits$}")
@@ -64,7 +65,8 @@ fn marks_below(out: &mut String, axis: &Axis, height: f64, unit: &str) -> fmt::R
     Ok(())
 }
 
-/// The ratios with their intervals, a row for each program, fusion and state of caches, over what counts as the same.
+/// Draws the ratios with their intervals: a row for each program, fusion and cache state. The
+/// background marks ratios within the margin of equality.
 pub fn ratios(out: &mut String, report: &Report) -> fmt::Result {
     const ROW: f64 = 24.0;
     let rows: Vec<(&str, &Measured)> =
@@ -88,7 +90,7 @@ pub fn ratios(out: &mut String, report: &Report) -> fmt::Result {
     writeln!(out, "</svg>")
 }
 
-/// Times of both sides as histograms, one above the other, with medians.
+/// Draws the times of both sides as histograms, one above the other, with medians.
 pub fn distribution(out: &mut String, row: &Measured) -> fmt::Result {
     const BARS: usize = 60;
     const HEIGHT: f64 = 170.0;
@@ -117,7 +119,8 @@ pub fn distribution(out: &mut String, row: &Measured) -> fmt::Result {
     writeln!(out, "</svg>")
 }
 
-/// Time against bytes: every kernel, and below it the least time in which the machine does as much.
+/// Plots time against bytes: each program and fusion, and below it the least time in which the
+/// machine can do the same work.
 pub fn roofline(out: &mut String, report: &Report) -> fmt::Result {
     const HEIGHT: f64 = 330.0;
     let points: Vec<(&Comparison, &Measured, usize)> = report

@@ -1,4 +1,4 @@
-//! Both sides' kernels at a stage that the reader chooses, side by side.
+//! Shows both sides' kernels next to each other, at a stage that the reader chooses.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::{self, Write};
@@ -7,10 +7,10 @@ use fusebox_lowering::Stage;
 
 use super::Escaped;
 
-/// Longest text that is shown, in bytes: a page of more is no help.
+/// Most bytes of a text that the page shows: longer texts do not help the reader.
 const LONGEST: usize = 1 << 20;
 
-/// Writes a choice of stages and the texts of each, lines that only one side has marked.
+/// Writes a selector of stages and the texts of each stage. Marks lines that only one side has.
 pub fn side_by_side(
     out: &mut String,
     a: &BTreeMap<&'static str, String>,

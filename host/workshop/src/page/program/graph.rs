@@ -1,4 +1,4 @@
-//! A computation as a drawing: boxes in layers, operands above those that read them.
+//! Draws a computation: boxes in layers, operands above their users.
 
 use std::fmt::Write;
 
@@ -9,26 +9,27 @@ use rust_sugiyama::from_vertices_and_edges;
 
 use crate::roof::Bound;
 
-/// Pixels: of a letter, a line, around the text of a box, between boxes.
+/// Pixels: width of a letter, height of a line, padding around the text of a box, gap between
+/// boxes.
 const LETTER: f64 = 6.6;
 const LINE: f64 = 15.0;
 const PADDING: f64 = 10.0;
 const GAP: f64 = 34.0;
-/// Letters of a line; longer ones are cut.
+/// Most letters of a line; longer lines are cut.
 const MOST_LETTERS: usize = 34;
-/// Boxes beyond which a drawing takes long to make and shows nothing.
+/// Most boxes of a drawing: larger drawings take long to compute and are illegible.
 const MOST_NODES: usize = 600;
 
 /// A box.
 pub struct Node {
-    /// Its name comes first.
+    /// Lines of text, the name first.
     pub lines: Vec<String>,
     pub kind: Kind,
-    /// The place in the page that it leads to.
+    /// Anchor in the page that the box links to.
     pub link: Option<String>,
 }
 
-/// What a box stands for.
+/// The kind of step that a box represents.
 pub enum Kind {
     Kernel(Bound),
     Other,
@@ -52,15 +53,15 @@ impl Node {
     }
 }
 
-/// A box and its middle.
+/// A box and its centre.
 struct Placed {
     node: Node,
     x: f64,
     y: f64,
 }
 
-/// Draws a computation: a box for each instruction but constants, and what takes others apart or puts them together is drawn
-/// as what it is of.
+/// Draws one box per instruction. Omits constants, tuples and tuple elements; edges lead through
+/// tuples to the boxes of their elements.
 pub fn draw(computation: &Computation, node: impl Fn(&Instruction) -> Node) -> Markup {
     let shown: Vec<usize> =
         (0..computation.instructions.len()).filter(|&at| is_shown(&computation.instructions[at])).collect();
@@ -83,7 +84,8 @@ fn is_shown(instruction: &Instruction) -> bool {
     !matches!(instruction.op, Op::Constant(_) | Op::GetTupleElement { .. } | Op::Tuple)
 }
 
-/// The instructions with boxes that one reads, through those without.
+/// Returns the instructions with boxes that an instruction reads, directly or through instructions
+/// without boxes.
 fn sources(computation: &Computation, at: usize) -> Vec<usize> {
     let mut found = Vec::new();
     let mut open: Vec<usize> = computation.instructions[at].operands.iter().map(|it| it.index()).collect();
@@ -100,7 +102,7 @@ fn sources(computation: &Computation, at: usize) -> Vec<usize> {
     found
 }
 
-/// Puts boxes in layers; parts that do not hang together stand beside each other.
+/// Places boxes in layers. Places unconnected parts next to each other.
 fn placed(nodes: Vec<Node>, edges: &[(u32, u32)]) -> Vec<Placed> {
     let sizes: Vec<(u32, (f64, f64))> = (0..).zip(nodes.iter().map(|node| (node.width(), node.height()))).collect();
     let config = Config { vertex_spacing: GAP, ranking_type: RankingType::Up, dummy_size: 4.0, ..Config::default() };
@@ -137,7 +139,7 @@ fn svg(placed: &[Placed], edges: &[(u32, u32)]) -> Markup {
     }
 }
 
-/// The edges, each from the lower end of a box to the upper end of another.
+/// Returns the path of all edges, each from the lower edge of a box to the upper edge of another.
 fn lines(placed: &[Placed], edges: &[(u32, u32)]) -> String {
     let mut path = String::new();
     for &(from, to) in edges {

@@ -1,4 +1,4 @@
-//! A program: a graph of its steps, in which every fusion opens.
+//! The page of a program: a graph of its steps, in which each fusion can be opened.
 
 mod graph;
 
@@ -13,7 +13,7 @@ use super::framed;
 use crate::roofline::Row;
 use graph::{Kind, Node, draw};
 
-/// The page of a compiled program.
+/// Returns the page of a compiled program.
 pub fn of_program(made: &Compilation, options: &Options, target: &str, rows: &[Row]) -> String {
     let page = Page { made, options, rows, kernel_of: kernel_of(made) };
     let name = &made.fused.name;
@@ -41,7 +41,7 @@ struct Page<'p> {
     made: &'p Compilation,
     options: &'p Options,
     rows: &'p [Row],
-    /// By name of the fusion instruction.
+    /// Kernels by name of the fusion instruction.
     kernel_of: HashMap<&'p str, &'p Selected>,
 }
 
@@ -49,7 +49,8 @@ fn kernel_of(made: &Compilation) -> HashMap<&str, &Selected> {
     made.kernels.iter().flat_map(|kernel| kernel.unit.uses.iter().map(move |name| (name.as_str(), kernel))).collect()
 }
 
-/// What is executed step by step: whatever has fusions or calls what has.
+/// Returns the computations that are executed step by step: the entry, and all computations with
+/// fusions.
 fn sequences(module: &Module) -> impl Iterator<Item = &Computation> {
     let has_steps = |computation: &&Computation| {
         let is_entry = module.entry_computation().is_some_and(|entry| entry.name == computation.name);
@@ -97,7 +98,7 @@ impl Page<'_> {
     }
 }
 
-/// The place of a kernel in the page.
+/// Returns the anchor of a kernel in the page.
 fn anchor(kernel: &str) -> String {
     format!("kernel-{kernel}")
 }
