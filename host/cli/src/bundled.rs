@@ -4,7 +4,7 @@ use fusebox_plugins::Registry;
 
 use crate::exit::Failure;
 
-/// All of them. That one of them cannot describe itself is a bug.
+/// Returns all bundled emitters. A bundled emitter that cannot describe itself is a bug.
 pub fn emitters() -> Result<Registry, Failure> {
     Registry::new(fusebox_bundle::emitters()).map_err(|error| Failure::Bug(error.to_string()))
 }

@@ -1,4 +1,5 @@
-//! Where compiled programs are kept: the command line, `FUSEBOX_CACHE`, `fusebox.toml`; by default nowhere.
+//! Chooses the cache of compiled programs: from the command line, else `FUSEBOX_CACHE`, else
+//! `fusebox.toml`. By default there is none.
 
 use std::path::Path;
 
@@ -12,10 +13,10 @@ use crate::{emitters, environment};
 
 /// The variable that names the folder.
 const VARIABLE: &str = "FUSEBOX_CACHE";
-/// Bytes of all that is kept, where nothing else is said.
+/// Default limit on the bytes in the cache.
 const LIMIT: SizeLimit = SizeLimit::bytes(2 << 30);
 
-/// The cache for a module in that folder.
+/// Opens the cache for a module in `folder`.
 pub fn open(choice: &CacheChoice, emitters: &EmitterChoice, folder: &Path) -> Result<Cache, Failure> {
     if choice.no_cache {
         return Ok(Cache::default());

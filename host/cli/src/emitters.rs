@@ -1,5 +1,5 @@
-//! The emitters of a run, and who is in charge of what: bundled ones, those of the search path, of `fusebox.toml`, and of the
-//! command line.
+//! Collects the emitters of a run: bundled ones, and those of the search path, `fusebox.toml` and
+//! the command line. Also collects the user's choices of emitters.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -18,26 +18,28 @@ use crate::arguments::EmitterChoice;
 use crate::bundled;
 use crate::exit::Failure;
 
-/// Time an isolated emitter has for one answer, where nothing else is said.
+/// Default time limit for one answer of an isolated emitter.
 const ISOLATED_TIME: Duration = Duration::from_secs(20);
-/// Memory of an isolated emitter, where nothing else is said.
+/// Default memory limit of an isolated emitter.
 const ISOLATED_MEMORY: SizeLimit = SizeLimit::bytes(4 << 30);
 
-/// A library to be loaded.
+/// A library to load.
 #[derive(Default)]
 struct Library {
     path: PathBuf,
-    /// Whether only the folder is named that it is in.
+    /// Whether the search path names only the library's folder.
     in_folder: bool,
     isolation: Isolation,
-    /// Its name in `fusebox.toml`, and where it stands there.
+    /// Name and position of its entry in `fusebox.toml`.
     plugin: Option<(String, Place)>,
-    /// Its bytes, if they were read already.
+    /// Its bytes, if they have been read.
     file: Option<PluginFile>,
 }
 
-/// All emitters for a module in that folder, and which the user chose. The command line comes last, and the last choice that is
-/// about a fusion counts; in each, choices about named fusions come after those about kinds.
+/// Returns all emitters for a module in `folder`, and the user's choices among them. The last
+/// choice that matches a fusion wins, and choices of the command line come after those of
+/// `fusebox.toml`. In each of the two, choices that name fusions come after choices that name
+/// kinds.
 pub fn choose(choice: &EmitterChoice, folder: &Path) -> Result<Emitters, Failure> {
     let settings = settings_of(choice, folder)?;
     let plugins = settings.as_ref().map(|settings| pinned(settings, choice.locked)).transpose()?.unwrap_or_default();
@@ -46,7 +48,7 @@ pub fn choose(choice: &EmitterChoice, folder: &Path) -> Result<Emitters, Failure
     let mut registry = bundled::emitters()?;
     for mut library in libraries(choice, plugins, &specs)? {
         match load(&mut registry, &mut library, choice) {
-            // Whatever else lies in a folder of plugins is no reason to do nothing.
+            // A folder of plugins may hold other files.
             Err(error) if library.in_folder && error.is_of_another_kind() => {
                 terminal::complain(&format!("warning: skipped: {error}"));
             }
@@ -62,7 +64,7 @@ pub fn choose(choice: &EmitterChoice, folder: &Path) -> Result<Emitters, Failure
     let mut overrides = Vec::new();
     for Choice { spec, place } in written {
         let found = match Override::resolve(&registry, spec, false) {
-            // The library whose emitters are of that kind may be loaded in other runs.
+            // The library with emitters of that kind may be one that only other runs load.
             Err(error @ OverrideError::Kind { .. }) => {
                 terminal::complain(&format!("{place}: warning: {error}"));
                 continue;
@@ -77,8 +79,7 @@ pub fn choose(choice: &EmitterChoice, folder: &Path) -> Result<Emitters, Failure
     Ok(Emitters { registry, overrides, ..Emitters::default() })
 }
 
-/// Remarks on libraries built without optimisation, for commands that measure how long compiling
-/// takes.
+/// Prints remarks on libraries built without optimisation, for commands that measure compile time.
 pub fn remark_on_builds<'r>(registries: impl IntoIterator<Item = &'r Registry>) {
     let libraries: BTreeSet<&PathBuf> = registries.into_iter().flat_map(Registry::unoptimised).collect();
     for library in libraries {
@@ -90,12 +91,12 @@ pub fn remark_on_builds<'r>(registries: impl IntoIterator<Item = &'r Registry>) 
     }
 }
 
-/// What `fusebox.toml` says, if there is one for this folder that the command goes by.
+/// Reads the `fusebox.toml` for this folder, unless there is none or the command ignores it.
 pub fn settings_of(choice: &EmitterChoice, folder: &Path) -> Result<Option<Settings>, Failure> {
     if choice.no_config { Ok(None) } else { settings(choice.config.as_deref(), folder) }
 }
 
-/// What `fusebox.toml` says, if there is one for this folder.
+/// Reads the `fusebox.toml` for this folder, if there is one.
 pub fn settings(config: Option<&Path>, folder: &Path) -> Result<Option<Settings>, Failure> {
     let path = match config {
         Some(path) => Some(path.into()),
@@ -104,8 +105,8 @@ pub fn settings(config: Option<&Path>, folder: &Path) -> Result<Option<Settings>
     path.map(|path| Settings::read(&path)).transpose().map_err(Failure::input)
 }
 
-/// The plugins of a file, each read once and compared with its pin. A plugin without a pin is under
-/// development, built again and again: it is used, unless only pinned ones may be.
+/// Reads the plugins of a configuration file, each once, and compares them with their pins. A
+/// plugin without a pin is under development and rebuilt often; it is accepted unless `locked`.
 fn pinned(settings: &Settings, locked: bool) -> Result<Vec<Library>, Failure> {
     let lock = Lock::beside(&settings.path).map_err(Failure::input)?;
     let read = |Plugin { name, library, place, isolation }: &Plugin| {
@@ -127,7 +128,7 @@ fn pinned(settings: &Settings, locked: bool) -> Result<Vec<Library>, Failure> {
     settings.plugins.iter().map(read).collect()
 }
 
-/// What is wrong with a plugin that is not pinned as it is, and the command that mends it.
+/// Describes how a plugin differs from its pin, and names the command that pins it.
 pub fn how_to_pin(lock: &Lock, library: &Path, sha256: &str, state: &PinState) -> String {
     let (lock, library) = (lock.path().display(), library.display());
     let wanted = match state {
@@ -137,7 +138,7 @@ pub fn how_to_pin(lock: &Lock, library: &Path, sha256: &str, state: &PinState) -
     format!("found {library} with SHA-256 {sha256}, {wanted}; if this file is meant, `fusebox emitters lock` pins it")
 }
 
-/// The SPECs of the command line with its knobs, those about named fusions last.
+/// Returns the SPECs of the command line with its knobs. SPECs that name fusions come last.
 fn specs(choice: &EmitterChoice) -> Result<Vec<Spec>, Failure> {
     let knobs = choice.knobs.iter().map(|text| knob(text).map_err(|error| Failure::usage(format!("--{error}"))));
     let knobs = knobs.collect::<Result<Vec<_>, _>>()?;
@@ -157,7 +158,8 @@ fn specs(choice: &EmitterChoice) -> Result<Vec<Spec>, Failure> {
     Ok(specs)
 }
 
-/// Plugins of `fusebox.toml`, libraries of the search path, those to be loaded, then those that SPECs name; each file once.
+/// Returns the libraries to load, each file once: plugins of `fusebox.toml`, then libraries of the
+/// search path, of `--load` and of SPECs.
 fn libraries(choice: &EmitterChoice, plugins: Vec<Library>, specs: &[Spec]) -> Result<Vec<Library>, Failure> {
     let mut libraries = plugins;
     if let Some(path) = std::env::var_os(SEARCH_PATH) {
@@ -173,7 +175,7 @@ fn libraries(choice: &EmitterChoice, plugins: Vec<Library>, specs: &[Spec]) -> R
     libraries.extend(named.map(|path| Library { path: path.clone(), ..Library::default() }));
     let mut known = Vec::new();
     libraries.retain(|library| {
-        // A file that is not there is told of when it is opened.
+        // A missing file is reported when it is opened.
         let path = library.path.canonicalize().unwrap_or_else(|_| library.path.clone());
         let is_new = !known.contains(&path);
         known.push(path);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// The path in a variable, if it is set and not empty.
+/// Returns the path in a variable, if the variable is set and not empty.
 pub fn path(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }

@@ -1,5 +1,5 @@
-//! The files that a command reads, declared before it begins: no output takes the place of one of
-//! them.
+//! Declares the files that a command reads before the command begins, so that no output overwrites
+//! one of them.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::arguments::{Common, EmitterChoice};
 use crate::exit::Failure;
 use crate::{module, tuned};
 
-/// Declares the files that a command reads: its module, those of its choices, and these others.
+/// Declares the files that a command reads: its module, the files of its choices, and `others`.
 /// Refuses outputs that are among them.
 pub fn check<'a>(
     common: &'a Common,
@@ -25,7 +25,8 @@ pub fn check<'a>(
     check_among(others, outputs)
 }
 
-/// The same of a command that reads these files alone.
+/// Declares the files `read`, for a command that reads no others. Refuses outputs that are among
+/// them.
 pub fn check_among<'a>(
     read: impl IntoIterator<Item = &'a PathBuf>,
     outputs: impl IntoIterator<Item = &'a PathBuf>,
@@ -34,13 +35,13 @@ pub fn check_among<'a>(
     Ok(outputs.into_iter().try_for_each(|output| check_output(output))?)
 }
 
-/// The files that choose emitters for modules in a folder.
+/// Declares the files that choose emitters for modules in a folder.
 pub fn will_read_choices(choice: &EmitterChoice, folder: &Path) {
     choice.load.iter().for_each(|path| will_read(path));
     let config = match &choice.config {
         _ if choice.no_config => None,
         Some(config) => Some(config.clone()),
-        // That it may not be used is told of when it is to be read.
+        // An error is reported later, when the file is read.
         None => fusebox_configuration::above(folder).ok().flatten(),
     };
     if let Some(config) = config {

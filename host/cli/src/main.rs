@@ -1,6 +1,6 @@
 //! `fusebox`: compiles and runs HLO.
 //!
-//! One file a subcommand in `commands/`; the others serve them all.
+//! `commands/` has one file per subcommand; all subcommands use the other files.
 
 mod arguments;
 mod bundled;
@@ -22,8 +22,8 @@ mod tuned;
 use arguments::{Arguments, Command};
 use fusebox_run::terminal;
 
-/// LLVM and MLIR allocate in small pieces from many threads: with this allocator, which takes the
-/// place of the C library's for them too, modules compile in about a tenth less time.
+/// LLVM and MLIR make small allocations from many threads. This allocator also replaces the C
+/// library's for them, and reduces compile times by about a tenth.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -32,7 +32,7 @@ fn main() {
         Ok(arguments) => arguments,
         Err(code) => std::process::exit(code.into()),
     };
-    // The parent of a process that serves an emitter tells how the process ended.
+    // If a process that serves an emitter aborts, its parent reports the cause.
     if !matches!(arguments.command, Command::ServeEmitter(_)) {
         shortage::is_told();
     }

@@ -1,15 +1,15 @@
-//! `--passes`: which passes over HLO are left out.
+//! `--passes`: which HLO passes to skip.
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use fusebox_compiler::{PASSES, Pass};
 
-/// The passes that can be left out, with a minus in front.
+/// Returns a parser of the optional passes' names, each after a minus.
 pub fn parser() -> PossibleValuesParser {
     let optional = PASSES.iter().filter(|pass| pass.is_optional);
     PossibleValuesParser::new(optional.map(|pass| PossibleValue::new(written(pass)).help(pass.about)))
 }
 
-/// The names of passes that are written so.
+/// Returns the names of the passes that `given` skips.
 pub fn left_out(given: &[String]) -> Vec<&'static str> {
     PASSES.iter().filter(|pass| given.contains(&written(pass))).map(|pass| pass.name).collect()
 }

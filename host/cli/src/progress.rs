@@ -1,4 +1,4 @@
-//! A bar on standard error that says how far the work is.
+//! A progress bar on standard error.
 
 use std::io::{IsTerminal, stderr};
 use std::sync::{Arc, Mutex};
@@ -9,31 +9,30 @@ use fusebox_compiler::{Advance, Progress};
 use fusebox_run::terminal;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// What takes less time has no bar on a terminal.
+/// Shorter work shows no bar on a terminal.
 const SHORT: Duration = Duration::from_secs(1);
-/// Time between two lines where there is no terminal.
+/// Time between two lines of progress without a terminal.
 const LINES: Duration = Duration::from_secs(1);
 
-/// Whether to say how far the work is.
+/// Whether to show progress.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ProgressChoice {
-    /// Say on standard error how far the work is, with the time left, also where that is no
-    /// terminal
+    /// Show progress and the time left on standard error, even if it is no terminal
     #[arg(long)]
     pub progress: bool,
 }
 
-/// The bar: on a terminal, or, where it was asked for, as lines.
+/// A progress bar: drawn on a terminal; printed as lines elsewhere, if the user asked for it.
 #[derive(Clone)]
 pub struct Bar {
     bar: ProgressBar,
     begin: Instant,
-    /// When the last line was written; `None` where no lines are to be.
+    /// Time of the last line; `None` if no lines are printed.
     line: Option<Arc<Mutex<Instant>>>,
 }
 
 impl Bar {
-    /// A bar for work on this.
+    /// Creates a bar for the work on `name`.
     pub fn new(name: &str, choice: &ProgressChoice) -> Bar {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden()).with_prefix(name.to_owned());
         if let Ok(style) = ProgressStyle::with_template("{prefix} [{bar:30}] {pos}/{len}, {eta} left: {wide_msg}") {
@@ -44,15 +43,15 @@ impl Bar {
         Bar { bar, begin, line: line.then(|| Arc::new(Mutex::new(begin))) }
     }
 
-    /// So many steps more are to come.
+    /// Adds steps to the total.
     pub fn expect(&self, steps: usize) {
         self.bar.inc_length(steps as u64);
     }
 
-    /// So many of them are done.
+    /// Adds finished steps.
     pub fn advance(&self, steps: usize) {
         self.bar.inc(steps as u64);
-        // Where standard error is no terminal this draws nothing.
+        // This draws nothing if standard error is no terminal.
         if self.bar.is_hidden() && self.begin.elapsed() > SHORT {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
@@ -63,12 +62,12 @@ impl Bar {
         }
     }
 
-    /// What is being done.
+    /// Shows a message next to the bar.
     pub fn say(&self, what: String) {
         self.bar.set_message(what);
     }
 
-    /// The work is over.
+    /// Removes the bar and prints the last line.
     pub fn end(&self) {
         self.bar.finish_and_clear();
         if self.line.is_some() {
@@ -76,7 +75,7 @@ impl Bar {
         }
     }
 
-    /// Of what a compiler tells.
+    /// Returns a callback that shows the progress of a compiler.
     pub fn of_compiler(&self) -> Progress {
         let bar = self.clone();
         Progress::to(move |advance| match advance {

@@ -1,4 +1,4 @@
-//! Runs programs as the command line says.
+//! Options for running programs.
 
 use std::time::Duration;
 
@@ -10,10 +10,11 @@ use crate::arguments::Compiling;
 use crate::exit::Failure;
 use crate::{bundled, target};
 
-/// Time for a kernel of an emitter that is not bundled, where the command line says nothing else.
+/// Default time limit for a kernel of an emitter that is not bundled.
 const KERNEL_TIME: Duration = Duration::from_secs(20);
 
-/// How programs run, kernels of emitters under development with a limit on their time.
+/// Returns the options for running programs. Kernels of emitters that are not bundled have a time
+/// limit.
 pub fn options(compiling: &Compiling) -> Result<Options, Failure> {
     let wanted = compiling.emitters.kernel_time.map(|seconds| Duration::from_secs(seconds.get().into()));
     let limit = wanted.unwrap_or(KERNEL_TIME);
@@ -23,7 +24,7 @@ pub fn options(compiling: &Compiling) -> Result<Options, Failure> {
     Ok(Options { threads: target::threads(compiling.threads), watchdog: Some(watchdog), ..Options::default() })
 }
 
-/// Whether a kernel is of a bundled emitter.
+/// Whether a bundled emitter built the kernel.
 fn is_bundled(kernel: &KernelImage) -> bool {
     let is_of = |emitter: &LoadedEmitter| {
         let descriptor = emitter.descriptor();

@@ -1,4 +1,4 @@
-//! Files of modules.
+//! Reads files of modules.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use fusebox_files::SizeLimit;
 
 use crate::exit::Failure;
 
-/// A file's bytes and form.
+/// Reads the bytes of a file, or of standard input for `-`, and determines their format.
 pub fn of_file(path: &Path, limit: SizeLimit) -> Result<Source, Failure> {
     if path.as_os_str() == "-" {
         let bytes = fusebox_files::read_stream("standard input", std::io::stdin().lock(), limit)?;

@@ -8,8 +8,9 @@ use crate::exit::Failure;
 /// The name of the GPU in this machine.
 pub const THIS_GPU: &str = "cuda";
 
-/// The target of that name and the device it stands for: this machine's own where it is meant. How many threads a program is run with
-/// is not asked: it would decide how sums are cut, and results are to have the same bits for any number.
+/// Returns the target of that name and its device: this machine's device for `cpu` and `cuda`. The
+/// device does not depend on the number of threads that run the program. That number would decide
+/// how sums are split, and results must have the same bits for any number of threads.
 pub fn parse(name: &str, ptx_version: Option<u32>) -> Result<(Target, DeviceDescription), Failure> {
     let (target, device) = match name {
         THIS_GPU => {
@@ -32,7 +33,7 @@ fn unknown(name: &str) -> Failure {
     Failure::usage(format!("unknown target `{name}`: {} or {THIS_GPU}", Target::names().join(", ")))
 }
 
-/// The number of threads meant by the flag.
+/// Returns the number of threads for the value of `--threads`.
 pub fn threads(flag: usize) -> usize {
     match flag {
         0 => std::thread::available_parallelism().map_or(1, usize::from),

@@ -1,4 +1,5 @@
-//! What `fusebox tune` has measured: where it is kept, and what of it a compilation goes by.
+//! The file with the choices of `fusebox tune`: finds it, opens it and loads its choices into a
+//! compilation.
 
 use std::path::{Path, PathBuf};
 
@@ -10,8 +11,8 @@ use crate::arguments::TunedChoice;
 use crate::environment;
 use crate::exit::Failure;
 
-/// Lets a compilation go by the choices for its device. A damaged file is begun anew, unless
-/// `locked`.
+/// Loads the choices for the device of a compilation into its options. A damaged file is set aside,
+/// unless `locked`.
 pub fn load(choice: &TunedChoice, locked: bool, options: &mut Options) -> Result<(), Failure> {
     let Some(path) = place(choice.tuned.as_deref()).filter(|_| !choice.no_tuned) else { return Ok(()) };
     match tune::load(&path, options) {
@@ -20,7 +21,7 @@ pub fn load(choice: &TunedChoice, locked: bool, options: &mut Options) -> Result
     }
 }
 
-/// The file to tune by, open. One that may not change is copied.
+/// Opens the file for tuning. If `locked`, opens a copy, so that the file does not change.
 pub fn open(path: &Path, locked: bool) -> Result<Database, Failure> {
     if locked {
         return Ok(Database::copy(path)?);
@@ -34,7 +35,8 @@ pub fn open(path: &Path, locked: bool) -> Result<Database, Failure> {
     }
 }
 
-/// Puts a damaged file out of the way, and says so.
+/// Renames a damaged file and prints a warning. Any other error is returned; so is damage if
+/// `locked`.
 fn set_aside(error: DatabaseError, locked: bool) -> Result<(), Failure> {
     match &error {
         DatabaseError::Damaged { path, reason } if !locked => {
@@ -50,7 +52,8 @@ fn set_aside(error: DatabaseError, locked: bool) -> Result<(), Failure> {
     }
 }
 
-/// The file that is meant; `None` if none is and the user has no folder for such.
+/// Returns the file with the choices: `given`, or the file in the user's cache folder. `None` if
+/// neither is known.
 pub fn place(given: Option<&Path>) -> Option<PathBuf> {
     let caches = || environment::path("XDG_CACHE_HOME").or_else(|| Some(environment::path("HOME")?.join(".cache")));
     given.map(Path::to_path_buf).or_else(|| Some(caches()?.join("fusebox").join("tuned.redb")))

@@ -5,8 +5,8 @@ use fusebox_conformance::fusions::Chance;
 use fusebox_conformance::literals::{Closeness, mixed};
 use fusebox_conformance::{Compiler, Machine, inputs};
 
-/// `steps`: how often 3 can be taken from the magnitude of a number, at most 9 times. `size`: that, or the number itself, or
-/// nothing, by the number modulo 4 (which beyond 2 is the last).
+/// `steps`: how often 3 can be taken from the magnitude of a number, at most 9 times. `size`: that,
+/// or the number itself, or nothing, by the number modulo 4 (which beyond 2 is the last).
 const FUNCTIONS: &str = "HloModule m
 goes_on {
   s = (s32[], (s32[], s32[])) parameter(0)

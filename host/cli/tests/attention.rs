@@ -1,4 +1,5 @@
-//! `examples/attention-emitter`: an emitter from outside, of a kind that nothing here knows, gets the fusions it asks for.
+//! `examples/attention-emitter`: an emitter from outside, of a kind that nothing here knows, gets
+//! the fusions it asks for.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../../plugins/tests/boundary/built.rs"]
@@ -32,8 +33,8 @@ fn registry(with_library: bool) -> Registry {
     registry
 }
 
-/// The emitters of a module's kernels with the library and without, on the cpu and on the simulated GPU. Results are
-/// compared with the interpreter's.
+/// The emitters of a module's kernels with the library and without, on the cpu and on the simulated
+/// GPU. Results are compared with the interpreter's.
 fn checked(name: &str) -> [[Vec<String>; 2]; 2] {
     let text = module(name);
     let mut chance = Chance::new(1);
@@ -76,7 +77,8 @@ fn every_float_type_is_computed() {
     }
 }
 
-/// Such rows are NaN; and a maximum of minus infinity before the first key that counts must not make others so.
+/// Such rows are NaN; and a maximum of minus infinity before the first key that counts must not
+/// make others so.
 #[test]
 fn rows_without_keys_are_what_the_program_makes_of_them() {
     becomes_one_kernel("rows_without_keys");

@@ -1,4 +1,5 @@
-//! `fusebox.toml` through the whole program: where it is found, what it decides, what the command line says against it.
+//! `fusebox.toml` through the whole program: where it is found, what it decides, what the command
+//! line says against it.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 #[path = "../../plugins/tests/boundary/built.rs"]
@@ -79,7 +80,8 @@ fn fusions_are_chosen_by_name_and_by_fingerprint() {
         let (fusion, found) = chosen(&settings, &[]).unwrap();
         assert!(fusion == *wanted && found.contains(&line), "{settings}: {fusion} {found}");
     }
-    // A named fusion comes before its kind, whichever stands first; the command line comes before the file.
+    // A named fusion comes before its kind, whichever stands first; the command line comes before
+    // the file.
     let both = format!("[fusions]\n{name} = \"loop\"\n[emitters]\ntranspose = \"tiled-transpose\"\n");
     assert!(chosen(&both, &[]).unwrap().1.contains("fusion:"), "of the file");
     let against = chosen(&both, &["--emitter", "transpose=tiled-transpose"]).unwrap().1;

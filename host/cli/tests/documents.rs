@@ -8,8 +8,9 @@
 //! mlir FOLDER/FILE     hold a file that a command made; a range after it (`3-20`) says which lines
 //! ```
 //!
-//! One document is one folder, in which its commands run in their order. What an entry function says of its arguments is
-//! long and the same in many dumps: such a line ends with `…` here. `FUSEBOX_BLESS=1` writes outputs and files anew.
+//! One document is one folder, in which its commands run in their order. What an entry function
+//! says of its arguments is long and the same in many dumps: such a line ends with `…` here.
+//! `FUSEBOX_BLESS=1` writes outputs and files anew.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;

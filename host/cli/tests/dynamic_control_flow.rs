@@ -1,4 +1,5 @@
-//! Dynamic sizes in loops and branches, against the reference interpreter, in which arrays have their actual sizes.
+//! Dynamic sizes in loops and branches, against the reference interpreter, in which arrays have
+//! their actual sizes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_conformance::Compiler;
@@ -30,7 +31,8 @@ fn check(computations: &str, lines: &str) {
     }
 }
 
-/// The loop has `r` as its state: a count and an array of dynamic size, which each turn changes by these lines from `a` to `b`.
+/// The loop has `r` as its state: a count and an array of dynamic size, which each turn changes by
+/// these lines from `a` to `b`.
 fn turns(turn: &str) {
     let computations = format!(
         "body {{ p = (s32[], f32[<=8]) parameter(0)

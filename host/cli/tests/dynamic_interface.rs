@@ -1,4 +1,5 @@
-//! Parameters and results of dynamic sizes: arrays of any size within the bound go in, and as many elements as there are come out.
+//! Parameters and results of dynamic sizes: arrays of any size within the bound go in, and as many
+//! elements as there are come out.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_conformance::fusions::Chance;

@@ -56,8 +56,9 @@ first_less { a = f32[] parameter(0)
   ROOT c = pred[] compare(a, b), direction=LT }
 ";
 
-/// `d` has as many of the elements of `x` as the size says, `s` as many columns of `y`. The size is computed, so that nobody
-/// folds it. What the lines give is compared, and with it that the size is the one that was set.
+/// `d` has as many of the elements of `x` as the size says, `s` as many columns of `y`. The size is
+/// computed, so that nobody folds it. What the lines give is compared, and with it that the size is
+/// the one that was set.
 fn check(lines: &str, result: &str) {
     let compiler = Compiler::new(Vec::new()).unwrap();
     for size in [0, 1, 3, 8] {
@@ -209,7 +210,8 @@ fn elementwise() {
     );
 }
 
-/// Elements beyond the size come last, also where they are the least, and the order of equal ones stays.
+/// Elements beyond the size come last, also where they are the least, and the order of equal ones
+/// stays.
 #[test]
 fn sorts() {
     check(
@@ -266,7 +268,8 @@ fn combiners_without_a_known_neutral_element() {
     }
 }
 
-/// A window stays within the actual size; one of a whole dimension has its size. At least three elements count here.
+/// A window stays within the actual size; one of a whole dimension has its size. At least three
+/// elements count here.
 #[test]
 fn windows_that_begin_where_a_value_says() {
     let four = "  two = s32[] constant(2)
@@ -356,8 +359,8 @@ fn scans() {
     }
 }
 
-/// Of places beyond the size nothing is gathered, and nothing goes where index vectors beyond their size say. At least three
-/// elements count here.
+/// Of places beyond the size nothing is gathered, and nothing goes where index vectors beyond their
+/// size say. At least three elements count here.
 #[test]
 fn index_vectors() {
     let three = "  two = s32[] constant(2)
@@ -442,7 +445,8 @@ fn windows_of_any_combiner() {
     }
 }
 
-/// Windows that overlap, of a dynamic number of elements; a window behind the last ones selects none of them.
+/// Windows that overlap, of a dynamic number of elements; a window behind the last ones selects
+/// none of them.
 #[test]
 fn selections() {
     for (windows, sources, padding, select) in

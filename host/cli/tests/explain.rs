@@ -1,4 +1,5 @@
-//! `fusebox explain`: why instructions are where they are, fusions beside the roof, and the page in a real browser.
+//! `fusebox explain`: why instructions are where they are, fusions beside the roof, and the page in
+//! a real browser.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;
@@ -90,8 +91,8 @@ fn fusions_stand_beside_the_roof_with_measured_times() {
     assert!(measured.contains("measured us") && measured.contains("geometric mean"), "{measured}");
 }
 
-/// A roof counts neither the rest of an array that is updated in place, nor zeros between elements of
-/// a dilated operand, sums that windows share, elements that no index reads, `bf16` one by one.
+/// A roof counts neither the rest of an array that is updated in place, nor zeros between elements
+/// of a dilated operand, sums that windows share, elements that no index reads, `bf16` one by one.
 #[test]
 fn no_kernel_is_predicted_above_the_roof() {
     let programs = [

@@ -1,4 +1,5 @@
-//! No kernel keeps registers in memory, by NVIDIA's assembler; over the corpus too, if `FUSEBOX_CORPUS` names it.
+//! No kernel keeps registers in memory, by NVIDIA's assembler; over the corpus too, if
+//! `FUSEBOX_CORPUS` names it.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../../plugins/tests/boundary/built.rs"]
@@ -35,7 +36,8 @@ fn spilling(place: &Workplace, assembler: &Path, module: &str) -> Vec<String> {
     kernels.iter().filter(spills).map(|kernel| format!("{module}: {kernel}")).collect()
 }
 
-/// Each value is the sum of both neighbours' halves of the two before: what is left of a chain are calls of calls.
+/// Each value is the sum of both neighbours' halves of the two before: what is left of a chain are
+/// calls of calls.
 fn shared_chain() -> String {
     let mut text = String::from(
         "HloModule chain
@@ -63,8 +65,8 @@ ENTRY main {
     text + "  ROOT end = f32[100] add(a20, a21)\n}\n"
 }
 
-/// As the gradient of a pooling whose windows overlap, but what they scatter is combined by more than an operation: nested loops over
-/// windows, each with branches.
+/// As the gradient of a pooling whose windows overlap, but what they scatter is combined by more
+/// than an operation: nested loops over windows, each with branches.
 const OVERLAPPING_WINDOWS: &str = "HloModule pooling
 larger {
   a = f32[] parameter(0)
@@ -137,7 +139,8 @@ fn kernels_do_not_spill() {
     assert_eq!(found, [""; 0]);
 }
 
-/// Queries, keys and values of 64 and of 256 elements: what a thread keeps of a result grows with them.
+/// Queries, keys and values of 64 and of 256 elements: what a thread keeps of a result grows with
+/// them.
 #[test]
 fn a_strangers_kernel_with_many_registers_does_not_spill() {
     let Some(assembler) = assembler() else { return };

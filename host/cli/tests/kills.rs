@@ -70,7 +70,8 @@ fn results_are_whole_whenever_the_program_is_killed() {
                 ended += 1;
                 time = time * 19 / 20;
             }
-            // How long a run takes depends on what else the machine does: a few should end by themselves.
+            // How long a run takes depends on what else the machine does: a few should end by
+            // themselves.
             None => {
                 killed += 1;
                 time = time * 101 / 100;

@@ -5,7 +5,8 @@ mod program;
 
 use program::Workplace;
 
-/// One kernel with narrow floats, a function of the math library, a sum over a row and, on GPUs, shuffles.
+/// One kernel with narrow floats, a function of the math library, a sum over a row and, on GPUs,
+/// shuffles.
 const MODULE: &str = "HloModule m
 add { a = f32[] parameter(0)
   b = f32[] parameter(1)
@@ -43,7 +44,8 @@ fn a_kernel_enters_at_every_stage() {
             let text = std::fs::read_to_string(place.path(&dump)).unwrap();
             assert_eq!(lowered(&place, &dump, target, stage, "llvm"), llvm, "{target}: from {stage}");
             assert_eq!(lowered(&place, &dump, target, stage, stage), text, "{target}: {stage} to itself");
-            // What threads do together says where: in the emitter's own lines, or in those of the text that is read.
+            // What threads do together says where: in the emitter's own lines, or in those of the
+            // text that is read.
             if target == "cpu" {
                 assert_eq!(lowered(&place, "kernel.mlir", target, "kernel", stage), text, "{target}: to {stage}");
             }

@@ -5,8 +5,9 @@ mod program;
 
 use program::Workplace;
 
-/// Layers of two products each. The results of the second are needed again in the opposite order, as in a training step; to make
-/// them again takes the results of the first, which nobody else needs any more.
+/// Layers of two products each. The results of the second are needed again in the opposite order,
+/// as in a training step; to make them again takes the results of the first, which nobody else
+/// needs any more.
 fn layers(count: usize) -> String {
     let mut text = String::new();
     for layer in 1..=count {

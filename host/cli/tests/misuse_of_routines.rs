@@ -1,5 +1,5 @@
-//! Operations that routines execute, asked for what they cannot do: errors that name the operation, its line and what is
-//! wanted, in little time and memory. What lies at the edge is done.
+//! Operations that routines execute, asked for what they cannot do: errors that name the operation,
+//! its line and what is wanted, in little time and memory. What lies at the edge is done.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;
@@ -21,7 +21,8 @@ fn module(operands: &str, operation: &str) -> (String, usize) {
     (text + &format!("  ROOT x = {operation}\n}}\n"), line)
 }
 
-/// Runs one in 1 GiB of address space, of which the program itself takes a third, and 10 seconds of processor time.
+/// Runs one in 1 GiB of address space, of which the program itself takes a third, and 10 seconds of
+/// processor time.
 fn run(operands: &str, operation: &str) -> (program::Ran, usize) {
     let (text, line) = module(operands, operation);
     let place = Workplace::with_module(&text);

@@ -1,4 +1,5 @@
-//! `fusebox new-emitter`: crates that build as a stranger's would, pass their tests, load, and are right.
+//! `fusebox new-emitter`: crates that build as a stranger's would, pass their tests, load, and are
+//! right.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod program;

@@ -1,5 +1,5 @@
-//! No output of a command takes the place of a file that the command reads, whatever that is and whatever it is called; and no
-//! folder that holds something is written into unasked.
+//! No output of a command takes the place of a file that the command reads, whatever that is and
+//! whatever it is called; and no folder that holds something is written into unasked.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../../plugins/tests/boundary/built.rs"]
@@ -24,8 +24,8 @@ ENTRY main {
 }
 ";
 
-/// A place with all that a command may read: a module, inputs, a library, a database, choices to import, an executable, settings
-/// and a lock.
+/// A place with all that a command may read: a module, inputs, a library, a database, choices to
+/// import, an executable, settings and a lock.
 fn place() -> Workplace {
     let place = Workplace::with_module(MODULE);
     let constant = "HloModule i\nENTRY e { ROOT c = f32[8] constant({1,2,3,4,5,6,7,8}) }\n";

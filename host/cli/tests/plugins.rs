@@ -296,7 +296,8 @@ fn knobs_reach_the_emitter_in_charge_and_unknown_ones_are_named() {
     assert!(chosen.contains("x 64") || chosen.contains("64 threads"), "{chosen}");
 }
 
-/// A kind's own name stands for all emitters of the kind that are linked in; others are names of one.
+/// A kind's own name stands for all emitters of the kind that are linked in; others are names of
+/// one.
 #[test]
 fn a_kind_has_several_emitters() {
     let place = Workplace::with_module(

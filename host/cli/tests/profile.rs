@@ -6,7 +6,8 @@ mod program;
 use program::Workplace;
 use serde_json::Value;
 
-/// A sum of rows, a loop of thirty turns with a step that is no kernel, and a loop of kernels alone.
+/// A sum of rows, a loop of thirty turns with a step that is no kernel, and a loop of kernels
+/// alone.
 const MODULE: &str = "HloModule m
 add {
   a = f32[] parameter(0)
@@ -84,8 +85,8 @@ fn every_step_has_its_time_its_bytes_and_its_emitter() {
     ends.zip(&events[1..]).for_each(|(end, next)| assert!((next["ts"].as_f64().unwrap() - end).abs() < 1e-6));
 }
 
-/// Products that emitters deal to several blocks where there are several cores: one core multiplies such small matrices sooner than it
-/// gives a part of them away.
+/// Products that emitters deal to several blocks where there are several cores: one core multiplies
+/// such small matrices sooner than it gives a part of them away.
 #[test]
 fn a_loop_of_blocks_that_are_better_alone_is_one_step() {
     let place = Workplace::with_module(

@@ -1,13 +1,15 @@
-//! Random fusions, compiled by every emitter that takes them, in its first configuration and another, on cpu and simt,
-//! against the reference interpreter.
+//! Random fusions, compiled by every emitter that takes them, in its first configuration and
+//! another, on cpu and simt, against the reference interpreter.
 //!
-//! A fusion has a prologue of elementwise operations, one or several heroes (reductions, transposes, concatenations,
-//! slices, updates, pads, gathers, scatters, …), an epilogue, and side outputs; odd sizes, dimensions of size 1, types
-//! of 4 to 64 bits. Elements are small integers and operations are chosen so that no result depends on the order of
-//! summation: results are compared for equality.
+//! A fusion has a prologue of elementwise operations, one or several heroes (reductions,
+//! transposes, concatenations, slices, updates, pads, gathers, scatters, …), an epilogue, and side
+//! outputs; odd sizes, dimensions of size 1, types of 4 to 64 bits. Elements are small integers and
+//! operations are chosen so that no result depends on the order of summation: results are compared
+//! for equality.
 //!
-//! A seed makes a fusion. `FUSEBOX_FUSIONS` says how many there are and `FUSEBOX_FUSION_SEED` which is the first:
-//! `FUSEBOX_FUSION_SEED=1234 FUSEBOX_FUSIONS=1 cargo test -p fusebox --test random_fusions` repeats one.
+//! A seed makes a fusion. `FUSEBOX_FUSIONS` says how many there are and `FUSEBOX_FUSION_SEED` which
+//! is the first: `FUSEBOX_FUSION_SEED=1234 FUSEBOX_FUSIONS=1 cargo test -p fusebox --test
+//! random_fusions` repeats one.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,6 +1,7 @@
 //! No kernel computes elements over and over, whatever the chain: where values that are shared
-//! would multiply work, they are stored. The simulator counts the elements that kernels read: a chain
-//! of `d` steps in which each reader of a value computed it anew would read an element `2^d` times.
+//! would multiply work, they are stored. The simulator counts the elements that kernels read: a
+//! chain of `d` steps in which each reader of a value computed it anew would read an element `2^d`
+//! times.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_conformance::{Compiler, Machine};
@@ -16,8 +17,8 @@ const MOST_READS: usize = 64;
 /// more often than this, for each of the three elements of a window.
 const MOST_IN_FUSIONS: usize = 3 * 256;
 
-/// Names of steps, and the lines by which `x{i}` follows from the value before it and from an earlier
-/// one; `%` stands for `i`.
+/// Names of steps, and the lines by which `x{i}` follows from the value before it and from an
+/// earlier one; `%` stands for `i`.
 const STEPS: [(&str, &str); 11] = [
     ("shifted", "p% = s32[17] pad(LAST, c), padding=1_0\n x% = s32[16] slice(p%), slice={[0:16]}"),
     (
@@ -121,7 +122,8 @@ fn inputs() -> [ArrayLiteral; 5] {
 #[test]
 fn no_chain_multiplies_work() {
     let pairs = (0..STEPS.len()).flat_map(|first| (first..STEPS.len()).map(move |second| [first, second]));
-    // A fusion of the text whose rows are read again for each of their elements is left to emitters.
+    // A fusion of the text whose rows are read again for each of their elements is left to
+    // emitters.
     let has_rows = |steps: [usize; 2]| steps.iter().any(|&step| STEPS[step].1.contains("reduce("));
     for (number, steps) in pairs.enumerate() {
         let chain = Chain { steps, reach: [1, 2, 3, 7][number % 4], depth: 30 };

@@ -5,8 +5,8 @@ use fusebox_conformance::fusions::Chance;
 use fusebox_conformance::literals::{Closeness, mixed};
 use fusebox_conformance::{Compiler, Machine, inputs};
 
-/// The elements of few values, so that many are equal and the first of them counts; what is scattered rounds differently in another
-/// order.
+/// The elements of few values, so that many are equal and the first of them counts; what is
+/// scattered rounds differently in another order.
 fn check(array: &str, source: &str, window: &str, [element, select, scatter]: [&str; 3]) {
     let text = format!(
         "HloModule m
@@ -66,7 +66,8 @@ fn of_other_types() {
     check("5,30", "5,15", "size=1x3 stride=1x2 pad=0_0x1_0", ["bf16", "GE", "add(a, b)"]);
 }
 
-/// An operation whose operands may not be exchanged. Where windows overlap, HLO leaves open which comes first.
+/// An operation whose operands may not be exchanged. Where windows overlap, HLO leaves open which
+/// comes first.
 #[test]
 fn differences() {
     check("20", "9", "size=3 stride=2", ["f32", "GE", "subtract(a, b)"]);

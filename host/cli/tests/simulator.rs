@@ -1,8 +1,8 @@
 //! Kernels with one fault each, and the same kernels without it: what the simulator says of them.
 //!
-//! A file of `kernels/` holds both: lines that end in `// broken` are in the faulty kernel only, those that end in
-//! `// correct` in the other one only. Its first lines say how the kernel is launched and what is to be heard of the
-//! faulty one:
+//! A file of `kernels/` holds both: lines that end in `// broken` are in the faulty kernel only,
+//! those that end in `// correct` in the other one only. Its first lines say how the kernel is
+//! launched and what is to be heard of the faulty one:
 //!
 //! ```text
 //! // launch: BLOCKS x THREADS, BYTES shared
@@ -10,8 +10,8 @@
 //! // says: WORDS                                    one line per phrase; of the compiler or of the simulator
 //! ```
 //!
-//! Both kernels run in several orders of threads. The faulty one is caught in all of them, and the correct one gives
-//! the same results in all of them.
+//! Both kernels run in several orders of threads. The faulty one is caught in all of them, and the
+//! correct one gives the same results in all of them.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -8,7 +8,8 @@ use fusebox_conformance::literals::{Closeness, mixed};
 use fusebox_conformance::{Compiler, Machine, inputs};
 use program::Workplace;
 
-/// A sort of arrays of these types by a comparator, which begins with `a0` and `b0`, its first two parameters.
+/// A sort of arrays of these types by a comparator, which begins with `a0` and `b0`, its first two
+/// parameters.
 fn sort(types: &[&str], dims: &str, dimension: usize, comparator: &str) -> String {
     let mut text = String::from("HloModule m\nless {\n");
     for (number, ty) in types.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! `fusebox tune` through the whole program: what is kept, who goes by it, and what becomes of it when several work at once or
-//! the work is interrupted.
+//! `fusebox tune` through the whole program: what is kept, who goes by it, and what becomes of it
+//! when several work at once or the work is interrupted.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../../plugins/tests/boundary/built.rs"]

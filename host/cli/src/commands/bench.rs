@@ -22,7 +22,8 @@ pub fn run(arguments: &Bench) -> Result<(), Failure> {
     let Bench { common, progress, cache, .. } = arguments;
     let compiler = Compiler { common, progress, cache, is_measured: true };
     let made = match arguments.profile {
-        // It tells of kernels, which an executable has no more.
+        // A profile needs the kernels of the compilation, which an executable from the cache does
+        // not hold.
         Some(_) => compiler.compile(&source, None, Phase::Run, Vec::new())?,
         None => compiler.executable(&source, None)?,
     };
@@ -54,7 +55,7 @@ pub fn run(arguments: &Bench) -> Result<(), Failure> {
     })?)
 }
 
-/// Where the time goes, and if asked for, a trace.
+/// Prints the profile and, if `trace` is a path, writes a trace.
 fn show_profile(
     program: &mut Program,
     kernels: &[Selected],

@@ -1,4 +1,4 @@
-//! `fusebox check-emitter`: whether the emitters of a library do what they promise.
+//! `fusebox check-emitter`: checks whether the emitters of a library conform to the interface.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -17,30 +17,31 @@ use crate::exit::Failure;
 use crate::progress::{Bar, ProgressChoice};
 use crate::source;
 
-/// What the library's process may use up: an emitter answers in milliseconds.
+/// Limits of the library's process. They are generous: an emitter answers in milliseconds.
 const LIMITS: ProcessLimits = ProcessLimits { time: Duration::from_secs(10), memory: Some(4 << 30) };
 
 /// `fusebox check-emitter`
 #[derive(Debug, Args)]
 pub struct CheckEmitter {
-    /// The library, which runs in a process of its own; or the folder of its crate, which is built first
+    /// The library, which is run in a separate process; or the folder of its crate, which is built
+    /// first
     pub library: PathBuf,
-    /// Check its emitters of this kind alone
+    /// Check only the library's emitters of this kind
     #[arg(long)]
     pub kind: Option<String>,
-    /// Check the emitters also with the fusions that they take of this module; may be repeated
+    /// Also check the emitters with the fusions of this module that they accept; may be repeated
     #[arg(long = "module", value_name = "FILE")]
     pub modules: Vec<PathBuf>,
-    /// The first of the seeds that fusions are made from
+    /// First seed of the random fusions
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u32,
-    /// Fusions made from seeds
+    /// Number of random fusions
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub cases: u32,
     /// Write the smallest fusion of each failure to a file in this folder
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Write into that folder also if something is in it
+    /// Write into that folder even if it is not empty
     #[arg(long, requires = "output")]
     pub force: bool,
     /// Build and check the crate again whenever one of its files is saved
@@ -71,7 +72,7 @@ pub fn run(arguments: &CheckEmitter) -> Result<(), Failure> {
     }
 }
 
-/// Until the user has had enough.
+/// Builds and checks the crate after every change, until the user stops the program.
 fn watch(arguments: &CheckEmitter) -> Result<(), Failure> {
     if !arguments.library.is_dir() {
         return Err(Failure::usage(format!(
@@ -102,7 +103,7 @@ impl From<SourcesError> for Failure {
     }
 }
 
-/// Checks a library and prints what was found.
+/// Checks a library and prints the reports.
 fn check(arguments: &CheckEmitter, library: &Path) -> Result<Vec<Report>, Failure> {
     let mut registry = bundled::emitters()?;
     let bundled = registry.emitters().len();
@@ -145,11 +146,12 @@ fn check(arguments: &CheckEmitter, library: &Path) -> Result<Vec<Report>, Failur
     if arguments.json {
         terminal::print(|out| writeln!(out, "{}", json!(reports)))?;
     }
-    // After the reports of all: of several emitters of a library each may be for other modules.
+    // Failures on modules are reported after all emitters are checked: each emitter of the library
+    // may be for other modules.
     if failures.is_empty() { Ok(reports) } else { Err(Failure::input(failures.join("\n"))) }
 }
 
-/// Each finding's fusion, as `fusebox run` takes it.
+/// Writes the fusion of each finding to a file that `fusebox run` can read.
 fn write_findings(report: &Report, name: &str, folder: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(folder).map_err(|error| Failure::input(format!("{}: {error}", folder.display())))?;
     for (number, finding) in report.findings.iter().enumerate() {

@@ -26,7 +26,8 @@ pub fn run(arguments: &Compile) -> Result<(), Failure> {
     write(arguments, &output(emit, &made, &target)?)
 }
 
-/// What is run here is an executable; what is named by its machine code is that.
+/// Returns the stage for a command line without `--emit`: an executable for targets that run here,
+/// PTX for GPUs named by capability (`sm_90`), otherwise assembly.
 fn default_stage(name: &str, target: &Target) -> Emit {
     match target.runner() {
         None => Emit::Asm,

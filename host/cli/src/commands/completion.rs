@@ -1,4 +1,4 @@
-//! `fusebox completion`: a script for a shell.
+//! `fusebox completion`: prints a completion script for a shell.
 
 use clap::CommandFactory;
 use fusebox_run::terminal;
@@ -7,7 +7,7 @@ use crate::arguments::{Arguments, Completion};
 use crate::exit::Failure;
 
 pub fn run(arguments: &Completion) -> Result<(), Failure> {
-    // The generator takes a broken pipe for a bug, so it does not write to standard output.
+    // The generator panics on a broken pipe, so it writes to a buffer instead of standard output.
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut Arguments::command(), "fusebox", &mut script);
     Ok(terminal::print(|out| out.write_all(&script))?)

@@ -1,4 +1,4 @@
-//! `fusebox explain`: which emitter makes which kernel, and why.
+//! `fusebox explain`: shows which emitter builds each kernel, and why.
 
 use std::io::{self, Write};
 
@@ -69,7 +69,7 @@ pub fn run(arguments: &Explain) -> Result<(), Failure> {
     })?)
 }
 
-/// The kernels of fusions of such names; without one, all.
+/// Returns the kernels of fusions whose name matches `pattern`; without a pattern, all kernels.
 fn meant<'m>(made: &'m Compilation, pattern: Option<&Pattern>) -> Result<Vec<&'m Selected>, Failure> {
     let name = |kernel: &Selected| kernel.unit.fusion.name.clone();
     let Some(pattern) = pattern else { return Ok(made.kernels.iter().collect()) };
@@ -81,7 +81,7 @@ fn meant<'m>(made: &'m Compilation, pattern: Option<&Pattern>) -> Result<Vec<&'m
     Ok(meant)
 }
 
-/// What the steps of the program take.
+/// Runs the program and returns the measured time of each step.
 fn measured(
     executable: Executable,
     made: &Compilation,
@@ -95,7 +95,7 @@ fn measured(
     Ok(profile::profile(&mut program, &made.kernels, device, &options, Effort::default())?)
 }
 
-/// What NVIDIA's assembler makes of the kernels.
+/// Prints what NVIDIA's assembler reports about the kernels.
 fn kernel_quality(source: &Source, arguments: &Explain) -> Result<(), Failure> {
     let asked = &arguments.common.compiling.target;
     let targets = if asked.starts_with("sm_") { vec![asked.as_str()] } else { vec!["sm_80", "sm_90"] };
@@ -121,7 +121,7 @@ fn kernel_quality(source: &Source, arguments: &Explain) -> Result<(), Failure> {
     })?)
 }
 
-/// A kernel for a target, by an emitter.
+/// A row of the table: one kernel for one target.
 #[derive(Serialize)]
 struct Row<'a> {
     target: &'a str,
@@ -150,7 +150,7 @@ fn print_quality(out: &mut dyn Write, all: &[Row<'_>]) -> io::Result<()> {
     Ok(())
 }
 
-/// A line for each fusion, and for each operation that no kernel executes.
+/// Prints a line for each fusion, and a line for each operation that no kernel executes.
 fn print_table(out: &mut dyn Write, made: &Compilation, rows: &[roofline::Row]) -> io::Result<()> {
     let routines = report::host_operations(&made.fused);
     if rows.is_empty() && routines.is_empty() {
@@ -166,7 +166,7 @@ fn print_table(out: &mut dyn Write, made: &Compilation, rows: &[roofline::Row]) 
     writeln!(out, "--fusion NAME tells why an emitter was chosen for a fusion and the others were not, --all for all")
 }
 
-/// All of these kernels.
+/// Prints all details of these kernels.
 fn print_kernels(out: &mut dyn Write, kernels: &[&Selected], options: &Options) -> io::Result<()> {
     kernels.iter().try_for_each(|kernel| {
         let heroes = heroes(&kernel.unit.fusion, &options.device, &options.emitters);
@@ -174,7 +174,7 @@ fn print_kernels(out: &mut dyn Write, kernels: &[&Selected], options: &Options) 
     })
 }
 
-/// Host routines, and the outcome of each bid.
+/// Prints composites, host routines and the outcome of each bid.
 fn print_others(out: &mut dyn Write, made: &Compilation) -> io::Result<()> {
     made.composites.iter().try_for_each(|composite| writeln!(out, "{}", report::composite(composite)))?;
     let mut lines = report::host_operations(&made.fused).into_iter().chain(report::bids(&made.bids));
@@ -182,7 +182,7 @@ fn print_others(out: &mut dyn Write, made: &Compilation) -> io::Result<()> {
     writeln!(out)
 }
 
-/// The parts of a predicted time: microseconds, additions and bytes through memory.
+/// Describes the parts of a predicted time: microseconds, additions, and bytes through memory.
 fn described(fusion: &Fusion, Breakdown { visits, writes, work, times }: &Breakdown) -> serde_json::Value {
     let us = |seconds: f64| seconds * 1e6;
     let name = |&id: &InstrId| fusion.computation().instruction(id).name.clone();

@@ -1,4 +1,4 @@
-//! `fusebox man`: manual pages.
+//! `fusebox man`: prints manual pages.
 
 use clap::CommandFactory;
 use fusebox_run::terminal;

@@ -1,4 +1,4 @@
-//! One file a subcommand.
+//! The subcommands, one file each.
 
 pub mod ab;
 pub mod bench;

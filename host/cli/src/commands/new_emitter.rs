@@ -1,4 +1,4 @@
-//! `fusebox new-emitter`: a crate of one's own to begin with.
+//! `fusebox new-emitter`: creates a crate for a new emitter.
 
 use std::path::{Path, PathBuf};
 
@@ -12,16 +12,17 @@ use crate::exit::Failure;
 /// `fusebox new-emitter`
 #[derive(Debug, Args)]
 pub struct NewEmitter {
-    /// Name of the crate and its emitter, like my-loop
+    /// Name of the crate and its emitter, for example my-loop
     pub name: String,
-    /// Kind of fusions; `own` is a kind that is called like the emitter, which asks for its fusions
+    /// Kind of fusions; `own` is a new kind with the emitter's name, for whose fusions the emitter
+    /// bids
     #[arg(long, value_parser = PossibleValuesParser::new(kinds()))]
     pub kind: String,
-    /// Folder of the crate; the name by default
+    /// Folder of the crate; default: its name
     #[arg(long, value_name = "DIR")]
     pub path: Option<PathBuf>,
-    /// Build against these sources of fusebox-core; by default those that this program was built
-    /// from, or the release of its version
+    /// Build against these sources of fusebox-core; default: the sources that this program was
+    /// built from, or the release of its version
     #[arg(long, value_name = "DIR")]
     pub core: Option<PathBuf>,
 }
@@ -34,7 +35,7 @@ pub fn run(arguments: &NewEmitter) -> Result<(), Failure> {
     let is_release = core.is_none();
     let begun = new_emitter::NewEmitter { name: name.clone(), kind: kind.clone(), folder: folder.clone(), core };
     let files = begun.write()?;
-    // No fusion but those of modules is for a kind of its own.
+    // The built-in fusions of the check have none of an `own` kind, so the check needs a module.
     let module = if kind == new_emitter::OWN { " --module benches/small.hlo" } else { "" };
     let kind = begun.kind();
     let library = format!("target/release/lib{}.so", name.replace('-', "_"));
@@ -59,7 +60,7 @@ pub fn run(arguments: &NewEmitter) -> Result<(), Failure> {
     })?)
 }
 
-/// Whether a shell finds the program by its name.
+/// Whether a shell finds this program by its name.
 fn is_in_path(program: &Path) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let files = std::env::split_paths(&path).filter_map(|folder| folder.join(program.file_name()?).canonicalize().ok());

@@ -1,4 +1,4 @@
-//! `fusebox repro`: a folder that alone reproduces one fusion.
+//! `fusebox repro`: writes a self-contained folder that reproduces one fusion.
 
 use fusebox_compiler::Phase;
 use fusebox_run::inputs;

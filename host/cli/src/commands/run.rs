@@ -12,7 +12,7 @@ use crate::exit::Failure;
 use crate::module::Compiler;
 use crate::{guard, module, running};
 
-/// Values of an array that a dump shows; --outputs writes all.
+/// Number of elements of an array that a dump shows; --outputs writes all.
 const MOST_DUMPED_VALUES: usize = 1 << 16;
 
 pub fn run(arguments: &Run) -> Result<(), Failure> {
@@ -55,7 +55,7 @@ fn execute(arguments: &Run, source: &Source) -> Result<Literal, Failure> {
         true => {
             let path = &arguments.common.module;
             let executable = stored::read(path, &source.bytes, &arguments.trust)?;
-            // Whatever is wrong with it is a fault of the file, not of this compiler.
+            // An error in loading is a fault of the file, not of this compiler.
             Program::load(executable, &options).map_err(Failure::input)?
         }
         false => Program::load(compile(arguments, source)?, &options)?,
@@ -68,7 +68,7 @@ fn execute(arguments: &Run, source: &Source) -> Result<Literal, Failure> {
     Ok(result)
 }
 
-/// Whether a result is the interpreter's.
+/// Fails if the result differs from the interpreter's.
 fn check(arguments: &Run, source: &Source, inputs: Vec<Literal>, result: &Literal) -> Result<(), Failure> {
     let case = Case { module: source.parse()?, inputs };
     let Some(difference) = case.difference(result).map_err(Failure::input)? else { return Ok(()) };
@@ -83,7 +83,7 @@ fn check(arguments: &Run, source: &Source, inputs: Vec<Literal>, result: &Litera
     )))
 }
 
-/// Whether this is an executable and not a module.
+/// Whether the input is an executable and not a module.
 fn is_stored(arguments: &Run, source: &Source) -> Result<bool, Failure> {
     let is_stored = Executable::is_executable(&source.bytes);
     match arguments.trust.require_signature.is_some() && !is_stored {

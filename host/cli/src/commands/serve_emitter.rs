@@ -1,4 +1,4 @@
-//! What a child process of `--isolate` does.
+//! The hidden command that a child process of `--isolate` runs.
 
 use fusebox_run::terminal;
 

@@ -1,4 +1,4 @@
-//! `fusebox tune`: measures for each fusion who makes it fastest, and keeps that.
+//! `fusebox tune`: measures which emitter is fastest for each fusion, and keeps the choices.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ pub fn run(arguments: &Tune) -> Result<(), Failure> {
     }
     end(&reports, stop.load(Ordering::Relaxed))?;
     if locked && !imported.is_empty() {
-        // The import was tried on a copy, and is right.
+        // The import into the copy succeeded.
         Database::open(&place)?.import(&imported)?;
     }
     if let Some(path) = &arguments.export {
@@ -73,7 +73,8 @@ pub fn run(arguments: &Tune) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The first interrupt lets what is being measured end; the second ends the process.
+/// Registers the interrupt handler. The first interrupt stops the tuning after the current
+/// measurement; the second ends the process.
 fn stopped_by_interrupt() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     flag::register_conditional_default(SIGINT, stop.clone())
@@ -93,7 +94,7 @@ fn end(reports: &[Report], is_stopped: bool) -> Result<(), Failure> {
     }
 }
 
-/// The module as other commands are told of it.
+/// Returns the arguments for one module in the form of the other commands.
 fn common(arguments: &Tune, module: &Path) -> Common {
     Common {
         module: module.into(),

@@ -1,4 +1,5 @@
-//! Every system call of writing fails once: the old file is whole or the new one, and the program says what happened.
+//! Every system call of writing fails once: the old file is whole or the new one, and the program
+//! says what happened.
 //!
 //! A library put before the C library (`shim.c`) lets one call on the folder of the outputs fail.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]

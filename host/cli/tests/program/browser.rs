@@ -6,8 +6,9 @@ use std::process::Command;
 use super::Workplace;
 
 impl Workplace {
-    /// What a page consists of once its script has run: it asks for nothing outside of itself, and the browser has nothing to
-    /// complain of. `None`, and a line that says so, where no browser is installed. `place` is a place in the page, or nothing.
+    /// What a page consists of once its script has run: it asks for nothing outside of itself, and
+    /// the browser has nothing to complain of. `None`, and a line that says so, where no browser is
+    /// installed. `place` is a place in the page, or nothing.
     pub fn opened_page(&self, file: &str, place: &str) -> Option<String> {
         let page = std::fs::read_to_string(self.path(file)).unwrap();
         for fetched in ["http://", "https://", " src=", "@import", "url("] {

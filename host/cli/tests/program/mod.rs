@@ -75,7 +75,8 @@ impl Workplace {
         command
     }
 
-    /// Runs the program from a shell: `line` begins with what is set up first, and has `"$@"` where the program stands.
+    /// Runs the program from a shell: `line` begins with what is set up first, and has `"$@"` where
+    /// the program stands.
     pub fn shell(&self, line: &str, arguments: &[&str]) -> Ran {
         let mut command = Command::new("sh");
         command.args(["-c", line, "sh", env!("CARGO_BIN_EXE_fusebox")]).args(arguments);

@@ -20,8 +20,8 @@ struct Needs<'f> {
     values: Option<Vec<Literal>>,
 }
 
-/// Per parameter, row-major numbers of the elements that the roots need. `starts` says for each output which parameter it
-/// starts from. The error says why nothing is foretold.
+/// Per parameter, row-major numbers of the elements that the roots need. `starts` says for each
+/// output which parameter it starts from. The error says why nothing is foretold.
 pub fn reads(fusion: &Fusion, inputs: &[ArrayLiteral], starts: &[Option<usize>]) -> Result<Vec<BTreeSet<u64>>, String> {
     let computation = fusion.computation();
     let needed = vec![BTreeSet::new(); computation.instructions.len()];
@@ -145,8 +145,8 @@ impl Needs<'_> {
     }
 }
 
-/// Whether the maps from the roots to the parameters, composed and simplified, lead to the same elements. Those that need
-/// values of the program are left out.
+/// Whether the maps from the roots to the parameters, composed and simplified, lead to the same
+/// elements. Those that need values of the program are left out.
 pub fn composed_maps_agree(fusion: &Fusion, foretold: &[BTreeSet<u64>]) -> Result<(), String> {
     let computation = fusion.computation();
     let maps = fusion_maps(&fusion.module, fusion.entry());

@@ -1,24 +1,29 @@
-//! Every read of every kernel is one that indexing maps foretell, and every element they foretell is read.
+//! Every read of every kernel is one that indexing maps foretell, and every element they foretell
+//! is read.
 //!
-//! A fusion is compiled for the simulator, which notes which elements of each parameter its kernel reads. The same set
-//! is computed from the fusion's instructions: the roots are needed everywhere, and of what is needed the maps say which
-//! elements of the operands are; runtime variables have the values that the interpreter computes. *Exactly* means:
+//! A fusion is compiled for the simulator, which notes which elements of each parameter its kernel
+//! reads. The same set is computed from the fusion's instructions: the roots are needed everywhere,
+//! and of what is needed the maps say which elements of the operands are; runtime variables have
+//! the values that the interpreter computes. *Exactly* means:
 //!
-//! - sets are compared, as a kernel may read an element several times (one per thread, lane or use);
-//! - a read behind a condition takes place where the condition holds: under the constraints of its map, or, where one
-//!   operand shows through only beside another (`dynamic-update-slice`), where the other's do not hold;
-//! - what an output starts from is no read of the kernel: the host puts it there (`OutputPlan::initial`);
+//! - sets are compared, as a kernel may read an element several times (one per thread, lane or
+//!   use);
+//! - a read behind a condition takes place where the condition holds: under the constraints of its
+//!   map, or, where one operand shows through only beside another (`dynamic-update-slice`), where
+//!   the other's do not hold;
+//! - what an output starts from is no read of the kernel: the host puts it there
+//!   (`OutputPlan::initial`);
 //! - fusions of which no maps are known (`scatter`) are left out, and counted.
 //!
-//! The maps from the roots to the parameters that `fusion_maps` composes and simplifies say the same, but that the operand
-//! of a `dynamic-update-slice` counts as read everywhere.
+//! The maps from the roots to the parameters that `fusion_maps` composes and simplifies say the
+//! same, but that the operand of a `dynamic-update-slice` counts as read everywhere.
 //!
-//! Kernels and this test ask the same maps, so a wrong map might go unnoticed. For the fusions in `fusions/` the interpreter
-//! says it too: an element is needed if another value of it makes other results. Of their operations all but
-//! `select-and-scatter` show every change.
+//! Kernels and this test ask the same maps, so a wrong map might go unnoticed. For the fusions in
+//! `fusions/` the interpreter says it too: an element is needed if another value of it makes other
+//! results. Of their operations all but `select-and-scatter` show every change.
 //!
-//! The fusions in `fusions/` are checked always; with `FUSEBOX_CORPUS` set to a folder of `.hlo` files, so is every
-//! kernel of every program in it.
+//! The fusions in `fusions/` are checked always; with `FUSEBOX_CORPUS` set to a folder of `.hlo`
+//! files, so is every kernel of every program in it.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -91,7 +96,8 @@ impl Fault {
     }
 }
 
-/// Compares a module without `ENTRY`, which is one fusion; gives the elements of each parameter that its results take.
+/// Compares a module without `ENTRY`, which is one fusion; gives the elements of each parameter
+/// that its results take.
 fn check(text: &str) -> Result<Vec<BTreeSet<u64>>, Fault> {
     let unknown = |reason: &str| Fault::Unknown(reason.into());
     let mut made = compiled(text, Phase::Run).map_err(Fault::Unknown)?;

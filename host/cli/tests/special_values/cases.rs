@@ -8,7 +8,8 @@ use fusebox_core::hlo::{
 
 use crate::values;
 
-/// Exponent and mantissa bits that `reduce-precision` is tried with: none, one, those of the types, more than any.
+/// Exponent and mantissa bits that `reduce-precision` is tried with: none, one, those of the types,
+/// more than any.
 const PRECISIONS: [(u32, u32); 13] =
     [(1, 0), (1, 1), (2, 0), (3, 1), (4, 3), (5, 0), (5, 10), (8, 0), (8, 7), (8, 23), (11, 1), (11, 52), (30, 60)];
 
@@ -45,8 +46,8 @@ impl Step {
     }
 }
 
-/// A module that gives the results of many operations as one tuple. Its parameters: `u`, the values of the type; `x` and
-/// `y`, all pairs of some of them; `z`, any; `p`, truth values.
+/// A module that gives the results of many operations as one tuple. Its parameters: `u`, the values
+/// of the type; `x` and `y`, all pairs of some of them; `z`, any; `p`, truth values.
 pub struct Case {
     /// The type of all operands but `p`.
     pub element: ElementType,
@@ -158,7 +159,8 @@ impl Case {
     fn add_step(&mut self, step: Step) -> bool {
         let counts = self.counts();
         let mut lines = self.parameters();
-        // The other result that some operations read is the last or one of the stochastic conversions' bits.
+        // The other result that some operations read is the last or one of the stochastic
+        // conversions' bits.
         let read = |number: usize| step.operation.contains(&format!("r{number})"));
         let others = self.steps.iter().enumerate().filter(|(number, _)| read(*number));
         lines.extend(others.map(|(number, other)| other.line(number, counts)));

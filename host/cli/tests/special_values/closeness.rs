@@ -23,9 +23,9 @@ pub fn show(ty: ElementType, bytes: &[u8]) -> String {
     }
 }
 
-/// Integers exactly; floats of 8 bits and fewer exactly; others to some units in the last place, complex numbers
-/// relative to their size, and numbers below the smallest normal one absolutely. Infinities, NaN (not its sign and
-/// payload) and the signs of zeros are always exact.
+/// Integers exactly; floats of 8 bits and fewer exactly; others to some units in the last place,
+/// complex numbers relative to their size, and numbers below the smallest normal one absolutely.
+/// Infinities, NaN (not its sign and payload) and the signs of zeros are always exact.
 pub fn is_close(ty: ElementType, found: &[u8], expected: &[u8]) -> bool {
     if found == expected {
         return true;

@@ -1,7 +1,8 @@
-//! Elementwise operations on the values where definitions matter: zeros with their signs, infinities, NaN, the
-//! smallest and the largest of each type, divisors of 0, shifts beyond the width. Every operation that the
-//! verifier lets a type do is computed by kernels for the cpu, by simulated ones, by the reference interpreter and by
-//! constant folding, which agree except where `exceptions.rs` says why not.
+//! Elementwise operations on the values where definitions matter: zeros with their signs,
+//! infinities, NaN, the smallest and the largest of each type, divisors of 0, shifts beyond the
+//! width. Every operation that the verifier lets a type do is computed by kernels for the cpu, by
+//! simulated ones, by the reference interpreter and by constant folding, which agree except where
+//! `exceptions.rs` says why not.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod cases;
@@ -31,7 +32,8 @@ struct Report {
 }
 
 impl Report {
-    /// Compares a result with the values of which each element should have one. `places` are those of the elements among the operands.
+    /// Compares a result with the values of which each element should have one. `places` are those
+    /// of the elements among the operands.
     fn compare(&mut self, who: &str, number: usize, places: Range<usize>, found: &[u8], expected: &[&[u8]]) {
         let step = &self.case.steps[number];
         let ty = step.result;
@@ -74,7 +76,8 @@ impl Report {
         }
     }
 
-    /// Compares what is folded with what the kernels compute. Subnormal operands count where constants are folded.
+    /// Compares what is folded with what the kernels compute. Subnormal operands count where
+    /// constants are folded.
     fn compare_folded(&mut self, computed: &[ArrayLiteral], exact: &[ArrayLiteral], flushed: &[ArrayLiteral]) {
         for folded in folding::fold(&self.case) {
             for (number, computed) in computed.iter().enumerate() {

@@ -33,8 +33,8 @@ const MIXED: [(&str, &str); 14] = [
 /// Elements that are summed, and sums side by side.
 const LENGTH: usize = 3;
 
-/// Pairs of rows. Their sums are exact in every type that holds them; they are small, negative, with fractions, wrapping,
-/// beyond the ranges of integers, infinite, NaN.
+/// Pairs of rows. Their sums are exact in every type that holds them; they are small, negative,
+/// with fractions, wrapping, beyond the ranges of integers, infinite, NaN.
 const ROWS: [([f64; LENGTH], [f64; LENGTH]); 9] = [
     ([1.0, 2.0, 3.0], [1.0, 1.0, 2.0]),
     ([1.0, -2.0, 3.0], [1.0, 2.0, -2.0]),
@@ -47,7 +47,8 @@ const ROWS: [([f64; LENGTH], [f64; LENGTH]); 9] = [
     ([f64::NAN, 1.0, 2.0], [1.0, 1.0, -1.0]),
 ];
 
-/// The imaginary part that goes with a real one: none with a large one, beside which its product would be lost.
+/// The imaginary part that goes with a real one: none with a large one, beside which its product
+/// would be lost.
 fn imaginary(re: f64) -> f64 {
     match () {
         () if re.abs() <= 100.0 => 2.0 - re,

@@ -1,4 +1,5 @@
-//! Which operations a type does not have: the table is complete, and the verifier lets through what it should.
+//! Which operations a type does not have: the table is complete, and the verifier lets through what
+//! it should.
 
 use fusebox_core::hlo::{BinaryOp, UnaryOp};
 

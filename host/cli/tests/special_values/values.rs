@@ -72,7 +72,8 @@ pub fn array(ty: ElementType, values: impl IntoIterator<Item = Vec<u8>>) -> Arra
     ArrayLiteral::new(ty, vec![count as i64], data).unwrap()
 }
 
-/// The same array with zeros, of the same signs, for numbers that are subnormal in the type that computes with them.
+/// The same array with zeros, of the same signs, for numbers that are subnormal in the type that
+/// computes with them.
 pub fn with_zeros_for_subnormals(array: &ArrayLiteral) -> ArrayLiteral {
     let part = array.element_type.real_part();
     let is_computed_in = matches!(part, ElementType::F64 | ElementType::F32 | ElementType::BF16);
@@ -103,8 +104,8 @@ fn floats(ty: ElementType, numbers: &[f64]) -> Vec<Vec<u8>> {
     both.map(|x| format.encode(x).to_le_bytes()[..ty.byte_size()].to_vec()).collect()
 }
 
-/// The smallest and the largest subnormal number, the smallest normal and the largest finite one, the
-/// neighbours of 1, of either sign.
+/// The smallest and the largest subnormal number, the smallest normal and the largest finite one,
+/// the neighbours of 1, of either sign.
 fn edges(ty: ElementType) -> Vec<Vec<u8>> {
     let format = FloatFormat::of(ty).unwrap();
     let normal = 1u64 << format.mantissa_bits;

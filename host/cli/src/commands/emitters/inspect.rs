@@ -1,4 +1,4 @@
-//! `fusebox emitters inspect`: what a library says of itself.
+//! `fusebox emitters inspect`: shows what a library states about itself.
 
 use std::io::{self, Write};
 
@@ -26,7 +26,7 @@ struct Facts {
     file: String,
     note: PluginNote,
     sha256: String,
-    /// Why it would not be loaded.
+    /// The reason why fusebox would not load the library.
     refusal: Option<LoadError>,
 }
 

@@ -1,4 +1,4 @@
-//! `fusebox emitters`: every emitter found.
+//! `fusebox emitters`: lists every emitter found.
 
 use std::io::{self, Write};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `fusebox emitters`: those that are found, and the files they are in.
+//! `fusebox emitters`: lists emitters, and inspects, verifies and pins their files.
 
 mod inspect;
 mod list;

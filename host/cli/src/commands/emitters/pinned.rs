@@ -1,4 +1,5 @@
-//! `fusebox emitters verify` and `lock`: the plugins of `fusebox.toml` against `fusebox.lock`.
+//! `fusebox emitters verify` and `lock`: compares the plugins of `fusebox.toml` with
+//! `fusebox.lock`, and pins them.
 
 use std::path::Path;
 
@@ -12,14 +13,14 @@ use crate::arguments::Pinned;
 use crate::emitters;
 use crate::exit::Failure;
 
-/// A plugin as its file is.
+/// A plugin and the present state of its file.
 struct Found<'s> {
     plugin: &'s Plugin,
-    /// SHA-256 of the file and who it says is in it; or why it would not be loaded.
+    /// SHA-256 of the file and the emitters that it describes; or why fusebox would not load it.
     file: Result<(String, Vec<Descriptor>), LoadError>,
 }
 
-/// Tells how each plugin compares with what is pinned; that one does not is an error.
+/// Prints for each plugin whether it is as pinned. Fails if one is not.
 pub fn verify(arguments: &Pinned) -> Result<(), Failure> {
     let settings = settings(arguments)?;
     let lock = Lock::beside(&settings.path).map_err(Failure::input)?;
@@ -88,7 +89,7 @@ fn find(settings: &Settings) -> Vec<Found<'_>> {
     settings.plugins.iter().map(|plugin| Found { plugin, file: read(plugin) }).collect()
 }
 
-/// What keeps a plugin from being used.
+/// Returns the reason why a plugin cannot be used, if there is one.
 fn fault(lock: &Lock, found: &[Found], number: usize) -> Option<String> {
     let Found { plugin, file } = &found[number];
     let sha256 = match file {
@@ -104,7 +105,7 @@ fn fault(lock: &Lock, found: &[Found], number: usize) -> Option<String> {
     }
 }
 
-/// Whether a plugin before it offers an emitter of the same name and version.
+/// Returns an error text if an earlier plugin offers an emitter of the same name and version.
 fn twin(found: &[Found], number: usize) -> Option<String> {
     let emitters = |found: &Found| found.file.as_ref().map_or_else(|_| Vec::new(), |(_, emitters)| emitters.clone());
     let own = emitters(&found[number]);
