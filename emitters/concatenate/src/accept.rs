@@ -1,4 +1,4 @@
-//! Which fusions the emitter takes: those of which a result comes from a concatenate.
+//! The fusions that the emitter takes: at least one result comes from a concatenate.
 
 use fusebox_core::analysis::Hero;
 use fusebox_core::emitter::{Decline, Fusion};
@@ -7,16 +7,18 @@ use fusebox_core::launch::MOST_POINTS;
 
 use crate::joined::{is_concatenate, operands};
 
-/// Every operand has a loop nest of its own in the code.
+/// Largest number of operands. The code has a loop nest for each operand.
 const MOST_OPERANDS: usize = 512;
 
-/// The concatenate that a result comes from.
+/// Returns the concatenate that a result comes from.
 pub fn concatenate(computation: &Computation, hero: &Hero) -> Option<InstrId> {
     hero.instruction.filter(|&id| is_concatenate(computation, id))
 }
 
+/// Checks that the emitter takes a fusion with these heroes.
+///
 /// # Errors
-/// Why a fusion with these heroes is none to take.
+/// The reason, if it does not.
 pub fn check(fusion: &Fusion, heroes: &[Hero]) -> Result<(), Decline> {
     let computation = fusion.computation();
     let decline = |reason: String, id| Err(Decline::at(computation.instruction(id), reason));

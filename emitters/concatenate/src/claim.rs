@@ -1,11 +1,13 @@
-//! What concatenates ask for.
+//! Claims for concatenates.
 
 use fusebox_core::cost::{CACHED_BYTES, bytes, first_array, per_element};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Candidate, Claim};
 
-/// One concatenate sets the iteration space; wherever others are read, they are a choice between reads, which costs no more
-/// inside of another kernel. Only where a large one is bound to the order of another hero, every element makes the choice anew.
+/// Returns the claim for a concatenate. One concatenate sets the iteration space. For other
+/// concatenates, the kernel chooses between reads, which costs no more in another kernel. Only a
+/// large concatenate that is computed in the order of another hero loses time: it repeats the
+/// choice for every element.
 pub fn claim(hero: &Candidate, _: &DeviceDescription) -> Option<Claim> {
     let computation = hero.region.computation();
     let concatenate = computation.instruction(hero.anchor);

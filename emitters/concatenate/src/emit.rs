@@ -8,7 +8,7 @@ use crate::joined::{Epilogue, Joined, Results};
 use crate::plan::{dealt, shift};
 use crate::visits::{Bundle, Work, Write};
 
-/// Writes the kernel of a plan that [`crate::plan::plan`] made.
+/// Builds the kernel of a plan from [`crate::plan::plan`].
 pub fn emit(task: &Task<Results>, plan: &Plan) -> Result<Kernel, EmitError> {
     let (work, dealing) = dealt(task, &plan.configuration)?;
     let mut kernel = KernelBuilder::new(task.fusion);
@@ -50,7 +50,7 @@ impl Functions {
         Functions { values, epilogues }
     }
 
-    /// Computes the values that a point of the nest stands for, and writes them.
+    /// Computes the values of a bundle at a point of the nest, and writes them.
     fn bundle(
         &self,
         b: &mut FunctionBuilder,
@@ -74,7 +74,7 @@ impl Functions {
         outputs
     }
 
-    /// Computes the values at a point, with what its range variables are, and writes them.
+    /// Computes the values at one index, and writes them. `point` includes the range variables.
     fn values(
         &self,
         b: &mut FunctionBuilder,
@@ -106,7 +106,8 @@ impl Functions {
     }
 }
 
-/// Writes an element of a concatenate: to the outputs that are the concatenate, and through the epilogues.
+/// Writes an element of a concatenate to the outputs that are the concatenate, and through the
+/// epilogues.
 fn element(
     b: &mut FunctionBuilder,
     joined: &Joined,
@@ -128,7 +129,7 @@ fn element(
     outputs
 }
 
-/// All indices of a small box in row-major order.
+/// Returns all indices of a small box in row-major order.
 fn indices(sizes: &[i64]) -> Vec<Vec<i64>> {
     sizes.iter().fold(vec![Vec::new()], |found, &size| {
         found.iter().flat_map(|index| (0..size).map(move |i| [index.as_slice(), &[i]].concat())).collect()

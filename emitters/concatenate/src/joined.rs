@@ -12,7 +12,7 @@ use crate::accept::{check, concatenate};
 pub struct Operand {
     /// The operand.
     pub instruction: InstrId,
-    /// Where it starts in the result, along the dimension of the concatenate.
+    /// First index in the result along the dimension of the concatenate.
     pub offset: i64,
 }
 
@@ -20,15 +20,15 @@ pub struct Operand {
 pub struct Joined {
     /// The concatenate.
     pub hero: InstrId,
-    /// The dimension along which its operands follow each other.
+    /// Dimension along which the operands are concatenated.
     pub dimension: usize,
-    /// Its dimensions.
+    /// Dimensions of the concatenate.
     pub dims: Vec<i64>,
     /// Operands that have elements.
     pub operands: Vec<Operand>,
     /// Outputs that are the concatenate itself.
     pub direct: Vec<usize>,
-    /// Outputs behind an epilogue, by dimensions.
+    /// Outputs of epilogues, grouped by dimensions.
     pub epilogues: Vec<Epilogue>,
 }
 
@@ -38,23 +38,23 @@ pub struct Epilogue {
     pub roots: Vec<InstrId>,
     /// `(output, result)`: the output's number in the kernel and the number of its value.
     pub outputs: Vec<(usize, usize)>,
-    /// From an index of the concatenate to the index of the results' element that it becomes.
+    /// Map from an index of the concatenate to the index of the results.
     pub from_hero: IndexingMap,
 }
 
-/// A result that has another hero, or none.
+/// A result with another hero or without a hero.
 pub struct Beside {
     /// The result.
     pub root: InstrId,
-    /// Its outputs, one per leaf.
+    /// Outputs of the result, one per leaf.
     pub outputs: Vec<usize>,
 }
 
-/// The results of a fusion that the emitter takes: what comes from concatenates, and the rest.
+/// The results of a fusion that the emitter takes.
 pub struct Results {
-    /// The concatenates, with what comes from them.
+    /// Concatenates with the results that come from them.
     pub joined: Vec<Joined>,
-    /// The rest.
+    /// Results that do not come from a concatenate.
     pub beside: Vec<Beside>,
 }
 
@@ -85,8 +85,10 @@ impl Analysis for Results {
     }
 }
 
-/// Of several concatenates one sets the iteration space; for the others the kernel chooses between reads. Beside a reduction
-/// or a transpose none does: their elements would be computed in its order.
+/// Returns the hero of a result. One of several concatenates sets the iteration space. For the
+/// others, the kernel chooses between reads. A result that also comes from a reduction or a
+/// transpose has no hero, because the kernel would compute the elements of these in the order of
+/// the concatenate.
 fn hero(computation: &Computation, root: InstrId) -> Hero {
     hero_of(computation, root, |id| {
         let instruction = computation.instruction(id);
@@ -96,7 +98,7 @@ fn hero(computation: &Computation, root: InstrId) -> Hero {
     })
 }
 
-/// Whether it is a concatenate.
+/// Whether the instruction is a concatenate.
 pub fn is_concatenate(computation: &Computation, id: InstrId) -> bool {
     matches!(computation.instruction(id).op, Op::Concatenate { .. })
 }
@@ -117,7 +119,7 @@ impl Joined {
         })
     }
 
-    /// The results behind epilogues.
+    /// Returns the results of epilogues.
     pub fn epilogue_roots(&self) -> Vec<InstrId> {
         self.epilogues.iter().flat_map(|epilogue| &epilogue.roots).copied().collect()
     }
@@ -150,13 +152,13 @@ impl Joined {
     }
 }
 
-/// The operands that have elements. An operand that is itself a concatenate along the same dimension stands for
-/// its own operands.
+/// Returns the operands that have elements. An operand that is itself a concatenate along the same
+/// dimension is replaced by its own operands.
 pub fn operands(computation: &Computation, concatenate: InstrId) -> Vec<Operand> {
     let Op::Concatenate { dimension } = computation.instruction(concatenate).op else { return Vec::new() };
     let mut found = Vec::new();
     let mut offset = 0;
-    // The operands still to be looked at, the next one last.
+    // Operands to visit, the next one last.
     let mut pending: Vec<InstrId> = computation.instruction(concatenate).operands.iter().rev().copied().collect();
     while let Some(id) = pending.pop() {
         let instruction = computation.instruction(id);

@@ -1,4 +1,4 @@
-//! The concatenate emitter: each operand has a loop nest of its own. See README.md.
+//! The concatenate emitter: each operand has a separate loop nest. See README.md.
 //!
 //! ```text
 //! claim.rs    what concatenates ask for

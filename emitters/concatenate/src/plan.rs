@@ -1,4 +1,4 @@
-//! What the kernel will do.
+//! The plan of a kernel.
 
 use fusebox_core::emitter::{Configuration, EmitError, OutputPlan, Plan, Task, Visit};
 use fusebox_core::indexing::{Expr, IndexingMap, dim_exprs};
@@ -7,7 +7,7 @@ use fusebox_core::launch::{Dealing, Nest};
 use crate::joined::{Epilogue, Joined, Results};
 use crate::visits::{Work, Write, work};
 
-/// The work, and who does which part of it.
+/// Returns the work and its distribution over threads and blocks.
 pub fn dealt<'r>(task: &Task<'r, Results>, configuration: &Configuration) -> Result<(Work<'r>, Dealing), EmitError> {
     let work = work(task.problem, task.fusion.computation(), task.device);
     let nests: Vec<Nest> = work.visits.iter().map(|visit| visit.nest.clone()).collect();
@@ -15,7 +15,7 @@ pub fn dealt<'r>(task: &Task<'r, Results>, configuration: &Configuration) -> Res
     Ok((work, dealing))
 }
 
-/// Launch, maps and knobs.
+/// Returns the plan: launch, maps and knobs.
 pub fn plan(task: &Task<Results>, configuration: &Configuration) -> Result<Plan, EmitError> {
     let (work, dealing) = dealt(task, configuration)?;
     let mut maps: Vec<Vec<IndexingMap>> = vec![Vec::new(); task.fusion.output_shapes().len()];
@@ -36,7 +36,7 @@ pub fn plan(task: &Task<Results>, configuration: &Configuration) -> Result<Plan,
     Ok(Plan { visits, ..dealing.plan(outputs, notes(&work)) })
 }
 
-/// What is computed behind a concatenate from a value that is an element of it.
+/// Returns the visits of the epilogues that read a value that is an element of a concatenate.
 fn behind(joined: &[Joined], write: Write, to_value: &IndexingMap) -> Vec<Visit> {
     let Write::Element { joined: number, offset, .. } = write else { return Vec::new() };
     let joined = &joined[number];
@@ -49,7 +49,8 @@ fn behind(joined: &[Joined], write: Write, to_value: &IndexingMap) -> Vec<Visit>
     joined.epilogues.iter().map(visit).collect()
 }
 
-/// The outputs that a value goes to, and at which index each, from the map to the value's index.
+/// Returns the outputs to which the kernel writes a value, and the map to the index in each.
+/// `to_value` is the map to the value's index.
 fn written(joined: &[Joined], write: Write, to_value: &IndexingMap) -> Vec<(usize, IndexingMap)> {
     match write {
         Write::Output { output, .. } => vec![(output, to_value.clone())],
@@ -74,7 +75,7 @@ fn shifted(map: &IndexingMap, dimension: usize, offset: i64) -> IndexingMap {
     map
 }
 
-/// `index + offset` in one dimension, for indices of these sizes.
+/// Returns the map that adds an offset to one dimension, for indices of these sizes.
 pub fn shift(dims: &[i64], dimension: usize, offset: i64) -> IndexingMap {
     let mut results: Vec<Expr> = dim_exprs(dims.len());
     results[dimension] = results[dimension].clone() + offset;

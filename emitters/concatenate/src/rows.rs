@@ -1,5 +1,5 @@
-//! Nests over rows of the result: what lies behind the dimension of the concatenate is written at once, operand after
-//! operand.
+//! Nests over rows of the result. A row comprises the dimension of the concatenate and all inner
+//! dimensions. The kernel writes a row at a time, operand after operand.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{Computation, InstrId};
@@ -9,12 +9,12 @@ use fusebox_core::launch::{Cost, Nest, cost_per_point, worth_sharing};
 use crate::joined::Joined;
 use crate::visits::{Bundle, Visit, Write, is_row_major};
 
-/// A row of at most so many elements is written without loops.
+/// Largest number of elements of a row that is written without loops.
 const SHORT_ROW: i64 = 16;
-/// So many rows per core are shared out without any being cut.
+/// Fewest rows per core that can be distributed evenly without splitting a row.
 const ROWS_PER_CORE: i64 = 16;
 
-/// How a row is written.
+/// The way in which a row is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
     /// By one thread, element by element.
@@ -23,7 +23,8 @@ pub enum Rows {
     Long,
 }
 
-/// Whether the concatenate is written row by row. `alone`: no other result shares what its operands are computed from.
+/// Returns whether and how the concatenate is written row by row. `alone` means that the fusion has
+/// no other result.
 pub fn suits(joined: &Joined, alone: bool, device: &DeviceDescription) -> Option<Rows> {
     let (outer, inner) = joined.dims.split_at(joined.dimension);
     let (rows, row): (i64, i64) = (outer.iter().product(), inner.iter().product());
@@ -34,7 +35,7 @@ pub fn suits(joined: &Joined, alone: bool, device: &DeviceDescription) -> Option
     (alone && enough && device.is_single_threaded_block()).then_some(Rows::Long)
 }
 
-/// The nest over the rows.
+/// Returns the nest over the rows.
 pub fn visit(computation: &Computation, joined: &Joined, number: usize, kind: Rows) -> Visit {
     let outer = &joined.dims[..joined.dimension];
     let mut bundles: Vec<Bundle> = Vec::new();
@@ -68,7 +69,8 @@ pub fn visit(computation: &Computation, joined: &Joined, number: usize, kind: Ro
     Visit { nest: Nest { dims: point_dims(outer, kind), cost, lanes: 1 }, bundles }
 }
 
-/// A row is a row of the nest too, unless many are needed for a vector.
+/// Returns the dimensions of the nest's points. A long row is a row of the nest too. Short rows are
+/// not, because a vector needs several.
 fn point_dims(outer: &[i64], kind: Rows) -> Vec<i64> {
     match kind {
         Rows::Short => outer.to_vec(),
@@ -76,7 +78,8 @@ fn point_dims(outer: &[i64], kind: Rows) -> Vec<i64> {
     }
 }
 
-/// From a row, with range variables for what is in it, to an index of the operand.
+/// Returns the map from a row to an index of the operand. Range variables are the positions in the
+/// row.
 fn index(computation: &Computation, joined: &Joined, operand: InstrId, kind: Rows) -> IndexingMap {
     let outer = &joined.dims[..joined.dimension];
     let dims = computation.instruction(operand).shape.as_array().map(|array| array.dims.clone()).unwrap_or_default();

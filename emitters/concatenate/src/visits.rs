@@ -1,4 +1,4 @@
-//! Which values are computed together, over which points.
+//! Grouping of the values into loop nests, and the points of these nests.
 
 use std::collections::HashSet;
 
@@ -10,22 +10,22 @@ use fusebox_core::launch::{Nest, cost_per_point, lanes_along, worth_sharing};
 use crate::joined::{Beside, Joined, Results};
 use crate::rows;
 
-/// Values of one bundle live at the same time.
+/// Largest number of values of a bundle: they are live at the same time.
 const MOST_TOGETHER: usize = 4;
 
 /// Everything the kernel does.
 pub struct Work<'r> {
     /// The concatenates.
     pub joined: &'r [Joined],
-    /// Its loop nests.
+    /// Loop nests of the kernel.
     pub visits: Vec<Visit>,
 }
 
 /// A loop nest.
 pub struct Visit {
-    /// Its points.
+    /// Points of the nest.
     pub nest: Nest,
-    /// What is done at each point, in order.
+    /// Bundles that are computed at each point, in order.
     pub bundles: Vec<Bundle>,
 }
 
@@ -33,40 +33,41 @@ pub struct Visit {
 pub struct Bundle {
     /// The instructions, each once.
     pub values: Vec<InstrId>,
-    /// From a point of the nest to an index of the values. Range variables: the values that one point stands for.
+    /// Map from a point of the nest to an index of the values. Range variables are the positions of
+    /// the values within a point.
     pub index: IndexingMap,
-    /// Whether the values that one point stands for are written one by one instead of in a loop.
+    /// Whether the values of a point are written one by one instead of in a loop.
     pub unrolled: bool,
-    /// What becomes of the values.
+    /// Destinations of the values.
     pub writes: Vec<Write>,
 }
 
-/// What becomes of a value.
+/// The destination of a value.
 #[derive(Clone, Copy)]
 pub enum Write {
-    /// It is an element of a concatenate.
+    /// The value is an element of a concatenate.
     Element {
-        /// Number among the values' leaves.
+        /// Number of the value among the leaves of the bundle's values.
         value: usize,
         /// Number of the concatenate.
         joined: usize,
-        /// Where its operand starts.
+        /// First index of its operand along the dimension of the concatenate.
         offset: i64,
     },
-    /// It is an element of an output.
+    /// The value is an element of an output.
     Output {
-        /// Number among the values' leaves.
+        /// Number of the value among the leaves of the bundle's values.
         value: usize,
         /// Number of the output.
         output: usize,
     },
 }
 
-/// A value on its way into a bundle.
+/// A value that is to be added to a bundle.
 struct Entry {
     instruction: InstrId,
     dims: Vec<i64>,
-    /// First of the dimensions that may be taken as one.
+    /// First of the dimensions that may be merged.
     dimension: usize,
     target: Target,
 }
@@ -76,7 +77,7 @@ enum Target {
     Outputs(Vec<usize>),
 }
 
-/// The loop nests of a fusion.
+/// Returns the loop nests of a fusion.
 pub fn work<'r>(results: &'r Results, computation: &Computation, device: &DeviceDescription) -> Work<'r> {
     let Results { joined, beside } = results;
     let mut visits = Vec::new();
@@ -110,7 +111,8 @@ fn side_result(computation: &Computation, result: &Beside) -> Option<Entry> {
     has_elements.then_some(Entry { instruction: result.root, dims: leaf.dims, dimension, target })
 }
 
-/// Entries of equal dimensions whose values have something in common are computed together.
+/// Groups entries with equal dimensions and common instructions. The kernel computes a group
+/// together.
 fn groups(computation: &Computation, entries: Vec<Entry>) -> Vec<Vec<Entry>> {
     let mut groups: Vec<(Vec<Entry>, HashSet<InstrId>)> = Vec::new();
     for entry in entries {
@@ -149,7 +151,7 @@ fn together(computation: &Computation, joined: &[Joined], group: Vec<Entry>, dev
             ),
         }
     }
-    // Inner dimensions become one where everything works in row-major order.
+    // Merges inner dimensions if all instructions keep row-major order.
     let dimension = group.iter().map(|entry| entry.dimension).max().unwrap_or(0);
     let starts = [bundle.values.as_slice(), &epilogues].concat();
     let mut nest_dims = dims.clone();
@@ -160,7 +162,7 @@ fn together(computation: &Computation, joined: &[Joined], group: Vec<Entry>, dev
         let results = [dim_exprs(dimension), delinearize(&position, inner)].concat();
         bundle.index = IndexingMap::from_tensor_sizes(results, &nest_dims, &[]);
     }
-    // What is written is a vector too only where operands start at multiples of it.
+    // A write is a vector write only if operands start at multiples of the vector width.
     let mut lengths = vec![nest_dims.last().copied().unwrap_or(1)];
     for write in &bundle.writes {
         let Write::Element { joined: number, offset, .. } = *write else { continue };
@@ -177,9 +179,9 @@ fn together(computation: &Computation, joined: &[Joined], group: Vec<Entry>, dev
     Visit { nest, bundles: vec![bundle] }
 }
 
-/// Whether all instructions from these up keep the row-major order of elements within the
-/// dimensions from `first` on. Concatenates along a later dimension do not: where their operands
-/// begin, the place in a row has to be known.
+/// Whether all instructions from `from` up keep the row-major order of elements within the
+/// dimensions from `first` on. Concatenates along a later dimension do not: the choice between
+/// operands depends on the position in a row.
 pub fn is_row_major(computation: &Computation, from: &[InstrId], first: usize) -> bool {
     let mut seen: HashSet<InstrId> = from.iter().copied().collect();
     let mut pending: Vec<InstrId> = from.to_vec();

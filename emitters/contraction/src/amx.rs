@@ -6,7 +6,8 @@ use fusebox_core::hlo::ElementType;
 use crate::micro::TILE_LINES;
 use crate::tiles::Tiles;
 
-/// What is multiplied: the packed operands, which register tile of the right one, its first step there, and the steps.
+/// Packed operands to multiply. `panel` and `first` are the register tile and the first step in the
+/// right operand, `steps` is the number of steps.
 pub struct PackedTiles {
     pub left: Value,
     pub right: Value,
@@ -15,7 +16,8 @@ pub struct PackedTiles {
     pub steps: Value,
 }
 
-/// The sums, tiles of a register tile row by row, with all steps added.
+/// Returns `sums` plus the products of all steps. `sums` are the tiles of a register tile, row by
+/// row.
 pub fn multiply(b: &mut FunctionBuilder, tiles: &Tiles, packed: &PackedTiles, sums: &[Value]) -> Vec<Value> {
     let micro = tiles.micro;
     let (zero, one, unit) = (b.index(0), b.index(1), b.index(micro.tile_steps()));

@@ -1,17 +1,19 @@
 //! Which instructions around a dot one kernel computes.
 //!
-//! In front of it, what is cheap and read by nobody else: it is computed again for every tile that reads it. Behind it, what
-//! works element by element, as long as all that it reads is there before the kernel starts.
+//! The prologue takes cheap instructions that only the kernel reads: they are recomputed for every
+//! tile that reads them. The epilogue takes elementwise instructions whose other operands are
+//! available before the kernel starts.
 
 use fusebox_core::analysis::keeps_positions;
 use fusebox_core::cost::{is_heavy, per_element};
 use fusebox_core::emitter::{Candidate, Decline};
 use fusebox_core::hlo::{Computation, InstrId, Op};
 
-/// Additions per element up to which an operand is computed again for every tile that reads it.
+/// Largest cost, in additions per element, of an operand that is recomputed for every tile that
+/// reads it.
 const CHEAP: f64 = 4.0;
 
-/// The instructions, in order.
+/// Returns the instructions of the bid, in program order.
 pub fn around(candidate: &Candidate) -> Result<Vec<InstrId>, Decline> {
     let computation = candidate.region.computation();
     let mut search = Search {
@@ -29,16 +31,17 @@ pub fn around(candidate: &Candidate) -> Result<Vec<InstrId>, Decline> {
 
 struct Search<'a> {
     computation: &'a Computation,
-    /// What is read outside of the region too.
+    /// Instructions that are also read outside the region.
     roots: &'a [InstrId],
     users: Vec<Vec<InstrId>>,
     taken: Vec<bool>,
-    /// Depends on the anchor.
+    /// Whether each instruction depends on the anchor.
     behind: Vec<bool>,
 }
 
 impl Search<'_> {
-    /// Takes what works element by element on the dot's result and on nothing else that depends on it.
+    /// Takes elementwise instructions on the dot's result. All their operands that depend on the
+    /// dot must already be taken.
     fn epilogue(&mut self, anchor: InstrId) {
         self.behind[anchor.index()] = true;
         for id in self.computation.ids().filter(|&id| id > anchor) {
@@ -55,7 +58,7 @@ impl Search<'_> {
         }
     }
 
-    /// Whether this is a transpose of the dot, which nobody else reads.
+    /// Whether this is a transpose of the dot and the dot's only user.
     fn turns_all(&self, anchor: InstrId, id: InstrId) -> bool {
         let instruction = self.computation.instruction(id);
         matches!(instruction.op, Op::Transpose { .. })
@@ -64,7 +67,7 @@ impl Search<'_> {
             && !self.roots.contains(&anchor)
     }
 
-    /// Takes what only the kernel reads.
+    /// Takes cheap instructions that only the kernel reads.
     fn prologue(&mut self) {
         for id in self.computation.ids().rev().filter(|id| !self.behind[id.index()]) {
             let instruction = self.computation.instruction(id);
@@ -73,7 +76,7 @@ impl Search<'_> {
             let is_shared = self.roots.contains(&id) || users.iter().any(|user| !self.taken[user.index()]);
             let is_along = match instruction.op {
                 Op::Parameter { .. } | Op::Tuple => false,
-                // The host computes these again for others who read them.
+                // The host computes these again for their other users.
                 Op::Constant(_) | Op::Iota { .. } | Op::Broadcast { .. } => true,
                 _ => !is_shared && self.is_cheap(id),
             };
@@ -84,7 +87,7 @@ impl Search<'_> {
     fn is_cheap(&self, id: InstrId) -> bool {
         let instruction = self.computation.instruction(id);
         let is_known = instruction.op.is_movement() || instruction.op.is_elementwise() && !is_heavy(&instruction.op);
-        // What is packed is turned anyway.
+        // A transpose is free: packing reorders elements anyway.
         let is_turned = matches!(instruction.op, Op::Transpose { .. });
         is_turned || is_known && per_element(self.computation, instruction) <= CHEAP
     }

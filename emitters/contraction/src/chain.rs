@@ -1,21 +1,24 @@
-//! Chains: the products of a convolution that are added up by themselves, and then to the sum. Rounding errors grow with the number of
-//! additions one after the other. What a chain is follows from the problem and the device and not from knobs, as bits depend on it.
+//! Chains of products of a convolution. The kernel adds the products of a chain to a partial sum,
+//! then adds the partial sum to the sum, because rounding errors grow with the number of
+//! consecutive additions. The chains depend on the problem and the device but not on knobs, because
+//! the bits of the result depend on them.
 
 use fusebox_core::builder::{FunctionBuilder, Value};
 use fusebox_core::hlo::ElementType;
 use fusebox_core::indexing::ceil_div;
 
-/// Steps of a chain, about; there are chains where there are more than twice as many.
+/// Approximate number of steps of a chain. Sums of at most twice as many steps are not split into
+/// chains.
 const STEPS: i64 = 256;
 
-/// So many steps of each of so many rows of the input.
+/// A chain: `steps` steps of each of `rows` rows of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chain {
     pub rows: i64,
     pub steps: i64,
 }
 
-/// The products of a chain: from and to which row, from and to which step of each.
+/// Products of a chain, as `[begin, end]` of its rows and of the steps in each row.
 #[derive(Clone, Copy)]
 pub struct Products {
     pub rows: [Value; 2],
@@ -23,7 +26,8 @@ pub struct Products {
 }
 
 impl Chain {
-    /// The chains of so many rows of so many steps, of which `most` rows are there at a time; `None` if all is one chain.
+    /// Returns the chains of `rows` rows of `steps` steps if at most `most` rows are available at a
+    /// time. Returns `None` if all products are one chain.
     pub fn of([rows, steps]: [i64; 2], most: i64, sum: ElementType) -> Option<Chain> {
         let steps = steps.max(1);
         let are_many = rows.saturating_mul(steps) > 2 * STEPS;
@@ -33,17 +37,17 @@ impl Chain {
         })
     }
 
-    /// At least so many rows, which are whole chains.
+    /// Rounds rows up to whole chains.
     pub fn whole_rows(&self, rows: i64) -> i64 {
         ceil_div(rows, self.rows) * self.rows
     }
 
-    /// How many chains so many rows of so many steps are.
+    /// Returns the number of chains in `rows` rows of `steps` steps.
     pub fn parts(&self, [rows, steps]: [i64; 2]) -> i64 {
         ceil_div(rows, self.rows) * ceil_div(steps, self.steps)
     }
 
-    /// The sums after all chains of so many rows of so many steps.
+    /// Returns the sums after `add` has run for every chain of `rows` rows of `steps` steps.
     pub fn each(
         &self,
         b: &mut FunctionBuilder,

@@ -1,4 +1,4 @@
-//! What dots ask for.
+//! Claims for dots and convolutions.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Candidate, Claim, Configuration, HeroPlace};
@@ -9,13 +9,13 @@ use crate::library::Plain;
 use crate::problem::Problem;
 use crate::tiles::Tiles;
 
-/// Elsewhere than in a kernel of its own, each of its elements is a sum one product after another. Operands are read as
-/// often as tiles pack them.
+/// Returns the claim for a dot or convolution. Outside a kernel of the kind `contraction`, each
+/// result element is a sequential sum of products. Operands are read as often as tiles pack them.
 pub fn claim(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
     tiled(hero, device).or_else(|| of_library(hero, device))
 }
 
-/// A dot that only the library computes fast stands alone.
+/// Returns the claim for a dot that only the library computes fast: nothing is fused with it.
 fn of_library(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
     let found = hero.region.analysis::<Plain>();
     let plain = found.as_ref().as_ref().ok()?;
@@ -47,7 +47,8 @@ fn tiled(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
     Some(Claim { lost_inside: lost, lost_beside: lost, reads: reads.to_vec(), ..Claim::default() })
 }
 
-/// The same of a convolution that is no product: each element of the input is read once for each place of the window.
+/// Returns the claim for a convolution that is no matrix product: each element of the input is read
+/// once per window position.
 fn of_depthwise(hero: &Candidate) -> Option<Claim> {
     let found = hero.region.analysis::<depthwise::Problem>();
     let problem = found.as_ref().as_ref().ok()?;

@@ -1,26 +1,27 @@
-//! Element types in and out of the one that sums are kept in.
+//! Conversions of elements to and from the type of the sums.
 
 use fusebox_core::builder::{FunctionBuilder, Scalar, Value};
 use fusebox_core::hlo::ElementType;
 
-/// Whether [`convert`] has a way.
+/// Whether [`convert`] supports the conversion.
 pub fn is_possible(from: ElementType, to: ElementType) -> bool {
     match () {
         _ if from == to => true,
         _ if from.is_complex() || to.is_complex() || to == ElementType::Pred => false,
-        // From f64, rounding to what has less than f32 in one step takes more than an operation.
+        // Rounding f64 in one step to a type narrower than f32 takes more than one operation.
         _ if from.is_float() && to.is_float() => from.bits() <= 32 || to.bits() >= 32,
         _ => !from.is_float() && (!to.is_float() || to.bits() >= 32),
     }
 }
 
-/// A value of one type as the nearest of another.
+/// Converts a value to another type: a float to the nearest value, an integer by truncation or
+/// extension.
 pub fn convert(b: &mut FunctionBuilder, from: ElementType, to: ElementType, value: Value) -> Value {
     let target = Scalar::of_element(to);
     match (from.is_float(), to.is_float()) {
         _ if from == to => value,
         (true, _) if from.bits() > to.bits() => b.truncf(value, target),
-        // Narrow floats reach f64 through f32, exactly.
+        // Narrow floats are extended to f64 through f32. Both steps are exact.
         (true, _) if from.bits() < 32 && to.bits() > 32 => {
             let wide = b.extf(value, Scalar::F32);
             b.extf(wide, target)

@@ -1,5 +1,5 @@
-//! A convolution as a product: lines of the input are output positions, those of the kernel output features, and steps are
-//! places of the window with input features. Groups are batches.
+//! A convolution as a matrix product. Lines of the input are output positions, lines of the kernel
+//! are output features, and steps are window positions with input features. Groups are batches.
 
 use fusebox_core::emitter::{Decline, Fusion};
 use fusebox_core::hlo::{ArrayShape, ConvolutionAttrs, InstrId, Instruction, WindowDim};
@@ -9,11 +9,11 @@ use crate::operand::{Operand, distances, is_in_parts, rows_of};
 use crate::problem::{Form, MOST_POINTS, Side};
 use crate::runs::{Along, Condition, Runs};
 
-/// Dilations of the input up to which output positions are told apart by what elements they meet.
+/// Largest input dilation for which output positions are split into phases.
 const MOST_PHASES: i64 = 16;
-/// Extents, strides, dilations and paddings up to which no place overflows.
+/// Largest extent, stride, dilation and padding for which no position overflows.
 const MOST_EXTENT: i64 = 1 << 31;
-/// Positions of an image from which each is worth a product of its own.
+/// Fewest output positions of an image for which each image is a batch of the product.
 const POSITIONS_OF_IMAGE: i64 = 16;
 
 /// Coordinates of a product, as numbers of variables.
@@ -28,7 +28,8 @@ pub const fn place(dim: usize) -> usize {
     5 + 2 * dim
 }
 
-/// Where an output position is between dilated elements of the input, in a window of so many dimensions.
+/// Returns the coordinate of a phase, which is the offset of an output position between dilated
+/// elements of the input. The window has `rank` dimensions.
 const fn phase(rank: usize, dim: usize) -> usize {
     4 + 2 * rank + dim
 }
@@ -37,7 +38,8 @@ pub fn variable(coordinate: usize) -> Expr {
     Expr::dim(coordinate as u32)
 }
 
-/// A place of the input, from the coordinates: `out * stride + window * dilation - padding`.
+/// A position in the input as a function of the coordinates: `out * stride + window * dilation -
+/// padding`.
 #[derive(Debug)]
 pub struct Place {
     pub at: Expr,
@@ -49,11 +51,11 @@ pub struct Place {
     pub window_dilation: i64,
     pub extent: i64,
     pub base_dilation: i64,
-    /// Whether it is in the input, whatever the coordinates.
+    /// Whether the position is inside the input for all coordinates.
     pub is_always_there: bool,
 }
 
-/// Sizes of the coordinates, and where they lead.
+/// Sizes of the coordinates, and the indices as functions of the coordinates.
 #[derive(Debug)]
 pub struct Geometry {
     pub sizes: Vec<i64>,
@@ -63,13 +65,16 @@ pub struct Geometry {
     pub result: Vec<Expr>,
     /// One for each dimension of the window.
     pub places: Vec<Place>,
-    /// Groups and phases: coordinates that kernel and result depend on, and that are not summed over.
+    /// Groups and phases: coordinates that kernel and result depend on, and that are not summed
+    /// over.
     pub batch: Vec<usize>,
-    /// Places of the kernel that are not always in it, as phases need different numbers of them.
+    /// Positions that may be outside the kernel, because phases need different numbers of window
+    /// positions.
     pub kernel_places: Vec<Place>,
 }
 
-/// What an operand's batches, lines and steps stand for, outermost first, and how far apart neighbours are in memory.
+/// Coordinates of an operand's batches, lines and steps, outermost first, and the distance in
+/// memory between neighbours along each coordinate.
 pub struct Layout<'a> {
     pub batch: &'a [usize],
     pub lines: &'a [usize],
@@ -77,7 +82,7 @@ pub struct Layout<'a> {
     pub distance: &'a [f64],
 }
 
-/// The product.
+/// Returns the convolution as a product.
 ///
 /// # Errors
 /// If numbers of the window are too large.
@@ -97,7 +102,8 @@ pub fn form(fusion: &Fusion, id: InstrId, attributes: &ConvolutionAttrs) -> Resu
     let mut steps: Vec<usize> = (0..attributes.window.dims.len()).map(place).collect();
     lines.insert(0, IMAGE);
     steps.push(CHANNEL);
-    // Steps and lines are counted as they lie in the input, of which there is more than of the kernel.
+    // Steps and lines are ordered by the input's memory, because the input is larger than the
+    // kernel.
     for list in [&mut lines, &mut steps] {
         list.retain(|&coordinate| geometry.sizes[coordinate] != 1);
         list.sort_by(|&a, &b| distance[b].total_cmp(&distance[a]));
@@ -127,23 +133,25 @@ pub fn form(fusion: &Fusion, id: InstrId, attributes: &ConvolutionAttrs) -> Resu
     Ok(Form { sides: [left, right], result })
 }
 
-/// Whether output positions lie side by side in the result, not output features.
+/// Whether output positions, not output features, are contiguous in the result.
 pub fn is_written_by_positions(instruction: &Instruction, attributes: &ConvolutionAttrs) -> bool {
     let Some(result) = instruction.shape.as_array() else { return false };
     let last = (0..result.rank()).rev().find(|&dim| result.dims[dim] > 1);
     last.is_some_and(|dim| attributes.dims.output_spatial.contains(&(dim as i64)))
 }
 
-/// What becomes of a dimension whose elements are far apart: output positions of one phase meet them at every so many places
-/// of the window, so that they are a convolution of their own without dilation.
+/// The split of a dimension with input dilation into phases. The output positions of one phase meet
+/// elements at every `count`-th window position. Each phase is therefore a convolution without
+/// input dilation.
 struct Phases {
-    /// Their number.
+    /// Number of phases.
     count: i64,
     padding: i64,
 }
 
 impl Phases {
-    /// Of windows that move by one, if each phase has as many output positions.
+    /// Returns the phases of a window with stride 1, if all phases have equally many output
+    /// positions.
     fn of(window: &WindowDim, outputs: i64) -> Option<Phases> {
         let count = window.base_dilation;
         let is_plain = window.stride == 1 && window.window_dilation == 1 && window.size >= count;
@@ -151,19 +159,20 @@ impl Phases {
         (is_plain && is_even).then_some(Phases { count, padding: window.padding_low })
     }
 
-    /// The first place of the window at which a phase meets an element.
+    /// Returns the first window position at which a phase meets an element.
     fn first(&self, phase: Expr) -> Expr {
         (-phase + self.padding).modulo(self.count)
     }
 
-    /// Which element that is, of the first output position.
+    /// Returns the number of this element for the first output position of the phase.
     fn element(&self, phase: Expr) -> Expr {
         (phase.clone() + self.first(phase) - self.padding).floor_div(self.count)
     }
 }
 
 impl Geometry {
-    /// With `is_by_phases`, dilated dimensions of the input are taken apart where they can be.
+    /// Computes the geometry. With `is_by_phases`, splits dimensions with input dilation into
+    /// phases where possible.
     ///
     /// # Errors
     /// If numbers of the window are too large.
@@ -270,7 +279,7 @@ impl Geometry {
         geometry.result[dims.output_batch as usize] = variable(IMAGE);
         geometry.result[dims.output_feature as usize] = of_group(features, FEATURE);
         sizes.extend(phases);
-        // Not of none, so that no count overflows where there is nothing to be computed.
+        // An empty dimension counts as 1, so that no count overflows for an empty result.
         if sizes.iter().fold(1i64, |n, &size| n.saturating_mul(size.max(1))) > MOST_POINTS {
             return Err(Decline::at(instruction, "there are more products than any machine computes"));
         }
@@ -278,7 +287,7 @@ impl Geometry {
         Ok(geometry)
     }
 
-    /// How far apart in memory elements are that are one apart in each coordinate.
+    /// Returns the distance in memory, in elements, between neighbours along each coordinate.
     pub fn distances(&self, fusion: &Fusion, operand: InstrId, index: &[Expr]) -> Result<Vec<f64>, Decline> {
         let instruction = fusion.computation().instruction(operand);
         let array = instruction.shape.as_array().ok_or_else(|| Decline::at(instruction, "it is no array"))?;
@@ -290,7 +299,7 @@ impl Geometry {
             strides.push(distances(fusion, operand, &map)[0] as f64);
         }
         let origin = vec![0i64; self.sizes.len()];
-        // A multiple of all dilations, so that a quotient is what it is on average.
+        // A multiple of all dilations, so that the quotient is the average distance.
         let dilation = self.places.iter().fold(1i64, |all, place| all.saturating_mul(place.base_dilation)).min(1 << 30);
         let moved = |coordinate: usize| {
             let mut to = origin.clone();
@@ -304,7 +313,7 @@ impl Geometry {
         Ok((0..self.sizes.len()).map(moved).collect())
     }
 
-    /// Coordinates without any variable.
+    /// Returns coordinates that are all 0.
     pub fn constants(&self) -> Vec<Expr> {
         vec![Expr::constant(0); self.sizes.len()]
     }
@@ -313,7 +322,7 @@ impl Geometry {
         coordinates.iter().map(|&coordinate| self.sizes[coordinate]).collect()
     }
 
-    /// Sets coordinates to those of the position that a variable is.
+    /// Sets `coordinates` to the coordinates of the position in variable `number`.
     pub fn set(&self, point: &mut [Expr], coordinates: &[usize], number: usize) {
         let parts = delinearize(&variable(number), &self.sizes_of(coordinates));
         for (&coordinate, part) in coordinates.iter().zip(parts) {
@@ -352,7 +361,7 @@ impl Geometry {
         Ok((operand, sizes))
     }
 
-    /// The last coordinates of a list that lie side by side in memory, one after another.
+    /// Returns the longest suffix of `list` whose elements have one constant stride in memory.
     fn run(&self, list: &[usize], places: &[&Place], distance: &[f64]) -> RunOf {
         let Some(&last) = list.last() else { return RunOf { first: 0, worth: 0.0 } };
         let place_of = |coordinate: usize| places.iter().find(|it| it.out == coordinate || it.window == coordinate);
@@ -370,7 +379,7 @@ impl Geometry {
         RunOf { first, worth }
     }
 
-    /// Lines and steps by coordinates, of which the last ones from `first` on make runs.
+    /// Splits lines and steps into coordinates. The coordinates from `first` on form the runs.
     fn runs(&self, index: &[Expr], places: &[&Place], layout: &Layout, are_steps: bool, first: usize) -> Runs {
         let mut point = self.constants();
         self.set(&mut point, layout.batch, 0);
@@ -393,7 +402,7 @@ impl Geometry {
         let run = &(if are_steps { layout.steps } else { layout.lines })[first..];
         let condition = |place: &&Place| {
             let moves = [(place.out, place.stride), (place.window, place.window_dilation)];
-            // Only the outermost coordinate of a run may be one of a place.
+            // Only the outermost coordinate of a run may occur in a place.
             let along = moves.into_iter().find(|(coordinate, _)| run.first() == Some(coordinate)).map(|(_, by)| {
                 let after = self.sizes_of(&run[1..]).into_iter().product();
                 Along { by, after }
@@ -407,7 +416,8 @@ impl Geometry {
     }
 }
 
-/// Which coordinates of a list make a run, and how much is copied together.
+/// The coordinates of a list that form a run, from `first` on, and the number of elements that are
+/// copied together.
 struct RunOf {
     first: usize,
     worth: f64,

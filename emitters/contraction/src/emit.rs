@@ -12,7 +12,7 @@
 //!       after the last steps: write what the host makes of the sums
 //! ```
 //!
-//! Lines that a tile has too many are multiplied with whatever stands there, and never written.
+//! Lines of a tile beyond the last line are multiplied with unspecified values, and never written.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Type, Value};
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
@@ -27,7 +27,7 @@ use crate::results::{Results, sums_before, with_kept_after_first};
 use crate::tiles::{LeftForm, Tiles};
 use crate::words::{self, Columns};
 
-/// Everything declared.
+/// Declarations of the kernel.
 struct Block<'a> {
     problem: &'a Problem,
     tiles: &'a Tiles,
@@ -38,7 +38,7 @@ struct Block<'a> {
     results: Results<'a>,
 }
 
-/// Tensors that change.
+/// Tensors that loops carry.
 #[derive(Clone)]
 struct State {
     left: Value,
@@ -69,7 +69,7 @@ impl State {
     }
 }
 
-/// A tile: where it begins, and how much of it there is.
+/// A tile: where it begins, and how many of its rows and columns are within the result.
 #[derive(Clone, Copy)]
 struct Tile {
     batch: Value,
@@ -79,21 +79,22 @@ struct Tile {
     columns: Value,
 }
 
-/// Rows of a tile that are multiplied together: the first, counted in the tile, and how many.
+/// Rows of a tile that are multiplied together: the first row, counted within the tile, and the
+/// number of rows.
 #[derive(Clone, Copy)]
 struct Rows {
     first: Value,
     count: Value,
 }
 
-/// Steps that are taken together.
+/// A chunk of steps.
 #[derive(Clone, Copy)]
 struct Steps {
     first: Value,
     count: Value,
 }
 
-/// The kernel.
+/// Builds the kernel.
 pub fn emit(fusion: &Fusion, problem: &Problem, tiles: &Tiles) -> Result<Kernel, EmitError> {
     let mut kernel = KernelBuilder::new(fusion);
     let [left, right] = [0, 1].map(|side| {
@@ -123,7 +124,7 @@ pub fn emit(fusion: &Fusion, problem: &Problem, tiles: &Tiles) -> Result<Kernel,
     kernel.finish(&State::of(&written).outputs)
 }
 
-/// What is left of `size` from `first` on, `most` at most.
+/// Returns what remains of `size` from `first` on, at most `most`.
 fn rest(b: &mut FunctionBuilder, first: Value, size: i64, most: i64) -> Value {
     let count = b.index(most.min(size));
     match size % most {
@@ -137,7 +138,8 @@ fn rest(b: &mut FunctionBuilder, first: Value, size: i64, most: i64) -> Value {
 }
 
 impl Block<'_> {
-    /// Room for everything. Lines that are never packed hold zeros, with which processors multiply as fast as with any number.
+    /// Allocates all tensors. Lines that are never packed are filled with zeros, which processors
+    /// multiply as fast as any number.
     fn start(&self, b: &mut FunctionBuilder, outputs: Vec<Value>) -> State {
         let tiles = self.tiles;
         let [factor, sum] = [tiles.micro.factors[0], self.problem.sum.real_part()].map(Scalar::of_element);
@@ -148,7 +150,7 @@ impl Block<'_> {
         let sums = b.allocate_shared(&tiles.sum_dims(), sum);
         let offsets = b.allocate_shared(&tiles.offset_dims(), sum);
         let zero = b.zero(&factor.into());
-        // Words are multiplied as fast whatever they hold.
+        // Processors multiply words equally fast for all values.
         let fill = |b: &mut FunctionBuilder, tensor: Value, is_wanted: bool| match is_wanted
             && !tiles.micro.multiplies_words()
         {
@@ -158,7 +160,7 @@ impl Block<'_> {
         let left = fill(b, left, self.problem.sizes.rows % tiles.height != 0);
         let is_ragged = self.problem.sizes.columns % tiles.width() != 0;
         let right = fill(b, right, is_ragged);
-        // What is turned is turned with all lines of a square.
+        // The transpose reads all lines of a square.
         let turned = fill(b, turned, is_ragged && tiles.turned_dims().is_some());
         State { left, right, groups, turned, sums, offsets, outputs }
     }
@@ -182,7 +184,7 @@ impl Block<'_> {
         })
     }
 
-    /// All steps, some at a time.
+    /// Loops over all steps, a chunk at a time.
     fn chunks(
         &self,
         b: &mut FunctionBuilder,
@@ -197,7 +199,7 @@ impl Block<'_> {
         State::of(&state)
     }
 
-    /// All rows, as many at a time as a register tile has.
+    /// Loops over all rows, as many at a time as a register tile has.
     fn rows(
         &self,
         b: &mut FunctionBuilder,
@@ -219,7 +221,7 @@ impl Block<'_> {
         State::of(&state)
     }
 
-    /// Packs what all rows of the tile need.
+    /// Packs the operands that all rows of the tile read.
     fn pack_columns(&self, b: &mut FunctionBuilder, tile: Tile, steps: Steps, mut state: State) -> State {
         let Steps { first: step, count: steps } = steps;
         let columns = Part { batch: tile.batch, line: tile.column, lines: tile.columns, step, steps };
@@ -243,7 +245,7 @@ impl Block<'_> {
         state
     }
 
-    /// Packs rows and adds their products of some steps.
+    /// Packs rows and adds their products of a chunk of steps.
     fn add(&self, b: &mut FunctionBuilder, tile: Tile, rows: Rows, steps: Steps, mut state: State) -> State {
         let line = b.addi(tile.row, rows.first);
         let part = Part { batch: tile.batch, line, lines: rows.count, step: steps.first, steps: steps.count };
@@ -264,7 +266,7 @@ impl Block<'_> {
         state
     }
 
-    /// Where the left operand's elements are, of a register tile's rows.
+    /// Returns where the left operand's elements of a register tile's rows are.
     fn left_elements(
         &self,
         b: &mut FunctionBuilder,
@@ -287,17 +289,17 @@ impl Block<'_> {
         }
     }
 
-    /// The row of the sums where those of a register tile begin.
+    /// Returns the first row of the sums of a register tile.
     fn first_sum(&self, b: &mut FunctionBuilder, rows: Rows) -> Value {
         if self.tiles.keeps_sums() { rows.first } else { b.index(0) }
     }
 
-    /// Where the first of some steps is among those of the right operand that are packed.
+    /// Returns the position of a chunk's first step among the packed steps of the right operand.
     fn first_packed(&self, b: &mut FunctionBuilder, steps: Steps) -> Value {
         if self.tiles.stays { steps.first } else { b.index(0) }
     }
 
-    /// All register tiles beside each other.
+    /// Adds the products of all register tiles across the tile.
     fn sums(&self, b: &mut FunctionBuilder, tile: Tile, rows: Rows, steps: Steps, state: &State) -> Value {
         let tiles = self.tiles;
         let width = b.index(tiles.width());
@@ -333,7 +335,7 @@ impl Block<'_> {
         })
     }
 
-    /// All register tiles beside each other, in tile registers.
+    /// Adds the products of all register tiles across the tile, in tile registers.
     fn sums_of_tiles(&self, b: &mut FunctionBuilder, tile: Tile, rows: Rows, steps: Steps, state: &State) -> Value {
         let tiles = self.tiles;
         let width = b.index(tiles.width());
@@ -356,7 +358,7 @@ impl Block<'_> {
         })
     }
 
-    /// As [`Self::before`], in tile registers.
+    /// Returns the sums before a chunk, as [`sums_before`], in tile registers.
     fn tiles_before(&self, b: &mut FunctionBuilder, steps: Steps, places: &[[Value; 2]], sums: Value) -> Vec<Value> {
         let (dims, element) = ([TILE_LINES; 2], Scalar::of_element(self.problem.sum));
         let nothing =
@@ -371,7 +373,8 @@ impl Block<'_> {
         })
     }
 
-    /// The sums with the products of some steps: added to them, or by themselves first where factors are of another type.
+    /// Returns the sums plus the products of a chunk of steps. If factors and sums have different
+    /// types, the products are added up before the conversion to the type of the sums.
     fn add_products(&self, b: &mut FunctionBuilder, factors: &Factors, before: &[Value]) -> Vec<Value> {
         let [factor, sum] = [self.problem.factor, self.problem.sum.real_part()].map(Scalar::of_element);
         if factor == sum {
@@ -386,7 +389,8 @@ impl Block<'_> {
         before.iter().zip(products).map(add).collect()
     }
 
-    /// Where the right operand's rows are, of the register tile that begins at a column of the tile.
+    /// Returns where the right operand's rows are, for the register tile that begins at a column of
+    /// the tile.
     fn right_rows(
         &self,
         b: &mut FunctionBuilder,
@@ -406,7 +410,8 @@ impl Block<'_> {
         }
     }
 
-    /// The outputs as `write` gives them after the last steps, as they are before.
+    /// Replaces the outputs by the result of `write` after the last steps, and leaves them
+    /// unchanged before.
     fn after_last(
         &self,
         b: &mut FunctionBuilder,
@@ -455,7 +460,7 @@ impl Block<'_> {
     }
 }
 
-/// Every element of a tensor one value.
+/// Fills a tensor with one value.
 pub fn filled(b: &mut FunctionBuilder, tensor: Value, value: Value) -> Value {
     let dims = b.type_of(tensor).dims().to_vec();
     let outer: i64 = dims[..dims.len() - 1].iter().product();

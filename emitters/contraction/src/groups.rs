@@ -1,7 +1,9 @@
-//! Operands in the order in which words of neighbouring steps are multiplied, in tile registers or in vector registers.
+//! Packing of operands for products of words, each of a few neighbouring steps, in tile registers
+//! or in vector registers.
 //!
-//! Left operands are packed `[row, step]`, right ones `[register tile, group of steps, column, step of the group]`. Steps are filled
-//! up with zeros to whole tiles, in both, as whatever stands there may be no number.
+//! Left operands are packed as `[row, step]`, right operands as `[register tile, group of steps,
+//! column, step of the group]`. The steps of both are padded with zeros to whole tiles, because
+//! uninitialised memory may hold NaN.
 
 use fusebox_core::builder::{FunctionBuilder, Value};
 
@@ -9,7 +11,7 @@ use crate::pack::{Part, Source, each};
 use crate::tiles::Tiles;
 
 impl Source<'_> {
-    /// Zeros behind the steps of packed lines `[0, line, step]`, up to a whole tile.
+    /// Writes zeros after the steps of packed lines `[0, line, step]`, up to a whole tile.
     pub fn clear_rest_of_lines(&self, b: &mut FunctionBuilder, tiles: &Tiles, part: &Part, tensor: Value) -> Value {
         if !tiles.micro.multiplies_words() || tiles.has_whole_tiles_of_steps() {
             return tensor;
@@ -24,8 +26,9 @@ impl Source<'_> {
         })
     }
 
-    /// Groups of steps: of each all lines, in panels `[panel, group, line, step of the group]` of so many, then those of the next.
-    /// Parts have a multiple of the second number of lines.
+    /// Packs groups of steps to panels `[panel, group, line, step of the group]` of `panels[0]`
+    /// lines. Packs all lines of a group before the next group. If `panels[1]` is a multiple of
+    /// `panels[0]`, parts consist of whole panels.
     pub fn pack_groups(
         &self,
         b: &mut FunctionBuilder,
@@ -55,7 +58,7 @@ impl Source<'_> {
         }
     }
 
-    /// The steps behind the full groups, and zeros behind these up to a whole tile.
+    /// Packs the steps after the full groups, and pads them with zeros to a whole tile.
     fn pack_last_group(
         &self,
         b: &mut FunctionBuilder,
@@ -86,7 +89,8 @@ impl Source<'_> {
         tensor
     }
 
-    /// All lines: `body` gets the panel, the line of the part, and where the line begins in its row.
+    /// Visits all lines. `body` gets the panel, the line of the part, and the position in the
+    /// panel's row where the line begins.
     fn lines_of_group(
         &self,
         b: &mut FunctionBuilder,
@@ -111,7 +115,7 @@ impl Source<'_> {
     }
 }
 
-/// So many steps, rounded up to whole tiles.
+/// Rounds steps up to whole tiles.
 fn up_to_tiles(b: &mut FunctionBuilder, tiles: &Tiles, steps: Value) -> Value {
     let unit = b.index(tiles.micro.tile_steps());
     let count = b.ceildivsi(steps, unit);

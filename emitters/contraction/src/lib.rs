@@ -1,4 +1,5 @@
-//! The contraction emitter: products of arrays, packed into tiles and multiplied in registers. See README.md.
+//! The contraction emitter: products of arrays, packed into tiles and multiplied in registers. See
+//! README.md.
 //!
 //! ```text
 //! problem.rs   fusion -> [batch, rows, steps] times [batch, steps, columns], and what is read and written

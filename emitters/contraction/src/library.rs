@@ -1,5 +1,6 @@
-//! `library-product`: a dot that nothing is fused with, left to the library that the host has for the device. Whoever writes an
-//! emitter of products sees what it is worth, and where the library is predicted to be faster, it is taken.
+//! `library-product`: executes a dot without fused instructions by the host's library for the
+//! device. The library is used where it is predicted to be faster. It shows authors of product
+//! emitters how fast their kernels have to be.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
@@ -9,30 +10,33 @@ use fusebox_core::emitter::{
 use fusebox_core::hlo::{ArrayShape, DotDims, ElementType, InstrId, Instruction, Op};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
-/// Element types that some library has products of.
+/// Element types for which a library has products.
 const TYPES: [ElementType; 6] =
     [ElementType::F16, ElementType::BF16, ElementType::F32, ElementType::F64, ElementType::C64, ElementType::C128];
-/// Fewest rows, columns and steps: what the library does for shapes is for larger ones.
+/// Fewest rows, columns and steps: the library is optimised for larger shapes.
 const LEAST: i64 = 32;
-/// Fewest rows, and products of a batch, where a block is one thread: below, packing takes the
-/// library longer than multiplying.
+/// Fewest rows, and fewest products per batch, if a block is one thread. Below these limits, the
+/// library takes longer to pack than to multiply.
 const LEAST_ROWS: i64 = 48;
 const LEAST_PRODUCTS: f64 = (1 << 17) as f64;
-/// Products of a part of a batch, which is shared out in as many parts as it has so many products.
+/// Products of a part of a batch: the library splits a batch of `n` products into `n /
+/// PRODUCTS_OF_PART` parts.
 const PRODUCTS_OF_PART: f64 = (1 << 19) as f64;
-/// Most parts of all batches, where a batch is shared out.
+/// Largest number of parts of all batches, if batches are split.
 const MOST_PARTS: f64 = 8.0;
-/// Additions in the time of a vector of products, what the library packs included.
+/// Cost of a vector of products, in additions, including the library's packing.
 const VECTOR: f64 = 1.0;
-/// Threads of a block on a device whose blocks have many, and blocks of a core; the library's own are not known.
+/// Threads per block and blocks per core on a device whose blocks have many threads. The library's
+/// own numbers are unknown.
 const THREADS: i64 = 256;
 const BLOCKS_PER_CORE: i64 = 8;
-/// Products of real numbers in the time of an addition where blocks have many threads: of narrow floats, which whole matrices are
-/// made of in one instruction, and of others.
+/// Products of real numbers in the time of an addition, if blocks have many threads: for narrow
+/// floats (one instruction multiplies whole matrices of them), for floats of 4 bytes, and for
+/// floats of 8 bytes.
 const NARROW: f64 = 20.0;
 const SINGLE: f64 = 0.9;
 const DOUBLE: f64 = 0.5;
-/// Products of real numbers that one of complex numbers is made of.
+/// Products of real numbers per product of complex numbers.
 const OF_COMPLEX: f64 = 4.0;
 
 /// A dot and its parameters.
@@ -43,11 +47,11 @@ pub struct Plain {
     dims: Vec<i64>,
     /// Products of real numbers.
     pub products: f64,
-    /// The type of their parts.
+    /// Type of the real numbers.
     real: ElementType,
     /// Rows, steps and columns.
     sizes: [i64; 3],
-    /// Whether rows or columns of both operands lie side by side in memory.
+    /// Whether rows or columns of both operands are contiguous in memory.
     is_dense: bool,
 }
 
@@ -88,13 +92,15 @@ impl Analysis for Plain {
 }
 
 impl Plain {
-    /// Products of a batch, as numbers of their type.
+    /// Returns the number of products of a batch. A complex product counts as one.
     fn of_batch(&self) -> f64 {
         self.sizes.iter().map(|&size| size as f64).product()
     }
 
+    /// Checks that the device's library computes the product.
+    ///
     /// # Errors
-    /// If the device has no library, or not for such matrices.
+    /// If the device has no library, or the library does not support these matrices.
     pub fn check(&self, device: &DeviceDescription) -> Result<(), Decline> {
         let Plain { sizes: [rows, ..], real, is_dense, .. } = *self;
         match device.is_single_threaded_block() {
@@ -118,8 +124,8 @@ impl Plain {
     }
 }
 
-/// Rows, steps and columns: the library takes one dimension of each, or several that follow each
-/// other in memory.
+/// Returns the rows, steps and columns. The library takes one dimension for each of them, or
+/// several that are adjacent in the array.
 fn sizes(root: &Instruction, dims: &DotDims, left: &[i64], right: &[i64]) -> Result<[i64; 3], Decline> {
     let merged = |array: &[i64], of: &[i64]| {
         if of.windows(2).all(|two| two[0] + 1 == two[1]) {
@@ -154,7 +160,7 @@ impl Strategy for Library {
         let cores = i64::from(task.device.core_count.max(1));
         let (launch, written, additions) = match task.device.is_single_threaded_block() {
             true => {
-                // The library cuts the work itself: blocks stand for the cores.
+                // The library distributes the work itself. Blocks represent the cores.
                 let blocks = dims.first().map_or(1, |&first| cores.min(first)).max(1);
                 let lanes = (f64::from(task.device.register_bytes) / real.byte_size() as f64).max(1.0);
                 let batches = dims.iter().product::<i64>() as f64 / (sizes[0] * sizes[2]) as f64;
@@ -187,7 +193,8 @@ impl Strategy for Library {
     }
 }
 
-/// `(th, bl)[…] -> index of the result`, its first dimension dealt to blocks.
+/// Returns the map `(th, bl)[…] -> index of the result`, with the first dimension distributed over
+/// blocks.
 fn written(dims: &[i64], blocks: i64) -> IndexingMap {
     let range = |(number, &size): (usize, &i64)| if number == 0 { ceil_div(size, blocks) } else { size };
     let ranges: Vec<i64> = dims.iter().enumerate().map(range).collect();
@@ -208,7 +215,7 @@ fn written(dims: &[i64], blocks: i64) -> IndexingMap {
     }
 }
 
-/// `(th, bl)[turn] -> index of the result`, for blocks of many threads.
+/// Returns the map `(th, bl)[turn] -> index of the result` for blocks of many threads.
 fn dealt(dims: &[i64], blocks: i64) -> IndexingMap {
     let count: i64 = dims.iter().product();
     let number = (Expr::range(0) * blocks + Expr::dim(1)) * THREADS + Expr::dim(0);

@@ -1,23 +1,24 @@
-//! What multiplies: registers of a row each, or tile registers.
+//! The instructions that multiply: in vector registers or in tile registers.
 
 use fusebox_core::device::{DeviceDescription, NarrowProducts};
 use fusebox_core::hlo::{ElementType, FloatFormat};
 
 use crate::problem::{Problem, Sizes};
 
-/// Rows of a tile register, and columns of sums.
+/// Rows of a tile register, and columns of a tile register of sums.
 pub const TILE_LINES: i64 = 16;
 /// Bytes of a row of a tile register.
 pub const TILE_ROW_BYTES: i64 = 64;
-/// Bytes that are multiplied with each other and added up at once: elements of neighbouring steps.
+/// Bytes of a word. One instruction multiplies two words, which are elements of neighbouring steps,
+/// and adds the products.
 const GROUP_BYTES: i64 = 4;
 /// Bytes of the vector registers that words are multiplied in.
 const WORD_REGISTER_BYTES: u32 = 64;
-/// What is added to bytes with a sign, so that they have none.
+/// Number added to signed bytes to make them unsigned.
 pub const OFFSET: i64 = 128;
-/// Rows and columns from which tile registers are full enough to be ahead.
+/// Fewest rows and columns that fill tile registers well enough to be faster.
 const LEAST_LINES: i64 = 8;
-/// Steps from which they are.
+/// Fewest steps that fill tile registers well enough to be faster.
 const LEAST_STEPS: i64 = 16;
 
 /// Instructions that multiply.
@@ -25,25 +26,29 @@ const LEAST_STEPS: i64 = 16;
 pub enum MicroKernel {
     /// An element of the left operand times a row of the right one, in vector registers.
     Vectors,
-    /// A word of the left operand, of some neighbouring steps, times words of the right one, in vector registers.
+    /// A word of the left operand (a few neighbouring steps) times words of the right operand, in
+    /// vector registers.
     Words,
-    /// Tiles of both, in tile registers.
+    /// Tiles of both operands, in tile registers.
     Tiles,
 }
 
-/// What multiplies, and what the operands' elements become for it while they are packed.
+/// Instructions that multiply, and the types to which packing converts the operands' elements for
+/// them.
 #[derive(Clone, Copy, Debug)]
 pub struct Micro {
     pub kernel: MicroKernel,
     pub factors: [ElementType; 2],
-    /// Numbers that an element is packed as, each kind of them by itself: two of a complex one.
+    /// Number of parts of an element, which are packed separately: two for complex numbers, else
+    /// one.
     pub planes: i64,
-    /// Whether the left operand's bytes have [`OFFSET`] added to them.
+    /// Whether packing adds [`OFFSET`] to the left operand's bytes.
     pub is_offset: bool,
 }
 
 impl Micro {
-    /// Tile registers where the machine has them for such elements and there is enough to fill them, words where it multiplies these.
+    /// Chooses tile registers if the machine has them for these elements and the product fills
+    /// them, else words if the machine multiplies them, else vectors.
     pub fn of(problem: &Problem, device: &DeviceDescription) -> Micro {
         let Sizes { rows, columns, steps, .. } = problem.sizes;
         let is_large = rows.min(columns) >= LEAST_LINES && steps >= LEAST_STEPS;
@@ -61,31 +66,32 @@ impl Micro {
         }
     }
 
-    /// Whether neighbouring steps are packed side by side, to be multiplied at once.
+    /// Whether neighbouring steps are packed adjacently, so that one instruction multiplies them.
     pub fn multiplies_words(self) -> bool {
         self.kernel != MicroKernel::Vectors
     }
 
-    /// Bytes of a packed element.
+    /// Returns the bytes of a packed element.
     pub fn bytes(self) -> i64 {
         self.factors[0].byte_size() as i64
     }
 
-    /// Neighbouring steps that are packed side by side.
+    /// Returns the number of neighbouring steps that are packed adjacently.
     pub fn group(self) -> i64 {
         if self.multiplies_words() { GROUP_BYTES / self.bytes() } else { 1 }
     }
 
-    /// Steps of a tile register.
+    /// Returns the number of steps of a tile register.
     pub fn tile_steps(self) -> i64 {
         TILE_ROW_BYTES / self.bytes()
     }
 }
 
-/// What the elements become where so narrow ones are multiplied, if these are exact.
+/// Returns the narrow types to which packing converts the operands' elements. Returns `None` if
+/// `available` does not multiply them or if the conversion is not exact.
 fn narrow(problem: &Problem, available: NarrowProducts) -> Option<[ElementType; 2]> {
     let [left, right] = [0, 1].map(|side| problem.operands[side].element);
-    // Runs are copied as lines of steps; those of lines would have to be put into groups.
+    // Runs along steps are copied as lines. Runs along lines would have to be regrouped by steps.
     if problem.operands.iter().any(|operand| operand.runs.is_some() && !operand.runs_along_steps) {
         return None;
     }
@@ -98,13 +104,14 @@ fn narrow(problem: &Problem, available: NarrowProducts) -> Option<[ElementType; 
     }
 }
 
-/// Whether `bf16` has every number of the type, as a normal one or zero: such products take others for zero. So does XLA:CPU
-/// (docs/decisions.md), which is why `bf16` itself may be multiplied by them.
+/// Whether `bf16` represents every number of the type as a normal number or zero: these
+/// instructions treat subnormal numbers as zero. So does XLA:CPU (docs/decisions.md), therefore
+/// `bf16` itself is accepted.
 fn is_exact_in_bf16(element: ElementType) -> bool {
     let (Some(narrow), Some(wide)) = (FloatFormat::of(element), FloatFormat::of(ElementType::BF16)) else {
         return false;
     };
-    // Of a type with subnormal numbers, the smallest.
+    // The exponent of the smallest subnormal number.
     let least = 1 - narrow.bias - narrow.mantissa_bits as i32;
     element == ElementType::BF16
         || narrow.mantissa_bits <= wide.mantissa_bits && narrow.exponent_bits < wide.exponent_bits && least > -wide.bias

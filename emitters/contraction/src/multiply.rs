@@ -1,5 +1,5 @@
-//! The loop in registers: a register tile of sums, to which the product of a column of the left operand and a row of the
-//! right one is added for every step.
+//! The loop over steps in registers. Each step adds the product of a column of the left operand and
+//! a row of the right operand to a register tile of sums.
 
 use fusebox_core::builder::{FunctionBuilder, Scalar, Value};
 
@@ -7,13 +7,13 @@ use crate::operand::Operand;
 use crate::pack::{Source, half_row};
 use crate::tiles::Tiles;
 
-/// What is multiplied.
+/// Operands to multiply.
 pub struct Factors<'a> {
     /// Where the left operand's elements are.
     pub left: LeftElements<'a>,
     /// Where the right operand's rows are.
     pub right: RightRows<'a>,
-    /// Steps that are there.
+    /// Number of steps.
     pub steps: Value,
 }
 
@@ -21,14 +21,16 @@ pub struct Factors<'a> {
 pub enum LeftElements<'a> {
     /// A tensor `[0, row, step]`
     Lines(Value),
-    /// A tensor `[register tile, step, row]`, and which register tile.
+    /// A tensor `[register tile, step, row]`, and the number of the register tile.
     Panels(Value, Value),
-    /// The operand itself, where the register tile begins, and its last row, which stands for those behind it.
+    /// The operand itself, the point where the register tile begins, and the operand's last row,
+    /// which replaces rows beyond the end.
     InPlace { source: &'a Source<'a>, point: [Value; 3], last: Value },
 }
 
 impl LeftElements<'_> {
-    /// The element of a row and a step, or a part of it: real, imaginary.
+    /// Returns the element at a row and a step, or its real (`plane` 0) or imaginary (`plane` 1)
+    /// part.
     fn element(&self, b: &mut FunctionBuilder, row: Value, step: Value, plane: i64) -> Value {
         let part = |b: &mut FunctionBuilder, tensor: Value, at: Value| {
             if plane == 0 {
@@ -57,14 +59,15 @@ impl LeftElements<'_> {
 
 /// Rows of the right operand, of one register tile.
 pub enum RightRows<'a> {
-    /// A tensor `[register tile, step, column]`, which register tile, and the first step.
+    /// A tensor `[register tile, step, column]`, the number of the register tile, and the first
+    /// step.
     Packed { tensor: Value, panel: Value, first: Value },
-    /// The operand itself, and where the register tile begins: `(batch, column, step)`.
+    /// The operand itself, and the point `(batch, column, step)` where the register tile begins.
     InPlace { tensor: Value, operand: &'a Operand, point: [Value; 3] },
 }
 
 impl RightRows<'_> {
-    /// The register of a step that begins so many columns behind the first.
+    /// Reads the register of a step that begins `column` columns after the first column.
     fn register(&self, b: &mut FunctionBuilder, step: Value, column: i64, lanes: i64) -> Value {
         let column = b.index(column);
         match self {
@@ -81,14 +84,16 @@ impl RightRows<'_> {
     }
 }
 
-/// Steps of a turn of the loop where a step has few multiplications: what counts and points takes places between them. Of many, a
-/// second step only makes more for LLVM to compile, and sums may not find a register between the two.
+/// Steps per loop iteration if a step has few multiplications: counting and addressing take issue
+/// slots between them. With many multiplications, a second step only gives LLVM more to compile,
+/// and sums may not stay in registers between the two.
 const STEPS_OF_A_TURN: i64 = 2;
-/// Multiplications of a step from which there are many.
+/// Multiplications per step from which an iteration has only one step.
 const MANY_PRODUCTS: usize = 16;
 
-/// The sums, `height` times `vectors` registers, with all steps added; of complex numbers as many again for imaginary parts
-/// behind each row.
+/// Returns the sums, `height` times `vectors` registers, plus the products of all steps. For
+/// complex numbers, the registers of imaginary parts follow the registers of real parts in each
+/// row.
 pub fn multiply(b: &mut FunctionBuilder, tiles: &Tiles, factors: &Factors, sums: &[Value]) -> Vec<Value> {
     let are_few = sums.len() < MANY_PRODUCTS;
     let steps = if are_few && tiles.takes_steps_by(STEPS_OF_A_TURN) { STEPS_OF_A_TURN } else { 1 };
@@ -102,7 +107,7 @@ pub fn multiply(b: &mut FunctionBuilder, tiles: &Tiles, factors: &Factors, sums:
     })
 }
 
-/// The sums with the products of one step.
+/// Returns the sums plus the products of one step.
 fn add_step(b: &mut FunctionBuilder, tiles: &Tiles, factors: &Factors, step: Value, sums: &[Value]) -> Vec<Value> {
     let planes = tiles.micro.planes;
     let row: Vec<Value> = (0..tiles.vectors * planes)
@@ -129,7 +134,8 @@ fn add_step(b: &mut FunctionBuilder, tiles: &Tiles, factors: &Factors, step: Val
     next
 }
 
-/// `(a + bi) * (c + di) + sum` as `ac - bd` and `ad + bc`: first all real parts, then all imaginary ones.
+/// Computes `(a + bi) * (c + di) + sum` as `ac - bd` and `ad + bc`: first all real parts, then all
+/// imaginary parts.
 fn add_complex_products(b: &mut FunctionBuilder, [re, im]: [Value; 2], row: &[Value], sums: &[Value]) -> Vec<Value> {
     let (real, imaginary) = row.split_at(row.len() / 2);
     let (real_sums, imaginary_sums) = sums.split_at(sums.len() / 2);
@@ -145,7 +151,7 @@ fn add_complex_products(b: &mut FunctionBuilder, [re, im]: [Value; 2], row: &[Va
     next
 }
 
-/// `a * b + sum`, rounded once where it is rounded.
+/// Computes `a * b + sum`. Floats are rounded once.
 pub fn add_product(b: &mut FunctionBuilder, left: Value, right: Value, sum: Value) -> Value {
     match b.type_of(sum).element() {
         Scalar::Float(_) => b.fma(left, right, sum),

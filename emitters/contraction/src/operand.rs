@@ -1,4 +1,4 @@
-//! One side of a product: which element is read, and along which dimension memory runs.
+//! One operand of a product: which elements are read, and which dimension is contiguous in memory.
 
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{ElementType, InstrId};
@@ -9,25 +9,27 @@ use crate::runs::Runs;
 /// An operand of the dot or convolution.
 #[derive(Debug)]
 pub struct Operand {
-    /// Whose values are multiplied.
+    /// Instruction that computes the operand.
     pub instruction: InstrId,
-    /// `(batch, line, step)` to its index; lines are rows of the left operand and columns of the right one.
+    /// Map from `(batch, line, step)` to the operand's index. Lines are rows of the left operand
+    /// and columns of the right operand.
     pub at: IndexingMap,
-    /// Its elements.
+    /// Element type.
     pub element: ElementType,
-    /// Whether neighbours in memory are one step apart, not one line.
+    /// Whether steps are closer to each other in memory than lines.
     pub runs_along_steps: bool,
-    /// Whether steps lie side by side.
+    /// Whether steps are contiguous in memory.
     pub steps_are_adjacent: bool,
-    /// Whether where an element is computed from depends on conditions on its index, as in a concatenation.
+    /// Whether the source of an element depends on conditions on its index, as in a concatenation.
     pub is_in_parts: bool,
-    /// The fusion's parameter that it is, whose neighbours in memory are lines.
+    /// Number of the fusion's parameter that is the operand, if lines are contiguous in it.
     pub rows_of: Option<usize>,
-    /// How it is copied, if lines or steps do not follow each other in memory, or not all of them are there.
+    /// How the operand is copied, if its lines or steps have no constant stride in memory or
+    /// include padding.
     pub runs: Option<Runs>,
 }
 
-/// Which of an operand's dimensions stand for what, each list in the order in which positions are counted.
+/// Roles of an operand's dimensions, each list from the outermost dimension to the innermost.
 pub struct Roles<'a> {
     pub batch: &'a [i64],
     pub lines: &'a [i64],
@@ -39,12 +41,12 @@ impl Roles<'_> {
         role.iter().fold(1, |size, &dim| size.saturating_mul(dims[dim as usize]))
     }
 
-    /// Number of batches, lines and steps.
+    /// Returns the numbers of batches, lines and steps.
     pub fn sizes(&self, dims: &[i64]) -> [i64; 3] {
         [self.batch, self.lines, self.steps].map(|role| Self::size(dims, role))
     }
 
-    /// `(batch, line, step)` to the index in an array of these dimensions.
+    /// Returns the map from `(batch, line, step)` to the index in an array of these dimensions.
     pub fn map(&self, dims: &[i64]) -> IndexingMap {
         let mut index = vec![Expr::constant(0); dims.len()];
         for (number, role) in [self.batch, self.lines, self.steps].into_iter().enumerate() {
@@ -57,8 +59,8 @@ impl Roles<'_> {
     }
 }
 
-/// How far apart in memory elements are that are one line, or one step, apart: in the largest array that an operand is
-/// computed from.
+/// Returns the distances in memory, in elements, between neighbouring lines and between
+/// neighbouring steps, in the largest array that the operand is computed from.
 pub fn distances(fusion: &Fusion, operand: InstrId, at: &IndexingMap) -> [i64; 2] {
     let computation = fusion.computation();
     let maps = maps_from(&fusion.module, fusion.entry(), operand, 0);
@@ -85,7 +87,8 @@ pub fn is_in_parts(fusion: &Fusion, operand: InstrId) -> bool {
     known.flatten().any(|reading| !reading.map.constraints.is_empty())
 }
 
-/// The same in one array.
+/// Returns the distances in memory, in elements, between neighbouring lines and between
+/// neighbouring steps in one array.
 pub fn distances_in(at: &IndexingMap, reading: &Reading, dims: &[i64]) -> [i64; 2] {
     let map = &reading.map;
     let position = |point: [i64; 3]| {
@@ -98,7 +101,8 @@ pub fn distances_in(at: &IndexingMap, reading: &Reading, dims: &[i64]) -> [i64; 
     [distance(1, [0, 1, 0]), distance(2, [0, 0, 1])]
 }
 
-/// The number of the parameter that an operand is, where its last dimension counts lines and nothing else.
+/// Returns the number of the parameter that is the operand, if the operand's last dimension is
+/// exactly the lines.
 pub fn rows_of(fusion: &Fusion, operand: InstrId, at: &IndexingMap) -> Option<usize> {
     let is_line = at.results.last() == Some(&Expr::dim(1));
     fusion.computation().parameters().iter().position(|&parameter| parameter == operand).filter(|_| is_line)

@@ -1,6 +1,6 @@
-//! Copies of the operands in the order in which they are multiplied. The host's functions compute their elements, so
-//! whatever stands in front of the dot is done on the way. Rows are copied along memory, in loops that LLVM makes
-//! vectors of; what has to be turned is turned in registers.
+//! Packing: copies of the operands in the order in which the kernel multiplies them. The host's
+//! functions compute the elements, so packing also computes the prologue of the dot. Packing copies
+//! rows along memory, in loops that LLVM vectorises, and transposes in registers.
 
 use fusebox_core::builder::{FunctionBuilder, Scalar, Subgraph, Value};
 use fusebox_core::hlo::ElementType;
@@ -15,17 +15,17 @@ use crate::tiles::Tiles;
 pub struct Source<'a> {
     pub operand: &'a Operand,
     pub function: Subgraph,
-    /// Its lines.
+    /// Number of lines.
     pub lines: i64,
-    /// What its elements become.
+    /// Type to which the elements are converted.
     pub factor: ElementType,
-    /// Whether [`OFFSET`] is added to them then.
+    /// Whether [`OFFSET`] is added to the converted elements.
     pub is_offset: bool,
-    /// Steps are copied from multiples of this to multiples of this.
+    /// Copied ranges of steps begin and end at multiples of this number.
     pub grain: i64,
 }
 
-/// Elements to be copied: so many lines from a line on, and so many steps from a step on.
+/// Elements to copy: `lines` lines from `line` on, and `steps` steps from `step` on.
 #[derive(Clone, Copy)]
 pub struct Part {
     pub batch: Value,
@@ -36,12 +36,12 @@ pub struct Part {
 }
 
 impl Source<'_> {
-    /// The element at `(batch, line, step)`.
+    /// Returns the element at `(batch, line, step)`.
     pub fn element(&self, b: &mut FunctionBuilder, point: [Value; 3]) -> Value {
         self.element_at(b, &self.operand.at, &point)
     }
 
-    /// The element at what a map makes of a point.
+    /// Returns the element at the index to which a map maps a point.
     pub fn element_at(&self, b: &mut FunctionBuilder, at: &IndexingMap, point: &[Value]) -> Value {
         let index = b.apply_indexing(at, point);
         let value = b.call_subgraph(&self.function, &index, &[])[0];
@@ -56,7 +56,7 @@ impl Source<'_> {
         value
     }
 
-    /// What stands for an element that is not there: zero.
+    /// Returns the packed zero, which replaces elements of the padding.
     pub fn nothing(&self, b: &mut FunctionBuilder) -> Value {
         match self.is_offset {
             true => b.int(OFFSET, Scalar::I8),
@@ -64,8 +64,8 @@ impl Source<'_> {
         }
     }
 
-    /// The tensor with an element. Of a complex one real and imaginary part are half of the last dimension apart, so that both
-    /// lie as real elements do.
+    /// Inserts an element into the tensor. The real and imaginary parts of a complex element are
+    /// half of the last dimension apart, so that each half has the layout of real elements.
     pub fn insert(&self, b: &mut FunctionBuilder, element: Value, tensor: Value, place: &[Value]) -> Value {
         let Some((&last, before)) = place.split_last().filter(|_| self.operand.element.is_complex()) else {
             return b.insert(element, tensor, place);
@@ -77,19 +77,19 @@ impl Source<'_> {
         b.insert(im, tensor, &[before, &[last]].concat())
     }
 
-    /// The element at a place of the part.
+    /// Returns the element at a line and a step of the part.
     pub fn element_of(&self, b: &mut FunctionBuilder, part: &Part, line: Value, step: Value) -> Value {
         let (line, step) = (b.addi(part.line, line), b.addi(part.step, step));
         self.element(b, [part.batch, line, step])
     }
 
-    /// Lines `[0, line, step]`, as their steps lie side by side.
+    /// Copies lines with contiguous steps to `tensor[0, line, step]`.
     pub fn copy_lines(&self, b: &mut FunctionBuilder, part: &Part, tensor: Value) -> Value {
         let zero = b.index(0);
         each(b, part.lines, tensor, |b, line, tensor| self.copy_line(b, part, line, tensor, &[zero, line]))
     }
 
-    /// Steps of one line of the part, to `tensor[place…, step]`.
+    /// Copies the steps of one line of the part to `tensor[place…, step]`.
     pub fn copy_line(
         &self,
         b: &mut FunctionBuilder,
@@ -108,7 +108,8 @@ impl Source<'_> {
         })
     }
 
-    /// Columns of the right operand, as many register tiles as that takes. `turned` is room for what is turned.
+    /// Packs columns of the right operand into as many register tiles as they need. `turned` is a
+    /// buffer for transposes.
     pub fn pack_right(
         &self,
         b: &mut FunctionBuilder,
@@ -130,8 +131,9 @@ impl Source<'_> {
         [packed[0], packed[1]]
     }
 
-    /// Panels `[panel, step, line]` of so many lines, of so many that the operand has: all lines of a step, then those of the
-    /// next, so that memory is read in runs as long as the part has lines.
+    /// Copies lines to panels `[panel, step, line]` of `width` lines. The operand has `all` lines.
+    /// The loop copies all lines of a step before the next step, so that it reads memory in runs as
+    /// long as the part has lines.
     pub fn copy_panels(&self, b: &mut FunctionBuilder, part: &Part, [width, all]: [i64; 2], tensor: Value) -> Value {
         if let Some(runs) = &self.operand.runs {
             return self.copy_runs_of_lines(b, runs, part, width, tensor);
@@ -157,13 +159,14 @@ impl Source<'_> {
     }
 }
 
-/// How far apart in a tensor's rows the parts of a complex number are.
+/// Returns the distance between the real and the imaginary part of a complex number in a tensor's
+/// rows.
 pub fn half_row(b: &mut FunctionBuilder, tensor: Value) -> Value {
     let row = b.type_of(tensor).dims().last().copied().unwrap_or_default();
     b.index(row / 2)
 }
 
-/// `for i in 0..count` over one tensor.
+/// Builds `for i in 0..count` with one loop-carried tensor.
 pub fn each(
     b: &mut FunctionBuilder,
     count: Value,

@@ -1,4 +1,5 @@
-//! What is multiplied, read and written, whatever the dimensions of the program.
+//! The problem of a dot or convolution fusion: a batched matrix product with its operands and
+//! results, independent of the dimensions of the HLO instruction.
 
 use fusebox_core::cost::is_heavy;
 use fusebox_core::emitter::{Analysis, Decline, Fusion};
@@ -8,47 +9,50 @@ use fusebox_core::indexing::{Expr, IndexingMap, Interval, Reading, delinearize, 
 use crate::operand::{Operand, Roles, distances, distances_in, is_in_parts, rows_of};
 use crate::{convert, convolution};
 
-/// More points than any processor visits; below it, no count overflows.
+/// Largest number of products. No processor computes more, and counts up to it do not overflow.
 pub const MOST_POINTS: i64 = 1 << 48;
-/// Products in all below which a loop over the elements of the result takes as long.
+/// Total number of products below which a loop over the elements of the result is as fast.
 pub const LEAST_PRODUCTS: i64 = 1 << 11;
-/// The same of a vector and a matrix whose columns become lanes: nothing is packed.
+/// Least number of products per batch for a vector times a matrix: the matrix's columns become
+/// lanes, and nothing is packed.
 const LEAST_OF_A_VECTOR: i64 = 1 << 6;
-/// Additions in the time of a vector of products whose operands come from the nearest cache.
+/// Cost of one vector of products with operands in the nearest cache, in additions.
 pub const VECTOR_OF_PRODUCTS: f64 = 1.06;
-/// Products of an element below which packing costs more than it saves.
+/// Number of products per result element below which packing costs more than it saves.
 pub const LEAST_STEPS: i64 = 4;
 
-/// 256 times 255 times 255 is less than 2 to the 24.
+/// Number of products of bytes whose sum an `f32` holds exactly: 256 times 255 times 255 is less
+/// than 2 to the 24.
 const EXACT_PRODUCTS: i64 = 256;
 
-/// A fusion around a dot or a convolution: `[batch, rows, steps]` times `[batch, steps, columns]`, its own operands or, where
-/// its result is written transposed, these the other way round.
+/// A fusion around a dot or a convolution as the product `[batch, rows, steps]` times `[batch,
+/// steps, columns]`. The operands are in program order, or swapped if the result is written
+/// transposed.
 #[derive(Debug)]
 pub struct Problem {
     /// The dot or convolution.
     pub dot: InstrId,
-    /// The one whose lines are rows, and the one whose lines are columns.
+    /// The operand whose lines are rows, then the operand whose lines are columns.
     pub operands: [Operand; 2],
     pub sizes: Sizes,
-    /// The type that products are summed in.
+    /// Type in which products are summed.
     pub sum: ElementType,
-    /// The type that they are made in, and in which [`Problem::most_together`] of them are added up; of complex numbers that
-    /// of their parts.
+    /// Type in which products are computed, and in which up to [`Problem::most_together`] of them
+    /// are added. For complex numbers, the type of their parts.
     pub factor: ElementType,
-    /// The dot's own.
+    /// Element type of the dot's result.
     pub result: ElementType,
-    /// Results of equal dimensions.
+    /// Results of the fusion, grouped by index.
     pub roots: Vec<Roots>,
 }
 
-/// Each may stand for several dimensions of the program, or for none.
+/// Sizes of the product. Each covers several dimensions of the program, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     pub batch: i64,
     pub rows: i64,
     pub columns: i64,
-    /// Products of one element.
+    /// Number of products per result element.
     pub steps: i64,
 }
 
@@ -56,21 +60,24 @@ pub struct Sizes {
 #[derive(Debug)]
 pub struct Roots {
     pub instructions: Vec<InstrId>,
-    /// Their numbers among the fusion's outputs.
+    /// Numbers of the results among the fusion's outputs.
     pub outputs: Vec<usize>,
-    /// `(batch, row, column)` to their index.
+    /// Map from `(batch, row, column)` to the index of the results.
     pub at: IndexingMap,
 }
 
 impl Problem {
-    /// Products that are added up in the type of the factors: processors multiply floats faster than integers of 32 bits, and
-    /// so many products of bytes are whole numbers that an `f32` holds.
+    /// Returns the number of products that may be added in [`Problem::factor`]. Bytes are
+    /// multiplied as `f32`, because processors multiply floats faster than 32-bit integers. An
+    /// `f32` holds the sum of this many products exactly.
     pub fn most_together(&self) -> i64 {
         if self.factor == self.sum.real_part() { self.sizes.steps } else { self.sizes.steps.min(EXACT_PRODUCTS) }
     }
 
+    /// Checks that packing pays.
+    ///
     /// # Errors
-    /// If the product is too small, or too large to be counted, or a loop does as well.
+    /// If the product is too small, or too large to be counted, or if a loop is as fast.
     pub fn check(&self) -> Result<(), Decline> {
         let Sizes { batch, rows, columns, steps } = self.sizes;
         let products = [batch, rows, columns, steps].iter().fold(1i64, |n, &size| n.saturating_mul(size));
@@ -128,10 +135,12 @@ impl Analysis for Problem {
     }
 }
 
-/// The type in which products are made and summed, the result's, and the operands'.
+/// Returns the type in which products are computed and summed, the type of the result, and the
+/// types of the operands.
 ///
 /// # Errors
-/// If an operand is not converted to it, or it is not multiplied as vectors.
+/// If a conversion to or from the type of the sums is not possible, or if this type is not
+/// multiplied in vectors.
 pub fn sum_type(
     computation: &Computation,
     dot: InstrId,
@@ -141,7 +150,7 @@ pub fn sum_type(
     let left = element_type(computation, instruction.operands[0])?;
     let right = element_type(computation, instruction.operands[1])?;
     let sum = match accumulation_type(left, right, result) {
-        // Sums of narrow integers are those of wide ones, cut off.
+        // Narrow integers are summed as 32-bit integers. Truncation gives the narrow sum.
         narrow if narrow.is_integer() && narrow.bits() < 32 => ElementType::S32,
         sum => sum,
     };
@@ -156,7 +165,7 @@ pub fn sum_type(
     Ok((sum, result, [left, right]))
 }
 
-/// The only dot or convolution.
+/// Returns the only dot or convolution of the computation.
 pub fn the_dot(computation: &Computation) -> Result<InstrId, Decline> {
     let is_product = |id: &InstrId| matches!(computation.instruction(*id).op, Op::Dot(_) | Op::Convolution(_));
     let mut products = computation.ids().filter(is_product);
@@ -167,7 +176,8 @@ pub fn the_dot(computation: &Computation) -> Result<InstrId, Decline> {
     }
 }
 
-/// Operands are computed for every tile that reads them, and the rest of the epilogue once for every element.
+/// Checks that no other instruction is expensive. Operands are recomputed for every tile that reads
+/// them, and the rest of the epilogue once per element.
 pub fn check_prologue(computation: &Computation, dot: InstrId) -> Result<(), Decline> {
     let others = computation.ids().filter(|&id| id != dot);
     match others.map(|id| computation.instruction(id)).find(|instruction| is_heavy(&instruction.op)) {
@@ -185,14 +195,14 @@ fn element_type(computation: &Computation, id: InstrId) -> Result<ElementType, D
 /// An operand with its numbers of batches, lines and steps.
 pub type Side = (Operand, [i64; 3]);
 
-/// A dot or convolution as a product.
+/// A dot or convolution as a matrix product.
 pub struct Form {
     pub sides: [Side; 2],
-    /// `(batch, left line, right line)` to the index of the result.
+    /// Map from `(batch, left line, right line)` to the index of the result.
     pub result: IndexingMap,
 }
 
-/// A dot.
+/// Returns the form of a dot.
 fn form(fusion: &Fusion, dot: &Instruction, dims: &DotDims) -> Result<Form, Decline> {
     let computation = fusion.computation();
     let side = |number: usize, batch: &[i64], steps: &[i64]| {
@@ -217,7 +227,8 @@ fn form(fusion: &Fusion, dot: &Instruction, dims: &DotDims) -> Result<Form, Decl
         Ok((operand, roles.sizes(&array.dims)))
     };
     let sides = [side(0, &dims.lhs_batch, &dims.lhs_contracting)?, side(1, &dims.rhs_batch, &dims.rhs_contracting)?];
-    // Batches, the left operand's lines and the right one's stand in this order.
+    // The result of a dot has the batch dimensions first, then the left operand's lines, then the
+    // right operand's lines.
     let [[batch, left, _], [_, right, _]] = [sides[0].1, sides[1].1];
     let position = (Expr::dim(0) * left + Expr::dim(1)) * right + Expr::dim(2);
     let of_dot = dot.shape.as_array().map(|array| array.dims.clone()).unwrap_or_default();
@@ -225,14 +236,16 @@ fn form(fusion: &Fusion, dot: &Instruction, dims: &DotDims) -> Result<Form, Decl
     Ok(Form { sides, result })
 }
 
-/// A result of the fusion: its dimensions, and from the dot's index to its own.
+/// A result of the fusion, with its dimensions and the map from the dot's index to the result's
+/// index.
 pub struct Output {
     instruction: InstrId,
     dims: Vec<i64>,
     of_dot: IndexingMap,
 }
 
-/// The results, each of whose elements comes from one of the dot's, and the other way round.
+/// Returns the results of the fusion. Declines unless the elements of each result correspond one to
+/// one to the elements of the dot.
 pub fn outputs(fusion: &Fusion, dot: InstrId) -> Result<Vec<Output>, Decline> {
     let computation = fusion.computation();
     let output = |&root: &InstrId| {
@@ -244,8 +257,9 @@ pub fn outputs(fusion: &Fusion, dot: InstrId) -> Result<Vec<Output>, Decline> {
             Some([reading]) if reading.runtime.is_empty() && reading.map.ranges.is_empty() => reading.map.inverse(),
             _ => None,
         };
-        // Where every element of the dot leads to one of the result, the domain is all of it. A result with more elements, next to
-        // others or with padding, would be written in part.
+        // The domain of the map is the whole dot if every element of the dot has an element of the
+        // result. A result with more elements (a concatenation, padding) would be written only in
+        // part.
         let of_dots = computation.instruction(dot).shape.as_array();
         let is_whole = |map: &IndexingMap| {
             let dims = of_dots.map(|array| array.dims.as_slice()).unwrap_or_default();
@@ -261,7 +275,7 @@ pub fn outputs(fusion: &Fusion, dot: InstrId) -> Result<Vec<Output>, Decline> {
     fusion.roots.iter().map(output).collect()
 }
 
-/// With the operands the other way round.
+/// Returns the result map for swapped operands.
 fn turned(result: &IndexingMap) -> IndexingMap {
     let point = [Expr::dim(0), Expr::dim(2), Expr::dim(1)];
     let results = result.results.iter().map(|expr| expr.substitute(&point, &[], &[])).collect();
@@ -269,8 +283,8 @@ fn turned(result: &IndexingMap) -> IndexingMap {
     IndexingMap { dims: vec![batch, right, left], results, ..result.clone() }
 }
 
-/// Whether lines of the left operand lie side by side in the first result, and those of the right one do not: then the
-/// product is turned, so that columns are written along memory.
+/// Whether the left operand's lines are contiguous in the first result and the right operand's
+/// lines are not. The operands are then swapped, so that columns are contiguous in the result.
 fn is_turned(result: &IndexingMap, outputs: &[Output]) -> bool {
     let first = outputs.first().and_then(|output| Some((result.then(&output.of_dot)?, output)));
     first.is_some_and(|(at, output)| {
@@ -279,7 +293,7 @@ fn is_turned(result: &IndexingMap, outputs: &[Output]) -> bool {
     })
 }
 
-/// The results by dimensions and places.
+/// Groups the results by dimensions and index map.
 pub fn roots(outputs: Vec<Output>, of_dot: &IndexingMap) -> Result<Vec<Roots>, Decline> {
     let mut groups: Vec<(Vec<i64>, Roots)> = Vec::new();
     for (number, output) in outputs.into_iter().enumerate() {

@@ -1,4 +1,5 @@
-//! What becomes of sums: they are kept while others are added to them, and in the end written as the host makes of them.
+//! Sums: how the kernel keeps them between chunks of steps, and how the host's epilogue functions
+//! write them in the end.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Subgraph, Type, Value};
 use fusebox_core::emitter::{OutputPlan, Visit};
@@ -8,28 +9,30 @@ use fusebox_core::indexing::IndexingMap;
 use crate::convert::convert;
 use crate::problem::Roots;
 
-/// Results of a kernel, with the host's functions for them.
+/// Results of a kernel, with the host's epilogue functions for them.
 pub struct Results<'a> {
     roots: &'a [Roots],
     /// One for each group of roots.
     epilogues: Vec<Subgraph>,
-    /// The types of sums, and of the product that they are.
+    /// Types of the sums and of the product's result.
     types: [ElementType; 2],
 }
 
 impl<'a> Results<'a> {
-    /// Of a product whose sums are of the first type, and which is of the second.
+    /// Declares the epilogues of a product. `types` are the types of the sums and of the product's
+    /// result.
     pub fn new(kernel: &mut KernelBuilder, roots: &'a [Roots], product: InstrId, types: [ElementType; 2]) -> Self {
         let epilogues = roots.iter().map(|roots| kernel.epilogue(&roots.instructions, &[product])).collect();
         Results { roots, epilogues, types }
     }
 
-    /// What a sum is kept as.
+    /// Returns the type in which sums are kept.
     pub fn sum(&self) -> Scalar {
         Scalar::of_element(self.types[0])
     }
 
-    /// The outputs with what becomes of one sum, at a point as [`Roots::at`] takes it.
+    /// Returns the outputs after the epilogues of one sum are written. `point` is an argument of
+    /// [`Roots::at`].
     pub fn written(&self, b: &mut FunctionBuilder, point: &[Value], sum: Value, outputs: &[Value]) -> Vec<Value> {
         let [of_sum, of_product] = self.types;
         let value = convert(b, of_sum, of_product, sum);
@@ -45,7 +48,8 @@ impl<'a> Results<'a> {
     }
 }
 
-/// How each output is written, in order, and what is computed of a product's sums for it, by the maps of roots.
+/// Returns the plan of each output, in order, and the visits of the epilogues. `map` returns the
+/// map of each group of roots.
 pub fn written(all: &[Roots], product: InstrId, map: impl Fn(&Roots) -> IndexingMap) -> (Vec<OutputPlan>, Vec<Visit>) {
     let mut outputs: Vec<(usize, OutputPlan)> = Vec::new();
     let mut visits = Vec::new();
@@ -58,8 +62,9 @@ pub fn written(all: &[Roots], product: InstrId, map: impl Fn(&Roots) -> Indexing
     (outputs.into_iter().map(|(_, output)| output).collect(), visits)
 }
 
-/// Registers of sums at some places before more is added: zero at first, then what is kept. `first` is the number of the first
-/// step of what is added now, `None` if everything is added at once.
+/// Returns the registers of sums at `places` before the next products are added: zero for the first
+/// steps, later the sums kept in `sums`. `first` is the number of the first step that is added
+/// next, or `None` if all steps are added at once.
 pub fn sums_before<P: AsRef<[Value]>>(
     b: &mut FunctionBuilder,
     first: Option<Value>,
@@ -80,7 +85,7 @@ pub fn sums_before<P: AsRef<[Value]>>(
     )
 }
 
-/// `more` with what is kept at some places added to it.
+/// Returns `more` plus the sums kept at `places`.
 pub fn with_kept<P: AsRef<[Value]>>(b: &mut FunctionBuilder, places: &[P], sums: Value, more: &[Value]) -> Vec<Value> {
     let add = |(place, &more): (&P, &Value)| {
         let lanes = b.type_of(more).dims()[0];
@@ -90,7 +95,8 @@ pub fn with_kept<P: AsRef<[Value]>>(b: &mut FunctionBuilder, places: &[P], sums:
     places.iter().zip(more).map(add).collect()
 }
 
-/// The same after the first steps; `more` alone if `first`, the number of the first step of what is added, says that it is these.
+/// Returns `more` plus the sums kept at `places`, or only `more` if `first`, the number of the
+/// first step of `more`, is 0.
 pub fn with_kept_after_first<P: AsRef<[Value]>>(
     b: &mut FunctionBuilder,
     first: Value,

@@ -1,40 +1,43 @@
-//! Operands whose elements do not lie in memory as lines and steps are counted, or are not all there: those of convolutions.
-//! They are copied run by run, a run being what lies side by side in memory and is counted so too. Whether it is there at all,
-//! or from where to where, is decided once for a run.
+//! Packing of convolution operands whose lines and steps are not in memory order, or include
+//! padding. These operands are copied run by run. A run is a range of lines or of steps that is
+//! contiguous in memory. The kernel decides once per run which part of the run is inside the
+//! operand.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, Value};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, ceil_div, delinearize};
 
 use crate::pack::{Part, Source, each};
 
-/// Elements of a run that are copied together where not all of it is there.
+/// Elements that are copied together, if a run is partly padding.
 const TOGETHER: i64 = 16;
-/// Elements of a run from which it makes no difference whether all of it is there.
+/// Length of a run, in elements, from which a separate code path for complete runs saves no time.
 const LONG: i64 = 48;
 
-/// [Additions](fusebox_core::cost) in the time that a run takes to be begun, and a piece of one.
+/// Cost of starting a run, and of starting a piece of a run, in [additions](fusebox_core::cost).
 const PER_RUN: f64 = 40.0;
 const PER_PIECE: f64 = 8.0;
 
-/// What lines and steps of an operand stand for.
+/// Split of an operand's lines and steps into coordinates.
 #[derive(Debug)]
 pub struct Runs {
-    /// Sizes of the coordinates that a line stands for, outermost first.
+    /// Sizes of the coordinates of a line, outermost first.
     pub lines: Vec<i64>,
-    /// Sizes of the coordinates that a step stands for, outermost first.
+    /// Sizes of the coordinates of a step, outermost first.
     pub steps: Vec<i64>,
-    /// Whether the last coordinate of the steps is the one along which memory runs, not the last one of the lines.
+    /// Whether the last coordinate of the steps, not of the lines, is contiguous in memory.
     pub are_steps: bool,
-    /// `(batch, coordinates of the line, coordinates of the step)` to the operand's index.
+    /// Map from `(batch, coordinates of the line, coordinates of the step)` to the operand's index.
     pub at: IndexingMap,
-    /// Elements are there where all of these hold, and 0 elsewhere.
+    /// Conditions for an element to be inside the operand. Elements for which one of them fails are
+    /// 0.
     pub conditions: Vec<Condition>,
 }
 
-/// A place that has to be in the operand: `0 <= place < extent`, a multiple of the dilation.
+/// A condition for a position to be inside the operand: `0 <= place < extent`, and a multiple of
+/// the dilation.
 #[derive(Debug)]
 pub struct Condition {
-    /// From what [`Runs::at`] takes.
+    /// Map from the arguments of [`Runs::at`] to the position.
     pub place: IndexingMap,
     pub extent: i64,
     pub dilation: i64,
@@ -42,14 +45,14 @@ pub struct Condition {
     pub along: Option<Along>,
 }
 
-/// The place moves on by so many after so many positions of a run.
+/// A place that moves by `by` after every `after` positions of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Along {
     pub by: i64,
     pub after: i64,
 }
 
-/// Positions of a run that are copied, a whole number of pieces.
+/// A range of positions of a run to copy, as a whole number of pieces.
 #[derive(Clone, Copy)]
 struct Stretch {
     begin: Value,
@@ -59,7 +62,8 @@ struct Stretch {
 }
 
 impl Runs {
-    /// `(batch, line, step)` to the operand's index, constrained to where there are elements.
+    /// Returns the map from `(batch, line, step)` to the operand's index, constrained to elements
+    /// inside the operand.
     pub fn over_lines_and_steps(&self) -> IndexingMap {
         let point =
             [vec![Expr::dim(0)], delinearize(&Expr::dim(1), &self.lines), delinearize(&Expr::dim(2), &self.steps)]
@@ -84,15 +88,16 @@ impl Runs {
         sizes.last().copied().unwrap_or(1)
     }
 
-    /// [Additions](fusebox_core::cost) in the time that copying so many elements takes beside the elements themselves, where so
-    /// many lie side by side in what is copied to.
+    /// Returns the cost of copying `elements` elements beyond the elements themselves, in
+    /// [additions](fusebox_core::cost). `together` elements are contiguous in the destination.
     pub fn overhead(&self, elements: f64, together: i64) -> f64 {
         let run = self.run_size();
         let pieces = if self.are_steps { 0.0 } else { elements / common_divisor(together, run) as f64 };
         elements / run as f64 * PER_RUN + pieces * PER_PIECE
     }
 
-    /// The largest number of steps up to `most` that cuts no run into uneven pieces; `most` if there is none to speak of.
+    /// Returns a number of steps, at most `most`, that splits no run into uneven pieces. Returns
+    /// `most` if only numbers below a quarter of `most` do.
     pub fn even_steps(&self, steps: i64, most: i64) -> i64 {
         let run = if self.are_steps { self.run_size() } else { 1 };
         if run <= most {
@@ -103,19 +108,20 @@ impl Runs {
     }
 }
 
-/// The coordinates of a position, outermost first.
+/// Returns the coordinates of a position, outermost first.
 fn coordinates(b: &mut FunctionBuilder, position: Value, sizes: &[i64]) -> Vec<Value> {
     let all = sizes.iter().fold(1i64, |n, &size| n.saturating_mul(size));
     b.apply_indexing(&IndexingMap::from_tensor_sizes(delinearize(&Expr::dim(0), sizes), &[all], &[]), &[position])
 }
 
-/// The greatest divisor of both; at least 1.
+/// Returns the greatest common divisor, at least 1.
 pub fn common_divisor(a: i64, b: i64) -> i64 {
     if b == 0 { a.max(1) } else { common_divisor(b, a % b) }
 }
 
 impl Source<'_> {
-    /// Steps of one line to `tensor[place…, step]`. Steps begin and end at multiples of the source's grain.
+    /// Copies steps of one line to `tensor[place…, step]`. The range of steps begins and ends at
+    /// multiples of the source's grain.
     pub fn copy_runs_of_steps(
         &self,
         b: &mut FunctionBuilder,
@@ -149,7 +155,8 @@ impl Source<'_> {
         })[0]
     }
 
-    /// Panels `[panel, step, line]` of so many lines. The part's lines begin at a multiple of that.
+    /// Copies lines to panels `[panel, step, line]` of `width` lines. The part's first line is a
+    /// multiple of `width`.
     pub fn copy_runs_of_lines(
         &self,
         b: &mut FunctionBuilder,
@@ -186,7 +193,8 @@ impl Source<'_> {
         })
     }
 
-    /// Positions of a run: `put` gets each of them with its element, as where its piece begins and what lies between.
+    /// Copies the positions of a run. `put` gets each element and its position, which is the sum of
+    /// the start of a piece and an offset in the piece.
     fn copy_run(
         &self,
         b: &mut FunctionBuilder,
@@ -215,7 +223,7 @@ impl Source<'_> {
         };
         let Some([low, high]) = self.there(b, runs, &point) else { return pieces(b, tensor) };
         let types = b.types_of(&[tensor]);
-        // In two parts, what is there by itself.
+        // Splits the range into leading padding, elements and trailing padding.
         let parted = |b: &mut FunctionBuilder, begin: Value, end: Value, tensor: Value| {
             let one = b.index(1);
             let low = b.maxsi(low, begin);
@@ -231,7 +239,8 @@ impl Source<'_> {
             let together = b.index(TOGETHER);
             let last = b.subi(high, together);
             let is_long = b.cmpi(IntPredicate::Sge, last, low);
-            // The last ones end where all of them do: some are copied twice, but none by itself.
+            // The last group of elements ends where the range ends. It copies some elements twice,
+            // but no element is copied alone.
             let tensor = b.scf_if(
                 is_long,
                 &types,
@@ -252,7 +261,7 @@ impl Source<'_> {
             let is_behind = b.cmpi(IntPredicate::Sge, high, end);
             b.andi(is_before, is_behind)
         };
-        // Long ones are copied as well in parts.
+        // Long runs are copied in parts without loss.
         if runs.are_steps && stretch.piece >= LONG {
             return parted(b, stretch.begin, stretch.end, tensor);
         }
@@ -263,7 +272,7 @@ impl Source<'_> {
             |b| vec![pieces(b, tensor)],
             |b| match runs.are_steps {
                 true => vec![parted(b, stretch.begin, stretch.end, tensor)],
-                // Panels are no rows that go on and on: most pieces are copied or not, as they are.
+                // Panels are short rows: most pieces are entirely elements or entirely padding.
                 false => b.scf_for(stretch.begin, stretch.end, piece, &[tensor], |b, from, tensor| {
                     let end = b.addi(from, piece);
                     let is_there = is_within(b, from, end);
@@ -286,7 +295,8 @@ impl Source<'_> {
         )[0]
     }
 
-    /// From where to where the elements of a run are there; `None` if all of them always are.
+    /// Returns the range of positions of a run that are inside the operand, or `None` if all of
+    /// them always are.
     fn there(&self, b: &mut FunctionBuilder, runs: &Runs, point: &[Value]) -> Option<[Value; 2]> {
         if runs.conditions.is_empty() {
             return None;
@@ -310,7 +320,7 @@ impl Source<'_> {
                 }
                 None => {
                     let extent = b.index(condition.extent);
-                    // Unsigned, a negative place is a large one.
+                    // As an unsigned number, a negative place is large.
                     let mut holds = b.cmpi(IntPredicate::Ult, place, extent);
                     if condition.dilation > 1 {
                         let is_element = self.is_element(b, condition, place);
@@ -323,14 +333,15 @@ impl Source<'_> {
         Some([low, high])
     }
 
-    /// Whether a place is no hole between dilated elements.
+    /// Whether a place holds an element, and not a hole between dilated elements.
     fn is_element(&self, b: &mut FunctionBuilder, condition: &Condition, place: Value) -> Value {
         let (dilation, zero) = (b.index(condition.dilation), b.index(0));
         let rest = b.remsi(place, dilation);
         b.cmpi(IntPredicate::Eq, rest, zero)
     }
 
-    /// The element at a position of a run that is there, 0 in a hole between dilated ones.
+    /// Returns the element at a position inside the operand, or 0 in a hole between dilated
+    /// elements.
     fn element_of_run(&self, b: &mut FunctionBuilder, runs: &Runs, point: &[Value]) -> Value {
         let mut element = self.element_at(b, &runs.at, point);
         for condition in runs.conditions.iter().filter(|it| it.dilation > 1 && it.along.is_some()) {

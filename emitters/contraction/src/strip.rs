@@ -1,5 +1,6 @@
-//! Rows of a convolution's input, with zeros where the window leaves it: what output positions along one dimension need.
-//! Elements under the window are then where they are counted, so that they are multiplied without being packed.
+//! Rows of a convolution's input, with zeros where the window leaves the input. A row holds the
+//! elements that output positions along one dimension need. The elements under the window are at
+//! constant distances in a row, so that they are multiplied without packing.
 
 use fusebox_core::hlo::{ElementType, InstrId};
 use fusebox_core::indexing::{Expr, IndexingMap};
@@ -8,37 +9,38 @@ use crate::convolution::{Geometry, out, variable};
 use crate::operand::Operand;
 use crate::runs::{Along, Condition, Runs};
 
-/// Rows that are being described: coordinates are set one after another, those of lines first.
+/// A builder of rows. Coordinates are set one after another, and the coordinates of lines first.
 pub struct Strip<'a> {
     geometry: &'a Geometry,
-    /// The dimension of the window along which a row lies.
+    /// Window dimension along which a row extends.
     axis: usize,
-    /// What is set so far.
+    /// Coordinates that are set so far.
     pub point: Vec<Expr>,
     /// Sizes of the variables: the batch, coordinates of the line, coordinates of the step.
     sizes: Vec<i64>,
     lines: usize,
 }
 
-/// A row: `place` counts from what the first of its output positions needs; with what lies at a place it is one run of steps,
-/// or its last two coordinates.
+/// A row. `place` counts from the first element that the row's first output position needs. The
+/// places and the elements at each place form one run of steps if `inner` is set, else the last two
+/// coordinates of the steps.
 pub struct Row {
     /// The first output position.
     pub first: Expr,
     pub place: Expr,
     /// Elements at a place, if the row is one run.
     pub inner: Option<i64>,
-    /// Whether rows may be longer than what all output positions need.
+    /// Whether a row may be longer than the elements that all output positions need.
     pub may_stick_out: bool,
 }
 
 impl<'a> Strip<'a> {
-    /// Of so many batches.
+    /// Creates a builder for `batches` batches.
     pub fn new(geometry: &'a Geometry, axis: usize, batches: i64) -> Self {
         Strip { geometry, axis, point: geometry.constants(), sizes: vec![batches], lines: 0 }
     }
 
-    /// A new variable of so many values.
+    /// Adds a variable of `size` values.
     pub fn variable(&mut self, size: i64) -> Expr {
         self.sizes.push(size);
         variable(self.sizes.len() - 1)
@@ -49,12 +51,12 @@ impl<'a> Strip<'a> {
         self.point[coordinate] = self.variable(self.geometry.sizes[coordinate]);
     }
 
-    /// From here on variables are those of steps.
+    /// Makes variables that are added from now on variables of steps.
     pub fn begin_steps(&mut self) {
         self.lines = self.sizes.len() - 1;
     }
 
-    /// The rows, `(batch, line, step)` being what was set.
+    /// Returns the rows as an operand. Its `(batch, line, step)` are the variables that were added.
     pub fn finish(mut self, row: &Row, instruction: InstrId, element: ElementType) -> Operand {
         self.point[out(self.axis)] = row.first.clone();
         let of_point = |expr: &Expr| expr.substitute(&self.point, &[], &[]);

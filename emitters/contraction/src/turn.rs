@@ -1,5 +1,6 @@
-//! Turning: rows in memory become columns. Squares of words are turned in registers, in two goes over a buffer that the nearest
-//! cache holds: as one piece the shuffles of a square take LLVM longer to compile than all else of a kernel.
+//! Transposes: rows in memory become columns. Squares of words are transposed in registers, in two
+//! passes over a buffer that fits in the nearest cache. With a single pass, LLVM takes longer to
+//! compile the shuffles of a square than the rest of a kernel.
 
 use fusebox_core::builder::{FunctionBuilder, Value};
 
@@ -7,10 +8,12 @@ use crate::pack::{Part, Source, each, half_row};
 use crate::runs::common_divisor;
 use crate::tiles::Tiles;
 
-/// Squares that are turned in one go: LLVM's time grows with the depth of what is shuffled.
+/// Largest size of squares that are transposed in one pass: LLVM's time grows with the depth of the
+/// shuffles.
 const SMALL: i64 = 4;
 
-/// Rows that a register holds the words of, as many as a word has lanes beside it; a word is some neighbouring elements.
+/// The shape of a square: it has as many rows as a register holds words. A word consists of a few
+/// neighbouring elements.
 #[derive(Clone, Copy)]
 pub struct Squares {
     /// Words of a register, and rows of a square.
@@ -20,13 +23,13 @@ pub struct Squares {
 }
 
 impl Squares {
-    /// Elements of a row.
+    /// Returns the number of elements of a row.
     pub fn row(self) -> i64 {
         self.size * self.word
     }
 
-    /// Turns squares: row `i` of square `s` is read from `from(s, i)`, and column `i` written to `to(s, i)`. What is read is
-    /// overwritten.
+    /// Transposes squares: reads row `i` of square `s` from `from(s, i)` and writes column `i` to
+    /// `to(s, i)`. Overwrites the source.
     pub fn turn(
         self,
         b: &mut FunctionBuilder,
@@ -35,8 +38,9 @@ impl Squares {
         from: impl Fn(&mut FunctionBuilder, Value, Value) -> Vec<Value>,
         to: impl Fn(&mut FunctionBuilder, Value, Value) -> Vec<Value>,
     ) -> [Value; 2] {
-        // Stages exchange blocks beside the diagonal: of half the square, of a quarter, down to single words. Rows that are half
-        // or a quarter of a square apart meet in the first go, the others in the second.
+        // Stages exchange blocks next to the diagonal: of half the square, of a quarter, down to
+        // single words. The first pass combines rows that are half or a quarter of a square apart,
+        // the second pass combines the others.
         let stages = self.size.ilog2();
         let first = if self.size <= SMALL { 0 } else { stages.div_ceil(2) };
         let (members, apart) = (1 << first, self.size >> first);
@@ -72,7 +76,7 @@ impl Squares {
         [source, target]
     }
 
-    /// All parts of all squares in one loop, which is too long to be unrolled.
+    /// Visits all parts of all squares in one loop, which is too long for LLVM to unroll.
     fn each_part(
         self,
         b: &mut FunctionBuilder,
@@ -89,7 +93,7 @@ impl Squares {
         })
     }
 
-    /// Rows that are so far apart, after the stages in which they meet.
+    /// Returns `rows`, which are `apart` rows apart, after the stages that combine them.
     fn exchanged(self, b: &mut FunctionBuilder, mut rows: Vec<Value>, apart: i64) -> Vec<Value> {
         let lanes = self.size;
         let mut between = rows.len() / 2;
@@ -107,7 +111,7 @@ impl Squares {
         rows
     }
 
-    /// The lanes of words.
+    /// Returns the lanes of the words that `word_at` selects.
     fn of_words(self, word_at: impl Fn(i64) -> i64) -> Vec<i64> {
         (0..self.size)
             .flat_map(|at| (0..self.word).map(move |lane| (at, lane)))
@@ -117,8 +121,8 @@ impl Squares {
 }
 
 impl Source<'_> {
-    /// Rows of the left operand for tile registers, which lie side by side: packed in groups of steps, and turned to lines of
-    /// steps.
+    /// Packs rows of the left operand if rows, not steps, are contiguous in memory. Packs them in
+    /// groups of steps, then transposes them to lines of steps.
     pub fn turn_rows(
         &self,
         b: &mut FunctionBuilder,
@@ -146,8 +150,8 @@ impl Source<'_> {
         [turned[0], turned[1]]
     }
 
-    /// A register tile's columns, whose steps lie side by side: as many columns as a register has lanes are copied, some steps
-    /// at a time, and turned.
+    /// Packs a register tile's columns whose steps are contiguous in memory. Copies as many columns
+    /// as a register has lanes, a range of steps at a time, and transposes them.
     pub fn turn_columns(
         &self,
         b: &mut FunctionBuilder,
@@ -179,7 +183,7 @@ impl Source<'_> {
                 let count = b.ceildivsi(own.steps, row);
                 let begin = b.floordivsi(step, word);
                 let [mut turned, mut tensor] = [turned, tensors[0]];
-                // Each part of complex numbers by itself.
+                // Real and imaginary parts are transposed separately.
                 for plane in 0..tiles.micro.planes {
                     let apart = |b: &mut FunctionBuilder, tensor: Value, at: Value| match plane {
                         0 => at,

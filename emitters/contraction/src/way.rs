@@ -1,5 +1,5 @@
-//! What the ways of making products have in common as emitters: each chooses its sizes from a problem, a device and knobs, and plan and
-//! kernel follow from them.
+//! The common part of the emitters of products, each of which is a [`Way`]. A way chooses its sizes
+//! from a problem, a device and knobs. The plan and the kernel follow from these sizes.
 
 use std::marker::PhantomData;
 
@@ -11,31 +11,33 @@ use fusebox_core::hlo::Opcode;
 
 use crate::bid;
 
-/// A way, with everything that it chooses.
+/// A way of computing products, with all the sizes that it chooses.
 pub trait Way: Sized + 'static {
     type Problem: Analysis;
     const BLOCKS: Blocks;
-    /// What it computes.
+    /// Operations for which the emitter bids.
     const ANCHORS: &'static [Opcode];
 
-    /// # Errors
-    /// Why it is none for such a problem, or for the device.
-    fn suits(problem: &Self::Problem, device: &DeviceDescription) -> Result<(), Decline>;
-
-    /// Chooses what the configuration leaves open.
+    /// Checks that the way supports the problem and the device.
     ///
     /// # Errors
-    /// If a knob has an impossible value, or what is chosen does not fit the device.
+    /// The reason, if it does not.
+    fn suits(problem: &Self::Problem, device: &DeviceDescription) -> Result<(), Decline>;
+
+    /// Chooses the values that the configuration leaves open.
+    ///
+    /// # Errors
+    /// If a knob has an impossible value, or the choice does not fit the device.
     fn new(problem: &Self::Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<Self, EmitError>;
 
     fn plan(&self, problem: &Self::Problem, device: &DeviceDescription) -> Plan;
 
     /// # Errors
-    /// If the kernel cannot be written.
+    /// If the kernel cannot be built.
     fn emit(&self, fusion: &Fusion, problem: &Self::Problem) -> Result<Kernel, EmitError>;
 }
 
-/// The emitter of a way.
+/// The emitter for a [`Way`].
 pub struct By<W>(PhantomData<fn() -> W>);
 
 impl<W> By<W> {

@@ -1,8 +1,10 @@
-//! Products of words in vector registers: a word of the left operand, some neighbouring steps of a row, in all lanes times as many
-//! steps of a column in each. Operands are packed as for tile registers.
+//! Products of words in vector registers. A word holds a few neighbouring steps of a row or column.
+//! The kernel broadcasts a word of the left operand to all lanes, and multiplies it by one word per
+//! column. Operands are packed as for tile registers.
 //!
-//! Processors multiply bytes of which one has a sign and the other has none. Where both have one, the left operand is packed with 128
-//! added to it, and `128 * (sum of a column's steps)` is subtracted from the sums when they are written.
+//! Processors multiply signed bytes by unsigned bytes. If both operands are signed, the left
+//! operand is packed with 128 added, and `128 * (sum of a column's steps)` is subtracted from the
+//! sums when they are written.
 
 use fusebox_core::builder::{FunctionBuilder, Scalar, Value};
 use fusebox_core::hlo::ElementType;
@@ -12,7 +14,8 @@ use crate::pack::each;
 use crate::results::sums_before;
 use crate::tiles::Tiles;
 
-/// The packed right operand, which register tile, its first step there, and the steps.
+/// Packed right operand, with the register tile (`panel`), the first step and the number of steps
+/// to multiply.
 pub struct Columns {
     pub packed: Value,
     pub panel: Value,
@@ -20,7 +23,8 @@ pub struct Columns {
     pub steps: Value,
 }
 
-/// The sums, `height` times `vectors` registers, with the products of all steps of packed lines `[0, row, step]`.
+/// Returns `sums`, `height` times `vectors` registers, plus the products of all steps of the packed
+/// lines `[0, row, step]`.
 pub fn multiply(b: &mut FunctionBuilder, tiles: &Tiles, left: Value, columns: &Columns, sums: &[Value]) -> Vec<Value> {
     let (zero, group) = (b.index(0), b.index(tiles.micro.group()));
     add_words(b, tiles, columns, sums, |b, row, number| {
@@ -31,8 +35,8 @@ pub fn multiply(b: &mut FunctionBuilder, tiles: &Tiles, left: Value, columns: &C
     })
 }
 
-/// What the offset of the left operand adds to the sums of so many columns, in `offsets`: what is there, unless `first` says that
-/// these are the first steps, with the products of more.
+/// Adds the contribution of the left operand's offset to the sums of `lines` columns to `offsets`.
+/// Starts from zero if `first`, the number of the first step, is 0 or `None`.
 pub fn add_offsets(
     b: &mut FunctionBuilder,
     tiles: &Tiles,
@@ -60,7 +64,8 @@ pub fn add_offsets(
     })
 }
 
-/// Rows of sums with the products of all steps: `left` gives the words of a row, and of a number of words.
+/// Returns rows of sums plus the products of all steps. `left` returns the left operand's word for
+/// a row and the number of a word.
 fn add_words(
     b: &mut FunctionBuilder,
     tiles: &Tiles,

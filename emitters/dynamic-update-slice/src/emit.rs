@@ -7,7 +7,7 @@ use fusebox_core::hlo::{Computation, ElementType};
 use crate::plan::dealt;
 use crate::updates::{Start, Update, Work};
 
-/// Writes the kernel of a plan that [`crate::plan::plan`] made.
+/// Builds the kernel of a plan from [`crate::plan::plan`].
 pub fn emit(task: &Task<Work>, plan: &Plan) -> Result<Kernel, EmitError> {
     let (work, computation) = (task.problem, task.fusion.computation());
     let dealing = dealt(task, &plan.configuration)?;
@@ -51,8 +51,8 @@ pub fn emit(task: &Task<Work>, plan: &Plan) -> Result<Kernel, EmitError> {
     kernel.finish(&outputs)
 }
 
-/// How the starts of an update are found. They are computed where they are used: in a loop over one element they may
-/// read what the loop replaces.
+/// The functions that compute the starts of an update. The kernel calls them where it uses the
+/// starts, because in a loop over one element they may read the element that the loop replaces.
 struct Starts<'a> {
     starts: Vec<(&'a Start, Option<(Subgraph, ElementType)>)>,
 }
@@ -67,7 +67,7 @@ impl<'a> Starts<'a> {
         Starts { starts: update.starts.iter().map(&mut declare).collect() }
     }
 
-    /// One index per dimension, clamped so that the update fits.
+    /// Computes one index per dimension, clamped so that the update fits.
     fn write(&self, b: &mut FunctionBuilder) -> Vec<Value> {
         let mut values = Vec::with_capacity(self.starts.len());
         for start in &self.starts {

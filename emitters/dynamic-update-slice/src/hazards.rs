@@ -1,7 +1,7 @@
-//! Whether the parameters that are updated may change while the kernel runs.
+//! The check that updated parameters may change while the kernel runs.
 //!
-//! The output may be the parameter's own memory. So nobody may read an element that somebody else writes: a
-//! thread may read what it is about to replace, and nothing else.
+//! The output may use the parameter's own buffer. Therefore no thread may read an element that
+//! another thread writes. A thread may read only the elements that it replaces itself.
 
 use std::collections::HashSet;
 
@@ -11,15 +11,18 @@ use fusebox_core::hlo::{Computation, InstrId, Op};
 
 use crate::updates::{Update, Work, decline};
 
+/// Checks that the kernel can work in place.
+///
 /// # Errors
-/// Why the kernel cannot work in place.
+/// The reason, if it cannot.
 pub fn check_hazards(fusion: &Fusion, work: &Work) -> Result<(), Decline> {
     let users = fusion.computation().users();
     let hazard = |update| read_again(fusion, &users, update).or_else(|| parameter_read(fusion, &users, work, update));
     work.updates.iter().find_map(hazard).map_or(Ok(()), Err)
 }
 
-/// An updated array that is more than a result.
+/// Returns a decline if an instruction other than a reshape or the root tuple reads the updated
+/// array.
 fn read_again(fusion: &Fusion, users: &[Vec<InstrId>], update: &Update) -> Option<Decline> {
     let computation = fusion.computation();
     let mut pending = vec![update.instruction];
@@ -42,7 +45,7 @@ fn read_again(fusion: &Fusion, users: &[Vec<InstrId>], update: &Update) -> Optio
     None
 }
 
-/// A use of the updated parameter that may see it change.
+/// Returns a decline if an instruction reads the updated parameter and may see it change.
 fn parameter_read(fusion: &Fusion, users: &[Vec<InstrId>], work: &Work, update: &Update) -> Option<Decline> {
     let computation = fusion.computation();
     let also = work.updates.iter().filter(|other| other.parameter == update.parameter);
@@ -76,8 +79,8 @@ fn parameter_read(fusion: &Fusion, users: &[Vec<InstrId>], work: &Work, update: 
     None
 }
 
-/// Whether `reader` takes the very slice that is replaced, and hands it element by element to the update. A reshape on the way keeps
-/// the elements in their order.
+/// Whether `reader` reads exactly the slice that is replaced, and passes it element by element to
+/// the update. Reshapes between them keep the order of the elements.
 fn reads_own_element(computation: &Computation, users: &[Vec<InstrId>], reader: InstrId, update: &Update) -> bool {
     let same_slice = takes_what_is_replaced(computation, reader, update.instruction);
     let keeps = |id: InstrId| {
@@ -86,13 +89,14 @@ fn reads_own_element(computation: &Computation, users: &[Vec<InstrId>], reader: 
         let in_order = instruction.op.is_elementwise() || matches!(instruction.op, Op::Reshape | Op::Bitcast);
         in_order && count == Some(update.element_count())
     };
-    // The starts must not depend on it: they are needed for every element.
+    // The starts must not depend on the slice, because every element needs them.
     same_slice
         && leads_only_to(computation, users, reader, update, keeps)
         && !starts_depend_on(computation, update, reader)
 }
 
-/// Whether all that is computed from `from` is the update, through instructions that `through` allows.
+/// Whether all chains of users of `from` end at the update and consist of instructions that
+/// `through` allows.
 fn leads_only_to(
     computation: &Computation,
     users: &[Vec<InstrId>],

@@ -1,4 +1,5 @@
-//! The emitter of dynamic-update-slice in place: only the updated part is written. See README.md.
+//! The emitter of in-place dynamic-update-slice: the kernel writes only the updated part. See
+//! README.md.
 //!
 //! ```text
 //! updates.rs  the updates, where they start, which outputs and parameters they are for
@@ -29,8 +30,9 @@ fusebox_core::emitters! {
 /// The dynamic-update-slice emitter.
 struct DynamicUpdateSlice;
 
-/// At the root only the updated part has to be written, if the rest is there already. Elsewhere an element is a choice between
-/// two reads, which nothing is lost by.
+/// Returns the claim for a dynamic-update-slice. At the root, the kernel writes only the updated
+/// part if the rest is already in the buffer. Elsewhere, each element is a choice between two
+/// reads, which loses no time.
 fn claim(_: &Candidate, _: &DeviceDescription) -> Option<Claim> {
     Some(Claim { place: HeroPlace::Root, updates: 1, ..Claim::default() })
 }

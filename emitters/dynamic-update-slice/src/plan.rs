@@ -1,4 +1,4 @@
-//! What the kernel will do.
+//! The plan of a kernel.
 
 use fusebox_core::cost::is_cached;
 use fusebox_core::emitter::{Configuration, EmitError, OutputPlan, Plan, Task, Visit};
@@ -8,7 +8,8 @@ use fusebox_core::launch::{Dealing, Nest, Share, cost_per_point, lanes_along};
 
 use crate::updates::{Update, Work};
 
-/// Who does which part of the work: first the updates, then what is beside them.
+/// Returns the distribution of the work over threads and blocks: first the updates, then the other
+/// results.
 pub fn dealt(task: &Task<Work>, configuration: &Configuration) -> Result<Dealing, EmitError> {
     let (work, computation) = (task.problem, task.fusion.computation());
     let nest = |values: &[InstrId], dims: &[i64], lengths: &[i64]| Nest {
@@ -27,8 +28,8 @@ pub fn dealt(task: &Task<Work>, configuration: &Configuration) -> Result<Dealing
     Dealing::of_updates(&nests, spread, task.device, configuration)
 }
 
-/// Bytes of the cache lines that an update writes, if the cores have a part of them each: the slice reaches along the whole of an array
-/// that is too large for one core.
+/// Returns the bytes of the cache lines that an update writes, if they are spread over the caches
+/// of all cores: the slice spans an array larger than one core's cache. Otherwise returns 0.
 fn spread(task: &Task<Work>, update: &Update) -> i64 {
     let instruction = task.fusion.computation().instruction(update.instruction);
     let Some(array) = instruction.shape.as_array() else { return 0 };
@@ -42,7 +43,7 @@ fn spread(task: &Task<Work>, update: &Update) -> i64 {
     rows.saturating_mul(ceil_div(row, line) * line)
 }
 
-/// Launch, maps and knobs.
+/// Returns the plan: launch, maps and knobs.
 pub fn plan(task: &Task<Work>, configuration: &Configuration) -> Result<Plan, EmitError> {
     let (work, dealing) = (task.problem, dealt(task, configuration)?);
     let mut outputs: Vec<(usize, OutputPlan)> = Vec::new();

@@ -1,4 +1,4 @@
-//! The updates of a fusion, and its results beside them.
+//! The updates of a fusion, and its other results.
 
 use fusebox_core::analysis::hero_to_root;
 use fusebox_core::emitter::{Analysis, Decline, Fusion};
@@ -18,31 +18,31 @@ pub struct Work {
 
 /// A dynamic-update-slice.
 pub struct Update {
-    /// The instruction.
     pub instruction: InstrId,
-    /// What is written: its operand 1.
+    /// The update: operand 1 of the instruction.
     pub slice: InstrId,
     /// Dimensions of the slice.
     pub dims: Vec<i64>,
-    /// Where it goes, per dimension.
+    /// Start indices of the slice, per dimension.
     pub starts: Vec<Start>,
-    /// The parameter that is updated, and what reshapes it on the way to operand 0.
+    /// The updated parameter, and the reshapes between it and operand 0.
     pub chain: Vec<InstrId>,
     /// Number of the parameter.
     pub parameter: u32,
-    /// The outputs: number, and map from an index of the dynamic-update-slice to one of the output.
+    /// Outputs: number of the output, and map from an index of the dynamic-update-slice to an index
+    /// of the output.
     pub outputs: Vec<(usize, IndexingMap)>,
 }
 
 /// A start index.
 pub enum Start {
-    /// Known, and clamped already.
+    /// A constant, already clamped.
     Fixed(i64),
     /// An element of an integer array.
     Value {
         /// The array.
         instruction: InstrId,
-        /// Index of the element: none for a scalar.
+        /// Index of the element, or `None` for a scalar.
         at: Option<i64>,
         /// The largest start that keeps the slice inside.
         limit: i64,
@@ -53,14 +53,15 @@ pub enum Start {
 pub struct Beside {
     /// The result.
     pub root: InstrId,
-    /// Its dimensions.
+    /// Dimensions of the result.
     pub dims: Vec<i64>,
-    /// Its outputs, one per leaf.
+    /// Outputs of the result, one per leaf.
     pub outputs: Vec<usize>,
 }
 
 impl Analysis for Work {
-    /// What a fusion does, if every dynamic-update-slice at its end updates a parameter that nobody else looks at.
+    /// Returns the work of a fusion. Declines unless every dynamic-update-slice among its results
+    /// updates a parameter that no other instruction may see change.
     fn of(fusion: &Fusion) -> Result<Self, Decline> {
         let computation = fusion.computation();
         let mut work = Work { updates: Vec::new(), beside: Vec::new() };
@@ -100,8 +101,10 @@ impl Work {
 }
 
 impl Update {
-    /// The output from which elements are read before they are replaced, as that begins with the parameter's: through one pointer, so
-    /// that nobody has to ask whether two point to the same memory. `None` if the output's type is another, or there are several.
+    /// Returns the output through which the kernel reads elements before it replaces them. This
+    /// output begins with the parameter's elements. With a single pointer, LLVM need not prove that
+    /// two pointers do not alias. Returns `None` if the output has another type, or if there are
+    /// several outputs.
     pub fn replaced(&self, computation: &Computation, roots: &[InstrId]) -> Option<usize> {
         let [(output, _)] = self.outputs[..] else { return None };
         let mut outputs = roots.iter().flat_map(|&root| computation.instruction(root).shape.leaves());
@@ -142,7 +145,8 @@ impl Update {
         })
     }
 
-    /// From an index of the slice to an index of the whole: starts that are not known are runtime variables.
+    /// Returns the map from an index of the slice to an index of the whole array. Unknown starts
+    /// are runtime variables.
     pub fn to_whole(&self) -> IndexingMap {
         let mut map = IndexingMap::from_tensor_sizes(dim_exprs(self.dims.len()), &self.dims, &[]);
         for (result, start) in map.results.iter_mut().zip(&self.starts) {
@@ -159,8 +163,9 @@ impl Update {
         map
     }
 
-    /// What a vector of the update has to divide to be one in the whole too: the lengths of rows and where the update
-    /// starts in them, which may be anywhere.
+    /// Returns the numbers that the vector width must divide, so that a vector of the update is a
+    /// vector of the whole array too: the lengths of rows, and the start of the update in a row. An
+    /// unknown start may be any index.
     pub fn alignments(&self, computation: &Computation) -> [i64; 3] {
         let start = match self.starts.last() {
             Some(Start::Fixed(start)) => *start,
@@ -171,7 +176,7 @@ impl Update {
         [self.dims.last().copied().unwrap_or(1), whole.copied().unwrap_or(1), start]
     }
 
-    /// Instructions whose values are starts.
+    /// Returns the instructions whose values are starts.
     pub fn start_values(&self) -> Vec<InstrId> {
         let value = |start: &Start| match start {
             Start::Fixed(_) => None,
@@ -180,13 +185,13 @@ impl Update {
         self.starts.iter().filter_map(value).collect()
     }
 
-    /// Number of elements that are written.
+    /// Returns the number of elements that are written.
     pub fn element_count(&self) -> i64 {
         self.dims.iter().product()
     }
 }
 
-/// One scalar per dimension, or one vector of them.
+/// Returns the starts from one scalar per dimension, or from one vector of them.
 fn starts(computation: &Computation, operands: &[InstrId], limits: &[i64]) -> Vec<Start> {
     let is_vector = |&id: &InstrId| computation.instruction(id).shape.as_array().is_some_and(|array| array.rank() == 1);
     let vector = operands.first().copied().filter(is_vector);
@@ -208,7 +213,7 @@ fn starts(computation: &Computation, operands: &[InstrId], limits: &[i64]) -> Ve
     limits.iter().enumerate().map(start).collect()
 }
 
-/// The instruction, and upwards what it is a mere reshape of; the last is none itself.
+/// Returns the instruction and its operands through reshapes. The last instruction is no reshape.
 fn reshaped(computation: &Computation, from: InstrId) -> Vec<InstrId> {
     let mut chain = vec![from];
     let mut id = from;
@@ -236,7 +241,7 @@ fn check_sizes(computation: &Computation, root: InstrId) -> Result<(), Decline> 
     Ok(())
 }
 
-/// A decline because of an instruction.
+/// Returns a decline because of an instruction.
 pub fn decline(computation: &Computation, id: InstrId, what: &str) -> Decline {
     let instruction = computation.instruction(id);
     Decline::at(instruction, format!("{} {what}", instruction.name))

@@ -1,4 +1,4 @@
-//! Which fusions the emitter takes: those with several slices among their results.
+//! The fusions that the emitter takes: several results are slices.
 
 use fusebox_core::emitter::{Decline, Fusion};
 use fusebox_core::hlo::{Op, Shape};
@@ -6,8 +6,10 @@ use fusebox_core::launch::MOST_POINTS;
 
 use crate::slices::reshaped;
 
+/// Checks that the emitter takes the fusion.
+///
 /// # Errors
-/// Why the fusion is none to take.
+/// The reason, if it does not.
 pub fn check(fusion: &Fusion) -> Result<(), Decline> {
     let computation = fusion.computation();
     for root in fusion.roots.iter().map(|&root| computation.instruction(root)) {

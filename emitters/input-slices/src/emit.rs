@@ -8,7 +8,7 @@ use crate::plan::dealt;
 use crate::slices::Slices;
 use crate::visits::Member;
 
-/// Writes the kernel of a plan that [`crate::plan::plan`] made.
+/// Builds the kernel of a plan from [`crate::plan::plan`].
 pub fn emit(task: &Task<Slices>, plan: &Plan) -> Result<Kernel, EmitError> {
     let (visits, dealing) = dealt(task, &plan.configuration)?;
     let mut kernel = KernelBuilder::new(task.fusion);
@@ -30,7 +30,7 @@ pub fn emit(task: &Task<Slices>, plan: &Plan) -> Result<Kernel, EmitError> {
     kernel.finish(&outputs)
 }
 
-/// Writes the values of a point to a slice, if the slice has it.
+/// Writes the values of a point to a slice, if the slice contains the point.
 fn write(b: &mut FunctionBuilder, member: &Member, computed: &[Value], point: &[Value], outputs: &mut [Value]) {
     let condition = holds(b, &member.from_point, point);
     let index = b.apply_indexing(&member.from_point, point);
@@ -43,7 +43,8 @@ fn write(b: &mut FunctionBuilder, member: &Member, computed: &[Value], point: &[
     }
 }
 
-/// Whether a point meets the constraints of a map, if it has any.
+/// Returns the condition that a point meets the constraints of a map, or `None` if the map has
+/// none.
 fn holds(b: &mut FunctionBuilder, map: &IndexingMap, point: &[Value]) -> Option<Value> {
     let mut all = None;
     for Constraint { expr, bounds } in &map.constraints {

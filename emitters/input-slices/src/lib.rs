@@ -1,4 +1,4 @@
-//! The emitter of slices: an element that several slices take is computed once. See README.md.
+//! The emitter of slices: an element that several slices contain is computed once. See README.md.
 //!
 //! ```text
 //! accept.rs   fusion -> verdict

@@ -1,4 +1,4 @@
-//! The results as boxes of arrays.
+//! The results of a fusion as boxes of arrays.
 
 use fusebox_core::analysis::hero_to_root;
 use fusebox_core::emitter::{Analysis, Decline, Fusion};
@@ -7,21 +7,21 @@ use fusebox_core::indexing::IndexingMap;
 
 use crate::accept::check;
 
-/// A result: a box of an array, element by element. What is no slice is the whole of itself.
+/// A result as a box of an array. A result that is no slice is a box of the whole result.
 #[derive(Clone, Debug)]
 pub struct Slice {
     /// The array.
     pub array: InstrId,
-    /// Its dimensions.
+    /// Dimensions of the array.
     pub dims: Vec<i64>,
     /// First index of the box, per dimension.
     pub first: Vec<i64>,
-    /// Steps from element to element.
+    /// Distances between neighbouring elements of the box in the array, per dimension.
     pub strides: Vec<i64>,
-    /// Number of elements.
+    /// Number of elements, per dimension.
     pub sizes: Vec<i64>,
-    /// Outputs: number, number of the value among the array's leaves, map from an index of the box to one of the
-    /// output.
+    /// Outputs: number of the output, number of the value among the array's leaves, and map from an
+    /// index of the box to an index of the output.
     pub outputs: Vec<(usize, usize, IndexingMap)>,
 }
 
@@ -31,12 +31,12 @@ impl Slice {
         self.strides.iter().all(|&stride| stride == 1)
     }
 
-    /// Index after the last one, per dimension; for dense slices.
+    /// Returns the index after the last one, per dimension. For dense slices only.
     pub fn end(&self) -> Vec<i64> {
         self.first.iter().zip(&self.sizes).map(|(first, size)| first + size).collect()
     }
 
-    /// Number of elements.
+    /// Returns the number of elements.
     pub fn element_count(&self) -> i64 {
         self.sizes.iter().product()
     }
@@ -98,7 +98,7 @@ fn slice_of(computation: &Computation, root: InstrId) -> Slice {
                 array,
                 dims: dims(array),
                 first: ranges.iter().map(|range| range.start).collect(),
-                // A step over the only element is none.
+                // With a single element, the stride has no effect.
                 strides: ranges
                     .iter()
                     .zip(&sizes)
@@ -119,7 +119,7 @@ fn slice_of(computation: &Computation, root: InstrId) -> Slice {
     }
 }
 
-/// What the instruction is a mere reshape of.
+/// Returns the instruction of which `from` is only a reshape, or `from` itself.
 pub fn reshaped(computation: &Computation, from: InstrId) -> InstrId {
     let element_type = |id: InstrId| computation.instruction(id).shape.as_array().map(|array| array.element_type);
     let mut id = from;

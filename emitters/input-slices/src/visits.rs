@@ -1,4 +1,4 @@
-//! Which boxes are visited together.
+//! Grouping of boxes into loop nests.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{Computation, InstrId};
@@ -7,14 +7,14 @@ use fusebox_core::launch::{Nest, cost_per_point, lanes_along, worth_sharing};
 
 use crate::slices::Slice;
 
-/// Values of one visit live at the same time.
+/// Largest number of slices of a visit: their values are live at the same time.
 const MOST_TOGETHER: usize = 8;
 
-/// A loop nest over a box that holds several slices of arrays of equal dimensions.
+/// A loop nest over a box that contains several slices of arrays of equal dimensions.
 pub struct Visit {
-    /// Its points.
+    /// Points of the nest.
     pub nest: Nest,
-    /// From a point to an index of the arrays.
+    /// Map from a point to an index of the arrays.
     pub index: IndexingMap,
     /// The arrays, each once.
     pub arrays: Vec<InstrId>,
@@ -24,20 +24,20 @@ pub struct Visit {
 
 /// A slice of a visit.
 pub struct Member {
-    /// The slice.
     pub slice: Slice,
     /// Number of its array's first leaf among the values.
     pub value: usize,
-    /// From a point to an index of the slice; the constraints say whether the slice has the point.
+    /// Map from a point to an index of the slice. Its constraints hold for the points that the
+    /// slice contains.
     pub from_point: IndexingMap,
 }
 
-/// The loop nests of a fusion.
+/// Returns the loop nests of a fusion.
 pub fn visits(slices: &[Slice], computation: &Computation, device: &DeviceDescription) -> Vec<Visit> {
     let slices = slices.iter().filter(|slice| slice.element_count() > 0).cloned();
     let mut clusters: Vec<Vec<Slice>> = Vec::new();
     for slice in slices {
-        // A slice may connect what was apart.
+        // A slice may connect clusters.
         let (mut meets, apart): (Vec<_>, Vec<_>) =
             clusters.into_iter().partition(|cluster| belongs(computation, cluster, &slice));
         clusters = apart;
@@ -57,7 +57,7 @@ pub fn visits(slices: &[Slice], computation: &Computation, device: &DeviceDescri
     clusters.into_iter().map(|cluster| visit(computation, cluster, device)).collect()
 }
 
-/// Whether a slice and one of the cluster have elements at the same places and something in common to compute.
+/// Whether a slice and a member of the cluster overlap and need common instructions.
 fn belongs(computation: &Computation, cluster: &[Slice], slice: &Slice) -> bool {
     let above = worth_sharing(computation, slice.array);
     cluster.iter().any(|other| {
@@ -91,10 +91,10 @@ fn visit(computation: &Computation, cluster: Vec<Slice>, device: &DeviceDescript
         let from_point = from_point(&slice, &first, &dims);
         members.push(Member { slice, value, from_point });
     }
-    // Rows that are read and written, and where the first point is.
+    // Lengths of rows that are read and written, and the position of the first point.
     let last = |sizes: &[i64]| sizes.last().copied().unwrap_or(1);
     let lengths = [last(&dims), last(&members[0].slice.dims), first.last().copied().unwrap_or(0)];
-    // Lanes of which only some are in a slice are written one by one.
+    // If some slices contain only part of the box, lanes are written one by one.
     let whole = members.iter().all(|member| member.from_point.constraints.is_empty());
     let nest = Nest {
         cost: cost_per_point(computation, &arrays),
@@ -104,7 +104,7 @@ fn visit(computation: &Computation, cluster: Vec<Slice>, device: &DeviceDescript
     Visit { nest, index, arrays, members }
 }
 
-/// From a point of the box that starts at `origin` to an index of the slice.
+/// Returns the map from a point of the box that starts at `origin` to an index of the slice.
 fn from_point(slice: &Slice, origin: &[i64], dims: &[i64]) -> IndexingMap {
     if slice.sizes == dims {
         return IndexingMap::from_tensor_sizes(dim_exprs(dims.len()), dims, &[]);

@@ -1,14 +1,16 @@
-//! Which fusions the emitter takes: all whose elements can be computed one by one, and whose results are arrays of a
-//! size that fits a machine.
+//! The fusions that the emitter takes: the elements of all instructions can be computed separately,
+//! and the results are arrays that fit in a machine's memory.
 
 use fusebox_core::emitter::{Decline, Fusion};
 use fusebox_core::hlo::{InstrId, Op, Shape};
 
-/// More points than any memory holds; below it, no count in a plan overflows.
+/// Largest number of points. No memory holds more, and counts up to it do not overflow in a plan.
 const MOST_POINTS: i64 = 1 << 48;
 
+/// Checks that the emitter takes the fusion.
+///
 /// # Errors
-/// Why the fusion is none to take.
+/// The reason, if it does not.
 pub fn check(fusion: &Fusion) -> Result<(), Decline> {
     let computation = fusion.computation();
     for root in fusion.roots.iter().map(|&id| computation.instruction(id)) {
@@ -26,7 +28,7 @@ pub fn check(fusion: &Fusion) -> Result<(), Decline> {
     if fusion.roots.is_empty() { Err(Decline::new("the fusion has no results")) } else { Ok(()) }
 }
 
-/// Why a result cannot be written, if it cannot.
+/// Returns the reason why a result cannot be written, if there is one.
 fn in_the_way(leaf: &Shape) -> Option<String> {
     match leaf {
         Shape::Array(array) if array.element_count() > MOST_POINTS => {

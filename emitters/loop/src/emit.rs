@@ -7,7 +7,8 @@ use fusebox_core::indexing::IndexingMap;
 use crate::plan::dealt;
 use crate::roots::{Group, Results};
 
-/// Writes the kernel of a plan that [`crate::plan::plan`] made: a loop over a thread's points for each nest.
+/// Builds the kernel of a plan from [`crate::plan::plan`]: one loop over a thread's points for each
+/// nest.
 pub fn emit(task: &Task<Results>, plan: &Plan) -> Result<Kernel, EmitError> {
     let (visits, dealing) = dealt(task, &plan.configuration)?;
     let mut kernel = KernelBuilder::new(task.fusion);

@@ -1,5 +1,5 @@
-//! Merged dimensions: where the elements of a dimension of 63 are read as rows of 7 and of 9, the
-//! points are visited by a loop over 7 and one over 9, so that the innermost loop divides no index.
+//! Merged dimensions. If the kernel reads a dimension of 63 as 7 rows of 9 elements, it visits the
+//! points in a loop over 7 and a loop over 9. The innermost loop then divides no index.
 
 use std::collections::BTreeSet;
 
@@ -11,15 +11,16 @@ use fusebox_core::indexing::{
 
 use crate::roots::Group;
 
-/// Larger expressions say nothing that a loop could go by, and take long to look through.
+/// Largest size of an expression. Larger expressions take long to search and say nothing that helps
+/// to choose the loops.
 const LARGEST: u32 = 256;
 
-/// More reshapes may lie in a long row, whose maps put together are larger than that and take
-/// longest to find.
+/// Largest number of merging reshapes. With more, composed maps may be larger than [`LARGEST`], and
+/// computing them takes longest.
 const MOST_MERGES: usize = 16;
 
-/// The dimensions of a group's results, each as the factors that its operands are read by:
-/// `[20000, 63]` as `[[20000], [7, 9]]`.
+/// Returns the dimensions of a group's results, each split into the factors with which the kernel
+/// reads the operands: `[20000, 63]` as `[[20000], [7, 9]]`.
 pub fn factors(fusion: &Fusion, group: &Group) -> Vec<Vec<i64>> {
     let computation = fusion.computation();
     let mut periods = vec![BTreeSet::new(); group.dims.len()];
@@ -32,7 +33,7 @@ pub fn factors(fusion: &Fusion, group: &Group) -> Vec<Vec<i64>> {
     group.dims.iter().zip(&periods).map(|(&size, periods)| factors_of(size, periods)).collect()
 }
 
-/// From the digits of an index, one per factor, to the index.
+/// Returns the map from the digits of an index, one per factor, to the index.
 pub fn from_digits(factors: &[Vec<i64>]) -> IndexingMap {
     let mut digits = (0..).map(Expr::dim);
     let mut dimension = |sizes: &Vec<i64>| linearize(&digits.by_ref().take(sizes.len()).collect::<Vec<_>>(), sizes);
@@ -40,7 +41,7 @@ pub fn from_digits(factors: &[Vec<i64>]) -> IndexingMap {
     IndexingMap::from_tensor_sizes(results, &factors.concat(), &[]).simplify()
 }
 
-/// Whether it is a reshape with a dimension that several of its operand's become.
+/// Whether the instruction is a reshape that merges several dimensions of its operand into one.
 fn merges(computation: &Computation, id: InstrId) -> bool {
     let instruction = computation.instruction(id);
     let sizes = |array: &ArrayShape| array.dims.iter().copied().filter(|&size| size > 1).collect::<Vec<_>>();
@@ -52,7 +53,8 @@ fn merges(computation: &Computation, id: InstrId) -> bool {
     matches!(instruction.op, Op::Reshape) && merged().unwrap_or(false)
 }
 
-/// Where in memory a result reads arrays, and which numbers it reads of an iota.
+/// Returns the positions in memory at which a result reads arrays, and the numbers that it reads of
+/// an iota.
 fn positions(fusion: &Fusion, root: InstrId) -> Vec<Expr> {
     let computation = fusion.computation();
     let maps = maps_from(&fusion.module, fusion.entry(), root, 0);
@@ -73,9 +75,9 @@ fn position(computation: &Computation, id: InstrId, map: &IndexingMap) -> Option
     (position.size() <= LARGEST).then(|| simplify_expr(&position, &Bounds::of_domain(map)))
 }
 
-/// Adds the periods of the digits of an index that an expression uses. If the expression is itself
-/// such digits, gives the dimension and the number of elements after which the lowest of them
-/// changes.
+/// Adds the periods of the digits of an index that an expression uses. If the expression itself
+/// consists of adjacent digits, returns their dimension and the number of elements after which the
+/// lowest digit changes.
 fn periods_of(expr: &Expr, periods: &mut [BTreeSet<i64>]) -> Option<(usize, i64)> {
     match expr.kind() {
         ExprKind::Dim(dimension) => Some((*dimension as usize, 1)),
@@ -99,7 +101,7 @@ fn periods_of(expr: &Expr, periods: &mut [BTreeSet<i64>]) -> Option<(usize, i64)
     }
 }
 
-/// The dimension as one factor if its periods do not divide each other.
+/// Splits a dimension into factors. Returns one factor if the periods do not divide each other.
 fn factors_of(size: i64, periods: &BTreeSet<i64>) -> Vec<i64> {
     let mut factors = Vec::new();
     let mut below = 1;

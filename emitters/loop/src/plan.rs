@@ -1,4 +1,4 @@
-//! What the kernel will do.
+//! The plan of a kernel.
 
 use fusebox_core::emitter::{Configuration, EmitError, OutputPlan, Plan, Task};
 use fusebox_core::indexing::IndexingMap;
@@ -7,7 +7,7 @@ use fusebox_core::launch::{Dealing, Nest};
 use crate::roots::Results;
 use crate::visits::{Visit, visits};
 
-/// The loop nests, and who does which part of them.
+/// Returns the loop nests and their distribution over threads and blocks.
 pub fn dealt(task: &Task<Results>, configuration: &Configuration) -> Result<(Vec<Visit>, Dealing), EmitError> {
     let visits = visits(&task.problem.groups, task.fusion, task.device);
     let nests: Vec<Nest> = visits.iter().map(|visit| visit.nest.clone()).collect();
@@ -15,7 +15,7 @@ pub fn dealt(task: &Task<Results>, configuration: &Configuration) -> Result<(Vec
     Ok((visits, dealing))
 }
 
-/// Launch, maps and knobs.
+/// Returns the plan: launch, maps and knobs.
 pub fn plan(task: &Task<Results>, configuration: &Configuration) -> Result<Plan, EmitError> {
     let (visits, dealing) = dealt(task, configuration)?;
     let mut maps: Vec<Vec<IndexingMap>> = vec![Vec::new(); task.fusion.output_shapes().len()];

@@ -1,4 +1,5 @@
-//! The results of a fusion, grouped by dimensions and by what they are made of: one loop body computes a group.
+//! The results of a fusion, grouped by dimensions and by common operands. One loop body computes a
+//! group.
 
 use std::collections::HashSet;
 
@@ -10,7 +11,7 @@ use crate::accept::check;
 
 /// The results of a fusion that the emitter takes.
 pub struct Results {
-    /// In groups, in the order in which their dimensions first occur.
+    /// Groups of results, in the order in which their dimensions first occur.
     pub groups: Vec<Group>,
 }
 
@@ -21,12 +22,12 @@ impl Analysis for Results {
     }
 }
 
-/// Roots of equal dimensions that have something in common.
+/// Roots of equal dimensions with common operands.
 #[derive(Clone)]
 pub struct Group {
-    /// The dimensions.
+    /// Dimensions of the roots.
     pub dims: Vec<i64>,
-    /// What is worth computing or reading once for all roots.
+    /// Instructions that are worth computing or reading once for all roots.
     pub needs: HashSet<InstrId>,
     /// The roots, each once.
     pub instructions: Vec<InstrId>,
@@ -36,13 +37,14 @@ pub struct Group {
 }
 
 impl Group {
-    /// Number of points.
+    /// Returns the number of points.
     pub fn element_count(&self) -> i64 {
         self.dims.iter().fold(1i64, |n, &d| n.saturating_mul(d))
     }
 
-    /// Whether one loop may as well compute results that need this: there is something in common, or one needs nothing that takes
-    /// time. Loops over what has nothing in common read fewer arrays each.
+    /// Whether the group's loop should also compute results that need `needs`: they have
+    /// instructions in common, or one side needs no expensive instructions. Separate loops over
+    /// unrelated results read fewer arrays each.
     pub fn goes_with(&self, needs: &HashSet<InstrId>) -> bool {
         self.needs.is_empty() || needs.is_empty() || !self.needs.is_disjoint(needs)
     }
@@ -77,8 +79,8 @@ fn groups(fusion: &Fusion) -> Vec<Group> {
     groups
 }
 
-/// Whether every instruction that a group needs works point by point on one and the same index, so that dimensions
-/// may be taken as one.
+/// Whether every instruction that a group needs works elementwise on one and the same index, so
+/// that the dimensions may be merged.
 pub fn is_elementwise(fusion: &Fusion, group: &Group) -> bool {
     let computation = fusion.computation();
     let dims = |id: InstrId| computation.instruction(id).shape.as_array().map(|array| &array.dims);

@@ -1,4 +1,4 @@
-//! Which results are computed together, and over which points.
+//! Grouping of the results into loop nests, and the points of these nests.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Fusion;
@@ -9,11 +9,13 @@ use fusebox_core::launch::{Nest, cost_per_point};
 use crate::factors::{factors, from_digits};
 use crate::roots::{Group, is_elementwise};
 
-/// A thread that reads more elements than this per point gains nothing from several points.
+/// Largest number of elements read per point for which a thread gains from computing several
+/// points.
 const MOST_READS_WITH_LANES: i64 = 8;
-/// Vectors of the widest type one thread may hold per operand.
+/// Largest number of vectors of the widest type that a thread may hold per operand.
 const MOST_VECTORS: i64 = 4;
-/// Where blocks are one thread, an elementwise fusion with rows shorter than this is treated as one row.
+/// Length of a row below which an elementwise fusion is treated as one row, if blocks are one
+/// thread.
 const SHORT_ROW: i64 = 64;
 
 /// A loop nest, and the results that are computed at each of its points.
@@ -28,12 +30,14 @@ pub struct Visit {
 pub struct Member {
     /// The results.
     pub group: Group,
-    /// From a point to their index.
+    /// Map from a point to the index of the results.
     pub from_point: IndexingMap,
 }
 
-/// The loop nests of a fusion. Where a block has many threads, results of equally many elements share one if they have something in
-/// common, which is then computed once. Where it is one thread, index arithmetic has no place in the innermost loop.
+/// Returns the loop nests of a fusion. If a block has many threads, results with equally many
+/// elements share a nest if they have instructions in common, which are then computed once. If a
+/// block is one thread, every group has its own nest, because index arithmetic in the innermost
+/// loop is slow.
 pub fn visits(groups: &[Group], fusion: &Fusion, device: &DeviceDescription) -> Vec<Visit> {
     let mut together: Vec<Vec<Group>> = Vec::new();
     for group in groups.iter().filter(|group| group.element_count() > 0).cloned() {
@@ -69,8 +73,8 @@ fn visit(fusion: &Fusion, groups: Vec<Group>, device: &DeviceDescription) -> Vis
     Visit { nest, members }
 }
 
-/// Per dimension of a group's results, the sizes of the loops over it; none if all dimensions are
-/// taken as one.
+/// Returns the sizes of the loops over each dimension of a group's results, or `None` if all
+/// dimensions are merged.
 fn factors_of_points(fusion: &Fusion, group: &Group, lanes: i64, device: &DeviceDescription) -> Option<Vec<Vec<i64>>> {
     let whole = || group.dims.iter().map(|&size| vec![size]).collect();
     let row = group.dims.last().copied().unwrap_or(lanes);
@@ -83,8 +87,9 @@ fn factors_of_points(fusion: &Fusion, group: &Group, lanes: i64, device: &Device
     Some(factors(fusion, group))
 }
 
-/// The largest power of two that divides the number of points and makes accesses to the smallest type one full vector
-/// wide, and to the widest not more than a few.
+/// Returns the number of lanes: the largest power of two that divides the number of points, with
+/// accesses to the smallest type at most one vector wide and accesses to the widest type at most a
+/// few vectors wide.
 fn lanes(fusion: &Fusion, groups: &[Group], device: &DeviceDescription) -> i64 {
     let computation = fusion.computation();
     let most_reads = computation.instructions.iter().map(|i| combined_elements(computation, i)).max().unwrap_or(1);

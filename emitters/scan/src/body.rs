@@ -1,4 +1,4 @@
-//! What is computed, whatever the order of the loops.
+//! The computation of a scan, independent of the order of the loops.
 //!
 //! ```text
 //! before = base = the initial value
@@ -17,10 +17,10 @@ use fusebox_core::emitter::{EmitError, Kernel, Task};
 use crate::plan::{self, CHUNK};
 use crate::problem::Scan;
 
-/// Everything declared.
+/// Declarations of the kernel.
 pub struct Body<'a> {
     pub scan: &'a Scan,
-    /// The type of what is combined.
+    /// Type of the combined elements.
     pub element_type: Scalar,
     operand: Subgraph,
     initial: Subgraph,
@@ -29,27 +29,28 @@ pub struct Body<'a> {
     epilogues: Vec<Subgraph>,
 }
 
-/// Where an element is: `[outer, step, inner]`.
+/// Position of an element: `[outer, step, inner]`.
 pub type Point = [Value; 3];
 
-/// What a line comes to in front of a chunk.
+/// The combinations of a line's elements before a chunk.
 #[derive(Clone, Copy)]
 pub struct Before {
-    /// In front of the chunk's group.
+    /// Combination of the elements before the chunk's group.
     pub base: Value,
-    /// From there to the chunk; anything, if the chunk is the first of its group.
+    /// Combination of the group's elements before the chunk. Unspecified if the chunk is the first
+    /// of its group.
     pub group: Value,
-    /// Both together.
+    /// Combination of both.
     pub before: Value,
 }
 
 impl Before {
-    /// The same of each.
+    /// Applies `change` to each value.
     pub fn each(self, mut change: impl FnMut(Value) -> Value) -> Before {
         Before { base: change(self.base), group: change(self.group), before: change(self.before) }
     }
 
-    /// What each is with its counterpart.
+    /// Applies `change` to each value and its counterpart in `other`.
     pub fn with(self, other: Before, mut change: impl FnMut(Value, Value) -> Value) -> Before {
         Before {
             base: change(self.base, other.base),
@@ -59,20 +60,20 @@ impl Before {
     }
 }
 
-/// Steps that are combined by themselves.
+/// Steps that are combined with each other before they are combined with earlier steps.
 pub struct Chunk {
     pub first: Value,
-    /// The step behind the last.
+    /// The step after the last.
     pub end: Value,
     starts_group: Value,
     ends_group: Value,
 }
 
 impl<'a> Body<'a> {
-    /// The kernel with these loops for a block, which gives the outputs as they are after them.
+    /// Builds the kernel. `loops` builds the loops of a block and returns the outputs after them.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the kernel cannot be built.
     pub fn kernel(
         task: &'a Task<Scan>,
         loops: impl FnOnce(&Body<'a>, &mut FunctionBuilder, Value, &[Value]) -> Vec<Value>,
@@ -92,7 +93,7 @@ impl<'a> Body<'a> {
         kernel.finish(&written)
     }
 
-    /// The value that every line begins with.
+    /// Returns the value with which every line begins.
     pub fn initial(&self, b: &mut FunctionBuilder) -> Value {
         b.call_subgraph(&self.initial, &[], &[])[0]
     }
@@ -102,7 +103,8 @@ impl<'a> Body<'a> {
         b.call_subgraph(&self.operand, &index, &[])[0]
     }
 
-    /// What comes first in the scan is the left operand where it comes first in memory.
+    /// Combines an earlier and a later value of the scan. The left operand is the value that is
+    /// first in memory.
     pub fn combined(&self, b: &mut FunctionBuilder, earlier: Value, later: Value) -> Value {
         let operands = match self.scan.direction {
             Direction::Forward => [earlier, later],
@@ -111,7 +113,8 @@ impl<'a> Body<'a> {
         b.call_subgraph(&self.combiner, &[], &operands)[0]
     }
 
-    /// What a chunk comes to with the element at a point, and the result there.
+    /// Returns the combination of the chunk up to the element at a point, and the result at this
+    /// point.
     pub fn combinations(
         &self,
         b: &mut FunctionBuilder,
@@ -126,7 +129,7 @@ impl<'a> Body<'a> {
         [within, self.combined(b, before, within)]
     }
 
-    /// What a line comes to behind a chunk.
+    /// Returns the combinations of the line after a chunk.
     pub fn behind(&self, b: &mut FunctionBuilder, chunk: &Chunk, within: Value, so_far: Before) -> Before {
         let longer = self.combined(b, so_far.group, within);
         let group = b.select(chunk.starts_group, within, longer);
@@ -134,7 +137,7 @@ impl<'a> Body<'a> {
         Before { base: b.select(chunk.ends_group, before, so_far.base), group, before }
     }
 
-    /// Writes what becomes of the scan's element.
+    /// Writes the results of the epilogues for the scan's element at a point.
     pub fn write(&self, b: &mut FunctionBuilder, point: Point, value: Value, outputs: &[Value]) -> Vec<Value> {
         let mut outputs = outputs.to_vec();
         for (roots, epilogue) in self.scan.roots.iter().zip(&self.epilogues) {
@@ -147,7 +150,7 @@ impl<'a> Body<'a> {
         outputs
     }
 
-    /// All chunks.
+    /// Loops over all chunks.
     pub fn chunks(
         &self,
         b: &mut FunctionBuilder,

@@ -1,4 +1,4 @@
-//! What scans ask for.
+//! Claims for scans.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Candidate, Claim};
@@ -6,11 +6,12 @@ use fusebox_core::emitter::{Candidate, Claim};
 use crate::plan::LINES;
 use crate::problem::Scan;
 
-/// Elements up to which one thread computes a scan as fast as several kernels do.
+/// Largest number of elements that one thread scans as fast as several kernels do.
 const FEW: i64 = 1 << 14;
 
-/// Elsewhere than in a kernel of its own, each element combines all before it once more. A scan of fewer lines than keep all
-/// cores busy is not asked for: it is better cut in many short ones.
+/// Returns the claim for a scan. In the kernel of another operation, each element would combine all
+/// elements before it again. Returns `None` for a scan with too few lines to keep all cores busy:
+/// splitting it into many short scans is faster.
 pub fn claim(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
     let found = hero.region.analysis::<Scan>();
     let scan = found.as_ref().as_ref().ok()?;

@@ -1,5 +1,5 @@
-//! The loops of a block of many lines: step after step, with what all lines come to in tiles. What is combined becomes
-//! vectors, wherever it lies in memory.
+//! The loops of a block of many lines. The kernel takes one step of all lines at a time and keeps
+//! their combinations in tiles. LLVM thus vectorises the combinations for any layout in memory.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, Value};
 use fusebox_core::indexing::IndexingMap;
@@ -7,11 +7,11 @@ use fusebox_core::indexing::IndexingMap;
 use crate::body::{Before, Body, Point};
 use crate::plan::ColumnPlan;
 
-/// Tensors that change.
+/// Tensors that loops carry.
 struct State {
-    /// `[column]`: what lines come to in front of the chunk.
+    /// `[column]`: combinations of each line before the chunk.
     tiles: Before,
-    /// `[column]`: in the chunk.
+    /// `[column]`: combination of each line within the chunk.
     within: Value,
     outputs: Vec<Value>,
 }
@@ -31,7 +31,7 @@ impl State {
 /// The lines of a block.
 #[derive(Clone, Copy)]
 struct Part<'a> {
-    /// `(group, line of it)` to outer and inner.
+    /// Map from `(group, line of it)` to outer and inner.
     place: &'a IndexingMap,
     group: Value,
     first: Value,
@@ -77,7 +77,7 @@ impl Body<'_> {
         State::of(&state).outputs
     }
 
-    /// All lines of the block.
+    /// Loops over all lines of the block.
     fn row(
         &self,
         b: &mut FunctionBuilder,
@@ -91,7 +91,7 @@ impl Body<'_> {
         State::of(&state)
     }
 
-    /// One step of all lines.
+    /// Combines one step of all lines.
     fn step_of_tile(
         &self,
         b: &mut FunctionBuilder,

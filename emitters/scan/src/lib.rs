@@ -1,4 +1,5 @@
-//! The scan emitters: running sums, products and maxima, in one pass over the elements. See README.md.
+//! The scan emitters: running sums, products and maxima, in one pass over the elements. See
+//! README.md.
 //!
 //! ```text
 //! problem.rs  fusion -> [outer, steps, inner], what is combined and what becomes of it

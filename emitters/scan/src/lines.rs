@@ -1,4 +1,5 @@
-//! The loops of a block of whole lines: a few lines side by side, each with its sums in registers.
+//! The loops of a block of whole lines. The kernel scans a few lines together and keeps their
+//! combinations in registers.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, Value};
 use fusebox_core::indexing::{Expr, IndexingMap};
@@ -20,7 +21,7 @@ impl Body<'_> {
         b.scf_for(whole, end, one, &outputs, |b, line, outputs| self.some(b, line, 1, outputs))
     }
 
-    /// So many lines, from one on.
+    /// Scans `count` lines from `first` on.
     fn some(&self, b: &mut FunctionBuilder, first: Value, count: i64, outputs: &[Value]) -> Vec<Value> {
         let inner = self.scan.sizes.inner;
         let place = vec![Expr::dim(0).floor_div(inner), Expr::dim(0).modulo(inner)];
@@ -33,7 +34,7 @@ impl Body<'_> {
             })
             .collect();
         let initial = self.initial(b);
-        // For each line base, group, before.
+        // Base, group and before of each line.
         let before = vec![initial; 3 * places.len()];
         let mut state = self.chunks(b, &[before.as_slice(), outputs].concat(), |b, chunk, state| {
             let (before, outputs) = state.split_at(3 * places.len());
@@ -55,7 +56,8 @@ impl Body<'_> {
         state.split_off(3 * places.len())
     }
 
-    /// One step of all lines: what each comes to within the chunk, then the outputs.
+    /// Combines one step of all lines. Returns the combination of each line within the chunk, then
+    /// the outputs.
     fn step_of_lines(
         &self,
         b: &mut FunctionBuilder,

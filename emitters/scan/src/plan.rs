@@ -1,4 +1,4 @@
-//! How the lines are dealt to blocks.
+//! Distribution of the lines over blocks.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions, OutputPlan, Plan, Task, Visit, Work};
@@ -6,32 +6,35 @@ use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable, ceil_div};
 
 use crate::problem::{Scan, Sizes};
 
-/// Steps that are combined by themselves, before what all steps before make is added: rounding errors of sums grow with the
-/// length of such parts and with the number of their groups, not with the number of steps.
+/// Steps that are combined with each other before they are combined with earlier steps. Rounding
+/// errors of sums grow with the length of these chunks and with the number of their groups, not
+/// with the number of steps.
 pub const CHUNK: i64 = 32;
 
-/// Steps of a group: of chunks whose sums are combined by themselves, before what is in front of them is added. About as
-/// many groups as a group has chunks.
+/// Returns the steps of a group. The sums of a group's chunks are combined with each other before
+/// they are combined with earlier groups. There are about as many groups as a group has chunks.
 pub fn group(steps: i64) -> i64 {
     CHUNK * ceil_div(steps, CHUNK).isqrt().max(1)
 }
 
-/// Lines at once where steps lie side by side: as many as one addition takes cycles. More, read and written, would be more
-/// than a set of the nearest cache holds, if lines are a power of two long.
+/// Lines that are scanned together if steps are contiguous: as many as an addition has cycles of
+/// latency. If lines are a power of two long, the reads and writes of more lines would exceed the
+/// associativity of the nearest cache.
 pub const LINES: i64 = 4;
-/// Fewest lines at once, one step of each after the other.
+/// Fewest lines that are scanned together, one step of each after the other.
 pub const LEAST_COLUMNS: i64 = 64;
-/// Most of them: the tiles stay in the nearest cache.
+/// Largest number of lines that are scanned together, so that the tiles stay in the nearest cache.
 const MOST_COLUMNS: i64 = 1024;
-/// Tiles of as many lines: within a chunk, and three of what is in front of it.
+/// Number of tiles with an element per line: one for combinations within a chunk, and three for
+/// combinations before it.
 const TILES: i64 = 4;
-/// Blocks per core that keep all cores busy until the end.
+/// Blocks per core, enough to keep all cores busy until the end.
 const BLOCKS_PER_CORE: i64 = 8;
-/// Additions in the time of one that waits for the one before, with `LINES` such lines side by side.
+/// Cost of an addition that waits for the one before, in additions, with `LINES` lines together.
 const WAITING: f64 = 1.0;
 /// Knob: lines of a block.
 const LINES_KNOB: &str = "lines";
-/// Knob: lines of a block, a step of each at a time.
+/// Knob: lines of a block that takes a step of each line at a time.
 const COLUMNS_KNOB: &str = "columns";
 
 /// Blocks of whole lines.
@@ -41,8 +44,8 @@ pub struct LinePlan {
     blocks: i64,
 }
 
-/// Blocks of many lines, of which one step after another is taken. Lines that lie side by side are a group; where these are
-/// too few, all lines are one.
+/// Blocks of many lines that take one step of all lines at a time. Lines that are contiguous in
+/// memory form a group. If these are too few, all lines form one group.
 pub struct ColumnPlan {
     /// Lines of a block.
     pub columns: i64,
@@ -50,7 +53,7 @@ pub struct ColumnPlan {
     pub cuts: i64,
     /// Lines of a group.
     pub width: i64,
-    /// `(group, line of it)` to outer and inner.
+    /// Map from `(group, line of it)` to outer and inner.
     pub place: IndexingMap,
     blocks: i64,
 }
@@ -60,6 +63,8 @@ fn wanted_blocks(device: &DeviceDescription) -> i64 {
 }
 
 impl LinePlan {
+    /// Chooses the blocks.
+    ///
     /// # Errors
     /// If a knob's value is impossible.
     pub fn new(task: &Task<Scan>, knobs: &Configuration) -> Result<Self, EmitError> {
@@ -88,6 +93,8 @@ impl LinePlan {
 }
 
 impl ColumnPlan {
+    /// Chooses the blocks.
+    ///
     /// # Errors
     /// If a knob's value is impossible.
     pub fn new(task: &Task<Scan>, knobs: &Configuration) -> Result<Self, EmitError> {
@@ -131,8 +138,8 @@ impl ColumnPlan {
     }
 }
 
-/// Every element is read once, at the point at which it is written. Limits are an expression, its size, and what loops make
-/// of it.
+/// Returns the plan. The kernel reads every element once, at the point at which it writes the
+/// element's result. A limit is an expression, its size, and the size that the loops cover.
 fn plan(
     scan: &Scan,
     launch: LaunchDimensions,

@@ -1,4 +1,4 @@
-//! What is combined along which dimension, and what becomes of it.
+//! The problem of a scan: operand, dimension, combiner and results.
 
 use fusebox_core::analysis::{Direction, cumulative, hero_of, hero_to_root};
 use fusebox_core::cost;
@@ -6,7 +6,7 @@ use fusebox_core::emitter::{Analysis, Decline, Fusion};
 use fusebox_core::hlo::{Computation, ElementType, InstrId, Op};
 use fusebox_core::indexing::{Expr, IndexingMap, delinearize};
 
-/// Elements in all below which every count fits; no memory holds more.
+/// Largest number of elements. No memory holds more, and counts up to it do not overflow.
 const MOST_ELEMENTS: i64 = 1 << 48;
 
 /// A fusion around a cumulative reduction.
@@ -19,15 +19,16 @@ pub struct Scan {
     pub element: ElementType,
     pub sizes: Sizes,
     pub direction: Direction,
-    /// `(outer, step, inner)` to the index of the hero and its operand.
+    /// Map from `(outer, step, inner)` to the index of the hero and its operand.
     pub at: IndexingMap,
-    /// Results of equal dimensions.
+    /// Results, grouped by dimensions.
     pub roots: Vec<Roots>,
-    /// Additions in the time that one combination takes.
+    /// Cost of one combination, in additions.
     pub combination: f64,
 }
 
-/// A *line* is what is combined: there are `outer * inner`, each of `steps` elements, `inner` apart in memory.
+/// Sizes of a scan. A *line* is a sequence of elements that are combined. There are `outer * inner`
+/// lines, each of `steps` elements, which are `inner` apart in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     pub outer: i64,
@@ -39,9 +40,9 @@ pub struct Sizes {
 #[derive(Debug)]
 pub struct Roots {
     pub instructions: Vec<InstrId>,
-    /// Their numbers among the fusion's outputs.
+    /// Numbers of the results among the fusion's outputs.
     pub outputs: Vec<usize>,
-    /// `(outer, step, inner)` to their index.
+    /// Map from `(outer, step, inner)` to the index of the results.
     pub at: IndexingMap,
 }
 
@@ -83,7 +84,7 @@ impl Analysis for Scan {
     }
 }
 
-/// The only cumulative reduction.
+/// Returns the only cumulative reduction, its dimension and its direction.
 fn the_scan(computation: &Computation) -> Result<(InstrId, usize, Direction), Decline> {
     let found = computation.ids().filter_map(|id| {
         let instruction = computation.instruction(id);
@@ -99,7 +100,8 @@ fn the_scan(computation: &Computation) -> Result<(InstrId, usize, Direction), De
     }
 }
 
-/// `(outer, step, inner)` to the index of an array of these dimensions; steps are counted from where the scan begins.
+/// Returns the map from `(outer, step, inner)` to the index of an array of these dimensions. Steps
+/// are counted from the beginning of the scan.
 fn of_scan(dims: &[i64], sizes: Sizes, direction: Direction) -> IndexingMap {
     let Sizes { outer, steps, inner } = sizes;
     let step = match direction {
@@ -110,7 +112,7 @@ fn of_scan(dims: &[i64], sizes: Sizes, direction: Direction) -> IndexingMap {
     IndexingMap::from_tensor_sizes(delinearize(&position, dims), &[outer, steps, inner], &[]).simplify()
 }
 
-/// The results by dimensions, all of which come from the scan element by element.
+/// Groups the results by dimensions. All results must be elementwise functions of the scan.
 fn roots(fusion: &Fusion, hero: InstrId, at: &IndexingMap) -> Result<Vec<Roots>, Decline> {
     let computation = fusion.computation();
     let mut groups: Vec<Roots> = Vec::new();

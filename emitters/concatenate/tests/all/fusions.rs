@@ -104,7 +104,8 @@ fn epilogues_with_side_parameters() {
 
 #[test]
 fn several_results() {
-    // Two epilogues of different shapes, the concatenate itself twice, an operand, and something unrelated.
+    // Two epilogues of different shapes, the concatenate itself twice, an operand, and something
+    // unrelated.
     concatenates(
         "fusion {
   p = s32[20,33] parameter(0)

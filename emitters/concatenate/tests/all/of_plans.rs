@@ -74,7 +74,8 @@ fn operands_of_any_size_fill_the_machine() {
 fn lanes_suit_what_is_written() {
     let lanes = |extents: &[i64]| planned(&joined(&[4096], extents, &[]), &DeviceDescription::sm(90)).vector_lanes;
     assert_eq!(lanes(&[512, 512]), 4);
-    // The second operand starts in the middle of a vector, and so does every second row of the result.
+    // The second operand starts in the middle of a vector, and so does every second row of the
+    // result.
     assert_eq!(lanes(&[510, 512]), 2);
 }
 

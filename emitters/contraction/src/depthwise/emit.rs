@@ -9,7 +9,7 @@
 //!   write what the host makes of the sums
 //! ```
 //!
-//! Registers that stick out are added to with whatever stands there, and not written.
+//! Lanes and registers beyond the last sum add unspecified values, and are not written.
 
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Scalar, Type, Value};
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
@@ -22,7 +22,7 @@ use crate::multiply::add_product;
 use crate::pack::{Part, Source};
 use crate::results::{Results, sums_before, with_kept};
 
-/// Everything declared.
+/// Declarations of the kernel.
 struct Block<'a> {
     problem: &'a Problem,
     rows: &'a Rows,
@@ -31,7 +31,7 @@ struct Block<'a> {
     results: Results<'a>,
 }
 
-/// Tensors that change: rows of the input, the kernel, sums, and the outputs.
+/// Tensors that loops carry: rows of the input, the kernel, sums, and the outputs.
 #[derive(Clone)]
 struct State {
     input: Value,
@@ -50,14 +50,14 @@ impl State {
     }
 }
 
-/// Rows of the input that are there: the first, and how many.
+/// Rows of the input that are in memory: the first row, and the number of rows.
 #[derive(Clone, Copy)]
 struct Taken {
     first: Value,
     count: Value,
 }
 
-/// The kernel.
+/// Builds the kernel.
 pub fn emit(fusion: &Fusion, problem: &Problem, rows: &Rows) -> Result<Kernel, EmitError> {
     let mut builder = KernelBuilder::new(fusion);
     let input = rows.input(problem);
@@ -103,7 +103,8 @@ pub fn emit(fusion: &Fusion, problem: &Problem, rows: &Rows) -> Result<Kernel, E
 }
 
 impl Block<'_> {
-    /// Room for everything. What is never copied is zero, with which processors multiply as fast as with any number.
+    /// Allocates all tensors. Elements that are never copied are zero, which processors multiply as
+    /// fast as any number.
     fn start(&self, b: &mut FunctionBuilder, outputs: Vec<Value>) -> State {
         let sum = Scalar::of_element(self.problem.sum);
         let zero = b.zero(&Type::from(sum));
@@ -114,7 +115,7 @@ impl Block<'_> {
         State { input, kernel, sums, outputs }
     }
 
-    /// Whether all tasks need the same elements of the kernel, and all of them at once.
+    /// Whether all tasks need the same elements of the kernel, all at once.
     fn has_whole_kernel(&self) -> bool {
         self.rows.rows == self.problem.rows() && self.rows.features == self.problem.features()
     }
@@ -123,7 +124,7 @@ impl Block<'_> {
         Taken { first: b.index(0), count: b.index(self.problem.rows()) }
     }
 
-    /// The kernel's elements for a task's features and some rows.
+    /// Copies the kernel's elements for a task's features and for some rows.
     fn copy_kernel(&self, b: &mut FunctionBuilder, feature: Value, rows: Taken, tensor: Value) -> Value {
         let (window, features) = (b.index(self.problem.window()), b.index(self.rows.features));
         let part = Part {
@@ -140,7 +141,7 @@ impl Block<'_> {
     fn task(&self, b: &mut FunctionBuilder, task: Value, mut state: State) -> State {
         let zero = b.index(0);
         if self.rows.chain.is_some() {
-            // Chains are added to them.
+            // Chains add to these sums.
             let nothing = b.zero(&Type::from(Scalar::of_element(self.problem.sum)));
             state.sums = filled(b, state.sums, nothing);
         }
@@ -226,7 +227,7 @@ impl Block<'_> {
         })
     }
 
-    /// Registers of sums with some products.
+    /// Returns registers of sums plus some products.
     fn multiply(
         &self,
         b: &mut FunctionBuilder,
@@ -258,7 +259,8 @@ impl Block<'_> {
         })
     }
 
-    /// A register of the input: the elements of a row under a place of the window, for sums at a place.
+    /// Returns a register of the input: the elements of a row under a window position, for the sums
+    /// at `sums`.
     fn neighbours(&self, b: &mut FunctionBuilder, [row, place]: [Value; 2], sums: &[Value; 2], input: Value) -> Value {
         let axis = &self.problem.geometry.places[self.problem.axis];
         let (stride, dilation) = (b.index(axis.stride), b.index(axis.window_dilation));

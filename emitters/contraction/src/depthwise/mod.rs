@@ -1,5 +1,6 @@
-//! Convolutions whose groups have few features: nothing is used often enough to be packed for a product. Each element of the
-//! result is a sum over the window, and vectors are made of neighbours in the result: output features, or positions.
+//! Convolutions whose groups have few features. No element is used often enough to be worth
+//! packing. Each element of the result is a sum over the window. The lanes of a vector are
+//! neighbours in the result: output features or positions.
 //!
 //! ```text
 //! mod.rs    fusion -> coordinates, and what is read and written
@@ -21,10 +22,10 @@ use crate::problem::{LEAST_PRODUCTS, Roots, check_prologue, outputs, roots, sum_
 use crate::way::Way;
 pub use rows::Rows;
 
-/// Output features of a group up to which it may be no use to pack the input.
+/// Largest number of output features of a group for which packing the input may not pay.
 const MOST_FEATURES: i64 = 4;
 
-/// A convolution, element by element.
+/// A convolution that is computed element by element.
 #[derive(Debug)]
 pub struct Problem {
     pub convolution: InstrId,
@@ -32,65 +33,71 @@ pub struct Problem {
     pub operands: [InstrId; 2],
     pub elements: [ElementType; 2],
     pub geometry: Geometry,
-    /// The type of sums and products.
+    /// Type of sums and products.
     pub sum: ElementType,
     pub result: ElementType,
     pub roots: Vec<Roots>,
-    /// Whether vectors are made of output features, not of output positions.
+    /// Whether lanes of a vector are output features, not output positions.
     pub along_features: bool,
-    /// The dimension of the window along which a row of the input lies.
+    /// Window dimension along which a row of the input extends.
     pub axis: usize,
-    /// Coordinates of the result that say which row it is: all but features and the position in the row.
+    /// Coordinates of the result that identify the row: all but features and the position in the
+    /// row.
     pub of_row: Vec<usize>,
-    /// Coordinates of steps but for the place in the row.
+    /// Coordinates of steps, except the window position along the row.
     pub outer_steps: Vec<usize>,
-    /// How far apart in memory elements are that are one apart in each coordinate.
+    /// Distance in memory, in elements, between neighbours along each coordinate.
     pub distance: Vec<f64>,
-    /// `(0, output feature, step)` to the kernel's elements, the place in the row being the last coordinate of a step.
+    /// The kernel, as a map from `(0, output feature, step)` to its elements. The window position
+    /// along the row is the last coordinate of a step.
     pub kernel: Operand,
 }
 
 impl Problem {
-    /// Output features of all groups.
+    /// Returns the number of output features of all groups.
     pub fn features(&self) -> i64 {
         self.geometry.sizes[GROUP] * self.geometry.sizes[FEATURE]
     }
 
-    /// Positions of a row of the result.
+    /// Returns the number of positions of a row of the result.
     pub fn positions(&self) -> i64 {
         self.geometry.sizes[out(self.axis)]
     }
 
-    /// Places of the window along a row.
+    /// Returns the number of window positions along a row.
     pub fn window(&self) -> i64 {
         self.geometry.sizes[place(self.axis)]
     }
 
-    /// Rows of the input that are added up in one of the result.
+    /// Returns the number of rows of the input that add up to one row of the result.
     pub fn rows(&self) -> i64 {
         self.geometry.sizes_of(&self.outer_steps).iter().product()
     }
 
-    /// Coordinates of groups and features, from an output feature.
+    /// Sets the coordinates of groups and features to those of an output feature.
     pub fn with_feature(&self, point: &mut [Expr], feature: &Expr) {
         point[GROUP] = feature.clone().floor_div(self.geometry.sizes[FEATURE].max(1));
         point[FEATURE] = feature.clone().modulo(self.geometry.sizes[FEATURE].max(1));
     }
 
-    /// How many elements of each operand are computed for an element of the result: those of the input once for each row
-    /// that they are added to, those of the kernel hardly.
+    /// Returns the number of elements of each operand that the kernel computes per result element.
+    /// Elements of the input are computed once for each row to which they are added. Elements of
+    /// the kernel hardly matter.
     pub fn reads_per_result(&self) -> [f64; 2] {
         let axis = &self.geometry.places[self.axis];
         [(self.rows() * axis.stride) as f64, 0.0]
     }
 
-    /// All of them.
+    /// Returns the number of all products.
     pub fn products(&self) -> i64 {
         self.geometry.sizes.iter().fold(1i64, |n, &size| n.saturating_mul(size))
     }
 
+    /// Checks that this form pays.
+    ///
     /// # Errors
-    /// If there are too few products, or too many to be counted.
+    /// If groups have too many features, or if there are too few products, or too many to be
+    /// counted.
     pub fn check(&self) -> Result<(), Decline> {
         match self.products() {
             0 => Err(Decline::new("the convolution has no elements or no steps")),
@@ -119,7 +126,7 @@ impl Analysis for Problem {
         let operands = [instruction.operands[0], instruction.operands[1]];
         let distance = geometry.distances(fusion, operands[0], &geometry.input)?;
         let spatial = 0..attributes.window.dims.len();
-        // The row lies along memory.
+        // A row extends along the dimension with the smallest distance in memory.
         let long = spatial.clone().filter(|&dim| geometry.sizes[out(dim)].max(geometry.sizes[place(dim)]) > 1);
         let axis = long.min_by(|&a, &b| distance[place(a)].total_cmp(&distance[place(b)]));
         let axis = axis.ok_or_else(|| Decline::at(instruction, "it has no window that moves"))?;
@@ -171,7 +178,8 @@ impl Problem {
         IndexingMap::from_tensor_sizes(results, &[1, self.features(), self.rows() * self.window()], &[]).simplify()
     }
 
-    /// `(coordinates of the row…, position in it, output feature)` to the index of the result.
+    /// Returns the map from `(coordinates of the row…, position in it, output feature)` to the
+    /// index of the result.
     fn result_at(&self) -> IndexingMap {
         let mut point = self.geometry.constants();
         let mut sizes = self.geometry.sizes_of(&self.of_row);

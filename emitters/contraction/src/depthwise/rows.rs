@@ -18,19 +18,21 @@ use crate::problem::{Roots, VECTOR_OF_PRODUCTS};
 use crate::results::written;
 use crate::strip::{Row, Strip};
 
-/// Bytes of the input's rows, which are read once for each place of the window: they stay in a near cache.
+/// Bytes of the input's rows: each window position reads them once, so they must stay in a near
+/// cache.
 const ROW_BYTES: i64 = 16 << 10;
 /// Bytes of neighbouring features that are computed together.
 const FEATURE_BYTES: i64 = 4 << 10;
-/// Registers of sums: enough to hide the latency of an addition, few enough to leave some for what is added.
+/// Registers of sums: enough to hide the latency of an addition, few enough to leave registers for
+/// operands.
 const LEAST_HEIGHT: i64 = 6;
 const MOST_HEIGHT: i64 = 12;
-/// Tasks are spread over so many blocks for each core.
+/// Blocks per core, over which tasks are distributed.
 const BLOCKS_PER_CORE: i64 = 8;
-/// Products from which every core is worth waking.
+/// Fewest products that are worth waking every core.
 const PRODUCTS_FOR_ALL_CORES: i64 = 1 << 18;
 
-/// Everything that is chosen.
+/// All sizes that are chosen.
 #[derive(Debug)]
 pub struct Rows {
     /// Elements of a register.
@@ -40,13 +42,14 @@ pub struct Rows {
     /// Positions and features of a task.
     pub positions: i64,
     pub features: i64,
-    /// Rows of the input that are read before any is added up.
+    /// Rows of the input that are copied before any of them is added up.
     pub rows: i64,
-    /// What is added up by itself.
+    /// Chains of products, if there are several.
     pub chain: Option<Chain>,
-    /// Places of a row of the input, as far as a task needs it.
+    /// Length of the part of an input row that a task needs.
     pub places: i64,
-    /// Sizes of the coordinates of a task: of the row, then the stretch of positions and the part of the features.
+    /// Sizes of a task's coordinates: coordinates of the row, then the stretch of positions and the
+    /// part of the features.
     pub tasks: Vec<i64>,
     /// Tasks of a block.
     pub share: i64,
@@ -55,6 +58,8 @@ pub struct Rows {
 }
 
 impl Rows {
+    /// Chooses the sizes.
+    ///
     /// # Errors
     /// If a row does not fit.
     pub fn new(problem: &Problem, device: &DeviceDescription) -> Result<Rows, EmitError> {
@@ -108,7 +113,7 @@ impl Rows {
         }
     }
 
-    /// The input, `(0, task, [row, place, feature])` as batch, line and step.
+    /// Returns the input with `(0, task, [row, place, feature])` as batch, line and step.
     pub fn input(&self, problem: &Problem) -> Operand {
         let (geometry, distance) = (&problem.geometry, &problem.distance);
         let axis = &geometry.places[problem.axis];
@@ -118,7 +123,8 @@ impl Rows {
         let (stretch, part) = (strip.variable(stretches), strip.variable(parts));
         strip.begin_steps();
         problem.outer_steps.iter().for_each(|&coordinate| strip.set(coordinate));
-        // Places and features lie side by side where features do and every feature has a channel of its own.
+        // Places and features form one contiguous run if features are contiguous and each has its
+        // own channel.
         let apart = distance[place(problem.axis)] / axis.window_dilation as f64;
         let is_one = self.features == 1
             || geometry.sizes[FEATURE] == 1
@@ -142,7 +148,7 @@ impl Rows {
         strip.finish(&row, problem.operands[0], problem.elements[0])
     }
 
-    /// All tasks.
+    /// Returns the number of all tasks.
     pub fn count(&self) -> i64 {
         self.tasks.iter().product()
     }
@@ -151,40 +157,41 @@ impl Rows {
         ceil_div(self.count(), self.share)
     }
 
-    /// Elements of a row of the input.
+    /// Returns the number of elements of an input row.
     pub fn row_size(&self) -> i64 {
         self.places * self.features
     }
 
-    /// Steps of the kernel that belong to the rows that are there at a time.
+    /// Returns the number of kernel steps for the rows that are in memory at a time.
     pub fn kernel_steps(&self, problem: &Problem) -> i64 {
         self.rows * problem.window()
     }
 
-    /// Whole registers.
+    /// Rounds a count up to whole registers.
     pub fn in_registers(&self, count: i64) -> i64 {
         ceil_div(count, self.lanes) * self.lanes
     }
 
-    /// Dimensions of the input's rows: with room for registers that stick out.
+    /// Returns the dimensions of the input's rows, with room for register tiles that exceed the
+    /// row.
     pub fn input_dims(&self, problem: &Problem) -> [i64; 1] {
         let stride = problem.geometry.places[problem.axis].stride;
         let beyond = if problem.along_features { self.height * stride * self.features } else { self.width() * stride };
         [self.rows * self.row_size() + beyond + self.lanes]
     }
 
-    /// Positions of a register tile along positions.
+    /// Returns the positions of a register tile along positions.
     pub fn width(&self) -> i64 {
         self.height * self.lanes
     }
 
-    /// Dimensions of the kernel, `[0, step, feature]`.
+    /// Returns the dimensions of the kernel, `[0, step, feature]`.
     pub fn kernel_dims(&self, problem: &Problem) -> [i64; 3] {
         let features = if problem.along_features { self.in_registers(self.features) } else { 1 };
         [1, self.kernel_steps(problem), features]
     }
 
-    /// Dimensions of the sums, `[position, feature]`, or `[0, position]`.
+    /// Returns the dimensions of the sums, `[position, feature]` or `[0, position]`.
     pub fn sum_dims(&self, problem: &Problem) -> [i64; 2] {
         match problem.along_features {
             true => [ceil_div(self.positions, self.height) * self.height, self.in_registers(self.features)],
@@ -198,7 +205,7 @@ impl Rows {
         all * self.bytes
     }
 
-    /// The plan.
+    /// Returns the plan.
     pub fn plan(&self, problem: &Problem) -> Plan {
         let launch = LaunchDimensions { blocks: self.blocks() as u64, threads_per_block: 1 };
         let (outputs, visits) = written(&problem.roots, problem.convolution, |roots| self.written(problem, roots));
@@ -212,12 +219,12 @@ impl Rows {
         }
     }
 
-    /// Products, each of a register that is read; the rows that are copied.
+    /// Returns the cost of the products, each of which reads a register, and of the copied rows.
     fn work(&self, problem: &Problem) -> Work {
         let [down, across] = self.sum_dims(problem).map(|size| size as f64);
         let steps = (problem.rows() * problem.window()) as f64;
         let stride = problem.geometry.places[problem.axis].stride;
-        // Neighbours that are not side by side are read one by one.
+        // Neighbours that are not contiguous are read one by one.
         let reads = if problem.along_features || stride == 1 { 1.0 } else { self.lanes as f64 };
         let copied = (self.count() * problem.rows() * self.row_size()) as f64;
         let begun = self.input(problem).runs.map_or(0.0, |runs| runs.overhead(copied, 1));
@@ -229,7 +236,7 @@ impl Rows {
         }
     }
 
-    /// What is copied of the input.
+    /// Returns the visit of the copied input.
     fn read(&self, problem: &Problem) -> Visit {
         let at = self.input(problem).at;
         let point = [Expr::constant(0), self.task_of_block(), Expr::range(1) * self.row_size() + Expr::range(2)];
@@ -246,7 +253,7 @@ impl Rows {
         Expr::dim(1) * self.share + Expr::range(0)
     }
 
-    /// `(th, bl)[task] -> …`
+    /// Returns a map `(th, bl)[task] -> …`.
     fn over_tasks(&self, results: Vec<Expr>) -> IndexingMap {
         let mut map = IndexingMap {
             dims: vec![Variable::named("th", 1), Variable::named("bl", self.blocks())],
@@ -260,7 +267,8 @@ impl Rows {
         map
     }
 
-    /// `(task, position, feature)` of a task, to the coordinates of the row, the position in it, and the output feature.
+    /// Returns the map from `(task, position, feature)`, counted within the task, to the
+    /// coordinates of the row, the position in the row, and the output feature.
     pub fn place(&self) -> IndexingMap {
         let results = self.place_of(Expr::dim(0), Expr::dim(1), Expr::dim(2));
         IndexingMap::from_tensor_sizes(results, &[self.count(), self.positions, self.features], &[]).simplify()
@@ -274,7 +282,7 @@ impl Rows {
         parts
     }
 
-    /// `(th, bl)[task, position, feature] -> index of the results`
+    /// Returns the map `(th, bl)[task, position, feature] -> index of the results`.
     fn written(&self, problem: &Problem, roots: &Roots) -> IndexingMap {
         let (position, feature) = if problem.along_features { (1, 2) } else { (2, 1) };
         let place = self.place_of(self.task_of_block(), Expr::range(position), Expr::range(feature));
@@ -292,7 +300,8 @@ impl Rows {
     }
 }
 
-/// Positions that are added up together: few that stick out, and enough of them.
+/// Returns the number of positions that are added up together: large enough, with few positions
+/// beyond the end.
 fn height(positions: i64) -> i64 {
     let cost = |height: &i64| ceil_div(positions, *height) * (height + 1);
     (LEAST_HEIGHT..=MOST_HEIGHT).min_by_key(cost).unwrap_or(LEAST_HEIGHT).min(positions.max(1))

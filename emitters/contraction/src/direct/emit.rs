@@ -11,7 +11,7 @@
 //!     after the last rows of the input: write what the host makes of the sums
 //! ```
 //!
-//! What sticks out is multiplied with whatever stands there, and never written.
+//! Positions and features beyond the end are multiplied with unspecified values, and never written.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Type, Value};
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
@@ -25,7 +25,7 @@ use crate::multiply::add_product;
 use crate::pack::{Part, Source, each};
 use crate::results::{Results, sums_before, with_kept};
 
-/// Everything declared.
+/// Declarations of the kernel.
 struct Block<'a> {
     problem: &'a Problem,
     sizes: &'a Sizes,
@@ -37,7 +37,8 @@ struct Block<'a> {
     in_result: IndexingMap,
 }
 
-/// Tensors that change: rows of the input, the packed kernel, a line of it, sums, and the outputs.
+/// Tensors that loops carry: rows of the input, the packed kernel, a line of it, sums, and the
+/// outputs.
 #[derive(Clone)]
 struct State {
     input: Value,
@@ -57,7 +58,7 @@ impl State {
     }
 }
 
-/// What a block computes: the group, rows of the result and features.
+/// The part of the result that a block computes: group, rows and features.
 #[derive(Clone, Copy)]
 struct Tile {
     group: Value,
@@ -67,14 +68,14 @@ struct Tile {
     features: Value,
 }
 
-/// Rows of the input that are taken together: the first, and how many.
+/// Rows of the input that are copied together: the first row, and the number of rows.
 #[derive(Clone, Copy)]
 struct Chunk {
     first: Value,
     count: Value,
 }
 
-/// The kernel.
+/// Builds the kernel.
 pub fn emit(fusion: &Fusion, problem: &Problem, sizes: &Sizes) -> Result<Kernel, EmitError> {
     let mut builder = KernelBuilder::new(fusion);
     let input = sizes.input(problem);
@@ -130,7 +131,8 @@ pub fn emit(fusion: &Fusion, problem: &Problem, sizes: &Sizes) -> Result<Kernel,
 }
 
 impl Block<'_> {
-    /// Room for everything. What is never copied is zero, with which processors multiply as fast as with any number.
+    /// Allocates all tensors. Elements that are never copied are zero, which processors multiply as
+    /// fast as any number.
     fn start(&self, b: &mut FunctionBuilder, outputs: Vec<Value>) -> State {
         let sum = Scalar::of_element(self.problem.sum);
         let zero = b.zero(&Type::from(sum));
@@ -149,7 +151,7 @@ impl Block<'_> {
         State { input, kernel, line, sums, outputs }
     }
 
-    /// Sums that chains are added to.
+    /// Fills sums with zeros, to which chains add.
     fn no_sums(&self, b: &mut FunctionBuilder, sums: Value) -> Value {
         let zero = b.zero(&Type::from(Scalar::of_element(self.problem.sum)));
         filled(b, sums, zero)
@@ -172,7 +174,7 @@ impl Block<'_> {
         State::of(&state)
     }
 
-    /// The kernel's features of the tile, for the rows of a chunk.
+    /// Packs the kernel's features of the tile, for the rows of a chunk.
     fn pack_kernel(&self, b: &mut FunctionBuilder, tile: Tile, chunk: Chunk, mut state: State) -> State {
         let steps = b.index(self.problem.steps());
         let part = Part {
@@ -200,7 +202,7 @@ impl Block<'_> {
         State { line: packed[0], kernel: packed[1], ..state }
     }
 
-    /// The rows of the input that a row of the result takes.
+    /// Copies the rows of the input that a row of the result reads.
     fn copy_rows(&self, b: &mut FunctionBuilder, tile: Tile, row: Value, chunk: Chunk, tensor: Value) -> Value {
         let size = b.index(self.sizes.row_size(self.problem));
         let (step, steps) = (b.muli(chunk.first, size), b.muli(chunk.count, size));
@@ -208,7 +210,7 @@ impl Block<'_> {
         self.input.copy_line(b, &part, row, tensor, &[])
     }
 
-    /// All register tiles of a row of the result.
+    /// Adds the products of a chunk to all register tiles of a row of the result.
     fn sums(&self, b: &mut FunctionBuilder, tile: Tile, kept: Value, chunk: Chunk, state: &State) -> Value {
         let sizes = self.sizes;
         let (zero, one, unit) = (b.index(0), b.index(1), b.index(sizes.unit()));
@@ -248,8 +250,8 @@ impl Block<'_> {
         })[0]
     }
 
-    /// Where the elements of a register tile's positions begin in a row of the input: one for each, or only the first where
-    /// positions are neighbours.
+    /// Returns where the elements of a register tile's positions begin in a row of the input: one
+    /// start per position, or only the first if positions are neighbours.
     fn starts(&self, b: &mut FunctionBuilder, position: Value) -> Vec<Value> {
         let count = if self.sizes.by_positions { 1 } else { self.sizes.height };
         (0..count)
@@ -261,7 +263,7 @@ impl Block<'_> {
             .collect()
     }
 
-    /// The sums of a register tile with some products of a chunk.
+    /// Returns the sums of a register tile plus some products of a chunk.
     fn multiply(
         &self,
         b: &mut FunctionBuilder,
@@ -315,7 +317,8 @@ impl Block<'_> {
         })
     }
 
-    /// The outputs as `write` gives them after the last rows of the input, as they are before.
+    /// Replaces the outputs by the result of `write` after the last rows of the input, and leaves
+    /// them unchanged before.
     fn after_last(
         &self,
         b: &mut FunctionBuilder,
@@ -332,7 +335,8 @@ impl Block<'_> {
         b.scf_if(is_last, &types, write, |_| outputs.to_vec())
     }
 
-    /// Writes the results of a row: its number in the tile, and where its sums are.
+    /// Writes the results of a row. `row` is its number in the tile, and `kept` is the row of its
+    /// sums.
     fn results(&self, b: &mut FunctionBuilder, tile: Tile, [row, kept]: [Value; 2], state: &State) -> Vec<Value> {
         let (zero, one, positions) = (b.index(0), b.index(1), b.index(self.problem.positions()));
         let row = b.addi(tile.row, row);

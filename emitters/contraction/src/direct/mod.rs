@@ -1,5 +1,5 @@
-//! Convolutions multiplied straight from rows of the input: what windows share is copied once, not once for each of them.
-//! Only the kernel is packed.
+//! Convolutions multiplied straight from rows of the input. Elements that several windows share are
+//! copied once, not once per window. Only the kernel is packed.
 //!
 //! ```text
 //! mod.rs    fusion -> coordinates, and what is read and written
@@ -23,33 +23,36 @@ use crate::problem::{LEAST_PRODUCTS, LEAST_STEPS, Roots, check_prologue, outputs
 use crate::way::Way;
 pub use sizes::Sizes;
 
-/// A convolution: for each group and each row of the result, positions times features over steps.
+/// A convolution: for each group and each row of the result, positions times features, summed over
+/// steps.
 #[derive(Debug)]
 pub struct Problem {
     pub convolution: InstrId,
     pub input: InstrId,
     pub element: ElementType,
     pub geometry: Geometry,
-    /// The type of sums and products.
+    /// Type of sums and products.
     pub sum: ElementType,
     pub result: ElementType,
-    /// By batch, coordinates of the row, position, output feature of the group.
+    /// Results, with maps from batch, coordinates of the row, position, and output feature of the
+    /// group.
     pub roots: Vec<Roots>,
-    /// The dimension of the window along which a row of the input lies.
+    /// Window dimension along which a row of the input extends.
     pub axis: usize,
-    /// What lies at one place of a row, outermost first: images, channels, both or neither.
+    /// Coordinates of the elements at one place of a row, outermost first: images, channels, both
+    /// or neither.
     pub inner: Vec<usize>,
-    /// Coordinates of the result that say which row it is.
+    /// Coordinates of the result that identify the row.
     pub of_row: Vec<usize>,
     /// Coordinates of the result along a row, outermost first.
     pub along_row: Vec<usize>,
-    /// Coordinates of a step that say which row of the input it is in.
+    /// Coordinates of a step that identify the row of the input.
     pub outer_steps: Vec<usize>,
     /// Coordinates of a step along a row, outermost first.
     pub inner_steps: Vec<usize>,
-    /// How far apart in memory elements are that are one apart in each coordinate.
+    /// Distance in memory, in elements, between neighbours along each coordinate.
     pub distance: Vec<f64>,
-    /// `(batch, output feature of the group, step)` to the kernel's elements.
+    /// The kernel, as a map from `(batch, output feature of the group, step)` to its elements.
     pub kernel: Operand,
     /// Whether neighbours in the result are positions, not features.
     pub by_positions: bool,
@@ -60,48 +63,49 @@ impl Problem {
         coordinates.iter().fold(1, |n, &coordinate| n.saturating_mul(self.geometry.sizes[coordinate]))
     }
 
-    /// Groups, and phases of dilated dimensions.
+    /// Returns the number of groups times phases of dilated dimensions.
     pub fn batches(&self) -> i64 {
         self.count(&self.geometry.batch)
     }
 
-    /// Output features of a group.
+    /// Returns the number of output features of a group.
     pub fn features(&self) -> i64 {
         self.geometry.sizes[FEATURE]
     }
 
-    /// Rows of the result, of one group and feature.
+    /// Returns the number of rows of the result of one group and feature.
     pub fn rows(&self) -> i64 {
         self.count(&self.of_row)
     }
 
-    /// Positions of a row of the result.
+    /// Returns the number of positions of a row of the result.
     pub fn positions(&self) -> i64 {
         self.count(&self.along_row)
     }
 
-    /// Rows of the input that a row of the result takes.
+    /// Returns the number of rows of the input that a row of the result reads.
     pub fn outer(&self) -> i64 {
         self.count(&self.outer_steps)
     }
 
-    /// Steps in a row of the input.
+    /// Returns the number of steps in a row of the input.
     pub fn steps(&self) -> i64 {
         self.count(&self.inner_steps)
     }
 
-    /// Elements of the input, of one group.
+    /// Returns the number of elements of the input of one group.
     pub fn input_size(&self) -> i64 {
         let of_input = self.geometry.places.iter().map(|place| (place.extent - 1) / place.base_dilation + 1);
         self.count(&[IMAGE, CHANNEL]).saturating_mul(of_input.fold(1, i64::saturating_mul))
     }
 
-    /// Elements at a place of a row.
+    /// Returns the number of elements at a place of a row.
     pub fn inner_size(&self) -> i64 {
         self.count(&self.inner)
     }
 
-    /// How often elements of a row of the input are no neighbours in memory: once, or at each place.
+    /// Returns the number of contiguous runs in memory that form a row of the input: one, or one
+    /// per place.
     pub fn runs_of_row(&self) -> i64 {
         let axis = &self.geometry.places[self.axis];
         let mut apart = self.inner.last().map_or(0.0, |&last| self.distance[last]);
@@ -115,20 +119,22 @@ impl Problem {
         if self.inner.is_empty() || are_neighbours { 1 } else { self.places() }
     }
 
-    /// Places of a row of the input that all positions take.
+    /// Returns the number of places of a row of the input that all positions read.
     pub fn places(&self) -> i64 {
         let axis = &self.geometry.places[self.axis];
         let reached = |coordinate: usize, by: i64| (self.geometry.sizes[coordinate] - 1) * by;
         reached(axis.out, axis.stride) + reached(axis.window, axis.window_dilation) + 1
     }
 
-    /// `(position in a row of the result)`, up to so many beyond, to where its first element is in a row of the input.
+    /// Returns the map from a position in a row of the result to the offset of its first element in
+    /// a row of the input. The position may be up to `beyond` after the last.
     pub fn of_position(&self, beyond: i64) -> IndexingMap {
         let axis = &self.geometry.places[self.axis];
         self.in_row(&self.along_row, axis.out, axis.stride, beyond)
     }
 
-    /// `(step in a row of the input)` to how much further its element is.
+    /// Returns the map from a step in a row of the input to the offset of its element from the
+    /// first element of a position.
     pub fn of_step(&self) -> IndexingMap {
         let axis = &self.geometry.places[self.axis];
         self.in_row(&self.inner_steps, axis.window, axis.window_dilation, 0)
@@ -166,7 +172,8 @@ impl Problem {
         }
     }
 
-    /// `(batch, coordinates of the row…, position in it, output feature)` to the index of the result.
+    /// Returns the map from `(batch, coordinates of the row…, position in it, output feature)` to
+    /// the index of the result.
     fn result_at(&self) -> IndexingMap {
         let mut point = self.geometry.constants();
         let mut sizes = vec![self.batches()];
@@ -196,7 +203,8 @@ impl Analysis for Problem {
         let [input, kernel] = [instruction.operands[0], instruction.operands[1]];
         let distance = geometry.distances(fusion, input, &geometry.input)?;
         let spatial = 0..attributes.window.dims.len();
-        // Windows share what lies along an axis only if there are several positions and several places.
+        // Windows share elements along an axis only if it has several output positions and several
+        // window positions.
         let shared = spatial.clone().filter(|&dim| geometry.sizes[out(dim)] > 1 && geometry.sizes[place(dim)] > 1);
         let axis = shared.min_by(|&a, &b| distance[place(a)].total_cmp(&distance[place(b)]));
         let axis = axis.ok_or_else(|| Decline::at(instruction, "its windows share nothing"))?;

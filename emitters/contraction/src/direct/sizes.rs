@@ -22,62 +22,65 @@ use crate::strip::{Row, Strip};
 /// Knobs: rows and features of a block.
 const ROWS: &str = "rows";
 const FEATURES: &str = "features";
-/// Blocks that are worth measuring beside the chosen one.
+/// Number of other blocks that are worth measuring.
 const MOST_ALTERNATIVES: usize = 6;
-/// Bytes of the rows of the input that are there at a time; less where neighbours are read in steps far from each other, which
-/// happens again for the next neighbours.
+/// Bytes of the input rows that are in memory at a time. The second limit is for rows in which
+/// neighbouring positions are contiguous: the steps of one position are then far apart, and the
+/// kernel passes over them again for the next positions.
 const INPUT_BYTES: i64 = 64 << 10;
 const NEAR_INPUT_BYTES: i64 = 32 << 10;
-/// Cycles in which an element of the kernel is packed whose neighbours in memory are steps.
+/// Cycles to pack an element of the kernel, if steps are contiguous in memory.
 const TURNED: f64 = 4.0;
-/// Cycles in which a run of the input is begun.
+/// Cycles to start a run of the input.
 const OF_RUN: f64 = 60.0;
 /// Most registers of a register tile's row.
 const MOST_VECTORS: i64 = 4;
-/// Blocks per core, so that an unlucky one does not matter.
+/// Blocks per core: with several, one slow block delays the kernel little.
 const BLOCKS_PER_CORE: i64 = 8;
-/// Into how many parts rows and features are cut at least to see which is best; beyond, each time twice as many.
+/// Number of parts of rows and of features up to which every number is tried. Beyond, only powers
+/// of two are tried.
 const FEW_PARTS: i64 = 8;
-/// How often the number of rows of the input is halved for that.
+/// Number of tried values of the rows of the input, each half of the one before.
 const MOST_HALVINGS: usize = 6;
-/// Products from which every core is worth waking.
+/// Fewest products that are worth waking every core.
 const PRODUCTS_FOR_ALL_CORES: i64 = 1 << 20;
 
-/// Everything that is chosen.
+/// All sizes that are chosen.
 #[derive(Clone, Debug)]
 pub struct Sizes {
     /// Elements of a register.
     pub lanes: i64,
     pub height: i64,
     pub vectors: i64,
-    /// Whether registers are made of positions, not of features.
+    /// Whether lanes of a register are positions, not features.
     pub by_positions: bool,
     /// Rows of the result, and features, of a block.
     pub rows: i64,
     pub features: i64,
     /// Rows of the input of a chunk.
     pub outer: i64,
-    /// What is added up by itself.
+    /// Chains of products, if there are several.
     pub chain: Option<Chain>,
-    /// Blocks: groups, along rows, along features.
+    /// Number of blocks: of groups, along rows, along features.
     pub grid: [i64; 3],
     /// Bytes of a sum.
     bytes: i64,
 }
 
-/// Half cycles in which a register tile of so many rows and registers takes a step.
+/// Returns the half cycles that a register tile of `height` by `vectors` registers takes per step.
 fn of_step(height: i64, vectors: i64) -> i64 {
-    // Products, reads of both sides, and the latency of four cycles of a sum's addition.
+    // The longest of: products, reads of both operands, and the latency of an addition, which is
+    // four cycles.
     (height * vectors).max(height + vectors).max(8)
 }
 
-/// Cores that are worth waking.
+/// Returns the number of cores that are worth waking.
 fn cores(problem: &Problem, device: &DeviceDescription) -> i64 {
     if problem.products() < PRODUCTS_FOR_ALL_CORES { 1 } else { i64::from(device.core_count.max(1)) }
 }
 
 impl Sizes {
-    /// Those that are done first, of those that the knobs leave.
+    /// Chooses the fastest sizes that the knobs allow.
     ///
     /// # Errors
     /// If positions are no neighbours in a row, or not everything fits, or there is no such block.
@@ -95,7 +98,7 @@ impl Sizes {
         least.map(|(_, sizes)| sizes).ok_or_else(|| EmitError::new("there is no such block"))
     }
 
-    /// All that fit, at least one.
+    /// Returns all sizes that fit, at least one.
     fn fitting(problem: &Problem, device: &DeviceDescription) -> Result<Vec<Sizes>, EmitError> {
         let bytes = problem.sum.byte_size() as i64;
         let lanes = (i64::from(device.register_bytes.max(16)) / bytes).max(1);
@@ -110,7 +113,7 @@ impl Sizes {
         let all = (1..=MOST_VECTORS).flat_map(|vectors| (1..=registers / vectors).map(move |height| (height, vectors)));
         let fits = |&(height, vectors): &(i64, i64)| height * vectors + vectors < registers;
         let cost = |&(height, vectors): &(i64, i64)| {
-            // One more for what each register tile takes beside.
+            // One more for the overhead of a register tile.
             ceil_div(long, height) * ceil_div(wide, vectors * lanes) * (of_step(height, vectors) + 1)
         };
         let (height, vectors) = all.filter(fits).min_by_key(cost).unwrap_or((1, 1));
@@ -140,7 +143,7 @@ impl Sizes {
             grid: [problem.batches(), 1, 1],
             bytes,
         };
-        // Fewer rows of the input at a time take less room for kernels.
+        // Fewer rows of the input at a time take less memory for kernels.
         let fewer = |sizes: &Sizes| {
             let outer = whole(ceil_div(sizes.outer, 2));
             (outer < sizes.outer).then(|| Sizes { outer, ..sizes.clone() })
@@ -159,13 +162,14 @@ impl Sizes {
         self.features
     }
 
-    /// The blocks that come next, as knobs.
+    /// Returns the next fastest blocks, as knobs.
     fn alternatives(&self, problem: &Problem, device: &DeviceDescription) -> Vec<Configuration> {
         let cores = cores(problem, device);
         let all = Sizes::fitting(problem, device).unwrap_or_default();
         let mut all: Vec<(f64, Sizes)> = all.into_iter().map(|sizes| (sizes.time(problem, cores), sizes)).collect();
         all.sort_by(|a, b| a.0.total_cmp(&b.0));
-        // The number of rows of the input follows: of equal blocks the first is what knobs give.
+        // Knobs do not set the number of input rows: of blocks with equal knobs, they give the
+        // first.
         let mut seen = HashSet::from([(self.rows, self.features)]);
         let others = all.iter().filter(|(_, sizes)| seen.insert((sizes.rows, sizes.features)));
         others.take(MOST_ALTERNATIVES).map(|(_, sizes)| sizes.configuration()).collect()
@@ -175,7 +179,7 @@ impl Sizes {
         Configuration::from([(ROWS, self.rows), (FEATURES, self.features)])
     }
 
-    /// With rows and features of a block in some ways.
+    /// Returns these sizes with several choices of a block's rows and features.
     fn parted(&self, problem: &Problem, cores: i64) -> Vec<Sizes> {
         let (rows, panels) = (problem.rows(), ceil_div(problem.features(), self.unit()));
         let candidates = |all: i64| {
@@ -192,12 +196,12 @@ impl Sizes {
         sized.collect()
     }
 
-    /// Cycles until all cores are done.
+    /// Returns the cycles until all cores are done.
     fn time(&self, problem: &Problem, cores: i64) -> f64 {
         let steps = (problem.outer() * problem.steps()) as f64;
         let [_, long, wide] = Sizes { outer: problem.outer(), ..self.clone() }.sum_dims(problem);
         let tiles = (long / self.height * (wide / self.width()) * self.rows) as f64;
-        // Sums are read and written where they are not added up at once.
+        // Sums are read and written if they are not added up at once.
         let kept = match self.chain {
             Some(chain) => chain.parts([problem.outer(), problem.steps()]),
             None if self.keeps_sums(problem) => ceil_div(problem.outer(), self.outer),
@@ -205,28 +209,28 @@ impl Sizes {
         } as f64;
         let of_sums = 2.0 * kept * (self.height * self.vectors) as f64;
         let products = tiles * (steps * (of_step(self.height, self.vectors) + 1) as f64 / 2.0 + of_sums);
-        // An element that comes from a far cache takes a cycle, one from a near one much less.
+        // An element from a far cache takes a cycle, an element from a near cache much less.
         let copied = (self.rows * problem.outer() * self.row_size(problem)) as f64;
         let runs = (self.rows * problem.outer()) as f64 * problem.runs_of_row() as f64;
         let of_input = copied.min(problem.input_size() as f64) + 2.0 * copied / self.lanes as f64 + runs * OF_RUN;
         let each = if problem.kernel.runs_along_steps { TURNED } else { 1.0 };
         let of_kernel = self.features as f64 * steps * each;
         let turns = ceil_div(self.blocks(), cores) as f64;
-        // With few blocks for each core, one that is late is waited for.
+        // With few blocks per core, all cores wait for a slow one.
         (products + of_input + of_kernel) * turns * (1.0 + 0.25 / turns)
     }
 
-    /// Whether sums of all rows are kept while others are added to.
+    /// Whether the sums of all rows are kept between chunks.
     pub fn keeps_sums(&self, problem: &Problem) -> bool {
         self.outer < problem.outer()
     }
 
-    /// Features of a register tile.
+    /// Returns the features of a register tile.
     pub fn unit(&self) -> i64 {
         if self.by_positions { self.height } else { self.width() }
     }
 
-    /// Positions of a register tile.
+    /// Returns the positions of a register tile.
     pub fn unit_of_positions(&self) -> i64 {
         if self.by_positions { self.width() } else { self.height }
     }
@@ -235,30 +239,32 @@ impl Sizes {
         self.vectors * self.lanes
     }
 
-    /// Elements of a row of the input.
+    /// Returns the number of elements of an input row.
     pub fn row_size(&self, problem: &Problem) -> i64 {
         problem.places() * problem.inner_size()
     }
 
-    /// Dimensions of the rows of the input: with room for positions that stick out.
+    /// Returns the dimensions of the input rows, with room for positions beyond the end.
     pub fn input_dims(&self, problem: &Problem) -> [i64; 1] {
         let stride = problem.geometry.places[problem.axis].stride;
         let beyond = self.unit_of_positions() * stride * problem.inner_size() + self.lanes;
         [self.outer * self.row_size(problem) + beyond]
     }
 
-    /// Dimensions of the packed kernel, `[register tile, step, feature]`; a step more than there are, so that register tiles do
-    /// not begin a power of two apart.
+    /// Returns the dimensions of the packed kernel, `[register tile, step, feature]`. One extra
+    /// step keeps register tiles from beginning a power of two apart.
     pub fn kernel_dims(&self, problem: &Problem) -> [i64; 3] {
         [ceil_div(self.features, self.unit()), self.outer * problem.steps() + 1, self.unit()]
     }
 
-    /// Dimensions of what is copied of the kernel before it is packed, where features are far apart.
+    /// Returns the dimensions of the line of the kernel that is copied before packing, if steps are
+    /// contiguous.
     pub fn line_dims(&self, problem: &Problem) -> [i64; 1] {
         [if problem.kernel.runs_along_steps { self.outer * problem.steps() } else { 1 }]
     }
 
-    /// Dimensions of the sums, `[row of the result, position, feature]` or `[row, feature, position]`.
+    /// Returns the dimensions of the sums, `[row of the result, position, feature]` or `[row,
+    /// feature, position]`.
     pub fn sum_dims(&self, problem: &Problem) -> [i64; 3] {
         let up = |size: i64, unit: i64| ceil_div(size, unit) * unit;
         let rows = if self.keeps_sums(problem) { self.rows } else { 1 };
@@ -277,7 +283,8 @@ impl Sizes {
         all.into_iter().fold(0, i64::saturating_add).saturating_mul(self.bytes)
     }
 
-    /// The input, `(group, row of the result, [row of the input, place, what lies there])` as batch, line and step.
+    /// Returns the input with `(group, row of the result, [row of the input, place, element at the
+    /// place])` as batch, line and step.
     pub fn input(&self, problem: &Problem) -> Operand {
         let geometry = &problem.geometry;
         let mut strip = Strip::new(geometry, problem.axis, problem.batches());
@@ -305,7 +312,7 @@ impl Sizes {
         self.grid.iter().product()
     }
 
-    /// `(block) -> (group, first row, first feature)`
+    /// Returns the map `(block) -> (group, first row, first feature)`.
     pub fn place(&self) -> IndexingMap {
         let results = self.place_of(Expr::dim(0)).to_vec();
         IndexingMap::from_tensor_sizes(results, &[self.blocks()], &[]).simplify()
@@ -320,7 +327,8 @@ impl Sizes {
         ]
     }
 
-    /// `(row, position, feature)` to what [`Problem::result_at`] takes, less the group.
+    /// Returns the map from `(row, position, feature)` to the arguments of [`Problem::result_at`]
+    /// without the group.
     pub fn in_result(problem: &Problem) -> IndexingMap {
         let mut parts = delinearize(&Expr::dim(0), &problem.geometry.sizes_of(&problem.of_row));
         parts.extend([Expr::dim(1), Expr::dim(2)]);
@@ -328,7 +336,7 @@ impl Sizes {
         IndexingMap::from_tensor_sizes(parts, &sizes, &[]).simplify()
     }
 
-    /// The plan.
+    /// Returns the plan.
     pub fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
         let launch = LaunchDimensions { blocks: self.blocks() as u64, threads_per_block: 1 };
         let (outputs, visits) = written(&problem.roots, problem.convolution, |roots| self.written(problem, roots));
@@ -352,8 +360,8 @@ impl Sizes {
         }
     }
 
-    /// Products, as many in a vector as the type of the sums allows, those included that stick out;
-    /// copying.
+    /// Returns the cost of the products, with as many lanes as the type of the sums allows and
+    /// including those beyond the end, and of copying.
     fn work(&self, problem: &Problem) -> Work {
         let [_, long, wide] = self.sum_dims(problem);
         let rows = (problem.batches() * problem.rows() * self.grid[2]) as f64;
@@ -372,7 +380,7 @@ impl Sizes {
         }
     }
 
-    /// What is copied.
+    /// Returns the visits of the copied operands.
     fn reads(&self, problem: &Problem) -> [Visit; 2] {
         let [group, row, feature] = self.place_of(Expr::dim(1));
         let at = self.input(problem).at;
@@ -390,7 +398,8 @@ impl Sizes {
         [visit(input, problem.input), visit(kernel, problem.kernel.instruction)]
     }
 
-    /// `(th, bl)[ranges] -> …`, a map's results at a point made of the block and the ranges.
+    /// Returns a map `(th, bl)[ranges] -> …`: the results of `map` at a point, which depends on the
+    /// block and the ranges.
     fn over_blocks(&self, map: &IndexingMap, point: &[Expr], ranges: &[(&str, i64)]) -> IndexingMap {
         let of_point = |expr: &Expr| expr.substitute(point, &[], &[]);
         let constraints = map.constraints.iter();
@@ -403,7 +412,7 @@ impl Sizes {
         }
     }
 
-    /// `(th, bl)[row, position, feature] -> index of the results`
+    /// Returns the map `(th, bl)[row, position, feature] -> index of the results`.
     fn written(&self, problem: &Problem, roots: &Roots) -> IndexingMap {
         let [group, row, feature] = self.place_of(Expr::dim(1));
         let (position, of_feature) = if self.by_positions { (2, 1) } else { (1, 2) };

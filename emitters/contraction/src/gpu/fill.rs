@@ -1,8 +1,9 @@
-//! An operand's part of a tile goes from memory to shared memory, by way of registers, so that what comes next is on its way
-//! while the part before is multiplied.
+//! Copies of an operand's tiles from memory through registers to shared memory. The kernel loads
+//! the next part while it multiplies the part before.
 //!
-//! Each thread takes groups of elements that lie side by side in memory. Lines and steps that the tile has too many are
-//! read from the last ones there are: nobody branches. Steps too many count as zero, lines too many are never written.
+//! Each thread copies groups of elements that are contiguous in memory. Lines and steps of a tile
+//! beyond the end are read from the last line or step, so that no thread branches. Steps beyond the
+//! end count as zero. Lines beyond the end are never written.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Subgraph, Value};
 use fusebox_core::emitter::{Fusion, Visit};
@@ -14,30 +15,31 @@ use crate::convert::convert;
 use crate::operand::Operand;
 use crate::problem::Problem;
 
-/// Where an element of a tile lies in shared memory.
+/// Layout of a tile in shared memory.
 pub trait Layout {
-    /// Dimensions of one tile.
+    /// Returns the dimensions of one tile.
     fn dims(&self) -> Vec<i64>;
-    /// The index of an element.
+    /// Returns the index of an element.
     fn place(&self, line: Expr, step: Expr) -> Vec<Expr>;
-    /// Whether neighbours are steps of one line; else they are lines of one step.
+    /// Whether neighbours are steps of one line. Otherwise they are lines of one step.
     fn runs_along_steps(&self) -> bool;
 }
 
-/// How threads share the copying of a tile.
+/// Distribution of the copies of a tile over threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Fill {
     /// Lines and steps of a tile.
     pub lines: i64,
     pub steps: i64,
-    /// Elements of a group that lie side by side in memory.
+    /// Elements of a group, which are contiguous in memory.
     pub group: i64,
-    /// Whether groups are steps of one line; else they are lines, each of so many steps as are packed into a word.
+    /// Whether a group consists of steps of one line. Otherwise it consists of lines, each with the
+    /// `pack` steps of a word.
     pub along_steps: bool,
     /// Steps of a word.
     pub pack: i64,
-    /// Lines of the same steps, or words of steps of the same lines, that threads side by side take before they go on along
-    /// memory.
+    /// Number of lines of the same steps, or of words of the same lines, that adjacent threads copy
+    /// before they advance along memory.
     pub across: i64,
     pub threads: i64,
 }
@@ -47,20 +49,20 @@ impl Fill {
         self.lines * self.steps / self.group / if self.along_steps { 1 } else { self.pack }
     }
 
-    /// Groups of a thread.
+    /// Returns the number of groups of a thread.
     pub fn per_thread(&self) -> i64 {
         ceil_div(self.groups(), self.threads)
     }
 
-    /// Whether there are fewer groups than threads would take.
+    /// Whether some threads have no group in the last round.
     fn is_partial(&self) -> bool {
         self.groups() % self.threads != 0
     }
 
-    /// Line and step of the tile where a thread's group begins.
+    /// Returns the line and the step of the tile where a thread's group begins.
     fn first(&self, thread: Expr, turn: Expr) -> [Expr; 2] {
         let number = turn * self.threads + thread;
-        // Threads without a group of their own read that of another one, which is in a cache.
+        // Threads without a group read the group of another thread, which is in a cache.
         let number = if self.is_partial() { number.modulo(self.groups()) } else { number };
         let along = if self.along_steps { self.steps } else { self.lines } / self.group;
         let (block, within) = (number.clone().floor_div(self.across * along), number.modulo(self.across * along));
@@ -69,14 +71,14 @@ impl Fill {
         if self.along_steps { [other, own] } else { [own, other * self.pack] }
     }
 
-    /// `(th, turn) -> (line, step)` of a group's first element in the tile.
+    /// Returns the map `(th, turn) -> (line, step)` of a group's first element in the tile.
     fn map(&self) -> IndexingMap {
         let results = self.first(Expr::dim(0), Expr::dim(1)).to_vec();
         IndexingMap::from_tensor_sizes(results, &[self.threads, self.per_thread()], &[]).simplify()
     }
 
-    /// `(th)[turn, element] -> place in shared memory`: elements are written one after another unless both memories run the
-    /// same way.
+    /// Returns the map `(th)[turn, element] -> place in shared memory`. Elements are written one by
+    /// one, unless groups are contiguous in both memories.
     pub fn writes(&self, layout: &dyn Layout) -> IndexingMap {
         let together = self.along_steps == layout.runs_along_steps();
         let [line, step] = self.first(Expr::dim(0), Expr::range(0));
@@ -91,29 +93,29 @@ impl Fill {
     }
 }
 
-/// One operand's way to shared memory.
+/// The copies of one operand to shared memory.
 pub struct Source<'a> {
     grid: &'a Grid,
     operand: &'a Operand,
-    /// 0 for the left operand, whose lines are rows, 1 for the right one.
+    /// 0 for the left operand, whose lines are rows, 1 for the right operand.
     side: usize,
     fill: Fill,
     function: Subgraph,
-    /// The operand, where it is a parameter and groups lie side by side in it.
+    /// The operand, if it is a parameter in which groups are contiguous.
     in_place: Option<Value>,
-    /// What its elements become.
+    /// Type to which the elements are converted.
     factor: ElementType,
 }
 
-/// Elements of a group, on their way.
+/// Elements of a group between load and store.
 pub enum Loaded {
-    /// In a vector, as they are written.
+    /// A vector of the elements in the order in which they are written.
     Vector(Value),
-    /// One by one.
+    /// Single elements.
     Elements(Vec<Value>),
 }
 
-/// The number of the parameter that an operand is, if groups of so many lie side by side in it.
+/// Returns the number of the parameter that is the operand, if groups are contiguous in it.
 fn in_place(fusion: &Fusion, operand: &Operand, fill: &Fill, size: i64) -> Option<usize> {
     let computation = fusion.computation();
     let Op::Parameter { .. } = computation.instruction(operand.instruction).op else { return None };
@@ -145,7 +147,8 @@ impl<'a> Source<'a> {
         [self.grid.sizes.rows, self.grid.sizes.columns][self.side]
     }
 
-    /// Reads the thread's groups of a part of the steps. `first` is `(batch, first line, first step)` of the tile.
+    /// Reads the thread's groups of a part of the steps. `first` is `(batch, first line, first
+    /// step)` of the tile.
     pub fn load(&self, b: &mut FunctionBuilder, thread: Value, first: [Value; 3]) -> Vec<Loaded> {
         (0..self.fill.per_thread())
             .map(|turn| {
@@ -157,7 +160,7 @@ impl<'a> Source<'a> {
             .collect()
     }
 
-    /// The elements of a group, of as many steps as are packed into a word.
+    /// Returns the elements of a group, with all steps of a word.
     fn packed(&self, b: &mut FunctionBuilder, [batch, line, step]: [Value; 3]) -> Loaded {
         let rows = if self.fill.along_steps { 1 } else { self.fill.pack };
         let points: Vec<[Value; 3]> = (0..rows)
@@ -175,7 +178,7 @@ impl<'a> Source<'a> {
         Loaded::Elements(elements.collect())
     }
 
-    /// The elements of a group, if they lie side by side in memory.
+    /// Reads the elements of a group as a vector, if they are contiguous in memory.
     fn vector(&self, b: &mut FunctionBuilder, [batch, line, step]: [Value; 3]) -> Option<Value> {
         let tensor = self.in_place?;
         let Fill { group, along_steps, lines: of_tile, steps: at_once, .. } = self.fill;
@@ -188,14 +191,14 @@ impl<'a> Source<'a> {
         if !few_steps {
             return Some(elements);
         }
-        // A group is counted as a whole.
+        // A group is entirely within the steps, or entirely beyond.
         let ty = b.type_of(elements).clone();
         let (zero, steps) = (b.zero(&ty), b.index(steps));
         let is_step = b.cmpi(IntPredicate::Slt, step, steps);
         Some(b.select(is_step, elements, zero))
     }
 
-    /// The elements of a group from its first on.
+    /// Reads the elements of the group that begins at a point.
     pub fn group(&self, b: &mut FunctionBuilder, [batch, line, step]: [Value; 3]) -> Vec<Value> {
         let Fill { group, along_steps, lines: of_tile, steps: at_once, .. } = self.fill;
         let (lines, steps) = (self.lines(), self.grid.sizes.steps);
@@ -230,7 +233,7 @@ impl<'a> Source<'a> {
             .collect()
     }
 
-    /// Writes what was loaded to a tile: that of this number, of two.
+    /// Writes loaded elements to one of two tiles, whose number is `buffer`.
     pub fn store(
         &self,
         b: &mut FunctionBuilder,
@@ -277,7 +280,8 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Vectors of one length as one: the first elements of all, then the second ones, and so on. There are one, two or four.
+/// Interleaves one, two or four vectors of equal length: first elements, then second elements, and
+/// so on.
 fn interleaved(b: &mut FunctionBuilder, rows: &[Value]) -> Value {
     if let [row] = rows {
         return *row;
@@ -291,7 +295,8 @@ fn interleaved(b: &mut FunctionBuilder, rows: &[Value]) -> Value {
     b.vector_shuffle(halves[0], halves[1], &order)
 }
 
-/// The position, of one in groups, or that of the last group there is.
+/// Returns the position, or the position of the last group if `position` is beyond it. Positions
+/// are multiples of `group`.
 fn within(b: &mut FunctionBuilder, position: Value, size: i64, group: i64, is_needed: bool) -> Value {
     if !is_needed {
         return position;
@@ -300,14 +305,14 @@ fn within(b: &mut FunctionBuilder, position: Value, size: i64, group: i64, is_ne
     if group == 1 {
         return b.minsi(position, last);
     }
-    // By number of the group, so that its alignment is seen.
+    // Computes with the number of the group, so that the alignment is visible.
     let by = b.index(group);
     let number = b.floordivsi(position, by);
     let number = b.minsi(number, last);
     b.muli(number, by)
 }
 
-/// What a tile's operand is read for: `(th, bl)[part, turn, row, element] -> index`.
+/// Returns the visit of an operand, with the map `(th, bl)[part, turn, row, element] -> index`.
 pub fn visit(grid: &Grid, problem: &Problem, side: usize, fill: &Fill) -> Visit {
     let operand = &problem.operands[side];
     let place = grid.place(&Expr::dim(1));

@@ -1,4 +1,4 @@
-//! Which tile of the results is whose: one for each block, all of whose threads work on it.
+//! Distribution of the results' tiles: one tile per block. All threads of the block work on it.
 
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
@@ -13,28 +13,28 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Tiles of a batch, along rows and along columns.
+    /// Returns the numbers of tiles of a batch, along rows and along columns.
     fn counts(&self) -> [i64; 2] {
         let Sizes { rows, columns, .. } = self.sizes;
         [ceil_div(rows, self.tile[0]), ceil_div(columns, self.tile[1])]
     }
 
-    /// One for each tile.
+    /// Returns the number of blocks, one per tile.
     pub fn blocks(&self) -> i64 {
         self.sizes.batch * self.counts()[0] * self.counts()[1]
     }
 
-    /// Results that are summed, those included that stick out.
+    /// Returns the number of sums, including those beyond the results.
     pub fn results(&self) -> f64 {
         self.blocks() as f64 * self.tile[0] as f64 * self.tile[1] as f64
     }
 
-    /// Whether tiles stick out of the results, along rows and along columns.
+    /// Whether tiles extend beyond the results, along rows and along columns.
     pub fn sticks_out(&self) -> [bool; 2] {
         [self.sizes.rows % self.tile[0] != 0, self.sizes.columns % self.tile[1] != 0]
     }
 
-    /// Batch, first row and first column of a block's tile.
+    /// Returns the batch, first row and first column of a block's tile.
     pub fn place(&self, block: &Expr) -> [Expr; 3] {
         let [down, across] = self.counts();
         [
@@ -44,12 +44,12 @@ impl Grid {
         ]
     }
 
-    /// `(block) -> (batch, first row, first column)`
+    /// Returns the map `(block) -> (batch, first row, first column)`.
     pub fn map(&self) -> IndexingMap {
         IndexingMap::from_tensor_sizes(self.place(&Expr::dim(0)).to_vec(), &[self.blocks()], &[]).simplify()
     }
 
-    /// `(th, bl)[ranges] -> index`, for what is read or written at such a `(batch, row, column)` of the results.
+    /// Returns a map `(th, bl)[ranges] -> index` with these results.
     pub fn over(&self, threads: i64, ranges: &[(&str, i64)], results: Vec<Expr>) -> IndexingMap {
         IndexingMap {
             dims: vec![Variable::named("th", threads), Variable::named("bl", self.blocks())],
@@ -59,7 +59,8 @@ impl Grid {
         }
     }
 
-    /// What keeps a row and a column within the results, where tiles stick out.
+    /// Returns the constraints that keep a row and a column within the results, if tiles extend
+    /// beyond them.
     pub fn limits(&self, row: &Expr, column: &Expr) -> Vec<Constraint> {
         let sizes = [self.sizes.rows, self.sizes.columns];
         let limits = self.sticks_out().into_iter().zip([row, column].into_iter().zip(sizes));
@@ -69,7 +70,7 @@ impl Grid {
             .collect()
     }
 
-    /// Reads per element of the result of the left and of the right operand.
+    /// Returns the reads of the left and of the right operand per result element.
     pub fn reads_per_result(&self) -> [f64; 2] {
         let Sizes { rows, columns, steps, .. } = self.sizes;
         let [down, across] = self.counts().map(|tiles| tiles as f64);
@@ -77,7 +78,7 @@ impl Grid {
     }
 }
 
-/// The index of results at a point `(batch, row, column)`.
+/// Returns the index of results at a point `(batch, row, column)`.
 pub fn index_of(roots: &Roots, point: &[Expr; 3]) -> Vec<Expr> {
     roots.at.results.iter().map(|expr| expr.substitute(point, &[], &[])).collect()
 }

@@ -1,4 +1,4 @@
-//! Tiles in shared memory that warps multiply, in instructions for whole matrices.
+//! Tiles in shared memory that warps multiply by instructions for whole matrices.
 //!
 //! ```text
 //! block            a tile of the results, over all steps, `tile_k` of them at a time
@@ -7,7 +7,7 @@
 //!                  operand that runs along lines    [words of steps][lines, steps of a word]
 //! ```
 //!
-//! Lanes read words of neighbouring steps: all lanes of a warp from different banks.
+//! Lanes read words of neighbouring steps. All lanes of a warp read from different banks.
 
 use fusebox_core::builder::{FunctionBuilder, Type, Value};
 use fusebox_core::device::DeviceDescription;
@@ -22,18 +22,21 @@ use super::passes::Passes;
 use super::pipeline::Core;
 use crate::problem::Problem;
 
-/// Lanes that have the words of a row, and rows, or columns, that all lanes have one each.
+/// Number of lanes that hold the words of a row, and number of rows or columns that the lanes of a
+/// warp hold.
 const PLACES: i64 = 4;
 const GROUPS: i64 = 8;
 /// Bytes of a line's steps in a tile.
 const LINE_BYTES: i64 = 64;
 /// Bytes that a thread copies at once.
 const COPY_BYTES: i64 = 16;
-/// Bytes behind a row of words in shared memory, so that the next one begins in another bank.
+/// Bytes of padding after a row of words in shared memory, so that the next row begins in another
+/// bank.
 const SKEW_BYTES: i64 = 32;
-/// Elements by which rows of sums are rotated in shared memory: those that a group's lanes write.
+/// Elements by which rows of sums are rotated in shared memory: as many as the lanes of one row
+/// write.
 const ROTATION: i64 = 8;
-/// Warps along rows and columns, with products of the instruction that a warp has each way.
+/// Warps along rows and columns, and products of the instruction per warp in both directions.
 const MENU: [Form; 7] = [
     Form::new([2, 4], [4, 4]),
     Form::new([2, 2], [4, 4]),
@@ -44,7 +47,7 @@ const MENU: [Form; 7] = [
     Form::new([1, 4], [2, 2]),
 ];
 
-/// A tile in warps, and what is a warp's.
+/// The warps of a tile, and the products of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Form {
     warps: [i64; 2],
@@ -56,19 +59,19 @@ impl Form {
         Form { warps, products }
     }
 
-    /// Rows and columns of a tile.
+    /// Returns the rows and columns of a tile.
     fn tile(&self, product: MatrixProduct) -> [i64; 2] {
         let shape = product.shape();
         [0, 1].map(|side| self.warps[side] * self.products[side] * shape[side])
     }
 }
 
-/// The product that has a fusion's operands and sums.
+/// Returns the instruction for the types of a fusion's operands and sums.
 fn product_of(problem: &Problem) -> Option<MatrixProduct> {
     use ElementType::{BF16, F16, F32, F64, S32};
     let elements = [0, 1].map(|side: usize| problem.operands[side].element);
     let all = |fits: &dyn Fn(ElementType) -> bool| elements.iter().all(|&element| fits(element));
-    // Floats of eight bits with a fraction are floats of sixteen.
+    // Floats of eight bits with a fraction convert exactly to floats of sixteen bits.
     let is_small = |element| matches!(element, ElementType::F8E4M3FN | ElementType::F8E5M2);
     match problem.sum {
         F32 if all(&|element| element == BF16 || is_small(element)) => Some(MatrixProduct::Bf16),
@@ -79,7 +82,7 @@ fn product_of(problem: &Problem) -> Option<MatrixProduct> {
     }
 }
 
-/// What an operand's elements become.
+/// Returns the type to which an operand's elements are converted.
 fn factor(product: MatrixProduct) -> ElementType {
     match product {
         MatrixProduct::Bf16 => ElementType::BF16,
@@ -89,7 +92,8 @@ fn factor(product: MatrixProduct) -> ElementType {
     }
 }
 
-/// Instructions of a thread, each a product of single numbers, in the time that one of a matrix takes.
+/// Returns the cost of a product of two numbers within the instruction, in instructions that
+/// multiply single numbers.
 fn cost(product: MatrixProduct) -> f64 {
     match product {
         MatrixProduct::Bf16 | MatrixProduct::F16 => 1.0 / 16.0,
@@ -98,13 +102,13 @@ fn cost(product: MatrixProduct) -> f64 {
     }
 }
 
-/// Everything that is chosen.
+/// All sizes that are chosen.
 #[derive(Clone, Debug)]
 pub struct Tiles {
     grid: Grid,
     form: Form,
     product: MatrixProduct,
-    /// Whether operands lie in memory step by step.
+    /// Whether steps, not lines, are contiguous in each operand.
     along_steps: [bool; 2],
 }
 
@@ -128,7 +132,8 @@ impl Words {
 
 impl Layout for Words {
     fn dims(&self) -> Vec<i64> {
-        // Four words of four bytes behind a line make eight lines reach all banks, of eight bytes twice as many.
+        // Four words of padding after a line let eight lines reach all banks with words of four
+        // bytes, and twice as many lines with words of eight bytes.
         let behind_line = PLACES * self.word_bytes() / self.bytes;
         match self.along_steps {
             true => vec![self.lines, self.steps + behind_line],
@@ -149,7 +154,7 @@ impl Layout for Words {
 }
 
 impl Tiles {
-    /// Bytes of an operand's element.
+    /// Returns the bytes of an operand's element.
     fn bytes(&self) -> i64 {
         self.product.factor().byte_size() as i64
     }
@@ -168,14 +173,15 @@ impl Tiles {
         }
     }
 
-    /// A warp's number along rows or columns.
+    /// Returns the number of the thread's warp along rows or columns.
     fn warp(&self, side: usize, thread: &Expr) -> Expr {
         let warp = thread.clone().floor_div(PRODUCT_LANES);
         let across = self.form.warps[1];
         if side == 0 { warp.floor_div(across) } else { warp.modulo(across) }
     }
 
-    /// Line and first step in the tile of a thread's word, of so many products down or across and along the steps.
+    /// Returns the line and the first step of a thread's word in the tile. `number` is the number
+    /// of the product down or across, and `along` its number along the steps.
     fn word(&self, side: usize, thread: &Expr, [number, along, word]: [Expr; 3]) -> [Expr; 2] {
         let shape = self.product.shape();
         let lane = thread.clone().modulo(PRODUCT_LANES);
@@ -187,24 +193,25 @@ impl Tiles {
         [line, step]
     }
 
-    /// `(th)[along the steps, number, word] -> place in shared memory`
+    /// Returns the map `(th)[along the steps, number, word] -> place in shared memory`.
     fn reads(&self, side: usize) -> IndexingMap {
         let [line, step] = self.word(side, &Expr::dim(0), [Expr::range(1), Expr::range(0), Expr::range(2)]);
         let sizes = [self.along(), self.form.products[side], self.product.words()[side]];
         IndexingMap::from_tensor_sizes(self.layout(side).place(line, step), &[self.threads()], &sizes)
     }
 
-    /// Products of the instruction along the steps of a tile.
+    /// Returns the number of products of the instruction along the steps of a tile.
     fn along(&self) -> i64 {
         LINE_BYTES / self.bytes() / self.product.shape()[2]
     }
 
-    /// Rows of a product in groups.
+    /// Returns the number of groups of rows of a product.
     fn halves(&self) -> i64 {
         self.product.shape()[0] / GROUPS
     }
 
-    /// `(th)[number across] -> place in shared memory` of the two sums side by side that a thread has of a pass.
+    /// Returns the map `(th)[number across] -> place in shared memory` of the two adjacent sums
+    /// that a thread holds in a pass.
     fn puts(&self) -> IndexingMap {
         let thread = Expr::dim(0);
         let lane = thread.clone().modulo(PRODUCT_LANES);
@@ -273,9 +280,9 @@ impl Core for Tiles {
 
     fn fill(&self, side: usize) -> Fill {
         let (along_steps, pack, bytes) = (self.along_steps[side], self.product.pack(), self.bytes());
-        // As many lines as are copied together when their steps are packed.
+        // With packed steps, a copy has fewer lines.
         let group = COPY_BYTES / bytes / if along_steps { 1 } else { pack };
-        // What threads side by side write reaches all banks.
+        // The writes of adjacent threads reach all banks.
         let across = match along_steps {
             false => 1,
             true if bytes * pack > 4 => 4,
@@ -368,7 +375,8 @@ mod tests {
     use super::*;
     use crate::problem::Sizes;
 
-    /// Turns of the worst access to shared memory: reading words, writing what was read, and sums.
+    /// The worst access to shared memory takes one turn: reads of words, writes of copied elements,
+    /// and writes of sums.
     #[test]
     fn threads_of_a_warp_reach_different_banks() {
         for product in MatrixProduct::ALL {
@@ -396,7 +404,7 @@ mod tests {
         }
     }
 
-    /// The maps say of lanes what the instruction's description does.
+    /// The maps agree with the instruction's description about the words of each lane.
     #[test]
     fn words_are_where_the_instruction_has_them() {
         for product in MatrixProduct::ALL {

@@ -31,17 +31,20 @@ pub use self::tiled::Tiles;
 use crate::problem::{Problem, Sizes};
 use crate::way::Way;
 
-/// More products than any machine makes; below it, no count overflows.
+/// Largest number of products. No machine computes more, and counts up to it do not overflow.
 const MOST_PRODUCTS: i64 = 1 << 48;
-/// As many blocks as there may be, each of which has a result at least.
+/// Largest number of results: the largest number of blocks, each of which has at least one result.
 const MOST_RESULTS: i64 = (1 << 31) - 1;
-/// Products in all below which a kernel takes as long as its launch.
+/// Total number of products below which a kernel takes as long as its launch.
 const LEAST_PRODUCTS: i64 = 1 << 11;
-/// Products of an element below which a loop over the results reads no more than tiles.
+/// Number of products per result element below which a loop over the results reads no more than
+/// tiles.
 const LEAST_STEPS: i64 = 4;
 
+/// Checks that tiles pay.
+///
 /// # Errors
-/// If a loop does as well, or there is too much to be counted.
+/// If a loop is as fast, or the problem is too large to be counted.
 fn check(problem: &Problem) -> Result<(), Decline> {
     let Sizes { batch, rows, columns, steps } = problem.sizes;
     let results = [batch, rows, columns].iter().fold(1i64, |n, &size| n.saturating_mul(size));
@@ -64,7 +67,7 @@ fn check(problem: &Problem) -> Result<(), Decline> {
     }
 }
 
-/// Reads of each operand for an element of the result, and all products.
+/// Returns the reads of each operand per result element, and the number of all products.
 pub fn claimed(problem: &Problem, device: &DeviceDescription) -> Option<([f64; 2], f64)> {
     check(problem).ok()?;
     let tiles = Tiles::new(problem, device, &Configuration::default()).ok()?;
@@ -73,7 +76,7 @@ pub fn claimed(problem: &Problem, device: &DeviceDescription) -> Option<([f64; 2
     Some((tiles.grid.reads_per_result(), products))
 }
 
-/// The same map with its range variables as dimensions.
+/// Returns the map with its range variables as dimensions.
 fn ranges_as_dims(map: &IndexingMap) -> IndexingMap {
     let dims = map.dims.len() as u32;
     let ranges: Vec<Expr> = (0..map.ranges.len() as u32).map(|range| Expr::dim(dims + range)).collect();

@@ -1,5 +1,6 @@
-//! Sums go to the results by way of shared memory: some rows of the tile at a time, so that neighbouring threads write
-//! neighbouring elements, and what stands behind the dot is written out once and not for each sum of a thread.
+//! Writes of the results through shared memory, some rows of the tile at a time. Neighbouring
+//! threads write neighbouring elements, and the kernel contains the code of the epilogue once, not
+//! once per sum of a thread.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, Value};
 use fusebox_core::indexing::{Expr, IndexingMap, Variable};
@@ -8,42 +9,43 @@ use super::grid::{Grid, index_of};
 use crate::problem::Roots;
 use crate::results::Results;
 
-/// Every row of this number is not rotated.
+/// Period of rows that are not rotated.
 const ROTATED: i64 = 4;
 
-/// Rows of a tile that are written together.
+/// The passes over a tile. A pass writes some rows of the tile together.
 #[derive(Clone, Copy, Debug)]
 pub struct Passes {
-    /// How often some are.
+    /// Number of passes.
     pub count: i64,
-    /// How many.
+    /// Number of rows of a pass.
     pub rows: i64,
-    /// A pass's rows are so many side by side, then as many a `stride` further on, and so on; pass after pass.
+    /// Number of rows of a pass per group of rows. The groups of a pass begin `stride` rows apart
+    /// in the tile.
     pub side_by_side: i64,
     pub stride: i64,
-    /// Rows of one pass are so far apart, where they lie side by side in shared memory.
+    /// Distance in the tile between rows of a pass that are adjacent in shared memory.
     pub apart: i64,
-    /// In shared memory a row is rotated by so many elements more than the one before, every fourth by none: threads that
-    /// write to several rows reach different banks.
+    /// Elements by which a row is rotated in shared memory, relative to the row before. Every
+    /// fourth row is not rotated. Threads that write to several rows thus reach different banks.
     pub rotation: i64,
     pub threads: i64,
 }
 
 impl Passes {
-    /// The row of the tile that is a row of a pass.
+    /// Returns the row of the tile for a row of a pass.
     fn row(&self, pass: Expr, row: Expr) -> Expr {
-        // Passes that follow each other fill what lies between rows first.
+        // Consecutive passes first fill the gaps between rows.
         let (block, within) = (row.clone().floor_div(self.side_by_side), row.modulo(self.side_by_side));
         let own = pass.clone().floor_div(self.apart) * (self.side_by_side * self.apart) + pass.modulo(self.apart);
         block * self.stride + within * self.apart + own
     }
 
-    /// Dimensions of the sums in shared memory.
+    /// Returns the dimensions of the sums in shared memory.
     pub fn dims(&self, grid: &Grid) -> [i64; 2] {
         [self.rows, grid.tile[1]]
     }
 
-    /// Where an element of a pass lies in shared memory.
+    /// Returns the position of an element of a pass in shared memory.
     pub fn place(&self, grid: &Grid, row: Expr, column: Expr) -> [Expr; 2] {
         match self.rotation {
             0 => [row, column],
@@ -51,18 +53,18 @@ impl Passes {
         }
     }
 
-    /// Elements of a thread in a pass.
+    /// Returns the number of elements of a thread in a pass.
     fn turns(&self, grid: &Grid) -> i64 {
         self.rows * grid.tile[1] / self.threads
     }
 
-    /// Row of the pass and column of a thread's element.
+    /// Returns the row of the pass and the column of a thread's element.
     fn element(&self, grid: &Grid, thread: Expr, turn: Expr) -> [Expr; 2] {
         let number = turn * self.threads + thread;
         [number.clone().floor_div(grid.tile[1]), number.modulo(grid.tile[1])]
     }
 
-    /// `(th, bl, pass)[turn] -> (place in shared memory, batch, row, column)`
+    /// Returns the map `(th, bl, pass)[turn] -> (place in shared memory, batch, row, column)`.
     fn map(&self, grid: &Grid) -> IndexingMap {
         let place = grid.place(&Expr::dim(1));
         let [of_pass, of_tile] = self.element(grid, Expr::dim(0), Expr::range(0));
@@ -76,7 +78,7 @@ impl Passes {
         IndexingMap { constraints, ..map }.simplify()
     }
 
-    /// `(th, bl)[pass, turn] -> index of the results`
+    /// Returns the map `(th, bl)[pass, turn] -> index of the results`.
     pub fn written(&self, grid: &Grid, roots: &Roots) -> IndexingMap {
         let place = grid.place(&Expr::dim(1));
         let [of_pass, of_tile] = self.element(grid, Expr::dim(0), Expr::range(1));

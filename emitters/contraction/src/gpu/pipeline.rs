@@ -1,4 +1,5 @@
-//! What all forms with tiles in shared memory have in common: while one part of the steps is multiplied, the next is read.
+//! The common part of all forms with tiles in shared memory. The kernel multiplies one part of the
+//! steps while it reads the next.
 //!
 //! ```text
 //! read part 0, write it to tiles 0                            barrier
@@ -11,7 +12,8 @@
 //!   write what the host makes of them                         barrier
 //! ```
 //!
-//! Of two tiles one is read while the other one is written, so that one barrier is enough for a part.
+//! Each operand has two tiles. The kernel reads one while it writes the other, so that one barrier
+//! per part is enough.
 
 use std::collections::BTreeSet;
 
@@ -31,40 +33,43 @@ use crate::way::Way;
 /// Knobs: rows and columns of a tile.
 pub const TILE_M: &str = "tile_m";
 pub const TILE_N: &str = "tile_n";
-/// Threads of one core that hide what one of them waits for.
+/// Number of threads of a core that hide each other's latency.
 const ENOUGH_THREADS: f64 = 256.0;
 
-/// How tiles are multiplied.
+/// A way of multiplying tiles.
 pub trait Core: Sized + 'static {
+    /// Checks that a form supports the problem and the device.
+    ///
     /// # Errors
-    /// Why no form is for such a problem, or for the device.
+    /// The reason, if none does.
     fn suits(problem: &Problem, device: &DeviceDescription) -> Result<(), Decline>;
-    /// All forms, of equally fast ones the usual one first.
+    /// Returns all forms. Among equally fast forms, the usual one is first.
     fn forms(problem: &Problem) -> Vec<Self>;
-    /// The knobs' values, the same knobs for all forms.
+    /// Returns the values of the knobs. All forms have the same knobs.
     fn configuration(&self) -> Configuration {
         let [m, n] = self.grid().tile;
         Configuration::from([(TILE_M, m), (TILE_N, n)])
     }
-    /// What a reader of the plan would like to know beside the sizes.
+    /// Returns a note for the plan, besides the sizes.
     fn note(&self) -> String;
     fn grid(&self) -> &Grid;
-    /// Steps of a tile.
+    /// Returns the steps of a tile.
     fn steps(&self) -> i64;
-    /// How threads copy an operand's tile, and where to.
+    /// Returns how threads copy an operand's tile. `layout` returns where to.
     fn fill(&self, side: usize) -> Fill;
     fn layout(&self, side: usize) -> Box<dyn Layout>;
-    /// What elements in shared memory are.
+    /// Returns the type of elements in shared memory.
     fn factor(&self) -> ElementType;
-    /// How sums are written.
+    /// Returns how sums are written.
     fn passes(&self) -> Passes;
-    /// Instructions of a thread for a product of two numbers, with all that it takes to have them.
+    /// Returns the instructions of a thread per product of two numbers, including copies and reads
+    /// of the operands.
     fn per_product(&self) -> f64;
-    /// Bytes of shared memory.
+    /// Returns the bytes of shared memory.
     fn shared_bytes(&self) -> i64;
-    /// Types of a thread's sums.
+    /// Returns the types of a thread's sums.
     fn sums(&self) -> Vec<Type>;
-    /// The sums with the products of the tiles of this number.
+    /// Returns the sums plus the products of the tiles with number `buffer`.
     fn multiply(
         &self,
         b: &mut FunctionBuilder,
@@ -77,7 +82,7 @@ pub trait Core: Sized + 'static {
     fn put(&self, b: &mut FunctionBuilder, thread: Value, pass: usize, sums: &[Value], tile: Value) -> Value;
 }
 
-/// As an emitter: of all forms, the one that is done first.
+/// The emitter chooses the form with the least predicted time.
 impl<C: Core> Way for C {
     type Problem = Problem;
     const BLOCKS: Blocks = Blocks::OfManyThreads;
@@ -126,7 +131,7 @@ fn fits(core: &impl Core, device: &DeviceDescription) -> bool {
         && core.passes().threads <= i64::from(device.max_threads_per_block)
 }
 
-/// What a core does one after the other, in products.
+/// Returns the serial work of a core, in products.
 fn slowness(core: &impl Core, device: &DeviceDescription) -> f64 {
     let (grid, threads, per_product) = (core.grid(), core.passes().threads, core.per_product());
     let cores = f64::from(device.core_count.max(1));
@@ -135,7 +140,7 @@ fn slowness(core: &impl Core, device: &DeviceDescription) -> f64 {
     (blocks / cores).ceil() * (grid.tile[0] * grid.tile[1]) as f64 * per_product / busy
 }
 
-/// The plan of a form, but for its knobs and notes.
+/// Returns the plan of a form, except knobs and notes.
 fn plan(problem: &Problem, core: &impl Core) -> Plan {
     let (grid, passes) = (core.grid(), core.passes());
     let launch = LaunchDimensions { blocks: grid.blocks() as u64, threads_per_block: passes.threads as u32 };
@@ -157,7 +162,7 @@ fn plan(problem: &Problem, core: &impl Core) -> Plan {
     }
 }
 
-/// The kernel.
+/// Builds the kernel.
 fn emit(fusion: &Fusion, problem: &Problem, core: &impl Core) -> Result<Kernel, EmitError> {
     let mut kernel = KernelBuilder::new(fusion);
     kernel.keep_many_values();
@@ -174,7 +179,7 @@ fn emit(fusion: &Fusion, problem: &Problem, core: &impl Core) -> Result<Kernel, 
     kernel.finish(&written)
 }
 
-/// The thread's sums over all steps.
+/// Returns the thread's sums over all steps.
 fn summed(b: &mut FunctionBuilder, core: &impl Core, sources: &[Source; 2], [thread, block]: [Value; 2]) -> Vec<Value> {
     let place = b.apply_indexing(&core.grid().map(), &[block]);
     let element = fusebox_core::builder::Scalar::of_element(core.factor());
@@ -207,7 +212,7 @@ fn summed(b: &mut FunctionBuilder, core: &impl Core, sources: &[Source; 2], [thr
     let state = b.scf_for(zero, end, one, &state, |b, part, state| {
         let tiles = [state[0], state[1]];
         let next = b.addi(part, one);
-        // After the last part it is read once more, and nobody looks at it.
+        // The last iteration reads the last part again, and its values are not used.
         let there = b.minsi(next, last);
         let loaded = load(b, there);
         let (own, other) = (b.remsi(part, two), b.remsi(next, two));

@@ -1,4 +1,5 @@
-//! Tiles in shared memory that groups of four warps multiply, in instructions that read both operands there.
+//! Tiles in shared memory that groups of four warps multiply, by instructions that read both
+//! operands from shared memory.
 //!
 //! ```text
 //! block            a tile of the results, over all steps, a part of them at a time
@@ -24,25 +25,26 @@ use crate::problem::Problem;
 const BYTES: i64 = 2;
 /// Steps of a tile: 64 bytes of each line.
 const STEPS: i64 = 32;
-/// Lanes that have sums of a row, two each.
+/// Lanes that hold the sums of a row, two each.
 const PLACES: i64 = 4;
-/// Warps of a group, and rows of a warp's sums in eights.
+/// Warps of a group, and number of eight-row blocks of a warp's sums.
 const WARPS: i64 = GROUP_THREADS / PRODUCT_LANES;
 const HALVES: i64 = GROUP_ROWS / WARPS / TILE_SQUARE;
 /// Elements by which rows of sums are rotated in shared memory.
 const ROTATION: i64 = 8;
-/// Instructions of a thread, each a product of single numbers, in the time that one of a tile takes.
+/// Cost of a product of two numbers within the instruction, in instructions that multiply single
+/// numbers.
 const COST: f64 = 1.0 / 16.0;
 /// Groups of a block, and columns of its tile.
 const MENU: [[i64; 2]; 4] = [[2, 128], [1, 128], [2, 64], [1, 64]];
 
-/// Everything that is chosen.
+/// All sizes that are chosen.
 #[derive(Clone, Debug)]
 pub struct Tiles {
     grid: Grid,
     groups: i64,
     element: ElementType,
-    /// Whether operands lie in memory step by step.
+    /// Whether steps, not lines, are contiguous in each operand.
     along_steps: [bool; 2],
 }
 
@@ -69,7 +71,7 @@ impl Layout for Squares {
     }
 }
 
-/// The type of the operands' elements in shared memory.
+/// Returns the type of the operands' elements in shared memory.
 fn element_of(problem: &Problem) -> Option<ElementType> {
     let [left, right] = [0, 1].map(|side: usize| problem.operands[side].element);
     let is_known = left == right && matches!(left, ElementType::BF16 | ElementType::F16);
@@ -85,7 +87,8 @@ impl Tiles {
         Squares { lines: self.grid.tile[side], along_steps: self.along_steps[side] }
     }
 
-    /// `(th)[square] -> place in shared memory` of the two sums side by side that a thread has of a pass.
+    /// Returns the map `(th)[square] -> place in shared memory` of the two adjacent sums that a
+    /// thread holds in a pass.
     fn puts(&self) -> IndexingMap {
         let thread = Expr::dim(0);
         let lane = thread.clone().modulo(PRODUCT_LANES);
@@ -158,7 +161,7 @@ impl Core for Tiles {
             group: TILE_SQUARE,
             along_steps: self.along_steps[side],
             pack: 1,
-            // Threads side by side fill a square.
+            // Adjacent threads fill a square.
             across: TILE_SQUARE,
             threads: self.threads(),
         }
@@ -222,7 +225,8 @@ mod tests {
     use super::*;
     use crate::problem::Sizes;
 
-    /// Turns of the worst access to shared memory: writing what was read, and sums.
+    /// The worst access to shared memory takes one turn: writes of copied elements, and writes of
+    /// sums.
     #[test]
     fn threads_of_a_warp_reach_different_banks() {
         for form in MENU {

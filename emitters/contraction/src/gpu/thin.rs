@@ -1,13 +1,13 @@
-//! Products of a matrix and few vectors: each element of the matrix is used so seldom that it goes from memory to registers and
-//! not through a tile.
+//! Products of a matrix and a few vectors. The kernel uses each element of the matrix so rarely
+//! that it reads the elements directly into registers, without a tile in shared memory.
 //!
 //! ```text
 //! matrix that runs along steps    a warp reads a line, its threads read steps side by side
 //! matrix that runs along lines    threads read lines side by side; groups of them take steps in turn
 //! ```
 //!
-//! Either way several threads have parts of one sum. They put them into shared memory, and one thread adds them up in their
-//! order.
+//! In both cases, several threads hold parts of one sum. They write the parts to shared memory, and
+//! one thread adds the parts in the order of the threads.
 
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Scalar, Value};
 use fusebox_core::device::DeviceDescription;
@@ -23,33 +23,33 @@ use crate::results::{Results, written};
 use crate::way::Way;
 
 const THREADS: &str = "threads";
-/// Vectors up to which a thread keeps a sum for each.
+/// Largest number of vectors. A thread keeps a sum for each vector.
 const MOST_VECTORS: i64 = 8;
-/// Bytes of a thread's sums.
+/// Largest number of bytes of a thread's sums.
 const MOST_SUM_BYTES: i64 = 128;
-/// Threads of a block, the usual number first.
+/// Numbers of threads of a block, the usual number first.
 const THREADS_OF_BLOCK: [i64; 3] = [256, 128, 512];
 /// Bytes that a thread reads at once.
 const READ_BYTES: i64 = 16;
-/// Reads of a thread that are under way together.
+/// Number of concurrent reads of a thread.
 const IN_FLIGHT: i64 = 4;
-/// Threads that read lines side by side, so that whole lines of a cache are read.
+/// Fewest adjacent threads along lines, so that they read whole cache lines.
 const LEAST_SIDE_BY_SIDE: i64 = 8;
 const WARP: i64 = 32;
 
-/// Everything that is chosen.
+/// All sizes that are chosen.
 #[derive(Clone, Debug)]
 pub struct Thin {
     grid: Grid,
-    /// The matrix: 0 for the left operand, 1 for the right one.
+    /// Number of the operand that is the matrix: 0 for the left, 1 for the right.
     side: usize,
-    /// Whether it runs along steps.
+    /// Whether steps, not lines, are contiguous in the matrix.
     along_steps: bool,
     /// Elements that a thread reads at once.
     lanes: i64,
-    /// Reads of the matrix before the next turn.
+    /// Reads of the matrix per iteration.
     reads: i64,
-    /// Threads that share a sum, and those beside each other along lines.
+    /// Number of threads that share a sum, and number of threads along lines.
     sharers: i64,
     across: i64,
 }
@@ -63,17 +63,17 @@ impl Thin {
         self.grid.tile[1 - self.side]
     }
 
-    /// Lines of a block.
+    /// Returns the lines of a block.
     fn lines(&self) -> i64 {
         self.grid.tile[self.side]
     }
 
-    /// Steps and lines of a read.
+    /// Returns the steps and lines of a read.
     fn read(&self) -> [i64; 2] {
         if self.along_steps { [self.lanes, 1] } else { [1, self.lanes] }
     }
 
-    /// Steps of a turn.
+    /// Returns the steps of an iteration.
     fn steps(&self) -> i64 {
         self.reads * self.sharers * self.read()[0]
     }
@@ -82,12 +82,12 @@ impl Thin {
         ceil_div(self.grid.sizes.steps, self.steps())
     }
 
-    /// Results of a block.
+    /// Returns the number of results of a block.
     fn results(&self) -> i64 {
         self.vectors() * self.lines()
     }
 
-    /// `(th) -> (number among the sharers, number along lines)`
+    /// Returns the map `(th) -> (number among the sharers, number along lines)`.
     fn thread(&self) -> IndexingMap {
         let thread = Expr::dim(0);
         let by = if self.along_steps { self.sharers } else { self.across };
@@ -96,9 +96,9 @@ impl Thin {
         IndexingMap::from_tensor_sizes(results, &[self.threads()], &[]).simplify()
     }
 
-    /// Where the part of a sum lies: dimensions, and the place of a sharer's part of a result.
+    /// Returns the dimensions of the parts of sums in shared memory.
     fn parts(&self) -> [i64; 2] {
-        // Threads side by side write to different banks.
+        // Adjacent threads write to different banks.
         if self.along_steps { [self.results(), self.sharers + 1] } else { [self.sharers, self.results()] }
     }
 
@@ -106,7 +106,7 @@ impl Thin {
         if self.along_steps { [result, sharer] } else { [sharer, result] }
     }
 
-    /// The matrix, read group by group, and the vectors.
+    /// Returns how threads read the matrix, group by group, and the vectors.
     fn fill(&self, side: usize) -> Fill {
         let [steps, lines] = self.read();
         let is_matrix = side == self.side;
@@ -122,7 +122,7 @@ impl Thin {
         }
     }
 
-    /// `(th, bl)[turn] -> (number of the result in the block, batch, row, column)`
+    /// Returns the map `(th, bl)[turn] -> (number of the result in the block, batch, row, column)`.
     fn written(&self) -> IndexingMap {
         let number = Expr::range(0) * self.threads() + Expr::dim(0);
         let place = self.grid.place(&Expr::dim(1));
@@ -148,7 +148,7 @@ impl Thin {
         self.parts()[0] * self.parts()[1] * problem.sum.byte_size() as i64
     }
 
-    /// The thread's parts: of each vector, of each line of a read.
+    /// Returns the thread's parts of sums, one for each vector and each line of a read.
     fn sums(
         &self,
         b: &mut FunctionBuilder,
@@ -192,7 +192,7 @@ impl Thin {
         })
     }
 
-    /// Adds up the parts and writes what becomes of them.
+    /// Adds up the parts and writes the results of the epilogue.
     fn write(
         &self,
         b: &mut FunctionBuilder,
@@ -250,7 +250,7 @@ impl Way for Thin {
         let (lines, vectors) = (sizes.rows.max(sizes.columns), sizes.rows.min(sizes.columns));
         let matrix = &problem.operands[side];
         let bytes = matrix.element.byte_size().max(1) as i64;
-        // Elements of a read that there are, and sums for all of them.
+        // A read takes at most the elements that exist, and only as many as there are sums for.
         let least = |size: i64, most: i64| (size.max(1) as u64).next_power_of_two().min(most as u64) as i64;
         let sums = MOST_SUM_BYTES / problem.sum.byte_size().max(1) as i64;
         let most = (READ_BYTES / bytes).clamp(1, (sums / vectors.clamp(1, MOST_VECTORS)).max(1));
@@ -263,7 +263,7 @@ impl Way for Thin {
                 (sharers, threads / sharers)
             }
             false => {
-                // As wide as leaves a block for every core.
+                // As wide as possible, with a block for every core.
                 let mut across = least(ceil_div(lines, lanes), WARP);
                 while across > LEAST_SIDE_BY_SIDE && sizes.batch * ceil_div(lines, across * lanes) < cores {
                     across /= 2;

@@ -1,4 +1,5 @@
-//! Tiles in shared memory that all threads of a block multiply, each some rows by some columns of the results in registers.
+//! Tiles in shared memory that all threads of a block multiply. Each thread has some rows by some
+//! columns of the results in registers.
 //!
 //! ```text
 //! block            a tile of the results, over all steps, `tile_k` of them at a time
@@ -23,12 +24,12 @@ use crate::problem::Problem;
 const TILE_K: &str = "tile_k";
 /// Bytes that a thread reads from shared memory at once.
 const CHUNK_BYTES: i64 = 16;
-/// Bytes that all banks of shared memory give at a time.
+/// Bytes that all banks of shared memory deliver at a time.
 const BANK_BYTES: i64 = 128;
-/// Steps of a tile, of elements of four bytes and of smaller ones.
+/// Steps of a tile, for elements of four bytes and for smaller elements.
 const STEPS: [i64; 2] = [8, 16];
-/// Tiles in chunks of rows and columns, with those of a thread: large ones read less memory, small ones are enough for more
-/// blocks.
+/// Tiles in chunks of rows and columns, with the chunks of a thread. Large tiles read less memory,
+/// small tiles give more blocks.
 const MENU: [Form; 10] = [
     Form::new([32, 32], [2, 2]),
     Form::new([32, 16], [2, 2]),
@@ -41,12 +42,12 @@ const MENU: [Form; 10] = [
     Form::new([4, 32], [1, 1]),
     Form::new([4, 8], [1, 1]),
 ];
-/// Instructions of four bytes in the time of one of eight.
+/// Time of an instruction on eight bytes, in instructions on four bytes.
 const WIDE: f64 = 2.0;
-/// Instructions in the time that an element takes to shared memory.
+/// Time to copy an element to shared memory, in instructions.
 const COPY: f64 = 8.0;
 
-/// A tile in chunks.
+/// Sizes of a tile and of a thread's part of it, in chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Form {
     tile: [i64; 2],
@@ -58,13 +59,13 @@ impl Form {
         Form { tile, thread }
     }
 
-    /// Threads along rows and along columns.
+    /// Returns the numbers of threads along rows and along columns.
     fn threads(&self) -> [i64; 2] {
         [0, 1].map(|side| self.tile[side] / self.thread[side])
     }
 }
 
-/// Everything that is chosen.
+/// All sizes that are chosen.
 #[derive(Clone, Debug)]
 pub struct Tiles {
     pub grid: Grid,
@@ -75,7 +76,7 @@ pub struct Tiles {
     /// Bytes of a sum.
     bytes: i64,
     sum: ElementType,
-    /// Whether operands lie in memory step by step.
+    /// Whether steps, not lines, are contiguous in each operand.
     along_steps: [bool; 2],
 }
 
@@ -91,7 +92,7 @@ struct Lines {
 impl Layout for Lines {
     fn dims(&self) -> Vec<i64> {
         let groups = self.steps / self.group;
-        // Threads of a warp that write a step each of several groups reach banks side by side.
+        // Threads of a warp that each write a step of a different group reach adjacent banks.
         let skew = (BANK_BYTES / self.bytes / groups).max(self.group);
         vec![groups, self.group * self.lines + skew]
     }
@@ -115,8 +116,8 @@ impl Tiles {
         Lines { lines: self.grid.tile[side], steps: self.steps, group: self.chunk, bytes: self.bytes }
     }
 
-    /// `(th) -> (thread's row, its column)`, in chunks: a warp has eight threads side by side, or
-    /// as many as the tile is wide.
+    /// Returns `(th) -> (thread's row, its column)`, in chunks. A warp is eight threads wide, or as
+    /// wide as the tile.
     fn thread(&self, thread: Expr) -> [Expr; 2] {
         let [_, across] = self.form.threads();
         let wide = across.min(8);
@@ -304,7 +305,8 @@ mod tests {
         }
     }
 
-    /// Turns of the worst access to shared memory: reading what is multiplied, writing what was read.
+    /// The worst access to shared memory takes one turn: reads of factors, and writes of copied
+    /// elements.
     #[test]
     fn threads_of_a_warp_reach_different_banks() {
         for element in [ElementType::F32, ElementType::F64, ElementType::S32] {

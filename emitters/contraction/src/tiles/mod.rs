@@ -22,52 +22,56 @@ const TILE_N: &str = "tile_n";
 const TILE_K: &str = "tile_k";
 /// Fewest lanes of a vector.
 const LEAST_LANES: i64 = 4;
-/// Registers of a row of the register tile where there are many rows, and where each of them is packed step by step.
+/// Registers per row of the register tile if there are many rows: if steps are contiguous in packed
+/// lines, and if rows are packed step by step.
 const VECTORS: i64 = 2;
 const VECTORS_BY_STEPS: i64 = 3;
-/// Registers of a row where there are few rows: sums that are added to by turns hide the latency of an addition.
+/// Registers per row if there are few rows: several independent sums hide the latency of an
+/// addition.
 const MOST_VECTORS: i64 = 8;
-/// Lines of memory that are read side by side: no more than a set of the nearest cache has places for, as they may be a power
-/// of two apart.
+/// Largest number of lines that are read concurrently: lines may be a power of two apart, and a set
+/// of the nearest cache holds only this many.
 const MOST_LINES: i64 = 8;
-/// Bytes of a line of steps that are taken together: packed, a register tile's lines stay in the nearest cache. Floats of so many are
-/// added up by themselves, too.
+/// Bytes of the steps of a line in one chunk: packed, a register tile's lines stay in the nearest
+/// cache. Chains of floats have this length too.
 const LINE_BYTES: i64 = 1024;
-/// Register tiles below each other for which rows of the right operand are read from where they are: packing them takes as long
-/// as reading them so a few times.
+/// Largest number of register tiles below each other for which the right operand is read in place:
+/// packing takes as long as reading in place a few times.
 const UNPACKED_TILES: i64 = 4;
-/// Bytes of a tile's columns of one step, and as many rows: what is packed is used often.
+/// Bytes of one step of a tile's columns, and of its rows: a large tile reuses packed elements
+/// often.
 const TILE_BYTES: i64 = 1024;
-/// Bytes that lines are longer than a power of two, lest they fall into the same sets of a cache.
+/// Bytes by which lines are longer than a power of two, so that they do not map to the same cache
+/// sets.
 pub const SKEW_BYTES: i64 = 64;
-/// Blocks per core, so that an unlucky one does not matter.
+/// Blocks per core: with several, one slow block delays the kernel little.
 const BLOCKS_PER_CORE: i64 = 4;
-/// Products of a block that is worth a turn of its own.
+/// Products that are worth a block.
 const PRODUCTS_PER_BLOCK: i64 = 1 << 22;
-/// The same in tile registers, which multiply sixteen times as fast.
+/// Products that are worth a block in tile registers, which multiply sixteen times as fast.
 const PRODUCTS_PER_BLOCK_OF_TILES: i64 = 1 << 27;
-/// Bytes of a line of steps that tile registers take one after another: a register tile's lines of both operands stay in the
-/// nearest cache.
+/// Bytes of the steps of a line in one chunk for tile registers: a register tile's lines of both
+/// operands stay in the nearest cache.
 const TILE_LINE_BYTES: i64 = 512;
-/// Columns of a tile that tile registers multiply.
+/// Largest number of columns of a tile for tile registers and words.
 const TILE_COLUMNS: i64 = 256;
-/// Products from which every core is worth waking.
+/// Fewest products that are worth waking every core.
 const PRODUCTS_FOR_ALL_CORES: i64 = 1 << 20;
 
-/// How elements of the left operand come to be multiplied.
+/// The form in which the kernel multiplies the left operand's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeftForm {
     /// Packed `[row, step]`, for the rows of one register tile.
     Lines,
     /// Packed `[register tile, step, row]`, for all rows of the tile.
     Panels,
-    /// As lines, of groups of steps that are turned.
+    /// As [`LeftForm::Lines`], transposed from groups of steps.
     Groups,
-    /// Computed where they are multiplied, which happens once.
+    /// Computed by the loop that multiplies them: each element is used only once.
     InPlace,
 }
 
-/// Everything that is chosen.
+/// All sizes that are chosen.
 #[derive(Clone, Debug)]
 pub struct Tiles {
     pub micro: Micro,
@@ -88,35 +92,39 @@ pub struct Tiles {
     /// Bytes of a sum.
     bytes: i64,
     pub left: LeftForm,
-    /// Whether the right operand is turned while it is packed.
+    /// Whether packing transposes the right operand.
     turns: bool,
-    /// Whether that takes all packed steps at once, as its runs are not cut.
+    /// Whether the transpose takes all packed steps at once, because the operand's runs are not
+    /// split.
     is_turned_whole: bool,
-    /// Whether the right operand is multiplied from where it is.
+    /// Whether the right operand is read in place, without packing.
     pub is_unpacked: bool,
-    /// Whether the right operand's columns of the tile are packed for all steps at once, before any row.
+    /// Whether the tile's columns of the right operand are packed for all steps at once, before any
+    /// row.
     pub stays: bool,
-    /// Whether the products of every `tile_k` steps are added up by themselves, and then to the sum: rounding errors grow with the number
-    /// of additions one after the other. `tile_k` is no choice then, as bits would depend on it.
+    /// Whether the products of every `tile_k` steps are added to a partial sum, which is then added
+    /// to the sum: rounding errors grow with the number of consecutive additions. `tile_k` is then
+    /// no knob, because the bits of the result would depend on it.
     pub adds_chains: bool,
 }
 
-/// The height of register tiles, `most` at most, for which so many rows take least: for every step a tile takes as long as its
-/// rows, those that stick out too, and for the row of the right operand that it reads, so many registers.
+/// Returns the height of register tiles, at most `most`, that minimises the time for `rows` rows.
+/// Per step, a tile costs its rows, including those beyond the last row, and the `vectors`
+/// registers that it reads of the right operand.
 fn even_height(rows: i64, most: i64, vectors: i64) -> i64 {
     let takes = |&height: &i64| ceil_div(rows, height) * (height + vectors);
     (1..=most).rev().min_by_key(takes).unwrap_or(1)
 }
 
-/// Registers of a row of the register tile, of `most` at most. Where a number above half of that
-/// divides the `needed` registers of all columns it is taken, as the right operand may then be read
-/// from where it is.
+/// Returns the registers per row of the register tile, at most `most`. Prefers a number above half
+/// of `most` that divides the `needed` registers of all columns, because the right operand may then
+/// be read in place.
 fn whole_part(needed: i64, most: i64) -> i64 {
     (most / 2 + 1..=most).rev().find(|vectors| needed % vectors == 0).unwrap_or(most)
 }
 
 impl Tiles {
-    /// Chooses what the configuration leaves open.
+    /// Chooses the values that the configuration leaves open.
     ///
     /// # Errors
     /// If a knob has an impossible value, or the tiles do not fit.
@@ -149,17 +157,18 @@ impl Tiles {
         let limit = i64::from(device.shared_bytes_per_block);
         tiles.stays = tiles.stays_packed(limit);
         let is_once = micro.kernel == MicroKernel::Vectors && micro.planes == 1 && columns <= width;
-        // Conditions on steps are decided once for many where lines are copied, not for each row of a register tile.
+        // Copies of lines decide conditions on steps once for many steps, not for each row of a
+        // register tile.
         let is_scattered = problem.operands[0].runs.is_some() || problem.operands[0].is_in_parts;
         if tiles.stays && tiles.left == LeftForm::Lines && is_once && !is_scattered {
             tiles.left = LeftForm::InPlace;
             let most = if tiles.adds_chains { even } else { problem.most_together() };
             tiles.tile_k = wanted_k.unwrap_or(most);
         }
-        // Whoever asks for a size gets it, or an error.
+        // A size that a knob sets is kept, or is an error.
         let (can_m, can_n) = (wanted_m.is_none(), wanted_n.is_none());
         if can_m && tiles.keeps_sums() {
-            // No more than there is room for.
+            // The sums must fit into the block's memory.
             tiles.tile_m = tiles.tile_m.min(up((limit / (tiles.tile_n * tiles.bytes)).max(1), height));
         }
         while tiles.shared_bytes() > limit {
@@ -171,7 +180,7 @@ impl Tiles {
                 _ => break,
             }
         }
-        // Equal parts, as many as there are.
+        // Makes the tiles equal without changing their number.
         let even = |tile: i64, size: i64, unit: i64| ceil_div(ceil_div(size, unit), ceil_div(size, tile)) * unit;
         if can_m {
             tiles.tile_m = even(tiles.tile_m, rows, height);
@@ -190,13 +199,13 @@ impl Tiles {
         }
     }
 
-    /// The register tile: as large as the registers hold with the operands beside it.
+    /// Chooses the largest register tile that fits into the registers together with its operands.
     fn of_registers(problem: &Problem, device: &DeviceDescription, micro: Micro) -> Tiles {
         let sizes = problem.sizes;
         let bytes = problem.sum.real_part().byte_size() as i64;
         let planes = micro.planes;
         let most_lanes = (i64::from(device.register_bytes.max(16)) / bytes).max(1);
-        // A part of a register for few columns, which then are read from where they are.
+        // Few columns use a part of a register and are then read in place.
         let lanes = match (micro.kernel, (sizes.columns as u64).next_power_of_two() as i64) {
             (MicroKernel::Vectors, few) if planes == 1 => most_lanes.min(few.max(LEAST_LANES)),
             _ => most_lanes,
@@ -204,30 +213,32 @@ impl Tiles {
         let registers = i64::from(device.registers.max(16));
         let [left, right] = &problem.operands;
         let needed = ceil_div(sizes.columns, lanes);
-        // Words are turned while they are packed, so that their lines have steps side by side in any case.
+        // Packing transposes words, so that packed lines have contiguous steps in any case.
         let lies_along_steps = left.runs_along_steps || micro.multiplies_words();
         let usual = match lies_along_steps {
             _ if planes > 1 => 1,
             true => VECTORS,
             false => VECTORS_BY_STEPS,
         };
-        // Beside the sums: a row of the right operand, an element of the left one, one to spare.
+        // Besides the sums, registers hold a row of the right operand and an element of the left
+        // operand, and one is spare.
         let rows_beside = |vectors: i64| ((registers - (vectors + 1) * planes) / (vectors * planes)).max(1);
         let tall = |vectors: i64| {
             let most = if planes > 1 { rows_beside(vectors) } else { rows_beside(vectors).min(rows_beside(VECTORS)) };
             if lies_along_steps { most } else { MOST_LINES.min(most) }
         };
         let (vectors, height) = match tall(usual) {
-            // Few rows: more registers in each.
+            // Few rows: more registers per row.
             most if sizes.rows * 2 <= most => {
-                // A single row multiplies each element of the right operand once, from memory.
+                // With a single row, each element of the right operand is multiplied only once,
+                // from memory.
                 let lines = if sizes.rows == 1 && planes == 1 { 1 } else { sizes.rows + 1 };
                 let wide = ((registers - planes) / (lines * planes)).min(MOST_VECTORS);
                 (whole_part(needed, wide.min(needed).max(1)), sizes.rows)
             }
             _ => {
                 let vectors = usual.min(needed);
-                // With one register tile beside each other, rows are read from where they are.
+                // With a single register tile across, rows are read in place.
                 let most = if needed <= usual { tall(vectors).min(MOST_LINES) } else { tall(vectors) };
                 (vectors, even_height(sizes.rows, most, vectors))
             }
@@ -238,7 +249,7 @@ impl Tiles {
             false => LeftForm::Panels,
         };
         let turns = right.runs_along_steps;
-        // Packed, it would be read but a few times.
+        // A packed copy would be read only a few times.
         let is_unpacked = sizes.rows <= height * UNPACKED_TILES
             && right.rows_of.is_some()
             && right.element == problem.factor
@@ -266,7 +277,8 @@ impl Tiles {
         }
     }
 
-    /// Two tiles of sums by two, which with two of each operand are all tile registers; fewer where lines are few.
+    /// Chooses two by two tiles of sums. Together with two tiles of each operand, they use all tile
+    /// registers. Chooses fewer if there are few lines.
     fn of_tile_registers(problem: &Problem, micro: Micro) -> Tiles {
         let Sizes { rows, columns, .. } = problem.sizes;
         let beside = |lines: i64| if lines <= TILE_LINES { 1 } else { 2 };
@@ -292,35 +304,37 @@ impl Tiles {
         }
     }
 
-    /// Products that are added up before they are sums.
+    /// Returns the number of products that may be added before conversion to the type of the sums.
     fn most_together(&self, problem: &Problem) -> i64 {
         if self.micro.multiplies_words() { self.sizes.steps } else { problem.most_together() }
     }
 
-    /// So many steps, in whole tiles if these are multiplied.
+    /// Rounds steps up to whole tiles if words are multiplied.
     fn whole_steps(&self, steps: i64) -> i64 {
         if self.micro.multiplies_words() { self.in_registers(steps) } else { steps }
     }
 
-    /// Whether all parts in which steps are taken are multiples of so many.
+    /// Whether every chunk has a multiple of `steps` steps.
     pub fn takes_steps_by(&self, steps: i64) -> bool {
         self.sizes.steps % steps == 0 && (self.tile_k % steps == 0 || self.chunks() == 1)
     }
 
-    /// Whether no tile of steps is filled up with zeros.
+    /// Whether tiles of steps need no padding with zeros.
     pub fn has_whole_tiles_of_steps(&self) -> bool {
         self.sizes.steps % self.micro.tile_steps() == 0
     }
 
-    /// Whether all steps of a tile's columns can be packed at once, which leaves room for no sums but those of one
-    /// register tile's rows. Then rows are read to their end one after another, and no sums are kept meanwhile.
+    /// Whether all steps of a tile's columns can be packed at once. The block's memory then has
+    /// room only for the sums of one register tile's rows. These rows take all steps before the
+    /// next rows, and no other sums are kept.
     fn stays_packed(&self, limit: i64) -> bool {
         !self.is_unpacked
             && matches!(self.left, LeftForm::Lines | LeftForm::Groups)
             && Tiles { stays: true, ..self.clone() }.shared_bytes() <= limit
     }
 
-    /// Rows and columns of a tile: large ones, as long as there are enough for all cores.
+    /// Returns the rows and columns of a tile: large, as long as there are enough tiles for all
+    /// cores.
     fn spread(&self, device: &DeviceDescription) -> [i64; 2] {
         let Sizes { batch, rows, columns, .. } = self.sizes;
         let units = [self.height, self.width()];
@@ -330,7 +344,7 @@ impl Tiles {
         let least = if products >= PRODUCTS_FOR_ALL_CORES { cores } else { 1 };
         let (of_block, most) = match self.micro.kernel {
             MicroKernel::Vectors => (PRODUCTS_PER_BLOCK, [(TILE_BYTES / self.bytes).max(1); 2]),
-            // All rows: what is packed of the right operand is used for them.
+            // All rows, so that they share the packed right operand.
             MicroKernel::Words => (PRODUCTS_PER_BLOCK * self.micro.group(), [rows, TILE_COLUMNS]),
             MicroKernel::Tiles => (PRODUCTS_PER_BLOCK_OF_TILES, [rows, TILE_COLUMNS]),
         };
@@ -338,7 +352,8 @@ impl Tiles {
         let mut parts = [ceil_div(rows, most[0].max(units[0])), ceil_div(columns, most[1].max(units[1]))];
         let size = |parts: [i64; 2], side: usize| ceil_div(panels[side], parts[side]) * units[side];
         while batch * parts[0] * parts[1] < wanted {
-            // About as long, columns are parted: what is packed of them is then used for more rows.
+            // If the sides are about equal, splits columns: packed columns are then used for more
+            // rows.
             let longer = usize::from(size(parts, 1) + units[0] > size(parts, 0));
             let Some(side) = [longer, 1 - longer].into_iter().find(|&side| parts[side] < panels[side]) else { break };
             parts[side] = (parts[side] * 2).min(panels[side]);
@@ -346,28 +361,29 @@ impl Tiles {
         [size(parts, 0), size(parts, 1)]
     }
 
-    /// Small tiles share a block.
+    /// Returns the number of tiles per block. Small tiles share a block.
     fn share(&self, device: &DeviceDescription) -> i64 {
         let of_tile = self.tile_m * self.tile_n * self.sizes.steps;
         let enough = ceil_div(self.tiles(), i64::from(device.core_count) * BLOCKS_PER_CORE);
         (PRODUCTS_FOR_ALL_CORES / of_tile.max(1)).clamp(1, enough.max(1))
     }
 
-    /// How many elements of each operand are read for an element of the result: those of the left one once for each tile
-    /// beside another, those of the right one once for each tile below another.
+    /// Returns the number of elements of each operand that the kernel reads per result element.
+    /// Each tile across reads the left operand once, and each tile down reads the right operand
+    /// once.
     pub fn reads_per_result(&self) -> [f64; 2] {
         let Sizes { rows, columns, steps, .. } = self.sizes;
         let [down, across] = self.grid.map(|tiles| tiles as f64);
         [steps as f64 * across / columns as f64, steps as f64 * down / rows as f64]
     }
 
-    /// All of them.
+    /// Returns the number of all products.
     pub fn products(&self) -> i64 {
         let Sizes { batch, rows, columns, steps } = self.sizes;
         [batch, rows, columns, steps].iter().product()
     }
 
-    /// All tiles.
+    /// Returns the number of all tiles.
     pub fn tiles(&self) -> i64 {
         self.sizes.batch * self.grid[0] * self.grid[1]
     }
@@ -376,53 +392,54 @@ impl Tiles {
         ceil_div(self.tiles(), self.share)
     }
 
-    /// Columns of a register tile.
+    /// Returns the columns of a register tile.
     pub fn width(&self) -> i64 {
         self.lanes * self.vectors
     }
 
-    /// Steps of an operand are packed from multiples of this to multiples of this.
+    /// Returns the grain of packing: packed ranges of an operand's steps begin and end at multiples
+    /// of it.
     pub fn grain(&self, is_right: bool) -> i64 {
         if is_right && self.stays { self.sizes.steps } else { common_divisor(self.sizes.steps, self.tile_k) }
     }
 
-    /// Steps of a tile are taken in so many parts.
+    /// Returns the number of chunks of steps.
     pub fn chunks(&self) -> i64 {
         ceil_div(self.sizes.steps, self.tile_k)
     }
 
-    /// Elements that make lines longer than a power of two.
+    /// Returns the number of elements by which lines are longer than a power of two.
     fn skew(&self, bytes: i64) -> i64 {
         SKEW_BYTES / bytes
     }
 
-    /// Whole registers of so many steps.
+    /// Rounds steps up to whole registers.
     fn in_registers(&self, steps: i64) -> i64 {
         let unit = if self.micro.multiplies_words() { self.micro.tile_steps() } else { self.lanes };
         ceil_div(steps, unit) * unit
     }
 
-    /// Elements of a packed row, where each is so many numbers.
+    /// Returns the length of a packed row of `elements` elements, each of one or two numbers.
     fn planes(&self, elements: i64) -> i64 {
         elements * self.micro.planes
     }
 
-    /// Steps of the right operand that are packed at once.
+    /// Returns the number of steps of the right operand that are packed at once.
     fn packed_steps(&self) -> i64 {
         if self.stays { self.sizes.steps } else { self.tile_k }
     }
 
-    /// Whether sums of all rows are kept while others are added to.
+    /// Whether the sums of all rows are kept between chunks of steps.
     pub fn keeps_sums(&self) -> bool {
         self.chunks() > 1 && !self.stays
     }
 
-    /// Rows of a register tile, as many as are turned with them.
+    /// Returns the rows of a register tile, rounded up to whole squares if they are transposed.
     fn turned_rows(&self) -> i64 {
         if self.left == LeftForm::Groups { ceil_div(self.height, self.lanes) * self.lanes } else { self.height }
     }
 
-    /// Dimensions of the packed left operand, see [`LeftForm`].
+    /// Returns the dimensions of the packed left operand, see [`LeftForm`].
     pub fn left_dims(&self) -> [i64; 3] {
         match self.left {
             LeftForm::Lines | LeftForm::Groups => {
@@ -436,8 +453,9 @@ impl Tiles {
         }
     }
 
-    /// Dimensions of the packed right operand: `[register tile, step, column]`, groups of steps and of a column's elements for
-    /// tile registers; a step more than there are, so that register tiles do not begin a power of two apart.
+    /// Returns the dimensions of the packed right operand: `[register tile, step, column]`, or for
+    /// words `[register tile, group of steps, columns times steps of the group]`. One extra step
+    /// keeps register tiles from beginning a power of two apart.
     pub fn right_dims(&self) -> [i64; 3] {
         if self.is_unpacked {
             return [1, 1, 1];
@@ -446,18 +464,19 @@ impl Tiles {
         [self.tile_n / self.width(), steps / group + 1, self.planes(self.width() * group)]
     }
 
-    /// What is turned in registers.
+    /// Returns the squares that are transposed in registers.
     pub fn squares(&self) -> Squares {
         Squares { size: self.lanes, word: self.micro.group() }
     }
 
-    /// Steps of columns that are turned at once.
+    /// Returns the number of steps of columns that are transposed at once.
     pub fn turned_steps(&self) -> i64 {
         let most = if self.is_turned_whole { self.packed_steps() } else { LINE_BYTES / self.micro.bytes() };
         self.in_registers(self.packed_steps().min(most))
     }
 
-    /// Dimensions of the left operand's rows before they are turned: `[panel, group of steps, row]`.
+    /// Returns the dimensions of the left operand's rows before the transpose: `[panel, group of
+    /// steps, row]`.
     pub fn groups_dims(&self) -> [i64; 3] {
         match self.left {
             LeftForm::Groups => {
@@ -468,22 +487,24 @@ impl Tiles {
         }
     }
 
-    /// Dimensions of what is turned at once: lines `[0, column, step]`.
+    /// Returns the dimensions of the lines that are transposed at once: `[0, column, step]`.
     pub fn turned_dims(&self) -> Option<[i64; 3]> {
         self.turns.then(|| [1, self.lanes, self.planes(self.turned_steps() + self.skew(self.micro.bytes()))])
     }
 
-    /// Dimensions of the sums. Those of one register tile's rows are enough where these get all steps one after another.
+    /// Returns the dimensions of the sums. If a register tile's rows take all steps before the next
+    /// rows, the sums of these rows are enough.
     pub fn sum_dims(&self) -> [i64; 2] {
         [if self.keeps_sums() { self.tile_m } else { self.height }, self.planes(self.tile_n + self.skew(self.bytes))]
     }
 
-    /// How far apart real and imaginary parts of sums are.
+    /// Returns the distance between the real and the imaginary parts of sums.
     pub fn sums_apart(&self) -> i64 {
         self.sum_dims()[1] / self.micro.planes
     }
 
-    /// Dimensions of what the left operand's offset adds to the sums of a tile's columns.
+    /// Returns the dimensions of the left operand's offset's contribution to the sums of a tile's
+    /// columns.
     pub fn offset_dims(&self) -> [i64; 1] {
         [if self.micro.is_offset { self.tile_n } else { 1 }]
     }
@@ -495,7 +516,7 @@ impl Tiles {
         packed * self.micro.bytes() + (count(&self.sum_dims()) + count(&self.offset_dims())) * self.bytes
     }
 
-    /// `(tile) -> (batch, first row, first column)`
+    /// Returns the map `(tile) -> (batch, first row, first column)`.
     pub fn place(&self) -> IndexingMap {
         let [batch, row, column] = self.place_of(Expr::dim(0));
         IndexingMap::from_tensor_sizes(vec![batch, row, column], &[self.tiles()], &[]).simplify()

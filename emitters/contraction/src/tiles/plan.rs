@@ -1,4 +1,4 @@
-//! The plan that follows from sizes: who visits and writes what, and what that is worth.
+//! The plan that follows from the sizes: visits, outputs and costs.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, LaunchDimensions, Plan, Visit, Work};
@@ -9,12 +9,12 @@ use crate::micro::MicroKernel;
 use crate::problem::{Problem, Roots, Sizes, VECTOR_OF_PRODUCTS};
 use crate::results::written;
 
-/// Products in tile registers, for each step of a tile, in the time of an addition: half a cycle. In
-/// vector registers each lane makes one.
+/// Products per step of a tile in tile registers, in the time of an addition, which is half a
+/// cycle. In vector registers, each lane computes one.
 const PRODUCTS_PER_TILE_STEP: i64 = 8;
 
 impl Tiles {
-    /// The plan.
+    /// Returns the plan.
     pub fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
         let Sizes { batch, rows, columns, steps } = self.sizes;
         let (outputs, visits) = written(&problem.roots, problem.dot, |roots| self.written(roots));
@@ -39,11 +39,11 @@ impl Tiles {
         }
     }
 
-    /// Every tile packs its lines of both operands.
+    /// Returns the visits of the operands: every tile packs its lines of both.
     fn reads(&self, problem: &Problem) -> Vec<Visit> {
         let steps = Variable::named("step", self.sizes.steps);
         let sides = [[1, 0], [0, 1]].into_iter().zip(&problem.operands).map(|([down, across], operand)| {
-            // What runs along memory is the innermost loop.
+            // The dimension that is contiguous in memory is the innermost loop.
             let (line, step) = if operand.runs_along_steps { (1, 2) } else { (2, 1) };
             let [batch, row, column] = self.place_of(Self::tile_of_block(self.share));
             let point = [batch, row * down + column * across + Expr::range(line), Expr::range(step)];
@@ -60,10 +60,11 @@ impl Tiles {
         sides.collect()
     }
 
-    /// Products, as many in a vector as the type of the sums allows; packing.
+    /// Returns the cost of the products, with as many lanes as the type of the sums allows, and of
+    /// packing.
     fn work(&self, problem: &Problem) -> Work {
         let Sizes { batch, rows, columns, steps } = self.sizes;
-        // Register tiles that stick out are multiplied too.
+        // Rows and columns of register tiles beyond the end are multiplied too.
         let multiplied = (batch * steps) as f64
             * (ceil_div(rows, self.height) * self.height) as f64
             * (ceil_div(columns, self.width()) * self.width()) as f64;
@@ -78,7 +79,7 @@ impl Tiles {
             operand.runs.as_ref().map(|runs| runs.overhead(copied, together))
         });
         Work {
-            // A product of complex numbers is four.
+            // A product of complex numbers takes four products of real numbers.
             additions: multiplied * self.micro.planes.pow(2) as f64 / at_once as f64 * VECTOR_OF_PRODUCTS
                 + runs.sum::<f64>(),
             tile_bytes: packed * self.planes(self.micro.bytes()) as f64,
@@ -86,7 +87,7 @@ impl Tiles {
         }
     }
 
-    /// Lines of both operands that a tile packs.
+    /// Returns the number of lines of both operands that a tile packs.
     fn packed_lines(&self) -> i64 {
         let left = if self.left == LeftForm::InPlace { 0 } else { self.tile_m };
         let right = if self.is_unpacked { 0 } else { self.tile_n };
@@ -97,7 +98,7 @@ impl Tiles {
         Configuration::from([(TILE_M, self.tile_m), (TILE_N, self.tile_n), (TILE_K, self.tile_k)])
     }
 
-    /// Tiles of half and of twice the size, as far as they fit.
+    /// Returns configurations with tiles of half and of twice the size that fit.
     fn alternatives(&self, problem: &Problem, device: &DeviceDescription) -> Vec<Configuration> {
         let own = self.configuration();
         let (height, width) = (self.height, self.width());
@@ -116,7 +117,7 @@ impl Tiles {
         own.others(others.filter(fits))
     }
 
-    /// `(th, bl)[tile, row, column] -> index of the results`
+    /// Returns the map `(th, bl)[tile, row, column] -> index of the results`.
     fn written(&self, roots: &Roots) -> IndexingMap {
         let Sizes { rows, columns, .. } = self.sizes;
         let tile = Self::tile_of_block(self.share);
@@ -142,7 +143,8 @@ impl Tiles {
         Expr::dim(1) * share + Expr::range(0)
     }
 
-    /// `(th, bl)[tile] -> …`, with results made of the tile's batch, first row and first column.
+    /// Returns a map `(th, bl)[tile] -> …`. `results` computes its results from the tile's batch,
+    /// first row and first column.
     fn over_tiles(&self, results: impl FnOnce([Expr; 3]) -> Vec<Expr>) -> IndexingMap {
         IndexingMap {
             dims: vec![Variable::named("th", 1), Variable::named("bl", self.blocks())],

@@ -38,7 +38,8 @@ fn cheap_operands_and_what_follows_element_by_element() {
   ROOT n = f32[60,40] negate(r)
 }
 ";
-    // The exponential would be computed again for every tile; behind the transpose elements are elsewhere.
+    // The exponential would be computed again for every tile; behind the transpose elements are
+    // elsewhere.
     assert_eq!(taken(region), ["xf", "d", "b", "a", "t"]);
 }
 

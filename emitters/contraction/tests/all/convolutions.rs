@@ -22,7 +22,8 @@ pub fn convolution(input: &str, kernel: &str, result: &str, attributes: &str) ->
     )
 }
 
-/// Emitters of products make the only kernel, whichever of them, and each that takes it gives the right results.
+/// Emitters of products make the only kernel, whichever of them, and each that takes it gives the
+/// right results.
 fn contracts(text: &str) {
     for maker in makers(&exact(text)) {
         assert!(["contraction", "direct-convolution"].contains(&maker.as_str()), "{maker} makes {text}");
@@ -338,7 +339,8 @@ fn convolutions_that_nobody_wrote() {
 #[test]
 fn depthwise() {
     for (input, kernel, result, attributes) in [
-        // Channels last and first, with a stride, of several features each, of several channels; gradients; longer than a row.
+        // Channels last and first, with a stride, of several features each, of several channels;
+        // gradients; longer than a row.
         (
             "f32[2,9,14,20]",
             "f32[3,3,1,20]",

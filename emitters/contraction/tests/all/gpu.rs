@@ -1,4 +1,5 @@
-//! Products in blocks of many threads: on the simulated GPU against the interpreter, in PTX by NVIDIA's assembler.
+//! Products in blocks of many threads: on the simulated GPU against the interpreter, in PTX by
+//! NVIDIA's assembler.
 
 use fusebox_conformance::literals::{self, Closeness};
 use fusebox_conformance::{Compiler, Machine, Made, Target, assemble, inputs, named, plans};
@@ -195,7 +196,8 @@ fn groups_multiply_tiles() {
     }
 }
 
-/// Where a target is named exactly, groups of warps multiply; their code is accepted without spills.
+/// Where a target is named exactly, groups of warps multiply; their code is accepted without
+/// spills.
 #[test]
 fn ptx_has_products_of_tiles() {
     let target = Target::named("sm_90a").unwrap();
@@ -288,7 +290,8 @@ fn it_comes_first_where_elements_are_used_often() {
     }
 }
 
-/// As many as on the cpu in a long run, half as many otherwise; each by the form that is made for it, and tiled.
+/// As many as on the cpu in a long run, half as many otherwise; each by the form that is made for
+/// it, and tiled.
 #[test]
 fn products_that_nobody_wrote() {
     let (first, count) = (setting("FUSEBOX_PRODUCT_SEED", 1), setting("FUSEBOX_PRODUCTS", 30));

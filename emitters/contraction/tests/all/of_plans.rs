@@ -1,4 +1,5 @@
-//! Plans write every element exactly once, whatever the sizes and the knobs' values, and suit cores and registers.
+//! Plans write every element exactly once, whatever the sizes and the knobs' values, and suit cores
+//! and registers.
 
 use fusebox_conformance::{named, plans};
 use fusebox_core::device::{DeviceDescription, NarrowProducts};
@@ -78,7 +79,8 @@ fn few_rows_are_multiplied_from_memory() {
     assert!(planned([1, 64, 64], &DeviceDescription::cpu(2)).shared_bytes < 4 * 64 * 64 / 2);
 }
 
-/// Rows that are multiplied once are read from where they are, unless a condition on the step says where that is.
+/// Rows that are multiplied once are read from where they are, unless a condition on the step says
+/// where that is.
 #[test]
 fn a_concatenated_operand_is_packed_even_if_it_is_used_once() {
     let packed = |text: &str| {
@@ -163,7 +165,8 @@ fn tile_registers_are_used_where_there_are_such() {
     }
 }
 
-/// Words of neighbouring steps where there are no tile registers, and registers hold sixteen of them.
+/// Words of neighbouring steps where there are no tile registers, and registers hold sixteen of
+/// them.
 #[test]
 fn words_are_multiplied_where_there_are_such_products() {
     let both = NarrowProducts { bf16: true, int8: true };
@@ -189,7 +192,8 @@ fn as_many_rows_as_there_may_be() {
     assert!(plan.notes[0].ends_with("32 by 16 sums in tile registers"), "{:?}", plan.notes);
 }
 
-/// Whatever stood in memory before would be multiplied: small numbers take some processors a hundred times as long.
+/// Whatever stood in memory before would be multiplied: small numbers take some processors a
+/// hundred times as long.
 #[test]
 fn lines_that_are_never_packed_hold_zeros() {
     let inserts = |columns: i64| {

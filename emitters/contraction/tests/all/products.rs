@@ -66,7 +66,8 @@ pub fn plain(element: &str, [m, k, n]: [i64; 3]) -> String {
 
 #[test]
 fn tiles_of_all_remainders() {
-    // Around multiples of the register tiles' rows and columns, and of the steps that are packed at once.
+    // Around multiples of the register tiles' rows and columns, and of the steps that are packed at
+    // once.
     let sizes = [[14, 256, 32], [15, 257, 33], [13, 255, 31], [60, 5, 16], [7, 600, 17], [97, 31, 130], [260, 40, 260]];
     for sizes in sizes {
         contracts(&plain("f32", sizes));
@@ -173,7 +174,8 @@ fn complex_numbers_of_all_forms() {
     }
 }
 
-/// As many rows, columns and steps as make whole tiles, more, fewer; what is packed for all steps, and for some at a time.
+/// As many rows, columns and steps as make whole tiles, more, fewer; what is packed for all steps,
+/// and for some at a time.
 #[test]
 fn tile_registers_of_all_sizes() {
     for sizes in [[8, 32, 8], [16, 32, 16], [17, 33, 33], [40, 300, 40], [33, 1111, 70], [70, 3000, 330], [32, 65, 100]]
@@ -201,8 +203,8 @@ fn what_is_left_to_others() {
     }
 }
 
-/// Bytes with and without sign, the smallest and the largest among them, whichever way operands lie and however many rows, columns and
-/// steps there are.
+/// Bytes with and without sign, the smallest and the largest among them, whichever way operands lie
+/// and however many rows, columns and steps there are.
 #[test]
 fn sums_of_all_bytes_are_exact() {
     let fillings: [fn(i64, u64) -> u8; 3] = [
@@ -231,8 +233,8 @@ fn sums_of_all_bytes_are_exact() {
     }
 }
 
-/// Every element is made of chains of additions in the order of its steps, whose lengths do not follow from cores and registers as tiles
-/// do.
+/// Every element is made of chains of additions in the order of its steps, whose lengths do not
+/// follow from cores and registers as tiles do.
 #[test]
 fn bits_do_not_depend_on_tiles() {
     let filled = |shape: &ArrayShape, number: u64| {
@@ -254,8 +256,8 @@ fn bits_do_not_depend_on_tiles() {
     }
 }
 
-/// Rounding errors grow with the root of the number of additions one after the other: 256 of them and some more make a tenth of what
-/// 16,384 would.
+/// Rounding errors grow with the root of the number of additions one after the other: 256 of them
+/// and some more make a tenth of what 16,384 would.
 #[test]
 fn sums_of_many_products_are_close() {
     let value = |i: i64, number: u64| ((i * 7919 + 31 * number as i64) as f32).sin();

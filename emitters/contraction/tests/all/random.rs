@@ -1,4 +1,5 @@
-//! Products that nobody wrote: any roles and order of dimensions, sizes, types, and what stands around them.
+//! Products that nobody wrote: any roles and order of dimensions, sizes, types, and what stands
+//! around them.
 //!
 //! `FUSEBOX_PRODUCTS` says how many, `FUSEBOX_PRODUCT_SEED` where to begin.
 

@@ -41,7 +41,8 @@ fn only_the_updated_parts_are_visited() {
     }
 }
 
-/// A column of a large array has lines of both cores, a row those of one; a small array lies with one core altogether.
+/// A column of a large array has lines of both cores, a row those of one; a small array lies with
+/// one core altogether.
 #[test]
 fn columns_are_written_by_the_cores_that_have_them() {
     let blocks = |array: &str, slice: &str, starts: &str| {

@@ -64,7 +64,8 @@ fn check(text: &str, closeness: Closeness, values: impl FnMut(&ArrayShape, u64) 
 const CHUNK: usize = 32;
 const ADD: &str = "ROOT s = T[] add(a, b)";
 const MAX: &str = "ROOT s = T[] maximum(a, b)";
-/// Associative, but the order of its operands matters: the later one, unless that is zero, its identity.
+/// Associative, but the order of its operands matters: the later one, unless that is zero, its
+/// identity.
 const LATEST: &str = "z = T[] constant(0)\n e = pred[] compare(b, z), direction=EQ\n ROOT s = T[] select(e, a, b)";
 
 #[test]
@@ -146,7 +147,8 @@ fn a_long_line_is_cut_into_many_and_the_initial_value_takes_part_once() {
     }
 }
 
-/// Rounding errors grow with the number of chunks and their length, not with that of the steps as a plain running sum's do.
+/// Rounding errors grow with the number of chunks and their length, not with that of the steps as a
+/// plain running sum's do.
 #[test]
 fn sums_of_many_steps_stay_close() {
     const STEPS: usize = 65536;

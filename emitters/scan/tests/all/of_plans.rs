@@ -1,4 +1,5 @@
-//! Plans write every element exactly once, whatever the sizes and the knobs' values, and what does not suit is declined.
+//! Plans write every element exactly once, whatever the sizes and the knobs' values, and what does
+//! not suit is declined.
 
 use fusebox_conformance::plans;
 use fusebox_core::device::DeviceDescription;
