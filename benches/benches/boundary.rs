@@ -1,4 +1,4 @@
-//! What it costs to ask an emitter: linked in, and as a library.
+//! Measures the cost of calls to an emitter: linked in, and in a library.
 #![allow(clippy::unwrap_used, reason = "a bench may fail")]
 
 use std::fmt::Write;
@@ -11,7 +11,7 @@ use fusebox_core::hlo::parse_module;
 use fusebox_core::plugin::convert::{decode_fusion, encode_fusion};
 use fusebox_plugins::{LoadedEmitter, Registry};
 
-/// A chain of that many additions.
+/// Returns a fusion with a chain of `length` operations.
 fn chain(length: usize) -> Fusion {
     let mut text = String::from("HloModule chain\n\nENTRY fused {\n  v0 = f32[1024,1024] parameter(0)\n");
     for i in 1..length {
@@ -21,7 +21,8 @@ fn chain(length: usize) -> Fusion {
     Fusion::new("fused", parse_module(&text, "chain").unwrap()).unwrap()
 }
 
-/// The loop emitter linked in, and the same one as the library cargo made beside it.
+/// Returns the loop emitter linked in, and the same emitter from the library that cargo built next
+/// to this program.
 fn carriers() -> [(&'static str, LoadedEmitter); 2] {
     let is_loop = |emitter: &&LoadedEmitter| emitter.descriptor().name == "loop";
     let linked = Registry::new(fusebox_bundle::emitters()).unwrap();

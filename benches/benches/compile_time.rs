@@ -1,6 +1,7 @@
-//! From text to executable: programs with either carrier of the emitter, and sharing chains by depth.
+//! Measures the time from text to executable: for programs with the emitter linked in and in a
+//! library, and for sharing chains by depth.
 //!
-//! The chains print the size of their code too: it must grow linearly.
+//! Also prints the code size of the chains, which must grow linearly.
 #![allow(clippy::unwrap_used, reason = "a bench may fail")]
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};

@@ -1,8 +1,8 @@
-//! Every emitter on every fusion of the bench set that it takes, with every configuration that it offers, in groups by emitter and
-//! size; a table of all at the end.
+//! Measures every emitter on every fusion of the bench set that it accepts, with every
+//! configuration that it offers. Groups results by emitter and size, and prints a table at the end.
 //!
-//! `cargo bench --bench emitters -- reduce` measures what has `reduce` in its name; `--save-baseline NAME` and `--baseline NAME`
-//! compare with another day.
+//! `cargo bench --bench emitters -- reduce` measures only names with `reduce`. `--save-baseline
+//! NAME` and `--baseline NAME` compare with an earlier run.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a bench may fail")]
 
 use std::time::Duration;
@@ -17,10 +17,11 @@ use fusebox_run::inputs::{self, InputChoice};
 use fusebox_runtime::{Options, Program};
 use fusebox_workshop::reference::Reference;
 
-/// Emitters whose plan is predicted to take so many times as long as the best one are left out: some would take minutes.
+/// Emitters whose plan is predicted to be slower than the best by more than this factor are
+/// skipped: some would take minutes.
 const WORST: f64 = 100.0;
 
-/// One emitter's kernel for a fusion.
+/// An emitter and its knobs for a fusion.
 struct Candidate {
     emitter: String,
     fusion: String,
@@ -29,7 +30,7 @@ struct Candidate {
     emitters: Emitters,
 }
 
-/// What a candidate takes, in microseconds.
+/// Measured microseconds of a candidate.
 struct Row {
     fusion: String,
     size: &'static str,
@@ -37,7 +38,8 @@ struct Row {
     time: f64,
 }
 
-/// All emitters that take a fusion with a plan worth measuring, and their configurations.
+/// Returns all emitters that accept a fusion and whose plan is worth measuring, with their
+/// configurations.
 fn candidates(name: &str, text: &str, size: &'static str) -> Vec<Candidate> {
     let all = linked().unwrap();
     let planned = |emitters: &Emitters| compile(text, emitters, Phase::Emit).ok()?.kernels.pop();
@@ -67,14 +69,15 @@ fn candidates(name: &str, text: &str, size: &'static str) -> Vec<Candidate> {
     all.collect()
 }
 
-/// With these knobs for who is in charge.
+/// Returns these emitters with the given knobs for the chosen emitter.
 fn configured(emitters: &Emitters, knobs: Configuration) -> Emitters {
     let with = |choice: &Override| Override { knobs: knobs.clone(), ..choice.clone() };
     Emitters { overrides: emitters.overrides.iter().map(with).collect(), ..emitters.clone() }
 }
 
 impl Candidate {
-    /// The program, whose result is right. A wrong kernel, whose time is worth nothing, ends the bench.
+    /// Returns the loaded program after checking its result. A wrong kernel ends the bench, as its
+    /// time is worthless.
     fn program(&self) -> Program {
         let executable = compile(&self.text, &self.emitters, Phase::Run).unwrap().executable.unwrap();
         let options = Options { threads: 2, ..Options::default() };
@@ -95,13 +98,14 @@ impl Candidate {
         program
     }
 
-    /// The knobs that differ from what the emitter chooses by itself.
+    /// Describes the knobs that differ from the emitter's default.
     fn knobs(&self) -> String {
         let knobs: String = self.emitters.overrides.iter().map(|choice| choice.knobs.to_string()).collect();
         if knobs.is_empty() { "default".into() } else { knobs }
     }
 
-    /// Measures it, unless the command line leaves it out; compiles no sooner.
+    /// Measures the candidate, unless the command line filters it out. Compiles it only if it is
+    /// measured.
     fn measure(&self, c: &mut Criterion) -> Option<Row> {
         let mut program = None;
         let mut best = None;
@@ -120,7 +124,7 @@ impl Candidate {
     }
 }
 
-/// The fastest first, with how many times as long the others take.
+/// Prints the rows, the fastest of each fusion first, with their times relative to the fastest.
 fn print(mut rows: Vec<Row>) {
     rows.sort_by(|a, b| (&a.fusion, a.size).cmp(&(&b.fusion, b.size)).then(a.time.total_cmp(&b.time)));
     println!("\n{:<26} {:<6} {:<44} {:>12} {:>8}", "fusion", "size", "emitter and knobs", "least us", "of best");

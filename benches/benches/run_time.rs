@@ -1,4 +1,5 @@
-//! Execution with resident inputs: the same fusion by the emitter linked in and by its library.
+//! Measures execution with resident inputs: programs compiled with the emitter linked in and with
+//! its library.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a bench may fail")]
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -27,7 +28,7 @@ fn programs(c: &mut Criterion) {
     }
 }
 
-/// Small numbers of either sign; in-range indices.
+/// Returns small numbers of either sign, or in-range indices.
 fn filled(shape: &Shape) -> ArrayLiteral {
     let array = shape.as_array().unwrap();
     let count = array.element_count();

@@ -1,8 +1,9 @@
-//! What the benches measure: programs, and the emitters linked in beside the same as libraries.
+//! The subjects of the benches: programs, and emitters linked in and as libraries.
 //!
-//! Criterion reports medians; compare ratios within one run, not absolute times across runs. Beside the numbers of
-//! `cargo bench` stand the bound of the machine (`copy_64MB` in `run_time`, the bytes a copy moves) and XLA:CPU,
-//! measured by the corpus's `perf.py` with `fusebox bench --json`.
+//! Criterion reports medians. Compare ratios within one run, not absolute times across runs. Two
+//! references complement the numbers of `cargo bench`: the limit of the machine (`copy_64MB` in
+//! `run_time`, the bytes a copy moves), and XLA:CPU, measured by the corpus's `perf.py` with
+//! `fusebox bench --json`.
 
 #![forbid(unsafe_code)]
 
@@ -19,13 +20,13 @@ use fusebox_plugins::{Failure, LoadError, Registry};
 
 /// A module with a name.
 pub struct Case {
-    /// What criterion calls it.
+    /// Name of the benchmark in criterion.
     pub name: &'static str,
     /// HLO text.
     pub text: &'static str,
 }
 
-/// A handful of programs, each a different kind of work for the loop emitter.
+/// Programs with different kinds of work for the loop emitter.
 pub const PROGRAMS: [Case; 6] = [
     Case { name: "copy_64MB", text: include_str!("../programs/copy.hlo") },
     Case { name: "exp_chain_64MB", text: include_str!("../programs/exp_chain.hlo") },
@@ -35,8 +36,8 @@ pub const PROGRAMS: [Case; 6] = [
     Case { name: "row_sum", text: include_str!("../programs/row_sum.hlo") },
 ];
 
-/// A chain in which every value is read at two other indices by the next: `depth` levels, as one fusion
-/// (`bare`), or as a program that the host may cut.
+/// Returns a chain of `depth` levels in which each value reads the two previous ones at shifted
+/// indices. It is one fusion (`bare`), or a program that the host may split into several kernels.
 pub fn sharing_chain(depth: usize, bare: bool) -> String {
     let mut text = String::from(if bare { "fusion {\n" } else { "HloModule chain\nENTRY main {\n" });
     text += "  x0 = f32[1000] parameter(0)\n  x1 = f32[1000] parameter(1)\n  zero = f32[] constant(0)\n";
@@ -54,18 +55,18 @@ pub fn sharing_chain(depth: usize, bare: bool) -> String {
     text + "}\n"
 }
 
-/// The emitters linked in.
+/// Returns the emitters linked in.
 ///
 /// # Errors
-/// If two have one name.
+/// If two emitters have one name.
 pub fn linked() -> Result<Emitters, Failure> {
     Ok(Emitters { registry: Registry::new(fusebox_bundle::emitters())?, ..Emitters::default() })
 }
 
-/// The loop emitter as the library that cargo made beside this program.
+/// Returns the loop emitter from the library that cargo built next to this program.
 ///
 /// # Errors
-/// If there is none, or it does not load.
+/// If there is no library, or it cannot be loaded.
 pub fn library() -> Result<Emitters, LoadError> {
     let mut registry = Registry::default();
     let program = std::env::current_exe().unwrap_or_default();

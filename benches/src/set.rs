@@ -1,14 +1,16 @@
-//! The bench set: fusions that emitters are measured on, each in two sizes. `fusebox ab` takes the files as they are.
+//! The bench set: fusions for measuring emitters, each in two sizes. `fusebox ab` can read the
+//! files unchanged.
 
 /// A fusion of the set.
 pub struct BenchFusion {
-    /// The kind of emitters it is for, and what it does: `reduce_rows`.
+    /// Kind of emitters and operation, for example `reduce_rows`.
     pub name: &'static str,
     /// HLO text in the small size.
     pub text: &'static str,
 }
 
-/// Names of sizes, and what stands in the text in place of 256: what fits the cores' caches, and what does not.
+/// Names of sizes, and the numbers that replace 256 in the text: one fits the cores' caches, the
+/// other does not.
 pub const SIZES: [(&str, &str); 2] = [("small", "256"), ("large", "2048")];
 
 macro_rules! fusions {
@@ -33,7 +35,7 @@ pub const FUSIONS: [BenchFusion; 11] = fusions![
 ];
 
 impl BenchFusion {
-    /// The text in a size.
+    /// Returns the text in a size.
     pub fn of_size(&self, size: &str) -> String {
         self.text.replace(SIZES[0].1, size)
     }

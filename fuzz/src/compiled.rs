@@ -1,4 +1,4 @@
-//! Compiling as `fusebox` does.
+//! Compiles modules like `fusebox`.
 
 use fusebox_compiler::{Cache, CompileError, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
 use fusebox_core::device::DeviceDescription;
@@ -15,12 +15,12 @@ pub enum Place {
     Simt,
 }
 
-/// The emitters linked in. Fails if one cannot describe itself.
+/// Returns the emitters linked in. Fails if one cannot describe itself.
 pub fn registry() -> Result<Registry, String> {
     Registry::new(fusebox_bundle::emitters()).map_err(|error| error.to_string())
 }
 
-/// Compiling for this target with these emitters, up to this phase, on one thread.
+/// Returns options to compile for this target with these emitters, up to this phase, on one thread.
 pub fn options(target: Target, device: DeviceDescription, registry: Registry, until: Phase) -> Options {
     let emitters = Emitters { registry, ..Emitters::default() };
     Options {
@@ -38,7 +38,7 @@ pub fn options(target: Target, device: DeviceDescription, registry: Registry, un
     }
 }
 
-/// The executable of a module. What the compiler says.
+/// Compiles a module to an executable. Returns the compiler's error if it fails.
 pub fn executable(source: &Source, place: Place, registry: &Registry) -> Result<Executable, CompileError> {
     let (target, device) = match place {
         Place::Cpu => (Target::cpu(), DeviceDescription::cpu(1)),

@@ -1,4 +1,4 @@
-//! Starts workers and judges what cannot be judged from inside: signals, and silence.
+//! Starts workers and detects failures that a worker cannot detect itself: signals and hangs.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -9,35 +9,36 @@ use std::time::{Duration, Instant};
 
 use crate::worker::{COUNTS, Cases, FOUND, RUNS};
 
-/// A case that takes longer hangs. Cases take milliseconds; the machine may be busy.
+/// Time limit after which a case counts as hanging. Cases take milliseconds, but the machine may be
+/// busy.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Time for code made of damaged text.
+/// Time limit for code compiled from damaged text.
 const PATIENCE_WITH_DAMAGED_CODE: Duration = Duration::from_secs(60);
-/// Begins what is said of a case that does not end.
+/// Start of the message about a case that does not end.
 const NO_END: &str = "no end";
-/// Findings after which a target is given up.
+/// Number of findings after which the run over a target ends.
 const MOST_FINDINGS: usize = 10;
 
-/// What a run over one target came to.
+/// The result of a run over one target.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// Cases run.
+    /// Number of cases run.
     pub cases: u64,
-    /// How often each outcome was seen. The last cases of a worker that ended in a finding are not in it.
+    /// Count of each outcome, without the last cases of a worker that ended in a finding.
     pub outcomes: BTreeMap<String, u64>,
-    /// Number of the case and what happened.
+    /// Numbers of cases, and what happened.
     pub findings: Vec<(u64, String)>,
 }
 
 /// Runs a target in processes of `program`, which must be this crate's binary.
 ///
 /// # Errors
-/// If a process cannot be started, or the folder for inputs of findings not be made.
+/// If a process cannot be started, or the folder for inputs of findings cannot be created.
 pub fn run(program: &Path, cases: &Cases, findings: &Path) -> std::io::Result<Report> {
     run_with_patience(program, cases, findings, PATIENCE)
 }
 
-/// The same with another time after which a case is said to hang.
+/// Runs a target like [`run`], with another time limit after which a case counts as hanging.
 ///
 /// # Errors
 /// As [`run`].
@@ -118,7 +119,7 @@ fn run_worker(program: &Path, cases: &Cases, input: &Path, patience: Duration) -
             }
         }
     };
-    // It has ended, or is to.
+    // The process has ended, or must end now.
     _ = child.kill();
     child.wait()?;
     match found {

@@ -1,4 +1,4 @@
-//! Broken and misleading input for every door of fusebox, and what must hold of what comes out.
+//! Feeds broken and misleading input to every entry point of fusebox, and checks the outcome.
 //!
 //! ```text
 //! seeds      what is mutated: modules, and what targets make of them
@@ -8,7 +8,8 @@
 //! driver     starts workers, notices signals and silence, counts
 //! ```
 //!
-//! A case is decided by the run's seed and its number, so a finding comes back with `--first NUMBER --cases 1`.
+//! The run's seed and the case's number determine a case. Therefore `--first NUMBER --cases 1`
+//! reproduces a finding.
 
 #![forbid(unsafe_code)]
 
@@ -22,15 +23,15 @@ pub mod worker;
 
 use random::Random;
 
-/// What became of a case, for counting: `refused`, `read`, `ran` …
+/// The outcome of a case, for counting: `refused`, `read`, `ran` …
 pub type Outcome = &'static str;
 
-/// A door of fusebox.
+/// An entry point of fusebox.
 pub trait Target {
-    /// Makes one case and judges what comes out. What is fed is put into `input` before, for findings that are noticed
-    /// from outside.
+    /// Runs one case and judges its outcome. Stores the input in `input` before using it, for
+    /// failures that are detected from outside.
     ///
     /// # Errors
-    /// What must not happen, in words. Panics, signals and silence are noticed from outside.
+    /// A description of forbidden behaviour. Panics, signals and hangs are detected from outside.
     fn run(&mut self, random: &mut Random, input: &mut Vec<u8>) -> Result<Outcome, String>;
 }

@@ -1,4 +1,4 @@
-//! `fusebox-fuzz`: runs targets for a time, and says what it found.
+//! `fusebox-fuzz`: runs targets for a time, and prints the findings.
 
 #![forbid(unsafe_code)]
 
@@ -10,31 +10,31 @@ use clap::Parser;
 use fusebox_fuzz::worker::Cases;
 use fusebox_fuzz::{driver, targets, worker};
 
-/// Feeds broken and misleading input to every door of fusebox
+/// Feeds broken and misleading input to every entry point of fusebox
 #[derive(Parser)]
 struct Arguments {
-    /// What to feed; all by default
+    /// Targets to run; default: all
     #[arg(value_parser = targets::NAMES)]
     targets: Vec<String>,
     /// Seconds for each target
     #[arg(long, default_value_t = 10.0)]
     seconds: f64,
-    /// Decides all cases
+    /// Seed of all cases
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Number of the first case
     #[arg(long, default_value_t = 0)]
     first: u64,
-    /// At most so many cases of each target
+    /// Most cases of each target
     #[arg(long, default_value_t = u64::MAX)]
     cases: u64,
-    /// Inputs of findings are written here
+    /// Folder for the inputs of findings
     #[arg(long, default_value = "findings")]
     findings: PathBuf,
-    /// Runs cases of this target in this process: what the program starts itself
+    /// Runs cases of this target in this process; the program starts itself with it
     #[arg(long, hide = true)]
     worker: Option<String>,
-    /// Where a worker writes the input of its finding
+    /// File for the input of a worker's finding
     #[arg(long, hide = true)]
     input_file: Option<PathBuf>,
 }

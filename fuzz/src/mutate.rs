@@ -1,8 +1,9 @@
-//! Changes to bytes and to texts.
+//! Mutates bytes and texts.
 
 use crate::random::Random;
 
-/// Changes a text in a few places, as bytes, pieces and lines. `pieces` are likely to matter in its language.
+/// Changes a text in a few positions, as bytes, pieces and lines. `pieces` are texts with a meaning
+/// in its language.
 pub fn pieces(random: &mut Random, input: &mut Vec<u8>, pool: &[Vec<u8>], pieces: &[&str]) {
     for _ in 0..=random.below(4) {
         match random.below(8) {
@@ -22,7 +23,7 @@ pub fn pieces(random: &mut Random, input: &mut Vec<u8>, pool: &[Vec<u8>], pieces
     }
 }
 
-/// Puts another number in the place of one.
+/// Replaces a number by another.
 fn change_number(input: &mut Vec<u8>, random: &mut Random) {
     let start = random.below(input.len());
     let Some(from) = input[start..].iter().position(u8::is_ascii_digit).map(|at| start + at) else { return };
@@ -30,7 +31,7 @@ fn change_number(input: &mut Vec<u8>, random: &mut Random) {
     input.splice(from..from + digits, random.number().to_string().bytes());
 }
 
-/// Swaps two lines, copies one over another, or drops one.
+/// Swaps two lines, overwrites one with another, duplicates one, or drops one.
 fn change_lines(input: &mut Vec<u8>, random: &mut Random) {
     let mut lines: Vec<Vec<u8>> = input.split(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect();
     let (from, to) = (random.below(lines.len()), random.below(lines.len()));
@@ -43,7 +44,8 @@ fn change_lines(input: &mut Vec<u8>, random: &mut Random) {
     *input = lines.join(&b'\n');
 }
 
-/// Flips, cuts, repeats, overwrites and inserts a few bytes. `other` is what may be put between.
+/// Flips, cuts, repeats, overwrites and inserts a few bytes. `other` is a source of bytes to
+/// insert.
 pub fn bytes(random: &mut Random, bytes: &mut Vec<u8>, other: &[u8]) {
     for _ in 0..=random.below(4) {
         let (at, length) = (random.below(bytes.len()), 1 + random.below(16));
@@ -68,10 +70,11 @@ pub fn bytes(random: &mut Random, bytes: &mut Vec<u8>, other: &[u8]) {
     }
 }
 
-/// Changes a few lines, values, operations and words of IR. `other` is a text to take some from; `words` are what else may stand there.
+/// Changes a few lines, values, operations and words of IR. `other` is a text to copy lines from;
+/// `words` are possible replacements.
 pub fn ir(random: &mut Random, text: &str, other: &str, words: &[&str]) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    // One change is likelier to survive the first checks, and so to reach the last.
+    // A single change is more likely to pass the first checks, and so to reach the last.
     for _ in 0..1 + random.below(6) / 4 {
         let (at, to) = (random.below(lines.len()), random.below(lines.len()));
         match random.below(24) {
@@ -95,7 +98,7 @@ pub fn ir(random: &mut Random, text: &str, other: &str, words: &[&str]) -> Strin
     text
 }
 
-/// Another value where one is used: one of the line, or one of a number near it.
+/// Replaces a use of a value by another value: one of the same line, or one with a similar number.
 fn another_value(random: &mut Random, line: &str) -> String {
     let parts: Vec<&str> = line.split('%').collect();
     let digits = |part: &str| part.bytes().take_while(u8::is_ascii_digit).count();
@@ -114,7 +117,7 @@ fn another_value(random: &mut Random, line: &str) -> String {
     changed.collect::<Vec<_>>().join("%")
 }
 
-/// Another number where one stands, values aside.
+/// Replaces a number that is no value's name by another.
 fn another_number(random: &mut Random, line: &str) -> String {
     let mut parts = split(line);
     let is_number =
@@ -126,7 +129,7 @@ fn another_number(random: &mut Random, line: &str) -> String {
     parts.concat()
 }
 
-/// Another operation of the same dialect, or any, in place of a line's first.
+/// Replaces the first operation of a line by another one of the same dialect.
 fn another_operation(random: &mut Random, line: &str, words: &[&str]) -> String {
     let Some((before, name, after)) = line.find('"').and_then(|start| {
         let end = start + 1 + line[start + 1..].find('"')? + 1;
@@ -164,7 +167,7 @@ fn line(random: &mut Random, line: &str, other: &str, words: &[&str]) -> String 
     parts.concat()
 }
 
-/// A word in brackets, often many.
+/// Returns a word in brackets, often many.
 fn nested(random: &mut Random, word: &str) -> String {
     let depth = 1 << random.below(13);
     let (open, close) =
@@ -172,7 +175,7 @@ fn nested(random: &mut Random, word: &str) -> String {
     format!("{}{word}{}", open.repeat(depth), close.repeat(depth))
 }
 
-/// Words, numbers, and what is between them, which is one character each.
+/// Splits a line into words, numbers, and single characters between them.
 fn split(line: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     let mut inside = false;

@@ -1,13 +1,13 @@
-//! What is mutated.
+//! The inputs to mutate.
 
 use std::path::{Path, PathBuf};
 
 use fusebox_compiler::Source;
 use fusebox_core::hlo::{Module, parse_module};
 
-/// No seed is larger: mutations of small texts matter more often.
+/// Most bytes of a seed: mutations of small texts are more often relevant.
 const LARGEST: u64 = 64 << 10;
-/// Larger ones take too long to compile again and again.
+/// Most bytes of a seed to compile: larger ones take too long to compile repeatedly.
 const LARGEST_PROGRAM: usize = 8 << 10;
 
 /// HLO texts.
@@ -18,7 +18,7 @@ pub struct Seeds {
 }
 
 impl Seeds {
-    /// Modules of this repository, and of the folder that `FUSEBOX_CORPUS` names.
+    /// Reads the modules of this repository, and of the folder that `FUSEBOX_CORPUS` names.
     ///
     /// # Errors
     /// If a folder cannot be read.
@@ -41,13 +41,13 @@ impl Seeds {
         Ok(Seeds { texts })
     }
 
-    /// The texts that are compiled in short time.
+    /// Returns the texts that compile in a short time.
     pub fn programs(&self) -> Vec<Source> {
         let short = self.texts.iter().filter(|text| text.len() <= LARGEST_PROGRAM);
         short.map(|text| Source::text("program.hlo", text)).collect()
     }
 
-    /// The modules that the texts are.
+    /// Returns the parsed texts.
     pub fn modules(&self) -> Vec<Module> {
         self.texts.iter().filter_map(|text| parse_module(text, "seed").ok()).collect()
     }

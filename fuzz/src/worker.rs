@@ -1,7 +1,7 @@
-//! One process that runs case after case.
+//! The process that runs cases one after the other.
 //!
-//! It says the number of each case on standard output before it begins it, so whoever started it knows which one
-//! ended in a signal or never ended.
+//! It prints the number of each case on standard output before running the case. Thus the driver
+//! knows which case ended in a signal or never ended.
 
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,7 +13,7 @@ use crate::random::Random;
 use crate::seeds::Seeds;
 use crate::{Outcome, targets};
 
-/// Which cases a worker runs.
+/// The cases that a worker runs.
 #[derive(Clone, Debug)]
 pub struct Cases {
     /// Name of the target.
@@ -22,46 +22,48 @@ pub struct Cases {
     pub seed: u64,
     /// Number of the first case.
     pub first: u64,
-    /// At most so many.
+    /// Most cases to run.
     pub most: u64,
-    /// For about so long.
+    /// Approximate time limit.
     pub time: Duration,
 }
 
-/// Cases after which outcomes are reported, so that few are lost with a process.
+/// Number of cases between two reports of outcomes. It is small, so that few outcomes are lost with
+/// a process.
 const REPORTED: u64 = 32;
-/// Begins the line that counts outcomes.
+/// Prefix of the line with the counts of outcomes.
 pub const COUNTS: &str = "counts ";
-/// Begins the line that tells a finding.
+/// Prefix of the line with a finding.
 pub const FOUND: &str = "found ";
 
-/// Says that code made from damaged text is about to run. See [`damaged_code_runs`].
+/// Line that announces the run of code compiled from damaged text. See [`damaged_code_runs`].
 pub const RUNS: &str = "runs";
 
-/// From here on the case runs code that was made of damaged text. It may do what the text says, for instance turn for ever:
-/// how such a case ends is counted, and is no finding.
+/// Announces that the case now runs code compiled from damaged text. This code may misbehave, for
+/// example loop for ever. The driver counts the end of such a case, but it is no finding.
 pub fn damaged_code_runs() {
-    // Nobody listens where the worker is not one of a driver.
+    // An error is ignored: a worker without a driver has no reader.
     _ = writeln!(std::io::stdout(), "{RUNS}");
 }
 
-/// Where the input of every case is written before it is fed, if anywhere: for one case that ends its process.
+/// File that receives the input before it is used; only set for a single case, which may end its
+/// process.
 static KEPT: OnceLock<PathBuf> = OnceLock::new();
 
-/// Called by a target before it feeds the input.
+/// Stores the input if requested. A target calls this before it uses the input.
 ///
 /// # Errors
-/// If it was to be written and could not be.
+/// If the file cannot be written.
 pub fn feeds(input: &[u8]) -> Result<(), String> {
     let Some(file) = KEPT.get() else { return Ok(()) };
     std::fs::write(file, input).map_err(|error| error.to_string())
 }
 
-/// What the last panic said.
+/// Message of the last panic.
 static PANIC: Mutex<String> = Mutex::new(String::new());
 
-/// Runs cases until one is a finding. The input of a finding is written to `input_file`; that of a single case in any
-/// event, before it is fed.
+/// Runs cases until one is a finding. Writes the input of a finding to `input_file`. For a single
+/// case, writes the input in any event, before it is used.
 ///
 /// # Errors
 /// If seeds cannot be read or standard output cannot be written.
@@ -105,16 +107,17 @@ pub fn run(cases: &Cases, input_file: Option<&Path>) -> std::io::Result<bool> {
     Ok(true)
 }
 
-/// Says what was counted since the last time.
+/// Prints the counts since the last report.
 fn report(counts: &mut Vec<(Outcome, u64)>) -> std::io::Result<()> {
     let counted: Vec<String> = counts.drain(..).map(|(outcome, count)| format!("{outcome}={count}")).collect();
     writeln!(std::io::stdout(), "{COUNTS}{}", counted.join(" "))
 }
 
-/// What wants more memory than any case should ends in a finding, not in a machine without memory.
+/// Limits the memory of this process. A case that needs more becomes a finding instead of
+/// exhausting the machine.
 fn limit_memory() {
     const MOST: Option<u64> = Some(12 << 30);
-    // Where the system refuses, its own limits hold.
+    // If the system refuses, its own limits apply.
     _ = rustix::process::setrlimit(
         rustix::process::Resource::As,
         rustix::process::Rlimit { current: MOST, maximum: MOST },

@@ -1,6 +1,7 @@
-//! `steady EXECUTABLE [--inputs IN.npz] [--runs N] [--seconds S]`: runs what `fusebox compile --emit executable` made again and again in one
-//! process. Prints one line of JSON: runs made, whether all gave the same bits, and bytes of memory that the process holds more
-//! after them than when it had warmed up.
+//! `steady EXECUTABLE [--inputs IN.npz] [--runs N] [--seconds S]`: runs an executable of `fusebox
+//! compile --emit executable` many times in one process. Prints one line of JSON: the number of
+//! runs, whether the checked results have the same bits, and the growth of the process's memory in
+//! bytes since the end of the warm-up.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -11,7 +12,7 @@ use fusebox_core::hlo::Literal;
 use fusebox_run::{inputs, terminal};
 use fusebox_runtime::{Executable, Options, Program};
 
-/// The bits of so many runs are compared with those of the first; more would take longer than the runs.
+/// Number of runs whose bits are compared. Comparing more would take longer than the runs.
 const COMPARED: u64 = 20;
 
 #[derive(Parser)]
@@ -21,7 +22,7 @@ struct Arguments {
     inputs: inputs::InputChoice,
     #[arg(long, default_value_t = 10_000)]
     runs: u64,
-    /// After so many seconds there are no more runs
+    /// Time limit of the runs in seconds
     #[arg(long, default_value_t = 10)]
     seconds: u64,
     #[arg(long, default_value_t = 2)]
@@ -58,7 +59,7 @@ fn same_bits(one: &Literal, other: &Literal) -> bool {
     bytes(one) == bytes(other)
 }
 
-/// Bytes of memory that this process holds, as Linux counts them.
+/// Returns the bytes of this process's resident memory, as Linux counts them.
 fn resident() -> Result<u64, Box<dyn Error>> {
     let text = std::fs::read_to_string("/proc/self/status")?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("the system does not say it")?;

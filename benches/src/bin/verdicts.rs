@@ -1,8 +1,10 @@
-//! `verdicts same|five-percent FILE ROWS [SECONDS]`: how often verdicts are right. Appends a line of JSON to the file for each
-//! comparison, until it has so many or the time is over; started again, it goes on where the file ends. Then says which are wrong.
+//! `verdicts same|five-percent FILE ROWS [SECONDS]`: measures how often verdicts are right. Appends
+//! a line of JSON to the file for each comparison, until the file has `ROWS` lines or the time is
+//! over. A later start continues at the end of the file. At the end, prints the wrong verdicts.
 //!
-//! `same` compares each fusion of the bench set with itself. `five-percent` compares sums of rows of which one side has five
-//! percent more, bound by memory and bound by arithmetic; B is the slower side and the faster one in turns.
+//! `same` compares each fusion of the bench set with itself. `five-percent` compares sums of rows,
+//! bound by memory and bound by arithmetic. One side has five percent more rows; B is alternately
+//! the slower and the faster side.
 
 use std::error::Error;
 use std::fs::{OpenOptions, read_to_string};
@@ -23,10 +25,11 @@ const SUMS: [(&str, &str); 2] = [
     ("memory", include_str!("../../programs/sum_memory.hlo")),
     ("arithmetic", include_str!("../../programs/sum_arithmetic.hlo")),
 ];
-/// Rows of the sums, and five percent more. The pool cuts both into as many parts.
+/// Number of rows of the sums, and five percent more. The thread pool splits both into equally many
+/// parts.
 const ROWS: [&str; 2] = ["2560", "2688"];
 
-/// Two programs, and what a right verdict on them is.
+/// Two programs, and the right verdict on them.
 struct Comparison {
     name: String,
     sides: [String; 2],
@@ -34,7 +37,7 @@ struct Comparison {
     right: Verdict,
 }
 
-/// A verdict as the file keeps it.
+/// A verdict as stored in the file.
 #[derive(Serialize, Deserialize)]
 struct Row {
     name: String,
@@ -104,7 +107,7 @@ impl Comparison {
     }
 }
 
-/// How many verdicts of each name are right, and those that are not.
+/// Prints the wrong verdicts, and the number of right ones.
 fn print(rows: &[Row]) {
     let wrong: Vec<&Row> = rows.iter().filter(|row| row.verdict != row.right).collect();
     for Row { name, cache, verdict, ratio, low, high, median_us, pairs, disturbed, .. } in &wrong {

@@ -1,7 +1,9 @@
-//! Answers of plugins: real ones, of every kind, damaged on their way from the emitters to the host.
+//! Damages answers of plugins: real answers of every kind, on their way from the emitters to the
+//! host.
 //!
-//! A case compiles a program. Its emitters are the bundled ones behind the byte carrier; one of their answers is changed
-//! as bytes, as a message or as text. What survives all checks is compiled, and for the simulator run.
+//! A case compiles a program with the bundled emitters behind the byte carrier. It changes one of
+//! their answers as bytes, as a message or as text. Answers that pass all checks are compiled, and
+//! run if the target is the simulator.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -25,16 +27,16 @@ use crate::worker::{damaged_code_runs, feeds};
 use crate::{Outcome, Target, mutate};
 
 thread_local! {
-    /// What is to happen to which answer in the current case.
+    /// The change to one answer in the current case.
     static DAMAGE: RefCell<Option<Damage>> = const { RefCell::new(None) };
 }
 
-/// The n-th answer to this question is changed.
+/// Changes the n-th answer to a question.
 struct Damage {
     question: Question,
     answers_before: usize,
     random: Random,
-    /// An answer of the same kind to take parts from.
+    /// An earlier answer of the same kind, to copy parts from.
     last: Vec<u8>,
     done: bool,
 }
@@ -45,7 +47,7 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// Of these programs.
+    /// Creates the target for these seeds' programs.
     pub fn new(seeds: &Seeds) -> Answers {
         Answers { programs: seeds.programs() }
     }
@@ -60,7 +62,7 @@ impl Target for Answers {
     }
 }
 
-/// Compiles a program of whose emitters one answers something else, and runs it on the simulator.
+/// Compiles a program with one changed answer, and runs it if the target is the simulator.
 fn case(source: &Source, random: &mut Random) -> Result<Outcome, String> {
     let question = match random.below(9) {
         0..3 => Question::Emit,
@@ -106,7 +108,7 @@ fn set_damage(damage: Option<Damage>) {
     DAMAGE.with_borrow_mut(|current| *current = damage);
 }
 
-/// The bundled emitters' answer, or what has become of it.
+/// Returns the bundled emitters' answer, changed if the current case says so.
 fn answer(request: &[u8]) -> Vec<u8> {
     let answer = serve(fusebox_bundle::emitters, request);
     let question = Request::decode(request).map_or(Question::Unknown, |request| request.question());
@@ -136,7 +138,7 @@ fn damaged(random: &mut Random, mut answer: Vec<u8>, last: &[u8]) -> Vec<u8> {
     response.encode_to_vec()
 }
 
-/// Changes some field of the message.
+/// Changes some fields of the message.
 fn change(random: &mut Random, response: &mut Response, last: &Response) {
     for _ in 0..=random.below(2) {
         if random.chance(50) {
@@ -264,7 +266,7 @@ fn change_kernel(random: &mut Random, kernel: &mut schema::Kernel, last: Option<
     }
 }
 
-/// Runs on the simulator, on inputs that are anything.
+/// Runs an executable on the simulator, on random inputs.
 fn run(executable: Executable, random: &mut Random) -> Result<Outcome, String> {
     let mut program = match Program::load(executable, &fusebox_runtime::Options::default()) {
         Ok(program) => program,

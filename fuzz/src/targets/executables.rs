@@ -1,7 +1,7 @@
-//! Executables: damaged ones, and ones whose digest fits.
+//! Damages executables, with a wrong or a right digest.
 //!
-//! A damaged one must be refused. One that is made to mislead must be refused or loaded; it is not run, since its
-//! machine code may do anything.
+//! The runtime must reject a damaged executable. It must reject or load a misleading one, which has
+//! a right digest. A misleading executable is not run, as its machine code may do anything.
 
 use fusebox_compiler::Source;
 use fusebox_runtime::{Executable, Options, Program};
@@ -14,25 +14,27 @@ use crate::seeds::Seeds;
 use crate::worker::feeds;
 use crate::{Outcome, Target, mutate};
 
-/// Modules compiled at the start.
+/// Number of modules compiled at the start.
 const MOST_SEEDS: usize = 8;
-/// Bytes before the data: magic, version, length; then the digest. See `host/runtime/src/format.rs`.
+/// Bytes before the data: magic, version and length, then the digest. See
+/// `host/runtime/src/format.rs`.
 const PREFIX: usize = 20;
 const HEADER: usize = PREFIX + 32;
 
-/// Files that the compiler made, changed.
+/// Changed executables of the compiler.
 pub struct Executables {
     seeds: Vec<Executable>,
     pool: Vec<Vec<u8>>,
 }
 
 impl Executables {
-    /// Of small modules, for both targets. Fails if one does not compile.
+    /// Creates the target with executables of a few seeds for both machines. Fails if no seed
+    /// compiles.
     pub fn new(seeds: &Seeds) -> Result<Executables, String> {
         let registry = registry()?;
         let mut texts: Vec<&String> = seeds.texts.iter().collect();
         texts.sort_by_key(|text| text.len());
-        // A few of each size.
+        // Chooses modules of various sizes.
         let step = (texts.len() / MOST_SEEDS).max(1);
         let mut made = Vec::new();
         for text in texts.into_iter().step_by(step) {
@@ -71,7 +73,7 @@ impl Executables {
         load(input)
     }
 
-    /// Well-formed, but with other numbers and parts in other places.
+    /// Feeds a well-formed executable with changed numbers, texts and lists.
     fn misleading(&self, random: &mut Random, input: &mut Vec<u8>) -> Result<Outcome, String> {
         let Some(seed) = random.pick(&self.seeds) else { return Ok("nothing") };
         let mut value = serde_json::to_value(seed).map_err(|error| error.to_string())?;
@@ -110,7 +112,7 @@ fn seal(bytes: &mut [u8]) {
     bytes[PREFIX..HEADER].copy_from_slice(&digest);
 }
 
-/// Walks to some place and changes a number, a text or a list there.
+/// Walks to a random position and changes a number, a text or a list there.
 fn change(value: &mut Value, random: &mut Random) {
     match value {
         Value::Object(fields) => {

@@ -1,4 +1,5 @@
-//! Kernel IR: the text of real kernels with their subgraph functions, damaged, and straight into lowering.
+//! Damages kernel IR: the text of real kernels with their subgraph functions, passed directly to
+//! lowering.
 
 use std::sync::LazyLock;
 
@@ -13,7 +14,7 @@ use crate::seeds::Seeds;
 use crate::worker::feeds;
 use crate::{Outcome, Target, mutate};
 
-/// What may stand somewhere in kernel IR.
+/// Words that may occur in kernel IR.
 pub static WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| TEXT_OF_WORDS.split_whitespace().collect());
 
 const TEXT_OF_WORDS: &str = r#"
@@ -28,18 +29,18 @@ const TEXT_OF_WORDS: &str = r#"
     f8E4M3FN index complex tensor vector 4x8xf32 ?xf32 memref none dense array affine_map loc floordiv mod %0
 "#;
 
-/// A kernel as it is handed to lowering.
+/// A kernel in the form that lowering receives.
 #[derive(Clone, Debug)]
 struct Kernel {
-    /// What is said of it, without its functions.
+    /// Its arguments and launch, without its functions.
     source: KernelSource,
-    /// Its functions.
+    /// Text of its functions.
     text: String,
-    /// What it is for.
+    /// Target of the kernel.
     target: Machine,
 }
 
-/// The kernels of programs, for all targets.
+/// Returns the kernels of programs, for all targets.
 fn kernels(programs: &[Source]) -> Vec<Kernel> {
     let targets = [
         (Machine::cpu(), DeviceDescription::cpu(4)),
@@ -73,7 +74,7 @@ fn of(program: &Source, target: &Machine, device: &DeviceDescription) -> Vec<Ker
         .collect()
 }
 
-/// Bytes of parameters and outputs.
+/// Returns the bytes of parameters and outputs.
 fn sizes(fusion: &fusebox_core::emitter::Fusion, plan: &Plan) -> Vec<u64> {
     let computation = fusion.computation();
     let roots =
@@ -83,13 +84,13 @@ fn sizes(fusion: &fusebox_core::emitter::Fusion, plan: &Plan) -> Vec<u64> {
     parameters.chain(roots).map(bytes).collect()
 }
 
-/// Kernels of programs, damaged.
+/// Damaged kernels of programs.
 pub struct KernelIr {
     kernels: Vec<Kernel>,
 }
 
 impl KernelIr {
-    /// Of the kernels of these programs.
+    /// Creates the target for the kernels of these seeds' programs.
     pub fn new(seeds: &Seeds) -> KernelIr {
         KernelIr { kernels: kernels(&seeds.programs()) }
     }
@@ -113,7 +114,7 @@ impl Target for KernelIr {
     }
 }
 
-/// A kernel whose text is changed.
+/// Returns a kernel with changed text.
 fn damaged(kernels: &[Kernel], random: &mut Random) -> Option<Kernel> {
     let (mut kernel, other) = (random.pick(kernels)?.clone(), random.pick(kernels)?);
     let (text, other) = (std::mem::take(&mut kernel.text), &other.text);

@@ -1,4 +1,4 @@
-//! The doors, one file each.
+//! The entry points of fusebox, one file each.
 
 mod answers;
 mod executables;
@@ -15,10 +15,10 @@ use crate::seeds::Seeds;
 /// All targets, in the order in which they run.
 pub const NAMES: [&str; 7] = ["text", "proto", "npz", "executables", "answers", "kernel-ir", "programs"];
 
-/// The target of that name.
+/// Returns the target of that name.
 ///
 /// # Errors
-/// If there is none, or its seeds do not compile.
+/// If there is no such target, or it cannot be created.
 pub fn open(name: &str, seeds: &Seeds) -> Result<Box<dyn Target>, String> {
     Ok(match name {
         "text" => Box::new(modules::Text::new(seeds)),
@@ -32,7 +32,7 @@ pub fn open(name: &str, seeds: &Seeds) -> Result<Box<dyn Target>, String> {
     })
 }
 
-/// What a compiler may say of bad input, and what it may not.
+/// Fails for internal errors: a compiler may reject bad input, but not with these.
 fn judge(error: &CompileError) -> Result<(), String> {
     match error.is_internal() {
         true => Err(error.to_string()),

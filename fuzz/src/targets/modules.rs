@@ -1,4 +1,4 @@
-//! Modules as text and as protobuf: reading, verifying, printing and writing again.
+//! Damages modules as text and as protobuf: reads, verifies, prints and serialises them.
 
 use std::sync::LazyLock;
 
@@ -9,21 +9,21 @@ use crate::seeds::Seeds;
 use crate::worker::feeds;
 use crate::{Outcome, Target, mutate};
 
-/// HLO text.
+/// The target for HLO text.
 pub struct Text(Vec<Vec<u8>>);
 
-/// Serialised modules.
+/// The target for serialised modules.
 pub struct Proto(Vec<Vec<u8>>);
 
 impl Text {
-    /// Of these texts.
+    /// Creates the target for these seeds' texts.
     pub fn new(seeds: &Seeds) -> Text {
         Text(seeds.texts.iter().map(|text| text.clone().into_bytes()).collect())
     }
 }
 
 impl Proto {
-    /// Of the modules that these texts are.
+    /// Creates the target for these seeds' modules.
     pub fn new(seeds: &Seeds) -> Proto {
         Proto(seeds.modules().iter().map(write_proto).collect())
     }
@@ -35,7 +35,8 @@ impl Target for Text {
         mutate::pieces(random, input, &self.0, &PIECES);
         feeds(input)?;
         check(parse_module(&String::from_utf8_lossy(input), "input"), |module| {
-            // Names in messages may be any text; names in HLO text may not. So only here they are printed.
+            // Only modules from text are printed: names in serialised modules may be any text,
+            // names in HLO text may not.
             let again = parse_module(&print_module(module), "printed").map_err(|faults| faults[0].to_string())?;
             same(module, again, "printing")
         })
@@ -52,7 +53,8 @@ impl Target for Proto {
     }
 }
 
-/// A module that was read must be verified or refused, and come back from what it is written as.
+/// Checks a module: the parser and verifier must accept it or give diagnostics. An accepted module
+/// must survive serialising and reading.
 fn check(
     parsed: Result<Module, Vec<Diagnostic>>,
     and: impl FnOnce(&Module) -> Result<(), String>,
@@ -71,7 +73,7 @@ fn check(
     Ok("valid")
 }
 
-/// Whoever refuses says why.
+/// Requires that a rejection has diagnostics.
 fn said(faults: &[Diagnostic]) -> Result<(), String> {
     match faults.iter().all(|fault| !fault.to_string().is_empty()) && !faults.is_empty() {
         true => Ok(()),
@@ -81,14 +83,14 @@ fn said(faults: &[Diagnostic]) -> Result<(), String> {
 
 fn same(module: &Module, mut again: Module, what: &str) -> Result<(), String> {
     again.clear_source();
-    // NaNs (as epsilons) make a module differ from itself.
+    // A module with a NaN (for example as epsilon) differs from itself.
     if *module == again || *module != module.clone() {
         return Ok(());
     }
     Err(format!("{what} changes the module\n{}\n--- into\n{}", print_module(module), print_module(&again)))
 }
 
-/// Pieces that are likely to matter.
+/// Pieces of text with a meaning in HLO.
 static PIECES: LazyLock<Vec<&str>> = LazyLock::new(|| [MARKS, PHRASES].concat());
 
 const MARKS: &[&str] = &[

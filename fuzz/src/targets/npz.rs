@@ -1,4 +1,4 @@
-//! Files of arrays.
+//! Damages files of arrays.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::random::Random;
 use crate::worker::feeds;
 use crate::{Outcome, Target, mutate};
 
-/// Files that [`write_outputs`] made, changed.
+/// Changed files of [`write_outputs`].
 pub struct Npz {
     folder: TempDir,
     seeds: Vec<(Vec<Shape>, Vec<u8>)>,
@@ -18,7 +18,8 @@ pub struct Npz {
 }
 
 impl Npz {
-    /// Of arrays of some types and dimensions. Fails if there is no place for temporary files.
+    /// Creates the target for arrays of several types and dimensions. Fails if temporary files
+    /// cannot be created.
     pub fn new() -> std::io::Result<Npz> {
         let folder = tempfile::tempdir()?;
         let mut seeds = Vec::new();

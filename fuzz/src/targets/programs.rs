@@ -1,5 +1,5 @@
-//! Whole programs, changed so that many remain programs: compiled for this machine and for the simulator, run, and
-//! compared with the interpreter where results are exact.
+//! Changes whole programs so that many remain valid. Compiles them for this machine and for the
+//! simulator, runs them, and compares exact results with the interpreter's.
 
 use fusebox_compiler::{CompileError, Source};
 use fusebox_core::hlo::{
@@ -16,12 +16,12 @@ use crate::seeds::Seeds;
 use crate::worker::feeds;
 use crate::{Outcome, Target, mutate};
 
-/// Programs with larger arrays are compiled and not run.
+/// Most elements of an array. Programs with larger arrays are skipped.
 const MOST_ELEMENTS: i64 = 1 << 16;
-/// So are those with products of more elements on both sides together.
+/// Most work of an instruction, in elements. Programs with more work are compiled and not run.
 const MOST_WORK: i64 = 1 << 24;
 
-/// Programs and their relatives.
+/// The target for programs and their variants.
 pub struct Programs {
     seeds: Vec<String>,
     pool: Vec<Vec<u8>>,
@@ -29,7 +29,7 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Of these texts.
+    /// Creates the target for these seeds' programs.
     pub fn new(seeds: &Seeds) -> Programs {
         let seeds: Vec<String> =
             seeds.programs().into_iter().map(|program| String::from_utf8_lossy(&program.bytes).into_owned()).collect();
@@ -75,7 +75,7 @@ impl Target for Programs {
     }
 }
 
-/// What an engine said or gave.
+/// The answer of an engine: a result or a refusal.
 enum Answer {
     Value(Literal),
     Refused,
@@ -92,13 +92,14 @@ fn run(executable: Executable, inputs: &[Literal], place: Place) -> Result<Answe
     let mut program = Program::load(executable, &options).map_err(|error| format!("{place:?}: {error}"))?;
     match program.run(&arrays) {
         Ok(value) => Ok(Answer::Value(value)),
-        // What a host operation refuses, the interpreter refuses too. But shapes were looked at when it was compiled.
+        // The interpreter rejects the same values as a host operation. A wrong buffer is a bug: the
+        // compiler has checked the shapes.
         Err(RunError::HostOp { reason, .. }) if reason != RoutineError::Buffer.to_string() => Ok(Answer::Refused),
         Err(error) => Err(format!("{place:?}: {error}")),
     }
 }
 
-/// All engines agree where results are exact.
+/// Fails if results are exact and engines disagree.
 fn compare(module: &Module, inputs: &[Literal], found: &[Answer]) -> Result<Outcome, String> {
     let expected = match fusebox_interpreter::evaluate(module, inputs) {
         Ok(value) => value,
@@ -138,7 +139,8 @@ fn difference(found: &Literal, expected: &Literal) -> String {
     "results differ in form".into()
 }
 
-/// Whether every engine must give the same bits: no floats, and nothing is reduced in an order that matters.
+/// Whether every engine must compute the same bits: there are no floats, and the order of
+/// reductions does not matter.
 fn is_exact(module: &Module) -> bool {
     let mut instructions = module.computations.iter().flat_map(|computation| &computation.instructions);
     instructions.all(|instruction| {
@@ -149,7 +151,7 @@ fn is_exact(module: &Module) -> bool {
     })
 }
 
-/// One operation on two parameters that may be regrouped.
+/// Whether a computation is a single associative operation on two parameters.
 fn is_associative(computation: &Computation) -> bool {
     let root = computation.root_instruction().opcode();
     let regroups = matches!(
@@ -165,14 +167,14 @@ fn is_small(module: &Module) -> bool {
     arrays.all(|array| array.element_count() <= MOST_ELEMENTS)
 }
 
-/// Whether running it surely ends soon.
+/// Whether the module certainly runs only for a short time.
 fn is_short(module: &Module) -> bool {
     let is_short = |computation: &Computation, instruction: &Instruction| {
         let operands = instruction.operands.iter().map(|&id| &computation.instruction(id).shape);
         let leaves = operands.chain([&instruction.shape]).flat_map(Shape::leaves).filter_map(Shape::as_array);
         let counts: Vec<i64> = leaves.map(|leaf| leaf.element_count().max(1)).collect();
         let work: i64 = match instruction.opcode() {
-            // Nobody knows how often.
+            // The number of iterations is unknown.
             Opcode::While => i64::MAX,
             Opcode::Dot | Opcode::Convolution | Opcode::ReduceWindow | Opcode::SelectAndScatter => {
                 counts[0].saturating_mul(counts[1])
@@ -187,7 +189,7 @@ fn is_short(module: &Module) -> bool {
     module.computations.iter().all(|it| it.instructions.iter().all(|instruction| is_short(it, instruction)))
 }
 
-/// Small numbers, special ones among them.
+/// Returns inputs of small numbers, some of them special.
 fn inputs(module: &Module, random: &mut Random) -> Vec<Literal> {
     let Some(entry) = module.entry_computation() else { return Vec::new() };
     let shapes = entry.parameters().into_iter().map(|id| entry.instruction(id).shape.clone());
@@ -226,7 +228,7 @@ fn element(ty: ElementType, random: &mut Random) -> Vec<u8> {
     bits.to_le_bytes()[..ty.byte_size()].to_vec()
 }
 
-/// A text that differs in one respect.
+/// Returns a text with one change.
 fn relative(text: &str, random: &mut Random) -> String {
     match random.below(5) {
         0 => other_type(text, random),
@@ -236,7 +238,7 @@ fn relative(text: &str, random: &mut Random) -> String {
     }
 }
 
-/// One element type for another, everywhere.
+/// Replaces an element type by another, everywhere.
 fn other_type(text: &str, random: &mut Random) -> String {
     const TYPES: [&str; 14] =
         ["f32", "s32", "bf16", "f16", "f64", "u8", "s8", "s64", "u32", "pred", "c64", "s4", "f8e4m3fn", "u16"];
@@ -244,7 +246,7 @@ fn other_type(text: &str, random: &mut Random) -> String {
     text.replace(&format!("{from}["), &format!("{to}["))
 }
 
-/// One number for another, everywhere.
+/// Replaces a number by another, everywhere.
 fn other_size(text: &str, random: &mut Random) -> String {
     let numbers: Vec<&str> =
         text.split(|c: char| !c.is_ascii_digit()).filter(|number| (2..7).contains(&number.len())).collect();
@@ -264,7 +266,7 @@ fn other_size(text: &str, random: &mut Random) -> String {
     changed + rest
 }
 
-/// One elementwise operation for another of as many operands, in one place.
+/// Replaces one elementwise operation by another with equally many operands.
 fn other_operation(text: &str, random: &mut Random) -> String {
     let unary: Vec<&str> = UnaryOp::ALL.iter().map(|op| op.opcode().name()).collect();
     let binary: Vec<&str> = BinaryOp::ALL.iter().map(|op| op.opcode().name()).collect();
@@ -279,7 +281,7 @@ fn other_operation(text: &str, random: &mut Random) -> String {
     [&text[..place.start], other, &text[place.end..]].concat()
 }
 
-/// Operands of one operation the other way round.
+/// Swaps the operands of one operation.
 fn other_order(text: &str, random: &mut Random) -> String {
     let places: Vec<(usize, usize, usize)> = text
         .match_indices('(')

@@ -1,13 +1,13 @@
-//! NVIDIA's assembler, where it is installed.
+//! Runs NVIDIA's assembler, if it is installed.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the assembler says of PTX for `sm_80` and the like: registers, spills, shared memory. `None` where it is not
-/// installed: neither where `FUSEBOX_PTXAS` says nor in `.tools`.
+/// Returns the assembler's report on PTX for an architecture like `sm_80`: registers, spills,
+/// shared memory. `None` if the assembler is neither at `FUSEBOX_PTXAS` nor in `.tools`.
 ///
 /// # Errors
-/// In the assembler's words, if it refuses.
+/// If the assembler rejects the code, with its report.
 pub fn assemble(ptx: &str, architecture: &str) -> Result<Option<String>, String> {
     let fetched = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/ptxas");
     let program = std::env::var_os("FUSEBOX_PTXAS").map_or(fetched, PathBuf::from);

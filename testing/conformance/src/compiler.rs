@@ -1,4 +1,5 @@
-//! The whole compiler with emitters under test: what they make of a module, against the reference interpreter.
+//! Runs the whole compiler with emitters under test, and compares results with the reference
+//! interpreter.
 
 use fusebox_compiler::{Cache, Compilation, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
 use fusebox_core::device::DeviceDescription;
@@ -16,26 +17,27 @@ use crate::{Failure, Machine};
 pub struct Compiler {
     registry: Registry,
     overrides: Vec<Override>,
-    /// Whether a choice may be without effect.
+    /// Whether a choice may have no effect.
     of_part: bool,
 }
 
-/// What became of a module.
+/// A compiled and executed module.
 #[derive(Debug)]
 pub struct Made {
     /// Names of the kernels' emitters.
     pub emitters: Vec<String>,
-    /// What the program gives.
+    /// Result of the program.
     pub result: Literal,
-    /// Everything the compiler has to say.
+    /// The compiler's output.
     pub compilation: Compilation,
 }
 
 impl Compiler {
-    /// With these emitters, and those that come with fusebox: in their order, but for those whose names these have.
+    /// Creates a compiler with these emitters and the bundled ones. An emitter with the name of a
+    /// bundled one takes its position; the other emitters come last.
     ///
     /// # Errors
-    /// If one of them cannot even describe itself.
+    /// If an emitter cannot describe itself.
     pub fn new(mut emitters: Vec<Box<dyn Emitter>>) -> Result<Compiler, Failure> {
         let mut all = Vec::new();
         for bundled in fusebox_bundle::emitters() {
@@ -48,20 +50,22 @@ impl Compiler {
         Ok(Compiler::of(registry, Vec::new()))
     }
 
-    /// With these emitters, libraries among them, and nobody else.
+    /// Creates a compiler with only these emitters, which may come from libraries.
     pub fn of(registry: Registry, overrides: Vec<Override>) -> Compiler {
         Compiler { registry, overrides, of_part: false }
     }
 
-    /// The same, where choices may be without effect: passes may have made something else of a fusion that was asked about.
+    /// Returns the same compiler, but allows choices without effect: passes may have changed the
+    /// fusion that a choice names.
     pub(crate) fn of_part(self) -> Compiler {
         Compiler { of_part: true, ..self }
     }
 
-    /// The same, where an emitter of these names makes every fusion that one of them takes.
+    /// Returns the same compiler, but prefers the emitters with these names for every fusion that
+    /// one of them accepts.
     ///
     /// # Errors
-    /// If there is no emitter of a name.
+    /// If there is no emitter with one of the names.
     pub fn preferring(mut self, names: &[&str]) -> Result<Compiler, Failure> {
         let all = self.registry.emitters();
         let number = |name: &&str| {
@@ -80,7 +84,7 @@ impl Compiler {
         &self.registry
     }
 
-    /// With a choice as `--emitter` and `--force` make it.
+    /// Returns the same compiler with a choice like `--emitter` with `--force`.
     ///
     /// # Errors
     /// If there is no such emitter.
@@ -92,16 +96,18 @@ impl Compiler {
         Ok(self)
     }
 
-    /// Compiles a fusion (or a module) for the [cpu](Machine::cpu) and the [simulated GPU](Machine::simt), runs it on
-    /// small integers, and compares with the interpreter, bit by bit. Gives the names of the kernels' emitters, for each.
+    /// Compiles a fusion (or a module) for the [cpu](Machine::cpu) and the [simulated
+    /// GPU](Machine::simt), runs it on small integers, and compares the results with the
+    /// interpreter's, bit by bit. Returns the names of the kernels' emitters for both machines.
     ///
     /// # Errors
-    /// If anything fails or differs; also if a result depends on the order in which simulated threads run.
+    /// If anything fails or differs, or a result depends on the order in which simulated threads
+    /// run.
     pub fn check(&self, text: &str) -> Result<[String; 2], Failure> {
         self.check_on(text, [Machine::cpu(), Machine::simt()])
     }
 
-    /// The same for other machines.
+    /// Checks a fusion (or a module) like [`Compiler::check`], for these machines.
     ///
     /// # Errors
     /// See [`Compiler::check`].
@@ -111,7 +117,8 @@ impl Compiler {
         Ok(made.map(|made| made.emitters.join(" ")))
     }
 
-    /// Compiles, runs and compares on these inputs.
+    /// Compiles and runs a fusion (or a module) on these inputs, and compares the results with the
+    /// interpreter's.
     ///
     /// # Errors
     /// See [`Compiler::check`].
@@ -138,10 +145,11 @@ impl Compiler {
         made.try_into().map_err(|_| Failure::of("all", "all machines", "some are missing", text))
     }
 
-    /// Compiles and runs. What a simulated GPU gives is the same in whichever order its threads run.
+    /// Compiles and runs a fusion (or a module). On the simulated GPU, runs it with two orders of
+    /// threads, whose results must be equal.
     ///
     /// # Errors
-    /// If that fails; if it is not the same.
+    /// If anything fails, or the results of the two orders differ.
     pub fn run(&self, text: &str, machine: &Machine, inputs: &[ArrayLiteral]) -> Result<Made, Failure> {
         let orders: &[ThreadOrder] = match machine.target.runner() {
             Some(Runner::Simulator) => &[ThreadOrder::Forward, ThreadOrder::Reverse],
@@ -150,7 +158,8 @@ impl Compiler {
         self.run_in_orders(text, machine, inputs, orders)
     }
 
-    /// The same with threads in these orders.
+    /// Compiles and runs a fusion (or a module) with threads in each of these orders. The results
+    /// must be equal.
     ///
     /// # Errors
     /// See [`Compiler::run`].
@@ -179,7 +188,7 @@ impl Compiler {
         Ok(Made { emitters, result, compilation })
     }
 
-    /// What a program gives.
+    /// Runs a program and returns its result.
     pub(crate) fn execute(
         executable: &Executable,
         inputs: &[ArrayLiteral],
@@ -189,7 +198,7 @@ impl Compiler {
         program.run(inputs).map_err(|error| error.to_string())
     }
 
-    /// PTX of a module's kernels for compute capability 80, 90, ….
+    /// Returns the PTX of a module's kernels for compute capability 80, 90, ….
     ///
     /// # Errors
     /// If the module cannot be compiled.
@@ -197,7 +206,7 @@ impl Compiler {
         self.ptx_for(text, &Machine::new(Target::nvptx(capability), DeviceDescription::sm(capability)))
     }
 
-    /// PTX of a module's kernels for a machine whose code it is.
+    /// Returns the PTX of a module's kernels for a machine with PTX code.
     ///
     /// # Errors
     /// If the module cannot be compiled.
@@ -210,7 +219,7 @@ impl Compiler {
         Ok(ptx.collect())
     }
 
-    /// The compiler alone, up to a phase.
+    /// Compiles a text up to a phase.
     ///
     /// # Errors
     /// If the module cannot be compiled.
@@ -218,7 +227,7 @@ impl Compiler {
         self.compile_source(&Source::text("fusion.hlo", text), machine, until)
     }
 
-    /// The same of a module in a file.
+    /// Compiles a module up to a phase.
     ///
     /// # Errors
     /// If the module cannot be compiled.
@@ -244,10 +253,10 @@ impl Compiler {
     }
 }
 
-/// What the reference interpreter gives.
+/// Returns the reference interpreter's result.
 ///
 /// # Errors
-/// If the text is wrong, or the interpreter cannot.
+/// If the text is invalid, or the interpreter fails.
 pub fn interpreted(text: &str, inputs: &[ArrayLiteral]) -> Result<Literal, Failure> {
     let fault = |fault: String| Failure::of("the interpreter", "any machine", fault, text);
     let module = Source::text("fusion.hlo", text).parse().map_err(|e| fault(e.to_string()))?;
@@ -255,10 +264,11 @@ pub fn interpreted(text: &str, inputs: &[ArrayLiteral]) -> Result<Literal, Failu
     fusebox_interpreter::evaluate(&module, &literals).map_err(|e| fault(e.to_string()))
 }
 
-/// An input for every parameter of a module: of its shape, by its number.
+/// Returns an input for every parameter of a module. `filled` creates it from the parameter's shape
+/// and number.
 ///
 /// # Errors
-/// If the text is wrong, or a parameter is no array.
+/// If the text is invalid, or a parameter is no array.
 pub fn inputs(
     text: &str,
     mut filled: impl FnMut(&ArrayShape, u64) -> ArrayLiteral,

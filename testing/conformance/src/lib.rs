@@ -1,4 +1,4 @@
-//! Tests for emitters: whoever writes one, here or elsewhere, checks it with a few lines.
+//! Tests for emitters. The author of an emitter, here or elsewhere, checks it with a few lines.
 //!
 //! ```no_run,standalone_crate
 //! # use fusebox_bundle::emitters;
@@ -50,20 +50,20 @@ pub use together::{Tally, check_together};
 
 use examine::{Finding, Report, Settings, examine};
 
-/// Fusions that [`check`] tries.
+/// Number of random fusions that [`check`] tries.
 const FUSIONS: u64 = 100;
 
-/// What is wrong with an emitter, and on what.
+/// A fault of an emitter, with the fusion that shows it.
 #[derive(Clone, Debug, thiserror::Error)]
 pub struct Failure {
-    /// The emitter, or those that there were.
+    /// The emitter, or all emitters of the program.
     pub emitter: String,
-    /// Where: the machine, and whatever else was chosen.
+    /// The machine, and other choices.
     pub place: String,
-    /// What makes the fusion again, if a seed has made it.
+    /// Seed of the fusion, if it is random.
     pub seed: Option<u64>,
     pub fault: String,
-    /// The fusion, as `fusebox run` takes it.
+    /// The fusion, in the form that `fusebox run` reads.
     pub fusion: String,
 }
 
@@ -78,25 +78,26 @@ impl fmt::Display for Failure {
 }
 
 impl Failure {
-    /// Of whatever was not made from a seed.
+    /// Returns a failure without a seed.
     fn of(emitter: &str, place: &str, fault: impl fmt::Display, fusion: &str) -> Failure {
         let fault = fault.to_string();
         Failure { emitter: emitter.into(), place: place.into(), seed: None, fault, fusion: fusion.into() }
     }
 }
 
-/// Checks an emitter with all that `fusebox check-emitter` does: fusions that programs have, of awkward sizes, and such of a kind
-/// (`loop`, `reduce`, `transpose`, `scatter`, `concatenate`, `dynamic-update-slice`, `input-slices`, any other: all of them) that
-/// nobody wrote. Each that it takes, on the cpu, on the simulated GPU and for NVIDIA GPUs, gets plans that keep what they
-/// promise, and kernels whose results are those of the reference interpreter.
+/// Checks an emitter like `fusebox check-emitter`: with typical fusions in awkward sizes, and with
+/// random fusions of a kind (`loop`, `reduce`, `transpose`, `scatter`, `concatenate`,
+/// `dynamic-update-slice`, `input-slices`; any other means all of them). Requires for each fusion
+/// that the emitter accepts, on the cpu, on the simulated GPU and for NVIDIA GPUs, that plans keep
+/// their promises and that kernels have the results of the reference interpreter.
 ///
 /// # Errors
-/// The first thing that is wrong; that it takes none of the fusions is, too.
+/// The first fault. Accepting none of the fusions is a fault.
 pub fn check(emitter: &'static dyn Emitter, kind: &str) -> Result<Report, Failure> {
     checked(emitter, Settings { kind: kind.into(), seeds: 1..FUSIONS + 1, of_programs: true, of_modules: Vec::new() })
 }
 
-/// The same with the fusions of these seeds alone.
+/// Checks an emitter like [`check`], but only with the random fusions of these seeds.
 ///
 /// # Errors
 /// See [`check`].
@@ -118,10 +119,10 @@ fn checked(emitter: &'static dyn Emitter, settings: Settings) -> Result<Report, 
     }
 }
 
-/// The emitter of a name, to be kept as long as the tests run.
+/// Returns the emitter of that name. It lives until the end of the process.
 ///
 /// # Errors
-/// If there is none.
+/// If there is no such emitter.
 pub fn named(emitters: Vec<Box<dyn Emitter>>, name: &str) -> Result<&'static dyn Emitter, Failure> {
     let names: Vec<String> = emitters.iter().map(|emitter| emitter.descriptor().name).collect();
     let found = emitters.into_iter().find(|emitter| emitter.descriptor().name == name);
@@ -129,7 +130,7 @@ pub fn named(emitters: Vec<Box<dyn Emitter>>, name: &str) -> Result<&'static dyn
     found.map(|emitter| &*Box::leak(emitter)).ok_or_else(missing)
 }
 
-/// The emitters that take a fusion, those whose plans are predicted to take the least time first.
+/// Returns the emitters that accept a fusion, in order of their plans' predicted times.
 pub fn takers<'e>(
     emitters: &'e [Box<dyn Emitter>],
     fusion: &emitter::Fusion,
@@ -148,7 +149,7 @@ pub fn takers<'e>(
     taking.into_iter().map(|(_, emitter)| emitter).collect()
 }
 
-/// An emitter that is kept as long as the tests run.
+/// An emitter that lives until the end of the process.
 struct Shared(&'static dyn Emitter);
 
 impl Emitter for Shared {

@@ -1,11 +1,12 @@
-//! Inputs, and how close results must be.
+//! Inputs for fusions, and comparison of results.
 
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape, ElementType, FloatFormat};
 pub use fusebox_workshop::closeness::{Closeness, array_difference, difference, word};
 
 use crate::fusions::Chance;
 
-/// An array of the scalars (parts of complex numbers too) that `value` gives for their positions.
+/// Returns an array whose scalars are `value` of their positions. Both parts of a complex number
+/// are scalars.
 pub fn filled(shape: &ArrayShape, mut value: impl FnMut(u64) -> f64) -> ArrayLiteral {
     let part = shape.element_type.real_part();
     let count = shape.byte_size() as usize / part.byte_size();
@@ -21,17 +22,18 @@ pub fn filled(shape: &ArrayShape, mut value: impl FnMut(u64) -> f64) -> ArrayLit
     ArrayLiteral::new(shape.element_type, shape.dims.clone(), data.collect::<Vec<u8>>()).unwrap()
 }
 
-/// Numbers from 0 to below `count`, in no order, other ones for every seed.
+/// Returns a pseudorandom number from 0 to below `count` for a position and a seed.
 pub fn scattered(position: u64, seed: u64, count: u64) -> f64 {
     (((position + 17 * seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) % count) as f64
 }
 
-/// Values 0 to 6 of any type, different for every seed.
+/// Returns an array of values 0 to 6, different for every seed.
 pub fn small_integers(shape: &ArrayShape, seed: u64) -> ArrayLiteral {
     filled(shape, |position| scattered(position, seed, 7))
 }
 
-/// Floats between -4 and 4 in steps of 1/8, integers of their whole range or small by chance.
+/// Returns an array of floats between -4 and 4 in steps of 1/8, or of integers that are randomly
+/// small or from the whole range.
 pub fn mixed(shape: &ArrayShape, chance: &mut Chance) -> ArrayLiteral {
     let scalar = shape.element_type.real_part();
     let count = shape.byte_size() as usize / scalar.byte_size();

@@ -1,4 +1,4 @@
-//! Where kernels are tried: a target with the device that emitters see.
+//! The machines on which kernels are tried: a target with the device that emitters see.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_lowering::Target;
@@ -11,7 +11,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A processor of two cores.
+    /// Returns a processor with two cores.
     pub fn cpu() -> Machine {
         Machine::new(Target::cpu(), DeviceDescription::cpu(2))
     }

@@ -1,4 +1,4 @@
-//! Plans that keep what they promise, and kernels that come out of them.
+//! Checks that plans keep their promises, and that emitters build kernels from them.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Emitter, Fusion, Plan, PlanFault, Verdict, check_visits};
@@ -7,29 +7,30 @@ use fusebox_plugins::{FailureKind, LoadedEmitter, Registry, produce};
 
 use crate::{Failure, Shared};
 
-/// Why an emitter's plans or kernels for a fusion are not as they must be.
+/// The fault of an emitter's plans or kernels for a fusion.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
-    /// There is none, or it is wrong.
+    /// The plan or kernel is missing or wrong.
     #[error("with {:?}: {}", .1.0, .0)]
     Failed(FailureKind, Configuration),
-    /// What a plan says of its visits cannot be.
+    /// A plan states impossible visits.
     #[error("with {:?}: {}", .0.1.0, .0.0)]
     Visits(Box<(PlanFault, Configuration)>),
-    /// Two answers to one question.
+    /// Two answers to one question differ.
     #[error("with {:?}: asked twice it answers differently", .0.0)]
     Differs(Configuration),
-    /// A plan is of other knobs than were asked for.
+    /// A plan has other knobs than requested.
     #[error("with {:?}: the plan is one with {:?}", .0.0, .1.0)]
     OtherConfiguration(Configuration, Configuration),
 }
 
-/// Makes the plans of a fusion: the first, and those of all configurations that it offers, each twice, equal both times. They
-/// reach every element as they should, keep within the device's limits, and give a kernel. Gives the configurations, the first
-/// plan's first; `None` if the emitter declines.
+/// Builds the plans of a fusion with the default knobs and with all alternatives that the default
+/// plan offers. Builds each plan and its kernel twice; both must be equal. Plans must cover every
+/// element as required, and stay within the device's limits. Returns the configurations, beginning
+/// with that of the default plan; `None` if the emitter declines the fusion.
 ///
 /// # Errors
-/// The first thing that is wrong.
+/// The first fault.
 pub fn planned(
     emitter: &LoadedEmitter,
     fusion: &Fusion,
@@ -71,10 +72,10 @@ fn made_twice(
     Ok(made.plan)
 }
 
-/// The first plan of a fusion, [checked](planned) with all that it offers.
+/// Returns the default plan of a fusion, after [checking](planned) it and its alternatives.
 ///
 /// # Errors
-/// The first thing that is wrong; that the emitter declines is, too.
+/// The first fault. Declining the fusion is a fault.
 pub fn check(emitter: &'static dyn Emitter, fusion: &Fusion, device: &DeviceDescription) -> Result<Plan, Failure> {
     let failed = |fault: String| {
         let text = fusebox_core::hlo::print_module(&fusion.module);
@@ -88,7 +89,8 @@ pub fn check(emitter: &'static dyn Emitter, fusion: &Fusion, device: &DeviceDesc
     emitter.plan(fusion, device, &Configuration::default()).map_err(|error| failed(error.to_string()))
 }
 
-/// The same for a fusion's text: the number of plans, `None` if the emitter declines the fusion.
+/// Checks the plans of a fusion's text. Returns the number of plans; `None` if the emitter declines
+/// the fusion.
 ///
 /// # Errors
 /// See [`check`].
@@ -106,10 +108,10 @@ pub fn check_text(
     }
 }
 
-/// A fusion from its text: the last computation, and what it applies.
+/// Parses a fusion from its text: the last computation, and the computations that it applies.
 ///
 /// # Panics
-/// If it is no HLO.
+/// If the text is invalid HLO.
 pub fn fusion(text: &str) -> Fusion {
     let module = parse_module(text, "fusion.hlo").unwrap_or_else(|faults| panic!("{}\n{text}", faults[0]));
     Fusion::new("kernel", module).unwrap_or_else(|| panic!("there is no computation\n{text}"))

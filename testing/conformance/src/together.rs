@@ -1,5 +1,5 @@
-//! Compiles many fusions as one program, by each emitter that takes them and with other configurations than the
-//! first, and compares results.
+//! Compiles many fusions as one program, with each emitter that accepts them and with alternative
+//! configurations, and compares results.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -16,17 +16,18 @@ use crate::fusions::{self, Chance, Fusion};
 use crate::literals::{Closeness, array_difference};
 use crate::{Compiler, Failure, Machine, Made};
 
-/// Fusions that are compiled as one program.
+/// Number of fusions in one program.
 const PER_PROGRAM: usize = 20;
 
-/// What was run: kernels by machine and emitter.
+/// Number of kernels that were run, by machine and emitter.
 pub type Tally = BTreeMap<String, usize>;
 
-/// Runs the fusions of these seeds on the cpu and the simulated GPU: by the emitters that come first, by all others that
-/// take them, and in another configuration than the first.
+/// Runs the fusions of these seeds on the cpu and the simulated GPU: with the emitters that
+/// selection chooses, with all other emitters that accept them, and with an alternative
+/// configuration.
 ///
 /// # Errors
-/// The first thing that is wrong.
+/// The first fault.
 pub fn check_together(
     emitters: &dyn Fn() -> Vec<Box<dyn Emitter>>,
     seeds: Range<u64>,
@@ -38,24 +39,24 @@ pub fn check_together(
     checked.all(&Machine::simt(), &seeds, tally)
 }
 
-/// What is checked.
+/// The emitters to check.
 struct Checked<'a> {
     emitters: &'a dyn Fn() -> Vec<Box<dyn Emitter>>,
 }
 
-/// A fusion and what the interpreter says it gives.
+/// A fusion and the interpreter's results.
 struct Case {
     fusion: Fusion,
     expected: Vec<ArrayLiteral>,
 }
 
-/// Who compiles, and how.
+/// The choice of emitter and configuration.
 enum Choice {
-    /// The emitter that comes first.
+    /// The emitter that selection chooses, with its default configuration.
     Usual,
-    /// The emitter of this name.
+    /// The emitter with this name.
     Forced(String),
-    /// The one that comes first, in another of the configurations that it offers.
+    /// The emitter that selection chooses, with an alternative configuration.
     Alternative,
 }
 
@@ -70,7 +71,7 @@ impl Checked<'_> {
         Ok(())
     }
 
-    /// Runs some as one program; where anything is wrong, one by one, to say with which.
+    /// Runs some fusions as one program. On a fault, runs them one by one to find the faulty one.
     fn some(&self, cases: &[&Case], machine: &Machine, tally: &mut Tally) -> Result<(), Failure> {
         let Err(failure) = self.in_all_ways(cases, machine, tally) else { return Ok(()) };
         match cases {
@@ -116,7 +117,8 @@ impl Checked<'_> {
         Ok(())
     }
 
-    /// Compiles and runs fusions and compares what they give. Gives the names of all emitters too.
+    /// Compiles and runs fusions, and compares their results. Also returns the names of all
+    /// emitters.
     fn run(&self, cases: &[&Case], machine: &Machine, choice: &Choice) -> Result<(Made, Vec<String>), Failure> {
         let compiler = self.compiler(choice)?;
         let registry = compiler.registry().emitters().iter();
@@ -187,7 +189,7 @@ impl Case {
     }
 }
 
-/// An emitter that plans with one of the configurations it offers besides its first choice.
+/// An emitter that plans with one of its alternative configurations.
 struct Reconfigured(Box<dyn Emitter>);
 
 impl Emitter for Reconfigured {
@@ -206,7 +208,7 @@ impl Emitter for Reconfigured {
         configuration: &Configuration,
     ) -> Result<Plan, EmitError> {
         let first = self.0.plan(fusion, device, configuration)?;
-        // Any will do, if it is always the same for a fusion.
+        // Any alternative is suitable, as long as a fusion always gets the same one.
         let seed = fusion.name.bytes().fold(0u64, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)));
         match first.alternatives.as_slice() {
             [] => Ok(first),
@@ -219,7 +221,7 @@ impl Emitter for Reconfigured {
     }
 }
 
-/// A program that calls each fusion on parameters of its own.
+/// Returns a program that calls each fusion on separate parameters.
 fn program(cases: &[&Case]) -> String {
     let mut combiners: BTreeMap<&str, &str> = BTreeMap::new();
     let (mut computations, mut lines) = (String::new(), Vec::new());

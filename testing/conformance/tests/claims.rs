@@ -1,5 +1,5 @@
-//! An emitter of a kind that fusebox has never heard of, from its claim to results: the kernel it asks for is made, is its own, and
-//! is right.
+//! An emitter of a kind that fusebox has never heard of, from its claim to results: the kernel it
+//! asks for is made, is its own, and is right.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -16,7 +16,8 @@ use fusebox_core::emitter::{
 use fusebox_core::hlo::{InstrId, Opcode};
 use fusebox_core::plugin::serve;
 
-/// Takes what is reversed, and whatever is computed from it element by element. It writes its kernels as loop does.
+/// Takes what is reversed, and whatever is computed from it element by element. It writes its
+/// kernels as loop does.
 struct Reversals;
 
 fn as_loop_does() -> &'static dyn Emitter {
@@ -56,7 +57,8 @@ impl Emitter for Reversals {
     }
 }
 
-/// A function of what is reversed is a result and is summed up; without the claim all of it is one kernel.
+/// A function of what is reversed is a result and is summed up; without the claim all of it is one
+/// kernel.
 const PROGRAM: &str = "HloModule m
 add { a = f32[] parameter(0)
   b = f32[] parameter(1)

@@ -1,5 +1,5 @@
-//! Misbehaves on purpose. What it does at a call is in the fusion's name; what it is at all is decided when it is
-//! built, by the environment variable `HOSTILE`:
+//! An emitter library that misbehaves on purpose. The name of a fusion selects the fault of a call.
+//! The environment variable `HOSTILE` selects the library at build time:
 //!
 //! | `HOSTILE` | the library |
 //! | --- | --- |
@@ -17,9 +17,9 @@ use fusebox_core::emitter::{
 };
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable};
 
-/// Misbehaves.
+/// The misbehaving emitter.
 struct Hostile;
-/// Only there to be a second emitter.
+/// A second emitter.
 struct Twin;
 
 const VARIANT: &str = match option_env!("HOSTILE") {
@@ -62,7 +62,7 @@ impl Emitter for Hostile {
         match fusion.name.as_str() {
             "panic_in_consider" => panic!("considered and found wanting"),
             "abort" => std::process::abort(),
-            // SAFETY: there is none. Nothing is mapped there, and that is the point.
+            // SAFETY: none. No memory is mapped here, so that the write crashes the process.
             "segfault" => unsafe { std::ptr::without_provenance_mut::<u8>(8).write_volatile(1) },
             "hang" => std::thread::sleep(std::time::Duration::from_secs(3600)),
             "print" => println!("a line on standard output"),
@@ -91,7 +91,7 @@ impl Emitter for Hostile {
                 let error = EmitError { message: "not today".into(), instruction: Some("root".into()) };
                 return Err(error);
             }
-            // SAFETY: there is none. The other side of the border is to notice.
+            // SAFETY: none. The host must detect the invalid UTF-8.
             "bad_text" => return Err(EmitError::new(unsafe { String::from_utf8_unchecked(vec![b'n', 0xff]) })),
             "break_out" => return Err(EmitError { message: break_out(), instruction: None }),
             "long_refusal" => return Err(EmitError { message: "no ".repeat(1 << 20), instruction: None }),
@@ -120,7 +120,7 @@ impl Emitter for Hostile {
             }
             "long_map" => map.results = vec![(0..1000).fold(Expr::dim(0), |sum, i| sum + i)],
             "slow_map" => {
-                // Too intricate to be inverted, and of many points.
+                // Too complex to invert, and with many points.
                 let part = |i: i64| (Expr::dim(0) * (i + 3)).floor_div(i + 2).modulo(7 + i) * Expr::range(0);
                 map.ranges = vec![Variable::named("a", 1 << 16)];
                 map.results = (0..150).map(part).reduce(|a, b| a + b).into_iter().collect();
@@ -195,12 +195,12 @@ impl Emitter for Hostile {
             index = kernel.addi(index, one);
         }
         if VARIANT == "newer" {
-            // Another text than that of 0.1.0, to tell them apart.
+            // Makes the kernel's text differ from that of 0.1.0.
             kernel.set_attribute("hostile.newer", fusebox_core::builder::Attribute::Unit);
         }
         let mut written = kernel.insert(value[0], output, &[index]);
         if fusion.name == "race" {
-            // Besides its own element every thread writes the first one.
+            // Every thread also writes the first element.
             let first = kernel.index(0);
             written = kernel.insert(value[0], written, &[first]);
         }
@@ -208,7 +208,7 @@ impl Emitter for Hostile {
     }
 }
 
-/// Adds a loop that no thread leaves; gives the index as it is.
+/// Adds an endless loop, and returns its result: the unchanged index.
 fn without_end(kernel: &mut KernelBuilder, index: Value) -> Value {
     let goes_on = |kernel: &mut FunctionBuilder, state: &[Value]| {
         let zero = kernel.index(0);
@@ -217,7 +217,7 @@ fn without_end(kernel: &mut KernelBuilder, index: Value) -> Value {
     kernel.scf_while(&[index], goes_on, |_, state| state.to_vec())[0]
 }
 
-/// Takes all the memory there is.
+/// Allocates all available memory.
 fn hoard() -> ! {
     let mut hoard = Vec::new();
     loop {
@@ -229,9 +229,9 @@ unsafe extern "C" {
     fn fork() -> i32;
 }
 
-/// Dies, and leaves a process behind that has all its pipes.
+/// Aborts, and leaves a child process that holds all its pipes.
 fn leave_an_orphan() -> ! {
-    // SAFETY: the new process does nothing but sleep.
+    // SAFETY: the new process only sleeps.
     if unsafe { fork() } == 0 {
         loop {
             std::thread::sleep(std::time::Duration::from_secs(60));
@@ -240,7 +240,7 @@ fn leave_an_orphan() -> ! {
     std::process::abort()
 }
 
-/// Tries all that a process of its own may not, and what it may; says how each ended.
+/// Tries operations that an isolated process may and may not do. Returns the outcome of each.
 fn break_out() -> String {
     use std::{env, fs, io, net, process, thread};
     let said = |result: io::Result<()>| match result {
@@ -259,7 +259,7 @@ fn break_out() -> String {
     tries.map(|(what, result)| format!("{what}: {}", said(result))).join(", ")
 }
 
-/// As fast as any other kernel: the visits that it states put it before one that states none.
+/// Returns a plan as fast as any other. Its stated visits rank it before a plan without visits.
 fn one_thread(fusion: &Fusion) -> Plan {
     let map = IndexingMap {
         dims: vec![Variable::named("th", 1), Variable::named("bl", 1)],
@@ -272,7 +272,7 @@ fn one_thread(fusion: &Fusion) -> Plan {
     Plan { visits, ..Plan::new(launch, vec![OutputPlan::unique(map)]) }
 }
 
-/// The kernel of that plan, whose elements are twice as large as they should be.
+/// Builds the kernel of that plan with a wrong result: every element is doubled.
 fn doubled(fusion: &Fusion, plan: &Plan) -> Result<Kernel, EmitError> {
     let mut kernel = KernelBuilder::new(fusion);
     let root = kernel.values(&fusion.roots);
@@ -285,7 +285,7 @@ fn doubled(fusion: &Fusion, plan: &Plan) -> Result<Kernel, EmitError> {
     kernel.finish(&written)
 }
 
-/// A loop whose body is to be written a billion times.
+/// Builds a kernel with a loop to be unrolled a billion times.
 fn unrolled(fusion: &Fusion) -> Result<Kernel, EmitError> {
     let mut kernel = KernelBuilder::new(fusion);
     let root = kernel.values(&fusion.roots);
@@ -303,7 +303,7 @@ fn unrolled(fusion: &Fusion) -> Result<Kernel, EmitError> {
     kernel.finish(&written)
 }
 
-/// A kernel that is valid and that no target compiles.
+/// Builds a valid kernel that no target can compile.
 fn unsupported(fusion: &Fusion) -> Result<Kernel, EmitError> {
     let mut kernel = KernelBuilder::new(fusion);
     let root = kernel.values(&fusion.roots);

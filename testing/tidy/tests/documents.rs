@@ -101,7 +101,8 @@ fn the_architecture_has_every_operation() {
     assert!(missing.is_empty(), "ARCHITECTURE.md does not describe {missing:?}");
 }
 
-/// Something that may be added: its section in `docs/how-to.md`, and what names its example in the sources.
+/// Something that may be added: its section in `docs/how-to.md`, and what names its example in the
+/// sources.
 struct Kind {
     section: &'static str,
     /// In a file's text.

@@ -92,7 +92,8 @@ fn only_lowering_links_mlir_and_llvm_and_only_plugins_opens_libraries() {
     }
 }
 
-/// The interpreter is what programs are compared with: nothing that runs them may use it, by whatever way.
+/// The interpreter is what programs are compared with: nothing that runs them may use it, by
+/// whatever way.
 #[test]
 fn what_runs_programs_does_not_reach_the_interpreter() {
     let members = members();
@@ -118,7 +119,8 @@ fn architecture_names_every_crate() {
     }
 }
 
-/// Crates whose files use each other in one direction: what a file is about can be read without those that use it.
+/// Crates whose files use each other in one direction: what a file is about can be read without
+/// those that use it.
 const WITHOUT_CIRCLES: &[&str] = &["host/compiler", "host/emission", "host/cli", "emitters/reduce"];
 
 #[test]

@@ -54,8 +54,8 @@ fn host_names_no_emitter() {
     }
 }
 
-/// What emitters can do with an operation they claim. Fusion knows what needs no emitter to know: what is no computation, what
-/// is sequence and not kernel, what costs nothing to have twice.
+/// What emitters can do with an operation they claim. Fusion knows what needs no emitter to know:
+/// what is no computation, what is sequence and not kernel, what costs nothing to have twice.
 #[test]
 fn fusion_names_no_operation_that_emitters_ask_for() {
     const FACTS: [&str; 11] = [
@@ -165,7 +165,8 @@ fn only_host_files_opens_the_users_files() {
     assert_only_in(&["host/files/"], &["host/", "core/"], &calls, "read through fusebox_files");
 }
 
-/// `println!` panics where standard output is full or closed, and `eprintln!` in a panic ends the process.
+/// `println!` panics where standard output is full or closed, and `eprintln!` in a panic ends the
+/// process.
 #[test]
 fn only_the_terminal_prints() {
     let calls = ["println!(", "print!(", "io::stderr().write", "writeln!(io::std", "dbg!("];

@@ -1,4 +1,5 @@
-//! Fusions that an emitter is asked to take: such as programs have, of awkward sizes, and such as nobody wrote.
+//! The fusions that check an emitter: typical ones in awkward sizes, random ones, and impossible
+//! ones.
 
 use std::sync::OnceLock;
 
@@ -11,27 +12,28 @@ use crate::compiler::{inputs, interpreted};
 use crate::fusions::of_kind;
 use crate::literals::{Closeness, small_integers};
 
-/// A fusion with inputs, and what it gives.
+/// A fusion with inputs and its right result.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// For people.
+    /// Name for people.
     pub name: String,
-    /// What makes it again, if a seed has made it.
+    /// Seed of a random fusion.
     pub seed: Option<u64>,
-    /// As `fusebox run` takes it.
+    /// Text in the form that `fusebox run` reads.
     pub text: String,
     pub inputs: Vec<ArrayLiteral>,
-    /// Whether a kernel can compute it at all; otherwise every emitter has to decline it.
+    /// Whether a kernel can compute it at all; if not, every emitter must decline it.
     pub is_possible: bool,
     pub closeness: Closeness,
     expected: OnceLock<Result<Literal, Failure>>,
 }
 
-/// `(rows, columns)`: none, one, primes, less and more than a warp, a tile, a block.
+/// `(rows, columns)`: zero, one, primes, smaller and larger than a warp, a tile, a block.
 const SIZES: [(i64, i64); 6] = [(0, 5), (1, 1), (1, 997), (31, 33), (257, 128), (300, 401)];
 
 impl Case {
-    /// The fusion of a kind and a seed. Its results do not depend on the order of additions.
+    /// Returns the random fusion of a kind and a seed. Its results do not depend on the order of
+    /// additions.
     pub fn generated(kind: &str, seed: u64) -> Case {
         let fusion = of_kind(kind, seed);
         let name = format!("the fusion of seed {seed}");
@@ -39,7 +41,7 @@ impl Case {
         Case { seed: Some(seed), ..case }
     }
 
-    /// A fusion of a module, on small integers.
+    /// Returns a case for a fusion of a module, on small integers.
     ///
     /// # Errors
     /// If one of its parameters is no array.
@@ -48,16 +50,16 @@ impl Case {
         Ok(Case::new(fusion.name.clone(), fusion.text.clone(), inputs, Closeness::Units))
     }
 
-    /// The fusions that programs have, of all sizes.
+    /// Returns the typical fusions, in all sizes.
     ///
     /// # Errors
-    /// If one of them is no HLO.
+    /// If one of them is invalid HLO.
     pub fn written() -> Result<Vec<Case>, Failure> {
         let all = WRITTEN.iter().flat_map(|fusion| SIZES.map(|size| (fusion, size)));
         all.map(|((name, body), size)| sized(name, body, size)).collect()
     }
 
-    /// Those to be declined.
+    /// Returns the fusions that emitters must decline.
     pub fn impossible() -> Vec<Case> {
         let case = |(name, body): (&str, &str)| {
             let (text, inputs) = (with_combiners(body), vec![]);
@@ -70,15 +72,16 @@ impl Case {
         Case { name, seed: None, text, inputs, is_possible: true, closeness, expected: OnceLock::new() }
     }
 
-    /// What the reference interpreter gives.
+    /// Returns the reference interpreter's result.
     ///
     /// # Errors
-    /// If it gives nothing.
+    /// If the interpreter fails.
     pub fn expected(&self) -> Result<&Literal, Failure> {
         self.expected.get_or_init(|| interpreted(&self.text, &self.inputs)).as_ref().map_err(Failure::clone)
     }
 
-    /// The same with another fusion, on small integers; `None` if that is none the interpreter can evaluate.
+    /// Returns the same case with another fusion, on small integers; `None` if the interpreter
+    /// cannot evaluate it.
     pub fn with_text(&self, text: String) -> Option<Case> {
         let inputs = inputs(&text, small_integers).ok()?;
         let expected = Ok(interpreted(&text, &inputs).ok()?).into();
@@ -86,7 +89,7 @@ impl Case {
     }
 }
 
-/// A fusion of that size.
+/// Returns a fusion of that size.
 fn sized(name: &str, body: &str, (rows, columns): (i64, i64)) -> Result<Case, Failure> {
     let sizes = [("{N}", rows), ("{N+3}", rows + 3), ("{M}", columns), ("{M-1}", columns - 1)];
     let body = sizes.iter().fold(body.to_owned(), |body, (name, size)| body.replace(name, &size.to_string()));
@@ -95,7 +98,7 @@ fn sized(name: &str, body: &str, (rows, columns): (i64, i64)) -> Result<Case, Fa
     Ok(Case::new(format!("{name}, {rows} by {columns}"), text, inputs, Closeness::Units))
 }
 
-/// The body as a computation, with what it applies before it.
+/// Returns the body as a computation, preceded by the combiners that it applies.
 fn with_combiners(body: &str) -> String {
     let applied = COMBINERS.split_inclusive("}\n").filter(|combiner| {
         let name = combiner.split(' ').next().unwrap_or_default();

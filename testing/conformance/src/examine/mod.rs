@@ -1,4 +1,4 @@
-//! An emitter of a library under examination: `fusebox check-emitter`.
+//! Examines an emitter of a library: `fusebox check-emitter`.
 //!
 //! ```text
 //! case.rs     fusions: as programs have them (written.rs), of awkward sizes, made from seeds, impossible ones
@@ -31,23 +31,25 @@ pub use trial::{Place, Promise};
 use case::Case;
 use trial::{Fault, Stopped, Subject};
 
-/// Most fusions that fail before the examination ends.
+/// Number of failing fusions after which the examination ends.
 const MOST_FAILURES: usize = 20;
-/// Most times that an emitter's process is lost before it ends: each may have cost all the time that it had.
+/// Number of lost emitter processes after which the examination ends: each may have cost its whole
+/// time limit.
 const MOST_LOSSES: usize = 3;
 
-/// Most time spent on fusions that fail: a kernel that never ends fails only after seconds.
+/// Time spent on failing fusions after which the examination ends: an endless kernel fails only
+/// after seconds.
 const MOST_LOST_TIME: Duration = Duration::from_secs(20);
 
-/// What to examine with.
+/// The fusions to examine with.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The kind of the fusions that are made from seeds.
+    /// Kind of the random fusions.
     pub kind: String,
     pub seeds: Range<u64>,
-    /// Whether those that programs have, and such as no kernel can compute, are tried first.
+    /// Whether to try typical and impossible fusions before the random ones.
     pub of_programs: bool,
-    /// Fusions of modules, tried before all others.
+    /// Fusions of modules. They are tried before all others.
     pub of_modules: Vec<OfModule>,
 }
 
@@ -58,10 +60,11 @@ struct Broken {
     fault: Fault,
 }
 
-/// Examines the emitter of that number, which bids against nobody: whatever it accepts is its.
+/// Examines the emitter of that number. It has no competitors: it computes every fusion that it
+/// accepts.
 ///
 /// # Errors
-/// If nobody knows what one of the fusions gives: a bug in fusebox.
+/// If the interpreter has no result for one of the fusions: a bug in fusebox.
 pub fn examine(
     registry: &Registry,
     number: usize,
@@ -98,7 +101,7 @@ pub fn examine(
                     taken = true;
                     lost_time += begin.elapsed();
                     broken.push(Broken { case: case.clone(), place, fault });
-                    // What is wrong in one place is mostly wrong in the next too.
+                    // A fault in one place mostly occurs in the next too.
                     break;
                 }
             }
@@ -117,7 +120,8 @@ pub fn examine(
     Ok(report)
 }
 
-/// One finding for each promise and place: the smallest fusion that breaks it, made smaller.
+/// Returns one finding for each promise and place: the smallest fusion that breaks the promise,
+/// shrunk further.
 fn findings(subject: &Subject, broken: Vec<Broken>) -> Vec<Finding> {
     let mut groups: BTreeMap<(Promise, Place), Vec<Broken>> = BTreeMap::new();
     for broken in broken {
@@ -127,7 +131,7 @@ fn findings(subject: &Subject, broken: Vec<Broken>) -> Vec<Finding> {
         let count = broken.len();
         let smallest = broken.into_iter().min_by_key(|broken| (broken.fault.lost, broken.case.text.len()))?;
         let (text, words) = match smallest.fault.lost {
-            // Every try may cost all the time that its process has.
+            // Every try may cost the whole time limit of the emitter's process.
             true => (smallest.case.text.clone(), smallest.fault.words),
             false => shrink::smaller(subject, &smallest.case, place, &smallest.fault),
         };
@@ -137,7 +141,7 @@ fn findings(subject: &Subject, broken: Vec<Broken>) -> Vec<Finding> {
     groups.into_iter().filter_map(finding).collect()
 }
 
-/// The most frequent ones first.
+/// Sorts by frequency, the most frequent first.
 fn most_frequent(counted: BTreeMap<String, usize>) -> Vec<(String, usize)> {
     let mut all: Vec<(String, usize)> = counted.into_iter().collect();
     all.sort_by_key(|(_, count)| std::cmp::Reverse(*count));

@@ -1,4 +1,4 @@
-//! Fusions of an author's own modules: what an emitter takes of them when it is in charge.
+//! Collects the fusions of an author's own modules that an emitter accepts.
 
 use std::collections::BTreeMap;
 
@@ -12,25 +12,27 @@ use super::most_frequent;
 use super::trial::{Place, Subject};
 use crate::Failure;
 
-/// Most additions of a fusion: some seconds of the interpreter, and tens of the simulator.
+/// Most additions of a fusion: some seconds in the interpreter, and tens of seconds in the
+/// simulator.
 const MOST_ADDITIONS: f64 = 2e7;
-/// Reasons that are told of why an emitter takes nothing.
+/// Number of reasons in an error for an emitter that accepts nothing.
 const MOST_REASONS: usize = 3;
 
 /// A fusion of a module.
 #[derive(Clone, Debug)]
 pub struct OfModule {
-    /// For people.
+    /// Name for people.
     pub name: String,
-    /// As `fusebox run` takes it.
+    /// Text in the form that `fusebox run` reads.
     pub text: String,
 }
 
-/// The fusions that the emitter of that number takes of a module on any machine, each once.
+/// Returns the fusions of a module that the emitter of that number accepts on any machine, each
+/// once.
 ///
 /// # Errors
-/// If the module cannot be compiled with the emitter, the emitter takes nothing, or a fusion is too
-/// large to be interpreted and simulated.
+/// If the module cannot be compiled with the emitter, the emitter accepts nothing, or a fusion is
+/// too large for the interpreter and the simulator.
 pub fn fusions_of(registry: &Registry, number: usize, source: &Source) -> Result<Vec<OfModule>, Failure> {
     let subject = Subject::new(registry, number);
     let emitter = subject.emitter().identity();
@@ -64,7 +66,7 @@ pub fn fusions_of(registry: &Registry, number: usize, source: &Source) -> Result
     Ok(found)
 }
 
-/// The emitter's reasons for declining fusions, and candidates for a bid.
+/// Returns the emitter's reasons for declining fusions, and the outcomes of its bids.
 fn declined(made: &Compilation, number: usize, emitter: &str) -> Vec<String> {
     let records = made.kernels.iter().flat_map(|kernel| &kernel.selection.records);
     let of_fusions = records.filter(|record| record.emitter == number).filter_map(|record| match &record.outcome {

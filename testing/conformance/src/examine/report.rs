@@ -1,4 +1,4 @@
-//! What was tried and what is wrong, for people and as data.
+//! The report of an examination, as text and as data.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -8,39 +8,39 @@ use serde::Serialize;
 use super::Settings;
 use super::trial::{Done, Place, Promise, Subject};
 
-/// What an examination found.
+/// The result of an examination.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// Name, version and file.
     pub emitter: String,
     /// Kind of the generated fusions.
     pub kind: String,
-    /// Fusions that it was asked to take.
+    /// Number of fusions offered to the emitter.
     pub fusions: usize,
-    /// Of these, what it took somewhere.
+    /// Number of possible fusions that it accepted in some place.
     pub taken: usize,
-    /// What was done in each place.
+    /// Number of checks in each place.
     pub places: BTreeMap<Place, Tried>,
-    /// Whether NVIDIA's assembler was there to read the kernels.
+    /// Whether NVIDIA's assembler was installed to read the kernels.
     pub has_assembler: bool,
-    /// Why it declines, with how often, the most frequent first.
+    /// Reasons for declining and their counts, the most frequent first.
     pub declined: Vec<(String, usize)>,
-    /// Fusions with which it breaks a promise.
+    /// Number of fusions with which it breaks a promise.
     pub failed: usize,
-    /// Whether so much failed that not all was tried.
+    /// Whether the examination ended early after too many failures.
     pub ended_early: bool,
-    /// What is wrong, one of a sort.
+    /// The findings, one per promise and place.
     pub findings: Vec<Finding>,
 }
 
-/// What was done in a place.
+/// Number of checks in a place.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Tried {
-    /// Fusions taken and in order.
+    /// Fusions accepted and found right.
     pub fusions: usize,
     /// Plans checked.
     pub plans: usize,
-    /// Kernels compiled, and run where that is possible.
+    /// Kernels compiled, and run if the place allows it.
     pub kernels: usize,
 }
 
@@ -49,15 +49,15 @@ pub struct Tried {
 pub struct Finding {
     pub promise: Promise,
     pub place: Place,
-    /// Fusions that break it there.
+    /// Number of fusions that break it in this place.
     pub count: usize,
-    /// The one that was made smaller.
+    /// Name of the fusion that was shrunk.
     pub fusion: String,
-    /// What makes it again, if a seed has made it.
+    /// Its seed, if it is a random fusion.
     pub seed: Option<u64>,
-    /// What is wrong with the smaller one.
+    /// Description of the fault of the shrunk fusion.
     pub words: String,
-    /// It, as `fusebox run` takes it.
+    /// The shrunk fusion, in the form that `fusebox run` reads.
     #[serde(rename = "hlo")]
     pub text: String,
 }
@@ -85,7 +85,7 @@ impl Report {
         tried.kernels += done.kernels;
     }
 
-    /// What was done in all places.
+    /// Returns the number of checks in all places.
     pub fn tried(&self) -> Tried {
         self.places.values().fold(Tried::default(), |all, it| Tried {
             fusions: all.fusions + it.fusions,
@@ -94,15 +94,15 @@ impl Report {
         })
     }
 
-    /// Whether it took something, and kept all promises.
+    /// Whether the emitter accepted a fusion and kept all promises.
     pub fn conforms(&self) -> bool {
         self.taken > 0 && self.findings.is_empty()
     }
 
-    /// Writes it for people.
+    /// Writes the report for people.
     ///
     /// # Errors
-    /// What `out` says.
+    /// If `out` cannot be written.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let Report { emitter, kind, fusions, taken, failed, .. } = self;
         writeln!(out, "{emitter}: kind {kind}")?;

@@ -1,4 +1,4 @@
-//! A fusion that fails, made smaller as long as it breaks the same promise.
+//! Shrinks a fusion that fails, as long as it breaks the same promise.
 
 use std::time::{Duration, Instant};
 
@@ -7,12 +7,13 @@ use fusebox_core::hlo::{Computation, InstrId, Instruction, Module, Op, Shape, pa
 use super::case::Case;
 use super::trial::{Fault, Place, Stopped, Subject};
 
-/// Most fusions tried.
+/// Most fusions to try.
 const MOST_TRIES: usize = 200;
-/// Time after which none is tried any more.
+/// Time after which shrinking stops.
 const MOST_TIME: Duration = Duration::from_secs(10);
 
-/// The smallest fusion found that breaks the promise too, and what is wrong with it.
+/// Returns the smallest fusion found that breaks the same promise, and the description of its
+/// fault.
 pub fn smaller(subject: &Subject, case: &Case, place: Place, fault: &Fault) -> (String, String) {
     let (mut best, mut words) = (case.clone(), fault.words.clone());
     let (mut tries, begin) = (0, Instant::now());
@@ -30,13 +31,13 @@ pub fn smaller(subject: &Subject, case: &Case, place: Place, fault: &Fault) -> (
     }
 }
 
-/// The case, if it breaks the promise.
+/// Returns the case and its fault, if it breaks the same promise.
 fn fails(subject: &Subject, case: &Case, place: Place, fault: &Fault) -> Option<(Case, Fault)> {
     let Err(Stopped::Broken(found)) = subject.tries(case, place) else { return None };
     (found.promise == fault.promise && !found.lost).then(|| (case.clone(), found))
 }
 
-/// Fusions that are a step smaller, the smallest first.
+/// Returns all fusions that are one step smaller. Steps of one kind begin with the largest.
 fn candidates(module: &Module) -> Vec<Module> {
     let Some(fused) = module.computations.last() else { return Vec::new() };
     let with = |computation: Computation| {
@@ -93,7 +94,7 @@ fn resize(shape: &mut Shape, from: i64, to: i64) {
     }
 }
 
-/// The same without instructions that the root does not need. Parameters are numbered anew, in their order.
+/// Removes instructions that the root does not need. Renumbers parameters in their order.
 fn without_unused(computation: Computation) -> Computation {
     let mut needed = vec![false; computation.instructions.len()];
     let mut pending = vec![computation.root];

@@ -1,4 +1,5 @@
-//! One emitter, one fusion, one machine: planned, compiled, simulated, run, and compared with the interpreter.
+//! Tries one emitter with one fusion on one machine: plans, compiles, simulates and runs it, and
+//! compares the result with the interpreter's.
 
 use fusebox_compiler::{Compilation, Phase, Selected, Source};
 use fusebox_core::device::DeviceDescription;
@@ -16,35 +17,36 @@ use crate::literals::{Closeness, difference};
 use crate::plans::{PlanError, planned};
 use crate::{Compiler, Failure, Machine};
 
-/// Most configurations of which kernels are run beside the first: each costs as much as that.
+/// Most alternative configurations whose kernels are run in addition to the default: each costs as
+/// much as the default.
 const MOST_OTHERS: usize = 2;
 
-/// What an emitter promises by accepting a fusion.
+/// A promise that an emitter makes by accepting a fusion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Promise {
-    /// It answers, in time, without panicking.
+    /// It answers in time and without panicking.
     Answers,
-    /// Every element is reached as it should be, within the device's limits.
+    /// The plan covers every element as required, within the device's limits.
     Plan,
-    /// The same question has the same answer.
+    /// It gives equal answers to equal questions.
     Repeats,
     /// Its kernel can be compiled.
     Compiles,
-    /// In bounds, without races, whatever the order of threads.
+    /// The kernel stays in bounds and has no races, in any order of threads.
     Behaves,
-    /// The results are the interpreter's.
+    /// The results equal the interpreter's.
     Result,
-    /// The same bits, however many threads there are.
+    /// The results have equal bits for any number of threads.
     SameBits,
-    /// NVIDIA's assembler takes its kernels.
+    /// NVIDIA's assembler accepts its kernels.
     Assembles,
-    /// What no kernel can compute is declined.
+    /// It declines fusions that no kernel can compute.
     Declines,
 }
 
 impl Promise {
-    /// For people: what is wrong if it is broken.
+    /// Describes for people the fault if the promise is broken.
     pub fn broken(self) -> &'static str {
         match self {
             Promise::Answers => "no usable answer",
@@ -60,21 +62,21 @@ impl Promise {
     }
 }
 
-/// A promise that is not kept.
+/// A broken promise.
 #[derive(Clone, Debug)]
 pub struct Fault {
     pub promise: Promise,
     pub words: String,
-    /// Whether its process is gone, or was too slow.
+    /// Whether the emitter's process died or was too slow.
     pub lost: bool,
 }
 
-/// Why a fusion was not tried to the end.
+/// The reason why a trial ended early.
 #[derive(Debug)]
 pub enum Stopped {
-    /// By the emitter.
+    /// The emitter broke a promise.
     Broken(Fault),
-    /// Nobody knows what the fusion gives.
+    /// The interpreter has no result for the fusion.
     Unknown(Failure),
 }
 
@@ -90,30 +92,31 @@ impl Fault {
     }
 }
 
-/// Where a fusion is tried.
+/// The place where a fusion is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
-    /// As the cpu has it: simulated, so that every access is looked at before it is made, then run.
+    /// The form for the cpu: first simulated, so that every access is checked before it happens,
+    /// then run.
     Cpu,
-    /// As a GPU has it, simulated.
+    /// The form for GPUs, simulated.
     Simt,
-    /// For NVIDIA GPUs: to PTX, which their assembler reads.
+    /// NVIDIA GPUs: compiled to PTX, which NVIDIA's assembler reads.
     Nvidia,
 }
 
-/// What was done where a fusion was taken.
+/// Number of plans and kernels checked for an accepted fusion.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Done {
     pub plans: usize,
     pub kernels: usize,
 }
 
-/// Where and how kernels are run.
+/// The machine and the options with which kernels are run.
 struct Trial<'t> {
     machine: Machine,
     ways: &'t [Options],
-    /// The promise that other results in another way break.
+    /// The promise that is broken if results differ between the options.
     differs: Promise,
 }
 
@@ -125,7 +128,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// The emitter of that number, in charge of all that it takes.
+    /// Creates a subject for the emitter of that number.
     pub fn new(registry: &Registry, number: usize) -> Subject {
         let has_assembler =
             !matches!(ptxas::measure("", "sm_90"), Err(AssemblerError::Missing | AssemblerError::NoFile(_)));
@@ -140,7 +143,7 @@ impl Subject {
     /// Tries a fusion; `None` if the emitter declines it.
     ///
     /// # Errors
-    /// The first promise that is not kept.
+    /// The first broken promise.
     pub fn tries(&self, case: &Case, place: Place) -> Result<Option<Done>, Stopped> {
         let tried = match place {
             Place::Cpu => self.on_cpu(case),
@@ -155,7 +158,7 @@ impl Subject {
         }
     }
 
-    /// Why it declines a fusion, if it does.
+    /// Returns the reason for declining a fusion, if the emitter declines it.
     pub fn reason_to_decline(&self, case: &Case, place: Place) -> Option<String> {
         let fusion = crate::plans::fusion(&case.text);
         match self.emitter().consider(&fusion, &place.device()) {
@@ -206,7 +209,8 @@ impl Subject {
         Ok(Some(Done { plans: configurations.len(), kernels }))
     }
 
-    /// Makes and checks all plans. Gives their configurations, `None` if the fusion is declined.
+    /// Builds and checks all plans. Returns their configurations; `None` if the emitter declines
+    /// the fusion.
     fn planned(&self, case: &Case, device: &DeviceDescription) -> Result<Option<Vec<Configuration>>, Fault> {
         let fusion = crate::plans::fusion(&case.text);
         let failed = |error: PlanError| {
@@ -222,8 +226,8 @@ impl Subject {
         planned(self.emitter(), &fusion, device).map_err(failed)
     }
 
-    /// Runs the kernel of the first configuration, and those of a few others. Gives the number of kernels: none if passes made
-    /// something else of the fusion, which the emitter declines.
+    /// Runs the kernels of the default configuration and of a few others. Returns the number of
+    /// kernels: 0 if passes changed the fusion to one that the emitter declines.
     fn runs(&self, case: &Case, configurations: &[Configuration], trial: &Trial<'_>) -> Result<usize, Stopped> {
         let mut kernels = 0;
         for knobs in drawn(case, configurations) {
@@ -232,7 +236,7 @@ impl Subject {
                 unknown => unknown,
             })?;
             kernels += made;
-            // What passes have cut in parts, or made something else of, has other configurations than the fusion.
+            // If passes have split or changed the fusion, the other configurations do not apply.
             if made != 1 {
                 break;
             }
@@ -240,7 +244,7 @@ impl Subject {
         Ok(kernels)
     }
 
-    /// The number of its kernels.
+    /// Compiles and runs the fusion with these knobs. Returns the number of the emitter's kernels.
     fn run(&self, case: &Case, knobs: &Configuration, trial: &Trial<'_>) -> Result<usize, Stopped> {
         let compiled = self.in_charge(knobs).compile(&case.text, &trial.machine, Phase::Run);
         let mut made = compiled.map_err(|failure| Fault::new(Promise::Compiles, failure.fault))?;
@@ -267,15 +271,15 @@ impl Subject {
         }
     }
 
-    /// Whether it makes a kernel.
+    /// Whether the emitter builds a kernel.
     pub fn is_own(&self, kernel: &Selected) -> bool {
         kernel.selection.order.get(kernel.place).is_some_and(|it| it.emitter == self.number)
     }
 
-    /// A module compiled for a place, the emitter in charge of all that it takes.
+    /// Compiles a module for a place. The emitter computes all fusions that it accepts.
     ///
     /// # Errors
-    /// If it cannot be compiled.
+    /// If the module cannot be compiled.
     pub fn compiled(&self, source: &Source, place: Place, until: Phase) -> Result<Compilation, Failure> {
         let target = match place {
             Place::Cpu => Target::cpu(),
@@ -286,7 +290,8 @@ impl Subject {
         self.in_charge(&Configuration::default()).compile_source(source, &machine, until)
     }
 
-    /// A compiler that puts the emitter in charge of all that it takes, with these knobs.
+    /// Returns a compiler that chooses the emitter for all fusions that it accepts, with these
+    /// knobs.
     fn in_charge(&self, knobs: &Configuration) -> Compiler {
         let registry = self.compiler.registry();
         let kinds = registry.emitters().iter().map(|emitter| emitter.descriptor().kind.clone());
@@ -298,7 +303,7 @@ impl Subject {
     }
 }
 
-/// The first configuration, which the emitter chooses itself, and a few of the others: which, the fusion decides.
+/// Returns the default configuration and a few others. The fusion's text determines which.
 fn drawn(case: &Case, configurations: &[Configuration]) -> Vec<Configuration> {
     let others = configurations.get(1..).unwrap_or_default();
     let seed = case.text.bytes().fold(0u64, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)));
@@ -307,7 +312,7 @@ fn drawn(case: &Case, configurations: &[Configuration]) -> Vec<Configuration> {
     std::iter::once(Configuration::default()).chain(others).collect()
 }
 
-/// What is wrong with certain knobs.
+/// Adds the knobs to the description of a fault.
 fn with(knobs: &Configuration, words: &str) -> String {
     if knobs.0.is_empty() { words.into() } else { format!("with {knobs}: {words}") }
 }

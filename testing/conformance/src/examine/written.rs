@@ -1,6 +1,6 @@
-//! Fusions as programs have them, and some that no kernel can compute.
+//! Typical fusions of programs, and some that no kernel can compute.
 
-/// Fusions as programs have them, each named; `{N}` and `{M}` stand for rows and columns.
+/// Typical fusions of programs, each with a name. `{N}` and `{M}` stand for rows and columns.
 pub const WRITTEN: [(&str, &str); 22] = [
     (
         "numerator of softmax",
@@ -171,7 +171,7 @@ pub const IMPOSSIBLE: [(&str, &str); 2] = [
     ),
 ];
 
-/// Computations that they apply.
+/// Combiners that the fusions apply.
 pub const COMBINERS: &str = "add_f32 { a = f32[] parameter(0)
   b = f32[] parameter(1)
   ROOT r = f32[] add(a, b) }

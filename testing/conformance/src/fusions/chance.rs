@@ -1,38 +1,38 @@
-//! Choices that a seed makes.
+//! Random choices that depend only on a seed.
 
 use fusebox_core::random::SplitMix64;
 
-/// Choices in a row.
+/// A sequence of random choices.
 #[derive(Clone)]
 pub struct Chance(SplitMix64);
 
 impl Chance {
-    /// Everything that follows depends on the seed only.
+    /// Starts the sequence of a seed.
     pub fn new(seed: u64) -> Chance {
         Chance(SplitMix64(seed.wrapping_mul(0x2545_f491_4f6c_dd1d)))
     }
 
-    /// A number from 0 to below `n`.
+    /// Returns a number from 0 to below `n`.
     pub fn below(&mut self, n: i64) -> i64 {
         (self.bits() >> 1) as i64 % n.max(1)
     }
 
-    /// A word of any bits.
+    /// Returns 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.0.bits()
     }
 
-    /// True once in `n` times.
+    /// Returns true with probability 1/`n`.
     pub fn once_in(&mut self, n: i64) -> bool {
         self.below(n) == 0
     }
 
-    /// One of these.
+    /// Returns one of these items.
     pub fn pick<T: Clone>(&mut self, from: &[T]) -> T {
         from[self.below(from.len() as i64) as usize].clone()
     }
 
-    /// 0 to below `n` in some order.
+    /// Returns the numbers from 0 to below `n` in random order.
     pub fn permutation(&mut self, n: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..n).collect();
         for i in (1..n).rev() {

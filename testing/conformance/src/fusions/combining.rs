@@ -15,7 +15,7 @@ impl Graph {
         }
     }
 
-    /// A combiner whose outcome does not depend on the order, and the bound of what it gives.
+    /// Returns a combiner whose result does not depend on the order, and the bound of its results.
     fn order_free_combiner(&mut self, x: &Value, times: i64) -> Option<(String, f64)> {
         let operation = self.chance.pick(Self::combiners_for(x.ty));
         let bound = match operation {
@@ -30,7 +30,7 @@ impl Graph {
         (!x.ty.is_complex() && x.ty != ElementType::Pred).then(|| ("maximum".into(), x.bound))
     }
 
-    /// Dimensions to reduce: rows, columns, all, or any.
+    /// Returns the dimensions to reduce: rows, columns, all, or any.
     pub fn reduced_dims(&mut self, rank: usize) -> Vec<usize> {
         match self.chance.below(5) {
             0 => vec![rank - 1],
@@ -55,7 +55,7 @@ impl Graph {
         self.push(x.ty, &remaining(x, reduced), bound, &text)
     }
 
-    /// Largest value and its first position.
+    /// Computes the largest value and its first position.
     pub fn argmax(&mut self, x: &Value) -> Vec<Value> {
         if x.ty.is_complex() || x.ty == ElementType::Pred || x.rank() == 0 {
             return vec![self.reduce(x)];
@@ -88,7 +88,7 @@ impl Graph {
         vec![value, place]
     }
 
-    /// Sum and sum of squares in one reduction.
+    /// Computes the sum and the sum of squares in one reduction.
     pub fn moments(&mut self, x: &Value) -> Vec<Value> {
         let reduced = self.reduced_dims(x.rank());
         let times: i64 = reduced.iter().map(|&d| x.dims[d]).product();
@@ -121,13 +121,13 @@ impl Graph {
         (0..2).map(|i| self.push(ty, &dims, bound, &format!("get-tuple-element({both}), index={i}"))).collect()
     }
 
-    /// Rows combined into a parameter's rows; some indices occur twice, some are out of bounds.
+    /// Scatters rows into a value's rows. Some indices occur twice, some are out of bounds.
     pub fn scatter(&mut self, ty: ElementType, dims: &[i64]) -> Value {
         let operand = self.another(ty, dims);
         self.scatter_into(operand)
     }
 
-    /// The same into a parameter that nothing else reads.
+    /// Scatters rows into a parameter that no other instruction reads.
     pub fn scatter_into_parameter(&mut self, dims: &[i64]) -> Value {
         let ty = types::any(&mut self.chance);
         let operand = self.parameter_within(ty, dims, None);

@@ -1,4 +1,5 @@
-//! Operations on elements: what goes before, between and after those that move or combine them.
+//! Elementwise operations: they come before, between and after operations that move or combine
+//! elements.
 
 use fusebox_core::hlo::{ElementType, FloatFormat};
 
@@ -6,13 +7,13 @@ use super::graph::{Graph, Value, list};
 use super::types::{self, largest, order_free_up_to};
 
 impl Graph {
-    /// Some elementwise operations on a value, at most `most`.
+    /// Applies at most `most` elementwise operations to a value.
     pub fn chain(&mut self, value: Value, most: i64) -> Value {
         let steps = self.chance.below(most + 1);
         (0..steps).fold(value, |value, _| self.elementwise(&value))
     }
 
-    /// One elementwise operation; of equal shape.
+    /// Applies one elementwise operation. The shape does not change.
     pub fn elementwise(&mut self, x: &Value) -> Value {
         match self.chance.below(10) {
             0 => self.unary(x),
@@ -52,7 +53,8 @@ impl Graph {
             "maximum" | "minimum" => x.bound.max(y.bound),
             _ => x.bound + y.bound,
         };
-        // Beyond this, floats are rounded, complex products in an order that is open.
+        // Beyond this bound, floats are rounded, and the order of rounding in complex products is
+        // unspecified.
         if bound > order_free_up_to(x.ty) {
             let bound = x.bound.max(y.bound);
             return match x.ty {
@@ -93,7 +95,7 @@ impl Graph {
         self.push(x.ty, &x.dims, x.bound.max(z.bound), &operation)
     }
 
-    /// Combines with a smaller array in all rows, columns or places.
+    /// Combines the value with a broadcast of a smaller array over rows, columns or all elements.
     fn with_broadcast(&mut self, x: &Value) -> Value {
         let kept: Vec<usize> = (0..x.rank()).filter(|_| self.chance.once_in(2)).collect();
         let dims: Vec<i64> = kept.iter().map(|&d| x.dims[d]).collect();

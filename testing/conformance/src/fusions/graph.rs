@@ -1,4 +1,4 @@
-//! A fusion that grows by an operation at a time.
+//! Builds a fusion, one operation at a time.
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType};
 
@@ -33,14 +33,14 @@ impl Value {
 /// The instructions so far.
 pub struct Graph {
     pub seed: u64,
-    /// Numbers of the heroes to choose from; none: all.
+    /// Numbers of the heroes to choose from; if empty, all.
     pub kind: Vec<i64>,
     pub chance: Chance,
     pub values: Vec<Value>,
     lines: Vec<String>,
-    /// Shapes as text and contents.
+    /// Shapes as text, and contents.
     parameters: Vec<(String, ArrayLiteral)>,
-    /// Combiners used: name and definition.
+    /// Names and definitions of the combiners.
     combiners: Vec<(String, String)>,
 }
 
@@ -64,7 +64,7 @@ impl Graph {
         value
     }
 
-    /// Appends an instruction whose shape is a tuple; it is no value by itself.
+    /// Appends an instruction whose shape is a tuple. It does not become a value.
     pub fn push_tuple(&mut self, shapes: &[(ElementType, &[i64])], operation: &str) -> String {
         let shapes: Vec<String> = shapes.iter().map(|(ty, dims)| shape(*ty, dims)).collect();
         self.named(&format!("({})", shapes.join(", ")), operation)
@@ -81,7 +81,7 @@ impl Graph {
         self.push(ty, &[], bound, &format!("constant({value})"))
     }
 
-    /// A new parameter of values from `low` to `high`, or of usual ones.
+    /// Adds a parameter with values in `range`, or with the usual small integers.
     pub fn parameter_within(&mut self, ty: ElementType, dims: &[i64], range: Option<(i64, i64)>) -> Value {
         let number = self.parameters.len();
         let literal = types::filled(ty, dims, range, &mut self.chance);
@@ -90,7 +90,8 @@ impl Graph {
         self.push(ty, dims, bound, &format!("parameter({number})"))
     }
 
-    /// A value of this type and shape: one there is, a new parameter, or a constant in every place.
+    /// Returns a value of this type and shape: an existing one, a new parameter, or a broadcast
+    /// constant.
     pub fn another(&mut self, ty: ElementType, dims: &[i64]) -> Value {
         let known: Vec<Value> = self.values.iter().filter(|v| v.ty == ty && v.dims == dims).cloned().collect();
         if !known.is_empty() && !self.chance.once_in(3) {
@@ -111,7 +112,7 @@ impl Graph {
         self.push(ty, dims, scalar.bound, &format!("broadcast({}), dimensions={{}}", scalar.name))
     }
 
-    /// The name of a combiner of scalars.
+    /// Adds a combiner of scalars and returns its name.
     pub fn combiner(&mut self, operation: &str, ty: ElementType) -> String {
         let name = format!("{operation}_{ty}");
         let text = format!(
@@ -135,13 +136,13 @@ impl Graph {
         line.is_some_and(|line| line.contains(" parameter(") || line.contains(" constant("))
     }
 
-    /// The fusion with these results.
+    /// Returns the fusion with these results.
     pub fn finish(self, seed: u64, roots: &[Value]) -> Fusion {
         let name = format!("f{seed}");
         let types: Vec<String> = roots.iter().map(|root| shape(root.ty, &root.dims)).collect();
         let names: Vec<&str> = roots.iter().map(|root| root.name.as_str()).collect();
         let mut lines = self.lines;
-        // A fusion of one result has it as its root.
+        // A single result is the root itself.
         let result = match roots {
             [_] => types[0].clone(),
             _ => format!("({})", types.join(", ")),
@@ -157,12 +158,12 @@ impl Graph {
     }
 }
 
-/// A whole fusion: text and inputs.
+/// A complete fusion: text and inputs.
 #[derive(Clone)]
 pub struct Fusion {
-    /// What made it.
+    /// The seed that it was built from.
     pub seed: u64,
-    /// Computations that it applies: names and texts.
+    /// Names and texts of its combiners.
     pub combiners: Vec<(String, String)>,
     pub computation: String,
     /// Shapes and contents of its parameters.
@@ -177,24 +178,24 @@ impl Fusion {
         format!("f{}", self.seed)
     }
 
-    /// As `fusebox run` takes it.
+    /// Returns the text in the form that `fusebox run` reads.
     pub fn text(&self) -> String {
         let combiners: String = self.combiners.iter().map(|(_, text)| text.as_str()).collect();
         format!("{combiners}{}", self.computation)
     }
 
-    /// What its parameters are to be.
+    /// Returns the inputs for its parameters.
     pub fn inputs(&self) -> impl Iterator<Item = ArrayLiteral> + '_ {
         self.parameters.iter().map(|(_, array)| array.clone())
     }
 }
 
-/// `f32[2,3]`
+/// Formats a shape, for example `f32[2,3]`.
 pub fn shape(ty: ElementType, dims: &[i64]) -> String {
     format!("{ty}[{}]", list(dims))
 }
 
-/// `2,3`
+/// Joins items with commas, for example `2,3`.
 pub fn list<T: ToString>(items: &[T]) -> String {
     items.iter().map(T::to_string).collect::<Vec<_>>().join(",")
 }

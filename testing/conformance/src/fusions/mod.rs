@@ -1,9 +1,10 @@
-//! Fusions by construction: a seed makes one, of a kind or of any, with its inputs.
+//! Builds random fusions: a seed determines a fusion with its inputs, of one kind or of any.
 //!
-//! A fusion has a prologue of elementwise operations, one or several heroes (reductions, transposes, concatenations,
-//! slices, updates, pads, gathers, scatters, …), an epilogue, and side outputs; odd sizes, dimensions of size 1, types
-//! of 4 to 64 bits. Elements are small integers and operations are chosen so that no result depends on the order of
-//! summation: results can be compared for equality.
+//! A fusion has a prologue of elementwise operations, one or several heroes (reductions,
+//! transposes, concatenations, slices, updates, pads, gathers, scatters, …), an epilogue, and side
+//! outputs. It may have odd sizes, dimensions of size 1, and types of 4 to 64 bits. Elements are
+//! small integers, and operations are chosen so that no result depends on the order of summation.
+//! Therefore results can be compared for equality.
 
 mod chance;
 mod combining;
@@ -21,20 +22,20 @@ use graph::{Graph, MOST_ELEMENTS, Value, list};
 
 const SIZES: [i64; 23] = [1, 1, 2, 3, 4, 5, 7, 8, 16, 17, 31, 32, 33, 48, 64, 65, 100, 128, 129, 256, 1000, 2049, 4100];
 
-/// Numbers of heroes.
+/// Number of usual heroes.
 const HEROES: i64 = 25;
-/// Others that are rare among them.
+/// Numbers of further heroes, which only [`of_kind`] chooses.
 const ROWS_STAY: i64 = HEROES;
 const WHOLE_LINES: i64 = HEROES + 1;
 const SCATTER_ALONE: i64 = HEROES + 2;
 
-/// The fusion of a seed, of any kind.
+/// Returns the fusion of a seed, with any heroes.
 pub fn any(seed: u64) -> Fusion {
     made(Graph::new(seed, &[]))
 }
 
-/// The fusion of a seed, with heroes of a kind: `reduce`, `transpose`, `scatter`, `concatenate`,
-/// `dynamic-update-slice`, `input-slices`; of any other kind, with any.
+/// Returns the fusion of a seed, with heroes of a kind: `reduce`, `transpose`, `scatter`,
+/// `concatenate`, `dynamic-update-slice` or `input-slices`. Any other kind means any heroes.
 pub fn of_kind(kind: &str, seed: u64) -> Fusion {
     let heroes: &[i64] = match kind {
         "reduce" => &[0, 3, 4, 5, 21],
@@ -65,14 +66,14 @@ fn made(mut graph: Graph) -> Fusion {
         results = graph.heroes(&results[last].clone());
     }
     if graph.chance.once_in(4) {
-        // What the hero reads is a result too.
+        // The operand of the hero is also a result.
         results.push(before);
     }
     graph.finish_with(seed, results)
 }
 
 impl Graph {
-    /// Up to four dimensions of all kinds of sizes, not too large together.
+    /// Returns up to four dimensions of various sizes, with a limited number of elements.
     fn dims(&mut self) -> Vec<i64> {
         let rank = self.chance.pick(&[1, 2, 2, 2, 3, 3, 4]);
         let most = if self.chance.once_in(4) { MOST_ELEMENTS } else { 1500 };
@@ -86,7 +87,7 @@ impl Graph {
         order.into_iter().map(|d| dims[d]).collect()
     }
 
-    /// One or several values that no elementwise operation gives.
+    /// Adds one or several heroes, which are not elementwise.
     fn heroes(&mut self, x: &Value) -> Vec<Value> {
         if x.rank() == 0 {
             return vec![self.broadcast(x)];
@@ -121,7 +122,7 @@ impl Graph {
         }
     }
 
-    /// Parts of one or two parameters replaced: what can be done in place.
+    /// Updates slices of one or two parameters. An emitter may do this in-place.
     fn updates_of_a_parameter(&mut self, x: &Value) -> Vec<Value> {
         let count = 1 + i64::from(self.chance.once_in(3));
         let updated = |this: &mut Self| {
@@ -131,7 +132,8 @@ impl Graph {
         (0..count).map(|_| updated(self)).collect()
     }
 
-    /// Rows or columns less their largest element, or what else a reduction of them is.
+    /// Reduces rows or columns, and combines each element with the result of its row or column: a
+    /// normalisation.
     fn normalised(&mut self, x: &Value) -> Value {
         let reduced = if self.chance.once_in(4) { 0 } else { x.rank() - 1 };
         let of_row = self.reduce_dims(x, &[reduced]);
@@ -149,14 +151,14 @@ impl Graph {
         self.push(x.ty, &x.dims, x.bound + of_row.bound, &format!("{operation}({}, {})", x.name, back.name))
     }
 
-    /// Two reductions over the same dimensions, of values that are made of the same.
+    /// Adds two reductions over the same dimensions, of values computed from the same operand.
     fn reductions_of_one(&mut self, x: &Value) -> Vec<Value> {
         let reduced = self.reduced_dims(x.rank());
         let other = self.chain(x.clone(), 2);
         vec![self.reduce_dims(x, &reduced), self.reduce_dims(&other, &reduced)]
     }
 
-    /// A transpose of small elements, in rows that are whole words.
+    /// Adds a transpose of small elements, in rows of whole words.
     fn narrow_transpose(&mut self) -> Value {
         use ElementType::{BF16, F16, Pred, S4, S8, U8};
         let ty = self.chance.pick(&[BF16, F16, Pred, S4, S8, U8]);
@@ -168,7 +170,7 @@ impl Graph {
         self.transpose_by(&x, &permutation)
     }
 
-    /// A transpose that leaves rows as they are.
+    /// Adds a transpose that does not move the last dimension.
     fn transpose_of_rows(&mut self) -> Value {
         let ty = types::any(&mut self.chance);
         let dims =
@@ -180,7 +182,7 @@ impl Graph {
         self.transpose_by(&x, &permutation)
     }
 
-    /// A transpose to rows that are whole cache lines.
+    /// Adds a transpose to rows of whole cache lines.
     fn transpose_to_lines(&mut self) -> Value {
         let ty = types::any(&mut self.chance);
         let dims = self.chance.pick(&[vec![64, 24], vec![128, 70], vec![2, 64, 33], vec![192, 5]]);
@@ -190,7 +192,7 @@ impl Graph {
         self.transpose_by(&x, &permutation)
     }
 
-    /// Two transposes by one permutation, as results or combined.
+    /// Adds two transposes by one permutation, as two results or combined to one.
     fn transposes_of_two(&mut self, x: &Value) -> Vec<Value> {
         let permutation = self.chance.permutation(x.rank());
         let other = self.chain(x.clone(), 2);
@@ -205,7 +207,8 @@ impl Graph {
         vec![first, second]
     }
 
-    /// Results that are computed: parameters and constants alone are not worth a kernel.
+    /// Finishes the fusion. Copies results that are parameters or constants, as these are not worth
+    /// a kernel.
     fn finish_with(mut self, seed: u64, mut results: Vec<Value>) -> Fusion {
         results.dedup_by(|a, b| a.name == b.name);
         for result in &mut results {

@@ -5,7 +5,8 @@ use fusebox_core::hlo::ElementType;
 use super::graph::{Graph, MOST_ELEMENTS, Value, list};
 
 impl Graph {
-    /// Prime factors of the size in another order, some of them joined.
+    /// Reshapes to the prime factors of the size in another order, some of them multiplied
+    /// together.
     pub fn reshape(&mut self, x: &Value) -> Value {
         let mut rest = x.count();
         let mut dims: Vec<i64> = Vec::new();
@@ -94,7 +95,7 @@ impl Graph {
         self.push(x.ty, &dims, bound, &format!("concatenate({}), dimensions={{{d}}}", names.join(", ")))
     }
 
-    /// An elementwise operation that leaves the type, or none.
+    /// Applies an elementwise operation if it keeps the type, otherwise none.
     fn chain_of_same_type(&mut self, value: Value) -> Value {
         let next = self.elementwise(&value);
         if next.ty == value.ty { next } else { value }
@@ -111,7 +112,7 @@ impl Graph {
         self.push(x.ty, &dims, x.bound, &format!("broadcast({}), dimensions={{{}}}", x.name, list(&kept)))
     }
 
-    /// Scalars for the start of a slice; some out of bounds, which are clamped.
+    /// Returns scalars for the start of a slice. Some are out of bounds and will be clamped.
     fn starts(&mut self, x: &Value) -> String {
         let starts: Vec<String> = x
             .dims
@@ -140,7 +141,7 @@ impl Graph {
         self.push(x.ty, &x.dims, x.bound.max(update.bound), &operation)
     }
 
-    /// Rows chosen by a vector, some out of bounds.
+    /// Gathers rows by a vector of indices, some of which are out of bounds.
     pub fn gather(&mut self, x: &Value) -> Value {
         let row: i64 = x.dims[1..].iter().product();
         let count = 1 + self.chance.below((MOST_ELEMENTS / row.max(1)).clamp(1, 40));

@@ -1,10 +1,10 @@
-//! Element types, and how far values of each are exact.
+//! Element types, and the ranges in which their values are exact.
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType, FloatFormat};
 
 use super::chance::Chance;
 
-/// Types by how often they are chosen.
+/// Types with the weights of their choice.
 const TYPES: [(ElementType, u32); 13] = [
     (ElementType::F32, 8),
     (ElementType::S32, 5),
@@ -21,7 +21,7 @@ const TYPES: [(ElementType, u32); 13] = [
     (ElementType::C64, 1),
 ];
 
-/// Any type.
+/// Chooses a type at random.
 pub fn any(chance: &mut Chance) -> ElementType {
     let total = TYPES.iter().map(|(_, weight)| i64::from(*weight)).sum();
     let mut left = chance.below(total);
@@ -32,8 +32,9 @@ pub fn any(chance: &mut Chance) -> ElementType {
     found.map_or(ElementType::F32, |(ty, _)| *ty)
 }
 
-/// Largest magnitude up to which sums and products of integers do not depend on the order in which they are made.
-/// Integers wrap around in any order, but four bits are computed in eight.
+/// Returns the largest magnitude up to which sums and products of integers do not depend on the
+/// order of operations. Integers wrap around in any order, but types of four bits are computed in
+/// eight bits.
 pub fn order_free_up_to(ty: ElementType) -> f64 {
     match ty {
         ElementType::S4 => 7.0,
@@ -45,7 +46,7 @@ pub fn order_free_up_to(ty: ElementType) -> f64 {
     }
 }
 
-/// Largest magnitude that values of the type have.
+/// Returns the largest magnitude of the type's values.
 pub fn largest(ty: ElementType) -> f64 {
     match ty {
         ElementType::Pred => 1.0,
@@ -54,7 +55,7 @@ pub fn largest(ty: ElementType) -> f64 {
     }
 }
 
-/// The value that an array is filled with where a combiner starts.
+/// Returns the identity of a combiner, from which a reduction starts.
 pub fn neutral(combiner: &str, ty: ElementType) -> String {
     let lowest = match ty {
         _ if ty.is_float() => "-inf".into(),
@@ -81,12 +82,12 @@ pub fn neutral(combiner: &str, ty: ElementType) -> String {
     }
 }
 
-/// The magnitude of what [`filled`] makes without bounds.
+/// Returns the largest magnitude of [`filled`] without a range.
 pub fn usual_bound(ty: ElementType) -> f64 {
     if ty == ElementType::Pred { 1.0 } else { 3.0 }
 }
 
-/// An array of small integers; of those from `low` to `high` if given.
+/// Returns an array of small integers, within `range` if there is one.
 pub fn filled(ty: ElementType, dims: &[i64], range: Option<(i64, i64)>, chance: &mut Chance) -> ArrayLiteral {
     let part = ty.real_part();
     let parts = dims.iter().product::<i64>() * if part == ty { 1 } else { 2 };
