@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use fusebox_files::SizeLimit;
+use fusebox_lowering::MlirPasses;
 use fusebox_run::inputs::InputChoice;
 use fusebox_run::stored::Trust;
 use glob::Pattern;
@@ -22,7 +23,7 @@ const FORCED: &str = "forced";
 #[derive(Debug, Parser)]
 #[command(name = "fusebox", version, about)]
 pub struct Arguments {
-    /// What to do.
+    /// The subcommand to run.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -38,34 +39,35 @@ pub enum Command {
     Ab(Ab),
     /// Find the first pass, fusion or stage whose result goes wrong
     Bisect(Bisect),
-    /// Write a folder that alone reproduces one fusion
+    /// Write a self-contained folder that reproduces one fusion
     Repro(Repro),
-    /// Measure for each fusion which emitter and which knobs are fastest, and keep it for later runs
+    /// Measure which emitter and knobs are fastest for each fusion, and keep the choices for later
+    /// runs
     Tune(Tune),
     /// Compile a module up to a stage
     Compile(Compile),
     /// List the emitters found; inspect, verify or pin their files
     Emitters(Emitters),
-    /// Tell which emitter makes which kernel, and why
+    /// Show which emitter builds each kernel, and why
     Explain(Explain),
     /// Print the indexing maps of each operation
     Indexing(Indexing),
-    /// Take one kernel's IR from a stage of lowering to another
+    /// Lower one kernel's IR from one stage to another
     Lower(Lower),
-    /// Print a script that completes command lines
+    /// Print a shell script that completes command lines
     Completion(Completion),
     /// Print a manual page, as troff
     Man(Man),
-    /// Write a crate with an emitter of your own to begin with
+    /// Create a crate for a new emitter, with working code to start from
     NewEmitter(NewEmitter),
-    /// Check that the emitters of a library do what they promise
+    /// Check that the emitters of a library conform to the emitter interface
     CheckEmitter(CheckEmitter),
     /// Serve one emitter library over standard input and output
     #[command(name = fusebox_plugins::SERVE_COMMAND, hide = true)]
     ServeEmitter(ServeEmitter),
 }
 
-/// What every command that compiles takes.
+/// Arguments of the commands that compile a module.
 #[derive(Clone, Debug, Args)]
 pub struct Common {
     /// HLO text (.hlo, .txt), a serialised HloModuleProto (.pb), or - for text on standard input
@@ -74,21 +76,21 @@ pub struct Common {
     pub compiling: Compiling,
     #[command(flatten)]
     pub tuned: TunedChoice,
-    /// Write what every phase made to numbered files in this folder
+    /// Write the output of every phase to numbered files in this folder
     #[arg(long, value_name = "DIR")]
     pub dump_to: Option<PathBuf>,
 }
 
-/// How modules are compiled, whatever for.
+/// Options of compilation.
 #[derive(Clone, Debug, Args)]
 pub struct Compiling {
-    /// Largest module that is read: bytes, or 512M, 4G, none
+    /// Size limit of the module: bytes, or 512M, 4G, none
     #[arg(long, value_name = "SIZE", default_value_t)]
     pub file_limit: SizeLimit,
-    /// The module of this name, where a file has several
+    /// Name of the module to read if the file has several
     #[arg(long = "module", value_name = "NAME")]
     pub module_named: Option<String>,
-    /// What becomes of constants that were left out of the text, `{...}`
+    /// How to read constants that the text elides as `{...}`
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     pub elided_constants: ElidedConstants,
     /// cpu, simt, cuda, sm_80, sm_90, gfx942, …
@@ -96,98 +98,111 @@ pub struct Compiling {
     pub target: String,
     #[command(flatten)]
     pub emitters: EmitterChoice,
-    /// Threads to compile and run with; 0: one per processor
+    /// Threads to compile and run with; 0 means one per processor
     #[arg(long, default_value_t = 0)]
     pub threads: usize,
-    /// Most memory for results and what is made on the way, inputs and constants aside: bytes, or 512K, 64M, 2G. Values are
-    /// computed twice where that saves enough; it is an error if it does not
+    /// Memory limit of outputs and temporaries, without inputs and constants: bytes, or 512K, 64M,
+    /// 2G. Values are rematerialised to stay within the limit; a program that still exceeds it is
+    /// an error
     #[arg(long, value_name = "SIZE")]
     pub memory_limit: Option<SizeLimit>,
-    /// Leave these passes over HLO out
+    /// Skip these HLO passes
     #[arg(long, value_name = "-NAME", value_delimiter = ',', allow_hyphen_values = true, value_parser = passes::parser())]
     pub passes: Vec<String>,
+    /// Run a pipeline of MLIR's passes on every kernel after this stage of its lowering (kernel,
+    /// inlined, memory, loops, indices or scalars); may be repeated
+    #[arg(long, value_name = "STAGE=PIPELINE", value_parser = MlirPasses::parse)]
+    pub mlir_passes: Vec<MlirPasses>,
 }
 
-/// What becomes of constants whose values a text leaves out.
+/// How to read constants whose values a text elides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ElidedConstants {
-    /// They are an error
+    /// Report an error
     #[default]
     Refuse,
-    /// All elements are 0
+    /// Set all elements to 0
     Zero,
-    /// Floats from -1 to below 1, all else 0 or 1; the same in every run
+    /// Set floats to random values from -1 to below 1 and all other types to 0 or 1, with the same
+    /// values in every run
     Random,
 }
 
-/// Which emitters to use, and how to reach them.
+/// Which emitters to use, and how to load them.
 #[derive(Clone, Debug, Default, Args)]
 #[command(group(ArgGroup::new(FORCED).multiple(true)))]
 pub struct EmitterChoice {
-    /// kind=name, kind=name@version, kind=./file.so, or ./file.so for all kinds it offers; may be repeated
+    /// Prefer an emitter: kind=name, kind=name@version, kind=./file.so, or ./file.so for all its
+    /// kinds; may be repeated
     ///
-    /// Its emitters are in charge of what they take of the kind; what they decline goes to the others and is counted.
-    /// Instead of the kind also fusion:GLOB or fingerprint:GLOB, as `fusebox explain` prints them; knobs stand behind the
-    /// name: `tiled-transpose{edge=64}`. The last choice that is about a fusion counts, those that name fusions before those that
-    /// name kinds
+    /// The chosen emitters compute all fusions of the kind that they accept. Fusions that they
+    /// decline go to the other emitters and are counted. fusion:GLOB or fingerprint:GLOB, as
+    /// `fusebox explain` prints them, may replace the kind. Knobs follow the name:
+    /// `tiled-transpose{edge=64}`. If several options match a fusion, the last one wins; options
+    /// naming a fusion override options naming a kind
     #[arg(long = "emitter", value_name = "SPEC", group = FORCED)]
     pub emitters: Vec<String>,
-    /// Load this library; its emitters bid like the others. May be repeated
+    /// Load this library; its emitters compete with the others on equal terms. May be repeated
     #[arg(long, value_name = "FILE")]
     pub load: Vec<PathBuf>,
-    /// It is an error if emitters chosen with --emitter decline anything of their kind; and a folder for results, of repro, bisect and
-    /// ab, may hold something already: files of the same names are replaced
+    /// Fail if an emitter chosen with --emitter declines a fusion of its kind. In repro, bisect and
+    /// ab: accept an output folder that is not empty and replace files of the same names
     #[arg(long, requires = FORCED)]
     pub force: bool,
-    /// Set a knob of the emitters that --emitter puts in charge; may be repeated. Others plan as they choose themselves
+    /// Set a knob of the emitters chosen with --emitter; may be repeated. Other emitters choose
+    /// their knobs themselves
     #[arg(long = "knob", value_name = "NAME=VALUE")]
     pub knobs: Vec<String>,
-    /// Run every emitter in a process of its own
+    /// Run the emitters of each loaded library in a separate process
     #[arg(long)]
     pub isolate: bool,
-    /// Memory of such a process: bytes, or 512M, 4G, none; 4G by default
+    /// Memory limit of an isolated process: bytes, or 512M, 4G, none; default: 4G
     #[arg(long, value_name = "SIZE")]
     pub isolate_memory: Option<SizeLimit>,
-    /// Time that such a process has for an answer; 20 by default
+    /// Time limit for one answer of an isolated process; default: 20
     #[arg(long, value_name = "SECONDS")]
     pub isolate_time: Option<NonZeroU32>,
-    /// Time that a kernel may take on the cpu. Without this option, 20 for kernels of emitters that
-    /// are not bundled, no limit for others
+    /// Time limit of a kernel on the cpu; default: 20 for kernels of emitters that are not bundled,
+    /// no limit for bundled ones
     #[arg(long, value_name = "SECONDS")]
     pub kernel_time: Option<NonZeroU32>,
-    /// Go by this file instead of the fusebox.toml in the module's folder or the nearest above it
+    /// Read this file instead of the fusebox.toml in the module's folder or the nearest folder
+    /// above it
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Change nothing that is kept: plugins that fusebox.lock does not pin are refused, and so is measuring what is not tuned
+    /// Fail on plugins that fusebox.lock does not pin; in tune, measure nothing and fail on untuned
+    /// fusions
     #[arg(long)]
     pub locked: bool,
-    /// Go by no fusebox.toml
+    /// Ignore fusebox.toml
     #[arg(long, conflicts_with = "config")]
     pub no_config: bool,
 }
 
-/// Whether to go by what `fusebox tune` has measured.
+/// Whether to use the choices that `fusebox tune` has measured.
 #[derive(Clone, Debug, Default, Args)]
 pub struct TunedChoice {
-    /// Where it is kept; by default fusebox/tuned.redb in $XDG_CACHE_HOME or ~/.cache
+    /// File with the choices of `fusebox tune`; default: fusebox/tuned.redb in $XDG_CACHE_HOME or
+    /// ~/.cache
     #[arg(long, value_name = "FILE")]
     pub tuned: Option<PathBuf>,
-    /// Do not go by it
+    /// Ignore the choices of `fusebox tune`
     #[arg(long, conflicts_with = "tuned")]
     pub no_tuned: bool,
 }
 
-/// Where compiled programs are kept.
+/// Where compiled programs are cached.
 #[derive(Clone, Debug, Default, Args)]
 pub struct CacheChoice {
-    /// Keep what is compiled in this folder, and take from there what was compiled before; by default FUSEBOX_CACHE, if that is set.
-    /// What is in it is run: trust it like a program
+    /// Cache executables in this folder; default: the environment variable FUSEBOX_CACHE, if it is
+    /// set. fusebox runs these executables: trust the folder like a program
     #[arg(long, value_name = "DIR")]
     pub cache: Option<PathBuf>,
-    /// Most that is kept: bytes, or 512M, 4G, none; 2G by default. What was not used for longest goes
+    /// Size limit of the cache: bytes, or 512M, 4G, none; default: 2G. The least recently used
+    /// executables are deleted first
     #[arg(long, value_name = "SIZE")]
     pub cache_limit: Option<SizeLimit>,
-    /// Keep nothing, whatever FUSEBOX_CACHE and fusebox.toml say
+    /// Use no cache, even if FUSEBOX_CACHE or fusebox.toml names one
     #[arg(long, conflicts_with = "cache")]
     pub no_cache: bool,
 }
@@ -205,16 +220,17 @@ pub struct Run {
     pub trust: Trust,
     #[command(flatten)]
     pub inputs: InputChoice,
-    /// Write the results here, as inputs are read
+    /// Write the results to this file, in the format of --inputs
     #[arg(long, value_name = "OUT.npz")]
     pub outputs: Option<PathBuf>,
     /// Evaluate with the reference interpreter instead of compiling
     #[arg(long)]
     pub interpreter: bool,
-    /// Compare the results with the interpreter's: it is an error if they are further apart than rounding explains
+    /// Compare the results with the interpreter's, and fail if they differ by more than rounding
+    /// explains
     #[arg(long, conflicts_with = "interpreter")]
     pub check: bool,
-    /// Print all values
+    /// Print all elements of the results
     #[arg(long)]
     pub print: bool,
 }
@@ -230,7 +246,8 @@ pub struct Bench {
     pub progress: ProgressChoice,
     #[command(flatten)]
     pub inputs: InputChoice,
-    /// Instead: time, bytes and share of the roof of every step, and who made it; with FILE also a trace that Perfetto opens
+    /// Print instead the time, bytes, share of the roof and emitter of every step; with FILE, also
+    /// write a trace for Perfetto
     #[arg(long, value_name = "FILE", num_args = 0..=1)]
     pub profile: Option<Option<PathBuf>>,
     /// Print one line of JSON
@@ -243,27 +260,27 @@ pub struct Bench {
 pub struct Ab {
     #[command(flatten)]
     pub common: Common,
-    /// More modules, each compared by itself; a summary of all comes last, and with --json every report is a line
+    /// More modules, each compared separately. A summary of all modules follows; with --json, each
+    /// report is one line
     #[arg(value_name = "MODULE")]
     pub more: Vec<PathBuf>,
     #[command(flatten)]
     pub inputs: InputChoice,
-    /// Side A: an emitter, as --emitter takes it, or the program of another fusebox; may be repeated. Without: what fusebox
-    /// chooses by itself. --emitter, --load and --knob are for both sides
+    /// Side A: an emitter, written as for --emitter; mlir:STAGE=PIPELINE, as for --mlir-passes; a fusebox.toml; or the path of another fusebox program. May be repeated. Default: fusebox's own choice. --emitter, --load, --knob and --mlir-passes apply to both sides
     #[arg(long, value_name = "SPEC")]
     pub a: Vec<String>,
     /// Side B
     #[arg(long, value_name = "SPEC", required = true)]
     pub b: Vec<String>,
-    /// Compare the fusions of these names alone (* and ? stand for others); without: those of which the sides make different
-    /// kernels
+    /// Compare only fusions whose name matches (* and ? are wildcards); default: fusions for which
+    /// the sides build different kernels
     #[arg(long, value_name = "PATTERN")]
     pub fusion: Option<Pattern>,
-    /// Pairs of runs; without: as many as a verdict takes
+    /// Number of pairs of runs; default: as many as a verdict needs
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub pairs: Option<u32>,
-    /// Write the report with plots and the kernels of every stage as a page into this folder: index.html; of several modules into
-    /// one folder in it for each
+    /// Write a page into this folder, index.html: the report, plots, and the kernels at every
+    /// stage. Several modules get one subfolder each
     #[arg(long, value_name = "DIR", group = FORCED)]
     pub html: Option<PathBuf>,
     /// Print JSON
@@ -278,10 +295,10 @@ pub struct Bisect {
     pub common: Common,
     #[command(flatten)]
     pub inputs: InputChoice,
-    /// What is right: interpreter, or a file of results, as --outputs writes them
+    /// Reference results: interpreter, or a file that `fusebox run --outputs` wrote
     #[arg(long, value_name = "interpreter|FILE.npz", default_value = "interpreter")]
     pub reference: PathBuf,
-    /// Write a folder that alone reproduces what goes wrong
+    /// Write a self-contained folder that reproduces the fault
     #[arg(short, long, value_name = "DIR", group = FORCED)]
     pub output: Option<PathBuf>,
     /// Print JSON
@@ -299,7 +316,7 @@ pub struct Repro {
     /// The fusion, as `fusebox explain` names it
     #[arg(long, value_name = "NAME")]
     pub fusion: String,
-    /// The folder
+    /// The folder to write
     #[arg(short, long, value_name = "DIR", group = FORCED)]
     pub output: PathBuf,
 }
@@ -314,22 +331,22 @@ pub struct Tune {
     pub compiling: Compiling,
     #[command(flatten)]
     pub progress: ProgressChoice,
-    /// Where choices are kept; by default fusebox/tuned.redb in $XDG_CACHE_HOME or ~/.cache
+    /// File that keeps the choices; default: fusebox/tuned.redb in $XDG_CACHE_HOME or ~/.cache
     #[arg(long, value_name = "FILE")]
     pub tuned: Option<PathBuf>,
-    /// Measure also what has been measured before
+    /// Measure again fusions that already have a choice
     #[arg(long, conflicts_with = "locked")]
     pub again: bool,
-    /// Before all else take the choices of this file, which --export has written
+    /// First import the choices of this file, which --export wrote
     #[arg(long, value_name = "FILE")]
     pub import: Option<PathBuf>,
-    /// At the end write the choices for these modules here, as TOML
+    /// At the end, write the choices for these modules to this file, as TOML
     #[arg(long, value_name = "FILE")]
     pub export: Option<PathBuf>,
-    /// Print also how far predicted times are from measured ones
+    /// Also print how far predicted times are from measured ones
     #[arg(long)]
     pub predictions: bool,
-    /// Go by what each fusion takes by itself, and do not run whole programs
+    /// Tune fusions in isolation; skip the check in the whole program
     #[arg(long, conflicts_with = "inputs")]
     pub fusions_alone: bool,
     #[command(flatten)]
@@ -345,25 +362,25 @@ pub struct Compile {
     pub cache: CacheChoice,
     #[command(flatten)]
     pub progress: ProgressChoice,
-    /// The stage to stop at
+    /// Stage to stop at
     #[arg(long, value_enum)]
     pub emit: Option<Emit>,
     /// PTX version as two or three digits, for sm_ targets
     #[arg(long, value_name = "NN")]
     pub ptx_version: Option<u32>,
-    /// Where to write; standard output by default
+    /// Output file; default: standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
 
-/// Stages `compile` can stop at.
+/// Stages at which `compile` can stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Emit {
     /// HLO with fusions
     Hlo,
-    /// Kernels as emitters and emission wrote them
+    /// Kernel IR before lowering
     Mlir,
-    /// Kernels after the last stage of the kernel IR, before they are written as LLVM IR
+    /// Kernel IR after its last stage, before translation to LLVM IR
     MlirLowered,
     /// LLVM IR after optimisation
     Llvm,
@@ -371,7 +388,7 @@ pub enum Emit {
     Ptx,
     /// Assembly
     Asm,
-    /// What `run` loads
+    /// Executable for `fusebox run`
     Executable,
 }
 
@@ -385,16 +402,16 @@ pub struct Emitters {
     pub list: EmittersList,
 }
 
-/// What to do with emitters; nothing: list them.
+/// Subcommands of `fusebox emitters`. The default is to list the emitters.
 #[derive(Debug, Subcommand)]
 pub enum EmittersCommand {
     /// List the emitters found
     List(EmittersList),
-    /// Tell what a library says of itself, without running any of it
+    /// Show what a library states about itself, without running its code
     Inspect(Inspect),
-    /// Compare the plugins of fusebox.toml with fusebox.lock, without running any of them
+    /// Compare the plugins of fusebox.toml with fusebox.lock, without running their code
     Verify(Pinned),
-    /// Pin the plugins of fusebox.toml as they are, in fusebox.lock
+    /// Pin the present plugins of fusebox.toml in fusebox.lock
     Lock(Pinned),
 }
 
@@ -411,7 +428,8 @@ pub struct Inspect {
 /// `fusebox emitters verify` and `fusebox emitters lock`
 #[derive(Debug, Args)]
 pub struct Pinned {
-    /// Go by this file instead of the fusebox.toml in the working directory or the nearest above it
+    /// Read this file instead of the fusebox.toml in the working directory or the nearest folder
+    /// above it
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Print JSON
@@ -429,7 +447,7 @@ pub struct Completion {
 /// `fusebox man`
 #[derive(Debug, Args)]
 pub struct Man {
-    /// The command; without one, the page of fusebox
+    /// The command; default: the page of fusebox itself
     pub command: Option<String>,
 }
 
@@ -448,30 +466,31 @@ pub struct EmittersList {
 pub struct Explain {
     #[command(flatten)]
     pub common: Common,
-    /// All of the fusions of this name (* and ? stand for others): the emitter, reasons of those
-    /// that decline, heroes, plan, maps
+    /// Show details of the fusions whose name matches (* and ? are wildcards): emitter, heroes,
+    /// plan, maps, and why other emitters declined
     #[arg(long, value_name = "NAME", conflicts_with_all = ["ptxas", "why", "memory", "html"])]
     pub fusion: Option<Pattern>,
-    /// The same of every fusion, and what became of what emitters asked for
+    /// Show the same details of every fusion, and the outcome of every bid
     #[arg(long, conflicts_with_all = ["fusion", "ptxas", "why", "memory", "html"])]
     pub all: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// Instead: registers, spills, shared memory and widest accesses of each kernel, by NVIDIA's assembler, for the
-    /// target, or for sm_80 and sm_90 if that is no NVIDIA GPU
+    /// Show instead the report of NVIDIA's assembler on each kernel: registers, spills, shared
+    /// memory and widest accesses. Kernels are compiled for the target, or for sm_80 and sm_90 if
+    /// the target is no NVIDIA GPU
     #[arg(long)]
     pub ptxas: bool,
-    /// Instead: what became of the instruction of this name, and why it is in the fusions it is in, or in none
+    /// Show instead what passes and fusion did to the instruction of this name, and why
     #[arg(long, value_name = "INSTR", conflicts_with = "ptxas")]
     pub why: Option<String>,
-    /// Run the program, and show what kernels take beside what was predicted
+    /// Run the program, and show the measured time of each kernel next to the predicted one
     #[arg(long, conflicts_with_all = ["ptxas", "why"])]
     pub measure: bool,
-    /// Instead: what memory is needed for, in bytes, and who is alive at the peak
+    /// Show instead the bytes of memory by use, and the values that are alive at the peak
     #[arg(long, conflicts_with_all = ["ptxas", "why", "measure"])]
     pub memory: bool,
-    /// Write a page with a graph of the program, in which every fusion opens
+    /// Write a page with a graph of the program, in which each fusion can be opened
     #[arg(long, value_name = "FILE", conflicts_with_all = ["ptxas", "why", "memory", "json"])]
     pub html: Option<PathBuf>,
     #[command(flatten)]
@@ -483,13 +502,13 @@ pub struct Explain {
 pub struct Indexing {
     /// HLO text (.hlo, .txt), a serialised HloModuleProto (.pb), or - for text on standard input
     pub module: PathBuf,
-    /// Largest module that is read: bytes, or 512M, 4G, none
+    /// Size limit of the module: bytes, or 512M, 4G, none
     #[arg(long, value_name = "SIZE", default_value_t)]
     pub file_limit: SizeLimit,
-    /// From inputs to outputs instead of from outputs to inputs
+    /// Map inputs to outputs instead of outputs to inputs
     #[arg(long)]
     pub inverse: bool,
-    /// Write what every phase made to numbered files in this folder
+    /// Write the output of every phase to numbered files in this folder
     #[arg(long, value_name = "DIR")]
     pub dump_to: Option<PathBuf>,
 }
@@ -497,34 +516,39 @@ pub struct Indexing {
 /// `fusebox lower`
 #[derive(Debug, Args)]
 pub struct Lower {
-    /// Functions of a kernel as MLIR text: from a dump, or written by hand in any form MLIR reads; - for standard input
+    /// MLIR text of a kernel's functions, from a dump or written by hand in any form that MLIR
+    /// parses; - for standard input
     pub kernel: PathBuf,
-    /// The kernel to take of a text that holds several
+    /// Name of the kernel to lower if the text holds several
     #[arg(long = "kernel", value_name = "NAME")]
     pub kernel_name: Option<String>,
-    /// The stage that the text is at
+    /// Stage of the input text
     #[arg(long, value_name = "STAGE", default_value = "kernel")]
     pub from: String,
-    /// The stage to stop at: kernel, inlined, memory, loops, indices, scalars, llvm-unoptimized, llvm or asm
+    /// Stage to stop at: kernel, inlined, memory, loops, indices, scalars, llvm-unoptimized, llvm
+    /// or asm
     #[arg(long, value_name = "STAGE", default_value = "scalars")]
     pub to: String,
     /// cpu, simt, sm_80, sm_90, gfx942, …
     #[arg(long, default_value = "cpu")]
     pub target: String,
-    /// Largest text that is read: bytes, or 512M, 4G, none
+    /// Run a pipeline of MLIR's passes after this stage; may be repeated
+    #[arg(long, value_name = "STAGE=PIPELINE", value_parser = MlirPasses::parse)]
+    pub mlir_passes: Vec<MlirPasses>,
+    /// Size limit of the text: bytes, or 512M, 4G, none
     #[arg(long, value_name = "SIZE", default_value_t)]
     pub file_limit: SizeLimit,
 }
 
-/// What `--isolate` starts.
+/// Arguments of the hidden command that `--isolate` starts as a child process.
 #[derive(Debug, Args)]
 pub struct ServeEmitter {
     /// The library
     pub library: PathBuf,
-    /// The file with its bytes
+    /// A file with the bytes of the library
     #[arg(long)]
     pub content: PathBuf,
-    /// Bytes of memory it may take
+    /// Memory limit of this process in bytes
     #[arg(long)]
     pub memory: Option<u64>,
 }

@@ -15,7 +15,7 @@ use fusebox_workshop::WorkshopError;
 use fusebox_workshop::ptxas::AssemblerError;
 use fusebox_workshop::tune::{DatabaseError, LockError};
 
-/// Why the program ends without having done its work.
+/// The reason why the program fails, classified by the part at fault.
 #[derive(Debug)]
 pub enum Failure {
     /// The module, the inputs, an emitter or a file.
@@ -27,17 +27,17 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// A fault of the input, in words.
+    /// Returns a failure caused by the input.
     pub fn input(message: impl fmt::Display) -> Failure {
         Failure::Input(message.to_string())
     }
 
-    /// A fault at a place of a file that the user wrote.
+    /// Returns a failure caused by a position in a file that the user wrote.
     pub fn at(place: &Place, message: impl fmt::Display) -> Failure {
         Failure::Input(format!("{place}: error: {message}"))
     }
 
-    /// A fault of the command line, in words.
+    /// Returns a failure caused by the command line.
     pub fn usage(message: impl fmt::Display) -> Failure {
         Failure::Usage(message.to_string())
     }
@@ -57,7 +57,9 @@ impl From<LoweringError> for Failure {
     fn from(error: LoweringError) -> Self {
         match error {
             LoweringError::Invalid { .. } | LoweringError::Unsupported { .. } => Failure::input(error),
-            LoweringError::Target { .. } | LoweringError::Stage(_) => Failure::usage(error),
+            LoweringError::Target { .. } | LoweringError::Stage(_) | LoweringError::MlirPasses { .. } => {
+                Failure::usage(error)
+            }
             LoweringError::Composite { .. } | LoweringError::Llvm(_) | LoweringError::ForeignSymbols(_) => {
                 Failure::Bug(error.to_string())
             }
@@ -96,7 +98,7 @@ impl From<AssemblerError> for Failure {
     }
 }
 
-/// Errors that are a fault of the input, whatever they say.
+/// Converts error types whose every error is a fault of the input.
 macro_rules! of_input {
     ($($error:ty),*) => {$(
         impl From<$error> for Failure {
@@ -115,7 +117,7 @@ impl From<WriteError> for Failure {
     }
 }
 
-/// Does the work and ends the process as its outcome says.
+/// Does the work and ends the process with the exit code of its outcome.
 pub fn after(work: impl FnOnce() -> Result<(), Failure> + UnwindSafe) -> ! {
     report_bugs();
     let Ok(outcome) = catch_unwind(work) else { std::process::exit(3) };
@@ -132,7 +134,7 @@ pub fn after(work: impl FnOnce() -> Result<(), Failure> + UnwindSafe) -> ! {
 }
 
 fn say(message: &str, code: i32) -> i32 {
-    // Diagnostics already say where and that they are errors.
+    // Diagnostics already state a position and the word "error".
     let has_place = message.lines().next().is_some_and(|line| line.contains(": error: "));
     if has_place {
         terminal::complain(message);
@@ -142,7 +144,8 @@ fn say(message: &str, code: i32) -> i32 {
     code
 }
 
-/// From now on a panic asks for a report, except an emitter's: it is caught and told as an error.
+/// Installs a panic hook that asks the user for a report. It ignores panics of emitters: these are
+/// caught and reported as errors.
 fn report_bugs() {
     std::panic::set_hook(Box::new(|panic| {
         if fusebox_compiler::is_in_emitter() {

@@ -1,4 +1,4 @@
-//! Reads modules from files and standard input.
+//! Reads modules from files and standard input, and compiles them.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::exit::Failure;
 use crate::progress::{Bar, ProgressChoice};
 use crate::{cache, emitters, passes, source, target, tuned};
 
-/// The module, as the command line says it is to be read.
+/// Reads a module with the options of the command line.
 pub fn read(path: &Path, compiling: &Compiling) -> Result<Source, Failure> {
     let elided = match compiling.elided_constants {
         ElidedConstants::Refuse => Elided::Refuse,
@@ -23,7 +23,7 @@ pub fn read(path: &Path, compiling: &Compiling) -> Result<Source, Failure> {
     Ok(Source { elided, module: compiling.module_named.clone(), ..source::of_file(path, compiling.file_limit)? })
 }
 
-/// The folder of a module; for standard input the working directory.
+/// Returns the folder of a module; for standard input, the working directory.
 pub fn folder_of(module: &Path) -> &Path {
     match module.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -35,7 +35,7 @@ pub fn dump(common: &Common) -> Result<Dump, Failure> {
     dump_to(common.dump_to.as_deref())
 }
 
-/// Dumps into a folder, or nowhere.
+/// Returns a dump into `folder`, or a dump that writes nothing.
 pub fn dump_to(folder: Option<&Path>) -> Result<Dump, Failure> {
     match folder {
         Some(folder) => Ok(Dump::to(folder)?),
@@ -43,7 +43,7 @@ pub fn dump_to(folder: Option<&Path>) -> Result<Dump, Failure> {
     }
 }
 
-/// What the command line says about compiling up to a phase.
+/// Returns the command line's options for compiling up to a phase.
 pub fn options(
     common: &Common,
     ptx_version: Option<u32>,
@@ -57,7 +57,8 @@ pub fn options(
     }
     let emitters = emitters::choose(&common.compiling.emitters, folder_of(&common.module))?;
     let without_passes = passes::left_out(&common.compiling.passes);
-    let departures = Departures { without_passes, ..Departures::default() };
+    let mlir_passes = common.compiling.mlir_passes.clone();
+    let departures = Departures { without_passes, mlir_passes, ..Departures::default() };
     let (dump, progress, cache) = (dump(common)?, Progress::default(), Cache::default());
     let memory_limit = common.compiling.memory_limit.and_then(SizeLimit::most);
     let mut options =
@@ -66,7 +67,7 @@ pub fn options(
     Ok(options)
 }
 
-/// Compiles as the command line says, up to a phase; warnings go to standard error.
+/// Compiles up to a phase with the options of the command line. Prints warnings to standard error.
 pub fn compile(
     source: &Source,
     common: &Common,
@@ -77,17 +78,17 @@ pub fn compile(
     compile_with(source, &options(common, ptx_version, until, stages)?)
 }
 
-/// The compiler as the command line sets it up: it shows how far it is, and keeps what it makes.
+/// The compiler with the options of the command line, a progress bar and the cache.
 pub struct Compiler<'a> {
     pub common: &'a Common,
     pub progress: &'a ProgressChoice,
     pub cache: &'a CacheChoice,
-    /// Whether the time that it takes is shown.
+    /// Whether the command reports the compile time.
     pub is_measured: bool,
 }
 
 impl Compiler<'_> {
-    /// Compiles with a bar and the cache.
+    /// Compiles up to a phase, with the progress bar and the cache.
     pub fn compile(
         &self,
         source: &Source,
@@ -98,7 +99,8 @@ impl Compiler<'_> {
         self.made(source, options(self.common, ptx_version, until, stages)?, fusebox_compiler::compile)
     }
 
-    /// The executable, and nothing else where the cache has it.
+    /// Compiles a module to an executable. If the cache has the executable, the result holds
+    /// nothing else.
     pub fn executable(&self, source: &Source, ptx_version: Option<u32>) -> Result<Compilation, Failure> {
         let options = options(self.common, ptx_version, Phase::Run, Vec::new())?;
         self.made(source, options, fusebox_compiler::compile_or_load)
@@ -127,7 +129,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The same with options that are known.
+/// Compiles with these options. Prints warnings to standard error.
 pub fn compile_with(source: &Source, options: &Options) -> Result<Compilation, Failure> {
     warned(fusebox_compiler::compile(source, options)?)
 }

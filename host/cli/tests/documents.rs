@@ -1,6 +1,6 @@
-//! What `docs/` shows of the program is what the program does.
+//! The outputs that `docs/` shows are those that the program prints now.
 //!
-//! Blocks of code that begin with
+//! A code block begins with one of:
 //!
 //! ```text
 //! hlo NAME.hlo         make a file of that name
@@ -8,9 +8,9 @@
 //! mlir FOLDER/FILE     hold a file that a command made; a range after it (`3-20`) says which lines
 //! ```
 //!
-//! One document is one folder, in which its commands run in their order. What an entry function
-//! says of its arguments is long and the same in many dumps: such a line ends with `…` here.
-//! `FUSEBOX_BLESS=1` writes outputs and files anew.
+//! The commands of a document run in order, in one folder per document. The arguments of an entry
+//! function are long and repeat in many dumps, so their line is cut and ends with `…`.
+//! `FUSEBOX_BLESS=1` updates outputs and files.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;
@@ -19,7 +19,7 @@ use std::path::Path;
 
 use program::Workplace;
 
-/// Characters that are left of a line that is cut.
+/// Characters kept of a line that is cut.
 const LONGEST: usize = 100;
 
 #[test]
@@ -30,6 +30,11 @@ fn the_life_of_a_kernel() {
 #[test]
 fn indexing_by_example() {
     check("indexing.md");
+}
+
+#[test]
+fn passes_of_mlir() {
+    check("mlir.md");
 }
 
 fn check(name: &str) {
@@ -45,7 +50,7 @@ fn check(name: &str) {
     }
 }
 
-/// The document with all blocks as they are now.
+/// The document with all blocks updated.
 fn renewed(place: &Workplace, text: &str) -> String {
     let mut out = String::new();
     let mut lines = text.lines();
@@ -66,7 +71,7 @@ fn block(place: &Workplace, begin: &str, body: &[&str]) -> String {
     match rest.split_once(' ').unwrap_or((rest, "")) {
         ("", _) if language == "console" => {
             let command = body[0].strip_prefix("$ fusebox ").unwrap_or_else(|| panic!("no command: {}", body[0]));
-            let output = place.run(&command.split(' ').collect::<Vec<_>>()).succeeded();
+            let output = place.run(&command.split(' ').map(|it| it.trim_matches('\'')).collect::<Vec<_>>()).succeeded();
             format!("{}\n{}", body[0], shown(&output, ""))
         }
         ("", _) => as_it_is(),
@@ -82,7 +87,7 @@ fn block(place: &Workplace, begin: &str, body: &[&str]) -> String {
     }
 }
 
-/// These lines of a text, all if there is no range, without empty ones at the end.
+/// The lines of a text in `range`, or all lines, without empty lines at the end.
 fn shown(text: &str, range: &str) -> String {
     let (first, last) = match range.split_once('-') {
         Some((first, last)) => (first.parse().unwrap(), last.parse().unwrap()),

@@ -1,37 +1,53 @@
-//! Departures from the usual way of compiling, for whoever looks for a fault in it or wants to know what a step is worth.
+//! Departures from the usual compilation, for finding faults in steps and measuring the effect of a
+//! step.
 
 use std::sync::Arc;
 
 use fusebox_core::hlo::Module;
 use fusebox_core::ir::Function;
-use fusebox_lowering::Stage;
+use fusebox_lowering::{LoweringError, MlirPasses, Rewritten, Stage};
 use fusebox_runtime::Executable;
 
-/// What is done otherwise than usual; by default nothing.
+/// Departures from the usual compilation. By default there are none.
 #[derive(Clone, Default)]
 pub struct Departures {
-    /// Whether LLVM's passes are left out.
+    /// Whether to skip LLVM's passes.
     pub unoptimised: bool,
-    /// Names of passes that are left out, none of which is needed.
+    /// Names of passes to skip. All of them are optional.
     pub without_passes: Vec<&'static str>,
-    /// Faults that tests plant. Nothing but tests sets this.
+    /// Passes of MLIR to run on kernels, in this order where several run after one stage.
+    pub mlir_passes: Vec<MlirPasses>,
+    /// Faults that tests plant. Only tests set this.
     #[doc(hidden)]
     pub planted: Planted,
 }
 
-/// Changes a module after the pass of that name, or after `fuse`.
+/// A function that changes a module after the named pass, or after `fuse`.
 type InModule = Arc<dyn Fn(&str, &mut Module) + Send + Sync>;
-/// Changes a kernel's functions after a stage of lowering.
+/// A function that changes a kernel's functions after a stage of lowering.
 type InKernel = Arc<dyn Fn(Stage, &mut [Function]) + Send + Sync>;
-/// Changes what is made in the end.
+/// A function that changes the finished executable.
 type InExecutable = Arc<dyn Fn(&mut Executable) + Send + Sync>;
 
-/// Faults that tests plant, to see whether they are found.
+/// Faults that tests plant in order to check that fusebox finds them.
 #[derive(Clone, Default)]
 pub struct Planted {
     pub module: Option<InModule>,
     pub kernel: Option<InKernel>,
     pub executable: Option<InExecutable>,
+}
+
+impl Departures {
+    /// Whether the code differs from the usual code of these options.
+    pub(crate) fn change_code(&self) -> bool {
+        self.unoptimised || !self.mlir_passes.is_empty() || self.planted.is_any()
+    }
+
+    /// Rewrites a kernel after a stage.
+    pub(crate) fn in_kernel(&self, kernel: &mut Rewritten<'_>) -> Result<(), LoweringError> {
+        self.planted.in_kernel(kernel.stage, kernel.functions);
+        MlirPasses::run_all(&self.mlir_passes, kernel)
+    }
 }
 
 impl Planted {

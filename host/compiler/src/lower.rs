@@ -1,4 +1,4 @@
-//! Kernels to machine code, in as many batches as there are threads to compile them.
+//! Compiles kernels to machine code, in batches on several threads.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use fusebox_core::emitter::WriteMode;
 use fusebox_core::hlo::Shape;
 use fusebox_core::ir::Function;
-use fusebox_lowering::{Argument, Code, Composite, KernelSource, LoweringError, NoStages, Stage, Stages, Step, Target};
+use fusebox_lowering::{
+    Argument, Code, Composite, KernelSource, LoweringError, NoStages, Rewritten, Stage, Stages, Step, Target,
+};
 use fusebox_runtime::{Access, KernelArgument, KernelImage};
 
 use crate::cache;
@@ -16,7 +18,7 @@ use crate::schedule::Schedule;
 use crate::select::Selected;
 use crate::{Cached, CompileError, Dump, Options, Phase, pointwise};
 
-/// Operations of kernels below which a second thread is not worth its start.
+/// Number of operations per batch below which a further thread does not pay for its start.
 const LEAST_OF_BATCH: usize = 100;
 
 /// Machine code of all kernels and composites.
@@ -24,34 +26,34 @@ const LEAST_OF_BATCH: usize = 100;
 pub struct Lowered {
     /// One per batch.
     pub code: Vec<Code>,
-    /// One per kernel that is launched, then one per composite.
+    /// One per launched kernel, then one per composite.
     pub images: Vec<KernelImage>,
-    /// The texts asked for; one per batch.
+    /// The texts of the requested stages, one per batch.
     pub texts: BTreeMap<Stage, Vec<String>>,
-    /// What of the code was in the cache, if there is one.
+    /// The pieces of code that came from the cache, if there is a cache.
     pub cached: Option<Cached>,
-    /// Why code is not kept there.
+    /// Reason why the code could not be written to the cache.
     pub warning: Option<String>,
 }
 
 /// A kernel that cannot be compiled.
 #[derive(Debug)]
 pub struct Refused {
-    /// Its number.
+    /// Number of the kernel.
     pub kernel: usize,
-    /// Why not.
+    /// The error of lowering.
     pub source: LoweringError,
 }
 
-/// Compiles all kernels and what a schedule composes of them, or says which kernel cannot be compiled. Keeps the texts of wanted
-/// stages, and of all if dumps are written.
+/// Compiles all kernels and the composites of a schedule, or returns the kernel that cannot be
+/// compiled. Collects the texts of the requested stages, or of all stages if dumps are written.
 pub fn lower(
     kernels: &[Selected],
     schedule: &Schedule,
     options: &Options,
 ) -> Result<Result<Lowered, Refused>, CompileError> {
     let Options { target, threads, dump, .. } = options;
-    // One PTX or assembly file is one module: only objects come in several.
+    // PTX and assembly are one module in one file. Only objects can be several.
     let threads = if target.takes_several_modules() { *threads } else { 1 };
     let compiled: Vec<&Selected> = kernels.iter().filter(|kernel| !kernel.is_routine()).collect();
     let launched: Vec<&Selected> = schedule.launched.iter().map(|&number| compiled[number as usize]).collect();
@@ -60,7 +62,7 @@ pub fn lower(
     };
     let inner = &names(&compiled) - &names(&launched);
     let batches = match options.store() {
-        // Each by itself, since other programs have other kernels beside it.
+        // One batch per part, because other programs contain other combinations of kernels.
         Some(_) if target.takes_several_modules() => sorted_parts(&compiled, &schedule.composites),
         _ => batches(&compiled, &schedule.composites, threads),
     };
@@ -70,7 +72,7 @@ pub fn lower(
         let batch = fusebox_lowering::Batch { kernels: &sources, composites: &batch.composites, inner: &inner };
         let piece =
             cache::kept_or_compiled(&batch, options, || fusebox_lowering::compile_batch(&batch, target, &mut texts));
-        // Kept code has passed no stage that tells.
+        // Code from the cache skips lowering, which would report the other step.
         let steps = if piece.as_ref().is_ok_and(|piece| piece.was_kept) { 2 } else { 1 };
         options.progress.tell(Advance::Done(steps * sources.len()));
         (piece, texts.texts)
@@ -96,13 +98,13 @@ pub fn lower(
     Ok(Ok(lowered))
 }
 
-/// In the code of which batch a function is.
+/// Returns the batch of each function.
 fn numbers_by_symbol<'b>(batches: &'b [Batch]) -> HashMap<&'b str, usize> {
     let numbered = batches.iter().zip(0..);
     numbered.flat_map(|(batch, number)| batch.symbols().map(move |symbol| (symbol, number))).collect()
 }
 
-/// Compiles one kernel for arguments that stand anywhere in memory.
+/// Compiles one kernel for arguments of any alignment.
 pub fn lower_on_elements(kernel: &Selected, options: &Options) -> Result<Code, CompileError> {
     let mut source = source(kernel, &options.target);
     source.arguments.iter_mut().for_each(|argument| argument.alignment = 1);
@@ -112,7 +114,7 @@ pub fn lower_on_elements(kernel: &Selected, options: &Options) -> Result<Code, C
     })
 }
 
-/// What is compiled together.
+/// Kernels and composites that are compiled together.
 #[derive(Default)]
 struct Batch<'k> {
     kernels: Vec<&'k Selected>,
@@ -121,7 +123,8 @@ struct Batch<'k> {
     work: usize,
 }
 
-/// Batches of about equal work: the largest parts first, each to the batch that has least.
+/// Distributes kernels over batches of about equal work: each part, the largest first, goes to the
+/// batch with the least work.
 fn batches<'k>(kernels: &[&'k Selected], composites: &[Composite], threads: usize) -> Vec<Batch<'k>> {
     if kernels.is_empty() {
         return Vec::new();
@@ -138,7 +141,7 @@ fn batches<'k>(kernels: &[&'k Selected], composites: &[Composite], threads: usiz
     batches
 }
 
-/// All parts, the largest first.
+/// Returns all parts, the largest first.
 fn sorted_parts<'k>(kernels: &[&'k Selected], composites: &[Composite]) -> Vec<Batch<'k>> {
     let mut parts = parts(kernels, composites);
     parts.sort_by_key(|part| Reverse(part.work));
@@ -146,7 +149,7 @@ fn sorted_parts<'k>(kernels: &[&'k Selected], composites: &[Composite]) -> Vec<B
 }
 
 impl<'k> Batch<'k> {
-    /// Names of the functions in its code.
+    /// Names of the functions in the batch's code.
     fn symbols(&self) -> impl Iterator<Item = &str> {
         let kernels = self.kernels.iter().map(|kernel| kernel.unit.fusion.name.as_str());
         kernels.chain(self.composites.iter().map(|composite| composite.name.as_str()))
@@ -159,7 +162,8 @@ impl<'k> Batch<'k> {
     }
 }
 
-/// Kernels that can be compiled by themselves, and composites with all kernels that they share with others.
+/// Splits kernels into the smallest parts that can be compiled separately. A composite is in the
+/// part of its kernels, and composites with a common kernel are in the same part.
 fn parts<'k>(kernels: &[&'k Selected], composites: &[Composite]) -> Vec<Batch<'k>> {
     let numbers: HashMap<&str, usize> =
         kernels.iter().map(|kernel| kernel.unit.fusion.name.as_str()).zip(0..).collect();
@@ -182,7 +186,7 @@ fn parts<'k>(kernels: &[&'k Selected], composites: &[Composite]) -> Vec<Batch<'k
     parts.into_values().collect()
 }
 
-/// Numbers of the kernels that a composite calls.
+/// Returns the numbers of the kernels that a composite calls.
 fn called(composite: &Composite, numbers: &HashMap<&str, usize>) -> Vec<usize> {
     let mut called = BTreeSet::new();
     composite.walk(&mut |step| {
@@ -193,7 +197,7 @@ fn called(composite: &Composite, numbers: &HashMap<&str, usize>) -> Vec<usize> {
     called.into_iter().collect()
 }
 
-/// Applies a function to all, each as soon as one of so many threads is free.
+/// Applies a function to all items on up to `threads` threads. A free thread takes the next item.
 fn in_parallel<R: Sync, T: Send>(items: &[R], threads: usize, f: &(dyn Fn(&R) -> T + Sync)) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let work = || {
@@ -216,13 +220,13 @@ fn join<T>(handle: std::thread::ScopedJoinHandle<'_, T>) -> T {
 }
 
 impl Selected {
-    /// The kernel's functions as MLIR text, with what it is launched with.
+    /// Prints the kernel's functions as MLIR text, with its launch.
     pub fn text(&self, target: &Target) -> String {
         fusebox_lowering::kernel_text(&source(self, target))
     }
 }
 
-/// A kernel as lowering takes it.
+/// Converts a kernel to the input of lowering.
 pub fn source(kernel: &Selected, target: &Target) -> KernelSource {
     let alignment = target.buffer_alignment() as u32;
     let fusion = &kernel.unit.fusion;
@@ -242,8 +246,9 @@ pub fn source(kernel: &Selected, target: &Target) -> KernelSource {
     }
 }
 
-/// Arguments that may be the same memory: outputs that start from a parameter's value, and these parameters. A kernel that only
-/// goes by the output meets that memory once, and LLVM may make vectors of what it reads of others meanwhile.
+/// Returns the arguments that may be the same memory: outputs with a parameter's initial value, and
+/// these parameters. A kernel that accesses only the output is excluded: the output has no alias
+/// there, so LLVM may vectorise reads of other arguments.
 fn shared_arguments(kernel: &Selected) -> Vec<usize> {
     let parameters = kernel.unit.fusion.computation().parameters().len();
     let outputs = kernel.plan.outputs.iter().enumerate();
@@ -264,7 +269,7 @@ fn image(kernel: &Selected, code: usize) -> KernelImage {
     }
 }
 
-/// A composite is launched like a kernel of one block.
+/// Describes a composite for the runtime, which launches it like a kernel of one block.
 fn image_of_composite(composite: &Composite, kernels: &[&Selected], code: usize) -> KernelImage {
     let numbers = kernels.iter().map(|kernel| kernel.unit.fusion.name.as_str()).zip(0..).collect();
     let emitters = called(composite, &numbers).into_iter().map(|number| &kernels[number].emitter);
@@ -286,7 +291,7 @@ fn image_of_composite(composite: &Composite, kernels: &[&Selected], code: usize)
     }
 }
 
-/// What each argument is and how it is used: parameters, then outputs.
+/// Describes each argument and its access: parameters, then outputs.
 pub fn arguments(kernel: &Selected) -> Vec<KernelArgument> {
     let computation = kernel.unit.fusion.computation();
     let argument = |name: &str, shape: &Shape, access| {
@@ -336,11 +341,11 @@ impl Stages for Texts<'_> {
         !self.options.departures.unoptimised
     }
 
-    fn rewrite(&mut self, stage: Stage, functions: &mut [Function]) {
-        self.options.departures.planted.in_kernel(stage, functions);
-        if stage == Stage::Scalars {
+    fn rewrite(&mut self, mut kernel: Rewritten<'_>) -> Result<(), LoweringError> {
+        if kernel.stage == Stage::Scalars {
             self.options.progress.tell(Advance::Done(1));
         }
+        self.options.departures.in_kernel(&mut kernel)
     }
 
     fn stage(&mut self, stage: Stage, text: &str) {
@@ -357,7 +362,8 @@ fn dump_texts(dump: &Dump, batch: usize, texts: &BTreeMap<Stage, String>) -> Res
     Ok(())
 }
 
-/// Where a stage of a batch is dumped: phase, part and extension. The kernel as it was handed over is not: each one's emission is.
+/// Returns phase, part and extension of the dump of a stage of a batch. `Stage::Kernel` has none,
+/// because the emission of each kernel is dumped.
 fn dumped(stage: Stage, batch: usize) -> Option<(Phase, String, &'static str)> {
     let (phase, extension) = match stage {
         Stage::Kernel => return None,
@@ -368,7 +374,7 @@ fn dumped(stage: Stage, batch: usize) -> Option<(Phase, String, &'static str)> {
     Some((phase, format!("{}-{}{batch}", stage as u8, stage.name()), extension))
 }
 
-/// Name of the dump that has a stage of a program's only kernel.
+/// Returns the name of the dump with a stage of a program's only kernel.
 pub fn dump_of_stage(stage: Stage, kernel: &str) -> String {
     match dumped(stage, 0) {
         Some((phase, part, extension)) => phase.file_name(&part, extension),
@@ -376,7 +382,8 @@ pub fn dump_of_stage(stage: Stage, kernel: &str) -> String {
     }
 }
 
-/// Invalid or unsupported IR is its emitter's fault; what LLVM refuses is fusebox's own.
+/// Attributes an error of lowering. Invalid or unsupported IR is the emitter's fault. An error of
+/// LLVM is a bug in fusebox.
 fn refused(source: LoweringError, kernels: &[Selected]) -> Result<Refused, CompileError> {
     match &source {
         LoweringError::Invalid { kernel, .. } | LoweringError::Unsupported { kernel, .. } => {
@@ -385,7 +392,9 @@ fn refused(source: LoweringError, kernels: &[Selected]) -> Result<Refused, Compi
                 None => Err(internal(&source)),
             }
         }
-        LoweringError::Target { .. } => Err(CompileError::Choice(source.to_string())),
+        LoweringError::Target { .. } | LoweringError::MlirPasses { .. } => {
+            Err(CompileError::Choice(source.to_string()))
+        }
         _ => Err(internal(&source)),
     }
 }

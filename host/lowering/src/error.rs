@@ -1,11 +1,11 @@
-//! What can go wrong between kernel IR and code.
+//! Errors of lowering, from kernel IR to code.
 
 use std::fmt;
 
 /// One message about a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// Where in the kernel's text: `kernel:line:column`.
+    /// Location in the kernel's text: `kernel:line:column`.
     pub location: String,
     pub message: String,
 }
@@ -13,7 +13,7 @@ pub struct Diagnostic {
 /// Why a batch of kernels could not be compiled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoweringError {
-    /// The kernel IR does not parse or verify: its writer is at fault.
+    /// The kernel IR does not parse or verify. The fault is in the code that wrote it.
     #[error("kernel `{kernel}`: the emitted IR is invalid{}", list(.diagnostics))]
     Invalid { kernel: String, diagnostics: Vec<Diagnostic> },
     /// An operation, or a use of one, that lowering does not handle.
@@ -21,7 +21,7 @@ pub enum LoweringError {
     Unsupported {
         kernel: String,
         operation: String,
-        /// Where in the kernel's text.
+        /// Location in the kernel's text.
         location: String,
         target: String,
         reason: String,
@@ -29,13 +29,17 @@ pub enum LoweringError {
     /// The target does not exist or this build of LLVM cannot generate code for it.
     #[error("target {target}: {reason}")]
     Target { target: String, reason: String },
-    /// The stages asked for are not two that a kernel passes through one after the other.
+    /// The request names a stage that is no stage of the kernel IR, stages in the wrong order, or
+    /// an invalid pipeline of MLIR's passes.
     #[error("{0}")]
     Stage(String),
+    /// A pass of MLIR failed on a kernel, or left operations that are no kernel IR.
+    #[error("kernel `{kernel}`: MLIR's passes after stage {stage} fail{}", list(.diagnostics))]
+    MlirPasses { kernel: String, stage: &'static str, diagnostics: Vec<Diagnostic> },
     /// A composite does not fit its kernels. A bug in fusebox.
     #[error("composite `{name}`: {reason}")]
     Composite { name: String, reason: String },
-    /// LLVM rejected what lowering made. A bug in fusebox.
+    /// LLVM rejected the code that lowering generated. A bug in fusebox.
     #[error("LLVM rejected generated code: {0}")]
     Llvm(String),
     /// The code refers to functions that no loader provides. A bug in fusebox.
@@ -43,7 +47,8 @@ pub enum LoweringError {
     ForeignSymbols(Vec<String>),
 }
 
-/// Why one operation was not translated; [`LoweringError::Unsupported`] without its place.
+/// Reason why one operation was not translated: [`LoweringError::Unsupported`] without the
+/// location.
 #[derive(Clone, Debug)]
 pub(crate) struct Unsupported(pub String);
 
@@ -53,9 +58,9 @@ impl Unsupported {
     }
 }
 
-/// What an operation must have.
+/// An optional part of an operation that lowering requires.
 pub(crate) trait Required<T> {
-    /// It, or the reason why the operation is not translated.
+    /// Returns the part, or `reason` as the reason why the operation is not translated.
     fn required(self, reason: &str) -> Result<T, Unsupported>;
 }
 

@@ -1,11 +1,11 @@
-//! What a kernel is launched with, as attributes of its entry function: so that the text of any stage says all there is to
-//! know of the kernel.
+//! A kernel's launch as attributes of its entry function. With them, the text of any stage
+//! describes the kernel completely.
 //!
 //! | attribute | meaning |
 //! | --- | --- |
 //! | `fusebox.launch = array<i64: blocks, threads>` | the grid, and the threads of a block |
-//! | `fusebox.shared_bytes = n : i64` | the most that tiles take |
-//! | of an argument: `fusebox.bytes`, `fusebox.alignment` | of its buffer |
+//! | `fusebox.shared_bytes = n : i64` | maximum bytes of the tiles |
+//! | of an argument: `fusebox.bytes`, `fusebox.alignment` | size and alignment of its buffer |
 //! | of an argument: `fusebox.read_only`, `fusebox.no_alias` | see [`Argument`] |
 
 use std::borrow::Cow;
@@ -23,13 +23,13 @@ const ALIGNMENT: &str = "fusebox.alignment";
 const READ_ONLY: &str = "fusebox.read_only";
 const NO_ALIAS: &str = "fusebox.no_alias";
 
-/// What a text that does not say it is taken to be launched with.
+/// Defaults for a text that lacks these attributes, in bytes.
 const SHARED_BY_DEFAULT: u32 = 48 << 10;
 const ALIGNMENT_BY_DEFAULT: u32 = 64;
 
 type Attributes = Vec<(Cow<'static, str>, Attribute)>;
 
-/// Writes a kernel's launch down at its entry function.
+/// Writes a kernel's launch into the attributes of its entry function.
 pub(crate) fn describe(entry: &mut Function, kernel: &KernelSource) {
     entry.attributes.retain(|(name, _)| name != LAUNCH && name != SHARED_BYTES);
     let (blocks, threads) = (kernel.launch.blocks as i64, i64::from(kernel.launch.threads_per_block));
@@ -58,20 +58,21 @@ fn of_argument(argument: &Argument) -> Attributes {
     attributes
 }
 
-/// A kernel from text of any stage of the kernel IR, in generic form or as MLIR reads it. The entry function is the one that
-/// is `wanted`, or else the one with the attribute `fusebox.entry`, or the first. What the text does not say of the launch is one block of one thread, and
-/// arguments of which those are written that the function returns.
+/// Reads a kernel from text of any stage of the kernel IR, in generic form or in any form that MLIR
+/// reads. The entry function is the one named `wanted`, else the one with the attribute
+/// `fusebox.entry`, else the first. A text without a launch gets one block of one thread. Without
+/// attributes on the arguments, the last arguments are outputs, one per result of the function, and
+/// the others are read-only.
 ///
 /// # Errors
-/// If the text is no kernel IR, lacks the kernel that is wanted, or holds several where none is named.
+/// If the text is no kernel IR, lacks the wanted kernel, or holds several kernels and none is
+/// named.
 pub fn read_kernel(name: &str, text: &str, wanted: Option<&str>) -> Result<KernelSource, LoweringError> {
     let functions = match ir::parse(name, text) {
         Ok(functions) => functions,
         Err(_) => {
             let generic = mlir::generic_form(name, text)?;
-            let mut functions = crate::parse(name, &generic).map_err(|error| placed_in_source(error, &generic))?;
-            functions.iter_mut().for_each(|function| drop_defaults(&mut function.body));
-            functions
+            parse_generic(name, &generic).map_err(|error| placed_in_source(error, &generic))?
         }
     };
     let refused = |message: String| {
@@ -96,7 +97,7 @@ pub fn read_kernel(name: &str, text: &str, wanted: Option<&str>) -> Result<Kerne
     })
 }
 
-/// The entry function of the kernel that is meant; in words, why there is none.
+/// Returns the entry function of the wanted kernel, or a message that says why there is none.
 fn entry<'f>(functions: &'f [Function], wanted: Option<&str>) -> Result<&'f Function, String> {
     let entries: Vec<&Function> =
         functions.iter().filter(|function| function.attribute("fusebox.entry").is_some()).collect();
@@ -112,7 +113,8 @@ fn entry<'f>(functions: &'f [Function], wanted: Option<&str>) -> Result<&'f Func
     }
 }
 
-/// A function and those that it calls, directly or not, in the order in which they stand.
+/// Returns a function and all functions that it calls, directly or indirectly, in the order of the
+/// text.
 fn called_by(functions: &[Function], entry: &Function) -> Vec<Function> {
     let mut names = vec![entry.name.clone()];
     let mut next = 0;
@@ -128,7 +130,15 @@ fn called_by(functions: &[Function], entry: &Function) -> Vec<Function> {
     functions.iter().filter(|function| names.contains(&function.name)).cloned().collect()
 }
 
-/// A fault in the generic form of a text, with the place in the text itself: at its end a line says where it was.
+/// Parses functions as MLIR prints them in its generic form.
+pub(crate) fn parse_generic(name: &str, generic: &str) -> Result<Vec<Function>, LoweringError> {
+    let mut functions = crate::parse(name, generic)?;
+    functions.iter_mut().for_each(|function| drop_defaults(&mut function.body));
+    Ok(functions)
+}
+
+/// Replaces the location of an error, which is in the generic form, by the location in the original
+/// text. Each line of the generic form ends with its original location.
 fn placed_in_source(error: LoweringError, generic: &str) -> LoweringError {
     let LoweringError::Invalid { kernel, mut diagnostics } = error else { return error };
     for diagnostic in &mut diagnostics {
@@ -142,7 +152,8 @@ fn placed_in_source(error: LoweringError, generic: &str) -> LoweringError {
     LoweringError::Invalid { kernel, diagnostics }
 }
 
-/// Drops flags that say nothing. MLIR writes them out; in kernel IR an operation without flags has no attribute for them.
+/// Drops flags that have their default value. MLIR prints them; in kernel IR an operation without
+/// flags has no attribute for flags.
 fn drop_defaults(region: &mut Region) {
     for op in &mut region.operations {
         op.attributes.retain(|(_, value)| match value {

@@ -1,4 +1,4 @@
-//! From kernel IR (see ARCHITECTURE.md) to machine code.
+//! Lowering from kernel IR (see ARCHITECTURE.md) to machine code.
 //!
 //! ```text
 //! functions -> verify -> stages -> write -> LLVM -> object | PTX | assembly
@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 pub use composite::{Batch, Composite, Step};
 pub use error::{Diagnostic, LoweringError};
 pub use launch::read_kernel;
-pub use mlir::{check_with_mlir, generic_form};
+pub use mlir::{MlirPasses, check_with_mlir, generic_form};
 pub use pipeline::{compile, compile_batch, dedicate, kernel_text, lower, parse, read, verify};
 pub use targets::{Runner, Target};
 
@@ -52,9 +52,9 @@ pub struct KernelSource {
     pub functions: Vec<fusebox_core::ir::Function>,
     /// Parameters, then outputs.
     pub arguments: Vec<Argument>,
-    /// The grid the kernel will be launched with; ids are within it.
+    /// The grid that the kernel is launched with. It bounds block and thread ids.
     pub launch: fusebox_core::emitter::LaunchDimensions,
-    /// Shared memory of a block in bytes: the most its tiles may take.
+    /// Shared memory of a block in bytes. The block's tiles must fit into it.
     pub shared_bytes: u32,
 }
 
@@ -64,7 +64,7 @@ pub enum Code {
     /// A relocatable ELF object with one global function per kernel.
     Object {
         bytes: Vec<u8>,
-        /// For the simulator: the places that accesses are reported from, by number.
+        /// For the simulator: the operations that report accesses, by number.
         sites: Vec<String>,
     },
     /// PTX text with one entry per kernel.
@@ -77,15 +77,17 @@ pub enum Code {
 pub enum Stage {
     /// Kernel IR as handed over.
     Kernel,
-    /// Equal operations are merged, subgraph functions put where they are called.
+    /// Equal operations are merged, subgraph functions are inlined.
     Inlined,
     /// Tensors are pointers; every access has an address.
     Memory,
-    /// Loops over maps are nests of `scf.for`, unrolled or in parts where that decides conditions.
+    /// Loops over indexing maps are nests of `scf.for`. Some are unrolled, and some are split where
+    /// that decides conditions.
     Loops,
     /// Indices are integers.
     Indices,
-    /// Narrow floats are integers, complex numbers two floats, functions calls: what is written as LLVM IR.
+    /// Narrow floats are integers, complex numbers are pairs of floats, math functions are calls.
+    /// The next stage writes this form as LLVM IR.
     Scalars,
     /// LLVM IR as written.
     LlvmUnoptimized,
@@ -109,7 +111,7 @@ impl Stage {
         Stage::Assembly,
     ];
 
-    /// As users say it.
+    /// Returns the name that users write.
     pub fn name(self) -> &'static str {
         match self {
             Stage::Kernel => "kernel",
@@ -137,23 +139,38 @@ impl KernelSource {
     }
 }
 
-/// Receives the text of stages.
+/// A kernel between two stages.
+#[derive(Debug)]
+pub struct Rewritten<'k> {
+    /// The stage that it has passed.
+    pub stage: Stage,
+    /// Name of the entry function.
+    pub kernel: &'k str,
+    /// The entry function first.
+    pub functions: &'k mut Vec<fusebox_core::ir::Function>,
+}
+
+/// Receives the text of stages, and may change kernels between them.
 pub trait Stages {
-    /// Whether `stage` is wanted; text is made only if so.
+    /// Whether `stage` is wanted. Lowering prints the text only if it is.
     fn wants(&self, stage: Stage) -> bool;
     fn stage(&mut self, stage: Stage, text: &str);
 
-    /// Whether LLVM's passes are run.
+    /// Whether to run LLVM's passes.
     fn optimises(&self) -> bool {
         true
     }
 
-    /// A place for tests to plant a fault behind a stage of the kernel IR.
-    #[doc(hidden)]
-    fn rewrite(&mut self, _: Stage, _: &mut [fusebox_core::ir::Function]) {}
+    /// Rewrites the kernel IR after a stage. The result is verified.
+    ///
+    /// # Errors
+    /// If the rewrite fails; compilation ends.
+    fn rewrite(&mut self, _: Rewritten<'_>) -> Result<(), LoweringError> {
+        Ok(())
+    }
 }
 
-/// Stages that nobody wants.
+/// A receiver that wants no stage.
 pub struct NoStages;
 
 impl Stages for NoStages {

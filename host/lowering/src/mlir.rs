@@ -1,28 +1,38 @@
-//! What MLIR itself is asked for: to read text that a person wrote, in any form it knows, and to say whether a text is valid.
+//! Uses of MLIR itself, outside of the compilation path: reads text that a person wrote, checks
+//! kernel IR, and runs MLIR's own passes on kernels.
+
+mod passes;
 
 use std::cell::RefCell;
 use std::ffi::CString;
 
 use melior::Context;
 use melior::diagnostic::DiagnosticSeverity;
+use melior::dialect::DialectRegistry;
 use melior::ir::operation::{Operation, OperationLike, OperationPrintingFlags};
 use melior::ir::{BlockLike, RegionLike};
 use mlir_sys::*;
 
 use crate::error::{Diagnostic, LoweringError};
 
+pub use passes::MlirPasses;
+
 thread_local! {
-    /// What MLIR has reported on this thread since it was last asked.
+    /// MLIR's errors on this thread that [`reported`] has not returned yet.
     static REPORTED: RefCell<Vec<Diagnostic>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Knows the dialects of the kernel IR. Operations of `xla_gpu`, which are fusebox's own, are taken as they are.
+unsafe extern "C" {
+    /// Adds the dialect `xla_gpu` (`mlir/xla_gpu.cpp`).
+    fn fusebox_insert_xla_gpu(registry: MlirDialectRegistry);
+}
+
+/// Creates a context with MLIR's dialects and `xla_gpu`. It collects errors for [`reported`].
 fn context() -> Context {
     let context = Context::new_with_threading(false);
-    // SAFETY: registry and context are alive; the context copies what the registry holds; these handles have no
-    // wrapper.
+    let registry = DialectRegistry::new();
+    // SAFETY: the registry is alive; these handles have no wrapper.
     unsafe {
-        let registry = mlirDialectRegistryCreate();
         for dialect in [
             mlirGetDialectHandle__func__(),
             mlirGetDialectHandle__scf__(),
@@ -35,35 +45,45 @@ fn context() -> Context {
             mlirGetDialectHandle__llvm__(),
             mlirGetDialectHandle__amx__(),
         ] {
-            mlirDialectHandleInsertDialect(dialect, registry);
+            mlirDialectHandleInsertDialect(dialect, registry.to_raw());
         }
-        mlirContextAppendDialectRegistry(context.to_raw(), registry);
-        mlirDialectRegistryDestroy(registry);
+        fusebox_insert_xla_gpu(registry.to_raw());
     }
-    context.set_allow_unregistered_dialects(true);
+    context.append_dialect_registry(&registry);
     context.attach_diagnostic_handler(|diagnostic| {
         if matches!(diagnostic.severity(), DiagnosticSeverity::Error) {
             let location = diagnostic.location().to_string();
             let location = location.strip_prefix("loc(").and_then(|text| text.strip_suffix(')')).unwrap_or(&location);
-            let found = Diagnostic { location: location.replace('"', ""), message: diagnostic.to_string() };
-            REPORTED.with_borrow_mut(|reported| reported.push(found));
+            let diagnostic = Diagnostic { location: location.replace('"', ""), message: diagnostic.to_string() };
+            REPORTED.with_borrow_mut(|reported| reported.push(diagnostic));
         }
         true
     });
+    REPORTED.with_borrow_mut(Vec::clear);
     context
 }
 
-/// Calls `use_it` with the module that a text is; `name` stands for the file in places.
-fn with_module<T>(name: &str, text: &str, use_it: impl FnOnce(&Operation<'_>) -> T) -> Result<T, LoweringError> {
-    let context = context();
-    REPORTED.with_borrow_mut(Vec::clear);
-    let wrapped = CString::new(format!("module {{{text}\n}}\n"));
+/// Returns and clears MLIR's errors. Locations in a text without a file, which MLIR calls `-`, get
+/// `name` as the file.
+fn reported(name: &str) -> Vec<Diagnostic> {
+    let mut diagnostics = REPORTED.with_borrow_mut(std::mem::take);
+    for diagnostic in &mut diagnostics {
+        if let Some(place) = diagnostic.location.strip_prefix("-:") {
+            diagnostic.location = format!("{name}:{place}");
+        }
+    }
+    diagnostics
+}
+
+/// Parses and verifies functions as a module. An error has MLIR's diagnostics, with `name` as the
+/// file.
+fn parsed<'c>(context: &'c Context, name: &str, functions: &str) -> Result<Operation<'c>, Vec<Diagnostic>> {
+    let wrapped = CString::new(format!("module {{{functions}\n}}\n"));
     let (Ok(wrapped), Ok(file)) = (wrapped, CString::new(name.replace('"', ""))) else {
-        let diagnostic = Diagnostic { location: name.into(), message: "there is a zero byte in it".into() };
-        return Err(LoweringError::Invalid { kernel: name.into(), diagnostics: vec![diagnostic] });
+        return Err(vec![Diagnostic { location: name.into(), message: "there is a zero byte in it".into() }]);
     };
-    // SAFETY: the context is alive; both strings are zero-terminated; a null operation is filtered out and any other is
-    // ours.
+    // SAFETY: the context is alive; both strings are zero-terminated; a null operation is filtered
+    // out, and we own any other.
     let module = unsafe {
         let raw = mlirOperationCreateParse(
             context.to_raw(),
@@ -72,47 +92,41 @@ fn with_module<T>(name: &str, text: &str, use_it: impl FnOnce(&Operation<'_>) ->
         );
         (!raw.ptr.is_null()).then(|| Operation::from_raw(raw))
     };
-    match module {
-        Some(module) => Ok(use_it(&module)),
-        None => {
-            let mut diagnostics = REPORTED.with_borrow_mut(std::mem::take);
-            for diagnostic in &mut diagnostics {
-                if let Some(place) = diagnostic.location.strip_prefix("-:") {
-                    diagnostic.location = format!("{name}:{place}");
-                }
-            }
-            Err(LoweringError::Invalid { kernel: name.into(), diagnostics })
+    module.ok_or_else(|| reported(name))
+}
+
+/// Prints the functions of a module in generic form, each operation with its location.
+fn generic<'c>(module: &impl OperationLike<'c, 'c>, name: &str) -> String {
+    let mut text = String::new();
+    let body = module.region(0).ok().and_then(|region| region.first_block());
+    let mut next = body.and_then(|block| block.first_operation());
+    while let Some(function) = next {
+        let flags = OperationPrintingFlags::new().print_generic_operation_form().enable_debug_info(true, false);
+        if let Ok(function) = function.to_string_with_flags(flags.use_local_scope()) {
+            text.push_str(&function);
+            text.push('\n');
         }
+        next = function.next_in_block();
     }
+    text.replace("loc(\"-\":", &format!("loc({name:?}:"))
 }
 
-/// Text that a person wrote, in any form MLIR reads, in the generic form that kernels have, with the places it was read
-/// from. MLIR's parser recurses and trusts what it reads: this is for text of one's own, not for a plugin's.
+/// Converts text that a person wrote, in any form that MLIR reads, to the generic form of kernels,
+/// with source locations. MLIR's parser recurses and trusts its input, so do not use it for a
+/// plugin's text.
 ///
 /// # Errors
-/// If it is not valid; the kernel is `name`.
+/// If the text is not valid. The error names the kernel `name`.
 pub fn generic_form(name: &str, functions: &str) -> Result<String, LoweringError> {
-    with_module(name, functions, |module| {
-        let mut text = String::new();
-        let body = module.region(0).ok().and_then(|region| region.first_block());
-        let mut next = body.and_then(|block| block.first_operation());
-        while let Some(function) = next {
-            let flags = OperationPrintingFlags::new().print_generic_operation_form().enable_debug_info(true, false);
-            if let Ok(function) = function.to_string_with_flags(flags.use_local_scope()) {
-                text.push_str(&function);
-                text.push('\n');
-            }
-            next = function.next_in_block();
-        }
-        // MLIR calls a text without a file `-`.
-        text.replace("loc(\"-\":", &format!("loc({name:?}:"))
-    })
+    let context = context();
+    let invalid = |diagnostics| LoweringError::Invalid { kernel: name.into(), diagnostics };
+    parsed(&context, name, functions).map(|module| generic(&module, name)).map_err(invalid)
 }
 
-/// Whether MLIR parses and verifies a text.
+/// Checks that MLIR parses and verifies a text.
 ///
 /// # Errors
-/// What MLIR says about it.
+/// MLIR's diagnostics.
 pub fn check_with_mlir(name: &str, functions: &str) -> Result<(), LoweringError> {
-    with_module(name, functions, |_| ())
+    generic_form(name, functions).map(drop)
 }

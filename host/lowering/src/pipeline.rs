@@ -9,23 +9,24 @@ use crate::llvm::{FileKind, Machine, Module};
 use crate::stages::{self, KernelFunctions};
 use crate::targets::TargetInfo;
 use crate::write::Translation;
-use crate::{Batch, Code, KernelSource, NoStages, Stage, Stages, Target, launch, optimize, symbols};
+use crate::{Batch, Code, KernelSource, MlirPasses, Rewritten, Stage, Stages, Target, launch, optimize, symbols};
 
-/// The stages that a kernel passes through as kernel IR.
+/// The stages that rewrite kernel IR.
 const PASSES: [Stage; 5] = [Stage::Inlined, Stage::Memory, Stage::Loops, Stage::Indices, Stage::Scalars];
 
 /// Compiles kernels to one piece of code.
 ///
 /// # Errors
-/// If a kernel's IR is invalid or uses what the target does not have, or if the target does not exist.
+/// If a kernel's IR is invalid or uses a feature that the target lacks, or if the target does not
+/// exist.
 pub fn compile(kernels: &[KernelSource], target: &Target, stages: &mut dyn Stages) -> Result<Code, LoweringError> {
     compile_batch(&Batch { kernels, composites: &[], inner: &BTreeSet::new() }, target, stages)
 }
 
-/// Compiles kernels and what is composed of them to one piece of code.
+/// Compiles kernels and composites to one piece of code.
 ///
 /// # Errors
-/// As [`compile`]; and if a composite does not fit its kernels.
+/// Same as [`compile`]. Also if a composite does not fit its kernels.
 pub fn compile_batch(batch: &Batch<'_>, target: &Target, stages: &mut dyn Stages) -> Result<Code, LoweringError> {
     let info = target.info();
     let (machine, mut translation) = started(info)?;
@@ -41,11 +42,19 @@ pub fn compile_batch(batch: &Batch<'_>, target: &Target, stages: &mut dyn Stages
     generate(translation, &machine, info, stages)
 }
 
-/// Takes one kernel from a stage to another and gives the text there.
+/// Lowers a kernel from stage `from` to stage `to`, with MLIR's passes between stages, and returns
+/// its text at `to`.
 ///
 /// # Errors
-/// As [`compile`]; and if `to` comes before `from`, or `from` is no stage of the kernel IR.
-pub fn lower(kernel: &KernelSource, target: &Target, from: Stage, to: Stage) -> Result<String, LoweringError> {
+/// Same as [`compile`]. Also if `to` comes before `from`, if `from` is no stage of the kernel IR,
+/// or if passes belong to a stage outside of these.
+pub fn lower(
+    kernel: &KernelSource,
+    target: &Target,
+    from: Stage,
+    to: Stage,
+    mlir_passes: &[MlirPasses],
+) -> Result<String, LoweringError> {
     if from > Stage::Scalars {
         let names: Vec<&str> = Stage::ALL[..=Stage::Scalars as usize].iter().map(|stage| stage.name()).collect();
         return Err(LoweringError::Stage(format!(
@@ -57,21 +66,25 @@ pub fn lower(kernel: &KernelSource, target: &Target, from: Stage, to: Stage) -> 
     if to < from {
         return Err(LoweringError::Stage(format!("stage {} comes before {}", to.name(), from.name())));
     }
+    if let Some(unused) = mlir_passes.iter().find(|passes| !(from..=to).contains(&passes.stage())) {
+        let (stage, from, to) = (unused.stage().name(), from.name(), to.name());
+        return Err(LoweringError::Stage(format!("MLIR passes after stage {stage} do not run from {from} to {to}")));
+    }
     let info = target.info();
     let passes: Vec<Stage> = PASSES.into_iter().filter(|&stage| from < stage && stage <= to).collect();
-    let functions = passed(kernel, info, from, &passes, &mut [], &mut NoStages)?;
+    let mut only = Only { wanted: to, text: String::new(), mlir_passes };
+    let functions = passed(kernel, info, from, &passes, &mut [], &mut only)?;
     if to <= Stage::Scalars {
         return Ok(functions.text(info));
     }
     let (machine, mut translation) = started(info)?;
     translation.add_kernel(&functions, &kernel.facts(), true)?;
     translation.add_math()?;
-    let mut only = Only { wanted: to, text: String::new() };
     generate(translation, &machine, info, &mut only)?;
     Ok(only.text)
 }
 
-/// LLVM's machine for a target, and an empty module to write kernels to.
+/// Creates LLVM's machine for a target, and an empty module for kernels.
 fn started(info: &TargetInfo) -> Result<(Machine, Translation<'_>), LoweringError> {
     let checked = (info.backend.check)(info).and_then(|()| Machine::new(&info.backend, info.math.flushes));
     let machine = checked.map_err(|reason| LoweringError::Target { target: info.device.name.clone(), reason })?;
@@ -80,7 +93,8 @@ fn started(info: &TargetInfo) -> Result<(Machine, Translation<'_>), LoweringErro
     Ok((machine, Translation::new(module, info)))
 }
 
-/// The text of a kernel as it is handed over, with what it is launched with: [`read_kernel`](crate::read_kernel) reads it.
+/// Returns the text of a kernel before lowering, including its launch.
+/// [`read_kernel`](crate::read_kernel) reads this text.
 pub fn kernel_text(kernel: &KernelSource) -> String {
     let mut functions = kernel.functions.clone();
     let entry = functions.iter_mut().find(|function| function.name == kernel.entry);
@@ -88,13 +102,14 @@ pub fn kernel_text(kernel: &KernelSource) -> String {
     functions.iter().map(ir::Function::to_string).collect()
 }
 
-/// Keeps the text of one stage.
-struct Only {
+/// A receiver that keeps the text of one stage.
+struct Only<'p> {
     wanted: Stage,
     text: String,
+    mlir_passes: &'p [MlirPasses],
 }
 
-impl Stages for Only {
+impl Stages for Only<'_> {
     fn wants(&self, stage: Stage) -> bool {
         stage == self.wanted
     }
@@ -102,9 +117,13 @@ impl Stages for Only {
     fn stage(&mut self, _: Stage, text: &str) {
         text.clone_into(&mut self.text);
     }
+
+    fn rewrite(&mut self, mut kernel: Rewritten<'_>) -> Result<(), LoweringError> {
+        MlirPasses::run_all(self.mlir_passes, &mut kernel)
+    }
 }
 
-/// The functions of a kernel after these passes.
+/// Returns the functions of a kernel after these passes.
 fn passed(
     kernel: &KernelSource,
     info: &TargetInfo,
@@ -115,14 +134,25 @@ fn passed(
 ) -> Result<KernelFunctions, LoweringError> {
     let facts = kernel.facts();
     let mut functions = verified(kernel, from)?;
-    stages.rewrite(from, &mut functions.functions);
+    rewrite(from, kernel, &mut functions, stages)?;
     offer(texts, Stage::Kernel, &functions, info);
     for &stage in passes {
         functions = stages::advance(functions, stage, &facts, info).map_err(|error| error.in_kernel(&facts, info))?;
-        stages.rewrite(stage, &mut functions.functions);
+        rewrite(stage, kernel, &mut functions, stages)?;
         offer(texts, stage, &functions, info);
     }
     Ok(functions)
+}
+
+/// Hands a kernel to the caller's rewrites after a stage.
+fn rewrite(
+    stage: Stage,
+    kernel: &KernelSource,
+    functions: &mut KernelFunctions,
+    stages: &mut dyn Stages,
+) -> Result<(), LoweringError> {
+    stages.rewrite(Rewritten { stage, kernel: &kernel.entry, functions: &mut functions.functions })?;
+    entry_first(kernel, &mut functions.functions).map(drop)
 }
 
 fn offer(texts: &mut [(Stage, String)], stage: Stage, functions: &KernelFunctions, info: &TargetInfo) {
@@ -131,19 +161,20 @@ fn offer(texts: &mut [(Stage, String)], stage: Stage, functions: &KernelFunction
     }
 }
 
-/// Says that this process will generate code for no other target, once and before anything is compiled. Some of LLVM's
-/// settings hold for the whole process; without this they suit all targets.
+/// Declares that this process generates code for this target only. Call it once, before the first
+/// compilation. Some of LLVM's settings apply to the whole process; without this call they suit all
+/// targets.
 pub fn dedicate(target: &Target) {
     if !target.info().is_gpu() {
         crate::llvm::disable_strength_reduction();
     }
 }
 
-/// Checks a kernel's functions, as [`compile`] does before anything else: for whoever wants to know early whether their
-/// writer is at fault.
+/// Checks a kernel's functions. [`compile`] does so first; call this function to find faults of an
+/// emitter earlier.
 ///
 /// # Errors
-/// What is wrong with them.
+/// The first fault found.
 pub fn verify(kernel: &str, functions: &[ir::Function]) -> Result<(), LoweringError> {
     let mut foreign = None;
     for function in functions {
@@ -158,8 +189,8 @@ pub fn verify(kernel: &str, functions: &[ir::Function]) -> Result<(), LoweringEr
     }
 }
 
-/// Checks the functions of a kernel in any stage.
-fn verify_stage(kernel: &str, functions: &[ir::Function]) -> Result<(), LoweringError> {
+/// Checks the functions of a kernel at any stage.
+pub(crate) fn verify_stage(kernel: &str, functions: &[ir::Function]) -> Result<(), LoweringError> {
     ir::verify(functions).map_err(|fault| invalid(kernel, fault.place.to_string(), fault.message.clone()))
 }
 
@@ -170,7 +201,7 @@ fn invalid(kernel: &str, location: String, message: String) -> LoweringError {
 /// Reads the text of a kernel's functions and checks them as [`verify`] does.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The first fault found.
 pub fn read(kernel: &str, text: &str) -> Result<Vec<ir::Function>, LoweringError> {
     let functions = parse(kernel, text)?;
     verify(kernel, &functions)?;
@@ -188,20 +219,33 @@ pub fn parse(kernel: &str, text: &str) -> Result<Vec<ir::Function>, LoweringErro
     })
 }
 
-/// The functions of a kernel: valid, the entry function first and with what the kernel is launched with.
+/// Returns the checked functions of a kernel. The entry function comes first and has the launch as
+/// attributes.
 fn verified(kernel: &KernelSource, stage: Stage) -> Result<KernelFunctions, LoweringError> {
     match stage {
         Stage::Kernel => verify(&kernel.entry, &kernel.functions)?,
         _ => verify_stage(&kernel.entry, &kernel.functions)?,
     }
     let mut functions = kernel.functions.clone();
-    let Some(entry) = functions.iter().position(|function| function.name == kernel.entry) else {
-        let message = "there is no function of the kernel's name".into();
-        return Err(invalid(&kernel.entry, kernel.entry.clone(), message));
-    };
-    functions[..=entry].rotate_right(1);
-    launch::describe(&mut functions[0], kernel);
+    launch::describe(entry_first(kernel, &mut functions)?, kernel);
     Ok(KernelFunctions { functions })
+}
+
+/// Moves the entry function to the front. Fails if there is none.
+fn entry_first<'f>(
+    kernel: &KernelSource,
+    functions: &'f mut [ir::Function],
+) -> Result<&'f mut ir::Function, LoweringError> {
+    match functions.iter().position(|function| function.name == kernel.entry) {
+        Some(entry) => {
+            functions[..=entry].rotate_right(1);
+            Ok(&mut functions[0])
+        }
+        None => {
+            let message = "there is no function of the kernel's name".into();
+            Err(invalid(&kernel.entry, kernel.entry.clone(), message))
+        }
+    }
 }
 
 fn generate(
@@ -225,7 +269,8 @@ fn generate(
         stages.stage(Stage::Llvm, &module.text());
     }
     if stages.wants(Stage::Assembly) || info.backend.assembled.is_some() {
-        // Generating code changes the module, but not what it means; a second time starts from there.
+        // Code generation changes the module but keeps its meaning, so a second run may use the
+        // changed module.
         let bytes = machine.emit(module, FileKind::Assembly).map_err(LoweringError::Llvm)?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
         if stages.wants(Stage::Assembly) {

@@ -1,8 +1,8 @@
-//! What each stage of lowering makes of small kernels.
+//! Output of each lowering stage for small kernels.
 //!
-//! `filetests/STAGE/NAME.mlir` says in comments what its reader learns and the target (`// target: cpu`), then comes the
-//! text before the stage, in any form MLIR reads, and below `// -----` the text after it. `FUSEBOX_BLESS=1` writes the
-//! texts after the stage anew.
+//! `filetests/STAGE/NAME.mlir` begins with comments: what the example shows, and the target (`//
+//! target: cpu`). Then comes the stage's input, in any form that MLIR reads, and after `// -----`
+//! its output. `FUSEBOX_BLESS=1` updates the outputs.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fmt::Write;
@@ -43,7 +43,7 @@ fn llvm_unoptimized() {
     check(Stage::Scalars, Stage::LlvmUnoptimized);
 }
 
-/// Takes every file of a stage there from the stage before.
+/// Lowers every file of stage `to` from stage `from`.
 fn check(from: Stage, to: Stage) {
     let files = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/filetests").join(to.name()));
     assert!(files.len() >= 8, "only {} files for the stage {}", files.len(), to.name());
@@ -72,10 +72,10 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The text of the stage. That of kernel IR is valid for fusebox and for MLIR.
+/// The text of the stage. Kernel IR must be valid for fusebox and for MLIR.
 fn lowered(name: &str, text: &str, from: Stage, to: Stage) -> Result<String, LoweringError> {
     let target = target(name, text);
-    let found = lower(&read_kernel(name, text, None)?, &target, from, to)?;
+    let found = lower(&read_kernel(name, text, None)?, &target, from, to, &[])?;
     if to > Stage::Scalars {
         return Ok(functions_of(&found));
     }
@@ -93,7 +93,7 @@ fn target(name: &str, text: &str) -> Target {
     Target::named(said).unwrap_or_else(|| panic!("{name}: there is no target {said}"))
 }
 
-/// The LLVM IR without what describes this machine.
+/// The LLVM IR without the lines that describe this machine.
 fn functions_of(module: &str) -> String {
     let describes = ["; ModuleID", "source_filename", "target "];
     let lines = module.lines().filter(|line| !describes.iter().any(|start| line.starts_with(start)));

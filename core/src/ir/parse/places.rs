@@ -8,7 +8,7 @@ use super::tokens::{Read, Token, TokenKind};
 use crate::ir::Place;
 
 impl<'t> Parser<'t> {
-    /// The place that is given here, or where `name` stands.
+    /// Reads the place, if present. Otherwise returns the position of `name` in the text.
     pub(super) fn place(&mut self, name: Token<'t>) -> Read<Place> {
         if !self.tokens.peek().is_word("loc") {
             let source = Some((self.file.clone(), name.at.line, name.at.column));
@@ -26,6 +26,7 @@ impl<'t> Parser<'t> {
         match (token.kind, token.text) {
             (TokenKind::Word, "unknown") => Ok(Place::default()),
             (TokenKind::Word, "fused") => self.fused(),
+            (TokenKind::Word, "callsite") => self.call_site(),
             (TokenKind::Text, _) => {
                 let text = unquoted(token)?;
                 if self.accept(":")? {
@@ -43,11 +44,14 @@ impl<'t> Parser<'t> {
                 self.close(")")?;
                 Ok(Place { instruction, source: inner.source })
             }
-            _ => token.at.fault("expected a location: a name or file in quotes, `fused[…]` or `unknown`"),
+            _ => {
+                token.at.fault("expected a location: a name or file in quotes, `fused[…]`, `callsite(…)` or `unknown`")
+            }
         }
     }
 
-    /// `fused["a", "file":1:2]`: of several places the first that says something.
+    /// Reads `fused["a", "file":1:2]`. Returns the first instruction and the first source in the
+    /// list.
     fn fused(&mut self) -> Read<Place> {
         let mut place = Place::default();
         if self.tokens.peek().is("<") {
@@ -61,6 +65,19 @@ impl<'t> Parser<'t> {
             place.source = place.source.take().or(next.source);
             Ok(())
         })?;
+        Ok(place)
+    }
+
+    /// Reads `callsite("a" at "caller")`. Returns the place in the function that was inlined.
+    fn call_site(&mut self) -> Read<Place> {
+        self.open("(")?;
+        let place = self.location()?;
+        let at = self.tokens.next()?;
+        if !at.is_word("at") {
+            return at.at.fault(format!("expected `at`, found {}", at.quoted()));
+        }
+        self.location()?;
+        self.close(")")?;
         Ok(place)
     }
 

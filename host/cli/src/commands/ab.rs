@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fusebox_compiler::Phase;
-use fusebox_lowering::Stage;
+use fusebox_lowering::{MlirPasses, Stage};
 use fusebox_run::terminal;
 use fusebox_workshop::ab::{self, Comparison, Maker, Report, Settings, Side};
 use fusebox_workshop::measure::Effort;
@@ -13,6 +13,9 @@ use serde_json::json;
 use crate::arguments::{Ab, Common, EmitterChoice};
 use crate::exit::Failure;
 use crate::{bundled, emitters, guard, module, running};
+
+/// Begins a SPEC that gives a side passes of MLIR.
+const MLIR: &str = "mlir:";
 
 pub fn run(arguments: &Ab) -> Result<(), Failure> {
     let first = &arguments.common;
@@ -44,7 +47,7 @@ pub fn run(arguments: &Ab) -> Result<(), Failure> {
     }
 }
 
-/// The wrong results of a report, in words.
+/// Describes the wrong results of a report.
 fn wrong(report: &Report) -> Vec<String> {
     let faults = |comparison: &Comparison| -> Vec<String> {
         let name = &comparison.name;
@@ -81,15 +84,18 @@ fn write_page(report: &Report, folder: &Path) -> Result<(), Failure> {
     Ok(fusebox_files::write(&folder.join("index.html"), page::of_comparison(report).as_bytes())?)
 }
 
-/// A side from what the command line says of it. Its dumps are in a folder of its name.
+/// Builds a side from its SPECs on the command line. Its dumps go to the subfolder `dumps`.
 fn side(specs: &[String], common: &Common, dumps: &str) -> Result<Side, Failure> {
     let both = &common.compiling.emitters;
     let folder = module::folder_of(&common.module);
     let name = if specs.is_empty() { "what fusebox chooses".to_owned() } else { specs.join(" ") };
+    let (passes, specs): (Vec<&String>, Vec<&String>) = specs.iter().partition(|spec| spec.starts_with(MLIR));
+    let mlir_passes = passes.iter().map(|spec| MlirPasses::parse(&spec[MLIR.len()..])).collect::<Result<_, _>>()?;
     let programs: Vec<PathBuf> = specs.iter().filter(|spec| is_program(spec)).map(PathBuf::from).collect();
-    let maker = match (programs.as_slice(), specs) {
+    let maker = match (programs.as_slice(), specs.len() + passes.len()) {
         ([], _) => {
-            let (files, specs): (Vec<&String>, Vec<&String>) = specs.iter().partition(|spec| spec.ends_with(".toml"));
+            let (files, specs): (Vec<&String>, Vec<&String>) =
+                specs.into_iter().partition(|spec| spec.ends_with(".toml"));
             let config = match files.as_slice() {
                 [] => both.config.clone(),
                 [file] => Some(PathBuf::from(file)),
@@ -98,19 +104,19 @@ fn side(specs: &[String], common: &Common, dumps: &str) -> Result<Side, Failure>
             let specs = both.emitters.iter().chain(specs).cloned().collect();
             Maker::Emitters(emitters::choose(&EmitterChoice { emitters: specs, config, ..both.clone() }, folder)?)
         }
-        ([program], [_]) => Maker::Program(program.clone()),
+        ([program], 1) => Maker::Program(program.clone()),
         ([program, ..], _) => {
             let program = program.display();
             return Err(Failure::usage(format!(
-                "{program} is a program: a side that is one has no emitters to choose"
+                "{program} is a program: a side that is one has no emitters or passes to choose"
             )));
         }
     };
     let dump_to = common.dump_to.as_ref().map(|dump_to| dump_to.join(dumps));
-    Ok(Side { name, maker, dump: module::dump_to(dump_to.as_deref())? })
+    Ok(Side { name, maker, mlir_passes, dump: module::dump_to(dump_to.as_deref())? })
 }
 
-/// Whether a SPEC names a fusebox and no library of emitters.
+/// Whether a SPEC names a fusebox program and not a library of emitters.
 fn is_program(spec: &str) -> bool {
     let path = Path::new(spec);
     path.is_file() && path.extension().is_none_or(|extension| extension != "so")

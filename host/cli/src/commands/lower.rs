@@ -1,4 +1,4 @@
-//! `fusebox lower`: one kernel from a stage of lowering to another.
+//! `fusebox lower`: lowers one kernel from one stage to another.
 
 use fusebox_lowering::Stage;
 use fusebox_run::terminal;
@@ -14,7 +14,7 @@ pub fn run(arguments: &Lower) -> Result<(), Failure> {
     let text = String::from_utf8(source.bytes)
         .map_err(|_| Failure::usage(format!("{}: kernel IR is text, and this is not UTF-8", source.name)))?;
     let kernel = fusebox_lowering::read_kernel(&source.name, &text, arguments.kernel_name.as_deref())?;
-    let text = fusebox_lowering::lower(&kernel, &target, from, to)?;
+    let text = fusebox_lowering::lower(&kernel, &target, from, to, &arguments.mlir_passes)?;
     Ok(terminal::print(|out| out.write_all(text.as_bytes()))?)
 }
 

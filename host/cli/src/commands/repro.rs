@@ -15,6 +15,9 @@ use crate::{guard, module, running};
 pub fn run(arguments: &arguments::Repro) -> Result<(), Failure> {
     let common = &arguments.common;
     guard::check(common, &arguments.inputs.inputs, [])?;
+    if !common.compiling.mlir_passes.is_empty() {
+        return Err(Failure::usage("the folder of repro records no passes of MLIR: leave out --mlir-passes"));
+    }
     let force = common.compiling.emitters.force;
     fusebox_files::check_folder(&arguments.output, force)?;
     let source = module::read(&common.module, &common.compiling)?;

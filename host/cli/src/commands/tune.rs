@@ -20,6 +20,9 @@ pub fn run(arguments: &Tune) -> Result<(), Failure> {
     arguments.modules.iter().for_each(|module| {
         guard::will_read_choices(&arguments.compiling.emitters, module::folder_of(module));
     });
+    if !arguments.compiling.mlir_passes.is_empty() {
+        return Err(Failure::usage("tune keeps choices for kernels as fusebox compiles them: leave out --mlir-passes"));
+    }
     if arguments.inputs.inputs.is_some() && arguments.modules.len() > 1 {
         return Err(Failure::usage("--inputs is for one module: tune the others by commands of their own"));
     }

@@ -1,9 +1,9 @@
-//! What earlier compilations left in a folder: whole programs, and the machine code of kernels.
+//! Cache of earlier compilations in a folder: whole programs, and the machine code of kernels.
 //!
 //! ```text
-//! key      what an entry depends on
-//! program  the executable of a module: all that a second start takes
-//! code     what is compiled by itself: kernels that another program has too, or that stayed when the module changed
+//! key      keys: hashes of everything that an entry depends on
+//! program  executables of whole modules
+//! code     machine code of kernels, reused by other programs and after changes of the module
 //! ```
 
 mod code;
@@ -22,18 +22,18 @@ use crate::Options;
 pub use code::{found, keep, kept_or_compiled};
 pub use program::compile_or_load;
 
-/// Where compilations find what earlier ones have made, and leave what they make; by default nowhere.
+/// Folder where compilations store and find results. By default there is none.
 #[derive(Clone, Debug, Default)]
 pub struct Cache(Option<Store>);
 
-/// What a compilation took from the cache.
+/// Parts of a program that came from the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cached {
     /// The whole program.
     Program,
-    /// Machine code, so many pieces of so many: kernels, and loops with theirs.
+    /// Machine code of some pieces. A piece is a kernel, or a loop with its kernels.
     Code {
-        /// Pieces that were there.
+        /// Pieces that came from the cache.
         found: usize,
         /// All pieces.
         of: usize,
@@ -41,18 +41,18 @@ pub enum Cached {
 }
 
 impl Cache {
-    /// In this folder.
+    /// Creates a cache in a folder.
     pub fn of(store: Store) -> Cache {
         Cache(Some(store))
     }
 }
 
 impl Options {
-    /// The cache, unless something is wanted that its entries do not have: texts of stages, or faults that are planted on the way.
+    /// Returns the cache unless the compilation needs something that its entries do not hold: texts
+    /// of stages, or code that departures change.
     pub(crate) fn store(&self) -> Option<&Store> {
         let wants_texts = self.dump.is_active() || !self.stages.is_empty();
-        let is_usual = !self.departures.unoptimised && !self.departures.planted.is_any();
-        self.cache.0.as_ref().filter(|_| is_usual && !wants_texts)
+        self.cache.0.as_ref().filter(|_| !self.departures.change_code() && !wants_texts)
     }
 }
 

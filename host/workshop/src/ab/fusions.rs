@@ -1,4 +1,4 @@
-//! Which fusions of a program are compared alone.
+//! Chooses the fusions of a program to compare in isolation.
 
 use std::collections::HashMap;
 
@@ -8,31 +8,33 @@ use fusebox_plugins::Fingerprint;
 use crate::WorkshopError;
 use crate::case;
 
-/// A fusion to compare alone.
+/// A fusion to compare in isolation.
 pub struct Fusion {
     pub name: String,
-    /// Text of the fusion alone.
+    /// Text of a module that consists of the fusion.
     pub source: Source,
 }
 
-/// What became of all fusions.
+/// The fusions to compare, and those that only one side has.
 #[derive(Default)]
 pub struct Choice {
     pub compared: Vec<Fusion>,
-    /// Names of those that only one side has.
+    /// Names of fusions that only one side has.
     pub only_in_a: Vec<String>,
     pub only_in_b: Vec<String>,
 }
 
-/// The fusions that both sides have and whose name fits; without a pattern, those of which they make different kernels. What
-/// another fusebox has is not known: it is asked for all.
+/// Returns the fusions that both sides have and whose name matches the pattern; without a pattern,
+/// those for which the sides build different kernels, or all if the sides differ in their lowering. The fusions of another fusebox program are
+/// unknown (`None`). Then all matching fusions of the other side are compared.
 ///
 /// # Errors
-/// If none fits the pattern.
+/// If no fusion matches the pattern.
 pub fn choose(
     a: Option<&[Selected]>,
     b: Option<&[Selected]>,
     pattern: Option<&glob::Pattern>,
+    is_lowering_alike: bool,
 ) -> Result<Choice, WorkshopError> {
     let is_meant = |kernel: &&Selected| pattern.is_none_or(|pattern| pattern.matches(&kernel.unit.fusion.name));
     let mut choice = Choice::default();
@@ -50,7 +52,7 @@ pub fn choose(
             choice.only_in_a = without(a, &of_b);
             choice.only_in_b = without(b, &of_a);
             let in_both = a.iter().filter(is_meant).filter_map(|kernel| Some((kernel, *of_b.get(&key(kernel))?)));
-            let compared = in_both.filter(|(a, b)| pattern.is_some() || is_different(a, b));
+            let compared = in_both.filter(|(a, b)| pattern.is_some() || !is_lowering_alike || is_different(a, b));
             choice.compared = compared.map(|(kernel, _)| fusion_alone(kernel)).collect();
         }
     }
@@ -74,7 +76,7 @@ fn key(kernel: &Selected) -> Fingerprint {
     Fingerprint::of(&kernel.unit.fusion)
 }
 
-/// Whether two kernels of one fusion are by different emitters, or made differently.
+/// Whether two kernels of one fusion differ in emitter, plan or code.
 fn is_different(a: &Selected, b: &Selected) -> bool {
     a.emitter != b.emitter || a.plan != b.plan || a.functions != b.functions
 }

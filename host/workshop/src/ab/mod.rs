@@ -1,12 +1,13 @@
-//! A/B: two sides on one module, the whole program and each fusion of which they make different kernels.
+//! A/B: compares two sides on one module: the whole program, and each fusion for which they build
+//! different kernels.
 //!
 //! ```text
-//! side.rs     a choice of emitters, or another fusebox -> what it makes of a module
-//! fusions.rs  what both make of the program -> the fusions to compare alone
-//! judge.rs    a reference's word on the results
-//! trial.rs    what both made -> results judged and compared, times in turns, the roof
-//! report.rs   all of it as data
-//! table.rs    as a text
+//! side.rs     a choice of emitters, or another fusebox -> a compiled module
+//! fusions.rs  both compiled programs -> the fusions to compare in isolation
+//! judge.rs    judges results by a reference
+//! trial.rs    both sides compiled -> results judged and compared, times measured alternately, roof
+//! report.rs   the result as data
+//! table.rs    the report as text
 //! ```
 
 mod fusions;
@@ -29,20 +30,20 @@ pub use report::{Comparison, Figures, Measured, Report};
 pub use side::{Maker, Side};
 pub use table::{write, write_summary};
 
-/// What both sides have in common.
+/// Settings common to both sides.
 pub struct Settings {
-    /// How to compile; each side has emitters of its own.
+    /// How to compile; each side replaces the emitters by its own.
     pub compile: fusebox_compiler::Options,
-    /// The emitters that come with fusebox. Their results count as right where the interpreter
-    /// takes long.
+    /// The bundled emitters. Their results are the reference where the interpreter is too slow.
     pub bundled: Registry,
     /// How to run.
     pub run: fusebox_runtime::Options,
-    /// The target as another fusebox is told it.
+    /// Name of the target, passed to another fusebox program.
     pub target: String,
-    /// What the program runs on. Fusions alone run on random numbers.
+    /// Inputs of the program. Fusions in isolation run on random inputs.
     pub inputs: InputChoice,
-    /// The fusions to compare, by a pattern of their names; without: those of which the sides make different kernels.
+    /// Pattern of the names of fusions to compare. `None`: fusions for which the sides build
+    /// different kernels.
     pub fusion: Option<glob::Pattern>,
     /// How much to measure.
     pub effort: Effort,
@@ -51,11 +52,13 @@ pub struct Settings {
 /// Compares two sides on a module.
 ///
 /// # Errors
-/// If a side does not compile or run the module, the sides' interfaces differ, or the pattern fits no fusion.
+/// If a side does not compile or run the module, the sides' interfaces differ, or no fusion matches
+/// the pattern.
 pub fn compare(source: &Source, a: &Side, b: &Side, settings: &Settings) -> Result<Report, WorkshopError> {
     let mut watch = Watch::new();
     let both = trial::Both::make(a, b, source, false, settings)?;
-    let chosen = fusions::choose(both.a.kernels.as_deref(), both.b.kernels.as_deref(), settings.fusion.as_ref())?;
+    let (of_a, of_b) = (both.a.kernels.as_deref(), both.b.kernels.as_deref());
+    let chosen = fusions::choose(of_a, of_b, settings.fusion.as_ref(), a.mlir_passes == b.mlir_passes)?;
     let trial = Trial { source, of_part: false, choice: &settings.inputs, settings };
     let program = both.compare("program", &trial, &mut watch)?;
     let random = InputChoice { inputs: None, seed: settings.inputs.seed };

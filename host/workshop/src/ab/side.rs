@@ -1,4 +1,4 @@
-//! One side: who compiles, and what comes of it.
+//! One side of a comparison: its compiler, and the result of compiling with it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use fusebox_compiler::{Dump, Emitters, Format, Options, Selected, Source};
-use fusebox_lowering::Stage;
+use fusebox_lowering::{MlirPasses, Stage};
 use fusebox_runtime::{Access, CodeImage, Executable, Target};
 use object::{Object, ObjectSection, SectionKind};
 
@@ -15,44 +15,49 @@ use super::report::{Figures, OnGpu};
 use crate::roof::Work;
 use crate::{WorkshopError, ptxas};
 
-/// A side as the user names it.
+/// A side, as the user specifies it.
 pub struct Side {
-    /// What the user wrote.
+    /// The user's text.
     pub name: String,
-    /// Who compiles.
+    /// The compiler of a side.
     pub maker: Maker,
-    /// Where to write what every phase makes of the program.
+    /// Passes of MLIR that run for this side alone.
+    pub mlir_passes: Vec<MlirPasses>,
+    /// Dump for the output of every phase on the program.
     pub dump: Dump,
 }
 
-/// Who compiles.
+/// The compiler of a side.
 pub enum Maker {
-    /// This fusebox, with these emitters.
+    /// This fusebox program, with these emitters.
     Emitters(Emitters),
-    /// Another fusebox: the file of its program.
+    /// The file of another fusebox program.
     Program(PathBuf),
 }
 
-/// What a side made of a module.
+/// A module compiled by a side.
 pub struct Made {
     pub executable: Executable,
     pub figures: Figures,
-    /// The kernels with their plans; of another fusebox nothing is known but what it compiled.
+    /// The kernels with their plans; `None` for another fusebox program, of which only the
+    /// executable is known.
     pub kernels: Option<Vec<Selected>>,
 }
 
-/// The stages that another fusebox can be asked for, as it calls them.
+/// The stages that another fusebox program can print, with its `--emit` names for them.
 const ASKED: [(&str, Stage); 4] =
     [("mlir", Stage::Kernel), ("mlir-lowered", Stage::Scalars), ("llvm", Stage::Llvm), ("asm", Stage::Assembly)];
 
 impl Side {
-    /// Compiles a program, or a part of one.
+    /// Compiles a program, or a part of one if `of_part`.
     pub fn make(&self, source: &Source, of_part: bool, settings: &Settings) -> Result<Made, WorkshopError> {
         match &self.maker {
             Maker::Emitters(emitters) => {
                 let emitters = Emitters { of_part, ..emitters.clone() };
                 let dump = if of_part { Dump::default() } else { self.dump.clone() };
-                make_here(source, &Options { emitters, dump, ..settings.compile.clone() })
+                let mut options = Options { emitters, dump, ..settings.compile.clone() };
+                options.departures.mlir_passes.extend(self.mlir_passes.iter().cloned());
+                make_here(source, &options)
             }
             Maker::Program(program) => make_by(program, source, settings),
         }
@@ -77,7 +82,7 @@ fn make_here(source: &Source, options: &Options) -> Result<Made, WorkshopError> 
     Ok(Made { executable, figures, kernels: Some(made.kernels) })
 }
 
-/// Who makes a kernel, and how.
+/// Returns the emitter, version and knobs of a kernel.
 fn describe(kernel: &Selected) -> String {
     let knobs = &kernel.plan.configuration;
     format!("{} {}{knobs}", kernel.emitter.name, kernel.emitter.version)
@@ -134,7 +139,7 @@ fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// What the code itself tells.
+/// Returns the figures that follow from the code: its size, and the assembler's report.
 fn of_code(executable: &Executable) -> Figures {
     let code_bytes = executable.code.iter().map(code_bytes).sum();
     let Target::Cuda(capability) = executable.target else {
@@ -145,7 +150,7 @@ fn of_code(executable: &Executable) -> Figures {
         CodeImage::Ptx(text) => Some(text),
         CodeImage::Object { .. } => None,
     });
-    // Without an assembler there are no such figures, and the rest is as good.
+    // Without an assembler these figures are missing; the others are still valid.
     let assembled = texts.filter_map(|text| ptxas::measure(text, &target).ok()).flatten();
     let launched = |name: &str| executable.kernels.iter().find(|kernel| kernel.symbol == name);
     let on_gpu = assembled.map(|quality| OnGpu {
@@ -155,7 +160,7 @@ fn of_code(executable: &Executable) -> Figures {
     Figures { gpu: on_gpu.collect(), code_bytes, ..Figures::default() }
 }
 
-/// Bytes of machine code, or of PTX.
+/// Returns the bytes of machine code, or of PTX text.
 fn code_bytes(code: &CodeImage) -> u64 {
     match code {
         CodeImage::Ptx(text) => text.len() as u64,

@@ -1,0 +1,108 @@
+//! MLIR's passes on a kernel, between two stages.
+
+use std::sync::Once;
+
+use fusebox_core::ir::Function;
+use melior::ir::Module;
+use melior::pass::PassManager;
+use melior::utility;
+
+use crate::error::{Diagnostic, LoweringError};
+use crate::pipeline::verify_stage;
+use crate::{Rewritten, Stage, launch, mlir};
+
+unsafe extern "C" {
+    /// Registers the passes that pipelines can name (`mlir/passes.cpp`).
+    fn fusebox_register_passes();
+}
+
+/// A pipeline of MLIR's passes and the stage after which kernels pass through it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MlirPasses {
+    stage: Stage,
+    /// In MLIR's notation, with its anchor: `builtin.module(canonicalize,cse)`.
+    pipeline: String,
+}
+
+impl MlirPasses {
+    /// Reads `STAGE=PIPELINE`.
+    ///
+    /// # Errors
+    /// If there is no such stage of the kernel IR, or MLIR knows no such pipeline.
+    pub fn parse(text: &str) -> Result<MlirPasses, LoweringError> {
+        let (stage, pipeline) = text.split_once('=').unwrap_or((text, ""));
+        let Some(stage) = Stage::ALL[..=Stage::Scalars as usize].iter().copied().find(|it| it.name() == stage) else {
+            let names: Vec<&str> = Stage::ALL[..=Stage::Scalars as usize].iter().map(|stage| stage.name()).collect();
+            return Err(LoweringError::Stage(format!(
+                "MLIR passes are given as STAGE='builtin.module(…)', and `{stage}` is no stage of the kernel IR: {}",
+                names.join(", ")
+            )));
+        };
+        let passes = MlirPasses { stage, pipeline: pipeline.into() };
+        let context = mlir::context();
+        passes.manager(&context).map(|_| passes.clone())
+    }
+
+    /// The stage after which they run.
+    pub fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    /// Runs the passes on the functions of a kernel, which MLIR verifies after each pass.
+    ///
+    /// # Errors
+    /// With MLIR's diagnostics, if a pass fails; if the result is not kernel IR.
+    pub fn run(&self, kernel: &str, functions: &mut Vec<Function>) -> Result<(), LoweringError> {
+        let text: String = functions.iter().map(Function::to_string).collect();
+        let context = mlir::context();
+        let failed = |diagnostics| self.failed(kernel, diagnostics);
+        let module = mlir::parsed(&context, kernel, &text).map_err(failed)?;
+        let Some(mut module) = Module::from_operation(module) else { return Ok(()) };
+        let manager = self.manager(&context)?;
+        if let Err(error) = manager.run(&mut module) {
+            let mut diagnostics = mlir::reported(kernel);
+            if diagnostics.is_empty() {
+                diagnostics.push(Diagnostic { location: kernel.into(), message: error.to_string() });
+            }
+            return Err(failed(diagnostics));
+        }
+        let text = mlir::generic(&module.as_operation(), kernel);
+        let rewritten = launch::parse_generic(kernel, &text).and_then(|functions| {
+            verify_stage(kernel, &functions)?;
+            Ok(functions)
+        });
+        *functions = rewritten.map_err(|error| match error {
+            LoweringError::Invalid { diagnostics, .. } => failed(diagnostics),
+            other => other,
+        })?;
+        Ok(())
+    }
+
+    /// Runs the passes that belong to the kernel's stage, in their order.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_all(all: &[MlirPasses], kernel: &mut Rewritten<'_>) -> Result<(), LoweringError> {
+        let of_stage = all.iter().filter(|passes| passes.stage == kernel.stage);
+        of_stage.into_iter().try_for_each(|passes| passes.run(kernel.kernel, kernel.functions))
+    }
+
+    fn manager<'c>(&self, context: &'c melior::Context) -> Result<PassManager<'c>, LoweringError> {
+        static REGISTERED: Once = Once::new();
+        // SAFETY: called once.
+        REGISTERED.call_once(|| unsafe { fusebox_register_passes() });
+        let manager = PassManager::new(context);
+        match utility::parse_pass_pipeline(manager.as_operation_pass_manager(), &self.pipeline) {
+            Ok(()) => Ok(manager),
+            Err(error) => Err(LoweringError::Stage(format!(
+                "`{}` is no pipeline of MLIR passes: {}",
+                self.pipeline,
+                error.to_string().trim_end()
+            ))),
+        }
+    }
+
+    fn failed(&self, kernel: &str, diagnostics: Vec<Diagnostic>) -> LoweringError {
+        LoweringError::MlirPasses { kernel: kernel.into(), stage: self.stage.name(), diagnostics }
+    }
+}
