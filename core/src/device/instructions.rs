@@ -1,17 +1,14 @@
-//! Instruction sets that not every processor of an architecture has, by LLVM's names.
+//! Optional instruction sets of an architecture, by their LLVM names.
 //!
-//! Those that code generation may use by itself, and that a program can ask the processor for: code is compiled for these and for no
-//! others, so that an executable can say all that it needs, and a machine can say whether it has that. Sets that code generation
-//! uses only where it is told to, such as those for cryptography, are left out. So are tile registers, which also the operating
-//! system has to grant: kernels that use them are known.
+//! The table lists the sets that code generation uses by default and that a program can detect at run time. Code is compiled for these sets only. An executable can therefore list all sets that it needs, and a machine can check whether it has them. The table omits sets that code generation uses only on request, such as cryptographic instructions. It also omits tile registers, which the operating system has to grant too. The compiler knows which kernels use them.
 
-/// A set, and how the processor is asked for it.
+/// A set, and the function that detects it.
 struct InstructionSet {
     name: &'static str,
     is_present: fn() -> bool,
 }
 
-/// Of sets by LLVM's names the table, with the standard library's names.
+/// Builds the table from pairs of LLVM's and the standard library's name of a set.
 #[cfg(target_arch = "x86_64")]
 macro_rules! instruction_sets {
     ($($name:literal: $detected:tt,)*) => {
@@ -63,13 +60,12 @@ const SETS: &[InstructionSet] = instruction_sets! {
 #[cfg(not(target_arch = "x86_64"))]
 const SETS: &[InstructionSet] = &[];
 
-/// Those that this machine's processor has and its operating system lets programs use.
+/// Returns the sets that the processor has and the operating system lets programs use.
 pub fn present() -> impl Iterator<Item = &'static str> {
     SETS.iter().filter(|set| (set.is_present)()).map(|set| set.name)
 }
 
-/// Whether this machine has a set. It has none of those that the table does not name: no code for this machine was compiled to use
-/// one.
+/// Whether this machine has a set. Returns `false` for sets outside the table: no code for this machine was compiled to use them.
 pub fn has(name: &str) -> bool {
     present().any(|present| present == name)
 }

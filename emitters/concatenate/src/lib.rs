@@ -1,13 +1,13 @@
 //! The concatenate emitter: each operand has a separate loop nest. See README.md.
 //!
 //! ```text
-//! claim.rs    what concatenates ask for
+//! claim.rs    claims for concatenates
 //! accept.rs   fusion -> verdict
-//! joined.rs   concatenates, their operands, the results that come from them
-//! visits.rs   which values are computed together, over which points
+//! joined.rs   concatenates, their operands, and the results computed from them
+//! visits.rs   groups of values that one loop nest computes, and its points
 //! rows.rs     nests that write whole rows of a result
 //! plan.rs     visits, device, configuration -> launch and indexing maps
-//! emit.rs     the same -> entry function
+//! emit.rs     visits, device, configuration -> entry function
 //! ```
 
 #![forbid(unsafe_code)]

@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! for tile of the block
-//!   for steps, tile_k at a time; where all fit, packed before the rows, which then take all steps one after another
+//!   for each chunk of tile_k steps (if all fit: packs all first, and the loop over rows contains this loop)
 //!     pack the right operand's columns of the tile
-//!     for rows, as many as a register tile has
+//!     for each register tile's rows
 //!       pack the left operand's rows
-//!       for columns, as many as a register tile has
-//!         sums = 0, or what earlier steps gave
+//!       for each register tile's columns
+//!         sums = 0, or the sums of earlier chunks
 //!         for step: sums += left * right
-//!       after the last steps: write what the host makes of the sums
+//!       after the last chunk: apply the epilogue to the sums and write the results
 //! ```
 //!
 //! Lines of a tile beyond the last line are multiplied with unspecified values, and never written.

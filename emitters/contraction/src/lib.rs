@@ -2,30 +2,30 @@
 //! README.md.
 //!
 //! ```text
-//! problem.rs   fusion -> [batch, rows, steps] times [batch, steps, columns], and what is read and written
-//! convolution.rs   the same of a convolution
-//! operand.rs   one side of it: which element is read, and along which dimension memory runs
-//! convert.rs   element types in and out of the one that sums are kept in
-//! way.rs       what the ways below have in common as emitters
-//! bid.rs       which instructions around a dot one kernel computes
-//! chain.rs     products of a convolution that are added up by themselves
-//! claim.rs     what a dot costs in the kernel of another operation
-//! tiles        sizes of tiles, blocks, knobs -> plan
-//! emit.rs      the loops of a block
-//! pack.rs      copies of the operands in the order in which they are multiplied
-//! runs.rs      copies of operands whose elements are elsewhere than their lines and steps, or not there
-//! turn.rs      rows in memory become columns
-//! multiply.rs  the loop in registers
-//! gpu          the same in blocks of many threads
-//! micro.rs     which registers multiply
-//! groups.rs    packing for products of neighbouring steps at once
-//! words.rs     their loop in vector registers
-//! amx.rs       their loop in tile registers
-//! results.rs   sums that are kept, and what is written
-//! strip.rs     rows of a convolution's input, where elements under the window are read as they are
-//! direct       convolutions multiplied straight from such rows
-//! depthwise    convolutions whose groups have few features: sums of products of neighbours, without packing
-//! library.rs   the same products by a library of the host
+//! problem.rs      fusion -> [batch, rows, steps] times [batch, steps, columns], operands, results
+//! convolution.rs  a convolution as such a product
+//! operand.rs      one operand: the elements that are read, and the dimension contiguous in memory
+//! convert.rs      conversions of elements to and from the type of the sums
+//! way.rs          the common part of the emitters
+//! bid.rs          the instructions around a dot that one kernel computes
+//! chain.rs        chains of a convolution's products, each with a separate partial sum
+//! claim.rs        the cost of a dot or convolution in the kernel of another operation
+//! tiles           sizes of tiles, blocks, knobs -> plan
+//! emit.rs         the loops of a block
+//! pack.rs         copies of the operands in the order of multiplication
+//! runs.rs         copies of operands whose lines and steps are not in memory order, or include padding
+//! turn.rs         transposes: rows in memory become columns
+//! multiply.rs     the loop over steps in registers
+//! gpu             products in blocks of many threads
+//! micro.rs        the instructions that multiply
+//! groups.rs       packing of words, each of a few neighbouring steps
+//! words.rs        products of these words in vector registers
+//! amx.rs          products of these words in tile registers
+//! results.rs      sums that are kept between chunks of steps, and writes of the results
+//! strip.rs        rows of a convolution's input, multiplied without packing
+//! direct          convolutions multiplied straight from such rows
+//! depthwise       convolutions whose groups have few features, without packing
+//! library.rs      dots executed by the host's library
 //! ```
 
 #![forbid(unsafe_code)]

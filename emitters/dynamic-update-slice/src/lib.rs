@@ -2,10 +2,10 @@
 //! README.md.
 //!
 //! ```text
-//! updates.rs  the updates, where they start, which outputs and parameters they are for
-//! hazards.rs  whether the parameters may change while the kernel runs
+//! updates.rs  the updates, their start indices, outputs and parameters
+//! hazards.rs  checks that the parameters may change while the kernel runs
 //! plan.rs     updates, device, configuration -> launch and indexing maps
-//! emit.rs     the same -> entry function
+//! emit.rs     updates, device, configuration -> entry function
 //! ```
 
 #![forbid(unsafe_code)]

@@ -3,9 +3,9 @@
 //! ```text
 //! accept.rs   fusion -> verdict
 //! slices.rs   the results: boxes of arrays
-//! visits.rs   which boxes are visited together
+//! visits.rs   groups of boxes that one loop nest visits
 //! plan.rs     visits, device, configuration -> launch and indexing maps
-//! emit.rs     the same -> entry function
+//! emit.rs     visits, device, configuration -> entry function
 //! ```
 
 #![forbid(unsafe_code)]

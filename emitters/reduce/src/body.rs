@@ -1,4 +1,4 @@
-//! What is computed for one group, whoever computes it: operands at a point of the problem, combining, epilogues.
+//! Functions of one reduction group that all emitters use: operands at a point of the problem, combiners, epilogues.
 
 use fusebox_core::analysis::{ReductionGroup, Start};
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Subgraph, Type, Value};
@@ -6,20 +6,19 @@ use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{BinaryOp, InstrId};
 use fusebox_core::indexing::IndexingMap;
 
-/// The values of all heroes: per hero, one per value that it reduces.
+/// Values of all heroes: for each hero, one per value that it reduces.
 pub type PerHero = Vec<Vec<Value>>;
 
 /// An element to be written to an output.
 pub struct Write {
     /// Number of the output.
     pub output: usize,
-    /// What to write.
     pub element: Value,
-    /// Where.
+    /// Its index in the output.
     pub index: Vec<Value>,
 }
 
-/// What is computed at a point of the problem.
+/// Values computed at a point of the problem.
 pub struct Visited {
     /// The heroes' operands.
     pub elements: PerHero,
@@ -27,9 +26,9 @@ pub struct Visited {
     pub sides: Vec<Write>,
 }
 
-/// What accumulators start from.
+/// Start values of accumulators.
 pub struct Starts {
-    /// May be combined any number of times.
+    /// Values that may be combined any number of times.
     pub start: PerHero,
     initial: PerHero,
 }
@@ -39,17 +38,17 @@ pub struct Body<'g> {
     group: &'g ReductionGroup,
     visits: Vec<Visit>,
     initial: Subgraph,
-    /// Per hero and value, the number of its initial value among the results of `initial`.
+    /// For each hero and value, the position of its initial value among the results of `initial`.
     initial_places: Vec<Vec<usize>>,
     combiners: Vec<Subgraph>,
     epilogues: Vec<Epilogue>,
 }
 
-/// Instructions that are read at one index.
+/// Instructions whose values are needed at one index.
 struct Visit {
     index: IndexingMap,
     instructions: Vec<InstrId>,
-    /// Number of the first leaf of each instruction.
+    /// Index of each instruction's first leaf among the leaves of all instructions.
     leaves: Vec<usize>,
     values: Subgraph,
 }
@@ -64,14 +63,13 @@ struct Epilogue {
 }
 
 impl<'g> Body<'g> {
-    /// Declares the functions.
     pub fn declare(kernel: &mut KernelBuilder, fusion: &Fusion, group: &'g ReductionGroup) -> Self {
         let visits = visits(kernel, fusion, group);
         let epilogues = epilogues(kernel, fusion, group);
         Body { visits, epilogues, ..Body::of_combiners(kernel, group) }
     }
 
-    /// Declares the initial values and combiners only, for whoever computes operands and results otherwise.
+    /// Declares only the initial values and combiners, for emitters that compute operands and results in another way.
     pub fn of_combiners(kernel: &mut KernelBuilder, group: &'g ReductionGroup) -> Self {
         let mut distinct: Vec<InstrId> = Vec::new();
         let mut place = |id: InstrId| {
@@ -87,17 +85,16 @@ impl<'g> Body<'g> {
         Body { group, visits: Vec::new(), initial, initial_places, combiners, epilogues: Vec::new() }
     }
 
-    /// The group.
     pub fn group(&self) -> &'g ReductionGroup {
         self.group
     }
 
-    /// The combiner of a hero, to be named in `shuffle_reduce`.
+    /// Returns the combiner of a hero, for `shuffle_reduce`.
     pub fn combiner(&self, hero: usize) -> &Subgraph {
         &self.combiners[hero]
     }
 
-    /// Computes the initial values; once, outside of all loops.
+    /// Computes the initial values. Call it once, outside of all loops.
     pub fn starts(&self, b: &mut FunctionBuilder) -> Starts {
         let values = b.call_subgraph(&self.initial, &[], &[]);
         let pick = |places: &Vec<usize>| places.iter().filter_map(|&place| values.get(place).copied()).collect();
@@ -153,13 +150,13 @@ impl<'g> Body<'g> {
         b.call_subgraph(&self.combiners[hero], &[], &[accumulator, values].concat())
     }
 
-    /// [`combine`](Body::combine) for all heroes.
+    /// Combines the accumulators of all heroes, as [`combine`](Body::combine) does for one.
     pub fn combine_all(&self, b: &mut FunctionBuilder, accumulators: &[Vec<Value>], values: &[Vec<Value>]) -> PerHero {
         let pairs = accumulators.iter().zip(values).enumerate();
         pairs.map(|(hero, (accumulator, values))| self.combine(b, hero, accumulator, values)).collect()
     }
 
-    /// The results, initial values included.
+    /// Returns the results, including the initial values.
     pub fn complete(&self, b: &mut FunctionBuilder, starts: &Starts, totals: &[Vec<Value>]) -> PerHero {
         let mut complete = totals.to_vec();
         for (hero, total) in complete.iter_mut().enumerate() {
@@ -191,7 +188,7 @@ impl<'g> Body<'g> {
     }
 }
 
-/// Writes elements; the outputs after it.
+/// Writes elements and returns the updated outputs.
 pub fn write(b: &mut FunctionBuilder, writes: &[Write], outputs: &[Value]) -> Vec<Value> {
     let mut outputs = outputs.to_vec();
     for write in writes {
@@ -200,11 +197,11 @@ pub fn write(b: &mut FunctionBuilder, writes: &[Write], outputs: &[Value]) -> Ve
     outputs
 }
 
-/// What an operation's other operand is not changed by.
+/// Returns the neutral value of an operation.
 fn neutral(b: &mut FunctionBuilder, op: BinaryOp, ty: &Type) -> Value {
     use fusebox_core::builder::Scalar;
     match (op, ty.element()) {
-        // A sum that starts from zero is never the negative one.
+        // A sum that starts from +0 is never -0.
         (BinaryOp::Add, Scalar::Float(_)) => b.float(-0.0, ty.element()),
         (BinaryOp::Add, Scalar::Complex(part)) => {
             let zero = b.float(-0.0, Scalar::Float(part));
@@ -220,7 +217,7 @@ fn neutral(b: &mut FunctionBuilder, op: BinaryOp, ty: &Type) -> Value {
     }
 }
 
-/// Operands and side outputs, those at one index together: what they share is then computed once.
+/// Declares operands and side outputs. One function per index shares common subexpressions.
 fn visits(kernel: &mut KernelBuilder, fusion: &Fusion, group: &ReductionGroup) -> Vec<Visit> {
     let operands =
         group.heroes.iter().flat_map(|hero| hero.values.iter().map(|value| (&hero.to_operand, value.operand)));
@@ -278,7 +275,7 @@ fn dims_of(fusion: &Fusion, id: InstrId) -> Vec<i64> {
     leaves.first().and_then(|leaf| leaf.as_array()).map(|array| array.dims.clone()).unwrap_or_default()
 }
 
-/// Number of the first leaf of each instruction.
+/// Returns the index of each instruction's first leaf among the leaves of all instructions.
 fn first_leaves(fusion: &Fusion, instructions: &[InstrId]) -> Vec<usize> {
     let mut next = 0;
     let mut first = |&id: &InstrId| {

@@ -1,15 +1,14 @@
-//! What reductions ask for.
+//! The claim of reductions.
 
 use fusebox_core::cost::first_array;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Candidate, Claim, Pass};
 use fusebox_core::hlo::Op;
 
-/// Elements per result from which threads that share the work of a result are worth it.
+/// Elements per result from which it pays that several threads share the work of a result.
 const LEAST_REDUCED: f64 = 16.0;
 
-/// Elsewhere, each result is reduced by one thread, element after element. A kernel of a reduction goes over the elements of
-/// its operands; on the way it computes what has as many, and other reductions of the same dimensions.
+/// Makes the claim of a reduction. In kernels of other emitters, one thread reduces each result. A reduction's kernel visits the elements of its operands. In the same pass, it computes instructions with as many elements, and other reductions of the same dimensions.
 pub fn claim(hero: &Candidate, _: &DeviceDescription) -> Option<Claim> {
     let computation = hero.region.computation();
     let reduce = computation.instruction(hero.anchor);

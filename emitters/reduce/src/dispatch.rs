@@ -1,9 +1,9 @@
-//! Groups have blocks of their own: the first group the first blocks, and so on.
+//! Each group has separate blocks: the first group has the first blocks, and so on.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, Type, Value};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval};
 
-/// The first block of each group, and the number of blocks altogether.
+/// Returns the first block of each group, and the total number of blocks.
 pub fn first_blocks(counts: &[i64]) -> (Vec<i64>, i64) {
     let mut total = 0;
     let first = counts.iter().map(|count| {
@@ -14,7 +14,7 @@ pub fn first_blocks(counts: &[i64]) -> (Vec<i64>, i64) {
     (first.collect(), total)
 }
 
-/// A map `(th, bl)[…]` over the blocks of one group, as a map over all blocks.
+/// Converts a map `(th, bl)[…]` over the blocks of one group to a map over all blocks.
 pub fn over_all_blocks(map: &IndexingMap, first: i64, total: i64) -> IndexingMap {
     let count = map.dims[1].bounds.size() as i64;
     if first == 0 && count == total {
@@ -34,11 +34,10 @@ fn range_exprs(map: &IndexingMap) -> Vec<Expr> {
     (0..map.ranges.len() as u32).map(Expr::range).collect()
 }
 
-/// What a block does: `body(builder, group, block within the group, outputs)` gives the outputs after it.
+/// Emits the code of a block: `body(builder, group, block within the group, outputs)` returns the new outputs.
 pub type BlockBody<'a> = dyn FnMut(&mut FunctionBuilder, usize, Value, &[Value]) -> Vec<Value> + 'a;
 
-/// Runs `body(group, block within the group, outputs)` in the blocks of each group; all threads of a block take
-/// the same way.
+/// Runs `body(group, block within the group, outputs)` in the blocks of each group. All threads of a block take the same branch.
 pub fn by_group(
     b: &mut FunctionBuilder,
     block: Value,
@@ -64,7 +63,7 @@ fn from_group(
     let size = b.index(count);
     let own = b.cmpi(IntPredicate::Slt, block, size);
     let types: Vec<Type> = b.types_of(outputs);
-    // Both closures need `body`; only one is written at a time.
+    // Both closures need `body`. Only one of them runs at a time.
     let body = std::cell::RefCell::new(body);
     b.scf_if(
         own,

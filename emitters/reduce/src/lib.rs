@@ -1,10 +1,10 @@
 //! The reduce emitters: one pass over the operands of reductions. See README.md, and CPU.md for blocks of one thread.
 //!
 //! ```text
-//! claim.rs     what reductions ask for
+//! claim.rs     the claim of reductions
 //! body.rs      a group's subgraph functions: operands at a point, combiners, epilogues
-//! dispatch.rs  groups have blocks of their own
-//! visits.rs    what is computed where, for predictions
+//! dispatch.rs  separate blocks for each group
+//! visits.rs    visits of a group, for predictions
 //! gpu/         many threads per block
 //! cpu/         one thread per block
 //! chain/       chains of row reductions: one thread per block, a row per warp, a row per block

@@ -1,12 +1,11 @@
-//! What a group's threads compute where, whatever the schedule.
+//! Visits of a group, for all schedules.
 
 use fusebox_core::analysis::ReductionGroup;
 use fusebox_core::emitter::Visit;
 use fusebox_core::hlo::InstrId;
 use fusebox_core::indexing::IndexingMap;
 
-/// Operands and side outputs where threads `walk` over the problem's coordinates, and results where they have `kept`
-/// coordinates.
+/// Returns the visits of a group: operands and side outputs at the coordinates of `walk`, results at the coordinates of `kept`.
 pub fn group_visits(group: &ReductionGroup, walk: &IndexingMap, kept: &IndexingMap) -> Vec<Visit> {
     let mut visits: Vec<Visit> = Vec::new();
     let mut add = |map: IndexingMap, value: InstrId, given: Vec<InstrId>| match visits
@@ -31,13 +30,13 @@ pub fn group_visits(group: &ReductionGroup, walk: &IndexingMap, kept: &IndexingM
     visits
 }
 
-/// How often two values are combined.
+/// Returns how often two values are combined.
 pub fn combinations(group: &ReductionGroup) -> f64 {
     let values: usize = group.heroes.iter().map(|hero| hero.values.len()).sum();
     group.problem.element_count() as f64 * values as f64
 }
 
-/// One map after the other. What the first gives is within the second's dimensions by construction, so no constraint is added.
+/// Composes two maps. The results of the first are within the second's dimensions by construction, so the composition adds no constraint.
 pub fn applied(first: &IndexingMap, second: &IndexingMap) -> IndexingMap {
     let results = second.results.iter().map(|expr| expr.substitute(&first.results, &[], &[])).collect();
     IndexingMap { results, ..first.clone() }

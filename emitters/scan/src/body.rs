@@ -4,10 +4,10 @@
 //! before = base = the initial value
 //! for chunk of the steps
 //!   for step of the chunk
-//!     within = the element, from the second step on within combined with it
+//!     within = the element at the chunk's first step, else within combined with the element
 //!     result = before combined with within
-//!   group = within, from the second chunk of a group on group combined with it
-//!   before = base combined with group, and base the same where the group ends
+//!   group = within in the group's first chunk, else group combined with within
+//!   before = base combined with group; at the end of a group: base = before
 //! ```
 
 use fusebox_core::analysis::Direction;

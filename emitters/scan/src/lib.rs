@@ -2,10 +2,10 @@
 //! README.md.
 //!
 //! ```text
-//! problem.rs  fusion -> [outer, steps, inner], what is combined and what becomes of it
-//! claim.rs    what a scan costs in the kernel of another operation, and which scans are better split first
+//! problem.rs  fusion -> [outer, steps, inner], combiner and results
+//! claim.rs    the cost of a scan in the kernel of another operation; no claim for scans better split first
 //! plan.rs     blocks, knobs, indexing maps
-//! body.rs     an element, a combination, what is written of it
+//! body.rs     elements, combinations, writes of results
 //! lines.rs    a few lines at a time, step by step
 //! columns.rs  one step of many lines at a time
 //! ```

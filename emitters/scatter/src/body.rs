@@ -1,4 +1,4 @@
-//! What every schedule writes: index vectors, bounds, combining.
+//! Code that every schedule emits: index vectors, bounds checks, combining.
 
 use fusebox_core::analysis::SliceStart;
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Subgraph, Type, Value};
@@ -10,9 +10,8 @@ use crate::problem::Problem;
 
 /// The functions that the kernel calls.
 pub struct Body<'p> {
-    /// What is to be done.
     pub problem: &'p Problem,
-    /// Whether the range of an index matters: where 32 bits are cheaper than 64.
+    /// Whether kernels state the range of indices: 32 bits are cheaper than 64.
     narrows: bool,
     indices: Subgraph,
     updates: Subgraph,
@@ -20,7 +19,6 @@ pub struct Body<'p> {
 }
 
 impl<'p> Body<'p> {
-    /// Declares them.
     pub fn new(kernel: &mut KernelBuilder, problem: &'p Problem, device: &DeviceDescription) -> Self {
         Body {
             problem,
@@ -31,7 +29,7 @@ impl<'p> Body<'p> {
         }
     }
 
-    /// Coordinates of a slice from its number.
+    /// Computes the coordinates of a slice from its number.
     pub fn slice(&self, b: &mut FunctionBuilder, number: Value) -> Vec<Value> {
         let shape = &self.problem.shape;
         let sizes: Vec<i64> = shape.scatter_dims.iter().map(|&(_, size)| size).collect();
@@ -43,7 +41,7 @@ impl<'p> Body<'p> {
         b.apply_indexing(&map, &[number])
     }
 
-    /// The index vector of a slice: integers as the program has them.
+    /// Computes the index vector of a slice, in the program's integer type.
     pub fn index_vector(&self, b: &mut FunctionBuilder, slice: &[Value]) -> Vec<Value> {
         let shape = &self.problem.shape;
         let mut vector = Vec::with_capacity(shape.components.len());
@@ -55,7 +53,7 @@ impl<'p> Body<'p> {
         vector
     }
 
-    /// Whether the slice of an index vector lies wholly inside.
+    /// Emits the check whether the slice of an index vector is entirely inside the operand.
     pub fn fits(&self, b: &mut FunctionBuilder, vector: &[Value]) -> Value {
         let shape = &self.problem.shape;
         let mut all = None;
@@ -69,7 +67,7 @@ impl<'p> Body<'p> {
         all.unwrap_or_else(|| b.bool(true))
     }
 
-    /// `0 <= value <= last` in the program's own type, in which a negative number reads as a huge one.
+    /// Emits `0 <= value <= last` in the program's type. The unsigned comparison treats a negative number as a huge one.
     fn is_at_most(&self, b: &mut FunctionBuilder, value: Value, last: i64) -> Value {
         let (scalar, signed) =
             (Scalar::of_element(self.problem.index_type), self.problem.index_type.is_signed_integer());
@@ -86,7 +84,7 @@ impl<'p> Body<'p> {
         }
     }
 
-    /// Where a slice that fits starts, per operand dimension.
+    /// Computes the start of a slice that fits, per operand dimension.
     pub fn starts(&self, b: &mut FunctionBuilder, slice: &[Value], vector: &[Value]) -> Vec<Value> {
         let operand = &self.problem.shape.operand;
         let mut start = |dim: usize| match operand[dim].start {
@@ -98,8 +96,7 @@ impl<'p> Body<'p> {
         (0..operand.len()).map(&mut start).collect()
     }
 
-    /// An index that is known to be from 0 to `last`. Written as a clamp, which tells the host its range; in a
-    /// branch on that very condition nothing remains of it.
+    /// Converts an index that is known to be from 0 to `last`. Emits a clamp, from which the host knows the range. In a branch on the same condition, the compiler removes the clamp.
     fn bounded(&self, b: &mut FunctionBuilder, value: Value, last: i64) -> Value {
         let (scalar, signed) =
             (Scalar::of_element(self.problem.index_type), self.problem.index_type.is_signed_integer());
@@ -118,30 +115,30 @@ impl<'p> Body<'p> {
         b.index_castui(value, Scalar::Index)
     }
 
-    /// Where the update at these window coordinates lands.
+    /// Computes the output index of the update at these window coordinates.
     pub fn landing(&self, b: &mut FunctionBuilder, starts: &[Value], window: &[Value]) -> Vec<Value> {
         starts.iter().zip(window).map(|(&start, &offset)| b.addi(start, offset)).collect()
     }
 
-    /// The updates at window coordinates of a slice.
+    /// Computes the updates at window coordinates of a slice.
     pub fn updates(&self, b: &mut FunctionBuilder, slice: &[Value], window: &[Value]) -> Vec<Value> {
         let index = self.problem.shape.update_index(slice, window);
         b.call_subgraph(&self.updates, &index, &[])
     }
 
-    /// Elements and updates combined.
+    /// Combines elements with updates.
     pub fn combine(&self, b: &mut FunctionBuilder, elements: &[Value], updates: &[Value]) -> Vec<Value> {
         b.call_subgraph(&self.combiner, &[elements, updates].concat(), &[])
     }
 
-    /// Reads, combines, writes; gives the outputs as they are then.
+    /// Reads elements, combines them with updates and writes them. Returns the new outputs.
     pub fn update(&self, b: &mut FunctionBuilder, outputs: &[Value], at: &[Value], updates: &[Value]) -> Vec<Value> {
         let elements: Vec<Value> = outputs.iter().map(|&output| b.extract(output, at)).collect();
         let combined = self.combine(b, &elements, updates);
         combined.iter().zip(outputs).map(|(&element, &output)| b.insert(element, output, at)).collect()
     }
 
-    /// The same for several places: all reads before the first write.
+    /// Updates several elements. All reads precede the first write.
     pub fn update_all(
         &self,
         b: &mut FunctionBuilder,
@@ -158,7 +155,7 @@ impl<'p> Body<'p> {
         })
     }
 
-    /// The same by one atomic operation for each output, which must not depend on the others.
+    /// Updates an element by one atomic operation for each output. No output may depend on another.
     pub fn update_atomically(
         &self,
         b: &mut FunctionBuilder,
@@ -168,7 +165,7 @@ impl<'p> Body<'p> {
     ) -> Vec<Value> {
         let update = |(number, &output): (usize, &Value)| {
             b.atomic_rmw(output, at, |b, element| {
-                // The others' elements do not matter; their updates have the right types.
+                // Elements of other outputs do not matter, but their types do.
                 let mut elements = updates.to_vec();
                 elements[number] = element;
                 self.combine(b, &elements, updates)[number]
@@ -177,7 +174,7 @@ impl<'p> Body<'p> {
         outputs.iter().enumerate().map(update).collect()
     }
 
-    /// Types of the outputs' elements.
+    /// Returns the types of the outputs' elements.
     pub fn element_types(&self) -> Vec<Type> {
         self.problem.elements.iter().map(|&element| Type::of_element(element)).collect()
     }
@@ -189,13 +186,13 @@ pub fn reaches(ty: ElementType, last: i64) -> bool {
     bits >= 63 || last < (1 << bits) - 1
 }
 
-/// Applies a slice that fits: `(slice, index vector, outputs)` to the outputs afterwards.
+/// Applies a slice that fits. Takes `(slice, index vector, outputs)` and returns the new outputs.
 pub type Apply<'a> = dyn Fn(&mut FunctionBuilder, &[Value], &[Value], &[Value]) -> Vec<Value> + 'a;
 
-/// `(coordinates, state)` to the next state.
+/// Takes `(coordinates, state)` and returns the next state.
 type Step<'a> = dyn FnMut(&mut FunctionBuilder, &[Value], &[Value]) -> Vec<Value> + 'a;
 
-/// Nested loops from the first to before the second of each pair of bounds, the last one innermost.
+/// Emits nested loops over pairs of first index and end, the last one innermost.
 pub fn nest(b: &mut FunctionBuilder, bounds: &[(Value, Value)], state: &[Value], body: &mut Step<'_>) -> Vec<Value> {
     inner(b, bounds, &mut Vec::new(), state, body)
 }

@@ -1,4 +1,4 @@
-//! What scatters ask for.
+//! The claim of scatters.
 
 use fusebox_core::analysis::ScatterShape;
 use fusebox_core::cost::first_array;
@@ -6,11 +6,10 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Candidate, Claim, HeroPlace};
 use fusebox_core::hlo::InstrId;
 
-/// Updates of one window that a thread, or lanes of a vector, combine with one look at the indices.
+/// Updates of one window that a thread, or a vector, combines per read of an index vector.
 const UPDATES_PER_INDEX: i64 = 32;
 
-/// A scatter is a kernel of its own, whose results start from what is scattered into. Every update is read once; index vectors
-/// are read again for each few updates of a window.
+/// Makes the claim of a scatter, which needs a separate kernel. Its results start from the operand. The kernel reads every update once, and an index vector once for every few updates.
 pub fn claim(hero: &Candidate, _: &DeviceDescription) -> Option<Claim> {
     let computation = hero.region.computation();
     let scatter = computation.instruction(hero.anchor);

@@ -1,12 +1,11 @@
-//! How a block of one thread passes over the slices of other blocks.
+//! Loops with which a block of one thread skips the slices of other blocks.
 //!
-//! Which block a slice belongs to cannot be predicted, so a branch on it costs more than applying the slice does.
-//! Three loops, none with such a branch, work on the next thousand slices:
+//! The processor cannot predict which block a slice belongs to, so a branch on it costs more than applying the slice. Three loops without this branch process the next thousand slices:
 //!
 //! ```text
-//! look     index vectors   7 2 9 1 8 0 3 5 …     block owns rows 0 .. 4; eight at once in a vector
+//! look     index vectors   7 2 9 1 8 0 3 5 …     block owns rows 0 .. 4; a vector compares eight
 //!          is mine         0 1 0 1 0 1 1 0
-//! list     positions         1   3   5 6         each written to the end, which moves on if it is mine
+//! list     positions         1   3   5 6         each is written at the end; if mine, the end advances
 //! apply    the slices at these positions, in order
 //! ```
 
@@ -16,18 +15,18 @@ use fusebox_core::indexing::{Expr, IndexingMap, Variable};
 use crate::body::{Apply, Body, reaches};
 use crate::problem::Problem;
 
-/// Slices looked at before those listed are applied: the lists stay in the nearest cache.
+/// Slices to examine before applying the listed ones. The lists stay in the nearest cache.
 const CHUNK: i64 = 1024;
-/// Positions listed in one turn of the loop.
+/// Positions that one loop iteration lists.
 const UNROLLED: i64 = 4;
 
-/// Bytes of the lists.
+/// Returns the bytes of the lists.
 pub fn list_bytes(problem: &Problem) -> u32 {
     let index_bytes = problem.index_type.byte_size() as i64;
     (CHUNK * (4 + index_bytes * (1 + problem.shape.components.len() as i64))) as u32
 }
 
-/// The positions of a block in the operand dimension that is dealt, and what is written about the next slices.
+/// The range of a block in the operand dimension `dim`, which is distributed to blocks.
 struct Filter<'a, 'p> {
     body: &'a Body<'p>,
     dim: usize,
@@ -41,8 +40,7 @@ struct Lists {
     vectors: Vec<Value>,
 }
 
-/// Walks all slices in order and applies those that fit and start in `own`, from the first to before the second, in
-/// operand dimension `dim`, in which slices have size 1.
+/// Visits all slices in order and applies the slices that fit and start in the block's range `own`, a first position and an end, of operand dimension `dim`. Slices have size 1 in this dimension.
 pub fn walk_own(
     kernel: &mut KernelBuilder,
     body: &Body,
@@ -76,7 +74,7 @@ pub fn walk_own(
 }
 
 impl Filter<'_, '_> {
-    /// The slices `first .. first + length`. The state is the lists, then the outputs.
+    /// Processes the slices `first .. first + length`. Returns the lists, then the outputs.
     fn chunk(
         &self,
         b: &mut FunctionBuilder,
@@ -99,7 +97,7 @@ impl Filter<'_, '_> {
         [lists.all(), outputs].concat()
     }
 
-    /// Writes down the index vectors, and which of them are the block's own.
+    /// Stores the index vectors, and for each slice whether it is the block's own.
     fn look(&self, b: &mut FunctionBuilder, (first, length): (Value, i64), lists: &Lists) -> Lists {
         let components = lists.vectors.len();
         let (zero, one, end) = (b.index(0), b.index(1), b.index(length));
@@ -125,7 +123,7 @@ impl Filter<'_, '_> {
         let (ty, signed) = (Scalar::of_element(problem.index_type), problem.index_type.is_signed_integer());
         let mut mine = self.body.fits(b, vector);
         let Some(&value) = own.and_then(|own| vector.get(own)) else { return mine };
-        // In the program's own type, as far as it can be: that is what goes into vectors best.
+        // Compares in the program's type if it represents the bounds: it vectorises best.
         let (value, ends) = match reaches(problem.index_type, problem.shape.operand[self.dim].size) {
             true => (value, [self.own.0, self.own.1].map(|end| b.index_cast(end, ty))),
             false if signed => (b.index_cast(value, Scalar::Index), [self.own.0, self.own.1]),
@@ -139,7 +137,7 @@ impl Filter<'_, '_> {
     }
 }
 
-/// Lists the positions below `length` that are the block's own; gives their number.
+/// Lists the positions below `length` that are the block's own. Returns their number and the lists.
 fn list(b: &mut FunctionBuilder, length: i64, lists: Lists) -> (Value, Lists) {
     let zero = b.index(0);
     let lanes = if length % UNROLLED == 0 { UNROLLED } else { 1 };
@@ -164,7 +162,7 @@ impl Lists {
         [&[self.positions, self.mine], self.vectors.as_slice()].concat()
     }
 
-    /// The lists at the front of a state, and the rest.
+    /// Splits a state into the lists at its front and the rest.
     fn split(state: &[Value], components: usize) -> (Lists, &[Value]) {
         let (lists, rest) = state.split_at(2 + components);
         (Lists { positions: lists[0], mine: lists[1], vectors: lists[2..].to_vec() }, rest)

@@ -1,8 +1,6 @@
-//! The schedule for many threads that is deterministic where slices either coincide or do not meet: a block owns rows
-//! of the output, its threads together list the slices that go there, and apply them in order.
+//! A deterministic schedule for blocks of many threads, if two slices either coincide or do not overlap. A block owns rows of the output. Its threads together list the slices that go to these rows, and apply them in order.
 //!
-//! Rows are counted by the dimensions that index vectors address. Each element of a row is always the same thread's,
-//! so that nothing but the lists is shared.
+//! Rows are numbered by the dimensions that index vectors address. One thread owns each element of a row, so that threads share only the lists.
 
 use fusebox_core::analysis::{OperandDim, ScatterShape, SliceStart};
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Value};
@@ -18,16 +16,16 @@ use crate::schedule::{Schedule, runtime_starts};
 
 /// Threads of a block: a power of two.
 const THREADS: i64 = 256;
-/// Slices that each thread looks at in one turn.
+/// Slices that each thread examines per iteration.
 const LOOKS: i64 = 4;
-/// Additions in the time that a look takes.
+/// Time in which a thread examines a slice, in additions.
 const LOOK: f64 = 8.0;
-/// Barriers of a turn: running totals, the list, its end.
+/// Barriers per iteration: running totals, the list, its end.
 const WAITS: i64 = THREADS.ilog2() as i64 + 2;
 /// Blocks per core: one waits at a barrier while the other works.
 const BLOCKS_PER_CORE: i64 = 2;
 
-/// Rows dealt to blocks.
+/// Distribution of rows to blocks.
 pub struct Gathered {
     /// Sizes of the dimensions that index vectors address, in order of components.
     sizes: Vec<i64>,
@@ -36,11 +34,10 @@ pub struct Gathered {
     rows: i64,
     rows_per_block: i64,
     slices: i64,
-    /// Elements of a row.
     row: i64,
 }
 
-/// What threads share: running counts, twice over; and the list of slices, with their rows.
+/// Data that threads share: two rows of running counts, and the list of slices with their rows.
 #[derive(Clone, Copy)]
 struct Tiles {
     counts: Value,
@@ -62,7 +59,7 @@ impl Schedule for Gathered {
         LaunchDimensions { blocks: blocks as u64, threads_per_block: THREADS as u32 }
     }
 
-    /// `(th, bl)[slice, step]{starts…} -> index of the output`: each update at the thread that applies it.
+    /// Returns the map `(th, bl)[slice, step]{starts…} -> index of the output`, with each update at the thread that applies it.
     fn map(&self, shape: &ScatterShape) -> IndexingMap {
         let (lanes, groups) = self.groups();
         let steps = ceil_div(self.row, lanes);
@@ -115,7 +112,7 @@ impl Schedule for Gathered {
             let (tiles, outputs) = Tiles::split(state);
             let (count, tiles) = self.list(b, body, (thread, first, first_row), tiles);
             let outputs = self.apply(b, body, (thread, count, first_row), tiles, outputs);
-            // The lists are written again only after all have read them.
+            // Threads write the lists again only after all threads have read them.
             let tiles = b.sync_threads(&tiles.all());
             [tiles, outputs].concat()
         });
@@ -124,7 +121,7 @@ impl Schedule for Gathered {
 }
 
 impl Gathered {
-    /// The schedule, if slices that meet coincide and the device is large enough.
+    /// Returns the schedule, if overlapping slices coincide and the device is large enough.
     fn of(problem: &Problem, device: &DeviceDescription) -> Result<Self, Decline> {
         let shape = &problem.shape;
         let is_row = |dim: &OperandDim| match dim.start {
@@ -157,13 +154,13 @@ impl Gathered {
         })
     }
 
-    /// Threads that share a row, and rows that are worked on at a time.
+    /// Returns the threads that share a row, and the rows that a block updates at a time.
     fn groups(&self) -> (i64, i64) {
         let lanes = self.row.clamp(1, THREADS);
         (lanes, THREADS / lanes)
     }
 
-    /// Window coordinates of an element of a row, one per operand dimension.
+    /// Returns the window coordinates of an element of a row, one per operand dimension.
     fn coordinates(&self, shape: &ScatterShape, element: &Expr) -> Vec<Expr> {
         let sizes: Vec<i64> = self.window.iter().map(|&(_, size)| size).collect();
         let mut window = vec![Expr::constant(0); shape.operand.len()];
@@ -173,7 +170,7 @@ impl Gathered {
         window
     }
 
-    /// Lists which of the next slices go to the block's rows; gives their number.
+    /// Lists the next slices that go to the block's rows. Returns their number.
     fn list(
         &self,
         b: &mut FunctionBuilder,
@@ -204,7 +201,7 @@ impl Gathered {
         (b.index_castui(total, Scalar::Index), Tiles { counts: tiles[0], slices: tiles[1], rows: tiles[2] })
     }
 
-    /// Whether slice `first + look` is one of the block's; its number, its row among the block's.
+    /// Returns whether the block owns slice `first + look`, its number, and its row in the block.
     fn look(
         &self,
         b: &mut FunctionBuilder,
@@ -238,7 +235,7 @@ impl Gathered {
         (mine, b.index_cast(number, Scalar::I32), b.index_cast(row, Scalar::I32))
     }
 
-    /// Applies the listed slices in order. A thread takes the elements of every `groups`-th row that are its own.
+    /// Applies the listed slices in order. A thread updates its elements of every `groups`-th row.
     fn apply(
         &self,
         b: &mut FunctionBuilder,
@@ -254,7 +251,7 @@ impl Gathered {
             let row = b.extract(tiles.rows, &[entry]);
             let (number, row) = (b.index_castui(number, Scalar::Index), b.index_castui(row, Scalar::Index));
             let (number, row) = (self.below(b, number, self.slices), self.below(b, row, self.rows_per_block));
-            // What is not this thread's is skipped by the loop's constraints.
+            // The loop's constraints skip the elements of other threads.
             let map = IndexingMap {
                 dims: vec![Variable::named("th", THREADS), Variable::named("row", self.rows_per_block)],
                 ranges: vec![Variable::named("step", ceil_div(self.row, lanes))],
@@ -276,13 +273,13 @@ impl Gathered {
         })
     }
 
-    /// An index from a list, whose range the host is to know.
+    /// Clamps an index from a list, so that the host knows its range.
     fn below(&self, b: &mut FunctionBuilder, index: Value, size: i64) -> Value {
         let last = b.index(size - 1);
         b.minsi(index, last)
     }
 
-    /// Where the slices of a row start, per operand dimension.
+    /// Computes the start of a row's slices, per operand dimension.
     fn starts(&self, b: &mut FunctionBuilder, body: &Body, row: Value) -> Vec<Value> {
         let shape = &body.problem.shape;
         let components = delinearize(&Expr::dim(0), &self.sizes);
@@ -299,8 +296,7 @@ impl Gathered {
     }
 }
 
-/// The sum of the counts of all threads before this one, and of all. `tile` has two rows, written in turns, so that one
-/// barrier a step is enough.
+/// Returns the sum of the counts of all previous threads, of all threads, and the tile. Steps write its two rows alternately, so that one barrier per step is enough.
 fn running_total(b: &mut FunctionBuilder, thread: Value, count: Value, tile: Value) -> (Value, Value, Value) {
     let zero = b.int(0, Scalar::I32);
     let mut total = count;

@@ -1,5 +1,4 @@
-//! The emitter for those who want updates of one element combined in the same order in every run, whatever that
-//! costs: no schedule of its own, but the best one that keeps the order.
+//! An emitter that combines the updates of one element in the same order in every run, at any cost. It has no separate schedule, but uses the best one that keeps the order.
 
 use fusebox_core::emitter::{Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task, predict};
 
@@ -11,12 +10,12 @@ use crate::schedule::Scatter;
 use crate::slabs::Slabs;
 use crate::updates::Updates;
 
-/// The emitter.
+/// The scatter-in-order emitter.
 pub struct InOrder;
 
 type AnySchedule = dyn Strategy<Problem = Problem>;
 
-/// The schedules that keep the order, as far as it makes a difference.
+/// Returns the schedules that keep the order, or whose results do not depend on it.
 fn suitable(task: &Task<Problem>) -> Vec<&'static AnySchedule> {
     if task.device.is_single_threaded_block() {
         return vec![&Scatter::<Slabs>::EMITTER];
@@ -27,7 +26,7 @@ fn suitable(task: &Task<Problem>) -> Vec<&'static AnySchedule> {
     keep.into_iter().chain(free).filter(|it| it.check(task).is_ok()).collect()
 }
 
-/// The one of them that is predicted to take the least time.
+/// Returns the suitable schedule with the least predicted time.
 fn best(task: &Task<Problem>) -> Result<&'static AnySchedule, EmitError> {
     let mut best: Option<(f64, &AnySchedule)> = None;
     for schedule in suitable(task) {

@@ -1,17 +1,17 @@
 //! The scatter emitters: updates combined into an output that starts from the operand's value. See README.md.
 //!
 //! ```text
-//! claim.rs     what scatters ask for
-//! problem.rs   fusion -> the scatter in it, or why there is none to take
+//! claim.rs     claims for scatters
+//! problem.rs   fusion -> its scatter, or the reason to decline
 //! schedule.rs  schedule, problem, device, configuration -> launch and indexing maps, entry function
-//! updates.rs   schedule: a thread takes a few neighbouring updates
-//! runs.rs      schedule: a thread takes the same updates of several slices in a row
-//! gathered.rs  schedule: a block owns rows of the output and gathers the slices that go there, in order
+//! updates.rs   schedule: a thread applies a few neighbouring updates
+//! runs.rs      schedule: a thread applies the same updates of several consecutive slices
+//! gathered.rs  schedule: a block owns rows of the output and applies the slices for them in order
 //! owned.rs     schedule: a thread owns an element of the output and walks all slices
 //! slabs.rs     schedule: a block of one thread owns a part of the output and walks all slices
-//! filter.rs    how such a block passes over the slices of others
+//! filter.rs    how such a block skips the slices of other blocks
 //! in_order.rs  the best schedule that keeps the order of updates
-//! body.rs      what all of them write: index vectors, bounds, combining
+//! body.rs      code common to all schedules: index vectors, bounds, combining
 //! ```
 
 #![forbid(unsafe_code)]

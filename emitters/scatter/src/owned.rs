@@ -1,5 +1,4 @@
-//! The schedule for many threads that is deterministic: each thread owns one element of the output and walks all
-//! slices in order.
+//! A deterministic schedule for blocks of many threads: each thread owns one element of the output and visits all slices in order.
 
 use fusebox_core::analysis::{ScatterShape, SliceStart};
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Value};
@@ -11,10 +10,10 @@ use crate::body::{Body, nest};
 use crate::problem::Problem;
 use crate::schedule::{MOST_BLOCKS, Schedule, THREADS};
 
-/// Additions in the time that a look takes.
+/// Time in which a thread examines a slice, in additions.
 const LOOK: f64 = 6.0;
 
-/// Elements dealt to threads: element `thread + threads * (block + blocks * chunk)`.
+/// Distribution: a thread owns the elements `thread + threads * (block + blocks * chunk)`.
 pub struct Owned {
     threads: i64,
     blocks: i64,
@@ -35,7 +34,7 @@ impl Schedule for Owned {
         LaunchDimensions { blocks: self.blocks as u64, threads_per_block: self.threads as u32 }
     }
 
-    /// `(th, bl)[chunk] -> index of the output`.
+    /// Returns the map `(th, bl)[chunk] -> index of the output`.
     fn map(&self, shape: &ScatterShape) -> IndexingMap {
         let mut map = IndexingMap {
             dims: vec![Variable::named("th", self.threads), Variable::named("bl", self.blocks)],
@@ -58,7 +57,7 @@ impl Schedule for Owned {
         OutputPlan::in_place(self.map(shape), initial)
     }
 
-    /// Each thread reads all index vectors.
+    /// Returns the visits: each thread reads all index vectors.
     fn visits(&self, problem: &Problem) -> Vec<Visit> {
         let shape = &problem.shape;
         let mut map = self.map(shape);
@@ -93,13 +92,13 @@ impl Schedule for Owned {
     }
 }
 
-/// The values of an element after all slices.
+/// Computes the values of an element after all slices.
 fn walk(b: &mut FunctionBuilder, body: &Body, element: &[Value], before: &[Value]) -> Vec<Value> {
     let shape = &body.problem.shape;
     let one = b.index(1);
     let bounds: Vec<(Value, Value)> = (0..shape.scatter_dims.len())
         .map(|number| match shape.operand.iter().position(|dim| dim.start == SliceStart::Batch(number)) {
-            // Only slices of the element's own batch can meet it.
+            // Only slices of the element's own batch can update it.
             Some(dim) => (element[dim], b.addi(element[dim], one)),
             None => (b.index(0), b.index(shape.scatter_dims[number].1)),
         })
@@ -122,7 +121,7 @@ fn walk(b: &mut FunctionBuilder, body: &Body, element: &[Value], before: &[Value
     })
 }
 
-/// Whether window coordinates belong to the window.
+/// Emits the check whether window coordinates are inside the window.
 fn is_inside(b: &mut FunctionBuilder, shape: &ScatterShape, window: &[Value]) -> Value {
     let mut all = None;
     for (dim, &coordinate) in shape.operand.iter().zip(window) {

@@ -6,31 +6,29 @@ use fusebox_core::analysis::{Combination, ScatterShape};
 use fusebox_core::emitter::{Analysis, Decline, Fusion, Work};
 use fusebox_core::hlo::{BinaryOp, Computation, ElementType, InstrId, Op};
 
-/// More updates than any memory holds; below it, no count in a plan overflows.
+/// Maximum number of updates: no memory holds more, and smaller counts in a plan do not overflow.
 const MOST_POINTS: i64 = 1 << 40;
 
-/// Up to so many looks at an index vector, a walk over all slices costs so little that the outcome may as well be certain.
+/// Maximum reads of index vectors with which visiting all slices is so cheap that a deterministic result is preferred.
 const CHEAP_WALK: i64 = 1 << 24;
 
-/// What is to be done.
+/// The scatter of a fusion.
 pub struct Problem {
-    /// The scatter.
     pub instruction: InstrId,
-    /// How its dimensions correspond.
+    /// Correspondence of its dimensions.
     pub shape: ScatterShape,
     /// Numbers of the parameters that the outputs start from.
     pub initial: Vec<u32>,
-    /// The index vectors.
     pub indices: InstrId,
-    /// Whether their elements lie in another order in what is read, as those of a concatenate do.
+    /// Whether the fusion reads index vectors in another order, as from a concatenate.
     pub moves_indices: bool,
-    /// Type of a component of them.
+    /// Type of an index vector's components.
     pub index_type: ElementType,
     /// The updates, one for each output.
     pub updates: Vec<InstrId>,
     /// Element types of the outputs.
     pub elements: Vec<ElementType>,
-    /// What becomes of each output's element.
+    /// Combination of each output's element with its update.
     pub combinations: Vec<Combination>,
 }
 
@@ -91,8 +89,7 @@ impl Analysis for Problem {
     }
 }
 
-/// Whether an element of a value is computed from elements that have another number in the arrays
-/// that the fusion reads.
+/// Whether an element of a value is computed from elements at another row-major position of the arrays that the fusion reads.
 fn is_moved(computation: &Computation, value: InstrId) -> bool {
     let mut pending = vec![value];
     let mut seen = HashSet::new();
@@ -124,13 +121,12 @@ impl Problem {
         }
     }
 
-    /// Whether the outcome is the same, bit by bit, in whatever order updates are combined.
+    /// Whether every order of updates gives the same result, bit by bit.
     pub fn is_order_free(&self) -> bool {
         self.shape.unique || self.combinations.iter().zip(&self.elements).all(|(c, &e)| c.is_order_free(e))
     }
 
-    /// Whether each output's element can be changed by one atomic operation: what is wider than eight bytes only
-    /// by replacing it, or part by part.
+    /// Whether one atomic operation can update each output's element. Elements wider than eight bytes can only be replaced, or be added to part by part if they are complex.
     pub fn can_be_atomic(&self) -> bool {
         self.combinations.iter().zip(&self.elements).all(|(combination, element)| match combination {
             Combination::Joint => false,
@@ -140,24 +136,24 @@ impl Problem {
         })
     }
 
-    /// Updates of one operand.
+    /// Returns the number of updates of one operand.
     pub fn update_elements(&self) -> i64 {
         self.shape.slices().saturating_mul(self.shape.window_elements())
     }
 
-    /// Whether there are few looks at index vectors if every element walks all slices.
+    /// Whether there are few reads of index vectors if every element visits all slices.
     fn is_cheap_to_walk(&self) -> bool {
         self.shape.operand_elements().saturating_mul(self.shape.slices()) <= CHEAP_WALK
     }
 
-    /// Updates of all operands.
+    /// Returns the number of updates of all operands.
     pub fn combined_elements(&self) -> i64 {
         self.update_elements().saturating_mul(self.shape.arrays as i64)
     }
 
-    /// What threads do that combine so many updates at a time by atomic operations.
+    /// Returns the work of threads that combine `together` updates by one atomic operation.
     pub fn atomically(&self, together: i64) -> Work {
-        // Neighbours of sorted slices meet, and wait for each other.
+        // Adjacent updates of sorted slices go to the same element and wait for each other.
         let meet = if self.shape.sorted && !self.shape.unique && together == 1 { 2.0 } else { 1.0 };
         match self.shape.unique {
             true => Work { additions: self.combined_elements() as f64, ..Work::default() },
@@ -169,12 +165,12 @@ impl Problem {
         }
     }
 
-    /// Bytes of the smallest element of an output.
+    /// Returns the bytes of the smallest element of an output.
     pub fn smallest_element(&self) -> i64 {
         self.elements.iter().map(|e| e.byte_size() as i64).min().unwrap_or(1)
     }
 
-    /// Bytes of the widest element of an output.
+    /// Returns the bytes of the widest element of an output.
     pub fn widest_element(&self) -> i64 {
         self.elements.iter().map(|e| e.byte_size() as i64).max().unwrap_or(1)
     }

@@ -1,8 +1,6 @@
-//! The schedule for many threads where slices that follow each other often meet: each thread takes a few neighbouring
-//! updates of several slices in a row, combines those of equal index vectors in registers, and writes only when the
-//! index vector changes.
+//! A schedule for blocks of many threads, if consecutive slices often have equal index vectors. Each thread processes a few adjacent updates of several consecutive slices. It combines updates of equal index vectors in registers, and writes only when the index vector changes.
 //!
-//! That is right for any indices. It pays where they are sorted.
+//! The result is correct for any indices. The schedule pays if indices are sorted.
 
 use fusebox_core::analysis::{Combination, ScatterShape, SliceStart};
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Type, Value};
@@ -18,18 +16,18 @@ use crate::updates::most_lanes;
 
 /// Slices whose updates are read before the first of them is combined.
 const READ_AHEAD: i64 = 4;
-/// Additions in the time that comparing and combining an update takes.
+/// Time in which a thread compares and combines an update, in additions.
 const COMPARING: f64 = 4.0;
-/// Most slices of one thread: the last one waits for all before it.
+/// Maximum slices of one thread. The last one waits for all before it.
 const MOST_SLICES: i64 = 32;
 
-/// Updates dealt to threads: unit `run * parts + part` is part `part` of the slices of that run.
+/// Distribution of updates: unit `run * parts + part` is one part of the slices of a run.
 pub struct Runs {
     threads: i64,
     blocks: i64,
-    /// Slices in a row.
+    /// Consecutive slices of a run.
     slices: i64,
-    /// Parts that each slice is cut into: groups of `lanes` updates.
+    /// Parts of each slice: groups of `lanes` updates.
     parts: i64,
     lanes: i64,
     units: i64,
@@ -39,18 +37,18 @@ pub struct Runs {
     window_dims: Vec<usize>,
 }
 
-/// What a thread has in registers.
+/// Updates that a thread holds in registers.
 #[derive(Clone)]
 struct Held {
-    /// Whether anything is: it belongs to slices that fit.
+    /// Whether the thread holds updates. They belong to slices that fit.
     any: Value,
-    /// Their index vector.
+    /// Index vector of the held updates.
     vector: Vec<Value>,
-    /// Per lane and output.
+    /// Values per lane and output.
     values: Vec<Vec<Value>>,
 }
 
-/// Whether updates can be combined with each other before they meet the output, slice by slice.
+/// Whether updates of several slices can be combined before they are written.
 fn is_possible(problem: &Problem) -> bool {
     let combines = |c: &Combination| matches!(c, Combination::Binary(_) | Combination::Replace);
     let has_batches = problem.shape.operand.iter().any(|dim| matches!(dim.start, SliceStart::Batch(_)));
@@ -58,7 +56,7 @@ fn is_possible(problem: &Problem) -> bool {
     problem.can_be_atomic() && problem.combinations.iter().all(combines) && !has_batches && has_zero
 }
 
-/// Slices in a row that leave every core enough threads.
+/// Returns the consecutive slices per thread that leave every core enough threads.
 fn default_slices(problem: &Problem, device: &DeviceDescription) -> i64 {
     let wanted = i64::from(device.core_count) * i64::from(device.max_threads_per_core);
     let (lanes, _) = most_lanes(problem, device);
@@ -100,7 +98,7 @@ impl Schedule for Runs {
         LaunchDimensions { blocks: self.blocks as u64, threads_per_block: self.threads as u32 }
     }
 
-    /// `(th, bl)[slice, lane]{starts…} -> index of the output`.
+    /// Returns the map `(th, bl)[slice, lane]{starts…} -> index of the output`.
     fn map(&self, shape: &ScatterShape) -> IndexingMap {
         let mut map = self.places(shape);
         let mut window = map.results.split_off(1);
@@ -134,7 +132,7 @@ impl Schedule for Runs {
         )
     }
 
-    /// Updates meet where slices are sorted; elsewhere each is written by itself, and has been compared in vain.
+    /// Returns the work. Updates of sorted slices are combined. Otherwise each update is written separately, and the comparison gains nothing.
     fn work(&self, problem: &Problem) -> Work {
         let meet = problem.shape.sorted && !problem.shape.unique;
         let comparing = COMPARING * problem.combined_elements() as f64;
@@ -156,7 +154,7 @@ impl Schedule for Runs {
 }
 
 impl Runs {
-    /// `(th, bl) -> first slice, window coordinates of the first update` of a thread.
+    /// Returns a thread's `(th, bl) -> first slice, window coordinates of the first update`.
     fn places(&self, shape: &ScatterShape) -> IndexingMap {
         let mut map = IndexingMap {
             dims: vec![Variable::named("th", self.threads), Variable::named("bl", self.blocks)],
@@ -178,7 +176,7 @@ impl Runs {
         map
     }
 
-    /// All slices of a thread.
+    /// Processes all slices of a thread.
     fn run(
         &self,
         b: &mut FunctionBuilder,
@@ -205,8 +203,7 @@ impl Runs {
         self.write(b, body, held.any, &held, window, outputs)
     }
 
-    /// Reads index vector and updates of slice `first + number`. Beyond the last slice, the last one is read and does
-    /// not count.
+    /// Reads index vector and updates of slice `first + number`. Past the last slice, reads the last slice, but marks it as holding no updates.
     fn read(&self, b: &mut FunctionBuilder, body: &Body, first: Value, number: i64, window: &[Value]) -> Held {
         let shape = &body.problem.shape;
         let number = b.index(number);
@@ -229,7 +226,7 @@ impl Runs {
         Held { any, vector, values }
     }
 
-    /// Combines a slice with what is held, if both go to the same place; else writes what is held and holds the slice.
+    /// Combines a slice with the held updates if their index vectors are equal. Otherwise writes the held updates and holds the slice.
     fn add(
         &self,
         b: &mut FunctionBuilder,
@@ -257,7 +254,7 @@ impl Runs {
         (Held { any: slice.any, vector: slice.vector, values }, outputs)
     }
 
-    /// Combines what is held into the output, if `condition`.
+    /// Combines the held updates into the output if `condition` holds.
     fn write(
         &self,
         b: &mut FunctionBuilder,
@@ -281,7 +278,6 @@ impl Runs {
         b.scf_if(condition, &types, written, |_| outputs.to_vec())
     }
 
-    /// The window coordinates of a lane.
     fn lane(&self, b: &mut FunctionBuilder, window: &[Value], lane: i64) -> Vec<Value> {
         let mut window = window.to_vec();
         if let Some(dim) = self.lane_dim.filter(|_| lane > 0) {
@@ -298,7 +294,7 @@ impl Runs {
         Held { any: b.bool(false), vector, values }
     }
 
-    /// What is held at the front of a state, and the outputs.
+    /// Splits a state into the held updates at its front and the outputs.
     fn split<'s>(&self, body: &Body, state: &'s [Value]) -> (Held, &'s [Value]) {
         let (components, arrays) = (body.problem.shape.components.len(), body.problem.shape.arrays);
         let (vector, rest) = state[1..].split_at(components);

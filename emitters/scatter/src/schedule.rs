@@ -1,4 +1,4 @@
-//! A way to deal the work, as an emitter: launch, maps and code follow from it.
+//! Schedules: emitters whose launch, maps and code follow from a distribution of the work.
 
 use std::marker::PhantomData;
 
@@ -14,14 +14,14 @@ use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable, ceil_div, de
 use crate::body::Body;
 use crate::problem::Problem;
 
-/// Threads of a block: four warps hide latency, and leave cores room for other blocks.
+/// Threads of a block: four warps hide latency and leave cores room for other blocks.
 pub const THREADS: i64 = 128;
-/// A grid dimension ends here on every GPU; beyond it threads loop.
+/// Maximum blocks of a grid dimension on every GPU. For more work, threads loop.
 pub const MOST_BLOCKS: i64 = (1 << 31) - 1;
 
-/// How the work is dealt.
+/// A distribution of the work to threads.
 pub trait Schedule: Sized {
-    /// Blocks that it is for.
+    /// Kind of blocks that the schedule supports.
     const BLOCKS: Blocks = Blocks::OfManyThreads;
 
     /// See [`Strategy::check`].
@@ -29,53 +29,51 @@ pub trait Schedule: Sized {
         Ok(())
     }
 
-    /// Chooses what the configuration leaves open.
+    /// Chooses the numbers that the configuration leaves open.
     fn new(problem: &Problem, device: &DeviceDescription, configuration: &Configuration) -> Result<Self, EmitError>;
 
-    /// The grid.
     fn launch(&self) -> LaunchDimensions;
 
-    /// `(th, bl)[…]{starts…} -> index of the output`, for every update or every element.
+    /// Returns `(th, bl)[…]{starts…} -> index of the output`, for every update or element.
     fn map(&self, shape: &ScatterShape) -> IndexingMap;
 
-    /// How an output is written that starts from this parameter.
+    /// Returns how the kernel writes an output that starts from parameter `initial`.
     fn output(&self, shape: &ScatterShape, initial: u32) -> OutputPlan {
         OutputPlan::updates(self.map(shape), initial)
     }
 
-    /// The knobs' values.
     fn configuration(&self) -> Configuration {
         Configuration::default()
     }
 
-    /// Other values of them.
+    /// Returns other values of the knobs that are worth trying.
     fn alternatives(&self) -> Vec<Configuration> {
         Vec::new()
     }
 
-    /// What happens, in words.
+    /// Describes the schedule in words.
     fn note(&self) -> String;
 
-    /// Neighbouring updates that a thread takes at once.
+    /// Returns the number of adjacent updates that a thread processes at once.
     fn lanes(&self) -> i64 {
         1
     }
 
-    /// What threads read: each update once, however they are dealt, with its index vector.
+    /// Returns the visits: threads read each update once, with its index vector.
     fn visits(&self, problem: &Problem) -> Vec<Visit> {
         let of = |&update: &InstrId| evenly(self.launch(), update, &problem.shape.updates);
         problem.updates.iter().map(of).collect()
     }
 
-    /// What they do with it.
+    /// Returns the work other than reading.
     fn work(&self, problem: &Problem) -> Work;
 
-    /// Bytes of memory that a block has for itself.
+    /// Returns the bytes of a block's own memory.
     fn shared_bytes(&self, _problem: &Problem) -> u32 {
         0
     }
 
-    /// Writes the loops.
+    /// Emits the loops.
     fn emit(&self, kernel: &mut KernelBuilder, body: &Body, outputs: &[Value]) -> Vec<Value>;
 }
 
@@ -83,7 +81,7 @@ pub trait Schedule: Sized {
 pub struct Scatter<S>(PhantomData<fn() -> S>);
 
 impl<S> Scatter<S> {
-    /// There is one.
+    /// The only value.
     pub const EMITTER: Self = Scatter(PhantomData);
 }
 
@@ -125,12 +123,12 @@ impl<S: Schedule> Strategy for Scatter<S> {
     }
 }
 
-/// Visits the elements of an array in turn: element `thread + threads * (block + blocks * step)`.
+/// Visits an array in steps: a thread has elements `thread + threads * (block + blocks * step)`.
 pub fn evenly(launch: LaunchDimensions, array: InstrId, dims: &[i64]) -> Visit {
     let (threads, blocks) = (i64::from(launch.threads_per_block), launch.blocks as i64);
     let count: i64 = dims.iter().product();
     let steps = ceil_div(count, threads.saturating_mul(blocks)).max(1);
-    // A block of one thread has neighbours of its own.
+    // A block of one thread visits contiguous elements.
     let (of_block, of_step) = if threads == 1 { (steps, 1) } else { (threads, threads * blocks) };
     let element = Expr::range(0) * of_step + Expr::dim(1) * of_block + Expr::dim(0);
     let map = IndexingMap {
@@ -143,7 +141,7 @@ pub fn evenly(launch: LaunchDimensions, array: InstrId, dims: &[i64]) -> Visit {
     Visit { map, values: vec![array], given: Vec::new() }
 }
 
-/// Adds a runtime variable for each component of an index vector, as if slices that do not fit were moved inside.
+/// Adds a runtime variable for each component of an index vector. Its range assumes that slices that do not fit are moved inside.
 pub fn runtime_starts(map: &mut IndexingMap, shape: &ScatterShape) -> Vec<Expr> {
     let start = |(number, &dim): (usize, &usize)| {
         let bounds = Interval::new(0, shape.operand[dim].last_start());

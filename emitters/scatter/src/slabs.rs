@@ -1,5 +1,4 @@
-//! The schedule for blocks of one thread: a block owns a part of the output and walks all slices in order, so that
-//! no two blocks write the same element and updates are combined in the order in which the program lists them.
+//! A schedule for blocks of one thread. A block owns a part of the output and visits all slices in order. So no two blocks write the same element, and updates are combined in the order of the program.
 
 use fusebox_core::analysis::{OperandDim, ScatterShape, SliceStart};
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Value};
@@ -12,39 +11,35 @@ use crate::filter::{list_bytes, walk_own};
 use crate::problem::Problem;
 use crate::schedule::{Schedule, runtime_starts};
 
-/// Bytes a block should touch at least: a task that runs shorter costs more to hand out than it saves.
+/// Minimum bytes that a block should access. A shorter task costs more to schedule than it saves.
 const BYTES_PER_BLOCK: i64 = 64 << 10;
-/// A look at an index vector takes as long as this many bytes of traffic.
+/// Cost of examining an index vector, in bytes of traffic.
 const BYTES_PER_SLICE: i64 = 8;
-/// Additions in the time that a look takes.
+/// Cost of examining an index vector, in additions.
 const LOOK: f64 = 4.0;
-/// Additions in the time that a slice is looked at and listed in the loops over a thousand slices,
-/// and more for each component of an index vector that has another number in memory than the slice:
-/// its place is computed anew for each.
+/// Cost of examining and listing a slice in the loops over a thousand slices, in additions. `LOOK_ELSEWHERE` is added for each component of an index vector whose position in memory differs from the slice's, because the kernel computes this position for each slice.
 const LOOK_ALONG: f64 = 1.0;
 const LOOK_ELSEWHERE: f64 = 2.0;
-/// Additions in the time that applying a slice takes, and each element of it; more if the core's cache
-/// does not hold the operand.
+/// Cost of applying a slice, in additions. `APPLY_ELEMENT` is added for each element, and `APPLY_FAR` if the core's cache does not hold the operand.
 const APPLY: f64 = 2.0;
 const APPLY_ELEMENT: f64 = 0.25;
 const APPLY_FAR: f64 = 6.0;
-/// Parts of a row are cut at cache lines.
+/// Bytes of a cache line. Parts of a row are cut at cache lines.
 const CACHE_LINE: i64 = 64;
 
-/// What is dealt to blocks.
+/// The axis that is distributed to blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Axis {
-    /// Nothing: there is one block.
+    /// None: there is one block.
     Whole,
-    /// A scatter dimension, by its number among them: each block has slices of its own.
+    /// A scatter dimension, by its number. Each block has different slices.
     Slices(usize),
     /// A dimension of the operand.
     Operand(usize),
 }
 
 impl Axis {
-    /// The operand dimension that is dealt, if every slice belongs to one block entirely and the
-    /// others pass over it.
+    /// Returns the operand dimension that is distributed, if every slice belongs to one block entirely and other blocks skip it.
     fn filtered(self, shape: &ScatterShape) -> Option<usize> {
         match self {
             Axis::Operand(dim) if shape.operand[dim].update_dim.is_none() => Some(dim),
@@ -87,7 +82,7 @@ impl Schedule for Slabs {
         LaunchDimensions { blocks: self.blocks() as u64, threads_per_block: 1 }
     }
 
-    /// `(th, bl)[slices…, window…]{starts…} -> index of the output`.
+    /// Returns the map `(th, bl)[slices…, window…]{starts…} -> index of the output`.
     fn map(&self, shape: &ScatterShape) -> IndexingMap {
         let mut map = IndexingMap {
             dims: vec![Variable::named("th", 1), Variable::named("bl", self.blocks())],
@@ -182,7 +177,7 @@ impl Slabs {
         self.axis.filtered(shape)
     }
 
-    /// First position of the block along the axis, and the one behind its last.
+    /// Returns the first position of the block along the axis, and the end of its range.
     fn own_positions(&self, b: &mut KernelBuilder) -> Option<(Value, Value)> {
         if self.axis == Axis::Whole {
             return None;
@@ -194,7 +189,7 @@ impl Slabs {
         Some((first, end))
     }
 
-    /// The block's part of a slice that fits.
+    /// Applies the block's part of a slice that fits.
     fn slice(
         &self,
         b: &mut FunctionBuilder,
@@ -231,8 +226,7 @@ impl Slabs {
     }
 }
 
-/// Whether so many blocks are done sooner than one: each passes over the slices of all others, which
-/// may take as long as applying them.
+/// Whether `blocks` blocks are faster than one. Each block skips the slices of all others, which may take as long as applying them.
 fn is_dealt_faster(problem: &Problem, blocks: i64, device: &DeviceDescription) -> bool {
     let shape = &problem.shape;
     if axis(problem, blocks).0.filtered(shape).is_none() {
@@ -247,10 +241,7 @@ fn is_dealt_faster(problem: &Problem, blocks: i64, device: &DeviceDescription) -
     look + apply / blocks as f64 <= apply
 }
 
-/// The axis to deal, its size, and what shares are multiples of. Best are axes along which no work is repeated:
-/// slices, if blocks with different slices never meet; then dimensions that every slice spans from the start, where
-/// only index vectors are read again by each block; last the largest one that index vectors address, where
-/// each block passes over the slices of the others.
+/// Returns the axis to distribute, its size, and the unit of shares. Prefers slices, if blocks with different slices never write the same element: no work is repeated. Next is a dimension that every slice spans from the start: each block repeats only the reads of index vectors. Last is the largest dimension that index vectors address: each block skips the slices of the others.
 fn axis(problem: &Problem, wanted_blocks: i64) -> (Axis, i64, i64) {
     let shape = &problem.shape;
     if wanted_blocks <= 1 {

@@ -1,4 +1,4 @@
-//! The schedule for many threads: each takes a few neighbouring updates of one slice.
+//! A schedule for blocks of many threads, each with a few adjacent updates of one slice.
 
 use fusebox_core::analysis::ScatterShape;
 use fusebox_core::builder::{KernelBuilder, Value};
@@ -10,7 +10,7 @@ use crate::body::Body;
 use crate::problem::Problem;
 use crate::schedule::{MOST_BLOCKS, Schedule, THREADS, runtime_starts};
 
-/// Updates dealt to threads: unit `thread + threads * (block + blocks * chunk)` is the `lanes` next ones.
+/// Distribution of updates to threads: a thread has the units `thread + threads * (block + blocks * chunk)`, each of `lanes` adjacent updates.
 pub struct Updates {
     threads: i64,
     blocks: i64,
@@ -52,7 +52,7 @@ impl Schedule for Updates {
         LaunchDimensions { blocks: self.blocks as u64, threads_per_block: self.threads as u32 }
     }
 
-    /// `(th, bl)[chunk, lane]{starts…} -> index of the output`.
+    /// Returns the map `(th, bl)[chunk, lane]{starts…} -> index of the output`.
     fn map(&self, shape: &ScatterShape) -> IndexingMap {
         let mut map = self.first_updates(shape);
         let update = std::mem::take(&mut map.results);
@@ -112,7 +112,7 @@ impl Schedule for Updates {
                 &types,
                 |b| {
                     let starts = body.starts(b, &slice, &vector);
-                    // All reads come before the first write, so that they can be one wide access.
+                    // All reads precede the first write, so that they can be one wide access.
                     let lanes: Vec<(Vec<Value>, Vec<Value>)> = (0..self.lanes)
                         .map(|lane| {
                             let mut window = window.clone();
@@ -137,7 +137,7 @@ impl Schedule for Updates {
 }
 
 impl Updates {
-    /// `(th, bl)[chunk] -> index of the first update` of a thread.
+    /// Returns the map `(th, bl)[chunk] -> index of the first update` of a thread.
     fn first_updates(&self, shape: &ScatterShape) -> IndexingMap {
         let mut map = IndexingMap {
             dims: vec![Variable::named("th", self.threads), Variable::named("bl", self.blocks)],
@@ -163,8 +163,7 @@ impl Updates {
     }
 }
 
-/// The largest power of two of updates that follow each other within a slice and fill an access, and the
-/// operand dimension that they follow each other along.
+/// Returns the largest power of two of contiguous updates within a slice that an access holds, and the operand dimension along which they are contiguous.
 pub fn most_lanes(problem: &Problem, device: &DeviceDescription) -> (i64, Option<usize>) {
     let shape = &problem.shape;
     let minor = shape.updates.len().wrapping_sub(1);
@@ -175,7 +174,7 @@ pub fn most_lanes(problem: &Problem, device: &DeviceDescription) -> (i64, Option
     ((0..7).map(|exponent| 1 << exponent).take_while(fits).last().unwrap_or(1), lane_dim)
 }
 
-/// Several lanes only if every core still gets a full block.
+/// Returns the largest number of lanes with which every core still has a full block.
 fn default_lanes(updates: i64, most_lanes: i64, device: &DeviceDescription) -> i64 {
     let enough = i64::from(device.core_count) * THREADS;
     let fits = |lanes: &i64| updates / lanes >= enough || *lanes == 1;

@@ -1,12 +1,11 @@
-//! What transposes ask for.
+//! The claim of transposes.
 
 use fusebox_core::analysis::{NormalTranspose, moves_elements};
 use fusebox_core::cost::{first_array, per_element};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Candidate, Claim};
 
-/// Read element by element, a transpose costs what its reads cost more than those of neighbours. Transposes of one normal
-/// form move together.
+/// Makes the claim of a transpose. The loss of reading it element by element is the additional cost over contiguous reads. One kernel can move all transposes of one normal form.
 pub fn claim(hero: &Candidate, _: &DeviceDescription) -> Option<Claim> {
     let computation = hero.region.computation();
     let transpose = computation.instruction(hero.anchor);

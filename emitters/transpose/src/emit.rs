@@ -1,4 +1,4 @@
-//! The entry function: the schedule's loops around calls of what is read, moved and written.
+//! Emits the kernel: the schedule's loops, which call the functions of the parts.
 
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Subgraph, Value};
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
@@ -15,12 +15,12 @@ struct Body<'a> {
     part: &'a Part,
     /// `None` if the values are the moved elements themselves.
     function: Option<Subgraph>,
-    /// From the normal form's index to the part's.
+    /// Map from the normal form's index to the part's.
     index: IndexingMap,
 }
 
 impl Body<'_> {
-    /// The values at an index of the normal form.
+    /// Computes the part's index and its values at an index of the normal form.
     fn values(&self, b: &mut FunctionBuilder, index: &[Value], moved: &[Value]) -> (Vec<Value>, Vec<Value>) {
         let index = b.apply_indexing(&self.index, index);
         let values = match &self.function {
@@ -38,19 +38,19 @@ impl Body<'_> {
     }
 }
 
-/// Everything that the loops' bodies need.
+/// Functions and values that the loops' bodies need.
 struct Bodies<'a> {
     problem: &'a Problem,
-    /// The fusion's parameters that the moved arrays are, if they are parameters.
+    /// For each moved array, the fusion's parameter if the array is one.
     parameters: Vec<Option<Value>>,
     readings: Vec<Body<'a>>,
     writings: Vec<Body<'a>>,
 }
 
-/// Writes the kernel of a schedule.
+/// Builds the kernel.
 ///
 /// # Errors
-/// If the builder refuses something.
+/// If the builder rejects the kernel.
 pub fn emit(fusion: &Fusion, problem: &Problem, schedule: &Schedule) -> Result<Kernel, EmitError> {
     let mut kernel = KernelBuilder::new(fusion);
     let bodies = Bodies::new(&mut kernel, fusion, problem);
@@ -87,8 +87,7 @@ impl<'a> Bodies<'a> {
         Bodies { problem, parameters, readings, writings }
     }
 
-    /// For each moved array the parameter that it is and how to find its elements, if all are parameters that can be
-    /// read in vectors of so many lanes, and nothing else has to be computed while reading.
+    /// Returns, for each moved array, its parameter and the part that finds its elements. Returns `None` unless all moved arrays are parameters that can be read in vectors of `lanes` lanes and reading computes nothing else.
     fn vectors(&self, lanes: i64) -> Option<Vec<(Value, &Body<'a>)>> {
         let vector = |array: usize| {
             let body = self.readings.iter().find(|body| body.part.moves.iter().any(|&(moved, _)| moved == array))?;
@@ -99,7 +98,7 @@ impl<'a> Bodies<'a> {
         (0..self.problem.moved.len()).map(vector).collect::<Option<_>>().filter(|_| nothing_beside)
     }
 
-    /// Computes what is read at an index of the operand, writes side outputs, and gives the moved arrays' elements.
+    /// Computes the parts at an index of the operand and writes side outputs. Returns the moved arrays' elements.
     fn read(&self, b: &mut FunctionBuilder, index: &[Value], outputs: &mut [Value]) -> Vec<Value> {
         let mut moved: Vec<Option<Value>> = vec![None; self.problem.moved.len()];
         let mut computed = Vec::new();
@@ -116,7 +115,7 @@ impl<'a> Bodies<'a> {
         moved.into_iter().flatten().collect()
     }
 
-    /// Writes the results that follow from the moved arrays' elements. The index is the operand's.
+    /// Computes and writes the results of moved elements. The index is the operand's.
     fn write(&self, b: &mut FunctionBuilder, index: &[Value], moved: &[Value], outputs: &mut [Value]) {
         let index: Vec<Value> = self.problem.form.permutation.iter().map(|&dim| index[dim]).collect();
         let heroes: Vec<Value> = self.problem.heroes.iter().map(|&(_, array)| moved[array]).collect();
@@ -149,7 +148,7 @@ impl<'a> Bodies<'a> {
     }
 }
 
-/// Operands go into tiles, all threads wait for each other, results come out of the tiles.
+/// Emits loops from operands into tiles, a barrier, and loops from tiles to results.
 fn through_tiles(
     b: &mut FunctionBuilder,
     bodies: &Bodies,
@@ -166,7 +165,7 @@ fn through_tiles(
         if let Some((map, lanes)) = nest.of_vectors()
             && let Some(vectors) = bodies.vectors(lanes)
         {
-            // Copies of a load and a store: the innermost loop is written out.
+            // The body copies by one load and one store, so the innermost loop is unrolled.
             let innermost = [map.ranges.len() - 1];
             state = b.indexed_loop(&map, point, &state, &innermost, |b, _, results, state| {
                 let (index, place) = results.split_at(rank);
@@ -208,8 +207,7 @@ fn through_tiles(
     outputs
 }
 
-/// Writes a nest's results by way of small tiles: the last two variables' elements go there, then, with the variables
-/// swapped, through the epilogue to the outputs.
+/// Writes a nest's results through small tiles. One loop stores the elements of the last two variables there. A second loop, with these swapped, computes the epilogue and writes the outputs.
 fn turned(
     b: &mut FunctionBuilder,
     bodies: &Bodies,
@@ -226,7 +224,7 @@ fn turned(
     let arrays = tiles.len();
     let state = b.indexed_loop(&outside, point, &state, &[], |b, outer, _, state| {
         let point = [point, outer].concat();
-        // The columns of a panel are neighbours: one group of loads for all.
+        // The columns of a panel are adjacent, so one group of loads reads them all.
         let small = b.indexed_loop(&turning, &point, &state[..arrays], &[1], |b, ranges, results, small| {
             let place = [ranges[1], ranges[0]];
             let pairs = tiles.iter().zip(small);
@@ -248,7 +246,7 @@ fn turned(
     state[arrays..].to_vec()
 }
 
-/// Writes a nest's results, which are the transposes, in units that are turned in registers.
+/// Writes a nest's results, which are the transposes, in units that are transposed in registers.
 fn in_units(
     b: &mut FunctionBuilder,
     bodies: &Bodies,
@@ -275,7 +273,7 @@ fn in_units(
     })
 }
 
-/// Elements go straight from the operands to the results.
+/// Emits loops that move elements directly from the operands to the results.
 fn straight(
     b: &mut FunctionBuilder,
     bodies: &Bodies,

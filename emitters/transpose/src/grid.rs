@@ -1,44 +1,42 @@
-//! Blocks and the tiles of the operand that they take.
+//! Distribution of the operand's tiles to blocks.
 
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
-/// The operand's dimensions cut into tiles, one to a block, counted in row-major order.
+/// The operand's dimensions, cut into tiles. Each block has one tile, in row-major order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grid {
     /// Dimensions of the operand in normal form.
     pub dims: Vec<i64>,
-    /// Extent of a tile in each.
+    /// Extent of a tile in each dimension.
     pub tile: Vec<i64>,
 }
 
 impl Grid {
-    /// Tiles along each dimension.
+    /// Returns the number of tiles along each dimension.
     pub fn counts(&self) -> Vec<i64> {
         self.dims.iter().zip(&self.tile).map(|(&dim, &tile)| ceil_div(dim, tile)).collect()
     }
 
-    /// Number of tiles.
     pub fn blocks(&self) -> i64 {
         self.counts().iter().fold(1i64, |n, &count| n.saturating_mul(count))
     }
 
-    /// Elements of a tile.
     pub fn tile_elements(&self) -> i64 {
         self.tile.iter().product()
     }
 
-    /// Which tile along each dimension the block takes.
+    /// Returns the number of the block's tile along each dimension.
     pub fn tile_of_block(&self) -> Vec<Expr> {
         delinearize(&Expr::dim(1), &self.counts())
     }
 
-    /// The operand's index of a position in the block's tile.
+    /// Returns the operand's index for a position in the block's tile.
     pub fn index(&self, within: &[Expr]) -> Vec<Expr> {
         let tiles = self.tile_of_block();
         tiles.into_iter().zip(&self.tile).zip(within).map(|((tile, &size), at)| tile * size + at.clone()).collect()
     }
 
-    /// Demands that an operand's index is inside, where a tile could stick out.
+    /// Returns the constraints on an operand's index where tiles can exceed the array.
     pub fn constraints(&self, index: &[Expr]) -> Vec<Constraint> {
         let sizes = self.dims.iter().zip(&self.tile);
         let sticks_out = index.iter().zip(sizes).filter(|(_, (dim, tile))| **dim % **tile != 0);
@@ -46,7 +44,7 @@ impl Grid {
     }
 }
 
-/// A map of `th` and `bl` over loops of these names and sizes.
+/// Returns a map from `th` and `bl` with loops of these names and sizes.
 pub fn map_over(threads: i64, blocks: i64, loops: &[(&str, i64)]) -> IndexingMap {
     IndexingMap {
         dims: vec![Variable::named("th", threads), Variable::named("bl", blocks)],
@@ -60,21 +58,19 @@ pub fn map_over(threads: i64, blocks: i64, loops: &[(&str, i64)]) -> IndexingMap
 pub struct Nest {
     /// `(th, bl)[loops] -> operand's index in normal form, then the position in the tile, if there is one`
     pub map: IndexingMap,
-    /// The range variables to be unrolled.
+    /// Range variables to unroll.
     pub unroll: Vec<usize>,
-    /// The last range variable runs along rows of the operand as of the tile, from multiples of its size: its
-    /// elements may be moved as one vector.
+    /// Whether the last range variable runs along rows of both the operand and the tile, from multiples of its size. One vector can then move its elements.
     pub along_rows: bool,
 }
 
 impl Nest {
-    /// A nest whose elements are visited one by one.
+    /// Creates a nest that visits elements one by one.
     pub fn new(map: IndexingMap, unroll: Vec<usize>) -> Self {
         Nest { map, unroll, along_rows: false }
     }
 
-    /// The nest in three: the variables but the last two; these two, in order and swapped, with the outer ones as
-    /// further dimensions.
+    /// Splits the nest into maps over all variables but the last two, and over these two, in order and swapped. The last two maps have the outer variables as dimensions.
     pub fn split(&self) -> (IndexingMap, [IndexingMap; 2]) {
         let outer = self.map.ranges.len().saturating_sub(2);
         let (before, last) = self.map.ranges.split_at(outer);
@@ -94,13 +90,13 @@ impl Nest {
         (outside, [inside([0, 1]), inside([1, 0])])
     }
 
-    /// The nest with whole vectors as points, and their lanes.
+    /// Returns the nest with whole vectors as points, and their lanes, if it moves vectors.
     pub fn of_vectors(&self) -> Option<(IndexingMap, i64)> {
         let lanes = self.map.ranges.last().filter(|_| self.along_rows)?.bounds.size() as i64;
         Some((self.at_first(1), lanes))
     }
 
-    /// The nest at the first value of its last `count` range variables, which no constraint asks about.
+    /// Returns the nest at the first value of its last `count` range variables. No constraint may depend on these variables.
     pub fn at_first(&self, count: usize) -> IndexingMap {
         let mut map = self.map.clone();
         let kept = map.ranges.len().saturating_sub(count);

@@ -2,14 +2,14 @@
 //! README.md.
 //!
 //! ```text
-//! claim.rs     what transposes ask for
-//! problem.rs   fusion -> what moves, what is read and written beside it
-//! lines.rs     blocks of one thread, results of whole cache lines: units turned in registers
+//! claim.rs     claims for transposes
+//! problem.rs   fusion -> arrays that move, other operands and results
+//! lines.rs     blocks of one thread, results of whole cache lines: units transposed in registers
 //! panels.rs    blocks of one thread: copied by rows, written by panels
-//! thin.rs      blocks of one thread, one of the dimensions short: points along the other
+//! thin.rs      blocks of one thread, one short dimension: loops along the other
 //! tiles.rs     many threads: tiles in shared memory
 //! packed.rs    many threads, narrow elements: tiles of 32-bit words
-//! rows.rs      the minor dimension stays: rows go straight from operand to result
+//! rows.rs      the minor dimension stays minor: rows are copied directly from operand to result
 //! schedule.rs  loops -> plan
 //! emit.rs      loops -> entry function
 //! ```
@@ -49,7 +49,7 @@ fusebox_core::emitters! {
     "panel-transpose" => Transpose { blocks: Blocks::OfOneThread, check: panels::check, schedule: panels::schedule },
 }
 
-/// A schedule: which blocks it is for, whether it is for a problem there, and its loops.
+/// A schedule: the blocks and the problems that it supports, and its loops.
 struct Transpose {
     blocks: Blocks,
     check: fn(&Problem, &DeviceDescription) -> Result<(), Decline>,
@@ -78,7 +78,7 @@ impl Strategy for Transpose {
     }
 }
 
-/// Why a schedule that turns rows into columns is not for problems where rows stay.
+/// Declines problems whose rows stay rows, for schedules that turn rows into columns.
 fn rows_turn(problem: &Problem) -> Result<(), Decline> {
     if problem.form.keeps_minor() { Err(Decline::new("rows stay rows: nothing has to be turned")) } else { Ok(()) }
 }

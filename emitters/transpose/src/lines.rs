@@ -1,5 +1,4 @@
-//! The schedule for blocks of one thread where the result's rows are whole cache lines: small tiles are copied to the
-//! stack row by row, then turned in registers, so that each store is a whole line. See README.md for the picture.
+//! A schedule for blocks of one thread, if the result's rows are whole cache lines. It copies small tiles to the stack row by row, then transposes them in registers, so that each store writes a whole line. See README.md for the picture.
 
 use fusebox_core::builder::{FunctionBuilder, Value};
 use fusebox_core::device::DeviceDescription;
@@ -11,14 +10,12 @@ use crate::problem::Problem;
 use crate::rows_turn;
 use crate::schedule::Schedule;
 
-/// Cache lines of a tile's rows, and of its columns: processors fetch lines in pairs, and more of them would lie in
-/// more sets of the first cache than it has where rows are powers of two apart.
+/// Cache lines of a tile's rows and columns. Processors fetch lines in pairs. More lines conflict in the sets of the first-level cache if rows are powers of two apart.
 const LINES: i64 = 2;
-/// Bytes within which a processor shuffles elements of any size at the cost of one instruction, however wide its
-/// vectors are.
+/// Bytes within which one instruction shuffles elements of any size, for every vector width.
 const LANE_BYTES: i64 = 16;
 
-/// Units of `line` rows by `lane` columns that are turned in registers.
+/// Unit of `line` rows by `lane` columns that is transposed in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unit {
     /// Elements of [`LANE_BYTES`].
@@ -28,8 +25,7 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// What fits a problem, if the schedule is for it: arrays of one element size that a vector holds, results of
-    /// whole lines that are the transposes themselves.
+    /// Returns the unit that fits a problem. Requires arrays of one element size that a vector can hold, and results that are the transposes themselves in whole lines.
     fn of(problem: &Problem, device: &DeviceDescription) -> Result<Unit, Decline> {
         rows_turn(problem)?;
         let form = &problem.form;
@@ -49,11 +45,9 @@ impl Unit {
         Ok(Unit { lane, line })
     }
 
-    /// The columns of a unit whose first element is at this place of a tile, as vectors of a line each.
+    /// Returns the columns of a unit, as vectors of one line each. The unit's first element is at index `place` of a tile.
     ///
-    /// Lane `l` of register `k` starts as row `k + l * lane` of the unit. Each turn interleaves, lane by lane, the
-    /// first half of the registers with the second (a perfect shuffle): after as many turns as a lane's elements have
-    /// bits of their number, register `k` holds column `k`, rows in order.
+    /// At first, lane `l` of register `k` holds row `k + l * lane` of the unit. Each iteration interleaves, lane by lane, the first half of the registers with the second (a perfect shuffle). After `log2(lane)` iterations, register `k` holds column `k` with its rows in order.
     pub fn columns(&self, b: &mut FunctionBuilder, tile: Value, place: &[Value]) -> Vec<Value> {
         let (lane, line) = (self.lane, self.line);
         let mut registers: Vec<Value> = (0..lane).map(|first| self.rows(b, tile, place, first)).collect();
@@ -71,7 +65,7 @@ impl Unit {
         registers
     }
 
-    /// Rows `first`, `first + lane`, … of a unit, a lane of each.
+    /// Returns the rows `first`, `first + lane`, … of a unit, each in one lane of a vector.
     fn rows(&self, b: &mut FunctionBuilder, tile: Value, place: &[Value], first: i64) -> Value {
         let row = |b: &mut FunctionBuilder, number: i64| {
             let offset = b.index(number);
@@ -91,15 +85,15 @@ impl Unit {
 }
 
 /// # Errors
-/// Why the schedule is not for a problem.
+/// If the schedule does not support a problem.
 pub fn check(problem: &Problem, device: &DeviceDescription) -> Result<(), Decline> {
     Unit::of(problem, device).map(drop)
 }
 
-/// The loops.
+/// Chooses the loops.
 ///
 /// # Errors
-/// If the problem is none for this schedule, or a knob has an impossible value.
+/// If the schedule does not support the problem, or a knob has an impossible value.
 pub fn looped(
     problem: &Problem,
     device: &DeviceDescription,
@@ -110,7 +104,7 @@ pub fn looped(
     let short = dims.len() - 1;
     let long = problem.form.permutation[short];
     let (lane, line) = (unit.lane, unit.line);
-    // Vectors that rows of the operand are made of.
+    // Elements of the widest vector, up to a line, that divides the operand's rows.
     let vector = 1 << dims[short].trailing_zeros().min(line.ilog2());
     let step = lane.max(vector);
     let most = |size: i64, step: i64| (ceil_div(size, step) * step).min(64 * line);
@@ -153,7 +147,7 @@ struct Tiles {
 }
 
 impl Tiles {
-    /// All rows of a tile, along the operand's.
+    /// Returns the loops over all rows of a tile, along the operand's rows.
     fn reading(&self, vector: i64) -> Nest {
         let (rows, columns) = (self.grid.tile[self.long], self.grid.tile[self.short]);
         let loops = [("row", rows), ("vector", columns / vector), ("lane", vector)];
@@ -166,8 +160,7 @@ impl Tiles {
         Nest { map, unroll: Vec::new(), along_rows: vector > 1 }
     }
 
-    /// All units of a tile, the last two variables run within a unit. Columns that do not fill a lane are units of
-    /// the last tile.
+    /// Returns the loops over all units of a tile. The last two range variables run within a unit. Columns that do not fill a lane are units of the last tile.
     fn writing(&self) -> Vec<Nest> {
         let columns = self.grid.dims[self.short];
         let (full, remaining) = (columns / self.unit.lane, columns % self.unit.lane);
@@ -185,10 +178,9 @@ impl Tiles {
         nests
     }
 
-    /// Units of `width` columns, `panels` of them side by side from the tile's column `first` on: those whose first
-    /// column is at one of these places in the operand.
+    /// Returns the loop over `panels` adjacent units of `width` columns, from the tile's column `first` on. Visits only units whose first column is within `places` of the operand.
     ///
-    /// One loop, along lines first: two loops, of which the inner is short, would be written out.
+    /// It is one loop, along lines first: LLVM would unroll a short inner loop.
     fn units(&self, panels: i64, width: i64, first: i64, places: Interval) -> Nest {
         let line = self.unit.line;
         let lines = self.grid.tile[self.long] / line;
@@ -210,7 +202,7 @@ impl Tiles {
         Nest::new(map, Vec::new())
     }
 
-    /// A position in the tile.
+    /// Returns a position in the tile.
     fn within(&self, row: &Expr, column: &Expr) -> Vec<Expr> {
         let mut within = vec![Expr::constant(0); self.grid.dims.len()];
         within[self.short] = column.clone();

@@ -1,5 +1,4 @@
-//! The schedule for many threads and elements of one or two bytes: the tile holds whole words of 32 bits, and each
-//! thread turns a block of `V` by `V` elements in registers. See README.md for the picture.
+//! A schedule for blocks of many threads and elements of one or two bytes. The tile holds whole words of 32 bits, and each thread transposes `V` by `V` elements in registers. See README.md for the picture.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
@@ -12,7 +11,7 @@ use crate::schedule::Schedule;
 
 /// Bytes of a bank's word.
 const WORD: i64 = 4;
-/// Four warps.
+/// Threads of a block: four warps.
 const THREADS: i64 = 128;
 /// Words of a row below which most lanes of a warp would idle.
 const LEAST_WORDS: i64 = 10;
@@ -20,7 +19,7 @@ const LEAST_WORDS: i64 = 10;
 const UNROLLED: i64 = 8;
 
 /// # Errors
-/// Why the elements cannot be packed into words.
+/// If the elements cannot be packed into words.
 pub fn check(problem: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
     rows_turn(problem)?;
     let form = &problem.form;
@@ -45,7 +44,7 @@ pub fn check(problem: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
     Ok(())
 }
 
-/// The loops.
+/// Chooses the loops.
 ///
 /// # Errors
 /// If a knob has an impossible value.
@@ -69,7 +68,7 @@ struct Packed {
 }
 
 impl Packed {
-    /// Chooses what the configuration leaves open.
+    /// Chooses the numbers that the configuration leaves open.
     fn new(problem: &Problem, device: &DeviceDescription, configuration: &Configuration) -> Result<Self, EmitError> {
         let form = &problem.form;
         let short = form.dims.len() - 1;
@@ -85,7 +84,7 @@ impl Packed {
         Ok(Packed { grid: Grid { dims: form.dims.clone(), tile }, threads, word, short, long, knobs })
     }
 
-    /// The loops.
+    /// Chooses the loops.
     fn schedule(&self) -> Schedule {
         let (words, threads) = (self.knobs.0["words"], self.knobs.0["threads"]);
         let others = [(words, 2 * threads), (words / 2, threads), (words, threads / 2), (2 * words, 2 * threads)];
@@ -109,7 +108,7 @@ impl Packed {
         }
     }
 
-    /// Words along the operand's rows, one to a thread.
+    /// Returns the loops that read words along the operand's rows, one per thread.
     fn reading(&self) -> Nest {
         let (rows, words) = (self.grid.tile[self.long], self.grid.tile[self.short] / self.word);
         let steps = ceil_div(rows * words, self.threads);
@@ -134,7 +133,7 @@ impl Packed {
         Nest::new(map, vec![1, 2])
     }
 
-    /// Blocks of `V` by `V` elements: read as words along the operand's rows, written as words along the result's.
+    /// Returns the loops over squares of `V` by `V` elements. A thread reads words along the operand's rows and writes words along the result's rows.
     fn writing(&self) -> Nest {
         let (groups, words) = (self.grid.tile[self.long] / self.word, self.grid.tile[self.short] / self.word);
         let steps = ceil_div(groups * words, self.threads);
@@ -158,8 +157,7 @@ impl Packed {
         Nest::new(map, vec![1, 2])
     }
 
-    /// Where an element of the tile is: groups of `V` rows, then one word that nobody uses, so that the same word of
-    /// neighbouring groups lies in neighbouring banks.
+    /// Returns the position of an element in the tile. One unused word follows each group of `V` rows, so that equal words of adjacent groups are in adjacent banks.
     fn place(&self, group: &Expr, row: &Expr, column: &Expr) -> Expr {
         let pitch = self.grid.tile[self.short];
         group.clone() * (self.word * pitch + self.word) + row.clone() * pitch + column.clone()
@@ -179,11 +177,11 @@ mod tests {
     use super::*;
     use crate::problem::tests::problem;
 
-    /// Turns of the worst access of a word, writing the tile and reading it.
+    /// Counts the serialised accesses of the worst word, writing and reading the tile.
     fn turns(element: &str, dims: &[i64]) -> [u32; 2] {
         let problem = problem(element, dims, &[1, 0]);
         let packed = Packed::new(&problem, &DeviceDescription::sm(90), &Configuration::default()).unwrap();
-        // The lanes of a word: the last variable while reading, the first of the two unrolled ones while writing.
+        // The lanes of a word are the last variable for reading, and the first of the two unrolled variables for writing.
         [(packed.reading(), 2), (packed.writing(), 1)].map(|(nest, lane)| {
             let mut map = nest.map;
             map.results.drain(..2);

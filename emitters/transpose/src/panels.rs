@@ -1,5 +1,4 @@
-//! The schedule for blocks of one thread where the minor dimension moves: a tile is copied row by row into panels,
-//! then written panel by panel. See README.md for the picture.
+//! A schedule for blocks of one thread, if the minor dimension moves. It copies a tile row by row into panels, then writes it panel by panel. See README.md for the picture.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
@@ -10,30 +9,30 @@ use crate::problem::Problem;
 use crate::rows_turn;
 use crate::schedule::Schedule;
 
-/// Columns of a panel: as many as LLVM's vectoriser takes apart with one group of loads.
+/// Columns of a panel: as many as LLVM's vectoriser deinterleaves with one group of loads.
 const PANEL: i64 = 8;
 /// Rows that are read together.
 const ROWS_TOGETHER: i64 = 8;
-/// An epilogue of more operations than this is not written out for each column of a panel.
+/// Maximum operations of an epilogue that is duplicated for each column of a panel.
 const MOST_COPIED_OPERATIONS: usize = 3;
-/// Bytes that are read in one go, so that the prefetchers of all levels get going; twice as many are written.
+/// Contiguous bytes that a tile reads, so that the prefetchers of all cache levels start. It writes twice as many.
 const RUN_BYTES: i64 = 1024;
-/// Where the result's rows are shorter, a tile takes several, as many runs in all.
+/// Runs that a tile writes, if it has several rows of the result that are shorter than runs.
 const SPAN_RUNS: i64 = 2;
-/// Panels start this many bytes further than a power of two, lest they fall into the same sets of the caches.
+/// Bytes of padding after each panel, so that panels are not powers of two apart and do not share cache sets.
 const SKEW_BYTES: i64 = 64;
-/// Blocks per core, so that an unlucky one does not matter.
+/// Blocks per core. With several, one slow block matters little.
 const BLOCKS_PER_CORE: i64 = 4;
-/// A tile smaller than this is not cut further: handing it out costs more.
+/// Tiles of at most this many bytes are not split further: scheduling another block costs more.
 const LEAST_TILE_BYTES: i64 = 32 << 10;
 
 /// # Errors
-/// Why the schedule is not for a problem.
+/// If the schedule does not support a problem.
 pub fn check(problem: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
     rows_turn(problem)
 }
 
-/// The loops.
+/// Chooses the loops.
 ///
 /// # Errors
 /// If a knob has an impossible value.
@@ -43,28 +42,27 @@ pub fn schedule(
     configuration: &Configuration,
 ) -> Result<Schedule, EmitError> {
     let mut schedule = Panels::new(problem, device, configuration)?.schedule(problem);
-    // What is more of one side may be too much of both.
+    // An alternative that enlarges one side may need too much memory for both.
     schedule.alternatives.retain(|other| Panels::new(problem, device, other).is_ok());
     Ok(schedule)
 }
 
-/// Tiles of `columns` (along the operand's minor dimension) times `rows` (along the dimension that is minor in the
-/// result), kept as panels of [`PANEL`] columns: element `(row, column)` at `[column / 8][row][column % 8]`.
+/// Tiles of `columns` (along the operand's minor dimension) times `rows` (along the dimension that is minor in the result). A tile is stored as panels of [`PANEL`] columns: element `(row, column)` at `[column / 8][row][column % 8]`.
 struct Panels {
     grid: Grid,
     /// The operand's dimension that is minor in the result.
     long: usize,
-    /// The dimension that is second minor in the result, where a tile takes several of its rows.
+    /// The dimension that is second minor in the result, if a tile has several of its rows.
     span: Option<usize>,
     /// Columns of a panel.
     width: i64,
     knobs: Configuration,
-    /// Rows between panels that nobody uses.
+    /// Unused rows between panels.
     skew: i64,
 }
 
 impl Panels {
-    /// Chooses what the configuration leaves open.
+    /// Chooses the numbers that the configuration leaves open.
     fn new(problem: &Problem, device: &DeviceDescription, configuration: &Configuration) -> Result<Self, EmitError> {
         let form = &problem.form;
         let short = form.dims.len() - 1;
@@ -80,7 +78,7 @@ impl Panels {
             Some(columns) => ceil_div(columns, width) * width,
             None => columns,
         };
-        // Two panels more than full ones: for the columns that remain, and one that is turned.
+        // Two panels more than the full ones: for remaining columns and for the small tile.
         let panels = columns / width + 2;
         let most_rows = (budget / (panels * width) - skew).max(1);
         let rows = match configuration.knob("rows", 1..=most_rows)? {
@@ -103,13 +101,13 @@ impl Panels {
             None => i64::from(problem.epilogue_operations > MOST_COPIED_OPERATIONS),
         };
         let knobs = Configuration::from([("columns", columns), ("rows", rows), ("turned", turned)]);
-        // What remains at the end of a row belongs to the last tile: the grid counts full panels only.
+        // The remaining columns of a row belong to the last tile. The grid counts only full panels.
         let mut dims = form.dims.clone();
         dims[short] = (dims[short] / width * width).max(1);
         Ok(Panels { grid: Grid { dims, tile }, long, span, width, knobs, skew })
     }
 
-    /// The loops.
+    /// Chooses the loops.
     fn schedule(&self, problem: &Problem) -> Schedule {
         let short = self.grid.dims.len() - 1;
         let (columns, rows) = (self.knobs.0["columns"], self.knobs.0["rows"]);
@@ -142,13 +140,13 @@ impl Panels {
         self.grid.blocks()
     }
 
-    /// Dimensions of the panels of one array.
+    /// Returns the dimensions of one array's panels.
     fn panel_dims(&self, problem: &Problem) -> Vec<i64> {
         let remains = i64::from(self.remaining(problem) > 0);
         vec![self.full_panels(problem) + remains, self.spans() * self.grid.tile[self.long] + self.skew, self.width]
     }
 
-    /// Full panels of a tile.
+    /// Returns the full panels of a tile.
     fn full_panels(&self, problem: &Problem) -> i64 {
         let short = self.grid.dims.len() - 1;
         self.grid.tile[short].min(self.full_columns(problem)) / self.width
@@ -171,12 +169,12 @@ impl Panels {
         full.into_iter().chain(remaining).collect()
     }
 
-    /// Rows of the result's second minor dimension in a tile.
+    /// Returns the rows of the result's second minor dimension in a tile.
     fn spans(&self) -> i64 {
         self.span.map_or(1, |dim| self.grid.tile[dim])
     }
 
-    /// All full panels, written: a panel at a time, along the result's rows.
+    /// Returns the loops that write all full panels, one panel at a time, along the result's rows.
     fn panels_by_columns(&self, problem: &Problem) -> Nest {
         let loops = [
             ("panel", self.full_panels(problem)),
@@ -188,7 +186,7 @@ impl Panels {
         Nest::new(self.placed(map, Expr::range(0), Expr::range(1), Expr::range(2)), vec![3])
     }
 
-    /// All full panels, read: some rows at a time, which are whole cache lines of a panel.
+    /// Returns the loops that read full panels, some rows at a time: whole cache lines of a panel.
     fn panels_by_rows(&self, problem: &Problem) -> Nest {
         let rows = self.grid.tile[self.long];
         let together = ROWS_TOGETHER.min(rows);
@@ -209,8 +207,7 @@ impl Panels {
         Nest { map, unroll: Vec::new(), along_rows: true }
     }
 
-    /// The map with its results: the element of that panel, span and row, and of the column that is the last range
-    /// variable.
+    /// Adds the results to a map: the element of a panel, span and row. The last range variable is its column.
     fn placed(&self, mut map: IndexingMap, panel: Expr, span: Expr, row: Expr) -> IndexingMap {
         let short = self.grid.dims.len() - 1;
         let column = Expr::range(map.ranges.len() as u32 - 1);
@@ -221,7 +218,7 @@ impl Panels {
         map
     }
 
-    /// The columns that remain at the end of the operand's rows: the last tile takes them as one more panel.
+    /// Returns the loops over the remaining columns at the end of the operand's rows. They are an additional panel of the last tile.
     fn last_columns(&self, problem: &Problem, by_rows: bool) -> Nest {
         let short = self.grid.dims.len() - 1;
         let loops = [("span", self.spans()), ("row", self.grid.tile[self.long]), ("column", self.remaining(problem))];
@@ -233,7 +230,7 @@ impl Panels {
         }
         let (span, row) = (Expr::range(0), Expr::range(1));
         let mut index = self.grid.index(&self.within(Expr::constant(0), &span, &row));
-        // The grid does not count these columns: nothing sticks out but rows and spans.
+        // The grid does not count these columns, so only rows and spans can exceed the array.
         index[short] = Expr::constant(0);
         let constraints = self.grid.constraints(&index).into_iter();
         map.constraints.extend(constraints.filter(|constraint| constraint.expr.as_constant().is_none()));
@@ -243,7 +240,7 @@ impl Panels {
         Nest::new(map, if by_rows { Vec::new() } else { vec![2] })
     }
 
-    /// A position in the tile.
+    /// Returns a position in the tile.
     fn within(&self, column: Expr, span: &Expr, row: &Expr) -> Vec<Expr> {
         let mut within = vec![Expr::constant(0); self.grid.dims.len()];
         if let Some(dim) = self.span {
@@ -259,13 +256,13 @@ impl Panels {
     }
 }
 
-/// How many times as large a tile may be with every core still busy.
+/// Returns the factor by which a tile can grow with every core still busy.
 fn spare_blocks(problem: &Problem, device: &DeviceDescription, tile: &[i64]) -> i64 {
     let blocks = Grid { dims: problem.form.dims.clone(), tile: tile.to_vec() }.blocks();
     blocks / (i64::from(device.core_count) * BLOCKS_PER_CORE)
 }
 
-/// Columns and rows of a tile: runs of [`RUN_BYTES`] both ways if the operand has them and the panels fit.
+/// Returns the columns and rows of a tile: runs of [`RUN_BYTES`] in both directions, if the operand has them and the panels fit.
 fn extents(
     problem: &Problem,
     device: &DeviceDescription,
@@ -277,7 +274,7 @@ fn extents(
     let together = problem.bytes_together();
     let budget = i64::from(device.shared_bytes_per_block) / together;
     let full = (short / width * width).max(width);
-    // What one side lacks is the other's.
+    // If one side is short, the other is longer.
     let mut columns = (2 * run * run / long.min(2 * run)).min(full).clamp(width, 4 * run) / width * width;
     let mut rows = (2 * run * run / columns).min(long).min(8 * run);
     while (columns + 2 * width) * (rows + skew) > budget && (rows > run || columns > width) {

@@ -1,4 +1,4 @@
-//! What has to be moved, read and written, independent of any schedule.
+//! Arrays to move, read and write, independent of any schedule.
 
 use fusebox_core::analysis::{NormalTranspose, RootPlace, TransposeFusion};
 use fusebox_core::builder::Scalar;
@@ -10,15 +10,14 @@ const SHORT_ROW_BYTES: i64 = 16;
 
 /// A fusion around transposes of one form.
 pub struct Problem {
-    /// The form.
     pub form: NormalTranspose,
-    /// Arrays whose elements move, each once.
+    /// Arrays whose elements move, without duplicates.
     pub moved: Vec<Moved>,
     /// The transposes, and for each the number of its operand in `moved`.
     pub heroes: Vec<(InstrId, usize)>,
-    /// What is computed at an operand's index, by dimensions.
+    /// Instructions to compute at an operand's index, by dimensions.
     pub readings: Vec<Part>,
-    /// What is computed at a result's index, by dimensions.
+    /// Instructions to compute at a result's index, by dimensions.
     pub writings: Vec<Part>,
     /// Number of outputs.
     pub outputs: usize,
@@ -33,16 +32,16 @@ pub struct Moved {
     pub operand: InstrId,
     /// Whether it is a parameter of the fusion.
     pub is_parameter: bool,
-    /// Its elements.
+    /// Type of its elements.
     pub scalar: Scalar,
-    /// Bytes of one of them.
+    /// Bytes of one element.
     pub bytes: i64,
-    /// Bytes that are accessed at once: the parts of a complex number are accessed one by one.
+    /// Bytes of one access. The parts of a complex number are accessed one by one.
     pub access_bytes: i64,
 }
 
 impl Moved {
-    /// Whether vectors hold its elements as memory does.
+    /// Whether vectors hold its elements in the same form as memory.
     pub fn fits_vectors(&self) -> bool {
         match self.scalar {
             Scalar::Int(bits) => bits.is_multiple_of(8),
@@ -55,9 +54,7 @@ impl Moved {
 /// Instructions of equal dimensions whose values are computed together.
 #[derive(Default)]
 pub struct Part {
-    /// The dimensions.
     pub dims: Vec<i64>,
-    /// The instructions.
     pub instructions: Vec<InstrId>,
     /// `(number in moved, number in instructions)`: values that move.
     pub moves: Vec<(usize, usize)>,
@@ -112,46 +109,45 @@ impl Problem {
         Ok(())
     }
 
-    /// Bytes of one element of each moved array together.
+    /// Returns the bytes of one element of each moved array, added up.
     pub fn bytes_together(&self) -> i64 {
         self.moved.iter().map(|moved| moved.bytes).sum()
     }
 
-    /// Bytes of an element of the widest moved array.
+    /// Returns the bytes of an element of the widest moved array.
     pub fn widest(&self) -> i64 {
         self.moved.iter().map(|moved| moved.bytes).max().unwrap_or(1)
     }
 
-    /// Whether a row has so few bytes that it is moved like an element: one by one, each would cost a transaction.
+    /// Whether a row is so short that it is moved like an element. Moved separately, each row would cost a transaction.
     pub fn has_short_rows(&self) -> bool {
         self.form.dims.last().is_some_and(|&row| row * self.widest() <= SHORT_ROW_BYTES)
     }
 
-    /// Bytes that are read and written, where nothing but the transposes is.
+    /// Returns the bytes read and written if the fusion has only the transposes.
     pub fn traffic(&self) -> u64 {
         (2 * self.form.element_count() * self.bytes_together()) as u64
     }
 
-    /// Whether the results are the transposes themselves, in rows of whole lines of so many elements.
+    /// Whether the results are the transposes themselves, in rows of whole lines of `line` elements.
     pub fn results_are_lines(&self, line: i64) -> bool {
         let heroes = self.hero_ids();
         let lines = |part: &Part| part.instructions == heroes && part.dims.last().is_some_and(|&row| row % line == 0);
         self.writings.iter().all(lines)
     }
 
-    /// Whether nothing but parameters is read, in rows of whole lines, and nothing written while reading.
+    /// Whether the moved arrays are parameters with rows of whole lines, and reading writes no outputs.
     pub fn operands_are_lines(&self, line: i64) -> bool {
         let lines = |part: &Part| part.outputs.is_empty() && part.dims.last().is_some_and(|&row| row % line == 0);
         self.moved.iter().all(|moved| moved.is_parameter && moved.fits_vectors()) && self.readings.iter().all(lines)
     }
 
-    /// The transposes.
     pub fn hero_ids(&self) -> Vec<InstrId> {
         self.heroes.iter().map(|&(hero, _)| hero).collect()
     }
 }
 
-/// Operations that compute something from what the transposes moved.
+/// Counts the operations that compute values from the transposes' results.
 fn operations_behind(fusion: &Fusion, heroes: &[InstrId]) -> usize {
     let computation = fusion.computation();
     let mut behind = vec![false; computation.instructions.len()];
@@ -167,7 +163,7 @@ fn operations_behind(fusion: &Fusion, heroes: &[InstrId]) -> usize {
     count
 }
 
-/// The part of these dimensions, and the number of the instruction in it.
+/// Returns or adds the part of these dimensions, and the number of the instruction in it.
 fn entry(parts: &mut Vec<Part>, dims: Vec<i64>, instruction: InstrId) -> (&mut Part, usize) {
     let found = parts.iter().position(|part| part.dims == dims).unwrap_or(parts.len());
     if found == parts.len() {
@@ -194,7 +190,7 @@ pub mod tests {
 
     use super::*;
 
-    /// A transpose and nothing else.
+    /// Returns the problem of a single transpose.
     pub fn problem(element: &str, dims: &[i64], permutation: &[i64]) -> Problem {
         let list = |items: &[i64]| items.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
         let result: Vec<i64> = permutation.iter().map(|&dim| dims[dim as usize]).collect();

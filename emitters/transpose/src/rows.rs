@@ -1,5 +1,4 @@
-//! The schedules where the minor dimension stays: rows go straight from operand to result, along memory on both
-//! sides. See README.md.
+//! Schedules for a minor dimension that stays. Rows go directly from operand to result, so that reads and writes are contiguous. See README.md.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
@@ -9,28 +8,28 @@ use crate::grid::{Grid, Nest, map_over};
 use crate::problem::Problem;
 use crate::schedule::Schedule;
 
-/// Bytes that a block of one thread reads in one go, where rows are shorter.
+/// Contiguous bytes that a block of one thread reads, if rows are shorter.
 const RUN_BYTES: i64 = 2048;
 /// Bytes that a block of one thread moves.
 const TILE_BYTES: i64 = 64 << 10;
-/// Less than this is not cut further: handing it out costs more.
+/// Tiles of at most this many bytes are not split further: scheduling another block costs more.
 const LEAST_TILE_BYTES: i64 = 16 << 10;
-/// Blocks per core, so that an unlucky one does not matter.
+/// Blocks per core. With several, one slow block matters little.
 const BLOCKS_PER_CORE: i64 = 4;
-/// Four warps.
+/// Threads of a block: four warps.
 const THREADS: i64 = 128;
 /// Vectors that a thread moves.
 const STEPS: i64 = 4;
 
-/// Whether rows stay.
+/// Checks that rows stay rows.
 ///
 /// # Errors
-/// If they do not.
+/// If rows become columns.
 pub fn check(problem: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
     if problem.form.keeps_minor() { Ok(()) } else { Err(Decline::new("rows become columns")) }
 }
 
-/// The operand's dimensions that matter.
+/// The operand's dimensions that a schedule distributes.
 struct Dims {
     /// Second minor in the operand.
     short: usize,
@@ -47,7 +46,7 @@ impl Dims {
     }
 }
 
-/// Loops over rows, for blocks of one thread: `short`, then `long`, then along the row.
+/// Chooses the loops over rows for blocks of one thread: `short`, then `long`, then along the row.
 ///
 /// # Errors
 /// If a knob has an impossible value.
@@ -106,7 +105,7 @@ pub fn looped(
     })
 }
 
-/// Elements of a cache line, if that is how rows are best moved: they are whole lines, and too many for the caches.
+/// Returns the elements of a cache line, if rows should be moved as lines past the caches: rows are whole lines, and the caches cannot hold them.
 fn line_past_caches(problem: &Problem, device: &DeviceDescription) -> Option<i64> {
     let line = i64::from(device.cache_line_bytes) / problem.widest();
     let lines = problem.moved.iter().all(|moved| moved.bytes == problem.widest())
@@ -116,7 +115,7 @@ fn line_past_caches(problem: &Problem, device: &DeviceDescription) -> Option<i64
     (lines && device.exceeds_core_caches(problem.traffic())).then_some(line)
 }
 
-/// Threads along rows, each a few vectors.
+/// Chooses loops with threads along rows. Each thread moves a few vectors.
 ///
 /// # Errors
 /// If a knob has an impossible value.
@@ -153,7 +152,7 @@ pub fn spread(
     within[at.long] = place[0].clone();
     within[at.minor] = place[1].clone() * lanes;
     map.results = grid.index(&within);
-    // Lanes divide rows: a vector is inside or outside as a whole.
+    // Lanes divide rows, so a vector is entirely inside or outside.
     map.constraints.extend(grid.constraints(&map.results));
     map.results[at.minor] = map.results[at.minor].clone() + Expr::range(1);
     let knobs = Configuration::from([("lanes", lanes), ("steps", steps)]);
@@ -168,7 +167,7 @@ pub fn spread(
     })
 }
 
-/// The largest power of two that divides rows and makes no access wider than the device's.
+/// Returns the largest power of two that divides rows and fits in an access of the device.
 fn most_lanes(problem: &Problem, device: &DeviceDescription, row: i64) -> i64 {
     let limit = (i64::from(device.vector_bytes) / problem.widest()).max(1);
     (0..7).map(|exponent| 1 << exponent).take_while(|&lanes| lanes <= limit && row % lanes == 0).last().unwrap_or(1)

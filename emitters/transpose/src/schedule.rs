@@ -1,5 +1,4 @@
-//! How a fusion is dealt to blocks and threads. Everything follows from it: the plan takes launch and maps from it,
-//! the kernel its loops.
+//! Distribution of a fusion to blocks and threads. It determines the plan's launch and maps, and the kernel's loops.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions, OutputPlan, Plan, Visit, Work};
@@ -15,36 +14,32 @@ const WORD: i64 = 4;
 
 /// A schedule, as loops.
 pub struct Schedule {
-    /// The grid.
     pub launch: LaunchDimensions,
     /// Loops that read the operands into tiles, and write side outputs.
     pub reading: Vec<Nest>,
     /// Loops that read the tiles and write the results. Without tiles, they read the operands themselves and write
     /// everything.
     pub writing: Vec<Nest>,
-    /// Dimensions of the tile of each moved array; none if elements go straight from operand to result.
+    /// Dimensions of the tile of each moved array. `None` if elements go directly from operand to result.
     pub tile: Option<Vec<i64>>,
-    /// The loops that write are split in two behind their last but one variable: the elements first go to a small
-    /// tile of these dimensions, with the last two variables swapped, and from there through the epilogue, of which
-    /// there is one copy then. Only where a block is one thread.
+    /// Dimensions of a small tile, for blocks of one thread. It splits the writing loops at their last two variables. The first loop stores elements with these variables swapped. The second loop computes the epilogue, so that the code has only one copy of it.
     pub turned: Option<[i64; 2]>,
-    /// The tiles are written as units that are turned in registers, which the last two variables of the loops that
-    /// write run through. Only where a block is one thread.
+    /// Unit in which tiles are transposed in registers and written, for blocks of one thread. The last two range variables of the writing loops run within a unit.
     pub unit: Option<Unit>,
-    /// Lines are written past the caches, which do not hold the results anyway.
+    /// Whether lines are written past the caches, which cannot hold the results anyway.
     pub past_caches: bool,
     /// Elements of one vector access.
     pub lanes: i64,
-    /// The knobs it was made with.
+    /// Values of the knobs.
     pub knobs: Configuration,
-    /// Other values of them.
+    /// Other values of the knobs that are worth trying.
     pub alternatives: Vec<Configuration>,
     /// Remarks for `explain`.
     pub notes: Vec<String>,
 }
 
 impl Schedule {
-    /// No loops yet, no tiles, no alternatives.
+    /// Creates a schedule without loops, tiles or alternatives.
     pub fn of(launch: LaunchDimensions, knobs: Configuration) -> Self {
         Schedule {
             launch,
@@ -61,7 +56,6 @@ impl Schedule {
         }
     }
 
-    /// The plan that promises it.
     pub fn plan(&self, problem: &Problem) -> Plan {
         let mut outputs = vec![OutputPlan::unique_parts(Vec::new()); problem.outputs];
         let side = if self.tile.is_some() { &self.reading } else { &self.writing };
@@ -88,7 +82,7 @@ impl Schedule {
         }
     }
 
-    /// What is computed before the transposes, and behind them.
+    /// Returns the visits before and after the transposes.
     fn visits(&self, problem: &Problem) -> Vec<Visit> {
         let reading = if self.tile.is_some() { &self.reading } else { &self.writing };
         let visit = |map, part: &Part, given| Visit { map, values: part.instructions.clone(), given };
@@ -102,11 +96,11 @@ impl Schedule {
         before.chain(behind).collect()
     }
 
-    /// Elements go through tiles, and are turned in them: one by one, or a vector at a time in registers.
+    /// Returns the work: elements go through tiles, and are transposed there one by one, or in registers a vector at a time.
     fn work(&self, problem: &Problem) -> Work {
         let elements = problem.form.element_count() as f64;
         let tiles = usize::from(self.tile.is_some()) + usize::from(self.turned.is_some());
-        // A bank delivers a word, however little of it is wanted.
+        // A bank delivers a whole word, even if a thread needs only a part of it.
         let word = if self.launch.threads_per_block > 1 { WORD / self.lanes } else { 1 };
         let bytes: i64 = problem.moved.iter().map(|moved| moved.bytes.max(word)).sum();
         let turns = self.unit.map_or(0.0, |unit| f64::from(unit.lane.ilog2()) / unit.line as f64);
@@ -119,7 +113,6 @@ impl Schedule {
         }
     }
 
-    /// Bytes of all tiles.
     pub fn shared_bytes(&self, problem: &Problem) -> i64 {
         let product = |dims: &[i64]| dims.iter().product::<i64>();
         let elements = self.tile.as_deref().map_or(0, product) + self.turned.as_ref().map_or(0, |dims| product(dims));
@@ -138,14 +131,14 @@ impl Schedule {
     }
 }
 
-/// The nest's points as indices in an array that has as many elements as the operand.
+/// Returns the nest's points as indices in an array that has as many elements as the operand.
 pub fn operand_index(problem: &Problem, nest: &Nest, dims: &[i64]) -> IndexingMap {
     let rank = problem.form.dims.len();
     let results = reshaped(&nest.map.results[..rank], &problem.form.dims, dims);
     IndexingMap { results, ..nest.map.clone() }
 }
 
-/// The nest's points as indices in an array that has as many elements as the result.
+/// Returns the nest's points as indices in an array that has as many elements as the result.
 pub fn result_index(problem: &Problem, nest: &Nest, dims: &[i64]) -> IndexingMap {
     let form = &problem.form;
     let index: Vec<_> = form.permutation.iter().map(|&dim| nest.map.results[dim].clone()).collect();

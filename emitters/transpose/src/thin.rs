@@ -1,5 +1,4 @@
-//! The schedule for blocks of one thread where one of the two dimensions that change places is short, like the channels
-//! of an image: points along the other one, each with all elements of the short one.
+//! A schedule for blocks of one thread, if one of the two swapped dimensions is short, like the channels of an image. It visits points along the other dimension, each with all elements of the short one.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
@@ -9,24 +8,24 @@ use crate::grid::{Grid, Nest, map_over};
 use crate::problem::Problem;
 use crate::schedule::Schedule;
 
-/// Most elements that LLVM's vectoriser takes apart or puts together with one group of accesses.
+/// Maximum elements that LLVM's vectoriser deinterleaves or interleaves with one group of accesses.
 const MOST_ELEMENTS: i64 = 8;
-/// Points below which a loop over them is not worth its start.
+/// Minimum points of a loop. Fewer are not worth starting a loop.
 const LEAST_POINTS: i64 = 16;
-/// An epilogue of more operations than this is not written out for each element of a point.
+/// Maximum operations of an epilogue that is duplicated for each element of a point.
 const MOST_COPIED_OPERATIONS: usize = 3;
 /// Bytes that a block moves.
 const TILE_BYTES: i64 = 64 << 10;
-/// Blocks per core, so that an unlucky one does not matter.
+/// Blocks per core. With several, one slow block matters little.
 const BLOCKS_PER_CORE: i64 = 4;
 
-/// The dimensions that change places.
+/// The two dimensions that are swapped.
 struct Dims {
     thin: usize,
     points: usize,
 }
 
-/// The dimensions, if one of them is short and its elements lie next to each other, in the operand or in the result.
+/// Returns the two dimensions if they are the last two of the operand or of the result, the last one is short, and the other one is long enough.
 fn dims(problem: &Problem) -> Option<Dims> {
     let form = &problem.form;
     let rank = form.dims.len();
@@ -40,7 +39,7 @@ fn dims(problem: &Problem) -> Option<Dims> {
 }
 
 /// # Errors
-/// Why the schedule is not for a problem.
+/// If the schedule does not support a problem.
 pub fn check(problem: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
     if dims(problem).is_none() {
         return Err(Decline::new("no dimension that changes its place is short and next to the other"));
@@ -53,10 +52,10 @@ pub fn check(problem: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
     Ok(())
 }
 
-/// The loops.
+/// Chooses the loops.
 ///
 /// # Errors
-/// If the problem is none for this schedule, or a knob has an impossible value.
+/// If the schedule does not support the problem, or a knob has an impossible value.
 pub fn looped(
     problem: &Problem,
     device: &DeviceDescription,

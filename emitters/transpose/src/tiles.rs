@@ -1,5 +1,4 @@
-//! The schedule for many threads: a block reads a tile along the operand's rows into shared memory and writes it
-//! along the result's rows. See README.md for the picture.
+//! A schedule for blocks of many threads: a block reads a tile along the operand's rows into shared memory and writes it along the result's rows. See README.md for the picture.
 
 use fusebox_core::analysis::{TileAccess, bank_conflicts};
 use fusebox_core::device::DeviceDescription;
@@ -12,15 +11,15 @@ use crate::schedule::Schedule;
 
 /// Edge of a tile, so that a warp reads and writes whole rows of it.
 const EDGE: i64 = 32;
-/// Four warps: eight rows of a standard tile for each.
+/// Threads of a block: four warps, each with eight rows of a standard tile.
 const THREADS: i64 = 128;
-/// Steps of a thread that are unrolled, so that as many reads are under way.
+/// Steps of a thread that are unrolled, so that as many reads are in flight.
 const UNROLLED: i64 = 8;
-/// Most elements between the rows of a tile.
+/// Maximum padding elements between the rows of a tile.
 const MOST_PADDING: i64 = 8;
 
 /// # Errors
-/// Why the schedule is not for a problem.
+/// If the schedule does not support a problem.
 pub fn check(problem: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
     match problem.form.keeps_minor() && !problem.has_short_rows() {
         true => Err(Decline::new("rows stay rows, and are long enough to be moved as they are")),
@@ -28,7 +27,7 @@ pub fn check(problem: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
     }
 }
 
-/// The loops.
+/// Chooses the loops.
 ///
 /// # Errors
 /// If a knob has an impossible value.
@@ -45,7 +44,7 @@ pub fn schedule(
 struct Tiles {
     grid: Grid,
     threads: i64,
-    /// What an index of the tile counts for in the position, by dimension of the operand.
+    /// Strides of the tile, by dimension of the operand.
     strides: Vec<i64>,
     /// Elements of the shared tile.
     size: i64,
@@ -54,7 +53,7 @@ struct Tiles {
 }
 
 impl Tiles {
-    /// Chooses what the configuration leaves open.
+    /// Chooses the numbers that the configuration leaves open.
     fn new(problem: &Problem, device: &DeviceDescription, configuration: &Configuration) -> Result<Self, EmitError> {
         let warp = i64::from(device.warp_size);
         let edge = configuration.knob("edge", 4..=128)?.unwrap_or(EDGE);
@@ -72,7 +71,7 @@ impl Tiles {
         Ok(tiles)
     }
 
-    /// The loops.
+    /// Chooses the loops.
     fn schedule(&self, problem: &Problem) -> Schedule {
         let (edge, threads) = (self.knobs.0["edge"], self.knobs.0["threads"]);
         let others = [(edge, 2 * threads), (edge, threads / 2), (edge / 2, threads), (2 * edge, 2 * threads)];
@@ -101,7 +100,7 @@ impl Tiles {
         )
     }
 
-    /// A loop over the tile, its dimensions in the order `order` of the operand's.
+    /// Returns a loop over the tile, with the operand's dimensions in the order `order`.
     fn nest(&self, order: &[usize]) -> Nest {
         let elements = self.grid.tile_elements();
         let steps = ceil_div(elements, self.threads);
@@ -124,7 +123,7 @@ impl Tiles {
         Nest::new(map, vec![1])
     }
 
-    /// Pads the tile so that reading and writing it collide as little as possible.
+    /// Chooses the padding with the fewest bank conflicts for reading and writing the tile.
     fn choose_padding(&mut self, problem: &Problem, warp: u32) {
         let element_bytes = problem.moved.iter().map(|moved| moved.access_bytes).max().unwrap_or(1) as u32;
         let mut best = u32::MAX;
@@ -133,7 +132,7 @@ impl Tiles {
             (padded.strides, padded.size) = self.layout(problem, padding);
             padded.padding = padding;
             let turns = |order: &[usize]| {
-                // The later steps are like the first.
+                // Later steps have the same conflicts as the first.
                 let mut place = padded.nest(order).map;
                 place.ranges.iter_mut().for_each(|range| range.bounds = Interval::point(0));
                 place.results.drain(..order.len());
@@ -149,7 +148,7 @@ impl Tiles {
         }
     }
 
-    /// Strides and size of a tile in which the dimension that becomes (second) minor is padded apart.
+    /// Returns the strides and the size of a tile. The padding enlarges the stride of the dimension that becomes (second) minor.
     fn layout(&self, problem: &Problem, padding: i64) -> (Vec<i64>, i64) {
         let form = &problem.form;
         let rank = form.dims.len();
@@ -174,8 +173,7 @@ fn identity(rank: usize) -> Vec<usize> {
     (0..rank).collect()
 }
 
-/// Extents of a tile: `edge` along the dimensions that are minor before and after, more along others where these are
-/// short, so that a block has enough to do.
+/// Returns the extents of a tile: `edge` along the dimensions that are minor in the operand and in the result. If these are short, a tile is larger along others, so that a block has enough work.
 fn tile(problem: &Problem, edge: i64) -> Vec<i64> {
     let form = &problem.form;
     let rank = form.dims.len();
@@ -207,7 +205,7 @@ mod tests {
     use super::*;
     use crate::problem::tests::problem;
 
-    /// Turns of the worst access, reading the operand into the tile and writing the result from it.
+    /// Counts the serialised accesses of the worst access, writing and reading the tile.
     fn turns(element: &str, dims: &[i64], permutation: &[i64]) -> [u32; 2] {
         let problem = problem(element, dims, permutation);
         let tiles = Tiles::new(&problem, &DeviceDescription::sm(90), &Configuration::default()).unwrap();

@@ -2,7 +2,8 @@
 
 use crate::check;
 
-/// The concatenate emitter takes the fusion on both targets, and its results are right.
+/// Asserts that the concatenate emitter takes the fusion on both targets and that its results are
+/// right.
 fn concatenates(text: &str) {
     assert_eq!(check(text), ["concatenate", "concatenate"], "{text}");
 }
@@ -48,7 +49,7 @@ fn a_hundred_operands() {
 
 #[test]
 fn prologues_share_what_they_read() {
-    // A rotation: both halves are computed from both halves.
+    // A rotation: each half of the result depends on both halves of the operand.
     concatenates(
         "fusion {
   x = f32[40,16,64] parameter(0)
@@ -104,8 +105,8 @@ fn epilogues_with_side_parameters() {
 
 #[test]
 fn several_results() {
-    // Two epilogues of different shapes, the concatenate itself twice, an operand, and something
-    // unrelated.
+    // Two epilogues of different shapes, the concatenate itself twice, an operand, and an unrelated
+    // result.
     concatenates(
         "fusion {
   p = s32[20,33] parameter(0)
@@ -142,7 +143,7 @@ fn several_concatenates() {
 
 #[test]
 fn the_nearest_of_several_is_the_hero() {
-    // A shift in each direction: the borders of the second lie inside the operands of the first.
+    // A shift in each direction: the borders of the second cross the operands of the first.
     concatenates(
         "fusion {
   x = f32[40,90] parameter(0)

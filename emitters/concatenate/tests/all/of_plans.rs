@@ -1,4 +1,4 @@
-//! Plans write every element exactly once, whatever the operands' sizes and the knobs' values.
+//! Plans write every element exactly once, for all sizes of operands and all values of knobs.
 
 use fusebox_conformance::plans;
 use fusebox_core::device::DeviceDescription;
@@ -12,7 +12,7 @@ fn fusion(body: &str) -> Fusion {
     plans::fusion(&format!("HloModule m\nENTRY fused {{\n{body}\n}}\n"))
 }
 
-/// A concatenate of parameters with these extents in its dimension.
+/// A concatenate of parameters with these extents in the concatenated dimension.
 fn joined(outer: &[i64], extents: &[i64], inner: &[i64]) -> Fusion {
     let shape = |extent: i64| {
         let dims: Vec<String> = [outer, &[extent], inner].concat().iter().map(i64::to_string).collect();
@@ -62,10 +62,11 @@ fn large_plans_are_proven_without_trying_points() {
 #[test]
 fn operands_of_any_size_fill_the_machine() {
     let device = DeviceDescription::sm(90);
-    // 4 elements a thread, 512 a block: 2048 blocks for the large one, 1 each for the small ones.
+    // 4 elements per thread, 512 per block: 2048 blocks for the large operand, 1 for each small
+    // one.
     let plan = planned(&joined(&[], &[1 << 20, 500, 500], &[]), &device);
     assert_eq!((plan.launch.blocks, plan.vector_lanes), (2048 + 2, 4));
-    // Neighbours in a row are written by one thread.
+    // One thread writes adjacent elements of a row.
     let plan = planned(&joined(&[1 << 20], &[1, 1], &[]), &device);
     assert_eq!(plan.launch.blocks, (1 << 20) / 128);
 }
@@ -111,8 +112,8 @@ fn reasons_are_given() {
     );
 }
 
-/// Two rows of blocks: the lower dimension is known of every element only where the nests run along
-/// rows. Divided by the row's length, each element took ten times as long.
+/// Two rows of blocks. Only a nest along rows knows the lower dimension of every element. With a
+/// division by the row's length, each element took ten times as long.
 #[test]
 fn blocks_of_blocks_are_written_row_by_row() {
     let fusion = fusion(
@@ -123,7 +124,7 @@ fn blocks_of_blocks_are_written_row_by_row() {
     for map in &planned(&fusion, &DeviceDescription::cpu(2)).outputs[0].maps {
         assert!(!map.to_string().contains("800"), "{map}");
     }
-    // Rows that are put together behind each other stay one piece.
+    // Operands that are concatenated along the rows' dimension keep contiguous rows.
     let flat = joined(&[], &[500, 300], &[800]);
     assert!(
         planned(&flat, &DeviceDescription::cpu(2)).outputs[0].maps.iter().any(|map| map.to_string().contains("800"))

@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! for task of the block
-//!   for rows of the input, as many as there is room for
-//!     copy them, with zeros where the window leaves the input; and the kernel, unless it is there from the task before
-//!     for positions and features, as many as registers hold
-//!       for row, for place of the window: sums += input * kernel
-//!   write what the host makes of the sums
+//!   for each chunk of input rows (as many as fit)
+//!     copy them, with zeros outside the input; copy the kernel, unless the block has already copied all of it
+//!     for each register tile of positions and features
+//!       for row, for window position: sums += input * kernel
+//!   apply the epilogue to the sums and write the results
 //! ```
 //!
 //! Lanes and registers beyond the last sum add unspecified values, and are not written.

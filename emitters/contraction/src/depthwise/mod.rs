@@ -3,8 +3,8 @@
 //! neighbours in the result: output features or positions.
 //!
 //! ```text
-//! mod.rs    fusion -> coordinates, and what is read and written
-//! rows.rs   sizes, blocks -> plan; the rows of the input that a task needs
+//! mod.rs    fusion -> coordinates, operands and results
+//! rows.rs   sizes, blocks -> plan; the input rows that a task needs
 //! emit.rs   the loops of a block
 //! ```
 

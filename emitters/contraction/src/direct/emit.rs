@@ -1,14 +1,14 @@
 //! The loops of a block.
 //!
 //! ```text
-//! for rows of the input, as many as there is room for
-//!   pack the kernel's features for them
+//! for each chunk of input rows (as many as fit)
+//!   pack the kernel's features for these rows
 //!   for row of the result
-//!     copy the rows of the input that it takes, with zeros where the window leaves it
-//!     for positions and features, as many as registers hold
-//!       sums = 0, or what earlier rows of the input gave
-//!       for row, for step along it: sums += input * kernel      of many steps some at a time, added up by themselves
-//!     after the last rows of the input: write what the host makes of the sums
+//!     copy the input rows that it reads, with zeros outside the input
+//!     for each register tile of positions and features
+//!       sums = 0, or the sums of earlier chunks
+//!       for row, for step in the row: sums += input * kernel    many steps: in chains with separate sums
+//!     after the last chunk: apply the epilogue to the sums and write the results
 //! ```
 //!
 //! Positions and features beyond the end are multiplied with unspecified values, and never written.

@@ -2,8 +2,8 @@
 //! copied once, not once per window. Only the kernel is packed.
 //!
 //! ```text
-//! mod.rs    fusion -> coordinates, and what is read and written
-//! sizes.rs  sizes, blocks -> plan; the rows of the input
+//! mod.rs    fusion -> coordinates, operands and results
+//! sizes.rs  sizes, blocks -> plan; the input rows
 //! emit.rs   the loops of a block
 //! ```
 

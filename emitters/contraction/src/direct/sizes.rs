@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! block            `rows` rows of the result by `features` features of one group
-//! chunk            `outer` rows of the input for each row of the result: sums are kept from one to the next
-//! register tile    `height` by `vectors` registers; features along the registers, or positions
+//! chunk            `outer` input rows for each row of the result; sums are kept between chunks
+//! register tile    `height` by `vectors` registers, whose lanes are features or positions
 //! ```
 
 use std::collections::{BTreeSet, HashSet};

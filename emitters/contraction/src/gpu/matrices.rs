@@ -1,10 +1,10 @@
 //! Tiles in shared memory that warps multiply by instructions for whole matrices.
 //!
 //! ```text
-//! block            a tile of the results, over all steps, `tile_k` of them at a time
-//! warp             some products of the instruction beside and below each other
-//! shared memory    operand that runs along steps    [line][steps]
-//!                  operand that runs along lines    [words of steps][lines, steps of a word]
+//! block            a tile of the results, over all steps, in chunks of `tile_k` steps
+//! warp             a rectangle of products, one instruction each
+//! shared memory    operand contiguous along steps    [line][steps]
+//!                  operand contiguous along lines    [words of steps][lines, steps of a word]
 //! ```
 //!
 //! Lanes read words of neighbouring steps. All lanes of a warp read from different banks.

@@ -3,12 +3,12 @@
 //! ```text
 //! grid.rs      tiles of the results -> blocks
 //! fill.rs      operands -> tiles in shared memory
-//! pipeline.rs  the loop over steps: one part is multiplied while the next is read
-//! tiled.rs     tiles multiplied number by number
-//! matrices.rs  tiles multiplied by instructions for whole matrices
-//! squares.rs   tiles multiplied by groups of warps
-//! thin.rs      few vectors, from memory to registers
-//! passes.rs    sums -> results, by way of shared memory
+//! pipeline.rs  the loop over steps: multiplies one part while it reads the next
+//! tiled.rs     tiles multiplied element by element
+//! matrices.rs  tiles multiplied by the matrix instructions of a warp
+//! squares.rs   tiles multiplied by the matrix instructions of a group of warps
+//! thin.rs      products with few vectors: a matrix read from memory to registers
+//! passes.rs    sums -> results, through shared memory
 //! ```
 
 mod fill;

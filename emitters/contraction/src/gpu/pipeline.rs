@@ -6,10 +6,10 @@
 //! for part
 //!   read the next part into registers
 //!   sums += left * right, from tiles part % 2
-//!   write what was read to the other tiles                    barrier
-//! for some rows of the tile
-//!   sums go to shared memory                                  barrier
-//!   write what the host makes of them                         barrier
+//!   write the next part to the other tiles                    barrier
+//! for each group of rows of the tile
+//!   write sums to shared memory                               barrier
+//!   apply the epilogue to them and write the results          barrier
 //! ```
 //!
 //! Each operand has two tiles. The kernel reads one while it writes the other, so that one barrier

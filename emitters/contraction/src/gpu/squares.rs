@@ -2,10 +2,10 @@
 //! operands from shared memory.
 //!
 //! ```text
-//! block            a tile of the results, over all steps, a part of them at a time
+//! block            a tile of the results, over all steps, in chunks
 //! group            64 rows of the tile, all of its columns
-//! shared memory    squares of 8 lines by 8 steps, one after another along lines, then along steps; in a square, what lies
-//!                  side by side in memory does so too
+//! shared memory    squares of 8 lines by 8 steps, one after another along lines, then along steps;
+//!                  the contiguous dimension of a square is the operand's contiguous dimension
 //! ```
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, Scalar, Type, Value};

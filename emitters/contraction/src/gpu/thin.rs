@@ -2,8 +2,8 @@
 //! that it reads the elements directly into registers, without a tile in shared memory.
 //!
 //! ```text
-//! matrix that runs along steps    a warp reads a line, its threads read steps side by side
-//! matrix that runs along lines    threads read lines side by side; groups of them take steps in turn
+//! matrix contiguous along steps    a warp reads a line, its threads read adjacent steps
+//! matrix contiguous along lines    threads read adjacent lines; groups of threads split the steps
 //! ```
 //!
 //! In both cases, several threads hold parts of one sum. They write the parts to shared memory, and

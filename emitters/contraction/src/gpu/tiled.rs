@@ -2,10 +2,10 @@
 //! columns of the results in registers.
 //!
 //! ```text
-//! block            a tile of the results, over all steps, `tile_k` of them at a time
-//! thread           CHUNK rows by CHUNK columns, once or twice each way
-//! shared memory    [groups of CHUNK steps][steps of a group, lines]: threads that write steps and threads that write lines
-//!                  reach different banks, and lines that a thread reads lie side by side
+//! block            a tile of the results, over all steps, in chunks of `tile_k` steps
+//! thread           CHUNK rows by CHUNK columns, once or twice in each direction
+//! shared memory    [groups of CHUNK steps][steps of a group, lines]: threads that write adjacent steps or
+//!                  lines use different banks, and the lines that a thread reads are adjacent
 //! ```
 
 use fusebox_core::builder::{FunctionBuilder, Scalar, Type, Value};

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! block            `share` tiles of the result, one after another
-//! tile             `tile_m` rows times `tile_n` columns, over all steps, `tile_k` of them at a time
+//! tile             `tile_m` rows times `tile_n` columns, over all steps, in chunks of `tile_k`
 //! register tile    `height` rows times `vectors` registers of columns
 //! ```
 

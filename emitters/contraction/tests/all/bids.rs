@@ -1,4 +1,4 @@
-//! What the emitters ask for around a dot or a convolution.
+//! The emitters' bids around a dot or a convolution.
 
 use fusebox_conformance::plans;
 use fusebox_core::device::DeviceDescription;
@@ -6,7 +6,7 @@ use fusebox_core::emitter::{Bid, Candidate, Fusion};
 use fusebox_core::hlo::Op;
 use fusebox_emitter_contraction::emitters;
 
-/// Names of the instructions that it would take around the first dot or convolution of a region.
+/// Names of the instructions in the bid around the first dot or convolution of a region.
 fn taken(region: &str) -> Vec<String> {
     let region: Fusion = plans::fusion(region);
     let computation = region.computation();
@@ -38,8 +38,8 @@ fn cheap_operands_and_what_follows_element_by_element() {
   ROOT n = f32[60,40] negate(r)
 }
 ";
-    // The exponential would be computed again for every tile; behind the transpose elements are
-    // elsewhere.
+    // The kernel would recompute the exponential for every tile. After the transpose, elements have
+    // other indices.
     assert_eq!(taken(region), ["xf", "d", "b", "a", "t"]);
 }
 
@@ -68,7 +68,7 @@ fn operands_that_others_read_stay_theirs() {
   ROOT m = f32[40,40] negate(s)
 }
 ";
-    // The sum waits for the other product, which is made first.
+    // The sum needs the other product too, which runs first.
     assert_eq!(taken(region), ["d", "s", "m"]);
 }
 

@@ -1,6 +1,6 @@
-//! Convolutions: those that models are made of, and those that nobody wrote.
+//! Convolutions of real models, and random ones.
 //!
-//! `FUSEBOX_CONVOLUTIONS` says how many of the latter, `FUSEBOX_CONVOLUTION_SEED` where to begin.
+//! `FUSEBOX_CONVOLUTIONS` is the number of random ones, `FUSEBOX_CONVOLUTION_SEED` the first seed.
 
 use fusebox_conformance::fusions::Chance;
 use fusebox_conformance::literals::Closeness;
@@ -10,7 +10,7 @@ use fusebox_core::hlo::{WindowDim, window_output_size};
 use crate::random::{followed, list, setting};
 use crate::{compiler, exact, machines, makers};
 
-/// `input` by `kernel`, with the result's dimensions, and what stands behind the operands.
+/// A fusion that convolves `input` with `kernel`.
 pub fn convolution(input: &str, kernel: &str, result: &str, attributes: &str) -> String {
     format!(
         "fusion {{
@@ -22,8 +22,8 @@ pub fn convolution(input: &str, kernel: &str, result: &str, attributes: &str) ->
     )
 }
 
-/// Emitters of products make the only kernel, whichever of them, and each that takes it gives the
-/// right results.
+/// Asserts that an emitter of products compiles the only kernel. Each emitter that takes the fusion
+/// must compute right results.
 fn contracts(text: &str) {
     for maker in makers(&exact(text)) {
         assert!(["contraction", "direct-convolution"].contains(&maker.as_str()), "{maker} makes {text}");
@@ -35,7 +35,7 @@ fn contracts(text: &str) {
 #[test]
 fn forward() {
     for (input, kernel, result, attributes) in [
-        // Channels last, with padding; of few channels with a stride; first; a product.
+        // Channels last with padding; few channels with a stride; channels first; a plain product.
         (
             "f32[2,9,14,20]",
             "f32[3,3,20,40]",
@@ -71,7 +71,7 @@ fn forward() {
 #[test]
 fn gradients() {
     for (input, kernel, result, attributes) in [
-        // Of the input, without and with a stride; of the kernel, the same.
+        // Gradients of the input without and with a stride, then gradients of the kernel.
         (
             "f32[2,9,14,20]",
             "f32[3,3,40,20]",
@@ -209,12 +209,12 @@ fn what_is_left_to_the_loop() {
     }
 }
 
-/// A window over so many elements at most.
+/// A window for at most `size` elements.
 fn window(chance: &mut Chance, size: i64) -> WindowDim {
     let is_plain = chance.once_in(2);
     let rarely = |chance: &mut Chance, most: i64| if is_plain { 1 } else { chance.pick(&[1, 1, 2, most]) };
     let (stride, window_dilation, base_dilation) = (rarely(chance, 3), rarely(chance, 3), rarely(chance, 3));
-    // Sometimes as large as the input, as in gradients of kernels.
+    // Sometimes as large as the input, as in a gradient of a kernel.
     let extent = chance.pick(&[1, 2, 3, 3, 5, size.max(1)]);
     let padding = |chance: &mut Chance| chance.pick(&[0, 0, 1, 1, 2, extent - 1, -1, extent + 1]);
     let (padding_low, padding_high) = (padding(chance), padding(chance));
@@ -222,7 +222,7 @@ fn window(chance: &mut Chance, size: i64) -> WindowDim {
     WindowDim { size: extent, stride, padding_low, padding_high, window_dilation, base_dilation, reversal }
 }
 
-/// `[a, b, spatial…]` in a random order, and the letters of it.
+/// Dimensions `[a, b, spatial…]` in a random order, and their labels.
 fn labelled(chance: &mut Chance, letters: [char; 2], sizes: [i64; 2], spatial: &[i64]) -> (String, Vec<i64>) {
     let last: Vec<char> = (0..spatial.len()).map(|dim| char::from(b'0' + dim as u8)).collect();
     let (all, dims) = ([&letters[..], &last].concat(), [&sizes[..], spatial].concat());
@@ -263,7 +263,8 @@ fn random(seed: u64) -> String {
     let window: Vec<WindowDim> = spatial.iter().map(|&size| window(chance, size)).collect();
     let outputs: Vec<i64> =
         spatial.iter().zip(&window).map(|(&size, dim)| window_output_size(size, dim).unwrap()).collect();
-    // Every fourth has many groups of few features, for those who take nothing else.
+    // Every fourth convolution has many groups of few features, for emitters that take nothing
+    // else.
     let is_narrow = seed % 4 == 3;
     let (all_groups, all_features): (&[[i64; 2]], &[i64]) = match is_narrow {
         true => (&[[12, 1], [40, 1], [1, 12], [1, 1]], &[1, 1, 2, 4]),
@@ -295,7 +296,7 @@ fn random(seed: u64) -> String {
     let [left_shape, right_shape, shape] =
         [(a, &left_dims), (b, &right_dims), (c, &dims)].map(|(element, dims)| format!("{element}[{}]", list(dims)));
     let mut text = format!("  x = {left_shape} parameter(0)\n  w = {right_shape} parameter(1)\n");
-    // Narrow floats hold few integers.
+    // Narrow floats represent few integers.
     let x = if a.starts_with("f8") { "x".to_owned() } else { followed(chance, &mut text, "x", &left_shape, true) };
     text.push_str(&format!(
         "  c = {shape} convolution({x}, w), {}dim_labels={left}_{right}->{out}, feature_group_count={feature_groups}, \
@@ -307,7 +308,7 @@ batch_group_count={batch_groups}\n  r = {shape} parameter(2)\n  e = {shape} add(
     format!("fusion {{\n{text}  ROOT root = {shape} copy({last})\n}}\n")
 }
 
-/// Whether an emitter takes it; then its results are right.
+/// Whether an emitter takes the fusion. If so, checks its results.
 fn is_taken(emitter: &str, text: &str) -> bool {
     let compiler = compiler().choosing(&format!("contraction={emitter}")).unwrap_or_else(|failure| panic!("{failure}"));
     let inputs = inputs(text, literals::small_integers).unwrap();
@@ -325,7 +326,7 @@ fn convolutions_that_nobody_wrote() {
     let mut taken = 0;
     for seed in first..first + count {
         let text = random(seed);
-        // By turns, whoever is predicted to be the fastest and each of them.
+        // Alternates between the emitter with the best prediction and each single emitter.
         taken += u64::from(match seed % 4 {
             0 => exact(&text)[0].emitters != ["loop"],
             1 => is_taken("contraction", &text),
@@ -339,8 +340,8 @@ fn convolutions_that_nobody_wrote() {
 #[test]
 fn depthwise() {
     for (input, kernel, result, attributes) in [
-        // Channels last and first, with a stride, of several features each, of several channels;
-        // gradients; longer than a row.
+        // Channels last and first; with a stride; with several features per group; with several
+        // channels per group; gradients; longer than a row.
         (
             "f32[2,9,14,20]",
             "f32[3,3,1,20]",

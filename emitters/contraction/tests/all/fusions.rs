@@ -1,4 +1,4 @@
-//! What stands in front of and behind a dot.
+//! Prologues and epilogues of a dot.
 
 use crate::{contracts, exact, makers};
 
@@ -114,7 +114,7 @@ fn results_are_written_transposed() {
 "
         ));
     }
-    // Heads change places with rows.
+    // Exchanges heads and rows.
     contracts(
         "fusion {
   x = f32[4,30,20] parameter(0)

@@ -1,4 +1,4 @@
-//! Products in blocks of many threads: on the simulated GPU against the interpreter, in PTX by
+//! Products in blocks of many threads: on the simulated GPU against the interpreter, and as PTX in
 //! NVIDIA's assembler.
 
 use fusebox_conformance::literals::{self, Closeness};
@@ -11,13 +11,13 @@ use fusebox_emitter_contraction::emitters;
 use crate::products::{Product, plain};
 use crate::random::{product, setting};
 
-/// A compiler that takes the emitter of a name wherever it can.
+/// A compiler that prefers the named emitter.
 fn compiler(name: &str) -> Compiler {
     let made = Compiler::new(emitters()).and_then(|compiler| compiler.preferring(&[name]));
     made.unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-/// What an emitter makes of a fusion, whose result is the interpreter's, bit by bit.
+/// Compiles a fusion with an emitter. The result must equal the interpreter's bit by bit.
 fn made(name: &str, text: &str) -> Made {
     let inputs = inputs(text, literals::small_integers).unwrap();
     let made = compiler(name).compared(text, [Machine::simt()], &inputs, Closeness::Bits);
@@ -25,19 +25,19 @@ fn made(name: &str, text: &str) -> Made {
     made
 }
 
-/// An emitter makes the only kernel, and its results are right.
+/// Asserts that the emitter compiles the only kernel and that its results are right.
 fn contracts(name: &str, text: &str) {
     assert_eq!(made(name, text).emitters, [name], "{text}");
 }
 
-/// The plan that an emitter has for a product, of which all alternatives were checked too.
+/// An emitter's plan for a product. Also checks all alternatives.
 fn planned(name: &str, element: &str, sizes: [i64; 3], device: &DeviceDescription) -> Plan {
     let fusion = plans::fusion(&plain(element, sizes));
     let plan = named(emitters(), name).and_then(|emitter| plans::check(emitter, &fusion, device));
     plan.unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-/// `[m, k]` times `[k, n]`, with the steps in these dimensions of the operands.
+/// A product of `[m, k]` and `[k, n]`. `steps` are the contracted dimensions of the operands.
 fn product_of((left, right, result): (&str, &str, &str), [m, k, n]: [i64; 3], steps: [i64; 2]) -> String {
     let dims = |step: i64, lines: i64| if step == 0 { [k, lines] } else { [lines, k] };
     let (lhs, rhs) = (dims(steps[0], m), dims(steps[1], n));
@@ -123,7 +123,7 @@ fn operands_in_any_order() {
     }
 }
 
-/// Types that there are instructions for, with what PTX calls them.
+/// Types with matrix instructions, and the names of these in PTX.
 const OF_MATRICES: [(&str, &str, &str, &str); 8] = [
     ("bf16", "bf16", "bf16", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"),
     ("bf16", "bf16", "f32", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"),
@@ -151,7 +151,8 @@ fn warps_multiply_matrices() {
     }
 }
 
-/// Instructions for matrices are taken where there are any, and are accepted without spills.
+/// Kernels use matrix instructions where there are any, and the assembler accepts them without
+/// spills.
 #[test]
 fn ptx_has_products_of_matrices() {
     for (left, right, result, instruction) in OF_MATRICES {
@@ -164,14 +165,14 @@ fn ptx_has_products_of_matrices() {
     }
 }
 
-/// The assembler accepts it, and keeps no register in memory.
+/// Asserts that the assembler accepts the code and spills no register.
 fn assembles(ptx: &str, architecture: &str) {
     let report = assemble(ptx, architecture).unwrap_or_else(|words| panic!("{words}"));
     let is_well = |report: &String| report.contains(" 0 bytes spill stores") && !report.contains("serialized");
     assert!(report.as_ref().is_none_or(is_well), "{report:?}");
 }
 
-/// A simulated GPU with instructions for tiles.
+/// A simulated GPU with tile instructions.
 fn with_tiles() -> Machine {
     let device = DeviceDescription { multiplies_tiles: true, ..DeviceDescription::simt() };
     Machine::new(Target::simt(), device)
@@ -196,8 +197,8 @@ fn groups_multiply_tiles() {
     }
 }
 
-/// Where a target is named exactly, groups of warps multiply; their code is accepted without
-/// spills.
+/// For an exactly named target, groups of warps multiply tiles. The assembler accepts the code
+/// without spills.
 #[test]
 fn ptx_has_products_of_tiles() {
     let target = Target::named("sm_90a").unwrap();
@@ -208,7 +209,7 @@ fn ptx_has_products_of_tiles() {
             let ptx = Compiler::new(emitters()).unwrap().ptx_for(&text, &machine).unwrap();
             let (count, name) = (ptx.matches("wgmma.mma_async").count(), format!("k16.f32.{element}.{element}"));
             assert!(count >= 2 && ptx.contains(&name), "{text}");
-            // What threads write is ready before it is read another way.
+            // A fence makes the threads' writes visible to the tile instructions.
             let order = ["st.shared.v4", "fence.proxy.async.shared::cta", "bar.sync", "wgmma.mma_async"];
             let places: Vec<_> = order.iter().map(|words| ptx.find(words)).collect();
             assert!(places.is_sorted() && places[0].is_some(), "{places:?}");
@@ -272,7 +273,7 @@ fn large_plans_are_proven_without_trying_points() {
     }
 }
 
-/// A loop over the results computes products of little use as fast.
+/// If each element is used rarely, a loop over the results is as fast.
 #[test]
 fn it_comes_first_where_elements_are_used_often() {
     let all = Compiler::new(emitters()).unwrap();
@@ -290,8 +291,8 @@ fn it_comes_first_where_elements_are_used_often() {
     }
 }
 
-/// As many as on the cpu in a long run, half as many otherwise; each by the form that is made for
-/// it, and tiled.
+/// Checks each random product with the specialised emitters and with the tiled one. Without
+/// `FUSEBOX_PRODUCTS`, there are half as many as on the cpu.
 #[test]
 fn products_that_nobody_wrote() {
     let (first, count) = (setting("FUSEBOX_PRODUCT_SEED", 1), setting("FUSEBOX_PRODUCTS", 30));
@@ -323,7 +324,7 @@ fn kernels_do_not_spill() {
             let text = product_of((element, element, element), sizes, steps);
             let ptx = compiler(name).ptx(&text, capability).unwrap();
             assembles(&ptx, &format!("sm_{capability}"));
-            // Sixteen bytes at a time.
+            // Accesses of sixteen bytes.
             let is_wide =
                 |space: &str| ["v4.b32", "v2.b64"].iter().any(|wide| ptx.contains(&format!("{space}.{wide}")));
             assert!(name == THIN || is_wide("ld.shared"), "{text}");

@@ -1,4 +1,5 @@
-//! Products that are left to a library: right, and only those that nothing stands around.
+//! Products computed by a library: its results are right, and it takes only products without
+//! prologue and epilogue.
 
 use fusebox_conformance::literals::{Closeness, small_integers};
 use fusebox_conformance::{Compiler, Registry, inputs, named, plans};
@@ -38,7 +39,7 @@ fn plans_hold_for_all_forms() {
     }
 }
 
-/// On a device of many threads whose host has a library for it.
+/// For a device of many threads whose host has a library for it.
 #[test]
 fn products_on_a_gpu_are_left_to_its_library() {
     let without = DeviceDescription::sm(90);

@@ -1,5 +1,5 @@
-//! Plans of convolutions: every element once, whoever makes them, and the same bits for any number
-//! of cores.
+//! Plans of convolutions write every element once, for every emitter. The bits of results do not
+//! depend on the number of cores.
 
 use fusebox_conformance::{Machine, inputs, named, plans};
 use fusebox_core::device::DeviceDescription;
@@ -16,8 +16,8 @@ fn wide() -> DeviceDescription {
     DeviceDescription { register_bytes: 64, registers: 32, ..DeviceDescription::cpu(2) }
 }
 
-/// Of models: forward by channels last and first, gradients of input and kernel, few channels,
-/// deep, depthwise, one dimension.
+/// Convolutions of real models: forward with channels last and first, gradients of input and
+/// kernel, few channels, deep, depthwise, one dimension.
 fn of_models() -> Vec<(&'static str, String)> {
     [
         (
@@ -196,8 +196,8 @@ fn reasons_are_given() {
     }
 }
 
-/// Every element is one chain of additions in the order of its steps, whatever the blocks, which
-/// follow from cores and registers.
+/// Each element is a single chain of additions in the order of its steps. Blocks depend on cores
+/// and registers, but do not change this order.
 #[test]
 fn bits_do_not_depend_on_blocks() {
     let filled = |shape: &ArrayShape, number: u64| {

@@ -1,5 +1,5 @@
-//! Plans write every element exactly once, whatever the sizes and the knobs' values, and suit cores
-//! and registers.
+//! Plans write every element exactly once, for all sizes and values of knobs, and suit cores and
+//! registers.
 
 use fusebox_conformance::{named, plans};
 use fusebox_core::device::{DeviceDescription, NarrowProducts};
@@ -21,7 +21,7 @@ fn emitter() -> &'static dyn Emitter {
     named(emitters(), "contraction").unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-/// The plan, of which all alternatives were checked too.
+/// The plan. Also checks all alternatives.
 fn planned(sizes: [i64; 3], device: &DeviceDescription) -> Plan {
     plans::check(emitter(), &fusion(sizes), device).unwrap_or_else(|failure| panic!("{failure}"))
 }
@@ -49,7 +49,7 @@ fn blocks_suit_the_cores() {
     let blocks = |sizes, cores| planned(sizes, &DeviceDescription { core_count: cores, ..wide() }).launch.blocks;
     assert_eq!(blocks([1024, 1024, 1024], 2), 16);
     assert_eq!(blocks([2048, 2048, 2048], 8), 64);
-    // Too little work to be shared.
+    // Too little work for several cores.
     assert_eq!(blocks([40, 40, 40], 8), 1);
 }
 
@@ -61,17 +61,18 @@ fn registers_hold_the_sums() {
     assert!(sums(usual, &DeviceDescription::cpu(2)).ends_with("6 by 16 sums in registers"));
     assert!(sums([4096, 4096, 16], &wide()).ends_with("8 by 16 sums in registers"));
     assert!(sums([1, 4096, 4096], &wide()).ends_with("1 by 128 sums in registers"));
-    // Register tiles divide the columns, which can be read from where they are then.
+    // The width of register tiles divides the columns, so that the kernel can read them without
+    // packing.
     let few = [[1, 64, 64], [2, 64, 64], [3, 64, 64], [1, 64, 96]];
     let narrow = DeviceDescription::cpu(2);
     let found =
         few.map(|sizes| sums(sizes, &narrow).rsplit_once(", ").map(|(_, sums)| sums.to_owned()).unwrap_or_default());
     assert_eq!(found, ["1 by 64", "2 by 32", "3 by 16", "1 by 48"].map(|sums| format!("{sums} sums in registers")));
-    // Five times thirteen rows instead of four times fourteen and eight.
+    // Five tiles of 13 rows instead of four of 14 and one of 8.
     assert!(sums([64, 784, 1024], &wide()).ends_with("13 by 32 sums in registers"));
 }
 
-/// Rows of the right operand that a few register tiles need are read from where they are.
+/// If few register tiles need rows of the right operand, the kernel reads them without packing.
 #[test]
 fn few_rows_are_multiplied_from_memory() {
     let packs = |sizes: [i64; 3]| i64::from(planned(sizes, &wide()).shared_bytes) > 4 * sizes[1] * sizes[2] / 2;
@@ -79,8 +80,8 @@ fn few_rows_are_multiplied_from_memory() {
     assert!(planned([1, 64, 64], &DeviceDescription::cpu(2)).shared_bytes < 4 * 64 * 64 / 2);
 }
 
-/// Rows that are multiplied once are read from where they are, unless a condition on the step says
-/// where that is.
+/// The kernel reads rows that it multiplies once without packing, unless a condition on the step
+/// selects the array that holds them.
 #[test]
 fn a_concatenated_operand_is_packed_even_if_it_is_used_once() {
     let packed = |text: &str| {
@@ -101,7 +102,7 @@ fn knobs_are_what_the_plan_says() {
     let knobs = Configuration::from([("tile_n", 1 << 20)]);
     let error = emitter().plan(&fusion([200, 300, 200]), &wide(), &knobs).unwrap_err();
     assert_eq!(error.message, "knob tile_n is 1048576, it must be 1 to 224");
-    // Bits would depend on it.
+    // Another value would change the result's bits.
     let knobs = Configuration::from([("tile_k", 500)]);
     let error = emitter().plan(&fusion([200, 1000, 200]), &wide(), &knobs).unwrap_err();
     assert_eq!(error.message, "knob tile_k is 500, it must be 250 to 250");
@@ -129,7 +130,7 @@ fn reasons_are_given() {
   s = f32[40,40] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
   ROOT d = f32[40,40] dot(s, x), lhs_contracting_dims={1}, rhs_contracting_dims={0} }";
     assert_eq!(declined(other), "there is more than one dot or convolution");
-    // Half of this result is padding, which no sum leads to.
+    // Half of this result is padding, for which there is no sum.
     let padded = "f { x = f32[40,40] parameter(0)
   s = f32[40,40] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
   z = f32[] constant(0)
@@ -139,7 +140,7 @@ fn reasons_are_given() {
     assert!(matches!(simt, Verdict::Decline(decline) if decline.reason == "it is for blocks of one thread"));
 }
 
-/// `bf16` to `f32`, on a machine with tile registers.
+/// The plan of a product of `bf16` with result `f32`, on a machine with tile registers.
 fn in_tiles(sizes: [i64; 3], tile_products: NarrowProducts) -> Plan {
     let device = DeviceDescription { tile_products, word_products: NarrowProducts::default(), ..wide() };
     let fusion = plans::fusion(&plain("bf16", sizes).replace("d = bf16", "d = f32"));
@@ -154,7 +155,7 @@ fn tile_registers_are_used_where_there_are_such() {
     let plan = in_tiles([1024, 1024, 1024], bf16);
     assert!(plan.notes[0].ends_with("32 by 32 sums in tile registers"), "{:?}", plan.notes);
     assert_eq!(plan.launch.blocks, 8);
-    // Too few rows to fill them; other instructions; none.
+    // Too few rows to fill the tile registers; other instructions; no instructions.
     for (sizes, has) in [
         ([4, 1024, 1024], bf16),
         ([1024; 3], NarrowProducts { bf16: false, int8: true }),
@@ -165,8 +166,8 @@ fn tile_registers_are_used_where_there_are_such() {
     }
 }
 
-/// Words of neighbouring steps where there are no tile registers, and registers hold sixteen of
-/// them.
+/// Word products of adjacent steps, if there are no tile registers and a vector register holds
+/// sixteen words.
 #[test]
 fn words_are_multiplied_where_there_are_such_products() {
     let both = NarrowProducts { bf16: true, int8: true };
@@ -185,15 +186,15 @@ fn words_are_multiplied_where_there_are_such_products() {
     }
 }
 
-/// Rows that nobody could keep the sums of take no time to plan.
+/// A plan for more rows than memory could hold sums for takes no time.
 #[test]
 fn as_many_rows_as_there_may_be() {
     let plan = in_tiles([1 << 30, 1 << 13, 16], NarrowProducts { bf16: true, int8: true });
     assert!(plan.notes[0].ends_with("32 by 16 sums in tile registers"), "{:?}", plan.notes);
 }
 
-/// Whatever stood in memory before would be multiplied: small numbers take some processors a
-/// hundred times as long.
+/// The kernel also multiplies lines that it never packs. Uninitialised memory there could hold
+/// subnormal numbers, for which some processors take a hundred times as long.
 #[test]
 fn lines_that_are_never_packed_hold_zeros() {
     let inserts = |columns: i64| {

@@ -51,7 +51,7 @@ lhs_contracting_dims={{{lhs}}}, rhs_contracting_dims={{{rhs}}}
     }
 }
 
-/// `[m, k]` times `[k, n]`.
+/// A product of `[m, k]` and `[k, n]`.
 pub fn plain(element: &str, [m, k, n]: [i64; 3]) -> String {
     let (left, right) = ([m, k], [k, n]);
     Product {
@@ -66,7 +66,7 @@ pub fn plain(element: &str, [m, k, n]: [i64; 3]) -> String {
 
 #[test]
 fn tiles_of_all_remainders() {
-    // Around multiples of the register tiles' rows and columns, and of the steps that are packed at
+    // Sizes around multiples of the register tiles' rows and columns, and of the steps packed at
     // once.
     let sizes = [[14, 256, 32], [15, 257, 33], [13, 255, 31], [60, 5, 16], [7, 600, 17], [97, 31, 130], [260, 40, 260]];
     for sizes in sizes {
@@ -83,13 +83,13 @@ fn few_rows_or_columns() {
 
 #[test]
 fn operands_in_any_order() {
-    // Steps side by side in memory or far apart, of either operand.
+    // The contracted dimension of each operand is contiguous or strided.
     for (left, right, steps) in [
         ([40, 70], [90, 70], [1, 1]),
         ([70, 40], [70, 90], [0, 0]),
         ([70, 40], [90, 70], [0, 1]),
         ([40, 300], [45, 300], [1, 1]),
-        // A matrix, by columns, times a vector.
+        // A column-major matrix times a vector.
         ([70, 40], [70, 1], [0, 0]),
     ] {
         let steps: [&[i64]; 2] = [&[steps[0]], &[steps[1]]];
@@ -108,7 +108,7 @@ fn several_dimensions_of_each_role() {
         steps: [&[1, 3], &[4, 0]],
     };
     contracts(&product.text());
-    // No free dimension of one side, and of neither.
+    // One side has no free dimension, then neither has.
     let product =
         Product { right: ("f32", &[7, 2, 3, 5]), batch: [&[0, 4], &[2, 1]], steps: [&[1, 3], &[3, 0]], ..product };
     contracts(&Product { left: ("f32", &[3, 5, 40, 7, 2]), ..product }.text());
@@ -166,7 +166,7 @@ fn all_types() {
     }
 }
 
-/// One row, few rows, few columns; tiles over some steps at a time.
+/// One row, few rows, few columns; tiles over a part of the steps.
 #[test]
 fn complex_numbers_of_all_forms() {
     for sizes in [[1, 70, 90], [3, 70, 90], [90, 70, 2], [50, 1100, 21], [7, 30, 17]] {
@@ -174,8 +174,8 @@ fn complex_numbers_of_all_forms() {
     }
 }
 
-/// As many rows, columns and steps as make whole tiles, more, fewer; what is packed for all steps,
-/// and for some at a time.
+/// Rows, columns and steps that fill whole tiles, more, or fewer; operands packed for all steps, or
+/// for some at a time.
 #[test]
 fn tile_registers_of_all_sizes() {
     for sizes in [[8, 32, 8], [16, 32, 16], [17, 33, 33], [40, 300, 40], [33, 1111, 70], [70, 3000, 330], [32, 65, 100]]
@@ -189,7 +189,7 @@ fn tile_registers_of_all_sizes() {
 #[test]
 fn what_is_left_to_others() {
     for text in [
-        // Too few products, or too few of an element; nothing is used twice; no elements.
+        // Too few products in total or per element; no element is used twice; no elements.
         plain("f32", [4, 8, 4]),
         plain("f32", [40, 3, 40]),
         plain("f32", [1, 9000, 1]),
@@ -203,8 +203,8 @@ fn what_is_left_to_others() {
     }
 }
 
-/// Bytes with and without sign, the smallest and the largest among them, whichever way operands lie
-/// and however many rows, columns and steps there are.
+/// Signed and unsigned bytes, including the smallest and the largest, for all layouts of operands
+/// and many numbers of rows, columns and steps.
 #[test]
 fn sums_of_all_bytes_are_exact() {
     let fillings: [fn(i64, u64) -> u8; 3] = [
@@ -233,8 +233,8 @@ fn sums_of_all_bytes_are_exact() {
     }
 }
 
-/// Every element is made of chains of additions in the order of its steps, whose lengths do not
-/// follow from cores and registers as tiles do.
+/// Each element consists of chains of additions in the order of its steps. Tiles depend on cores
+/// and registers; the lengths of chains do not.
 #[test]
 fn bits_do_not_depend_on_tiles() {
     let filled = |shape: &ArrayShape, number: u64| {
@@ -256,8 +256,8 @@ fn bits_do_not_depend_on_tiles() {
     }
 }
 
-/// Rounding errors grow with the root of the number of additions one after the other: 256 of them
-/// and some more make a tenth of what 16,384 would.
+/// Rounding errors grow with the square root of the number of consecutive additions: chains of 256
+/// additions, combined by a few more, have a tenth of the error of 16,384 additions.
 #[test]
 fn sums_of_many_products_are_close() {
     let value = |i: i64, number: u64| ((i * 7919 + 31 * number as i64) as f32).sin();

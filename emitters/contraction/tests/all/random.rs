@@ -1,7 +1,6 @@
-//! Products that nobody wrote: any roles and order of dimensions, sizes, types, and what stands
-//! around them.
+//! Random products: any roles and order of dimensions, sizes, types, prologues and epilogues.
 //!
-//! `FUSEBOX_PRODUCTS` says how many, `FUSEBOX_PRODUCT_SEED` where to begin.
+//! `FUSEBOX_PRODUCTS` is their number, `FUSEBOX_PRODUCT_SEED` the first seed.
 
 use fusebox_conformance::fusions::Chance;
 
@@ -11,7 +10,7 @@ pub fn list(items: &[i64]) -> String {
     items.iter().map(i64::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Up to two dimensions with so many elements at most.
+/// Up to two dimensions with at most `most` elements.
 fn dims(chance: &mut Chance, most: i64) -> Vec<i64> {
     let count = chance.pick(&[0, 1, 1, 1, 2]);
     let mut most = most;
@@ -24,7 +23,7 @@ fn dims(chance: &mut Chance, most: i64) -> Vec<i64> {
         .collect()
 }
 
-/// One operand: its dimensions, and where batches and steps are among them.
+/// One operand: its dimensions, and the positions of batches and steps among them.
 struct Side {
     dims: Vec<i64>,
     batch: Vec<i64>,
@@ -46,15 +45,15 @@ fn side(chance: &mut Chance, batch: &[i64], lines: &[i64], steps: &[i64]) -> Sid
     Side { lines, batch: place(0..first), steps: place(second..sizes.len()), dims }
 }
 
-/// Operations from `value` on, one after another; the last of them.
+/// Appends a chain of operations on `value`. Returns the last one.
 pub fn followed(chance: &mut Chance, text: &mut String, value: &str, shape: &str, is_left: bool) -> String {
     let mut last = value.to_owned();
     for number in 0..chance.pick(&[0, 0, 1, 2]) {
         let name = format!("{value}_{number}");
         let operation = chance.pick(&["negate(A)", "abs(A)", "add(A, A)", "multiply(A, A)", "maximum(A, A)"]);
-        // Complex numbers have no order, and magnitudes of another type.
+        // Complex numbers have no order, and their magnitudes are of another type.
         let operation = if shape.starts_with('c') { "negate(A)" } else { operation };
-        // Products of many factors would be rounded.
+        // A product of many factors would round.
         let operation = if is_left { operation.replace("multiply", "subtract") } else { operation.into() };
         text.push_str(&format!("  {name} = {shape} {}\n", operation.replace('A', &last)));
         last = name;

@@ -2,17 +2,18 @@
 
 use crate::check;
 
-/// The emitter takes the fusion on both targets, and its results are right.
+/// Asserts that the emitter takes the fusion on both targets and that its results are right.
 fn updates(text: &str) {
     assert_eq!(check(text), ["dynamic-update-slice", "dynamic-update-slice"], "{text}");
 }
 
-/// The results are right, but the whole array has to be computed.
+/// Asserts that results are right although the kernel computes the whole array.
 fn computes_everything(text: &str) {
     assert_eq!(check(text), ["loop", "loop"], "{text}");
 }
 
-/// `dynamic-update-slice` of an array by a slice, with starts of that type shifted by a constant.
+/// A `dynamic-update-slice` of an array. The starts have type `starts` and are shifted by a
+/// constant.
 fn update(element: &str, whole: &str, part: &str, starts: &str, rank: usize, shift: &str) -> String {
     let parameters: Vec<String> = (0..rank)
         .map(|k| format!("  i{k} = {starts}[] parameter({})\n  s{k} = {starts}[] add(i{k}, shift)\n", k + 2))
@@ -79,7 +80,7 @@ fn reshapes_around_the_update() {
 
 #[test]
 fn several_updates_of_different_shapes() {
-    // The two caches of a layer: both updated at one position, and something else beside.
+    // The two caches of a layer, updated at one position, and an unrelated result.
     updates(
         "fusion {
   keys = f32[4,100,32] parameter(0)
@@ -130,7 +131,7 @@ fn a_slice_may_be_replaced_by_what_is_computed_from_it() {
 }
 ",
     );
-    // Computed in another shape, in which the elements have the same order.
+    // The update is computed in another shape with the same row-major order of elements.
     updates(
         "fusion {
   x = f32[10,64,8] parameter(0)
@@ -147,7 +148,7 @@ fn a_slice_may_be_replaced_by_what_is_computed_from_it() {
 }
 ",
     );
-    // One element: one thread, which reads before it writes, whatever it reads.
+    // One element: a single thread, which reads any element before it writes.
     updates(
         "fusion {
   x = s32[50] parameter(0)
@@ -163,7 +164,7 @@ fn a_slice_may_be_replaced_by_what_is_computed_from_it() {
 
 #[test]
 fn what_would_see_the_array_change_is_not_done_in_place() {
-    // A slice at another place.
+    // Reads a slice at another position.
     computes_everything(
         "fusion {
   x = f32[50,60] parameter(0)
@@ -176,7 +177,7 @@ fn what_would_see_the_array_change_is_not_done_in_place() {
 }
 ",
     );
-    // The same slice, but each element from another one.
+    // Reads the updated slice, but each element from another position.
     computes_everything(
         "fusion {
   x = f32[50,60] parameter(0)
@@ -188,7 +189,7 @@ fn what_would_see_the_array_change_is_not_done_in_place() {
 }
 ",
     );
-    // The old array is a result too, or the updated one is read.
+    // The old array is also a result, or the fusion reads the updated one.
     for root in ["n = f32[50] negate(x)", "n = f32[50] negate(d)", "n = f32[50] copy(x)"] {
         computes_everything(&format!(
             "fusion {{
@@ -202,7 +203,7 @@ fn what_would_see_the_array_change_is_not_done_in_place() {
 "
         ));
     }
-    // What is updated is itself computed.
+    // The fusion computes the updated array itself.
     computes_everything(
         "fusion {
   p = f32[50] parameter(0)

@@ -1,4 +1,5 @@
-//! Plans stay in bounds, write nothing twice, and start from the right parameter; declines say why.
+//! Plans stay in bounds, write nothing twice, and start from the right parameter; declines have
+//! reasons.
 
 use fusebox_conformance::plans;
 use fusebox_core::device::DeviceDescription;
@@ -35,14 +36,14 @@ fn only_the_updated_parts_are_visited() {
             let proof = check_joint_coverage(&output.maps, &shape.as_array().unwrap().dims, Coverage::AtMostOnce);
             assert_eq!(proof, Ok(Proof::Structural), "{}: {:?}", device.name, output.maps);
         }
-        // At each of the possible starts: 100 for the keys, 99 for the values.
+        // Counts all possible starts: 100 for the keys, 99 for the values.
         let visited: Vec<u64> = plan.outputs.iter().map(|o| o.maps[0].point_count(1 << 20).unwrap()).collect();
         assert_eq!(visited, [4 * 32 * 100, 1, 4 * 2 * 48 * 99], "{}", device.name);
     }
 }
 
-/// A column of a large array has lines of both cores, a row those of one; a small array lies with
-/// one core altogether.
+/// Both cores' caches hold lines of a large array's column, and one core's cache those of a row.
+/// One core's cache holds all of a small array.
 #[test]
 fn columns_are_written_by_the_cores_that_have_them() {
     let blocks = |array: &str, slice: &str, starts: &str| {

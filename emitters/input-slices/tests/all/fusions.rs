@@ -2,7 +2,7 @@
 
 use crate::check;
 
-/// The emitter takes the fusion on both targets, and its results are right.
+/// Asserts that the emitter takes the fusion on both targets and that its results are right.
 fn slices(text: &str) {
     assert_eq!(check(text), ["input-slices", "input-slices"], "{text}");
 }
@@ -26,7 +26,8 @@ fn apart_overlapping_and_nested() {
 
 #[test]
 fn several_arrays_and_the_whole() {
-    // Equal shapes, different types; one array is a result itself, one slice is a result twice.
+    // Slices of equal shape and different type; one array is a result itself, one slice is a result
+    // twice.
     slices(
         "fusion {
   p = f32[64,33] parameter(0)
@@ -60,7 +61,7 @@ fn strides_and_reshapes() {
 
 #[test]
 fn what_horizontal_fusion_makes() {
-    // Three updates of parameters as one: flattened, joined, computed, cut apart.
+    // Three updates of parameters in one kernel: flattened, concatenated, computed, sliced.
     slices(
         "fusion {
   a = f32[40,30] parameter(0)

@@ -1,4 +1,4 @@
-//! Plans write every element of every slice exactly once; what overlaps is visited once.
+//! Plans write every element of every slice exactly once, and visit overlapping elements once.
 
 use fusebox_conformance::plans;
 use fusebox_core::device::DeviceDescription;
@@ -7,7 +7,7 @@ use fusebox_emitter_input_slices::emitters;
 
 use crate::planned;
 
-/// Slices of `-p`, given as `(shape, ranges)`.
+/// A fusion of slices of `-p`. Each slice is a pair `(shape, ranges)`.
 fn fusion(shape: &str, slices: &[(&str, &str)]) -> Fusion {
     let lines: Vec<String> = slices
         .iter()
@@ -42,7 +42,7 @@ fn what_overlaps_is_visited_together_and_nothing_else() {
     let notes = |slices: &[(&str, &str)]| planned(&fusion("1000", slices), &DeviceDescription::cpu(1)).notes.join("");
     assert_eq!(notes(&[("500", "[0:500]"), ("500", "[500:1000]")]), "2 slices in 2 loop nests");
     assert_eq!(notes(&[("500", "[0:500]"), ("500", "[499:999]")]), "2 slices in 1 loop nests");
-    // The last one connects the others.
+    // The last slice overlaps both others.
     assert_eq!(notes(&[("10", "[0:10]"), ("10", "[90:100]"), ("90", "[5:95]")]), "3 slices in 1 loop nests");
 }
 

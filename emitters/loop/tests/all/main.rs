@@ -8,14 +8,14 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Emitter, Fusion, Plan};
 use fusebox_emitter_loop::emitters;
 
-/// Checks the plans of all emitters that take a fusion; gives that of the one that comes first.
+/// Checks the plans of all emitters that take a fusion. Returns the first emitter's plan.
 fn planned(fusion: &Fusion, device: &DeviceDescription) -> Plan {
     let plan = |emitter: &&dyn Emitter| planned_by(&emitter.descriptor().name, fusion, device);
     let mut plans = takers(&emitters(), fusion, device).iter().map(plan).collect::<Vec<_>>();
     plans.swap_remove(0)
 }
 
-/// The same for an emitter of that name.
+/// Checks and returns the plan of the named emitter.
 fn planned_by(name: &str, fusion: &Fusion, device: &DeviceDescription) -> Plan {
     let plan = named(emitters(), name).and_then(|emitter| plans::check(emitter, fusion, device));
     plan.unwrap_or_else(|failure| panic!("{failure}"))

@@ -1,4 +1,4 @@
-//! Plans cover every output element exactly once, and kernels come out of them.
+//! Plans cover every output element exactly once, and the emitter builds kernels for them.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Fusion, Verdict};
@@ -17,7 +17,7 @@ fn fusion(instructions: Vec<Instruction>) -> Fusion {
     Fusion::new("kernel", module).unwrap()
 }
 
-/// `-p` of that shape.
+/// A fusion that computes `-p` for an array of these dimensions.
 fn negate(element: ElementType, dims: &[i64]) -> Fusion {
     let shape = Shape::array(element, dims);
     fusion(vec![
@@ -26,7 +26,7 @@ fn negate(element: ElementType, dims: &[i64]) -> Fusion {
     ])
 }
 
-/// `(p + p, reshape(-p), p + p)`: two shapes, one root twice.
+/// A fusion that computes `(p + p, reshape(-p), p + p)`: two shapes, one root twice.
 fn two_shapes(dims: &[i64], reshaped: &[i64]) -> Fusion {
     let shape = Shape::array(ElementType::F32, dims);
     let other = Shape::array(ElementType::F32, reshaped);
@@ -44,7 +44,7 @@ fn two_shapes(dims: &[i64], reshaped: &[i64]) -> Fusion {
     ])
 }
 
-/// A device small enough that few points already fill it.
+/// A small device, which few points fill.
 fn small_gpu() -> DeviceDescription {
     DeviceDescription { core_count: 1, max_threads_per_block: 128, ..DeviceDescription::sm(90) }
 }
@@ -80,7 +80,7 @@ fn results_of_different_shapes_are_covered() {
     }
 }
 
-/// Two results of one shape: of two parameters together, or each of one.
+/// Two results of one shape. Both read two parameters, or each reads one.
 #[test]
 fn results_that_have_nothing_in_common_have_blocks_of_their_own() {
     let shape = Shape::array(ElementType::F32, [1000]);
@@ -105,7 +105,7 @@ fn results_that_have_nothing_in_common_have_blocks_of_their_own() {
     planned(&apart, &DeviceDescription::cpu(2));
 }
 
-/// Maps of large shapes cannot be enumerated: the host must be able to invert them.
+/// Enumerating maps of large shapes takes too long: the host must invert them.
 #[test]
 fn plans_of_large_shapes_are_proven() {
     let shapes: [&[i64]; 9] = [
@@ -150,7 +150,7 @@ fn a_small_fusion_is_one_block_of_the_cpu() {
     assert_eq!(large.launch.blocks, 128);
 }
 
-/// A vector times a matrix: few results, each of which reads much.
+/// A vector times a matrix: few results, each of which reads many elements.
 #[test]
 fn what_reads_much_is_shared_out() {
     let array = |dims: &[i64]| Shape::array(ElementType::F32, dims);
@@ -165,7 +165,7 @@ fn what_reads_much_is_shared_out() {
     assert!(planned(&product, &cpu).launch.blocks >= 8);
 }
 
-/// The innermost loop of a plan for one core over `reshape(a[n,p] * b[n,q])`, or over
+/// The innermost loop's length in a plan for one core of `reshape(a[n,p] * b[n,q])` or
 /// `reshape(-a[n,p,q])`.
 fn innermost_loop(result: &[i64], is_product: bool) -> i64 {
     let array = |dims: &[i64]| Shape::array(ElementType::F32, dims);
@@ -196,7 +196,7 @@ fn innermost_loop(result: &[i64], is_product: bool) -> i64 {
     plan.outputs[0].maps[0].ranges.last().map_or(1, |range| range.bounds.upper + 1)
 }
 
-/// Else each element divides its index, and reads become gathers.
+/// Otherwise each element divides its index, and reads become gathers.
 #[test]
 fn a_merged_dimension_that_readers_tell_apart_is_several_loops() {
     assert_eq!(innermost_loop(&[200, 63], true), 9);
@@ -236,7 +236,7 @@ fn tokens_absurd_sizes_and_sorts_are_declined() {
     }
 }
 
-/// `BLESS=1` writes the expected texts anew.
+/// `BLESS=1` updates the expected texts.
 #[test]
 fn kernels_of_both_kinds() {
     let fusion = negate(ElementType::F32, &[256, 128]);

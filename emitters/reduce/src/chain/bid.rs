@@ -1,8 +1,6 @@
-//! Which instructions around a reduction of rows are a chain (softmax, layer norm, …) that is worth a kernel.
+//! Finds the instructions around a row reduction that form a chain (softmax, layer norm, …) worth a kernel.
 //!
-//! Such a kernel walks over a row several times while the row is in a near cache, instead of over all rows several times.
-//! What depends on a reduction row by row is a *member* ([`RowSpace::place`]); what can be computed again for each walk
-//! comes along. Nothing that depends on a member otherwise may lead back into the chain.
+//! The kernel of a chain visits a row several times while the row is in a near cache, instead of visiting all rows several times. An instruction that depends on a reduction row by row is a *member* ([`RowSpace::place`]). The kernel also rematerialises cheap operands of members. No member may depend on an instruction that depends on a member in another way.
 
 use std::collections::HashSet;
 
@@ -13,19 +11,19 @@ use fusebox_core::hlo::{Computation, InstrId, Instruction, Module, Op};
 
 use super::limits::Limits;
 
-/// Most instructions of one kernel.
+/// Maximum number of members of one kernel.
 const MOST_INSTRUCTIONS: usize = 200;
-/// Elements up to which a reduction is computed on the way to something else rather than by a kernel of its own.
+/// Elements up to which the consumer of a reduction computes the reduction too, instead of a separate kernel.
 const SMALL: f64 = 4096.0;
-/// Additions that may be repeated for an element whose array is smaller than the rows.
+/// Additions per element up to which an instruction smaller than the rows is rematerialised.
 const CHEAP: f64 = 2.0;
 
-/// The rows that the anchor of a candidate reduces.
+/// Returns the rows that the anchor of a candidate reduces.
 pub fn rows_of(candidate: &Candidate) -> Option<RowSpace> {
     row_space(&candidate.region.module, candidate.region.computation(), candidate.anchor)
 }
 
-/// What a chain takes around a reduction.
+/// Makes the bid of a chain around a reduction.
 pub fn bid(candidate: &Candidate, limits: &Limits) -> Bid {
     let region = &candidate.region;
     let (module, computation) = (&region.module, region.computation());
@@ -60,18 +58,18 @@ pub fn bid(candidate: &Candidate, limits: &Limits) -> Bid {
     Bid::Take { instructions }
 }
 
-/// What is known about a region, seen from one reduction.
+/// Classification of a region's instructions, relative to one reduction.
 struct Search<'m> {
     module: &'m Module,
     computation: &'m Computation,
     read_elsewhere: &'m [InstrId],
     users: Vec<Vec<InstrId>>,
     space: RowSpace,
-    /// `Free` for what is no member.
+    /// `Free` for an instruction that is no member.
     places: Vec<RowPlace>,
-    /// Depends on a member and is none.
+    /// Whether an instruction depends on a member without being one.
     behind: Vec<bool>,
-    /// Free, and computed in the kernel.
+    /// Whether the kernel computes an instruction that is no member.
     along: Vec<bool>,
 }
 
@@ -80,7 +78,7 @@ impl Search<'_> {
         self.places[id.index()] != RowPlace::Free
     }
 
-    /// Finds the members, operands before users.
+    /// Finds the members. Visits operands before users.
     fn grow(&mut self, seed: InstrId) {
         let mut members = 0;
         for id in self.computation.ids().skip(seed.index()) {
@@ -130,7 +128,7 @@ impl Search<'_> {
         false
     }
 
-    /// Finds what is computed in the kernel besides members, users before operands.
+    /// Finds the other instructions that the kernel computes. Visits users before operands.
     fn take_along(&mut self) {
         for id in self.computation.ids().rev() {
             let instruction = self.computation.instruction(id);
@@ -154,14 +152,14 @@ impl Search<'_> {
 
     fn is_cheap(&self, instruction: &Instruction) -> bool {
         let has_elements = elements(instruction) == self.space.element_count();
-        // A part of a tuple that something else made comes into the kernel as an array.
+        // The kernel receives a tuple element from outside as an array.
         !matches!(instruction.op, Op::GetTupleElement { .. })
             && keeps_positions(self.computation, instruction)
             && !is_heavy(&instruction.op)
             && (has_elements || per_element(self.computation, instruction) <= CHEAP)
     }
 
-    /// The chain, if a result of a reduction goes back into its row.
+    /// Returns the chain, or `None` if no row's elements use a result of a reduction.
     fn chain(&self) -> Option<Vec<InstrId>> {
         let goes_back = |id: InstrId| {
             let instruction = self.computation.instruction(id);
@@ -183,7 +181,7 @@ impl Search<'_> {
         (!needed.is_empty()).then_some(needed)
     }
 
-    /// Reductions one after another in a chain.
+    /// Returns the length of the longest sequence of dependent reductions in a chain.
     fn phases(&self, chain: &[InstrId]) -> usize {
         let mut phases = vec![0; self.computation.instructions.len()];
         for &id in chain {
@@ -195,8 +193,7 @@ impl Search<'_> {
         phases.into_iter().max().unwrap_or(0)
     }
 
-    /// Small reductions outside whose results meet those of a chain, row by row. Without the chain, they and its first phase are one
-    /// kernel with what combines them; with it, they are left with a kernel each.
+    /// Counts the small reductions outside a chain whose results are combined with the chain's row values. Without the chain, one kernel computes these reductions, the chain's first phase and the combination. With the chain, each of these reductions needs a separate kernel.
     fn other_reductions(&self, chain: &[InstrId]) -> usize {
         let of_rows = chain.iter().filter(|id| self.places[id.index()] == RowPlace::Row);
         let mut pending: Vec<InstrId> =
@@ -221,7 +218,7 @@ impl Search<'_> {
         elements(reduce) as f64 * steps(self.computation, reduce) <= SMALL
     }
 
-    /// Members that are read outside of the chain. A broadcast is computed again there; what it copies is read then.
+    /// Returns the members that instructions outside the chain read. These instructions recompute a broadcast, so the broadcast's operand is the result.
     fn results(&self) -> Vec<InstrId> {
         let mut copied = HashSet::new();
         let mut results = Vec::new();
@@ -243,7 +240,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether this is the tuple that stands for a region's results.
+/// Whether an instruction is the tuple of a region's results.
 fn is_result(computation: &Computation, id: InstrId) -> bool {
     id == computation.root && matches!(computation.instruction(id).op, Op::Tuple)
 }

@@ -1,10 +1,10 @@
-//! The loops.
+//! Emits the loops of a chain for a block of one thread.
 //!
 //! ```text
 //! for row in the block's rows
 //!   for phase
-//!     for element in row: accumulate; store what later phases want
-//!     values of the row from the complete results
+//!     for element in row: accumulate; store values for later phases
+//!     compute values of the row from the complete results
 //!   for element in row: write roots
 //!   write roots of the row
 //! ```
@@ -21,10 +21,10 @@ use crate::body::{Body, Starts, write};
 use crate::cpu::Accumulators;
 use crate::cpu::cascade::{self, Cascade};
 
-/// Most bytes of a row's stored values: they stay in a near cache and fit a thread's stack.
+/// Maximum bytes of a row's stored values. They fit in a near cache and on a thread's stack.
 const MOST_BYTES: i64 = 64 << 10;
 
-/// Everything declared.
+/// A chain with its subgraph functions declared.
 struct Chain<'c> {
     fusion: &'c Fusion,
     chain: &'c RowChain,
@@ -32,26 +32,26 @@ struct Chain<'c> {
     bodies: Vec<Body<'c>>,
 }
 
-/// A row while it is computed.
+/// Values of the row that a block is computing.
 struct Row {
     row: Value,
-    /// Complete reductions.
+    /// Results of the complete reductions.
     heroes: Known,
     /// Values that elements depend on.
     values: Known,
-    /// Tensors with what is kept.
+    /// Tensors that hold the kept values.
     tensors: Vec<(InstrId, Value)>,
     outputs: Vec<Value>,
 }
 
-/// What is kept of a row between phases.
+/// Returns the values of a row that are kept between phases.
 pub fn kept_values(fusion: &Fusion, chain: &RowChain) -> Vec<Kept> {
     let bytes = |kept: &[Kept]| kept.iter().map(|(id, _)| element_bytes(fusion, *id)).sum::<i64>();
     let fits = |kept: &[Kept]| chain.space.length.saturating_mul(bytes(kept)) <= MOST_BYTES;
     kept(fusion, chain, is_function, fits)
 }
 
-/// The kernel whose blocks take `share` rows.
+/// Builds the kernel. Each block computes `share` rows.
 pub fn emit(fusion: &Fusion, chain: &RowChain, share: i64) -> Result<Kernel, EmitError> {
     let mut kernel = KernelBuilder::new(fusion);
     let groups = groups(chain);
@@ -75,7 +75,7 @@ pub fn emit(fusion: &Fusion, chain: &RowChain, share: i64) -> Result<Kernel, Emi
 }
 
 impl Chain<'_> {
-    /// Memory for what is kept of one row.
+    /// Allocates memory for the kept values of one row.
     fn tensors(&self, b: &mut FunctionBuilder) -> Vec<(InstrId, Value)> {
         let length = self.chain.space.length;
         let kept = self.phases.iter().flat_map(|phase| &phase.stored);
@@ -96,7 +96,7 @@ impl Chain<'_> {
         row.outputs
     }
 
-    /// The walk of a phase.
+    /// Emits the loop of a phase over a row's elements, and its reductions.
     fn reduce(&self, b: &mut FunctionBuilder, phase: &Phase, body: &Body<'_>, starts: &Starts, row: &mut Row) {
         let accumulators = Accumulators::new(body);
         let start = accumulators.start(b, starts);
@@ -139,13 +139,13 @@ impl Chain<'_> {
         row.heroes.extend(heroes.zip(complete));
     }
 
-    /// Whether a phase computes functions to combine what they give.
+    /// Whether a phase computes functions for the operands of its reductions.
     fn holds_functions(&self, phase: &Phase, body: &Body<'_>) -> bool {
         let is_known = |id| phase.loaded.contains(&id) || self.chain.row_values.contains(&id);
         cascade::holds_functions(self.fusion.computation(), body.group(), is_known)
     }
 
-    /// The row's values that a phase makes known.
+    /// Computes the row values that depend on a phase's reductions.
     fn after(&self, b: &mut FunctionBuilder, phase: &Phase, row: &mut Row) {
         let news = row_values(b, self.chain, phase, row.row, &row.heroes, &row.values);
         row.values.extend(news);
@@ -192,7 +192,7 @@ impl Chain<'_> {
         b.scf_for(zero, length, one, state, body)
     }
 
-    /// What is known at an element: the row's values, and what earlier phases have kept.
+    /// Returns the values available at an element: row values, and kept values of earlier phases.
     fn known_at(&self, b: &mut FunctionBuilder, phase: &Phase, row: &Row, element: Value) -> Known {
         let mut known = row.values.clone();
         for &id in &phase.loaded {

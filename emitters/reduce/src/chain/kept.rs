@@ -1,6 +1,6 @@
-//! Values of a row that are stored between phases instead of computed again.
+//! Values of a row that are stored between phases instead of rematerialised.
 //!
-//! Latest first: what is kept of a softmax is `x` until the maximum is known, then `exp(x - max)` in its place.
+//! Later instructions are stored first. For a softmax, the kernel stores `x` until the maximum is complete, then replaces it by `exp(x - max)`.
 
 use fusebox_core::analysis::{RowChain, RowPlace, keeps_positions};
 use fusebox_core::emitter::Fusion;
@@ -9,8 +9,7 @@ use fusebox_core::hlo::{ArrayShape, InstrId, Op};
 /// An instruction whose values are stored, and the phase that computes it.
 pub type Kept = (InstrId, usize);
 
-/// The results of each phase that have an element per element of the rows: operands of its reductions; in the last
-/// phase, roots.
+/// Returns the results of each phase that have one element per element of the rows. They are the operands of the phase's reductions, or the roots in the last phase.
 pub fn wanted(chain: &RowChain) -> Vec<Vec<InstrId>> {
     let of_phase = |heroes: &Vec<fusebox_core::analysis::ReductionHero>| {
         let mut wanted: Vec<InstrId> = heroes.iter().flat_map(|hero| &hero.values).map(|value| value.operand).collect();
@@ -27,8 +26,7 @@ pub fn wanted(chain: &RowChain) -> Vec<Vec<InstrId>> {
     phases
 }
 
-/// Instructions that are `worth` it and wanted in several phases, each with the phase that computes it, latest
-/// instructions first, as long as all together are `admitted`.
+/// Returns the instructions to store, latest first, each with the phase that computes it. Several phases need each of them, and `is_worth` and `admitted` accept them.
 pub fn kept(
     fusion: &Fusion,
     chain: &RowChain,
@@ -55,12 +53,12 @@ pub fn kept(
     kept
 }
 
-/// Bytes of one element of a kept instruction.
+/// Returns the bytes of one element of a kept instruction.
 pub fn element_bytes(fusion: &Fusion, kept: InstrId) -> i64 {
     fusion.computation().instruction(kept).shape.as_array().map_or(0, |array| array.element_type.byte_size() as i64)
 }
 
-/// For each phase but the last, what is kept while it ends and read after it.
+/// Returns, for each phase but the last, the instructions whose stored values later phases read.
 pub fn alive(fusion: &Fusion, chain: &RowChain, kept: &[Kept]) -> Vec<Vec<InstrId>> {
     let wanted = wanted(chain);
     let is_read = |id: InstrId, after: usize| {
@@ -73,7 +71,7 @@ pub fn alive(fusion: &Fusion, chain: &RowChain, kept: &[Kept]) -> Vec<Vec<InstrI
     (0..chain.phases.len()).map(alive_after).collect()
 }
 
-/// Whether the instruction has an element per element of the rows and whatever reads it reads it at its own position.
+/// Returns, for each instruction, whether it has one element per element of the rows and all its users read it at their own position.
 fn aligned(fusion: &Fusion, chain: &RowChain) -> Vec<bool> {
     let computation = fusion.computation();
     let users = computation.users();
@@ -94,10 +92,10 @@ fn aligned(fusion: &Fusion, chain: &RowChain) -> Vec<bool> {
     aligned
 }
 
-/// Whether computing `outputs` of a phase computes the instruction, where what is kept from earlier phases is read.
+/// Whether a phase has to compute an instruction for its `outputs`, given that it loads the values stored by earlier phases.
 fn is_needed(fusion: &Fusion, chain: &RowChain, kept: &[Kept], outputs: &[InstrId], id: InstrId, phase: usize) -> bool {
     let computation = fusion.computation();
-    // What is kept by this phase has to be computed in it.
+    // The phase also computes the values that it stores.
     let mut pending: Vec<InstrId> = outputs.to_vec();
     pending.extend(kept.iter().filter(|(_, by)| *by == phase).map(|(id, _)| *id));
     let mut seen = vec![false; computation.instructions.len()];
@@ -116,7 +114,7 @@ fn is_needed(fusion: &Fusion, chain: &RowChain, kept: &[Kept], outputs: &[InstrI
     false
 }
 
-/// Whether an operation gives elements that are read or computed, not only copied or moved.
+/// Whether an operation reads or computes its elements, instead of only copying or moving them.
 pub fn has_own_values(op: &Op) -> bool {
     let is_copy = matches!(op, Op::Constant(_) | Op::Iota { .. } | Op::Broadcast { .. } | Op::Reshape | Op::Bitcast);
     !is_copy && !matches!(op, Op::Tuple | Op::GetTupleElement { .. })

@@ -1,29 +1,29 @@
-//! Which rows are worth a chain, on devices of one thread per block and of many.
+//! Limits on the rows that are worth a chain, for blocks of one thread and of many threads.
 
 use fusebox_core::analysis::RowSpace;
 use fusebox_core::device::DeviceDescription;
 
-/// Bytes of the values that elements of rows usually have.
+/// Usual bytes of a row's element.
 const VALUE: i64 = 4;
-/// Bytes of a core's cache for each element of a row that is to stay there: some arrays, and what else is going on.
+/// Cache bytes of a core for each element of a row: several arrays, and unrelated data.
 const CACHED: i64 = 8 * VALUE;
-/// Rows per core of one thread that keep all cores busy.
+/// Rows per core that keep all cores busy, for blocks of one thread.
 const ROWS_PER_CORE: i64 = 4;
 
-/// The rows that a device takes in chains.
+/// Limits on the rows of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Elements of a row below which walks over rows are too short to pay.
+    /// Minimum elements of a row. Loops over shorter rows do not pay.
     shortest: i64,
-    /// Most elements of a row.
+    /// Maximum elements of a row.
     longest: i64,
     /// Rows that keep all cores busy.
     rows: i64,
-    /// Elements that fewer rows may have.
+    /// Size up to which fewer rows are allowed.
     few: Few,
 }
 
-/// What is small enough that not all cores need to have work.
+/// Number of elements up to which some cores may be idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Few {
     /// Elements of all rows.
@@ -33,7 +33,7 @@ enum Few {
 }
 
 impl Limits {
-    /// Where a block is one thread: a row is walked while it stays in the core's cache.
+    /// Returns the limits for blocks of one thread. All phases read a row from the core's cache.
     pub fn of_single_threads(device: &DeviceDescription) -> Limits {
         let cached = device.core_cache_bytes as i64 / CACHED;
         Limits {
@@ -44,9 +44,7 @@ impl Limits {
         }
     }
 
-    /// Where threads share a row. A row that no core's cache holds is read once per phase, as the kernels of single
-    /// phases would read it; they too have a block for a row, but write elements with the whole device, which wins
-    /// where rows are long and few.
+    /// Returns the limits for blocks of many threads. A row that fits no core's cache is read once per phase, as by separate kernels for the phases. The separate kernels also use a block per row, but write elements with the whole device. They are faster if rows are long and few.
     pub fn of_many_threads(device: &DeviceDescription) -> Limits {
         Limits {
             shortest: 2,
@@ -56,7 +54,7 @@ impl Limits {
         }
     }
 
-    /// Why rows are not worth it, if they are not.
+    /// Returns why rows are not worth a chain, or `None` if they are.
     pub fn refusal(&self, space: RowSpace) -> Option<String> {
         if !(self.shortest..=self.longest).contains(&space.length) {
             return Some(format!("rows of {} elements are too short or too long", space.length));

@@ -1,10 +1,9 @@
-//! Chains of row reductions (softmax, layer norm, …) in one kernel, and the row-normalise emitter: that for blocks of one
-//! thread.
+//! Chains of row reductions (softmax, layer norm, …) in one kernel, and the row-normalise emitter, which builds them for blocks of one thread.
 //!
 //! ```text
-//! bid.rs     which instructions around a reduction are a chain
-//! limits.rs  which rows are worth it
-//! kept.rs    which values of a row are stored between phases instead of computed again
+//! bid.rs     the instructions around a reduction that form a chain
+//! limits.rs  limits on the rows that are worth a chain
+//! kept.rs    values of a row that are stored between phases instead of rematerialised
 //! parts.rs   chain -> the subgraph functions of its phases
 //! emit.rs    the loops of a block of one thread
 //! threads/   the emitters for blocks of many threads
@@ -31,14 +30,14 @@ use fusebox_core::launch::{Cost, blocks_for};
 use limits::Limits;
 pub use threads::ThreadNormalise;
 
-/// Walks over a row that work counts for, and arithmetic in them.
+/// Cost of one loop iteration, in the unit of [`Cost::arithmetic`].
 const WEIGHT: i64 = 4;
-/// More points than any memory holds; below it, no count in a plan overflows.
+/// Maximum number of points: no memory holds more, and smaller counts in a plan do not overflow.
 const MOST_POINTS: i64 = 1 << 48;
-/// Knob: number of blocks aimed at.
+/// Knob: target number of blocks.
 const BLOCKS: &str = "blocks";
 
-/// The emitter.
+/// The row-normalise emitter.
 pub struct RowNormalise;
 
 impl Strategy for RowNormalise {
@@ -106,13 +105,13 @@ impl Strategy for RowNormalise {
     }
 }
 
-/// Rows dealt to blocks.
+/// Distribution of rows to blocks.
 struct Shares {
-    /// Blocks aimed at.
+    /// Target number of blocks.
     wanted: i64,
-    /// Blocks with rows.
+    /// Number of blocks that have rows.
     blocks: i64,
-    /// Rows of a block.
+    /// Rows per block.
     share: i64,
 }
 
@@ -143,7 +142,7 @@ impl Shares {
         Ok(Shares { wanted, blocks: ceil_div(chain.space.rows, share), share })
     }
 
-    /// `(th, bl)[row] -> index` of an array with an element per row, `(th, bl)[row, element]` of others.
+    /// Returns the map `(th, bl)[row] -> index` for an array with one element per row, or `(th, bl)[row, element] -> index` for other arrays.
     fn map(&self, chain: &RowChain, place: RowPlace, dims: &[i64]) -> IndexingMap {
         let row = Expr::dim(1) * self.share + Expr::range(0);
         let mut map = IndexingMap {

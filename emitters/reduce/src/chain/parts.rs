@@ -9,29 +9,29 @@ use fusebox_core::indexing::IndexingMap;
 use super::kept::{Kept, wanted};
 use crate::body::{PerHero, Write};
 
-/// Values known so far, by the instruction whose they are.
+/// Values computed so far, each with its instruction.
 pub type Known = Vec<(InstrId, Vec<Value>)>;
 
-/// Instructions of equal dimensions, computed together from values that are known.
+/// Instructions of equal dimensions that one function computes from injected values.
 pub struct Part {
     index: IndexingMap,
     instructions: Vec<InstrId>,
     /// Number of leaves of each instruction.
     leaves: Vec<usize>,
-    /// Whose values are passed in.
+    /// Instructions whose values the caller passes in.
     injected: Vec<InstrId>,
     function: Subgraph,
 }
 
-/// One walk over a row.
+/// One loop over a row.
 pub struct Phase {
-    /// Computed for every element.
+    /// Parts to compute for every element.
     pub elements: Vec<Part>,
-    /// Kept in memory for later phases.
+    /// Instructions that this phase stores for later phases.
     pub stored: Vec<InstrId>,
-    /// Kept in memory by earlier phases.
+    /// Instructions that earlier phases have stored.
     pub loaded: Vec<InstrId>,
-    /// Computed when the walk is over, for the row.
+    /// Parts to compute for the row after the loop.
     pub row: Vec<Part>,
 }
 
@@ -47,13 +47,13 @@ impl Part {
     }
 }
 
-/// What is computed for each element in a phase.
+/// Element values that a phase computes, stores and loads.
 struct Step {
     stored: Vec<InstrId>,
     loaded: Vec<InstrId>,
-    /// What the phase computes.
+    /// Instructions that the phase computes.
     outputs: Vec<InstrId>,
-    /// What it has: values of rows, and what is loaded.
+    /// Instructions whose values are available: row values and loaded values.
     injected: Vec<InstrId>,
 }
 
@@ -73,7 +73,7 @@ fn steps(chain: &RowChain, kept: &[Kept]) -> Vec<Step> {
     wanted(chain).into_iter().enumerate().map(step).collect()
 }
 
-/// What is computed where, if indices of these dimensions with an element per row or element are given by `map`.
+/// Returns the visits of a plan. `map` returns the indices at which the kernel visits an array of these dimensions, which has one element per row or per element.
 pub fn visits(
     fusion: &Fusion,
     chain: &RowChain,
@@ -98,7 +98,7 @@ pub fn visits(
     visits
 }
 
-/// The phases of a chain; the last one writes the roots.
+/// Declares the phases of a chain. The last one writes the roots.
 pub fn phases(kernel: &mut KernelBuilder, fusion: &Fusion, chain: &RowChain, kept: &[Kept]) -> Vec<Phase> {
     let steps = steps(chain, kept);
     let last = steps.len() - 1;
@@ -154,7 +154,7 @@ fn parts(
     classes.into_iter().map(declare).collect()
 }
 
-/// The reductions of each phase as groups without roots.
+/// Returns the reductions of each phase as groups without roots.
 pub fn groups(chain: &RowChain) -> Vec<ReductionGroup> {
     let group = |heroes: &Vec<fusebox_core::analysis::ReductionHero>| {
         let problem: Option<ReductionProblem> = heroes.first().map(|hero| hero.problem);
@@ -163,24 +163,22 @@ pub fn groups(chain: &RowChain) -> Vec<ReductionGroup> {
     chain.phases.iter().filter_map(group).collect()
 }
 
-/// What the parts compute at a point.
+/// Computes parts at a point.
 pub fn computed(b: &mut FunctionBuilder, parts: &[Part], point: &[Value], known: &[(InstrId, Vec<Value>)]) -> Known {
     parts.iter().flat_map(|part| part.compute(b, point, known)).collect()
 }
 
-/// The operands of a group's heroes.
 pub fn operands(group: &ReductionGroup, found: &[(InstrId, Vec<Value>)]) -> PerHero {
     let operand = |id: InstrId| value_of(found, id).and_then(|values| values.first().copied());
     let heroes = group.heroes.iter();
     heroes.map(|hero| hero.values.iter().filter_map(|value| operand(value.operand)).collect()).collect()
 }
 
-/// The values of an instruction.
 pub fn value_of(known: &[(InstrId, Vec<Value>)], id: InstrId) -> Option<&Vec<Value>> {
     known.iter().find(|(known, _)| *known == id).map(|(_, values)| values)
 }
 
-/// The row's values that a phase makes known, once its reductions are complete.
+/// Computes the row values that depend on a phase's reductions, once these are complete.
 pub fn row_values(
     b: &mut FunctionBuilder,
     chain: &RowChain,
@@ -194,7 +192,7 @@ pub fn row_values(
     news.filter(|(id, _)| value_of(known, *id).is_none()).cloned().collect()
 }
 
-/// The roots' elements at a point, `(row, element)` or `(row)`, from what is found there.
+/// Returns the writes of the roots at a point, `(row, element)` or `(row)`, from `found` values.
 pub fn root_writes(
     b: &mut FunctionBuilder,
     fusion: &Fusion,
@@ -221,7 +219,7 @@ pub fn root_writes(
     writes
 }
 
-/// Dimensions of an instruction's first leaf.
+/// Returns the dimensions of an instruction's first leaf.
 pub fn dims_of(fusion: &Fusion, id: InstrId) -> Vec<i64> {
     let leaves = fusion.computation().instruction(id).shape.leaves();
     leaves.first().and_then(|leaf| leaf.as_array()).map(|array| array.dims.clone()).unwrap_or_default()

@@ -1,13 +1,12 @@
-//! Accumulators: in which form partial results are kept, so that loops over them can be vectorised.
+//! Accumulators: representations of partial results that let LLVM vectorise loops over them.
 //!
 //! | reduction | kept as | because |
 //! | --- | --- | --- |
 //! | sum, product of floats below `f32` | `f32` | rounded once, at the end |
 //! | maximum, minimum of floats | the least and the greatest key | integers are compared in one instruction, NaN included |
-//! | anything else | its own types | |
+//! | other reductions | the reduction's types | |
 //!
-//! The *key* of a float is its bits as a signed integer, those behind the sign inverted if the sign is set: keys are
-//! ordered as the floats are, `-0` below `+0`, and a NaN lies beyond both infinities, on the side of its sign.
+//! The *key* of a float is its bits as a signed integer. If the sign is set, all other bits are inverted. Keys have the order of the floats. `-0` is below `+0`, and a NaN is beyond the infinity of its sign.
 
 use fusebox_core::analysis::{ReductionGroup, ReductionHero};
 use fusebox_core::builder::{FastMath, Float, FunctionBuilder, IntPredicate, Scalar, Type, Value};
@@ -16,7 +15,7 @@ use fusebox_core::hlo::{BinaryOp, ElementType};
 use super::tile::Tile;
 use crate::body::{Body, PerHero, Starts};
 
-/// How the partial results of one hero are kept.
+/// Representation of the partial results of one hero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     /// Combined by the hero's own computation.
@@ -34,23 +33,22 @@ pub struct Accumulators<'b, 'g> {
 }
 
 impl<'b, 'g> Accumulators<'b, 'g> {
-    /// Those of a group.
+    /// Chooses the accumulators of a group.
     pub fn new(body: &'b Body<'g>) -> Self {
         Accumulators { body, forms: body.group().heroes.iter().map(form).collect() }
     }
 
-    /// Whether LLVM recognises the reductions, so that a plain loop with the accumulators as its state gets vectorised.
+    /// Whether LLVM recognises all reductions and therefore vectorises a plain loop that carries the accumulators.
     pub fn are_simple(&self) -> bool {
         !self.forms.contains(&Form::Own)
     }
 
-    /// Whether all are sums whose additions round, so that long ones are better made of shorter
-    /// ones.
+    /// Whether all reductions are sums whose additions round. Long sums of this kind are more exact as sums of short sums.
     pub fn are_rounded(&self) -> bool {
         self.rounded().all(|is_rounded| is_rounded)
     }
 
-    /// Whether one of them is such a sum.
+    /// Whether any reduction is a sum whose additions round.
     pub fn hold_rounded(&self) -> bool {
         self.rounded().any(|is_rounded| is_rounded)
     }
@@ -66,24 +64,23 @@ impl<'b, 'g> Accumulators<'b, 'g> {
         })
     }
 
-    /// Bytes of the widest.
+    /// Returns the bytes of the widest accumulator.
     pub fn widest_bytes(&self) -> i64 {
         self.types().iter().map(|ty| i64::from(ty.bits().div_ceil(8)).max(4)).max().unwrap_or(4)
     }
 
-    /// Types of the accumulators.
+    /// Returns the types of the accumulators.
     pub fn types(&self) -> Vec<Scalar> {
         let heroes = self.forms.iter().zip(&self.body.group().heroes);
         heroes.flat_map(|(form, hero)| types(*form, hero)).collect()
     }
 
-    /// Accumulators that nothing was combined with yet.
+    /// Returns accumulators before the first element.
     pub fn start(&self, b: &mut FunctionBuilder, starts: &Starts) -> Vec<Value> {
         self.of_elements(b, &starts.start)
     }
 
-    /// Accumulators of parts, which are combined with others that began with the `start`. Sums that
-    /// round begin with the negative zero, as adding to that is no operation.
+    /// Returns the initial accumulators of a partial result, which is later merged into others. Sums that round begin with negative zero, because adding to it needs no operation.
     pub fn empty(&self, b: &mut FunctionBuilder, start: &[Value]) -> Vec<Value> {
         let mut empty = Vec::with_capacity(start.len());
         let mut rest = start;
@@ -100,7 +97,7 @@ impl<'b, 'g> Accumulators<'b, 'g> {
         empty
     }
 
-    /// Accumulators that hold one element each.
+    /// Returns accumulators that hold one element each.
     pub fn of_elements(&self, b: &mut FunctionBuilder, elements: &[Vec<Value>]) -> Vec<Value> {
         let heroes = self.forms.iter().zip(elements);
         heroes.flat_map(|(form, elements)| entered(b, *form, elements)).collect()
@@ -123,7 +120,7 @@ impl<'b, 'g> Accumulators<'b, 'g> {
         merged
     }
 
-    /// The first lanes of a tile combined with those of another.
+    /// Combines the first `lanes` lanes of a tile with those of another.
     pub fn merge_lanes(&self, b: &mut FunctionBuilder, tile: Tile, other: &Tile, lanes: i64) -> Tile {
         let merge = |b: &mut FunctionBuilder, lane: Value, held: &[Value], _: &[Value]| {
             let others = other.lane(b, lane);
@@ -132,7 +129,7 @@ impl<'b, 'g> Accumulators<'b, 'g> {
         tile.each_lane(b, lanes, &[], merge).0
     }
 
-    /// The complete results.
+    /// Converts accumulators to results.
     pub fn totals(&self, b: &mut FunctionBuilder, state: &[Value]) -> PerHero {
         let mut rest = state;
         let mut totals = Vec::with_capacity(self.forms.len());
@@ -204,7 +201,7 @@ fn single(b: &mut FunctionBuilder, op: BinaryOp, element: ElementType, x: Value,
     result
 }
 
-/// From elements to accumulators.
+/// Converts the elements of a hero to accumulators.
 fn entered(b: &mut FunctionBuilder, form: Form, elements: &[Value]) -> Vec<Value> {
     match form {
         Form::Own => elements.to_vec(),
@@ -217,7 +214,7 @@ fn entered(b: &mut FunctionBuilder, form: Form, elements: &[Value]) -> Vec<Value
     }
 }
 
-/// From accumulators to results.
+/// Converts the accumulators of a hero to results.
 fn left(b: &mut FunctionBuilder, form: Form, state: &[Value]) -> Vec<Value> {
     match form {
         Form::Own => state.to_vec(),
@@ -231,7 +228,7 @@ fn left(b: &mut FunctionBuilder, form: Form, state: &[Value]) -> Vec<Value> {
     }
 }
 
-/// The key that is the result: of a NaN, if there is any.
+/// Returns the key of the result: the key of a NaN if there is one.
 fn extreme(b: &mut FunctionBuilder, is_maximum: bool, keyed: Float, state: &[Value]) -> Value {
     let ty = Scalar::Int(keyed.bits());
     let (least, greatest) = (state[0], state[1]);
@@ -245,7 +242,7 @@ fn extreme(b: &mut FunctionBuilder, is_maximum: bool, keyed: Float, state: &[Val
     b.select(nan, greatest, least)
 }
 
-/// The bits of infinity, which are its key.
+/// Returns the bits of infinity, which equal its key.
 fn infinity(float: Float) -> i64 {
     match float {
         Float::F64 => 0x7ff0_0000_0000_0000,
@@ -260,7 +257,7 @@ fn key(b: &mut FunctionBuilder, element: Value, float: Float) -> Value {
     flipped(b, bits, float.bits())
 }
 
-/// Bits to key and back.
+/// Converts bits to a key, or a key to bits.
 fn flipped(b: &mut FunctionBuilder, value: Value, bits: u32) -> Value {
     let ty = Scalar::Int(bits);
     let (distance, behind_sign) = (b.int(i64::from(bits) - 1, ty), b.int(i64::MAX >> (64 - bits), ty));
@@ -277,12 +274,12 @@ fn narrowed(b: &mut FunctionBuilder, value: Value, to: Scalar) -> Value {
     if *b.type_of(value) == Type::from(to) { value } else { b.truncf(value, to) }
 }
 
-/// Whether a reduction of the group combines by a computation of its own.
+/// Whether a reduction of the group needs its own combiner computation.
 pub fn has_own_combiner(group: &ReductionGroup) -> bool {
     group.heroes.iter().any(|hero| form(hero) == Form::Own)
 }
 
-/// Bytes of the accumulators of one result.
+/// Returns the bytes of the accumulators of one result.
 pub fn state_bytes(group: &ReductionGroup) -> i64 {
     let heroes = group.heroes.iter().flat_map(|hero| types(form(hero), hero));
     heroes.map(|ty| i64::from(ty.bits().div_ceil(8))).sum()

@@ -1,19 +1,15 @@
-//! Long sums as sums of short ones, so that rounding errors stay small. Each addition to a large
-//! sum rounds, and where all elements are equal, such as those of a padded or a masked row, the
-//! errors have one sign: the mean of 4,096 such numbers, added up in 64 chains, is 8 ulp off. Sums
-//! of four equal numbers are exact, as are those of four such sums.
+//! Computes long sums as sums of short sums, so that rounding errors stay small. Each addition to a large sum rounds. If all elements are equal, as in a padded or masked row, the errors have one sign: the mean of 4,096 equal numbers, computed in 64 chains, is 8 ulp off. A sum of four equal numbers is exact, and so is a sum of four of these sums.
 //!
 //! ```text
-//! chunks that make no four of chunks, to level[0]
+//! level[0] += chunks that fill no group of four
 //! for block of 16 chunks
 //!   part = start
 //!   for 4 chunks of the block:  short = start; for chunk, lane: short[lane] += element;  part += short
-//!   level[0] += part, and the levels above it
-//! all lanes of the highest level;  elements that make no chunk
+//!   level[0] += part; add complete levels to the next level
+//! add up all lanes of the highest level;  add elements that fill no chunk
 //! ```
 //!
-//! A sum of `n` elements takes `n` additions as one after the other does: a tree has no more, and
-//! the first addition to an accumulator that holds the operation's identity is none.
+//! A sum of `n` elements takes `n` additions, like a sequential sum. A tree needs no more, and the first addition to an accumulator that holds the operation's identity costs nothing.
 
 use fusebox_core::analysis::ReductionGroup;
 use fusebox_core::builder::{FunctionBuilder, Value};
@@ -25,25 +21,22 @@ use super::accumulate::Accumulators;
 use super::levels::{Levels, Tree};
 use super::tile::Tile;
 
-/// Sums that are added up one after the other: of as many equal numbers the result is exact.
+/// Number of values that are added sequentially. A sum of this many equal numbers is exact.
 pub const BRANCHES: i64 = 4;
-/// The same as a power of two.
+/// Binary logarithm of [`BRANCHES`].
 const BRANCH_BITS: i64 = 2;
 /// Chunks of a block.
 const BLOCK: i64 = BRANCHES * BRANCHES;
-/// Bytes of a chunk of the widest accumulators: they fill several registers, so that additions need
-/// not wait for each other.
+/// Bytes of a chunk of the widest accumulators. They fill several registers, so that additions do not wait for each other.
 const CHUNK_BYTES: i64 = 128;
 
-/// Elements that are added up side by side, if so many are better added up by a cascade: sums of
-/// fewer are as exact as they are.
+/// Returns the elements of a chunk, whose lanes are summed independently. Returns `None` if a cascade is not more exact, for example because the sum is short.
 pub fn lanes(accumulators: &Accumulators<'_, '_>, length: i64) -> Option<i64> {
     let lanes = CHUNK_BYTES / accumulators.widest_bytes();
     (accumulators.are_rounded() && length >= lanes * BLOCK).then_some(lanes)
 }
 
-/// Whether functions compute the elements that a group combines: they want the registers that a
-/// chunk takes. Instructions that are `is_known` are read, not computed.
+/// Whether functions compute the elements that a group combines. Functions need the registers that a chunk takes. The kernel reads instructions that are `is_known` and does not compute them.
 pub fn holds_functions(computation: &Computation, group: &ReductionGroup, is_known: impl Fn(InstrId) -> bool) -> bool {
     let mut met: Vec<InstrId> = Vec::new();
     let mut pending: Vec<InstrId> =
@@ -61,11 +54,10 @@ pub fn holds_functions(computation: &Computation, group: &ReductionGroup, is_kno
     false
 }
 
-/// Combines the elements of a row: `visit(element, outputs)` gives accumulators of one element, and
-/// outputs.
+/// Combines the elements of a row. `visit(element, outputs)` returns the accumulators of one element, and the outputs.
 pub struct Cascade<'c, 'b, 'g, F> {
     pub accumulators: &'c Accumulators<'b, 'g>,
-    /// Accumulators of parts that nothing was combined with.
+    /// Initial accumulators of a partial result.
     pub start: &'c [Value],
     /// Elements of a chunk, a power of two.
     pub lanes: i64,
@@ -76,13 +68,13 @@ impl<F> Cascade<'_, '_, '_, F>
 where
     F: Fn(&mut FunctionBuilder, Value, &[Value]) -> (Vec<Value>, Vec<Value>),
 {
-    /// The accumulators and outputs after the elements below `length`.
+    /// Returns the accumulators and outputs after the elements below `length`.
     pub fn reduce(&self, b: &mut FunctionBuilder, length: i64, outputs: &[Value]) -> (Vec<Value>, Vec<Value>) {
         let (chunk, width) = (self.lanes, self.start.len());
         let in_fours = length - length % (BRANCHES * chunk);
         let in_chunks = length - length % chunk;
         let levels = self.levels(b, in_fours);
-        // Chunks that make no four go to the sum of the first block: all levels are added up in the end.
+        // Chunks that fill no group of four go to the sum of the first block. All levels are added up in the end.
         let (levels, outputs) = if in_fours < in_chunks {
             let range = [in_fours, in_chunks].map(|at| b.index(at));
             let (lowest, outputs) = self.each_chunk(b, levels.tile().clone(), range, outputs);
@@ -105,7 +97,7 @@ where
         (self.accumulators.merge(b, &total, &results), outputs)
     }
 
-    /// The levels for the elements below `end`: sums of blocks, of fours of blocks, and so on.
+    /// Creates the levels for the elements below `end`: sums of blocks, of four blocks, and so on.
     fn levels(&self, b: &mut FunctionBuilder, end: i64) -> Levels {
         let blocks = ceil_div(end, BLOCK * self.lanes);
         let reach = |&levels: &u32| BRANCHES.saturating_pow(levels) >= blocks;
@@ -114,7 +106,7 @@ where
         Levels::new(b, tree, self.accumulators, self.start)
     }
 
-    /// With the sums of whole blocks, and of the fours of chunks of the last, up to an element.
+    /// Adds the blocks below element `end` to the levels. The last block may be shorter.
     fn blocks(&self, b: &mut FunctionBuilder, levels: Levels, end: i64, outputs: &[Value]) -> (Levels, Vec<Value>) {
         let (zero, one, blocks) = (b.index(0), b.index(1), b.index(ceil_div(end, BLOCK * self.lanes)));
         let (size, end) = (b.index(BLOCK * self.lanes), b.index(end));
@@ -134,7 +126,7 @@ where
         (levels.carried(&results), outputs)
     }
 
-    /// The sum of fours of chunks.
+    /// Returns the sum of the chunks of a block, in groups of four.
     fn block(&self, b: &mut FunctionBuilder, [first, end]: [Value; 2], outputs: &[Value]) -> (Tile, Vec<Value>) {
         let four = b.index(BRANCHES * self.lanes);
         let part = self.filled(b);
@@ -150,7 +142,7 @@ where
         (part.carried(&results), outputs)
     }
 
-    /// A tile with the sum of at most four chunks.
+    /// Adds the sum of at most four chunks to a tile.
     fn chunks(
         &self,
         b: &mut FunctionBuilder,
@@ -163,7 +155,7 @@ where
         (self.accumulators.merge_lanes(b, sum, &short, self.lanes), outputs)
     }
 
-    /// A tile with the elements of chunks added to it.
+    /// Adds the elements of chunks to a tile.
     fn each_chunk(
         &self,
         b: &mut FunctionBuilder,

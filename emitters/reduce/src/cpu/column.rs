@@ -1,4 +1,4 @@
-//! Column problems: the elements that follow one another belong to neighbouring results.
+//! Column problems: adjacent elements belong to adjacent results.
 //!
 //! ```text
 //! for major in the block's majors
@@ -16,13 +16,13 @@ use super::tile::Tile;
 use super::tiling::Columns;
 use crate::body::write;
 
-/// Sums of turns that are added up one after the other.
+/// Iterations whose sums are added sequentially.
 const CHUNK: i64 = 8;
-/// Rows, where turns have no sums of their own.
+/// Rows that are added sequentially, if iterations have no separate sums.
 const ROWS: i64 = 16;
-/// Chunks of which the same holds, and so on, as a power of two.
+/// Binary logarithm of the number of sums that form one sum of the next level.
 const GROUP_BITS: i64 = 3;
-/// Lanes of a level fill a multiple of these bytes.
+/// The lanes of a level fill a multiple of this many bytes.
 const BYTES_OF_LEVELS: i64 = 256;
 
 /// The columns of one block.
@@ -33,14 +33,14 @@ struct Piece<'c> {
     count: Value,
 }
 
-/// Rows of which a sum of each level but the highest is made.
+/// Returns the rows of one sum, for each level but the highest.
 fn sizes_of_levels(rows: i64, chunk: i64) -> impl Iterator<Item = i64> {
     let sizes = std::iter::successors(Some(chunk), |size| size.checked_mul(1 << GROUP_BITS));
     sizes.take_while(move |&size| size < rows)
 }
 
 impl Group<'_, '_> {
-    /// The block's columns.
+    /// Reduces the block's columns.
     pub fn columns(&self, b: &mut FunctionBuilder, block: Value, columns: &Columns, outputs: &[Value]) -> Vec<Value> {
         let [majors, _, width] = self.problem.dims;
         let (one, cuts) = (b.index(1), b.index(columns.cuts));
@@ -85,8 +85,7 @@ impl Group<'_, '_> {
         self.write_columns(b, piece, &outputs, |b, column| tile.lane(b, column))
     }
 
-    /// Sums of chunks of rows, of groups of chunks and so on, as rounding errors grow with the number
-    /// of additions one after the other.
+    /// Computes sums of chunks of rows, of groups of chunks, and so on. Rounding errors grow with the number of sequential additions.
     fn in_levels(
         &self,
         b: &mut FunctionBuilder,
@@ -101,7 +100,7 @@ impl Group<'_, '_> {
         let lanes = ceil_div(piece.columns.width, vectors) * vectors;
         let tree = Tree { lanes, branch_bits: GROUP_BITS, above: above as i64, is_block_complete: true };
         let levels = Levels::new(b, tree, &self.accumulators, &self.empty);
-        // Rows that make no chunk go to the sum of the first: all levels are added up in the end.
+        // Rows that fill no chunk go to the first chunk's sum. All levels are added up in the end.
         let (tile, outputs) = self.rows_left(b, piece, levels.tile().clone(), outputs.to_vec(), [whole, rows]);
         let blocks = whole / chunk;
         let (tile, outputs) = if blocks * chunk < whole {
@@ -126,8 +125,7 @@ impl Group<'_, '_> {
         (levels.carried(&results), outputs)
     }
 
-    /// A tile with the sums that `add` makes of `rows`, by levels as in [`in_levels`](Self::in_levels),
-    /// but with a loop for each level: few lanes stay in registers through all of them.
+    /// Returns a tile with the sums of `rows` that `add` computes. It uses levels as [`in_levels`](Self::in_levels) does, but one loop for each level: few lanes stay in registers through all loops.
     fn in_chunks(
         &self,
         b: &mut FunctionBuilder,
@@ -150,8 +148,7 @@ impl Group<'_, '_> {
         }
     }
 
-    /// The tile with what `add` adds for a range of rows, in chunks of the first of `sizes`, and each of these in chunks of the following.
-    /// The range is a multiple of the last.
+    /// Adds a range of rows to the tile by `add`, in chunks of the first of `sizes`. Splits each chunk by the next size, and so on. The range is a multiple of the last size.
     fn chunks<F>(
         &self,
         b: &mut FunctionBuilder,
@@ -181,7 +178,7 @@ impl Group<'_, '_> {
         (tile.carried(&results), outputs)
     }
 
-    /// Rows that are left over, one at a time.
+    /// Adds the remaining rows, one at a time.
     fn rows_left(
         &self,
         b: &mut FunctionBuilder,
@@ -197,7 +194,7 @@ impl Group<'_, '_> {
         self.turns(b, piece, tile, &outputs, (range, 1))
     }
 
-    /// The rows of a range, `step` at a time.
+    /// Adds the rows of a range, `step` per iteration.
     fn turns(
         &self,
         b: &mut FunctionBuilder,
@@ -206,7 +203,7 @@ impl Group<'_, '_> {
         outputs: &[Value],
         ([first, end], step): ([Value; 2], i64),
     ) -> (Tile, Vec<Value>) {
-        // The sum of a few rows, as of equal numbers it is exact.
+        // Sums the rows of an iteration separately, because a sum of few equal numbers is exact.
         let is_apart = step > 1 && piece.columns.is_turn_apart && self.accumulators.hold_rounded();
         let step = b.index(step);
         let (zero, one) = (b.index(0), b.index(1));
@@ -237,7 +234,7 @@ impl Group<'_, '_> {
         (tile.carried(&results), outputs)
     }
 
-    /// Few columns: lane `row * columns + column` for the rows abreast.
+    /// Reduces few columns, in lane `row * columns + column` for several rows per iteration.
     fn abreast(&self, b: &mut FunctionBuilder, piece: &Piece<'_>, outputs: &[Value]) -> Vec<Value> {
         let [_, rows, width] = self.problem.dims;
         let abreast = piece.columns.rows_abreast;
@@ -264,7 +261,7 @@ impl Group<'_, '_> {
             (tile.carried(&results), outputs)
         };
         let (tile, outputs) = self.in_chunks(b, (lanes, [whole, CHUNK * abreast]), outputs, add);
-        // Rows that are left go to the first lanes.
+        // The remaining rows go to the first lanes.
         let (tile, outputs) = self.rows_left(b, piece, tile, outputs, [whole, rows]);
         self.write_columns(b, piece, &outputs, |b, column| {
             let mut state = tile.lane(b, column);

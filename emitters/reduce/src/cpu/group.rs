@@ -1,4 +1,4 @@
-//! A group while its part of the kernel is written.
+//! State for building a group's part of the kernel.
 
 use fusebox_core::analysis::ReductionProblem;
 use fusebox_core::builder::{FunctionBuilder, Value};
@@ -7,17 +7,17 @@ use super::accumulate::Accumulators;
 use super::tiling::{Share, Tiling};
 use crate::body::{Body, Starts, write};
 
-/// What every point needs.
+/// A group with its accumulators and start values.
 pub struct Group<'b, 'g> {
     pub problem: ReductionProblem,
     pub body: &'b Body<'g>,
     pub accumulators: Accumulators<'b, 'g>,
     pub starts: Starts,
-    /// Accumulators that nothing was combined with.
+    /// Accumulators before the first element.
     pub start: Vec<Value>,
-    /// Accumulators of parts that nothing was combined with.
+    /// Initial accumulators of a partial result.
     pub empty: Vec<Value>,
-    /// Whether functions compute what is reduced.
+    /// Whether functions compute the elements to reduce.
     pub holds_functions: bool,
 }
 
@@ -30,7 +30,7 @@ impl<'b, 'g> Group<'b, 'g> {
         Group { problem: body.group().problem, body, accumulators, starts, start, empty, holds_functions }
     }
 
-    /// Writes what one block does.
+    /// Emits the code of one block.
     pub fn block(
         b: &mut FunctionBuilder,
         body: &'b Body<'g>,
@@ -45,7 +45,7 @@ impl<'b, 'g> Group<'b, 'g> {
         }
     }
 
-    /// Accumulators and outputs after the element at a point.
+    /// Combines accumulators with the element at a point. Returns accumulators and outputs.
     pub fn absorb(
         &self,
         b: &mut FunctionBuilder,
@@ -57,7 +57,7 @@ impl<'b, 'g> Group<'b, 'g> {
         (self.accumulators.merge(b, held, &others), outputs)
     }
 
-    /// Accumulators of the element at a point alone, and outputs.
+    /// Returns accumulators of only the element at a point, and the outputs.
     pub fn visit(&self, b: &mut FunctionBuilder, point: &[Value], outputs: &[Value]) -> (Vec<Value>, Vec<Value>) {
         let visited = self.body.visit(b, point);
         let others = self.accumulators.of_elements(b, &visited.elements);

@@ -1,4 +1,4 @@
-//! Sums of sums, so that rounding errors stay small: each addition to a large sum rounds.
+//! Sums of sums, which keep rounding errors small: each addition to a large sum rounds.
 //!
 //! ```text
 //! level[0..] = start
@@ -7,7 +7,7 @@
 //!   for each level that is complete:  level[l + 1] += level[l]; level[l] = start
 //! ```
 //!
-//! After the last block all levels count as complete, so that the highest holds the sum.
+//! After the last block, all levels are treated as complete, so that the highest holds the sum.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, Scalar, Value};
 
@@ -17,54 +17,53 @@ use super::tile::Tile;
 /// The shape of a tree of sums.
 #[derive(Clone, Copy, Debug)]
 pub struct Tree {
-    /// Sums side by side.
+    /// Independent sums of a level.
     pub lanes: i64,
-    /// Sums of one level that make one of the next, as a power of two.
+    /// Binary logarithm of the number of sums that form one sum of the next level.
     pub branch_bits: i64,
     /// Levels above the lowest.
     pub above: i64,
-    /// The lowest level is complete after each block; otherwise after `2^branch_bits` of them.
+    /// Whether each block completes the lowest level. Otherwise `2^branch_bits` blocks do.
     pub is_block_complete: bool,
 }
 
-/// The sums of all levels, the lanes of one behind those of the other. They are in one tensor, so
-/// that one loop adds any level to the next: LLVM's time grows with the number of loops.
+/// The sums of all levels, level after level. They are in one tensor, so that one loop adds any level to the next: LLVM's compile time grows with the number of loops.
 pub struct Levels {
     tree: Tree,
     tile: Tile,
 }
 
 impl Levels {
-    /// Without a sum: `empty` in all lanes.
+    /// Creates the levels with `empty` in all lanes.
     pub fn new(b: &mut FunctionBuilder, tree: Tree, accumulators: &Accumulators<'_, '_>, empty: &[Value]) -> Levels {
         let tile = Tile::filled(b, tree.lanes * (tree.above + 1), &accumulators.types(), empty);
         Levels { tree, tile }
     }
 
-    /// All lanes, those of the lowest level first.
+    /// Returns all lanes, the lowest level first.
     pub fn tile(&self) -> &Tile {
         &self.tile
     }
 
-    /// After these lanes were carried through a loop, or changed.
+    /// Returns these levels with new tensors, which a loop has carried or changed.
     pub fn carried(&self, tensors: &[Value]) -> Levels {
         Levels { tree: self.tree, tile: self.tile.carried(tensors) }
     }
 
-    /// A lane's sum, once all levels are complete.
+    /// Returns a lane's sum, once all levels are complete.
     pub fn total(&self, b: &mut FunctionBuilder, lane: Value) -> Vec<Value> {
         let top = b.index(self.tree.above * self.tree.lanes);
         let lane = b.addi(top, lane);
         self.tile.lane(b, lane)
     }
 
-    /// The sum of all lanes, once all levels are complete.
+    /// Returns the sum of all lanes, once all levels are complete.
     pub fn folded(self, b: &mut FunctionBuilder, accumulators: &Accumulators<'_, '_>) -> Vec<Value> {
         let Tree { lanes, above, .. } = self.tree;
         self.tile.folded(b, [above * lanes, lanes], |b, mine, others| accumulators.merge(b, mine, others))
     }
 
-    /// Adds the levels that are complete after the block of this number, of so many.
+    /// Adds each level that is complete after block `block` of `blocks` to the next level.
     pub fn after(
         self,
         b: &mut FunctionBuilder,
@@ -93,7 +92,7 @@ impl Levels {
         self.carried(&tensors)
     }
 
-    /// The number of levels that are complete after a block.
+    /// Returns the number of levels that are complete after a block.
     fn complete(&self, b: &mut FunctionBuilder, [block, blocks]: [Value; 2]) -> Value {
         let Tree { branch_bits, above, is_block_complete, .. } = self.tree;
         let (one, above) = (b.index(1), b.index(above));

@@ -1,14 +1,14 @@
-//! Reductions on devices whose blocks are one thread.
+//! Reductions for blocks of one thread.
 //!
 //! ```text
-//! tiling.rs      group -> what a block takes
-//! accumulate.rs  how partial results are kept
-//! tile.rs        accumulators side by side
+//! tiling.rs      distribution of a group to blocks
+//! accumulate.rs  representation of partial results
+//! tile.rs        accumulators of several lanes, in memory
 //! levels.rs      sums of sums
-//! cascade.rs     long sums
-//! group.rs       what every point needs
+//! cascade.rs     long sums, as sums of short sums
+//! group.rs       state for building a group's part of the kernel
 //! row.rs, column.rs  the loops of a block
-//! short_rows.rs  many rows side by side
+//! short_rows.rs  many short rows, one per lane
 //! ```
 
 mod accumulate;
@@ -36,19 +36,18 @@ pub use accumulate::Accumulators;
 use group::Group;
 use tiling::Tiling;
 
-/// A row below this many elements is computed as fast element by element.
+/// Minimum elements of a row. Shorter rows are as fast element by element.
 const SHORTEST_ROW: i64 = 8;
-/// A row below this many elements, reduced by a computation of its own, is computed as fast element
-/// by element.
+/// Minimum elements of a row whose reduction needs its own combiner computation. Shorter rows are as fast element by element.
 const SHORTEST_ROW_OF_OWN: i64 = 5;
-/// A column below this many elements is computed as fast element by element.
+/// Minimum elements of a column. Shorter columns are as fast element by element.
 const SHORTEST_COLUMN: i64 = 4;
-/// More points than any memory holds; below it, no count in a plan overflows.
+/// Maximum number of points: no memory holds more, and smaller counts in a plan do not overflow.
 const MOST_POINTS: i64 = 1 << 48;
-/// Knob: number of blocks aimed at.
+/// Knob: target number of blocks.
 const BLOCKS: &str = "blocks";
 
-/// The emitter.
+/// The serial-reduce emitter.
 pub struct SerialReduce;
 
 impl Strategy for SerialReduce {
@@ -93,7 +92,7 @@ impl Strategy for SerialReduce {
         for ((group, tiling), &first) in found.groups.iter().zip(&tilings).zip(&first) {
             let whole = |map: &IndexingMap| over_all_blocks(map, first, total);
             visits.extend(group_visits(group, &whole(&tiling.visited()), &whole(&tiling.kept())));
-            // Accumulators lie side by side, so that vectors are combined.
+            // Accumulators are contiguous, so that one operation combines a vector of them.
             additions += combinations(group) / lanes(device);
             let map = |from: &IndexingMap, to: &IndexingMap| over_all_blocks(&followed(from, to), first, total);
             for root in &group.roots {
@@ -111,7 +110,7 @@ impl Strategy for SerialReduce {
         Ok(Plan {
             visits,
             work: Work { additions, ..Work::default() },
-            // Without a knob the number is chosen group by group, in `emit` as here.
+            // Without a knob, `plan` and `emit` choose the same number for each group.
             configuration: wanted.map(|blocks| [(BLOCKS, blocks)].into()).unwrap_or_default(),
             alternatives: others.map(|blocks| [(BLOCKS, blocks)].into()).collect(),
             notes: found.reasons.clone(),
@@ -139,12 +138,12 @@ fn tilings(fusion: &Fusion, found: &ReductionFusion, device: &DeviceDescription,
     found.groups.iter().map(tiling).collect()
 }
 
-/// Elements of the most usual size in a vector.
+/// Returns the elements of the usual size in a vector.
 fn lanes(device: &DeviceDescription) -> f64 {
     f64::from(device.vector_bytes.max(4) / 4)
 }
 
-/// `second` after `first`, as a map over the variables of `first`.
+/// Composes `second` after `first`, as a map over the variables of `first`.
 fn followed(first: &IndexingMap, second: &IndexingMap) -> IndexingMap {
     let results = second.results.iter().map(|expr| expr.substitute(&first.results, &[], &[])).collect();
     IndexingMap { results, ..first.clone() }.simplify()

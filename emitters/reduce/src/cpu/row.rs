@@ -1,13 +1,13 @@
-//! Row problems: the elements of a result follow one another.
+//! Row problems: adjacent elements belong to one result.
 //!
 //! ```text
 //! for row in the block's rows
 //!   total = start
-//!   for major                                   many: sums of four, of four of these, and so on
-//!     by a cascade                              long sums of what is read or computed in few instructions
+//!   for major                                   many majors: sums of four, of four sums, and so on
+//!     by a cascade                              long sums, unless functions compute the elements
 //!     or for segment                            long lines only; sums of four segments, and so on
-//!       for minor in segment                    simple reductions: vectorised as such
-//!       or for chunk in segment, lane in chunk  others: a tile of lanes, folded at the end
+//!       for minor in segment                    simple reductions, which LLVM vectorises
+//!       or for chunk in segment, lane in chunk  others: a tile of lanes, combined at the end
 //!   epilogue(total)
 //! ```
 
@@ -18,26 +18,24 @@ use super::group::Group;
 use super::tile::Tile;
 use crate::body::write;
 
-/// Elements after which a partial result is set aside.
+/// Elements of one partial result.
 const SEGMENT: i64 = 2 << 10;
-/// Bytes of the widest accumulators for elements of sums, after which a partial sum is set aside
-/// where elements are computed by functions. To fold the lanes of a vector takes a hundredth of
-/// their time.
+/// Elements of one partial sum times bytes of the widest accumulator, if functions compute the elements. Adding up the lanes of a vector takes a hundredth of the time of these elements.
 const SUM_BYTES: i64 = 2 << 10;
-/// Majors of a row from which on their sums are added up by fours.
+/// Majors of a row from which their sums are added in groups of four.
 const FEWEST_MAJORS: i64 = 16;
-/// Lanes of a tile, if the accumulators take no more than four bytes.
+/// Lanes of a tile if the accumulators take at most four bytes.
 const LANES: i64 = 32;
 
-/// Majors of a row, or elements of a line.
+/// A range of a row's majors, or of a line's elements.
 struct Stretch {
     first: Value,
     end: Value,
-    /// Number of them, if it is known.
+    /// Number of them, if known.
     length: Option<i64>,
 }
 
-/// Accumulators and outputs after a stretch.
+/// Computes accumulators and outputs after a stretch.
 type Reduce<'r> = dyn Fn(&mut FunctionBuilder, &Stretch, &[Value]) -> Vec<Value> + 'r;
 
 impl Stretch {
@@ -47,7 +45,7 @@ impl Stretch {
 }
 
 impl Group<'_, '_> {
-    /// The block's rows.
+    /// Reduces the block's rows.
     pub fn rows(&self, b: &mut FunctionBuilder, block: Value, rows: i64, outputs: &[Value]) -> Vec<Value> {
         let (one, count) = (b.index(1), b.index(self.problem.dims[1]));
         let share = b.index(rows);
@@ -66,7 +64,7 @@ impl Group<'_, '_> {
         })
     }
 
-    /// The accumulators of a row, and the outputs.
+    /// Returns the accumulators of a row, and the outputs.
     fn row(&self, b: &mut FunctionBuilder, row: Value, outputs: &[Value]) -> (Vec<Value>, Vec<Value>) {
         let [majors, _, minors] = self.problem.dims;
         let one = b.index(1);
@@ -81,7 +79,7 @@ impl Group<'_, '_> {
         (results, outputs)
     }
 
-    /// Accumulators and outputs after the elements of a row that follow one another in memory.
+    /// Returns accumulators and outputs after the contiguous elements of a line.
     fn line(&self, b: &mut FunctionBuilder, at: [Value; 2], is_apart: bool, state: &[Value]) -> Vec<Value> {
         let length = self.problem.dims[2];
         let lanes = if self.holds_functions { None } else { cascade::lanes(&self.accumulators, length) };
@@ -104,16 +102,14 @@ impl Group<'_, '_> {
         self.in_parts(b, &whole, &sizes, state, &|b, part, state| self.segment_after(b, (at, part), true, state))
     }
 
-    /// In parts of which sizes a stretch is reduced: sums that round in the smallest, four of these
-    /// together and so on.
+    /// Returns the sizes of the parts in which a stretch is reduced. Sums that round have the smallest size, four times this size, and so on. Other reductions have one size.
     fn sizes(&self, smallest: i64, length: i64) -> Vec<i64> {
         let most = if self.accumulators.hold_rounded() { usize::MAX } else { 1 };
         let sizes = std::iter::successors(Some(smallest), |size| size.checked_mul(BRANCHES));
         sizes.take_while(|&size| size < length).take(most).collect()
     }
 
-    /// Accumulators and outputs after a stretch, by `reduce(part, state)` for parts of the first of
-    /// `sizes`, of which those of the second are made, and so on.
+    /// Returns accumulators and outputs after a stretch. `reduce(part, state)` reduces parts of the first of `sizes`. These form parts of the second size, and so on.
     fn in_parts(
         &self,
         b: &mut FunctionBuilder,
@@ -138,7 +134,7 @@ impl Group<'_, '_> {
         })
     }
 
-    /// Accumulators and outputs after a further segment, which has accumulators of its own if it `is_apart`.
+    /// Returns accumulators and outputs after one more segment. The segment has separate accumulators if it `is_apart`.
     fn segment_after(
         &self,
         b: &mut FunctionBuilder,
@@ -166,7 +162,7 @@ impl Group<'_, '_> {
             return self.elements(b, (at, segment), segment.first, start, outputs);
         }
         let step = b.index(lanes);
-        // The end of whole chunks.
+        // End of the whole chunks.
         let length = b.subi(segment.end, segment.first);
         let rest = b.remui(length, step);
         let whole = b.subi(segment.end, rest);
@@ -189,7 +185,7 @@ impl Group<'_, '_> {
         }
     }
 
-    /// Elements one by one.
+    /// Reduces elements one by one.
     fn elements(
         &self,
         b: &mut FunctionBuilder,
@@ -209,12 +205,12 @@ impl Group<'_, '_> {
         (results, outputs)
     }
 
-    /// Lanes that fill four vector registers of the widest accumulator.
+    /// Returns the lanes that fill four vector registers of the widest accumulator.
     pub fn lanes_of_a_tile(&self) -> i64 {
         LANES * 4 / self.accumulators.widest_bytes()
     }
 
-    /// Lanes of a tile, and not more than there are elements.
+    /// Returns the lanes of a tile, at most the number of elements.
     fn lanes(&self, segment: &Stretch) -> i64 {
         let most = self.lanes_of_a_tile();
         let length = segment.length.unwrap_or(most);

@@ -1,12 +1,11 @@
-//! Short rows of reductions that LLVM does not recognise, as of an element together with its place:
-//! many rows side by side, a lane per row, so that no vector is folded.
+//! Short rows of reductions that LLVM does not recognise, such as a maximum with its index. Each lane reduces one of many rows, so that lanes need no reduction at the end.
 //!
 //! ```text
 //! for chunk of the block's rows
 //!   tile = start, a lane per row
 //!   for major, minor, lane: tile[lane] += element
 //!   for lane: epilogue(tile[lane])
-//! rows that are left, one by one
+//! remaining rows, one by one
 //! ```
 
 use fusebox_core::builder::{FunctionBuilder, Value};
@@ -15,12 +14,11 @@ use super::group::Group;
 use super::tile::Tile;
 use crate::body::write;
 
-/// Elements from which on a row has vectors enough of its own.
+/// Elements from which one row fills enough vectors.
 const LONG: i64 = 32;
 
 impl Group<'_, '_> {
-    /// Number of rows side by side, if rows are short and no power of two, and a block has enough
-    /// of them.
+    /// Returns the number of rows to reduce in parallel lanes. Returns `None` if rows are long or a power of two, or if a block has too few rows.
     pub fn rows_side_by_side(&self, share: i64) -> Option<i64> {
         let [majors, _, minors] = self.problem.dims;
         let lanes = self.lanes_of_a_tile();
@@ -28,8 +26,7 @@ impl Group<'_, '_> {
         (suits && !self.accumulators.are_simple()).then_some(lanes)
     }
 
-    /// Whole chunks of the rows from `first` to before `end`: the first row that is left, and the
-    /// outputs.
+    /// Reduces whole chunks of the rows `first..end`. Returns the first remaining row, and the outputs.
     pub fn short_rows(
         &self,
         b: &mut FunctionBuilder,
@@ -55,7 +52,7 @@ impl Group<'_, '_> {
         (whole, outputs)
     }
 
-    /// The accumulators of so many rows from `chunk` on, and the outputs.
+    /// Returns the accumulators of `lanes` rows from `chunk` on, and the outputs.
     fn chunk_of_rows(
         &self,
         b: &mut FunctionBuilder,

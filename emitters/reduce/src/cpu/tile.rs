@@ -1,14 +1,13 @@
-//! Accumulators side by side in memory of the block: a tensor per accumulator, an element per lane.
+//! Accumulators of several lanes in memory: one tensor per accumulator, one element per lane.
 //!
-//! Loops over lanes are vectorised whatever they compute, as no lane depends on another. If the lanes are few,
-//! nothing of the tile is left in memory after that.
+//! LLVM vectorises every loop over lanes, because no lane depends on another. If there are few lanes, the whole tile then stays in registers.
 
 use fusebox_core::builder::{FunctionBuilder, Scalar, Value};
 
-/// Lanes that are combined one by one rather than by a loop over half of them.
+/// Maximum lanes that are combined one by one. Loops over half of the lanes combine larger numbers.
 const FEW_LANES: i64 = 8;
 
-/// The tensors.
+/// Tensors with the accumulators of all lanes.
 #[derive(Clone)]
 pub struct Tile {
     lanes: i64,
@@ -16,19 +15,19 @@ pub struct Tile {
 }
 
 impl Tile {
-    /// A tile with the same accumulators in all lanes.
+    /// Creates a tile with the same accumulators in all lanes.
     pub fn filled(b: &mut FunctionBuilder, lanes: i64, types: &[Scalar], start: &[Value]) -> Tile {
         let tile = Tile::unfilled(b, lanes, types);
         tile.each_lane(b, lanes, &[], |_, _, _, _| (start.to_vec(), Vec::new())).0
     }
 
-    /// A tile that is to be filled before it is read.
+    /// Creates a tile that has to be filled before it is read.
     pub fn unfilled(b: &mut FunctionBuilder, lanes: i64, types: &[Scalar]) -> Tile {
         let tensors = types.iter().map(|&ty| b.allocate_shared(&[lanes], ty)).collect();
         Tile { lanes, tensors }
     }
 
-    /// Replaces what the first `count` lanes hold: `next(lane, accumulators, outputs)`.
+    /// Replaces the accumulators of the first `count` lanes by `next(lane, accumulators, outputs)`.
     pub fn each_lane(
         self,
         b: &mut FunctionBuilder,
@@ -40,7 +39,7 @@ impl Tile {
         self.each_lane_below(b, count, outputs, next)
     }
 
-    /// As [`each_lane`](Tile::each_lane), of a number of lanes that is computed.
+    /// Works as [`each_lane`](Tile::each_lane), for a number of lanes that the kernel computes.
     pub fn each_lane_below(
         self,
         b: &mut FunctionBuilder,
@@ -66,7 +65,7 @@ impl Tile {
         (Tile { lanes: self.lanes, tensors: results }, outputs)
     }
 
-    /// As [`each_lane`](Tile::each_lane), of so many lines of lanes, a loop for each.
+    /// Works as [`each_lane`](Tile::each_lane), with a loop for each of `lines` lines of lanes.
     pub fn each_lane_of_lines(
         self,
         b: &mut FunctionBuilder,
@@ -89,18 +88,17 @@ impl Tile {
         (Tile { lanes: self.lanes, tensors: results }, outputs)
     }
 
-    /// The accumulators of a lane.
     pub fn lane(&self, b: &mut FunctionBuilder, lane: Value) -> Vec<Value> {
         self.tensors.iter().map(|&tensor| b.extract(tensor, &[lane])).collect()
     }
 
-    /// With other accumulators in a lane.
+    /// Returns the tile with other accumulators in a lane.
     pub fn with_lane(&self, b: &mut FunctionBuilder, lane: Value, values: &[Value]) -> Tile {
         let tensors = self.tensors.iter().zip(values).map(|(&tensor, &value)| b.insert(value, tensor, &[lane]));
         Tile { lanes: self.lanes, tensors: tensors.collect() }
     }
 
-    /// Lanes from the first one combined by halves; their number is a power of two.
+    /// Combines `count` lanes from `first` on by halves. `count` is a power of two.
     pub fn folded(
         self,
         b: &mut FunctionBuilder,
@@ -132,18 +130,18 @@ impl Tile {
         sums.swap_remove(0)
     }
 
-    /// The tensors, to be carried through a loop.
+    /// Returns the tensors, which a loop can carry.
     pub fn tensors(&self) -> &[Value] {
         &self.tensors
     }
 
-    /// The tile after it was carried through a loop.
+    /// Returns the tile with tensors that a loop has carried.
     pub fn carried(&self, tensors: &[Value]) -> Tile {
         Tile { lanes: self.lanes, tensors: tensors.to_vec() }
     }
 }
 
-/// What a lane holds replaced in tensors and outputs, of which so many are tensors.
+/// Replaces the accumulators of a lane. The state is `width` tensors, then the outputs.
 fn replaced(
     b: &mut FunctionBuilder,
     lane: Value,

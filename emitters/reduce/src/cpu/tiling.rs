@@ -1,4 +1,4 @@
-//! How a group is dealt to blocks.
+//! Distribution of a group to blocks.
 
 use fusebox_core::analysis::{ReductionGroup, ReductionKind, ReductionProblem};
 use fusebox_core::cost::{arithmetic_bytes, first_array};
@@ -10,67 +10,64 @@ use fusebox_core::launch::{Cost, blocks_for};
 
 use super::cascade;
 
-/// Blocks per core that columns are cut for: more of them would make short pieces of rows.
+/// Maximum blocks per core if columns are cut. With more, blocks would have short pieces of rows.
 const COLUMN_BLOCKS_PER_CORE: i64 = 4;
-/// Columns are cut at multiples of this many: whole cache lines of every element type.
+/// Columns are cut at multiples of this number: whole cache lines for every element type.
 const CUT: i64 = 64;
-/// Columns that are read one after the other in vectors: neighbours in memory are few enough to be taken apart.
+/// Maximum columns that are read one after the other in vectors. Vector operations can deinterleave this few adjacent elements.
 const FEW: i64 = 8;
-/// Rows of one column in a turn, before the next column is taken: what is read of them stays in the first-level cache.
+/// Rows of one column per iteration, before the next column. Their data stays in the first-level cache.
 const ROWS_OF_A_COLUMN: i64 = 256;
 /// Lanes of vectors, the widest first.
 const VECTORS: [i64; 3] = [16, 8, 4];
 /// Vectors of accumulators that stay in registers.
 const ACCUMULATING: i64 = 16;
-/// Bytes of accumulators of a block's columns; they stay in the first-level cache.
+/// Maximum bytes of accumulators for a block's columns. They stay in the first-level cache.
 const TILE_BYTES: i64 = 8 << 10;
-/// What the arithmetic in front of the reduction weighs, in bytes, up to which several rows of columns are taken in one turn: a
-/// function at most.
+/// Cost of the arithmetic before the reduction, in bytes, up to which an iteration reads several rows of columns. It allows at most one function.
 const CHEAP: i64 = 30;
 
-/// A group's share of the work per block.
+/// Distribution of a group's work to blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tiling {
     pub problem: ReductionProblem,
-    /// Blocks that have something to do.
+    /// Number of blocks that have work.
     pub blocks: i64,
     pub share: Share,
-    /// Whether functions compute what is reduced.
+    /// Whether functions compute the elements to reduce.
     pub holds_functions: bool,
 }
 
-/// What a block takes.
+/// The work of one block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Share {
-    /// So many results of a row problem.
+    /// This many results of a row problem.
     Rows(i64),
     /// A tile of columns.
     Columns(Columns),
 }
 
-/// What a block takes of a column problem `[majors, rows, columns]`.
+/// The work of one block in a column problem `[majors, rows, columns]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
-    /// Majors of a block. One, if the columns are cut.
+    /// Majors of a block. One if the columns are cut.
     pub majors: i64,
     /// Columns of a block.
     pub width: i64,
     /// Blocks that share the columns of a major.
     pub cuts: i64,
-    /// Rows taken in one turn of the loop over rows.
+    /// Rows per iteration of the loop over rows.
     pub rows_per_turn: i64,
-    /// Whether the rows of a turn are summed before they are added to the accumulators. Where these
-    /// are so few that they stay in registers, there are none left for it.
+    /// Whether the rows of an iteration are summed before they are added to the accumulators. If the accumulators stay in registers, no registers remain for this sum.
     pub is_turn_apart: bool,
-    /// Rows whose elements stand side by side in the accumulators: more than one where columns are few.
+    /// Rows that have accumulators in separate lanes. More than one if there are few columns.
     pub rows_abreast: i64,
-    /// Columns that follow one another in a line of the array, where something is read that repeats for each line: with a loop for
-    /// each line it is read in vectors, too.
+    /// Columns of one line of the array, if the kernel reads an array that repeats for each line. A loop for each line reads this array in vectors, too.
     pub line: Option<i64>,
 }
 
 impl Tiling {
-    /// Chooses for a group whose accumulators take `state_bytes` for a result. `wanted`: number of blocks, if given.
+    /// Chooses the tiling of a group whose accumulators take `state_bytes` per result. `wanted` is the number of blocks, if a knob sets it.
     pub fn new(
         fusion: &Fusion,
         group: &ReductionGroup,
@@ -108,7 +105,7 @@ impl Tiling {
         }
     }
 
-    /// `(th, bl)[…] -> kept coordinates`.
+    /// Returns the map `(th, bl)[…] -> kept coordinates`.
     pub fn kept(&self) -> IndexingMap {
         match &self.share {
             Share::Rows(share) => {
@@ -127,7 +124,7 @@ impl Tiling {
         }
     }
 
-    /// `(th, bl)[…] -> coordinates` of the elements that a block reads.
+    /// Returns the map `(th, bl)[…] -> coordinates` of the elements that a block reads.
     pub fn read(&self) -> IndexingMap {
         let dims = self.problem.dims;
         match &self.share {
@@ -147,7 +144,7 @@ impl Tiling {
         }
     }
 
-    /// The same in the order in which a block reads them: along memory.
+    /// Returns the map of [`read`](Self::read) in the order in which a block reads, along memory.
     pub fn visited(&self) -> IndexingMap {
         let Share::Columns(columns) = &self.share else { return self.read() };
         let (mut map, major, column) = self.columns(columns);
@@ -167,14 +164,14 @@ impl Tiling {
         IndexingMap { dims, ranges, ..IndexingMap::default() }
     }
 
-    /// A constraint, if the blocks reach further than there are points.
+    /// Adds a constraint if the blocks extend past the last point.
     fn limit(&self, map: &mut IndexingMap, expr: &Expr, reach: i64, size: i64) {
         if reach > size {
             map.constraints.push(Constraint { expr: expr.clone(), bounds: Interval::from_size(size) });
         }
     }
 
-    /// The map so far, major and column.
+    /// Returns the map without results, the major and the column.
     fn columns(&self, columns: &Columns) -> (IndexingMap, Expr, Expr) {
         let [majors, _, width] = self.problem.dims;
         let mut map =
@@ -202,7 +199,7 @@ impl Columns {
         Columns { majors: majors_per_block, width, cuts, rows_per_turn, is_turn_apart, rows_abreast, line: None }
     }
 
-    /// Whether a block has several whole lines of so many columns, each at least a vector, and all blocks the same.
+    /// Whether every block has several whole lines of `line` columns, each at least a vector.
     fn is_made_of_lines(&self, problem: ReductionProblem, line: i64) -> bool {
         self.rows_abreast == 1
             && (VECTORS[0]..self.width).contains(&line)
@@ -210,15 +207,14 @@ impl Columns {
             && problem.dims[2] % self.width == 0
     }
 
-    /// Takes few columns one after the other, many rows of each in a turn. What is read then is smaller than the problem, so that
-    /// side by side an element of it would be gathered for several columns; rows of one column are vectors of its own.
+    /// Reduces few columns one after the other, many rows of each per iteration. The operands are smaller than the problem. With columns in lanes, the kernel would gather an element for several columns. With rows of one column in lanes, it reads vectors.
     fn one_by_one(&mut self, problem: ReductionProblem) {
         (self.rows_abreast, self.rows_per_turn) = (1, ROWS_OF_A_COLUMN.min(problem.dims[1]).max(1));
         self.is_turn_apart = true;
     }
 }
 
-/// Length of the lines of what is reduced, if anything is computed that repeats an array.
+/// Returns the length of the lines of the reduced array, if the fusion broadcasts an array.
 fn line(fusion: &Fusion, group: &ReductionGroup) -> Option<i64> {
     let computation = fusion.computation();
     let repeats = |it: &Instruction| {
@@ -232,8 +228,7 @@ fn line(fusion: &Fusion, group: &ReductionGroup) -> Option<i64> {
     dims.last().copied().filter(|_| computation.instructions.iter().any(repeats))
 }
 
-/// Rows of so many columns whose elements stand side by side: half a cut of lanes and, if a cut has room for them, as many that
-/// whole vectors of them are made, since what is left of a vector would be added one by one.
+/// Returns the number of rows with separate lanes, for `columns` columns. They have half a cut of lanes in all. If a cut has room for whole vectors, the lanes fill whole vectors, because the rest of a vector would be added one by one.
 fn abreast(columns: i64) -> i64 {
     let fitting = VECTORS.iter().map(|lanes| lanes / gcd(columns, *lanes)).find(|rows| rows * columns <= CUT);
     let enough = CUT / 2 / columns;
@@ -244,13 +239,13 @@ fn gcd(a: i64, b: i64) -> i64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Bytes that are read and written, and for every point of the problem what the arithmetic on it weighs against them.
+/// Returns the bytes read and written, and the cost of the arithmetic on all points in the same unit.
 fn cost(fusion: &Fusion, group: &ReductionGroup) -> Cost {
     let bytes = group.large_arrays(fusion.computation()).iter().fold(0i64, |sum, a| sum.saturating_add(a.byte_size()));
     Cost { bytes, arithmetic: group.problem.element_count().saturating_mul(arithmetic_per_point(fusion)) }
 }
 
-/// About how much arithmetic a point takes; the reduction itself is one with reading it.
+/// Estimates the arithmetic per point. The cost of reading it includes the reduction.
 fn arithmetic_per_point(fusion: &Fusion) -> i64 {
     let computation = fusion.computation();
     let counts = |it: &&Instruction| !matches!(it.op, Op::Reduce { .. } | Op::Iota { .. });

@@ -1,24 +1,22 @@
-//! How one dimension is shared by threads.
+//! Distribution of one dimension to threads.
 
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
-/// A dimension of `size` positions, of which a thread takes every `threads`-th; `unroll` of them are in flight at once.
+/// A dimension of `size` positions. A thread processes every `threads`-th position, with `unroll` positions in flight.
 ///
-/// Position `(chunk * unroll + u) * threads + thread`.
+/// A thread's positions are `(chunk * unroll + u) * threads + thread`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// Number of positions.
     pub size: i64,
-    /// Threads that share them.
+    /// Threads that share the positions.
     pub threads: i64,
     unroll: i64,
 }
 
 impl Axis {
-    /// With an unrolling of at most `unroll`; a thread that takes fewer positions unrolls them all.
+    /// Unrolls at most `unroll` positions. A thread with fewer positions unrolls them all.
     ///
-    /// What is unrolled is in flight at once only where all of it exists. So the steps that all threads take should be
-    /// full turns: from half of `unroll` on, the number that leaves the fewest of them over.
+    /// Unrolled positions are in flight together only if all of them exist. So the steps that all threads have should be full iterations. The unrolling is the number from half of `unroll` to `unroll` that leaves the fewest of these steps over.
     pub fn new(size: i64, threads: i64, unroll: i64) -> Self {
         let full = (size / threads).max(1);
         let most = unroll.clamp(1, full);
@@ -27,18 +25,17 @@ impl Axis {
         Axis { size, threads, unroll }
     }
 
-    /// Positions of one thread, at most.
+    /// Returns the maximum positions of one thread.
     pub fn steps(&self) -> i64 {
         ceil_div(self.size, self.threads)
     }
 
-    /// Positions in flight.
+    /// Returns the positions in flight.
     pub fn unroll(&self) -> i64 {
         self.unroll
     }
 
-    /// Adds the axis's loops to a map and gives the position of `thread`. Numbers of loops to be unrolled are added
-    /// to `unrolled`.
+    /// Adds the axis's loops to a map and returns the position of `thread`. Adds the numbers of loops to unroll to `unrolled`.
     pub fn walk(&self, map: &mut IndexingMap, unrolled: &mut Vec<usize>, name: &str, thread: Expr) -> Expr {
         let chunks = ceil_div(self.steps(), self.unroll);
         let mut step = Expr::constant(0);

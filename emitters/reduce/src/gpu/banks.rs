@@ -1,6 +1,6 @@
 //! Bank conflicts of a tile in shared memory, from its maps.
 //!
-//! Shared memory has 32 banks of 4 bytes. Accesses of one warp to different words of one bank take turns.
+//! Shared memory has 32 banks of 4 bytes. Accesses of one warp to different words of one bank are serialised.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,10 @@ use fusebox_core::indexing::IndexingMap;
 const BANKS: i64 = 32;
 const WORD: i64 = 4;
 
-/// Warps that are looked at: further ones do the same a constant away.
+/// Warps to examine. Further warps make the same accesses at a constant distance.
 const WARPS: i64 = 2;
 
-/// The tile with the smallest pad at the end of a column that has the fewest conflicts for elements of these
-/// sizes in bytes.
+/// Returns the tile with the pad at the end of a column, at most `most`, that has the fewest conflicts. Ties go to the smallest pad. `element_bytes` has the sizes of the elements.
 pub fn padded(tile: Tile, most: i64, warp: i64, element_bytes: &[i64]) -> Tile {
     let accesses = accesses(&tile, warp);
     let all = |pitch: i64| element_bytes.iter().map(|&bytes| turns(&accesses, pitch, bytes)).sum::<i64>();
@@ -28,7 +27,7 @@ pub fn padded(tile: Tile, most: i64, warp: i64, element_bytes: &[i64]) -> Tile {
     Tile { pitch: best.1, ..tile }
 }
 
-/// Additional turns of the first warps' accesses to a tile of elements of that many bytes.
+/// Returns the additional serialised accesses of the first warps, for elements of `bytes`.
 #[cfg(test)]
 pub fn conflicts(tile: &Tile, warp: i64, bytes: i64) -> i64 {
     turns(&accesses(tile, warp), tile.pitch, bytes)
@@ -42,7 +41,7 @@ fn turns(accesses: &[Access], pitch: i64, bytes: i64) -> i64 {
     accesses.iter().map(extra).sum()
 }
 
-/// Writes and reads of the first warps. The first read of a pass stands for all: further ones are a constant away.
+/// Returns the writes and reads of the first warps. The first read of a pass represents all its reads: the others are at a constant distance.
 fn accesses(tile: &Tile, warp: i64) -> Vec<Access> {
     let mut accesses = Vec::new();
     for map in [&tile.write, &tile.read] {
@@ -69,7 +68,7 @@ fn place(tile: &Tile, map: &IndexingMap, thread: i64, ranges: &[i64]) -> Option<
     (column < tile.columns && partial < tile.partials).then_some((column, partial))
 }
 
-/// Words wider than a bank are moved in as many parts of the warp.
+/// Counts additional serialised accesses. Elements of n words move in n parts of the warp.
 fn extra_turns(elements: impl Iterator<Item = i64>, bytes: i64) -> i64 {
     let elements: Vec<i64> = elements.collect();
     let parts = (bytes / WORD).max(1);
@@ -117,7 +116,7 @@ mod tests {
 
     #[test]
     fn conflicts_are_counted() {
-        // Without the unused part at the end of a column all threads across write to one bank.
+        // Without the pad at the end of a column, all threads across write to one bank.
         assert_eq!(conflicts(&columns::tile(32, 1, 32, 1), 32, 4), 2 * 31);
     }
 }

@@ -2,13 +2,12 @@
 //!
 //! ```text
 //! th = (down, across)            Tx threads across, Ty down
-//! unit = bl * Tx + across        the results, V neighbours each: unit = d0 * (c / V) + position in the row
+//! unit = bl * Tx + across        a unit of V adjacent results: unit = d0 * (c / V) + position in the row
 //! d1 = step * Ty + down
 //! d2 = (unit mod (c / V)) * V + lane
 //! ```
 //!
-//! Every lane is another result, so a thread has V accumulators. With one thread down nothing is shared; otherwise the
-//! tile is written transposed, so that the parts of a result lie side by side for a warp to read.
+//! Every lane has a different result, so a thread has V accumulators. With one thread down, threads share no result. Otherwise threads write the tile transposed, so that a warp reads the parts of a result from contiguous memory.
 
 use fusebox_core::emitter::{Configuration, EmitError};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, ceil_div};
@@ -20,25 +19,25 @@ use super::schedule::{Schedule, Tile, block, demand, lane, thread, thread_map};
 
 /// Threads of a block where each result has one thread.
 const BLOCK: i64 = 128;
-/// Unused elements at the end of a column of the tile, at most: enough for elements of a byte.
+/// Maximum unused elements at the end of a tile's column: enough for elements of one byte.
 pub const MOST_PAD: i64 = 4;
-/// Bytes of one thread with which a warp reads a line of the cache.
+/// Bytes per thread with which a warp reads a cache line.
 const WORD: i64 = 4;
-/// Rows one thread reads, if enough threads remain.
+/// Rows that one thread reads, if enough threads remain.
 const MOST_STEPS: i64 = 16;
 
 struct Numbers {
-    /// Neighbouring results of one thread.
+    /// Adjacent results of one thread.
     vector: i64,
     /// Threads that share a result.
     down: i64,
-    /// Threads for neighbouring results.
+    /// Threads for adjacent results.
     across: i64,
     /// Rows in flight.
     unroll: i64,
 }
 
-/// The schedule.
+/// Chooses the schedule.
 pub fn schedule(limits: &Limits, configuration: &Configuration) -> Result<Schedule, EmitError> {
     Ok(Numbers::new(limits, configuration)?.schedule(limits))
 }
@@ -102,7 +101,7 @@ impl Numbers {
         }
     }
 
-    /// Who has the result of which column: the first reader of its parts.
+    /// Returns the map to results: the first reader of a column's parts has its result.
     fn kept(&self, limits: &Limits, units: i64, in_row: i64, blocks: i64) -> IndexingMap {
         let Numbers { vector, down, across, .. } = *self;
         let mut kept = thread_map(across * down, blocks);
@@ -134,7 +133,7 @@ impl Numbers {
     }
 }
 
-/// Columns of all lanes lie one after the other, the parts of a column side by side:
+/// Returns the tile: columns of all lanes in sequence, the parts of a column contiguous.
 ///
 /// ```text
 ///               part 0 .. Ty-1, unused
@@ -154,13 +153,12 @@ pub fn tile(warp: i64, vector: i64, down: i64, blocks: i64) -> Tile {
     Tile { columns: warp * vector, partials: down, pitch: down, write, readers: down, read, reading: threads }
 }
 
-/// Which column a group of readers takes: those of one warp are `down` apart, so that their rows start in
-/// different banks.
+/// Returns the column of a group of readers. The columns of one warp are `down` apart, so that they start in different banks.
 fn reader_column(warp: i64, down: i64) -> Expr {
     thread().floor_div(warp) + thread().modulo(warp).floor_div(down) * down
 }
 
-/// Wide accesses as long as every core has a tile; a warp should read a line of the cache at least.
+/// Returns the widest access that leaves every core a tile, but a cache line per warp at least.
 fn natural_vector(limits: &Limits, widest: i64) -> i64 {
     let [a, _, c] = limits.group.problem.dims;
     let mut vector = widest;
@@ -170,7 +168,7 @@ fn natural_vector(limits: &Limits, widest: i64) -> i64 {
     vector
 }
 
-/// Threads for a column: enough to fill the device, each with some rows to read.
+/// Returns the threads of a column: enough to fill the device, each with some rows to read.
 fn natural_down(limits: &Limits, units: i64, b: i64, most: i64) -> i64 {
     let needs = |down: i64| units * down < limits.device_threads && b / down > MOST_STEPS / 2;
     if !needs(1) || b <= MOST_STEPS {
@@ -184,7 +182,7 @@ fn natural_down(limits: &Limits, units: i64, b: i64, most: i64) -> i64 {
     down
 }
 
-/// Fewer threads down until the tile fits into shared memory.
+/// Reduces the threads down until the tile fits into shared memory.
 fn fitting(limits: &Limits, vector: i64, down: i64) -> i64 {
     let mut down = down;
     while down > 1 && limits.warp * vector * (down + MOST_PAD) * limits.accumulator_bytes() > limits.shared_bytes {

@@ -1,4 +1,4 @@
-//! The entry function of schedules.
+//! Emits the kernel of a fusion's schedules.
 
 use fusebox_core::analysis::ReductionFusion;
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Type, Value};
@@ -10,7 +10,7 @@ use super::short_sums::{ShortSums, are_rounded};
 use crate::body::{Body, PerHero, Starts, write};
 use crate::dispatch::by_group;
 
-/// Writes the kernel: each group in its own blocks.
+/// Builds the kernel. Each group has separate blocks.
 pub fn emit(fusion: &Fusion, found: &ReductionFusion, schedules: &[Schedule]) -> Result<Kernel, EmitError> {
     let mut kernel = KernelBuilder::new(fusion);
     let bodies: Vec<Body> = found.groups.iter().map(|group| Body::declare(&mut kernel, fusion, group)).collect();
@@ -24,7 +24,7 @@ pub fn emit(fusion: &Fusion, found: &ReductionFusion, schedules: &[Schedule]) ->
     kernel.finish(&written)
 }
 
-/// One group while it is written.
+/// State for emitting one group.
 struct Writer<'a> {
     body: &'a Body<'a>,
     schedule: &'a Schedule,
@@ -46,7 +46,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The per-thread phase: reads, writes side outputs, accumulates.
+    /// Emits the per-thread phase: reads, writes side outputs, accumulates.
     fn walk(&self, b: &mut FunctionBuilder, starts: &Starts, outputs: &[Value]) -> (Vec<Value>, Lanes) {
         let lanes = self.schedule.lanes as usize;
         let map = all_lanes(&self.schedule.walk, self.schedule.lanes);
@@ -67,8 +67,7 @@ impl Writer<'_> {
         (outputs.to_vec(), like(&start, accumulators))
     }
 
-    /// The outputs and accumulators after the elements that a map reaches from a point; some of its
-    /// range variables are unrolled.
+    /// Returns the outputs and accumulators after the elements that a map reaches from a point. Unrolls the range variables in `unrolled`.
     fn accumulate(
         &self,
         b: &mut FunctionBuilder,
@@ -93,7 +92,7 @@ impl Writer<'_> {
         (outputs.to_vec(), like(start, accumulators))
     }
 
-    /// Combines over that many threads next to each other; the first has the result.
+    /// Combines the accumulators of `threads` adjacent threads. The first thread has the result.
     fn shuffled(&self, b: &mut FunctionBuilder, accumulators: PerHero, threads: i64) -> PerHero {
         if threads < 2 {
             return accumulators;
@@ -105,7 +104,7 @@ impl Writer<'_> {
         accumulators.into_iter().enumerate().map(combine).collect()
     }
 
-    /// Writes the results of threads that need no others.
+    /// Writes results that are complete without a tile.
     fn write_lanes(&self, b: &mut FunctionBuilder, starts: &Starts, lanes: &Lanes, outputs: Vec<Value>) -> Vec<Value> {
         let map = all_lanes(&self.schedule.kept, self.schedule.lanes);
         let rank = map.results.len() / lanes.len().max(1);
@@ -119,7 +118,7 @@ impl Writer<'_> {
         })
     }
 
-    /// The phase across warps.
+    /// Emits the phase that combines results across warps.
     fn through_tile(
         &self,
         b: &mut FunctionBuilder,
@@ -155,7 +154,7 @@ impl Writer<'_> {
         b.scf_if(reads, &types, |b| self.read_tile(b, tile, starts, &tiles, &outputs), |_| outputs.clone())
     }
 
-    /// Every warp that comes here takes part in the shuffles with all its threads.
+    /// Reads the tile and writes results. All threads of a reading warp join its shuffles.
     fn read_tile(
         &self,
         b: &mut FunctionBuilder,
@@ -177,7 +176,7 @@ impl Writer<'_> {
         })
     }
 
-    /// One thread's share of a column's parts.
+    /// Reads and combines one thread's parts of a column.
     fn read_column(
         &self,
         b: &mut FunctionBuilder,
@@ -210,7 +209,7 @@ impl Writer<'_> {
         total.unwrap_or_else(|| starts.start.clone())
     }
 
-    /// Whether there is such a part; `None` if there always is.
+    /// Returns whether a part exists, or `None` if it always does.
     fn is_inside(
         &self,
         b: &mut FunctionBuilder,
@@ -241,7 +240,7 @@ fn flat(lanes: &Lanes) -> Vec<Value> {
     lanes.iter().flatten().flatten().copied().collect()
 }
 
-/// Values in the arrangement of `shape`.
+/// Groups values by lane and hero, as in `shape`.
 fn like(shape: &Lanes, values: &[Value]) -> Lanes {
     let mut values = values.iter().copied();
     shape.iter().map(|lane| lane.iter().map(|hero| values.by_ref().take(hero.len()).collect()).collect()).collect()

@@ -1,42 +1,40 @@
-//! What the heuristics know of a group and the device.
+//! Properties of a group and the device that the heuristics use.
 
 use fusebox_core::analysis::ReductionGroup;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::Op;
 
-/// Bytes a thread should have in flight, to hide the latency of memory.
+/// Bytes that a thread should have in flight to hide the latency of memory.
 const BYTES_IN_FLIGHT: i64 = 64;
-/// Vectors of the widest type that one thread reads at once.
+/// Maximum vectors of the widest type that one thread reads at once.
 const MOST_VECTORS: i64 = 2;
-/// Accumulators a thread keeps in registers without crowding out what it reads.
+/// Accumulators that a thread keeps in registers, with registers left for its reads.
 const MOST_ACCUMULATORS: i64 = 16;
-/// Instructions per element above which the code of several lanes outweighs wide accesses.
+/// Instructions per element above which several lanes cost more code than they gain.
 const HEAVY: usize = 24;
 
-/// A group, the device, and what follows from both.
+/// A group, the device, and limits that follow from both.
 pub struct Limits<'a> {
-    /// The group.
     pub group: &'a ReductionGroup,
-    /// Threads in lock step.
+    /// Threads of a warp.
     pub warp: i64,
-    /// Most threads of a block.
+    /// Maximum threads of a block.
     pub most_threads: i64,
     /// Threads that fill the device.
     pub device_threads: i64,
-    /// Cores of the device.
     pub cores: i64,
     /// Shared memory of a block.
     pub shared_bytes: i64,
-    /// Most elements that a vector access can have.
+    /// Maximum elements of a vector access.
     pub vector: i64,
-    /// Most accumulators per thread for one hero's values.
+    /// Maximum accumulators per thread for each value of a hero.
     pub lanes: i64,
     element_bytes: i64,
 }
 
 impl<'a> Limits<'a> {
-    /// Reads the fusion and the device.
+    /// Computes the limits of a group on a device.
     pub fn new(fusion: &Fusion, group: &'a ReductionGroup, device: &DeviceDescription) -> Self {
         let computation = fusion.computation();
         let sizes: Vec<i64> =
@@ -63,24 +61,24 @@ impl<'a> Limits<'a> {
         }
     }
 
-    /// The largest power of two up to `most` that divides `length`, and is no wider than a vector access.
+    /// Returns the largest power of two up to `most` that divides `length` and is no wider than a vector access.
     pub fn vector_of(&self, length: i64, most: i64) -> i64 {
         let most = most.min(self.vector);
         let fits = |&lanes: &i64| lanes <= most && length % lanes == 0;
         (0..6).map(|exponent| 1i64 << exponent).take_while(fits).last().unwrap_or(1)
     }
 
-    /// How many vectors of that many elements a thread should read at once.
+    /// Returns how many vectors of `vector` elements a thread should read at once.
     pub fn unroll(&self, vector: i64) -> i64 {
         (BYTES_IN_FLIGHT / (vector * self.element_bytes)).clamp(1, 8)
     }
 
-    /// Bytes of the widest large array's elements.
+    /// Returns the bytes of the widest large array's elements.
     pub fn element_bytes(&self) -> i64 {
         self.element_bytes
     }
 
-    /// The sizes in bytes that accumulators have.
+    /// Returns the sizes of the accumulators, in bytes.
     pub fn accumulator_sizes(&self) -> Vec<i64> {
         let values = self.group.heroes.iter().flat_map(|hero| &hero.values);
         let mut sizes: Vec<i64> = values.map(|value| value.element_type.byte_size() as i64).collect();
@@ -89,7 +87,7 @@ impl<'a> Limits<'a> {
         sizes
     }
 
-    /// Bytes of all accumulators of one result.
+    /// Returns the bytes of all accumulators of one result.
     pub fn accumulator_bytes(&self) -> i64 {
         self.group.heroes.iter().map(|hero| hero.accumulator_bytes()).sum()
     }

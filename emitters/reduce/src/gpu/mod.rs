@@ -1,17 +1,17 @@
-//! Reductions on devices with many threads in a block.
+//! Reductions for blocks of many threads.
 //!
 //! ```text
-//! limits.rs         what the heuristics know
+//! limits.rs         properties that the heuristics use
 //! rows.rs           row problems       ─┐
-//! columns.rs        column problems     ├─> schedule.rs: who reads, combines, writes what
+//! columns.rs        column problems     ├─> schedule.rs: the work of each thread
 //! small_columns.rs  few columns        ─┘
-//! axis.rs           a dimension shared by threads
-//! banks.rs          conflicts in shared memory
+//! axis.rs           distribution of a dimension to threads
+//! banks.rs          bank conflicts in shared memory
 //! short_sums.rs     a thread's long sum as a sum of short ones
 //! emit.rs           schedule -> entry function
 //! ```
 //!
-//! The first group in size decides which form the fusion has; other groups take the form that suits them.
+//! The largest group decides the form of the fusion. Each other group has the form that suits it.
 
 mod axis;
 mod banks;
@@ -35,10 +35,10 @@ use crate::visits::{applied, combinations, group_visits};
 use limits::Limits;
 use schedule::Schedule;
 
-/// Blocks of a grid.
+/// Maximum blocks of a grid.
 const MOST_BLOCKS: i64 = (1 << 31) - 1;
 
-/// How threads are dealt to a reduction: an emitter each.
+/// Distribution of a reduction to threads. Each form is an emitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
     /// Warps of threads for each row.
@@ -47,9 +47,9 @@ pub enum Form {
     MultiRow,
     /// A tile of columns.
     Column,
-    /// Columns fewer than a warp has threads, read as if they were one row.
+    /// Fewer columns than a warp has threads, read as one row.
     SmallColumn,
-    /// A block for everything.
+    /// One block for the only result.
     Scalar,
 }
 
@@ -109,7 +109,7 @@ impl Strategy for Form {
     }
 }
 
-/// The group with the most elements, the first of equals.
+/// Returns the group with the most elements. Ties go to the first.
 fn primary(found: &ReductionFusion) -> (usize, &ReductionGroup) {
     let mut largest = (0, &found.groups[0]);
     for (number, group) in found.groups.iter().enumerate() {
@@ -144,7 +144,7 @@ fn too_large(fusion: &Fusion, found: &ReductionFusion, device: &DeviceDescriptio
         return Some(format!("{results} results of {elements} elements are more than a grid has blocks"));
     }
     if found.groups.len() == 1 {
-        // A single group's tile is made to fit.
+        // The schedule of a single group chooses a tile that fits.
         return None;
     }
     let shared = schedules(None, fusion, found, device, &Configuration::default());
@@ -158,7 +158,7 @@ fn shared_bytes(found: &ReductionFusion, schedules: &[Schedule]) -> i64 {
     schedules.iter().zip(&found.groups).map(|(schedule, group)| schedule.shared_bytes(bytes(group))).sum()
 }
 
-/// A schedule per group; the form and the configuration are for the primary one.
+/// Returns a schedule for each group. The form and the configuration apply to the primary group.
 fn schedules(
     form: Option<Form>,
     fusion: &Fusion,
@@ -187,7 +187,7 @@ fn schedules(
 }
 
 impl Schedule {
-    /// Launches this many threads; those beyond the schedule's own take part in barriers and shuffles only.
+    /// Launches `launched` threads. The additional threads only take part in barriers and shuffles.
     fn launch(&mut self, launched: i64) {
         if launched == self.threads {
             return;
@@ -208,7 +208,7 @@ impl Schedule {
     }
 }
 
-/// Where each output of a group is written, in the group's own blocks.
+/// Returns the index map of each output of a group, over the group's own blocks.
 fn output_maps(group: &ReductionGroup, schedule: &Schedule) -> Vec<(usize, IndexingMap)> {
     let mut maps = Vec::new();
     for root in &group.roots {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! th = (row in block, across, along)      T = Ta * Tc threads for a row, all powers of two
-//! d0 = step * Ta + across                 the major reduced dimension is shared, too
+//! d0 = step * Ta + across                 the major reduced dimension is distributed, too
 //! d1 = (bl * R + row in block) * k + j    k rows per thread where rows are shorter than a vector
 //! d2 = (step * Tc + along) * V + v
 //! ```
@@ -17,28 +17,28 @@ use super::schedule::{Schedule, Tile, block, demand, lane, power_of_two, thread,
 
 /// Threads of a block that holds several rows.
 const BLOCK: i64 = 256;
-/// Vectors one thread reads, if enough threads remain.
+/// Vectors that one thread reads, if enough threads remain.
 const MOST_UNITS: i64 = 8;
-/// Bytes next to each other that a group of threads should read at once: a line of the cache.
+/// Adjacent bytes that a group of threads should read at once: a cache line.
 const LINE: i64 = 128;
-/// Bytes of the rows that one thread takes together.
+/// Bytes of the rows that one thread reads together.
 const TOGETHER: i64 = 16;
 
-/// The numbers that a row schedule is made of.
+/// Numbers that determine a row schedule.
 struct Numbers {
     /// Elements per vector access.
     vector: i64,
-    /// Rows that a thread has to itself, with accumulators for each.
+    /// Rows that one thread reduces alone, with accumulators for each.
     together: i64,
-    /// Threads for a row.
+    /// Threads of a row.
     threads: i64,
-    /// Rows (or groups of rows together) in a block.
+    /// Rows of a block, or groups of rows that one thread reduces.
     rows: i64,
     /// Vectors in flight.
     unroll: i64,
 }
 
-/// The threads that suit a row, if the form does not say otherwise.
+/// Returns the form that suits a group.
 pub fn natural_form(limits: &Limits) -> Form {
     let [_, b, c] = limits.group.problem.dims;
     match natural_threads(limits, limits.vector_of(c, i64::MAX)) {
@@ -48,13 +48,13 @@ pub fn natural_form(limits: &Limits) -> Form {
     }
 }
 
-/// Whether the form can do it, else why not.
+/// Returns why a form cannot reduce a group, or `None` if it can.
 pub fn refusal(form: Form, limits: &Limits) -> Option<String> {
     let problem = limits.group.problem;
     let [a, b, c] = problem.dims;
     let units = a * (c / limits.vector_of(c, i64::MAX));
     match form {
-        // It would be the same kernel under another name.
+        // It would be the kernel of [`Form::Scalar`] under another name.
         Form::Row | Form::MultiRow if b == 1 => Some(format!("{problem}: there is one result, for one block")),
         Form::Scalar if b > 1 => Some(format!("{problem}: there are {b} results, a block has one")),
         Form::MultiRow if units > limits.warp * MOST_UNITS => {
@@ -65,13 +65,13 @@ pub fn refusal(form: Form, limits: &Limits) -> Option<String> {
     }
 }
 
-/// The schedule.
+/// Chooses the schedule.
 pub fn schedule(form: Form, limits: &Limits, configuration: &Configuration) -> Result<Schedule, EmitError> {
     let numbers = Numbers::new(form, limits, configuration)?;
     Ok(numbers.schedule(limits))
 }
 
-/// Few enough that each has several vectors to read, as long as all together fill the device.
+/// Returns a row's threads: few with several vectors each, but enough to fill half the device.
 fn natural_threads(limits: &Limits, vector: i64) -> i64 {
     let [a, b, c] = limits.group.problem.dims;
     let units = c / vector;
@@ -87,7 +87,7 @@ fn natural_threads(limits: &Limits, vector: i64) -> i64 {
     nearest_power_of_two(work / each).max(line).min(limits.most_threads)
 }
 
-/// Up from three quarters of it, else down: a thread too many is as bad as a step too many.
+/// Rounds up from 3/4 of a power of two: an extra thread costs as much as an extra step.
 fn nearest_power_of_two(value: i64) -> i64 {
     let up = power_of_two(value);
     if 4 * value >= 3 * up { up } else { (up / 2).max(1) }
@@ -221,7 +221,7 @@ impl Numbers {
     }
 }
 
-/// Warps combine through a tile of a row per row and a part per warp. One warp has lanes enough to read it all.
+/// Returns the tile through which warps combine: one column per row of a block, one part per warp. A single warp has enough lanes to read the whole tile.
 pub fn tile(warp: i64, rows: i64, warps: i64, blocks: i64) -> Tile {
     let threads = rows * warps * warp;
     let mut write = thread_map(threads, blocks);
@@ -234,7 +234,7 @@ pub fn tile(warp: i64, rows: i64, warps: i64, blocks: i64) -> Tile {
     Tile { columns: rows, partials: warps, pitch: warps, write, readers: warps, read, reading }
 }
 
-/// Rows that make up a vector: a thread reads them at once.
+/// Returns the number of adjacent rows that fill whole vectors, which one thread reads.
 fn rows_together(limits: &Limits, b: i64, c: i64) -> i64 {
     let bytes = c * limits.element_bytes();
     let fits = |&k: &i64| k * bytes <= 4 * TOGETHER && k <= limits.lanes && b % k == 0;
@@ -245,7 +245,7 @@ fn rows_together(limits: &Limits, b: i64, c: i64) -> i64 {
     }
 }
 
-/// As many rows as make a block of the usual size, as long as every core has a block; at least a warp.
+/// Returns the rows that fill a block of the usual size, or fewer so that every core has a block. A block has at least a warp.
 fn natural_rows(limits: &Limits, threads: i64, b: i64) -> i64 {
     let mut rows = (BLOCK / threads).max(1);
     while rows > 1 && rows * threads > limits.warp && ceil_div(b, rows) < limits.cores {

@@ -1,10 +1,10 @@
-//! What the threads of a block do for one group, whatever the form.
+//! The work of a block's threads for one group, in every form.
 //!
 //! ```text
-//! walk      each thread combines the elements it reads into its lanes' accumulators     registers
-//! shuffle   neighbouring threads of a warp combine theirs                               registers
-//! tile      threads of several warps combine theirs: write, barrier, read, shuffle      shared memory
-//! kept      who has a complete result applies the epilogue and writes
+//! walk      each thread combines the elements it reads into its lanes' accumulators   registers
+//! shuffle   adjacent threads of a warp combine their accumulators                     registers
+//! tile      warps combine their accumulators: write, barrier, read, shuffle           shared memory
+//! kept      threads with complete results apply the epilogue and write
 //! ```
 
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
@@ -14,26 +14,24 @@ use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, 
 pub struct Schedule {
     /// Threads of a block that take part.
     pub threads: i64,
-    /// Blocks.
     pub blocks: i64,
     /// Accumulators per thread.
     pub lanes: i64,
     /// Elements per vector access, for the plan.
     pub vector: i64,
-    /// `(th, bl)[loops, lane] -> [d0, d1, d2]`: where a thread reads. The lane is the last range variable if there
-    /// are several.
+    /// `(th, bl)[loops, lane] -> [d0, d1, d2]`: the points that a thread reads. If there are several lanes, the lane is the last range variable.
     pub walk: IndexingMap,
     /// Range variables of `walk` that are unrolled.
     pub unrolled: Vec<usize>,
-    /// Threads next to each other that combine their accumulators after the walk; a power of two, 1 for none.
+    /// Adjacent threads that combine their accumulators after the walk: a power of two, 1 for none.
     pub shuffled: i64,
-    /// How warps combine theirs; `None` if none has to.
+    /// Tile through which warps combine accumulators. `None` if one warp has all parts of a result.
     pub tile: Option<Tile>,
-    /// `(th, bl)[pass] -> kept coordinates`: who writes which result. A pass is a lane, or one of the tile's.
+    /// `(th, bl)[pass] -> kept coordinates`: the results that a thread writes. A pass is a lane, or a pass over the tile.
     pub kept: IndexingMap,
-    /// The knobs' values.
+    /// Values of the knobs.
     pub knobs: Vec<(&'static str, i64)>,
-    /// Other values worth trying.
+    /// Other values of the knobs that are worth trying.
     pub alternatives: Vec<Vec<(&'static str, i64)>>,
     /// A line for `explain`.
     pub note: String,
@@ -42,27 +40,26 @@ pub struct Schedule {
 /// Partial results of several threads in shared memory: `columns` results of `partials` parts each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tile {
-    /// Results.
     pub columns: i64,
-    /// Parts of each.
+    /// Parts of each result.
     pub partials: i64,
-    /// Elements from one column to the next; more than `partials`, so that threads reach different banks.
+    /// Elements from one column to the next. It can exceed `partials`, so that threads access different banks.
     pub pitch: i64,
-    /// `(th, bl)[lane] -> [column, partial]`: who writes what.
+    /// `(th, bl)[lane] -> [column, partial]`: the elements that a thread writes.
     pub write: IndexingMap,
-    /// Threads that combine one column's parts; a power of two.
+    /// Threads that combine one column's parts: a power of two.
     pub readers: i64,
-    /// `(th, bl)[pass] -> [column, first partial]`: who reads what. Further partials follow in steps of `readers`.
+    /// `(th, bl)[pass] -> [column, first partial]`: the elements that a thread reads. Further partials follow in steps of `readers`.
     pub read: IndexingMap,
-    /// Threads that have something to read.
+    /// Threads that read.
     pub reading: i64,
 }
 
-/// Additions in the time that a thread takes to combine with another lane's value.
+/// Time in which a thread combines its value with another lane's, in additions.
 const EXCHANGE: f64 = 1.0;
 
 impl Schedule {
-    /// What combining between threads takes of all of them, in additions: shuffles, and the tile with its second round.
+    /// Returns the cost of combining between all threads, in additions: shuffles, and the tile with its second round.
     pub fn exchanges(&self) -> f64 {
         let threads = (self.blocks * self.threads) as f64 * self.lanes as f64;
         let shuffles = |lanes: i64| f64::from((lanes.max(1) as u64).ilog2());
@@ -70,40 +67,40 @@ impl Schedule {
         threads * EXCHANGE * (shuffles(self.shuffled) + tile)
     }
 
-    /// Bytes of shared memory for accumulators of this size.
+    /// Returns the bytes of shared memory for accumulators of this size.
     pub fn shared_bytes(&self, accumulator_bytes: i64) -> i64 {
         self.tile.as_ref().map_or(0, |tile| tile.columns * tile.pitch * accumulator_bytes)
     }
 }
 
 impl Tile {
-    /// Reads of one thread and pass.
+    /// Returns the reads of one thread per pass.
     pub fn steps(&self) -> i64 {
         ceil_div(self.partials, self.readers)
     }
 
-    /// Passes over the columns.
+    /// Returns the number of passes over the columns.
     pub fn passes(&self) -> i64 {
         self.read.ranges.first().map_or(1, |pass| pass.bounds.size() as i64)
     }
 }
 
-/// A map from thread and block, still without results.
+/// Returns a map from thread and block, without results.
 pub fn thread_map(threads: i64, blocks: i64) -> IndexingMap {
     IndexingMap { dims: vec![Variable::named("th", threads), Variable::named("bl", blocks)], ..IndexingMap::default() }
 }
 
-/// The thread in its block.
+/// Returns the index of the thread in its block.
 pub fn thread() -> Expr {
     Expr::dim(0)
 }
 
-/// The block among those of the group.
+/// Returns the index of the block among the group's blocks.
 pub fn block() -> Expr {
     Expr::dim(1)
 }
 
-/// Adds a range variable for lanes, last; the lane's number.
+/// Adds the last range variable, for lanes. Returns the lane.
 pub fn lane(map: &mut IndexingMap, lanes: i64) -> Expr {
     if lanes == 1 {
         return Expr::constant(0);
@@ -112,7 +109,7 @@ pub fn lane(map: &mut IndexingMap, lanes: i64) -> Expr {
     Expr::range(map.ranges.len() as u32 - 1)
 }
 
-/// The map without its variable of lanes, with the results of all lanes one after the other.
+/// Returns the map without its lane variable, with the results of all lanes one after the other.
 pub fn all_lanes(map: &IndexingMap, lanes: i64) -> IndexingMap {
     if lanes == 1 {
         return map.clone();
@@ -129,7 +126,7 @@ pub fn all_lanes(map: &IndexingMap, lanes: i64) -> IndexingMap {
     all
 }
 
-/// The map with its range variables as further dimensions.
+/// Returns the map with its range variables as additional dimensions.
 pub fn ranges_as_dims(map: &IndexingMap) -> IndexingMap {
     let count = map.dims.len() as u32;
     let dims: Vec<Expr> = (0..count).map(Expr::dim).collect();
@@ -143,14 +140,14 @@ pub fn ranges_as_dims(map: &IndexingMap) -> IndexingMap {
     }
 }
 
-/// Demands `expr` in `0..size`, unless it always is.
+/// Constrains `expr` to `0..size`, unless its `reach` is no larger.
 pub fn demand(map: &mut IndexingMap, expr: &Expr, size: i64, reach: i64) {
     if reach > size {
         map.constraints.push(Constraint::new(expr.clone(), Interval::from_size(size)));
     }
 }
 
-/// The smallest power of two that is not smaller.
+/// Returns the smallest power of two that is at least `at_least`.
 pub fn power_of_two(at_least: i64) -> i64 {
     (at_least.max(1) as u64).next_power_of_two() as i64
 }

@@ -1,8 +1,7 @@
-//! A thread's long sum as a sum of short ones, so that rounding errors stay small: each addition to
-//! a large sum rounds, and where all elements are equal, the errors have one sign.
+//! Splits a thread's long sum into short sums, so that rounding errors stay small. Each addition to a large sum rounds, and if all elements are equal, the errors have one sign.
 //!
 //! ```text
-//! (th, bl)[s0 in 0..240, s1 in 0..4]       240 turns of 4 elements: one sum of 960
+//! (th, bl)[s0 in 0..240, s1 in 0..4]       240 iterations of 4 elements: one sum of 960
 //!
 //! (th, bl)[s0 in 0..40]                    outer: 40 sums,
 //!   (th, bl, s0)[s0 in 0..6, s1 in 0..4]   inner: each of 24
@@ -12,17 +11,16 @@ use fusebox_core::analysis::{Reduced, ReductionGroup};
 use fusebox_core::hlo::BinaryOp;
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
-/// Additions of one thread that are few enough for a single sum.
+/// Maximum additions of one thread in a single sum.
 const SHORT: i64 = 16;
 
-/// Turns of a thread's loops that are few enough for one sum of the short sums of each turn: a loop
-/// within the loop would be more code.
+/// Maximum loop iterations of a thread whose short sums are added in one sum. A loop within the loop would be more code.
 const FEW_TURNS: i64 = 64;
 
-/// The loops of a walk, cut in two.
+/// The loops of a walk, split in two.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShortSums {
-    /// `(th, bl)[outer]`: a turn for each short sum; without results.
+    /// `(th, bl)[outer]`: one iteration for each short sum. The map has no results.
     pub outer: IndexingMap,
     /// Range variables of `outer` that are unrolled.
     pub outer_unrolled: Vec<usize>,
@@ -39,9 +37,7 @@ pub fn are_rounded(group: &ReductionGroup) -> bool {
 }
 
 impl ShortSums {
-    /// Cuts a walk: the elements that a thread reads at once are a short sum, and where there are many
-    /// of these, both a short sum and the sum of them take about the square root of the additions.
-    /// `None` if there are few additions anyway.
+    /// Splits a walk. A short sum has the elements that a thread reads at once. If there are many short sums, both a short sum and the sum of short sums have about the square root of the additions. Returns `None` if there are few additions.
     pub fn of(walk: &IndexingMap, unrolled: &[usize]) -> Option<ShortSums> {
         let sizes: Vec<i64> = walk.ranges.iter().map(|range| range.bounds.size() as i64).collect();
         let product = |sizes: &[i64]| sizes.iter().fold(1_i64, |product, &size| product.saturating_mul(size));
@@ -61,13 +57,13 @@ impl ShortSums {
             first -= 1;
             inside *= sizes[first];
         }
-        // A loop that is not unrolled is cut itself.
+        // Splits the next loop if it is not unrolled.
         let cut = first.checked_sub(1).filter(|range| !unrolled.contains(range));
         let piece = cut.map_or(1, |range| piece(sizes[range], most / inside));
         if piece > 1 { cut_at(walk, unrolled, first - 1, piece) } else { Self::between(walk, unrolled, first) }
     }
 
-    /// The loops before `first`, and those from it on.
+    /// Splits the loops before `first` from the others.
     fn between(walk: &IndexingMap, unrolled: &[usize], first: usize) -> Option<ShortSums> {
         if first == 0 || first == walk.ranges.len() {
             return None;
@@ -96,14 +92,13 @@ impl ShortSums {
     }
 }
 
-/// The turns of a loop of this size, at most `most`, that make one short sum: a divisor of the size
-/// if there is one from half of `most` on, so that no turn has to be checked.
+/// Returns the iterations of one short sum, at most `most`, in a loop of `size` iterations. Returns a divisor of `size` if there is one from half of `most` on, so that no iteration needs a check.
 fn piece(size: i64, most: i64) -> i64 {
     let divides = |piece: &i64| size % piece == 0;
     ((most + 1) / 2..=most).rev().find(divides).unwrap_or(most)
 }
 
-/// Cuts the loop over a range variable into one over pieces and one within a piece.
+/// Splits the loop over a range variable into one over pieces and one within a piece.
 fn cut_at(walk: &IndexingMap, unrolled: &[usize], range: usize, piece: i64) -> Option<ShortSums> {
     let size = walk.ranges[range].bounds.size() as i64;
     let pieces = ceil_div(size, piece);

@@ -1,11 +1,10 @@
-//! Column problems with few columns, `c` at most a warp: a block reads the rows of one `d0` as a line.
+//! Column problems with few columns, `c` at most a warp. A block reads the rows of one `d0` as a line.
 //!
 //! ```text
 //! element = (step * A + th) * V + lane      d1 = element div c, d2 = element mod c
 //! ```
 //!
-//! The number A of active threads is such that c divides A * V: a thread's lane always meets the same column. A block
-//! then has A * V / c parts of each column.
+//! The number A of active threads is chosen so that c divides A * V. Then a lane of a thread always reads the same column, and a block has A * V / c parts of each column.
 
 use fusebox_core::emitter::{Configuration, EmitError};
 use fusebox_core::indexing::{Constraint, Expr, Interval, Variable, ceil_div};
@@ -17,19 +16,19 @@ use super::schedule::{Schedule, Tile, block, demand, lane, power_of_two, thread,
 
 /// Threads of a block.
 const BLOCK: i64 = 256;
-/// Vectors one thread reads, if the line is long enough.
+/// Vectors that one thread reads, if the line is long enough.
 const MOST_UNITS: i64 = 8;
 
 struct Numbers {
     vector: i64,
     /// Threads of the block, a multiple of the warp.
     threads: i64,
-    /// Those that read.
+    /// Threads that read.
     active: i64,
     unroll: i64,
 }
 
-/// Why it does not fit, if it does not.
+/// Returns why the form cannot reduce a group, or `None` if it can.
 pub fn refusal(limits: &Limits) -> Option<String> {
     let problem = limits.group.problem;
     let [_, b, c] = problem.dims;
@@ -39,13 +38,13 @@ pub fn refusal(limits: &Limits) -> Option<String> {
     (b * c < limits.warp).then(|| format!("{problem}: the columns of a block are shorter than a warp"))
 }
 
-/// Whether there is enough to read for a block.
+/// Whether a block has enough to read.
 pub fn is_natural(limits: &Limits) -> bool {
     let [_, b, c] = limits.group.problem.dims;
     refusal(limits).is_none() && b * c >= 4 * limits.warp * limits.vector_of(b * c, limits.lanes)
 }
 
-/// The schedule.
+/// Chooses the schedule.
 pub fn schedule(limits: &Limits, configuration: &Configuration) -> Result<Schedule, EmitError> {
     Ok(Numbers::new(limits, configuration)?.schedule(limits))
 }
@@ -75,7 +74,7 @@ impl Numbers {
         Ok(numbers)
     }
 
-    /// At most: the pitch is chosen later.
+    /// Returns the maximum elements of the tile. The pitch is chosen later.
     fn tile_elements(&self, c: i64) -> i64 {
         c * (self.active * self.vector / c + 32)
     }
@@ -154,7 +153,7 @@ impl Numbers {
     }
 }
 
-/// The most threads up to `threads` whose vectors together are a number of whole rows.
+/// Returns the most threads, up to `threads`, whose vectors together are whole rows.
 fn active(threads: i64, vector: i64, c: i64) -> i64 {
     let step = c / gcd(c, vector);
     threads / step * step

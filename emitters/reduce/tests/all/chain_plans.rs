@@ -1,5 +1,5 @@
-//! Plans of chains of row reductions for devices with many threads: who takes them, every element written exactly once, what a
-//! block takes.
+//! Plans of chains of row reductions for devices with many threads: the emitters that take them,
+//! every element written exactly once, shared memory of a block.
 
 use fusebox_conformance::{named, plans};
 use fusebox_core::device::DeviceDescription;
@@ -11,7 +11,7 @@ use crate::planned_by;
 const WARP: &str = "warp-normalise";
 const BLOCK: &str = "block-normalise";
 
-/// Elements less the largest of their row, their sum, and the largest.
+/// Elements minus their row's maximum, the sum of these, and the maximum.
 fn shifted(element: &str, rows: i64, length: i64) -> Fusion {
     let (wide, narrow) = (format!("{element}[{rows},{length}]"), format!("{element}[{rows}]"));
     let text = format!(
@@ -36,7 +36,7 @@ fn accepts(name: &str, fusion: &Fusion, device: &DeviceDescription) -> bool {
     named(emitters(), name).unwrap().consider(fusion, device).accepts()
 }
 
-/// Seconds that the emitter's plan is predicted to take, if it accepts.
+/// The predicted seconds of the emitter's plan, or infinity if it declines.
 fn predicted(name: &str, fusion: &Fusion, device: &DeviceDescription) -> f64 {
     match accepts(name, fusion, device) {
         true => predict(&plan(name, fusion), fusion, device).seconds,
@@ -48,7 +48,7 @@ fn plan(name: &str, fusion: &Fusion) -> Plan {
     named(emitters(), name).unwrap().plan(fusion, &DeviceDescription::sm(90), &Configuration::default()).unwrap()
 }
 
-/// Whoever accepts covers, with all of its alternatives, and stays within the device.
+/// Plans and all their alternatives cover the output and respect the device's limits.
 #[test]
 fn plans_cover() {
     let device = DeviceDescription::sm(90);
@@ -64,7 +64,7 @@ fn plans_cover() {
     }
 }
 
-/// `(threads for a row, rows in a block, elements a read, where elements are kept)`
+/// `(threads per row, rows per block, elements per read, storage of elements)`
 fn numbers(plan: &Plan) -> [i64; 4] {
     ["threads", "rows", "vector", "keep"].map(|name| plan.configuration.0[name])
 }
@@ -93,7 +93,8 @@ fn forms_follow_the_rows() {
     }
 }
 
-/// A value per warp and reduction for the largest and for the sum; elements in shared memory only where asked for.
+/// One value per warp for each of the two reductions. Elements are in shared memory only if a knob
+/// asks for it.
 #[test]
 fn shared_memory_is_what_is_written_to_it() {
     let fusion = shifted("f32", 4096, 4096);
@@ -102,7 +103,7 @@ fn shared_memory_is_what_is_written_to_it() {
     assert_eq!(own.shared_bytes, 2 * 8 * 4);
     let mut knobs = own.configuration;
     knobs.0.insert("keep".into(), 1);
-    // `x` until the largest is known, `x - largest` after it.
+    // `x` until the maximum is known, then `x - largest`.
     let shared = named(emitters(), BLOCK).unwrap().plan(&fusion, &device, &knobs).unwrap();
     assert_eq!(shared.shared_bytes, 2 * 8 * 4 + 2 * 4096 * 4);
     let wide = shifted("f32", 4096, 8192);
@@ -110,6 +111,6 @@ fn shared_memory_is_what_is_written_to_it() {
     let refused = named(emitters(), BLOCK).unwrap().plan(&wide, &device, &knobs).unwrap_err();
     assert!(refused.message.contains("knob keep is 1"), "{refused}");
     let wide = plan(BLOCK, &shifted("f32", 4096, 32_768));
-    // More than a few warps: their parts, then the result for each of them.
+    // With many warps: their partial results, then the result once per warp.
     assert_eq!(wide.shared_bytes, 2 * 2 * 32 * 4);
 }

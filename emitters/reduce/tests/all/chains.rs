@@ -1,5 +1,5 @@
-//! Chains of row reductions by many threads against the interpreter: lengths, numbers of rows, types, normalisations; and who
-//! takes them.
+//! Chains of row reductions by many threads against the interpreter: lengths, numbers of rows,
+//! types, normalisations; and the emitters that take them.
 
 use fusebox_conformance::literals::{Closeness, filled, scattered};
 use fusebox_conformance::{Compiler, Machine, Registry, inputs, named, plans};
@@ -9,8 +9,9 @@ use fusebox_emitter_reduce::emitters;
 
 use crate::{check, check_by, compiler};
 
-/// A fusion of `x`, `y` with elements of rows, `g` with an element per column and `h` with an element per row. In `body`, `E` is the
-/// element type, `M` stands for the shape of the rows, `R` for a value per row, `C` for one per column.
+/// A fusion of `x`, `y` with elements of rows, `g` with an element per column and `h` with an
+/// element per row. In `body`, `E` is the element type, `M` stands for the shape of the rows, `R`
+/// for a value per row, `C` for one per column.
 fn chain(element: &str, rows: i64, length: i64, body: &str) -> String {
     let text = format!(
         "add {{ a = E[] parameter(0)\n b = E[] parameter(1)\n ROOT r = E[] add(a, b) }}
@@ -47,12 +48,13 @@ fusion {{
     replaced.collect()
 }
 
-/// The interpreter's results, and by this emitter.
+/// Checks the results of this emitter against the interpreter's.
 fn takes(text: &str, emitter: &str) {
     assert_eq!(check_by(text, emitter)[1], emitter, "{text}");
 }
 
-/// Three reductions after one another; roots of rows and of elements, also from the middle; a value worth keeping.
+/// Three consecutive reductions. Roots are per row and per element, some from the middle of the
+/// chain. One value is worth keeping.
 const THREE: &str = "
   m = R reduce(x, low), dimensions={1}, to_apply=max
   mb = M broadcast(m), dimensions={0}
@@ -91,7 +93,7 @@ fn rows_of_every_length() {
     }
 }
 
-/// More elements than registers hold: kept in shared memory, then nowhere.
+/// More elements than registers hold: first kept in shared memory, then recomputed.
 #[test]
 fn long_rows() {
     takes(&chain("s32", 2, 40_960, THREE), "block-normalise");
@@ -115,7 +117,7 @@ fn element_types() {
     }
 }
 
-/// Largest value and where it is, both used in the row afterwards.
+/// The maximum and its index, both used later in the row.
 #[test]
 fn reductions_of_several_values() {
     let body = "
@@ -138,7 +140,7 @@ fn reductions_of_several_values() {
     }
 }
 
-/// Initial values that change results are combined once, however many threads there are.
+/// An initial value that changes the result is combined once, for all numbers of threads.
 #[test]
 fn initial_values_that_matter() {
     let body = "
@@ -154,7 +156,7 @@ fn initial_values_that_matter() {
     }
 }
 
-/// Rows of several dimensions, the same with other dimensions, and a result per row only.
+/// Rows of several dimensions, other dimensions, and a result per row only.
 #[test]
 fn rows_of_several_dimensions() {
     let body = "add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] add(a, b) }
@@ -177,7 +179,8 @@ fusion {
     takes(body, "warp-normalise");
 }
 
-/// What the interpreter gives, to a few units in the last place, from values between -2 and 2.
+/// Compares results with the interpreter's within a few units in the last place, for values between
+/// -2 and 2.
 fn close(element: &str, rows: i64, length: i64, body: &str) {
     let text = chain(element, rows, length, body);
     let tolerance = match element {
@@ -217,7 +220,7 @@ impl Emitter for Set {
     }
 }
 
-/// Whatever the knobs say: same results. Between them, the alternatives keep elements in every place there is.
+/// Results are the same for all knobs. The alternatives together use every storage of elements.
 #[test]
 fn alternatives_are_right() {
     let device = DeviceDescription::simt();
@@ -332,7 +335,7 @@ fn normalisations() {
         for (rows, length) in [(20, 40), (3, 600)] {
             close("f64", rows, length, &body.replace("LENGTH", &length.to_string()));
         }
-        // Sums of these types are off by more, the longer they are.
+        // The errors of sums in these types grow with the length.
         close("bf16", 20, 24, &body.replace("LENGTH", "24"));
         close("f16", 20, 24, &body.replace("LENGTH", "24"));
     }

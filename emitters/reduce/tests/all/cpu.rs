@@ -1,5 +1,5 @@
-//! Reductions by blocks of one thread against the interpreter: shapes, types, combiners, special values, chains; and which
-//! emitter takes them.
+//! Reductions by blocks of one thread against the interpreter: shapes, types, combiners, special
+//! values, chains; and the emitters that take them.
 
 use fusebox_conformance::literals::{Closeness, filled, scattered, word};
 use fusebox_conformance::{Machine, inputs, interpreted};
@@ -7,7 +7,7 @@ use fusebox_core::hlo::{ArrayLiteral, ElementType, FloatFormat, Literal};
 
 use crate::{check, check_by, compiler};
 
-/// A reduction of `x` by one operation, as a fusion.
+/// A fusion that reduces `x` with one operation.
 fn reduction(element: &str, dims: &[i64], reduced: &[i64], combiner: &str, initial: &str) -> String {
     let list = |dims: &[i64]| dims.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
     let kept: Vec<i64> = (0..dims.len()).filter(|d| !reduced.contains(&(*d as i64))).map(|d| dims[d]).collect();
@@ -29,7 +29,7 @@ fusion {{
     )
 }
 
-/// The fusion has the interpreter's results, and on the cpu this emitter's kernel.
+/// Checks the results against the interpreter's, and the emitter on the cpu.
 fn takes(text: &str, emitter: &str) {
     assert_eq!(check(text)[0], emitter, "{text}");
 }
@@ -68,7 +68,7 @@ fn results_of_few_elements_are_left_to_loop() {
     }
 }
 
-/// Each operation in another of four forms: row, short rows, columns, few columns.
+/// Distributes the operations among four forms: row, short rows, columns, few columns.
 #[test]
 fn every_type_and_operation() {
     let forms: [([i64; 2], i64); 4] = [([3, 133], 1), ([20, 12], 1), ([67, 70], 0), ([67, 5], 0)];
@@ -87,7 +87,7 @@ fn every_type_and_operation() {
     }
 }
 
-/// An initial value that changes the result is combined once, however many accumulators there are.
+/// An initial value that changes the result is combined once, for all numbers of accumulators.
 #[test]
 fn initial_values_that_matter() {
     for (dims, reduced) in [(&[5, 333][..], &[1][..]), (&[2, 40_000], &[1]), (&[333, 5], &[0]), (&[333, 100], &[0])] {
@@ -99,7 +99,8 @@ fn initial_values_that_matter() {
     }
 }
 
-/// Few columns of values that are made of smaller arrays: one column after the other. Rows are left over after the last turn.
+/// Few columns computed from smaller arrays: the kernel reduces one column after another. Some rows
+/// remain after the last full iteration.
 #[test]
 fn few_columns_of_smaller_arrays() {
     for columns in [2, 3, 8, 9] {
@@ -126,8 +127,8 @@ ENTRY main {{
     }
 }
 
-/// Columns that lie in several lines, for each of which an array is repeated: a loop for each line, where lines are whole vectors and
-/// blocks are whole lines. Everything that is reduced is a result, too.
+/// Columns in several lines, each of which repeats an array. The kernel has a loop per line if
+/// lines are whole vectors and blocks are whole lines. The reduced array is also a result.
 #[test]
 fn columns_in_lines_of_what_is_repeated() {
     for (lines, length) in [(16, 64), (64, 64), (20, 16), (3, 100), (40, 15), (7, 64)] {
@@ -153,13 +154,13 @@ ENTRY main {{
 }}
 "
         );
-        // The kernel of `loop` is predicted to take as long for rows of 15.
+        // For rows of 15, the prediction for `loop` is the same.
         assert_eq!(check_by(&text, "serial-reduce")[0], "serial-reduce", "{text}");
         agrees(&text);
     }
 }
 
-/// Largest value and the first of its indices, which no order of combining changes.
+/// The maximum and its first index, which do not depend on the order of combining.
 const FIRST_MAXIMUM: &str = "first {
   v = f32[] parameter(0)
   i = s32[] parameter(1)
@@ -234,14 +235,15 @@ fusion {{
     }
 }
 
-/// The fusion has the interpreter's results on the cpu. Values are small, so that bf16 sums are exact.
+/// Checks the results on the cpu against the interpreter's. Values are small, so that bf16 sums are
+/// exact.
 fn agrees(text: &str) {
     let inputs = inputs(text, |shape, seed| filled(shape, |position| scattered(position, seed, 2))).unwrap();
     let made = compiler().compared(text, [Machine::cpu()], &inputs, Closeness::Bits);
     made.unwrap_or_else(|failure| panic!("{failure}"));
 }
 
-/// Results of a module on the cpu and by the interpreter.
+/// Bits of a module's results on the cpu and by the interpreter, and their format.
 fn both(text: &str, input: ArrayLiteral) -> (Vec<u64>, Vec<u64>, FloatFormat) {
     let expected = interpreted(text, std::slice::from_ref(&input)).unwrap();
     let found = compiler().run(text, &Machine::cpu(), &[input]).unwrap().result;
@@ -254,7 +256,7 @@ fn both(text: &str, input: ArrayLiteral) -> (Vec<u64>, Vec<u64>, FloatFormat) {
     (bits(&found), bits(&expected), format)
 }
 
-/// Signs of zeros included; a NaN of any sign is as good as any other.
+/// Signs of zeros must agree; any NaN equals any other.
 #[test]
 fn extrema_of_special_values() {
     let specials = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -f64::NAN, 1.5, -2.5];
@@ -292,8 +294,8 @@ fn extrema_of_special_values() {
     }
 }
 
-/// The greatest of a row and its place, of which the first counts: rows side by side and what is
-/// left of a block's.
+/// The maximum of a row and its first index: adjacent rows together, and the remaining rows of a
+/// block.
 #[test]
 fn places_in_short_rows() {
     let argmax = |element: &str, rows: i64, length: i64| {
@@ -331,7 +333,7 @@ fusion {{
     }
 }
 
-/// A million times a tenth, in types where one accumulator would be off by percents.
+/// A million times 0.1, in types where a single accumulator would have an error of some percent.
 #[test]
 fn long_sums_are_precise() {
     for (name, element, tolerance) in [("f32", ElementType::F32, 1e-5), ("bf16", ElementType::BF16, 4e-3)] {
@@ -347,7 +349,8 @@ fn long_sums_are_precise() {
     }
 }
 
-/// `body` over `x` and `y` of `dims`, `g` of the last dimension, with sums and maxima at hand.
+/// A fusion of `body` over `x` and `y` of `dims` and `g` of the last dimension, with combiners for
+/// sums and maxima.
 fn chain(element: &str, dims: &str, body: &str) -> String {
     let last = dims.rsplit(',').next().unwrap();
     format!(
@@ -372,12 +375,12 @@ fusion {{
     )
 }
 
-/// Two reductions after one another, a value worth keeping between them, elements of a third array on the way.
+/// Two consecutive reductions, a value worth keeping between them, and elements of a third array.
 #[test]
 fn chains_of_row_reductions() {
     for (number, (rows, length)) in [(1, 100), (7, 33), (70, 128), (5, 1027), (200, 8)].into_iter().enumerate() {
         let element = ["f32", "f64", "s32"][number % 3];
-        // Integers have no square root; of the floats' squares it is exact.
+        // Integers have no square root. The roots of the floats are exact, as these are squares.
         let root = if element == "s32" { "abs" } else { "sqrt" };
         let (wide, narrow) = (format!("{element}[{rows},{length}]"), format!("{element}[{rows}]"));
         let body = format!(
@@ -416,7 +419,8 @@ fn chains_that_end_in_a_row() {
     takes(&chain("f32", "3,4,5,6", body), "row-normalise");
 }
 
-/// Columns that get their row's result, a row reversed: no chain, and right all the same.
+/// Columns that read their row's result, and a reversed row. These are no chains, and their results
+/// are right too.
 #[test]
 fn what_is_no_chain() {
     for (what, dims) in [("broadcast(s), dimensions={1}", "40,40"), ("reverse(mb), dimensions={0}", "40,40")] {

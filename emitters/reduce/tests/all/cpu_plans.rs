@@ -1,5 +1,5 @@
-//! Plans for blocks of one thread: they cover every output exactly once, in every configuration, and give every core
-//! something to do.
+//! Plans for blocks of one thread cover every output exactly once in every configuration, and use
+//! every core.
 
 use fusebox_conformance::{named, plans};
 use fusebox_core::device::DeviceDescription;
@@ -46,7 +46,7 @@ fn blocks() {
     ];
     for (dims, reduced, kept, blocks) in cases {
         let fusion = sum(dims, reduced, kept);
-        // The forms of many threads are for others.
+        // The emitters for many threads decline.
         assert!(!accepts("row-reduce", &fusion, &DeviceDescription::cpu(2)), "{dims} over {reduced}");
         let plan = planned(&fusion, 2);
         assert_eq!(plan.launch.blocks, blocks, "{dims} over {reduced}");
@@ -90,7 +90,7 @@ ROOT t = (f32[{rows},{length}], f32[{rows}]) tuple(d, v)"
         let fusion = fusion(&text(rows, length));
         let plan = planned_by("row-normalise", &fusion, &DeviceDescription::cpu(2));
         assert_eq!(plan.launch.blocks, blocks);
-        // Threads of a block have to work together on a row, which this kernel does not provide for.
+        // Threads of a block would have to share a row, which this kernel does not support.
         assert!(!accepts("row-normalise", &fusion, &DeviceDescription::sm(90)));
     }
     assert!(!accepts("row-normalise", &sum("64,64", "1", "64"), &DeviceDescription::cpu(2)));

@@ -5,7 +5,7 @@ use fusebox_conformance::{Compiler, Machine};
 use fusebox_core::hlo::{ArrayLiteral, ElementType};
 use fusebox_emitter_reduce::emitters;
 
-/// The largest `x - mean(x)` of rows of one number, in units of its last place.
+/// The largest `x - mean(x)` of rows of equal numbers, in ulps of the number.
 fn left(length: usize, value: f32) -> f32 {
     let text = format!(
         "HloModule m\nadd {{\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b)\n}}\n\
@@ -35,7 +35,7 @@ fn a_mean_of_equal_numbers_is_that_number() {
     }
 }
 
-/// A sum of as many numbers over some dimensions, of `operation(x)`.
+/// A sum of `operation(x)` over some dimensions, where all numbers are equal.
 struct Sum<'t> {
     dims: &'t [usize],
     reduced: &'t [usize],
@@ -43,7 +43,7 @@ struct Sum<'t> {
 }
 
 impl Sum<'_> {
-    /// How far the results for equal `x` are from the right one, in units of its last place.
+    /// The largest error of the results for equal `x`, in ulps of the right result.
     fn error(&self, machine: &Machine, element: ElementType, value: f64, sign: f64) -> f64 {
         let Sum { dims, reduced, operation } = self;
         let ty = element.to_string();
@@ -70,8 +70,8 @@ impl Sum<'_> {
         } else {
             result.chunks(4).map(|bytes| f64::from(f32::from_le_bytes(bytes.try_into().unwrap()))).collect()
         };
-        // The product of a number and a small one rounds once, a quarter of a unit of `f64` in the
-        // mean.
+        // The product of a number and a small integer rounds once, by a quarter of an ulp of `f64`
+        // on average.
         let count: usize = reduced.iter().map(|&d| dims[d]).product();
         let right = sign * value * count as f64;
         let ulp = if is_wide {

@@ -1,4 +1,5 @@
-//! Single reductions on cpu and simt against the interpreter: shapes, types, combiners; which emitter takes them.
+//! Single reductions on cpu and simt against the interpreter: shapes, types, combiners; and the
+//! emitters that take them.
 
 use crate::{check, check_by};
 
@@ -33,7 +34,7 @@ fusion {{\n  x = {element}[{}] parameter(0)\n  z = {element}[] {initial}
     }
 }
 
-/// The reduction has the interpreter's results on both targets; on many threads the emitter is this one.
+/// Checks the results on both targets against the interpreter's, and the emitter for many threads.
 fn reduces(case: &Case, emitter: &str) {
     let text = case.text();
     assert_eq!(check_by(&text, emitter)[1], emitter, "{text}");

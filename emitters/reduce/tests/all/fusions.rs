@@ -15,13 +15,13 @@ arg_max { v = f32[] parameter(0)\n i = s32[] parameter(1)\n w = f32[] parameter(
   x = f32[] select(first, v, w)\n k = s32[] select(first, i, j)\n ROOT r = (f32[], s32[]) tuple(x, k) }
 ";
 
-/// The fusion has the interpreter's results on both targets; on many threads the emitter is this one.
+/// Checks the results on both targets against the interpreter's, and the emitter for many threads.
 fn reduces(body: &str, emitter: &str) {
     let text = format!("{COMPUTATIONS}\nfusion {{\n{body}\n}}\n");
     assert_eq!(check_by(&text, emitter)[1], emitter, "{text}");
 }
 
-/// Shapes that each form takes, with the dimension that is reduced.
+/// A shape for each emitter, with the reduced dimension.
 const SHAPES: [([i64; 2], usize, &str); 6] = [
     ([20, 300], 1, "row-reduce"),
     ([90, 8], 1, "multi-row-reduce"),
@@ -31,7 +31,8 @@ const SHAPES: [([i64; 2], usize, &str); 6] = [
     ([9, 200], 0, "column-reduce"),
 ];
 
-/// Replaces `A`, `B` by the sizes, `D` by the reduced dimension, `K` by the size kept, `N` by the other dimension's number.
+/// Replaces `A`, `B` by the sizes, `D` by the reduced dimension, `K` by the size of the other one,
+/// `N` by the number of the other one.
 fn filled(template: &str, [a, b]: [i64; 2], reduced: usize) -> String {
     let kept = if reduced == 0 { b } else { a };
     let replaced = template.replace("A,B", &format!("{a},{b}")).replace("[K]", &format!("[{kept}]"));
@@ -120,7 +121,7 @@ fn epilogues_of_another_shape() {
 
 #[test]
 fn groups_have_their_own_blocks() {
-    // No shared operand; another problem; another direction.
+    // No shared operand; another shape; another dimension.
     reduces(
         "x = f32[20,300] parameter(0)\n y = f32[20,300] parameter(1)\n w = f32[300,9] parameter(2)\n v = f32[5000] parameter(3)
          z = f32[] constant(0)\n a = f32[20] reduce(x, z), dimensions={1}, to_apply=add

@@ -1,4 +1,5 @@
-//! Plans for devices with many threads: launches, who is chosen, every element written exactly once.
+//! Plans for devices with many threads: launches, the choice of emitter, every element written
+//! exactly once.
 
 use fusebox_conformance::{plans, takers};
 use fusebox_core::device::DeviceDescription;
@@ -31,7 +32,7 @@ fn sum(ty: &str, dims: &[i64], reduced: &[i64]) -> Fusion {
     ))
 }
 
-/// The emitter that comes first.
+/// Name of the first emitter.
 fn chosen(fusion: &Fusion, device: &DeviceDescription) -> String {
     takers(&emitters(), fusion, device)[0].descriptor().name
 }

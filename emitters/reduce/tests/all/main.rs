@@ -16,12 +16,12 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Emitter, Fusion, Plan};
 use fusebox_emitter_reduce::emitters;
 
-/// Right on the cpu and on the simulated GPU; the emitters' names.
+/// Checks results on the cpu and on the simulated GPU. Returns the emitters' names.
 fn check(text: &str) -> [String; 2] {
     compiler().check(text).unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-/// The same, where the emitter of this name comes first wherever it accepts.
+/// Like `check`, but prefers the named emitter wherever it accepts.
 fn check_by(text: &str, name: &str) -> [String; 2] {
     let made = Compiler::new(emitters())
         .and_then(|compiler| compiler.preferring(&[name]))
@@ -33,14 +33,14 @@ fn compiler() -> Compiler {
     Compiler::new(emitters()).unwrap()
 }
 
-/// Checks the plans of all emitters that take a fusion; gives that of the one that comes first.
+/// Checks the plans of all emitters that take a fusion. Returns the first emitter's plan.
 fn planned(fusion: &Fusion, device: &DeviceDescription) -> Plan {
     let plan = |emitter: &&dyn Emitter| planned_by(&emitter.descriptor().name, fusion, device);
     let mut plans = takers(&emitters(), fusion, device).iter().map(plan).collect::<Vec<_>>();
     plans.swap_remove(0)
 }
 
-/// The same for an emitter of that name.
+/// Checks and returns the plan of the named emitter.
 fn planned_by(name: &str, fusion: &Fusion, device: &DeviceDescription) -> Plan {
     let plan = named(emitters(), name).and_then(|emitter| plans::check(emitter, fusion, device));
     plan.unwrap_or_else(|failure| panic!("{failure}"))

@@ -1,11 +1,11 @@
-//! Reductions as PTX: wide accesses, shuffles, barriers where they belong and nowhere else; NVIDIA's assembler takes
-//! them without spilling.
+//! Reductions as PTX: wide accesses, shuffles, barriers only where needed; NVIDIA's assembler
+//! accepts them without spills.
 
 use fusebox_conformance::assemble;
 
 use crate::compiler;
 
-/// What a kernel must contain: mnemonics with their number.
+/// Requirements on a kernel: mnemonics with their number.
 struct Wanted {
     text: String,
     reads: (&'static str, usize),
@@ -21,12 +21,12 @@ fn reduce(element: &str, dims: &str, reduced: &str, kept: &str) -> String {
     )
 }
 
-/// Checks the kernel on both capabilities; the last one's PTX.
+/// Checks the kernel on both capabilities. Returns the last one's PTX.
 fn check(wanted: &Wanted) -> String {
     check_by(wanted, "reduce")
 }
 
-/// The same with one of the emitters.
+/// Like `check`, for the named emitter.
 fn check_by(wanted: &Wanted, name: &str) -> String {
     let compiler = compiler().choosing(&format!("reduce={name}")).unwrap();
     let mut last = String::new();
@@ -48,7 +48,7 @@ fn check_by(wanted: &Wanted, name: &str) -> String {
     last
 }
 
-/// The elements' exponentials divided by their sum over each row, made harmless by the row's largest.
+/// A softmax: the exponentials of elements minus their row's maximum, divided by their sum.
 fn softmax(element: &str, rows: i64, length: i64) -> String {
     let (wide, narrow) = (format!("{element}[{rows},{length}]"), format!("{element}[{rows}]"));
     format!(
@@ -122,7 +122,7 @@ fn a_softmax_reads_each_row_once() {
     let text = softmax("f32", 4096, 4096);
     let ptx = check(&Wanted { text, reads: ("ld.global.nc.v4", 4), shuffles: 2 * 5, barriers: 2 });
     assert_eq!((counted(&ptx, "st.global.v4"), counted(&ptx, "st.global")), (4, 4), "{ptx}");
-    // A part per warp, read as vectors by all.
+    // Each warp writes a partial result, and all threads read these as vectors.
     assert_eq!((counted(&ptx, "st.shared"), counted(&ptx, "ld.shared.v4"), counted(&ptx, "ld.shared")), (2, 4, 4));
 }
 
@@ -136,6 +136,7 @@ fn a_softmax_of_short_rows_has_several_in_a_warp() {
 #[test]
 fn a_softmax_of_long_rows_reads_them_once_per_phase() {
     let text = softmax("f32", 1024, 100_000);
-    // In turns of two units and what is left, three times; a warp per part is too many for every thread.
+    // Each of the three phases has iterations of two units and a remainder. There are too many
+    // warps for every thread to read all partial results.
     check(&Wanted { text, reads: ("ld.global.nc.v4", 3 * 3), shuffles: 2 * (5 + 5), barriers: 2 * 2 });
 }

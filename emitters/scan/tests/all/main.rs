@@ -21,7 +21,7 @@ pub struct Program<'a> {
 }
 
 impl Program<'_> {
-    /// Shape and window.
+    /// Returns shape and window.
     fn window(&self) -> (String, String) {
         let dims: Vec<String> = self.dims.iter().map(i64::to_string).collect();
         let of = |d: usize| {
@@ -33,7 +33,8 @@ impl Program<'_> {
         (format!("{}[{}]", self.element, dims.join(",")), format!("size={} pad={}", sizes.join("x"), pads.join("x")))
     }
 
-    /// With `x` before and `r` after it; in `around`, `S` is the shape.
+    /// The module with `before`, which defines `x`, and `after`, which reads `r`. `S` stands for
+    /// the shape in both.
     pub fn text(&self, before: &str, after: &str) -> String {
         let (shape, window) = self.window();
         let Program { element, combiner, initial, .. } = self;
@@ -51,7 +52,7 @@ impl Program<'_> {
     }
 }
 
-/// Right on processors whose registers differ; the emitters of the first.
+/// Checks results on processors with different registers. Returns the first one's emitters.
 fn check(text: &str, closeness: Closeness, values: impl FnMut(&ArrayShape, u64) -> ArrayLiteral) -> Vec<String> {
     let wide = DeviceDescription { register_bytes: 64, registers: 32, ..DeviceDescription::cpu(2) };
     let compiler = Compiler::new(emitters()).unwrap_or_else(|failure| panic!("{failure}"));
@@ -60,12 +61,11 @@ fn check(text: &str, closeness: Closeness, values: impl FnMut(&ArrayShape, u64) 
     made.unwrap_or_else(|failure| panic!("{text}\n{failure}"))[0].emitters.clone()
 }
 
-/// Steps that are added up before they meet the sum of those before.
+/// Steps that are summed before the sum of the preceding steps is added.
 const CHUNK: usize = 32;
 const ADD: &str = "ROOT s = T[] add(a, b)";
 const MAX: &str = "ROOT s = T[] maximum(a, b)";
-/// Associative, but the order of its operands matters: the later one, unless that is zero, its
-/// identity.
+/// Associative but not commutative: returns the second operand unless it is zero, the identity.
 const LATEST: &str = "z = T[] constant(0)\n e = pred[] compare(b, z), direction=EQ\n ROOT s = T[] select(e, a, b)";
 
 #[test]
@@ -147,8 +147,8 @@ fn a_long_line_is_cut_into_many_and_the_initial_value_takes_part_once() {
     }
 }
 
-/// Rounding errors grow with the number of chunks and their length, not with that of the steps as a
-/// plain running sum's do.
+/// Rounding errors grow with the number and length of chunks, not with the number of steps as in a
+/// plain running sum.
 #[test]
 fn sums_of_many_steps_stay_close() {
     const STEPS: usize = 65536;

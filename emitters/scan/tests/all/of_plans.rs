@@ -1,5 +1,5 @@
-//! Plans write every element exactly once, whatever the sizes and the knobs' values, and what does
-//! not suit is declined.
+//! Plans write every element exactly once, for all sizes and values of knobs, and the emitters
+//! decline unsuitable operations.
 
 use fusebox_conformance::plans;
 use fusebox_core::device::DeviceDescription;

@@ -6,7 +6,7 @@ use fusebox_emitter_scatter::emitters;
 
 use crate::check;
 
-/// A fusion whose root is a scatter, and the computation that it applies.
+/// A fusion whose root is a scatter, and the scatter's combiner.
 struct Case {
     combiner: String,
     /// Parameters and prologue.
@@ -25,20 +25,20 @@ impl Case {
         )
     }
 
-    /// The same for a GPU that few threads already fill, and a processor of one core.
+    /// Checks on a GPU that few threads fill, and on a processor with one core.
     fn check_small(&self) {
         let gpu = DeviceDescription { core_count: 1, max_threads_per_core: 64, ..DeviceDescription::simt() };
         let text = self.text();
         scatters(&text, None, [(Target::cpu(), DeviceDescription::cpu(1)), (Target::simt(), gpu)]);
     }
 
-    /// The same for processors only: among many threads it is open which of several updates an element keeps.
+    /// Checks on processors only: with many threads, the update that an element keeps is undefined.
     fn check_on_processors(&self) {
         let text = self.text();
         scatters(&text, None, [1, 2].map(|cores| (Target::cpu(), DeviceDescription::cpu(cores))));
     }
 
-    /// The same with the emitter that keeps the order of updates.
+    /// Checks the emitter that keeps the order of updates.
     fn check_in_order(&self) {
         let gpu = DeviceDescription { core_count: 2, ..DeviceDescription::simt() };
         let text = self.text();
@@ -47,7 +47,8 @@ impl Case {
         assert_eq!(made, ["scatter-in-order"; 2], "{text}");
     }
 
-    /// A scatter emitter takes the fusion on both targets, and its results are right.
+    /// Asserts that a scatter emitter takes the fusion on both targets and that its results are
+    /// right.
     fn check(&self) {
         scatters(
             &self.text(),
@@ -57,7 +58,8 @@ impl Case {
     }
 }
 
-/// Right on these devices with that choice; the emitters, which are of this kind.
+/// Checks results on these devices with this choice. Returns the emitters, which must be scatter
+/// emitters.
 fn scatters(text: &str, choice: Option<&str>, devices: [(Target, DeviceDescription); 2]) -> [String; 2] {
     let machines = devices.map(|(target, device)| Machine::new(target, device));
     let made = compiler(choice).check_on(text, machines).unwrap_or_else(|failure| panic!("{failure}"));
@@ -76,13 +78,13 @@ fn combiner(element: &str, op: &str) -> String {
     )
 }
 
-/// The update replaces the element.
+/// A combiner that replaces the element by the update.
 fn replace(element: &str) -> String {
     format!("combine {{\n  p = {element}[] parameter(0)\n  ROOT q = {element}[] parameter(1)\n}}")
 }
 
-/// Rows of an `[rows, columns]` operand, `slices` of them. Indices are 0 to 6, some of them out of bounds if there are
-/// fewer rows, many of them equal.
+/// Updates `slices` rows of a `[rows, columns]` operand. Indices are 0 to 6: some are out of bounds
+/// if there are fewer rows, and many are equal.
 fn rows(combiner: String, element: &str, [rows, columns, slices]: [i64; 3], attributes: &str) -> Case {
     Case {
         combiner,
@@ -99,7 +101,8 @@ fn rows(combiner: String, element: &str, [rows, columns, slices]: [i64; 3], attr
     }
 }
 
-/// Single elements of a vector; the prologue makes the indices `i` from the parameter `j`.
+/// Updates single elements of a vector. The prologue computes the indices `i` from the parameter
+/// `j`.
 fn elements(combiner: String, element: &str, [size, slices]: [i64; 2], prologue: &str, attributes: &str) -> Case {
     Case {
         combiner,
@@ -135,7 +138,7 @@ fn every_combiner_with_duplicates_and_out_of_bounds() {
 #[test]
 fn narrow_and_wide_elements() {
     for element in ["f8e4m3fn", "f8e5m2", "s4", "u4", "f16", "c64", "c128"] {
-        // Sums of more than two round, and the interpreter does that only once.
+        // A sum of more than two numbers rounds several times, but the interpreter rounds once.
         let op = if element.starts_with('f') { "maximum" } else { ADD };
         rows(combiner(element, op), element, [5, 9, 11], "").check();
         rows(replace(element), element, [5, 9, 11], "").check();
@@ -143,7 +146,7 @@ fn narrow_and_wide_elements() {
     }
 }
 
-/// Large enough that threads update atomically instead of each walking all slices.
+/// With this many slices, threads update atomically; no thread walks all slices.
 #[test]
 fn atomic_updates() {
     for (element, op) in [
@@ -175,7 +178,7 @@ fn unique_indices() {
     case.check();
 }
 
-/// Runs of equal indices, in ascending order; negative at first, out of bounds in the end.
+/// Runs of equal indices in ascending order: the first are negative, the last out of bounds.
 #[test]
 fn sorted_indices() {
     let runs = |count: i64, run: i64| {
@@ -193,7 +196,7 @@ fn sorted_indices() {
             case.check_small();
         }
     }
-    // Too many for each element to walk them all, although the order of a sum matters.
+    // Too many for each element to walk all of them, although the order of a sum matters.
     for run in [3, 50_000] {
         let case =
             elements(combiner("f32", ADD), "f32", [300, 60_000], &runs(60_000, run), ", indices_are_sorted=true");
@@ -236,14 +239,14 @@ fn index_types_at_their_limits() {
 #[test]
 fn general_dimension_numbers() {
     let cases = [
-        // Windows of a matrix; starts in another order than the operand's dimensions.
+        // Windows of a matrix; the starts have another order than the operand's dimensions.
         (
             "f32[8,9]",
             "s32[5,2]",
             "f32[5,3,2]",
             "update_window_dims={1,2}, inserted_window_dims={}, scatter_dims_to_operand_dims={1,0}, index_vector_dim=1",
         ),
-        // The window comes first in the updates, the slices last.
+        // In the updates, the window is the first dimension and the slices are the last.
         (
             "f32[8,9]",
             "s32[7,2]",
@@ -271,7 +274,7 @@ fn general_dimension_numbers() {
             "f32[6,5]",
             "update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1",
         ),
-        // Batching dimensions of operand and indices, in other positions.
+        // Batching dimensions at different positions of operand and indices.
         (
             "f32[4,7,3]",
             "s32[3,5,4,1]",
@@ -284,7 +287,7 @@ fn general_dimension_numbers() {
             "f32[4,5,6]",
             "update_window_dims={2}, inserted_window_dims={1}, scatter_dims_to_operand_dims={1}, input_batching_dims={0}, scatter_indices_batching_dims={0}, index_vector_dim=2",
         ),
-        // Nothing is addressed: every slice is the whole operand.
+        // Empty index vectors: every slice is the whole operand.
         (
             "f32[3,4]",
             "s32[5,0]",
@@ -315,7 +318,8 @@ fn general_dimension_numbers() {
     }
 }
 
-/// Several blocks of the cpu: dealt are columns, rows, slices of a batch, slices with unique indices.
+/// Several blocks on the cpu. They divide columns, rows, slices of a batch, or slices with unique
+/// indices.
 #[test]
 fn blocks_of_one_thread_share_the_work() {
     rows(combiner("f32", ADD), "f32", [7, 256, 4000], "").check();
@@ -338,7 +342,7 @@ fn blocks_of_one_thread_share_the_work() {
             .into(),
     }
     .check();
-    // Windows of three rows: those that lie across the border belong to two blocks.
+    // Windows of three rows: two blocks share a window across their border.
     Case {
         combiner: combiner("s32", ADD),
         body: "  x = s32[9] parameter(0)\n  i = s32[40000,1] parameter(1)\n  u = s32[40000,3] parameter(2)".into(),
@@ -351,10 +355,11 @@ fn blocks_of_one_thread_share_the_work() {
     .check();
 }
 
-/// Updates are applied one after the other: a difference, or the last of several updates, shows any other order.
+/// Applies updates one after another: a difference, or the last of several updates, depends on the
+/// order.
 #[test]
 fn in_order() {
-    // Enough slices that blocks list those of their rows.
+    // Enough slices for blocks to list those of their rows.
     for columns in [1, 3, 64, 300] {
         let slices = 20_000_000 / (1000 * columns) + 1030;
         rows(replace("f32"), "f32", [1000, columns, slices], "").check_in_order();
@@ -365,7 +370,7 @@ fn in_order() {
     elements(replace("s16"), "s16", [1000, 20_000], spread, "").check_in_order();
     elements(combiner("f32", ADD), "f32", [1000, 20_000], spread, "").check_in_order();
     elements(combiner("f32", "subtract"), "f32", [1000, 30], "  i = s32[30] negate(j)", "").check_in_order();
-    // Rows of two dimensions, in another order, with columns in between.
+    // Rows of two dimensions, in another order and with columns between them.
     Case {
         combiner: replace("f32"),
         body: "  x = f32[40,20,30] parameter(0)\n  i = s32[5000,2] parameter(1)\n  u = f32[20,5000] parameter(2)"
@@ -379,7 +384,7 @@ fn in_order() {
     .check_in_order();
 }
 
-/// The larger value and where it comes from.
+/// The maximum and its index.
 const ARG_MAX: &str = "combine {
   v = f32[] parameter(0)
   i = s32[] parameter(1)
@@ -429,7 +434,7 @@ fn prologues_of_indices_and_updates() {
     Case { body: body.into(), ..case }.check();
 }
 
-/// What is scattered into is needed otherwise too, and what is scattered is used elementwise: other kernels do that.
+/// The operand has another reader, and the result an elementwise user: other kernels compute both.
 #[test]
 fn surroundings_are_other_kernels() {
     let text = format!(
@@ -445,11 +450,12 @@ fn surroundings_are_other_kernels() {
 }}\n",
         combiner("f32", ADD)
     );
-    // Both scatters are the same code.
+    // Both scatters compile to the same code.
     assert_eq!(check(&text), ["loop slab-scatter loop", "loop owned-scatter loop"]);
 }
 
-/// PTX for both capabilities, which NVIDIA's assembler takes without spilling; the last one's.
+/// Returns PTX for the last of two capabilities. NVIDIA's assembler must accept both without
+/// spills.
 fn ptx(case: &Case, choice: Option<&str>) -> String {
     let texts = [80, 90].map(|capability| {
         let ptx = compiler(choice).ptx(&case.text(), capability).unwrap();
@@ -485,7 +491,7 @@ fn nvidia_gets_no_atomics_where_none_are_needed() {
     assert!(in_order.contains("bar") && in_order.contains("ld.shared") && !in_order.contains("atom"), "{in_order}");
 }
 
-/// One atomic operation for a run of equal indices instead of one for each.
+/// One atomic operation per run of equal indices, not one per index.
 #[test]
 fn nvidia_gets_runs_of_sorted_indices_in_registers() {
     let sorted = rows(combiner("f32", ADD), "f32", [90_000, 256, 90_000], ", indices_are_sorted=true");

@@ -1,4 +1,5 @@
-//! Plans stay within the output, cover what they own, and kernels come out of them.
+//! Plans stay within the output and cover it as their schedule requires, and the emitters build
+//! kernels for them.
 
 use fusebox_conformance::plans::fusion;
 use fusebox_conformance::{named, takers};
@@ -15,7 +16,7 @@ fn combiner(element: &str, op: &str) -> String {
     )
 }
 
-/// Rows of an `[rows, columns]` operand.
+/// Updates rows of a `[rows, columns]` operand.
 fn rows(element: &str, op: &str, [rows, columns, slices]: [i64; 3], attributes: &str) -> Fusion {
     fusion(&format!(
         "{}\nfused {{\n  x = {element}[{rows},{columns}] parameter(0)\n  i = s32[{slices}] parameter(1)\n  \
@@ -26,7 +27,7 @@ fn rows(element: &str, op: &str, [rows, columns, slices]: [i64; 3], attributes: 
     ))
 }
 
-/// Single elements of a vector.
+/// Updates single elements of a vector.
 fn elements(element: &str, op: &str, [size, slices]: [i64; 2], attributes: &str) -> Fusion {
     fusion(&format!(
         "{}\nfused {{\n  x = {element}[{size}] parameter(0)\n  i = s32[{slices}] parameter(1)\n  \
@@ -57,7 +58,7 @@ fn every_device_and_configuration_gives_a_kernel() {
     }
 }
 
-/// Every update is some thread's: the points of the map are as many as the updates.
+/// One thread applies each update: the map has as many points as there are updates.
 #[test]
 fn every_update_is_applied_by_one_thread() {
     for (fusion, updates) in [
@@ -72,7 +73,7 @@ fn every_update_is_applied_by_one_thread() {
             for configuration in std::iter::once(&first.configuration).chain(&first.alternatives) {
                 let plan = emitter.plan(&fusion, &device, configuration).unwrap();
                 let mut map = plan.outputs[0].maps[0].clone();
-                // Where updates land is the program's business.
+                // The operands determine the updated elements, so the test ignores them.
                 map.runtime.clear();
                 map.results.clear();
                 assert_eq!(map.point_count(1 << 20), Some(updates), "{configuration:?}: {}", plan.outputs[0].maps[0]);
@@ -81,7 +82,7 @@ fn every_update_is_applied_by_one_thread() {
     }
 }
 
-/// The emitter that comes first, whose plan is checked.
+/// The first emitter. Also checks its plan.
 fn chosen(fusion: &Fusion, device: &DeviceDescription) -> String {
     let name = takers(&emitters(), fusion, device)[0].descriptor().name;
     planned_by(&name, fusion, device);
@@ -101,7 +102,7 @@ fn the_order_of_updates_decides_the_schedule() {
         "keeping the order costs little"
     );
     assert_eq!(chosen(&rows("f32", "add", [100, 64, 100], ""), &DeviceDescription::cpu(2)), "slab-scatter");
-    // Each element is one thread's.
+    // One thread owns each element.
     let walks = elements("f32", "add", [10, 100], "");
     let plan = planned_by("owned-scatter", &walks, &gpu);
     let dims = &walks.output_shapes()[0].as_array().unwrap().dims;
@@ -156,8 +157,8 @@ fn blocks_of_one_thread_deal_what_is_best() {
     assert!(notes(&elements("f32", "add", [65_536, 60_000], ", unique_indices=true")).contains("slices of their own"));
 }
 
-/// Passing over a slice of another block takes longer than applying it if each component of its
-/// index vector has to be found first.
+/// If the kernel first computes each component of an index vector, skipping a slice of another
+/// block takes longer than applying it.
 #[test]
 fn slices_whose_indices_come_from_elsewhere_are_applied_by_one_block() {
     let pairs = |indices: &str, size: i64| {
@@ -173,7 +174,7 @@ fn slices_whose_indices_come_from_elsewhere_are_applied_by_one_block() {
                      i = s32[900000,2] concatenate(a, b), dimensions={1}\n  u = f32[900000] parameter(3)\n";
     let blocks = |indices, size| planned(&pairs(indices, size), &DeviceDescription::cpu(4)).launch.blocks;
     assert_eq!((blocks(in_memory, 500), blocks(elsewhere, 500)), (4, 1));
-    // An operand that no cache holds takes longer to combine.
+    // Combining takes longer if no cache holds the operand.
     assert_eq!(blocks(elsewhere, 8000), 4);
 }
 

@@ -5,7 +5,7 @@ use fusebox_emitter_transpose::emitters;
 
 use crate::check;
 
-/// `element[dims]` transposed, and who makes it on cpu and simt.
+/// Checks a transpose of `element[dims]`. Returns the emitters on cpu and simt.
 fn plain(element: &str, dims: &[i64], permutation: &[usize]) -> [String; 2] {
     let result: Vec<i64> = permutation.iter().map(|&dim| dims[dim]).collect();
     let list = |items: &[i64]| items.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
@@ -18,7 +18,7 @@ fn plain(element: &str, dims: &[i64], permutation: &[usize]) -> [String; 2] {
     ))
 }
 
-/// The emitters that make a fusion, which are of this kind.
+/// Checks a fusion. Returns its emitters, which must be transpose emitters.
 fn transposes(text: &str) -> [String; 2] {
     let made = check(text);
     assert!(made.iter().all(|name| name.ends_with("-transpose")), "{made:?}\n{text}");
@@ -82,7 +82,8 @@ fn elements_of_every_size() {
     }
 }
 
-/// On the cpu, results whose rows are whole cache lines: columns that fill a tile, a unit, a vector, or nothing.
+/// On the cpu, results whose rows are whole cache lines. Columns fill a tile, a unit, a vector, or
+/// none of them.
 #[test]
 fn results_of_whole_lines() {
     for (element, line) in [("u8", 64), ("f8e5m2", 64), ("bf16", 32), ("s16", 32), ("f32", 16), ("u32", 16), ("f64", 8)]
@@ -96,7 +97,7 @@ fn results_of_whole_lines() {
     }
 }
 
-/// Past the caches: more than those of the cores hold.
+/// Results too large for the cores' caches, written with non-temporal stores.
 #[test]
 fn results_larger_than_the_caches() {
     plain("f32", &[16, 12 << 10, 3], &[2, 1, 0]);
@@ -105,7 +106,8 @@ fn results_larger_than_the_caches() {
     plain("f32", &[37, 16, 1040], &[1, 0, 2]);
 }
 
-/// Parameters are read as vectors; what is computed, and side outputs, element by element.
+/// The kernel reads parameters as vectors, and computed operands and side outputs element by
+/// element.
 #[test]
 fn whole_lines_of_computed_operands() {
     transposes(
@@ -149,7 +151,7 @@ fn epilogues_read_other_parameters_and_change_the_type() {
     }
 }
 
-/// More operations than are written out for every column of a panel.
+/// More operations than a panel's kernel unrolls for every column.
 #[test]
 fn long_epilogues() {
     for (dims, result, permutation) in
@@ -285,7 +287,7 @@ fn what_is_no_tile_is_left_to_others() {
     assert_eq!(check(reversed), ["loop", "loop"]);
 }
 
-/// Accesses of the PTX of a transpose: `ld.global.nc.b32` and the like, each once.
+/// Accesses in the PTX of a transpose, such as `ld.global.nc.b32`, each once.
 fn accesses(element: &str, dims: &str, result: &str, permutation: &str) -> Vec<String> {
     let text = format!(
         "fusion {{

@@ -9,9 +9,9 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Emitter, Fusion, Plan};
 use fusebox_emitter_transpose::emitters;
 
-/// Right on the cpu and on the simulated GPU; the emitters' names.
+/// Checks results on the cpu and on the simulated GPU. Returns the emitters' names.
 fn check(text: &str) -> [String; 2] {
-    // Other emitters' kernels are as fast for small arrays.
+    // Prefers the transpose emitters: for small arrays, the kernels of others are as fast.
     let packed = named(emitters(), "packed-transpose").unwrap_or_else(|failure| panic!("{failure}"));
     let is_packed = packed.consider(&plans::fusion(text), &DeviceDescription::simt()).accepts();
     let of_gpus: &[&str] = if is_packed { &["packed-transpose"] } else { &["row-transpose", "tiled-transpose"] };
@@ -23,14 +23,15 @@ fn check(text: &str) -> [String; 2] {
     made.unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-/// Checks the plans of all emitters that take a fusion; gives that of the one that comes first.
+/// Checks the plans of all emitters that take a fusion. Returns the first emitter's plan.
 fn planned(fusion: &Fusion, device: &DeviceDescription) -> Plan {
     let plan = |emitter: &&dyn Emitter| planned_by(&emitter.descriptor().name, fusion, device);
     let mut plans = takers(&emitters(), fusion, device).iter().map(plan).collect::<Vec<_>>();
     plans.swap_remove(0)
 }
 
-/// The first choice's plan of something too large to be checked here; its alternatives are plans at least.
+/// The first emitter's plan of a fusion too large to check here. Only requires that the
+/// alternatives have plans.
 fn planned_only(fusion: &Fusion, device: &DeviceDescription) -> Plan {
     let emitters = emitters();
     let emitter = takers(&emitters, fusion, device)[0];
@@ -39,7 +40,7 @@ fn planned_only(fusion: &Fusion, device: &DeviceDescription) -> Plan {
     plan
 }
 
-/// The same for an emitter of that name.
+/// Checks and returns the plan of the named emitter.
 fn planned_by(name: &str, fusion: &Fusion, device: &DeviceDescription) -> Plan {
     let plan = named(emitters(), name).and_then(|emitter| plans::check(emitter, fusion, device));
     plan.unwrap_or_else(|failure| panic!("{failure}"))

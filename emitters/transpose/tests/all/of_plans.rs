@@ -1,5 +1,5 @@
-//! Plans cover every output element exactly once, within the device's limits, whatever the knobs; kernels come out
-//! of them.
+//! Plans cover every output element exactly once, within the device's limits and for all knobs, and
+//! the emitters build kernels for them.
 
 use fusebox_conformance::{named, plans, takers};
 use fusebox_core::device::DeviceDescription;
@@ -66,7 +66,7 @@ fn standard_tiles_have_known_launches() {
     assert_eq!((plan.launch.blocks, plan.launch.threads_per_block), (4, 128));
 }
 
-/// A short epilogue is written out for each column of a panel, a long one is not.
+/// A panel's kernel unrolls a short epilogue for each column, but not a long one.
 #[test]
 fn long_epilogues_are_turned_first() {
     let device = DeviceDescription::cpu(2);
@@ -81,7 +81,7 @@ fn long_epilogues_are_turned_first() {
     assert_eq!([turned(0), turned(2), turned(3), turned(9)], [0, 0, 1, 1]);
 }
 
-/// Panels on the cpu hold long runs both ways, and fit.
+/// Panels on the cpu have long contiguous runs in both directions, and fit into the cache.
 #[test]
 fn large_panels_fit() {
     let device = DeviceDescription::cpu(2);
@@ -94,8 +94,8 @@ fn large_panels_fit() {
     }
 }
 
-/// Where the result's rows are whole cache lines, tiles are two lines high and wide, and lines go past the caches if
-/// these do not hold what the kernel moves.
+/// If the result's rows are whole cache lines, tiles are two lines high and wide. Stores of lines
+/// are non-temporal if the caches do not hold the kernel's data.
 #[test]
 fn results_of_whole_lines_are_written_by_lines() {
     let device = DeviceDescription::cpu(2);
@@ -118,7 +118,8 @@ fn results_of_whole_lines_are_written_by_lines() {
     }
 }
 
-/// Rows that stay and are whole lines go past the caches, if these do not hold them; others and what is computed do not.
+/// If the transpose keeps rows of whole cache lines and the caches do not hold them, stores are
+/// non-temporal. Other rows and computed elements use normal stores.
 #[test]
 fn rows_of_whole_lines_go_past_the_caches() {
     let device = DeviceDescription { core_cache_bytes: 8 << 10, ..DeviceDescription::cpu(2) };
@@ -138,7 +139,8 @@ fn rows_of_whole_lines_go_past_the_caches() {
     )));
 }
 
-/// Plans of lines cover with every remainder: rows and columns that do not fill a tile, a unit or a vector.
+/// Plans by lines cover all remainders: rows and columns that do not fill a tile, a unit or a
+/// vector.
 #[test]
 fn plans_by_lines_cover() {
     let cases: [(&str, &[i64], &[usize]); 13] = [

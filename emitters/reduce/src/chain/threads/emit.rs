@@ -1,16 +1,15 @@
-//! The phases of a row, by all threads that share it.
+//! Emits the phases of a row for all threads that share it.
 //!
 //! ```text
 //! for phase
-//!   for the thread's elements: accumulate; keep what later phases want
-//!   the row's result, for all its threads
-//!   values of the row
+//!   for the thread's elements: accumulate; keep values for later phases
+//!   combine the row's result for all its threads
+//!   compute values of the row
 //! for the thread's elements: write roots
 //! the row's first thread writes roots of the row
 //! ```
 //!
-//! All threads of a block come to every barrier and every shuffle. Those of rows that do not exist read the last row again and
-//! write nothing.
+//! All threads of a block reach every barrier and every shuffle. Threads without a row read the last row again and write nothing.
 
 use fusebox_core::analysis::{RowChain, RowPlace};
 use fusebox_core::builder::{FunctionBuilder, GroupPlace, IntPredicate, KernelBuilder, Partial, Type, Value};
@@ -22,7 +21,7 @@ use super::layout::Layout;
 use crate::body::{Body, PerHero, Starts, write};
 use crate::chain::parts::{Known, Phase, computed, groups, operands, phases, root_writes, row_values, value_of};
 
-/// Everything declared.
+/// A chain with its subgraph functions declared, and the thread's row.
 struct Chain<'c> {
     fusion: &'c Fusion,
     chain: &'c RowChain,
@@ -30,42 +29,42 @@ struct Chain<'c> {
     phases: Vec<Phase>,
     bodies: Vec<Body<'c>>,
     place: GroupPlace,
-    /// The row, or the last one for threads beyond it.
+    /// The thread's row, or the last row if the thread has none.
     row: Value,
-    /// Whether there is such a row; `None` if there always is.
+    /// Whether the thread has a row. `None` if all threads have one.
     is_row: Option<Value>,
 }
 
-/// What is known of the row so far.
+/// Values of the row computed so far.
 struct Row {
-    /// Complete reductions.
+    /// Results of the complete reductions.
     heroes: Known,
     /// Values that elements depend on.
     values: Known,
     kept: Kept,
 }
 
-/// Elements that are kept.
+/// Kept elements.
 enum Kept {
-    /// Per unit, per lane.
+    /// Values per unit and lane.
     Registers(Vec<Vec<Known>>),
-    /// Tiles.
+    /// Tiles in shared memory, one per kept instruction.
     Shared(Vec<(InstrId, Value)>),
 }
 
-/// Neighbouring elements of one thread.
+/// Adjacent elements of one thread.
 struct Unit {
-    /// Its number among those of the thread, where it is known.
+    /// Number of the unit in its loop iteration, or after the loop.
     number: usize,
     /// Its position in the row.
     position: Value,
     elements: Vec<Value>,
 }
 
-/// What is done with a unit in a state: the next state, and what was made of the unit.
+/// Visitor of a unit and a state. Returns the next state, and the unit's values to keep.
 type Visit<'a> = dyn FnMut(&mut FunctionBuilder, &Unit, &[Value]) -> (Vec<Value>, Vec<Value>) + 'a;
 
-/// The kernel.
+/// Builds the kernel.
 pub fn emit(fusion: &Fusion, chain: &RowChain, layout: &Layout) -> Result<Kernel, EmitError> {
     let mut kernel = KernelBuilder::new(fusion);
     let groups = groups(chain);
@@ -111,7 +110,7 @@ impl Chain<'_> {
         })
     }
 
-    /// Shared memory for what is kept.
+    /// Allocates shared memory for the kept elements.
     fn tiles(&self, b: &mut FunctionBuilder) -> Vec<(InstrId, Value)> {
         let dims = self.layout.kept_dims();
         let kept = self.layout.kept.iter().map(|&(id, _)| (id, self.type_of(id)));
@@ -123,7 +122,7 @@ impl Chain<'_> {
         array.map_or(Type::INDEX, |array| Type::of_element(array.element_type))
     }
 
-    /// A phase's walk and its results.
+    /// Emits the loop of a phase over a row's elements, and its reductions.
     fn reduce(&self, b: &mut FunctionBuilder, phase: &Phase, body: &Body<'_>, row: &mut Row) {
         let starts = body.starts(b);
         let tiles: Vec<Value> = match &row.kept {
@@ -151,7 +150,7 @@ impl Chain<'_> {
         self.complete(b, body, &starts, own, row);
     }
 
-    /// A unit's elements, combined in pairs: sums of few equal numbers are exact.
+    /// Combines a unit's elements in pairs. Sums of few equal numbers are exact.
     fn combined(&self, b: &mut FunctionBuilder, body: &Body<'_>, found: &[Known]) -> Option<PerHero> {
         let mut parts: Vec<PerHero> = found.iter().map(|found| operands(body.group(), found)).collect();
         while parts.len() > 1 {
@@ -179,7 +178,7 @@ impl Chain<'_> {
         row.heroes.extend(heroes.zip(complete));
     }
 
-    /// What stands for the values of a unit that a thread does not have, if they are kept in registers.
+    /// Returns placeholders for the values of a unit that a thread does not have, if values are kept in registers.
     fn absent(&self, b: &mut FunctionBuilder, phase: &Phase) -> Vec<Value> {
         if self.layout.keep != Keep::Registers {
             return Vec::new();
@@ -188,7 +187,7 @@ impl Chain<'_> {
         (0..self.layout.vector).flat_map(|_| lane.clone()).collect()
     }
 
-    /// Per lane of a unit, what a phase computes and what is known.
+    /// Returns, per lane of a unit, the computed and the available values of a phase.
     fn elements(&self, b: &mut FunctionBuilder, phase: &Phase, row: &Row, unit: &Unit, tiles: &[Value]) -> Vec<Known> {
         let lanes = unit.elements.iter().enumerate().map(|(lane, &element)| {
             let mut known = row.values.clone();
@@ -209,7 +208,7 @@ impl Chain<'_> {
         lanes.collect()
     }
 
-    /// Keeps what a phase has computed of a unit: the tiles after it, and values to be carried in registers.
+    /// Keeps a phase's values of a unit. Returns the updated tiles, and the values to keep in registers.
     fn store(
         &self,
         b: &mut FunctionBuilder,
@@ -255,7 +254,7 @@ impl Chain<'_> {
                 let point = [self.row, element];
                 writes.extend(root_writes(b, self.fusion, self.chain, RowPlace::Element, &point, found));
             }
-            // Neighbours in an output follow each other, so that they are written at once.
+            // Adjacent elements of an output follow each other, so that one access writes them.
             writes.sort_by_key(|write| write.output);
             (write(b, &writes, outputs), Vec::new())
         });
@@ -276,10 +275,9 @@ impl Chain<'_> {
         })
     }
 
-    /// All units of a thread: in turns that all threads take in full, then those that are left.
+    /// Visits all units of a thread: in a loop while all threads have units, then unrolled.
     ///
-    /// `visit` gives the state after a unit and what it makes of the unit, for which `absent` stands where there is no such unit.
-    /// The state after all of them, and per unit that is left what was made of it.
+    /// `visit` returns the state after a unit, and the unit's values. `absent` replaces the values of a unit that the thread does not have. Returns the final state, and the values of each remaining unit.
     fn walk(
         &self,
         b: &mut FunctionBuilder,
@@ -317,7 +315,7 @@ impl Chain<'_> {
         (state, all_made)
     }
 
-    /// The unit with a number in a turn; turns are counted from `first`.
+    /// Returns a unit by its number in an iteration. Iterations are counted from `first`.
     fn unit(&self, b: &mut FunctionBuilder, (first, turns): (i64, i64), turn: Value, number: i64) -> Unit {
         let position = b.apply_indexing(&self.layout.unit_map(first, turns, number), &[self.place.thread, turn]);
         let position = position.first().copied().unwrap_or(turn);
@@ -326,7 +324,7 @@ impl Chain<'_> {
         Unit { number: number as usize, position, elements: elements.collect() }
     }
 
-    /// Whether the thread has such a unit; `None` if all threads have.
+    /// Returns whether the thread has a unit, or `None` if all threads have it.
     fn is_unit(&self, b: &mut FunctionBuilder, unit: &Unit, step: i64) -> Option<Value> {
         let units = self.layout.units();
         let count = b.index(units);
@@ -334,7 +332,7 @@ impl Chain<'_> {
     }
 }
 
-/// The values of `body` where a condition holds, if there is one, and `otherwise` elsewhere.
+/// Returns the values of `body` where the condition holds or is `None`, and `otherwise` elsewhere.
 fn guarded(
     b: &mut FunctionBuilder,
     condition: Option<Value>,
@@ -346,13 +344,13 @@ fn guarded(
     b.scf_if(condition, &types, body, |_| otherwise.to_vec())
 }
 
-/// Values in the arrangement of `shape`.
+/// Groups values by hero, as in `shape`.
 fn like(shape: &PerHero, values: &[Value]) -> PerHero {
     let mut values = values.iter().copied();
     shape.iter().map(|hero| values.by_ref().take(hero.len()).collect()).collect()
 }
 
-/// Adds what a phase has made of each unit, lane after lane.
+/// Adds a phase's values of each unit, lane after lane, to the kept values.
 fn remember(held: &mut Vec<Vec<Known>>, phase: &Phase, lanes: usize, made: &[Vec<Value>]) {
     if phase.stored.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! What a layout is chosen from: the device, the chain, and what its elements are.
+//! Properties of the device, the chain and its elements that decide a layout.
 
 use std::ops::RangeInclusive;
 
@@ -14,54 +14,53 @@ use crate::chain::kept::{Kept, alive, element_bytes, has_own_values, kept};
 
 /// Threads of a block that holds several rows.
 const BLOCK: i64 = 128;
-/// Elements of a row that a thread has, if enough threads remain.
+/// Elements of a row per thread, if enough threads remain.
 const USUAL_ELEMENTS: i64 = 16;
 /// Elements of a vector access of the usual type.
 const USUAL_LANES: i64 = 4;
-/// Registers in which a thread keeps elements: half of what a thread of the largest block has.
+/// Registers in which a thread keeps elements: half the registers of a thread in the largest block.
 const KEEPING_REGISTERS: i64 = 32;
-/// Bytes of one element that are kept at most.
+/// Maximum bytes that a thread keeps per element of a row.
 const MOST_KEPT_BYTES: i64 = 16;
-/// Operations that one thread's code has for all its elements, where they are unrolled.
+/// Maximum operations in a thread's code for all its elements, if they are unrolled.
 const MOST_UNROLLED: i64 = 1024;
-/// Turns of a loop that is not unrolled by anyone: what it reads is not carried from phase to phase in registers that are
-/// needed for more.
+/// Iterations from which no compiler unrolls a loop. An unrolled loop carries its reads from phase to phase in registers that other values need.
 pub const LEAST_TURNS: i64 = 5;
-/// Bytes next to each other that the threads of a row should read at once: a line of the cache.
+/// Adjacent bytes that the threads of a row should read at once: a cache line.
 const LINE: i64 = 128;
-/// Vectors of the widest type that one thread reads at once.
+/// Maximum vectors of the widest type that one thread reads at once.
 const MOST_VECTORS: i64 = 2;
 
-/// Where elements stay between phases.
+/// Where elements are kept between phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Keep {
-    /// Nowhere: each phase computes them again.
+    /// Nowhere: each phase recomputes them.
     Nowhere,
     /// In shared memory.
     Shared,
-    /// In registers: all elements of a thread are unrolled.
+    /// In registers. All elements of a thread are unrolled.
     Registers,
 }
 
-/// What decisions are made from.
+/// Properties that decide a layout.
 pub struct Facts<'a> {
     fusion: &'a Fusion,
     chain: &'a RowChain,
     device: &'a DeviceDescription,
-    /// What is worth keeping.
+    /// Instructions worth keeping.
     pub kept: Vec<Kept>,
-    /// Registers for what is kept of an element.
+    /// Registers for the kept values of an element.
     registers: i64,
-    /// Most elements of a thread that may be unrolled.
+    /// Maximum elements of a thread that may be unrolled.
     most_unrolled: i64,
     /// Bytes of the smallest and the widest element that is read or written.
     bytes: RangeInclusive<i64>,
-    /// Bytes of all that is read for an element.
+    /// Bytes read per element, over all operands.
     pub read: i64,
 }
 
 impl<'a> Facts<'a> {
-    /// Reads the fusion and the device.
+    /// Collects the properties of a fusion on a device.
     pub fn new(fusion: &'a Fusion, chain: &'a RowChain, device: &'a DeviceDescription) -> Self {
         let registers = |kept: &[Kept]| {
             let of = |id| ceil_div(element_bytes(fusion, id), 4);
@@ -93,12 +92,12 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Elements of a thread that may be kept in registers.
+    /// Returns the maximum elements that a thread may keep in registers.
     fn most_kept(&self) -> i64 {
         (KEEPING_REGISTERS / self.registers.max(1)).min(self.most_unrolled)
     }
 
-    /// Elements of the widest access that divides a row and is not wider than what a thread may keep.
+    /// Returns the elements of the widest access that divides a row and that a thread may keep.
     pub fn widest(&self) -> i64 {
         let bytes = i64::from(self.device.vector_bytes);
         let most = (bytes / self.bytes.start()).min(MOST_VECTORS * bytes / self.bytes.end()).min(self.most_kept());
@@ -106,7 +105,7 @@ impl<'a> Facts<'a> {
         (0..6).map(|exponent| 1i64 << exponent).take_while(fits).last().unwrap_or(1)
     }
 
-    /// The widest, unless a row is too long for registers and too short for a loop with it.
+    /// Returns the widest access, or a narrower one if rows exceed registers and loops are short.
     pub fn natural_vector(&self) -> i64 {
         let mut vector = self.widest();
         let steps = |vector: i64| ceil_div(self.chain.space.length / vector, self.most_threads());
@@ -116,28 +115,28 @@ impl<'a> Facts<'a> {
         vector
     }
 
-    /// Most threads of a block.
+    /// Returns the maximum threads of a block.
     pub fn most_threads(&self) -> i64 {
         i64::from(self.device.max_threads_per_block)
     }
 
-    /// Threads in lock step.
+    /// Returns the threads of a warp.
     pub fn warp(&self) -> i64 {
         i64::from(self.device.warp_size)
     }
 
-    /// Threads that suit a row, with reads of so many elements.
+    /// Returns the threads that suit a row, for reads of `vector` elements.
     pub fn natural_threads(&self, vector: i64) -> i64 {
         let each = (USUAL_ELEMENTS.min(self.most_kept()) / vector).max(1);
         natural_threads(self.chain.space, self.device, vector, each, *self.bytes.end())
     }
 
-    /// A power of two, or a multiple of a warp.
+    /// Rounds up to a power of two within a warp, and to a multiple of a warp above it.
     pub fn whole(&self, threads: i64) -> i64 {
         whole(threads, self.warp())
     }
 
-    /// Rows that make a block of the usual size, as long as every core has a block.
+    /// Returns the rows that fill a usual block, or fewer so that every core has a block.
     pub fn natural_rows(&self, threads: i64) -> i64 {
         let mut rows = (BLOCK / threads).max(1);
         let is_idle = |rows: i64| ceil_div(self.chain.space.rows, rows) < i64::from(self.device.core_count);
@@ -147,24 +146,24 @@ impl<'a> Facts<'a> {
         rows
     }
 
-    /// Bytes of the tiles through which results of a row go, for blocks of so many rows.
+    /// Returns the bytes of the tiles through which the threads of `rows` rows exchange results.
     pub fn tile_bytes(&self, threads: i64, rows: i64) -> i64 {
         let elements = ThreadGroups { groups: rows, threads, warp: self.warp() }.tile_elements();
         let heroes = self.chain.phases.iter().flatten();
         elements * heroes.map(|hero| hero.accumulator_bytes()).sum::<i64>()
     }
 
-    /// Bytes of the tiles in which elements are kept.
+    /// Returns the bytes of the tiles that keep elements.
     pub fn kept_bytes(&self, rows: i64) -> i64 {
         let bytes: i64 = self.kept.iter().map(|(id, _)| element_bytes(self.fusion, *id)).sum();
         rows.saturating_mul(self.chain.space.length).saturating_mul(bytes)
     }
 
-    /// Where there is room for elements, the best place last.
+    /// Returns the places with room for the kept elements, the best one last.
     pub fn places(&self, vector: i64, threads: i64, rows: i64) -> Vec<Keep> {
         let each = ceil_div(self.chain.space.length / vector, threads) * vector;
         let bytes = self.tile_bytes(threads, rows).saturating_add(self.kept_bytes(rows));
-        // The tile's accesses are free of conflicts where a warp is in one row.
+        // Accesses to the tile have no bank conflicts if a warp is in one row.
         let is_shared = threads >= self.warp() && bytes <= i64::from(self.device.shared_bytes_per_block);
         let mut places = vec![Keep::Nowhere];
         if !self.kept.is_empty() {
@@ -175,7 +174,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// Threads for a row: few enough that each has so many units of `vector` elements, as long as all together fill the device.
+/// Returns the threads of a row: few enough that each has `each` units of `vector` elements, but more if half the device would be idle.
 fn natural_threads(space: RowSpace, device: &DeviceDescription, vector: i64, each: i64, bytes: i64) -> i64 {
     let units = space.length / vector;
     let device_threads = i64::from(device.core_count) * i64::from(device.max_threads_per_core);
@@ -186,11 +185,11 @@ fn natural_threads(space: RowSpace, device: &DeviceDescription, vector: i64, eac
     let line = (LINE / (vector * bytes)).max(1).min(units);
     let most = i64::from(device.max_threads_per_block);
     let threads = ceil_div(units, each).max(line).min(most);
-    // As many as have work in the last step.
+    // Drops threads that have no work in the last step.
     whole(ceil_div(units, ceil_div(units, threads)), i64::from(device.warp_size)).min(most)
 }
 
-/// A power of two, or a multiple of a warp.
+/// Rounds up to a power of two within a warp, and to a multiple of a warp above it.
 fn whole(threads: i64, warp: i64) -> i64 {
     match threads <= warp {
         true => (threads.max(1) as u64).next_power_of_two() as i64,
@@ -205,7 +204,7 @@ fn form_of(threads: i64, device: &DeviceDescription) -> ThreadNormalise {
     }
 }
 
-/// Who should share rows of which only the size is known.
+/// Returns the emitter that suits rows, from their size alone.
 pub fn usual_form(space: RowSpace, device: &DeviceDescription) -> ThreadNormalise {
     let lanes = if space.length % USUAL_LANES == 0 { USUAL_LANES } else { 1 };
     let bytes = i64::from(device.vector_bytes) / USUAL_LANES;

@@ -1,4 +1,4 @@
-//! Which thread has which elements of which row, and where they stay between phases.
+//! Distribution of rows and elements to threads, and where elements are kept between phases.
 //!
 //! ```text
 //! th = (row in block, in row)                    T threads for a row, R rows in a block
@@ -18,43 +18,42 @@ use super::ThreadNormalise;
 use super::facts::{Facts, Keep, LEAST_TURNS};
 use crate::chain::kept::{Kept, element_bytes};
 
-/// Bytes a thread should have in flight, to hide the latency of memory, where a row has as many threads as there can be.
+/// Bytes that a thread should have in flight to hide the latency of memory, if a row has the maximum number of threads.
 const BYTES_IN_FLIGHT: i64 = 32;
 
-/// Additions in the time that a thread takes to combine with another lane's value.
+/// Time in which a thread combines its value with another lane's, in additions.
 const EXCHANGE: f64 = 1.0;
 
 /// Numbers and maps of one kernel.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// Rows in all.
+    /// Number of all rows.
     pub all_rows: i64,
     /// Elements of a row.
     pub length: i64,
-    /// Elements next to each other that a thread has.
+    /// Adjacent elements that a thread reads as a unit.
     pub vector: i64,
-    /// Threads for a row: up to a warp a power of two, else a multiple of a warp.
+    /// Threads of a row: a power of two up to a warp, else a multiple of a warp.
     pub threads: i64,
     /// Rows of a block.
     pub rows: i64,
-    /// Blocks.
     pub blocks: i64,
-    /// Threads in lock step.
+    /// Threads of a warp.
     pub warp: i64,
-    /// Units at once.
+    /// Units per loop iteration.
     pub unrolled: i64,
-    /// Where elements stay.
+    /// Where elements are kept.
     pub keep: Keep,
-    /// What is kept, with the phases that compute it; nothing if it is to be kept nowhere.
+    /// Kept instructions, with the phases that compute them. Empty for [`Keep::Nowhere`].
     pub kept: Vec<Kept>,
     /// Bytes of shared memory.
     pub shared_bytes: i64,
-    /// Further knobs worth trying.
+    /// Other settings of the knobs that are worth trying.
     pub alternatives: Vec<Vec<(&'static str, i64)>>,
 }
 
 impl Layout {
-    /// The layout of that form, with these knobs.
+    /// Chooses the layout of a form with the given knobs.
     ///
     /// # Errors
     /// If a knob's value is impossible.
@@ -100,12 +99,11 @@ impl Layout {
         Ok(layout)
     }
 
-    /// The values of the knobs.
     pub fn knobs(&self) -> Vec<(&'static str, i64)> {
         vec![("keep", self.keep as i64), ("rows", self.rows), ("threads", self.threads), ("vector", self.vector)]
     }
 
-    /// Half and double of each number, and the other places.
+    /// Returns alternative knobs: half and double of each number, other places for elements.
     fn neighbours(
         &self,
         facts: &Facts<'_>,
@@ -133,31 +131,31 @@ impl Layout {
         others
     }
 
-    /// Units of a row.
+    /// Returns the units of a row.
     pub fn units(&self) -> i64 {
         self.length / self.vector
     }
 
-    /// Units that a thread has at most.
+    /// Returns the maximum units of a thread.
     pub fn steps(&self) -> i64 {
         ceil_div(self.units(), self.threads)
     }
 
-    /// Turns of so many units as are taken at once in which all threads have all of them.
+    /// Returns the number of loop iterations in which all threads have all `unrolled` units.
     pub fn full_turns(&self) -> i64 {
         match self.keep {
-            // What is in registers has a name of its own for each element.
+            // Each element in registers is a separate value, which a loop cannot index.
             Keep::Registers => 0,
             _ => self.units() / (self.threads * self.unrolled),
         }
     }
 
-    /// The threads of a block, by rows.
+    /// Returns the threads of a block, grouped by row.
     pub fn groups(&self) -> ThreadGroups {
         ThreadGroups { groups: self.rows, threads: self.threads, warp: self.warp }
     }
 
-    /// `(th, bl) -> (row, in row, row in block)`.
+    /// Returns the map `(th, bl) -> (row, in row, row in block)`.
     pub fn thread_map(&self) -> IndexingMap {
         let (thread, block) = (Expr::dim(0), Expr::dim(1));
         let row_in_block = thread.clone().floor_div(self.threads);
@@ -170,7 +168,7 @@ impl Layout {
         .simplify()
     }
 
-    /// `(in row, turn) -> unit`, of the unit with that number in each turn from the turn `first` on.
+    /// Returns the map `(in row, turn) -> unit` for the unit `number` of each iteration from `first` on.
     pub fn unit_map(&self, first: i64, turns: i64, number: i64) -> IndexingMap {
         let turn = Expr::dim(1) + first;
         let unit = (turn * self.unrolled + number) * self.threads + Expr::dim(0);
@@ -182,12 +180,12 @@ impl Layout {
         .simplify()
     }
 
-    /// `(unit) -> element`, of the element with that number in a unit.
+    /// Returns the map `(unit) -> element` for the lane `lane` of a unit.
     pub fn element_map(&self, lane: i64) -> IndexingMap {
         IndexingMap::from_tensor_sizes(vec![Expr::dim(0) * self.vector + lane], &[self.units()], &[])
     }
 
-    /// `(th, bl)[step, lane] -> index` of an array with an element per element, `(th, bl) -> index` of others.
+    /// Returns the map `(th, bl)[step, lane] -> index` for an array with one element per element of the rows, or `(th, bl) -> index` for other arrays.
     pub fn output_map(&self, chain: &RowChain, place: RowPlace, dims: &[i64]) -> IndexingMap {
         let mut map = self.thread_map();
         let [row, in_row] = [map.results[0].clone(), map.results[1].clone()];
@@ -215,7 +213,7 @@ impl Layout {
         map.simplify()
     }
 
-    /// What threads do beside computing elements: combine them, exchange partial results, keep elements in shared memory.
+    /// Returns the work besides computing elements: threads combine elements, exchange partial results and keep elements in shared memory.
     pub fn work(&self, fusion: &Fusion, chain: &RowChain) -> Work {
         let phases = chain.phases.len() as f64;
         let elements = chain.space.element_count() as f64;
@@ -233,8 +231,7 @@ impl Layout {
         }
     }
 
-    /// Sizes of a tile that keeps elements: a thread's neighbouring elements are apart, so that those of neighbouring
-    /// threads are side by side.
+    /// Returns the dimensions of a tile that keeps elements. The tile separates adjacent elements of a thread, so that elements of adjacent threads are contiguous.
     pub fn kept_dims(&self) -> [i64; 3] {
         [self.rows, self.vector, self.units()]
     }
@@ -316,7 +313,7 @@ fusion {{
     fn kept_map(layout: &Layout) -> IndexingMap {
         let thread = layout.thread_map();
         let unit = layout.unit_map(0, layout.steps(), 0);
-        // Steps in place of turns: each has one unit.
+        // Steps replace iterations: each has one unit.
         let unit = unit.results[0].substitute(&[thread.results[1].clone(), Expr::range(0)], &[], &[]);
         IndexingMap {
             ranges: vec![Variable::named("step", layout.steps()), Variable::named("lane", layout.vector)],

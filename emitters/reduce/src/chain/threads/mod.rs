@@ -1,8 +1,8 @@
-//! The warp-normalise and block-normalise emitters: chains of row reductions where a block has many threads.
+//! The warp-normalise and block-normalise emitters: chains of row reductions for blocks of many threads.
 //!
 //! ```text
-//! facts.rs   how many threads suit a row, what is kept of it and where there is room
-//! layout.rs  which thread has which elements, the knobs
+//! facts.rs   properties of the device, the chain and its elements that decide a layout
+//! layout.rs  distribution of rows and elements to threads, and the knobs
 //! emit.rs    the phases
 //! ```
 
@@ -25,15 +25,15 @@ use super::parts::visits;
 use facts::{Keep, usual_form};
 use layout::Layout;
 
-/// Blocks of a grid.
+/// Maximum blocks of a grid.
 const MOST_BLOCKS: i64 = (1 << 31) - 1;
-/// Elements of each thread from which a row is too long for a warp.
+/// Elements per thread above which a row is too long for a warp.
 const MOST_OF_A_WARP: i64 = 64;
 
-/// Who shares a row.
+/// The threads that share a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThreadNormalise {
-    /// Threads of a warp, or a single one.
+    /// Threads of one warp, or a single thread.
     Warp,
     /// Several warps.
     Block,
