@@ -1,5 +1,5 @@
-//! `cargo bench`: this emitter against the one that fusebox chooses by itself, on the modules beside this file. What stands behind
-//! `--` is for `fusebox ab`: `cargo bench -- --pairs 20`. `FUSEBOX` names another program.
+//! `cargo bench`: this emitter against the default choice, on the modules in this folder. Passes
+//! arguments after `--` to `fusebox ab` (`-- --pairs 20`). `FUSEBOX` names the program.
 
 use std::ffi::OsString;
 use std::process::{Command, ExitCode};
@@ -20,7 +20,7 @@ fn main() -> ExitCode {
 }
 
 fn compare(program: &OsString) -> std::io::Result<bool> {
-    // Cargo puts the library beside this program.
+    // Cargo puts the library into the folder of this program.
     let library = format!("lib{}.so", env!("CARGO_PKG_NAME").replace('-', "_"));
     let library = std::env::current_exe()?.with_file_name(library);
     let handed_on = std::env::args().skip(1).filter(|argument| argument != "--bench");

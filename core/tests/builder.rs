@@ -1,4 +1,4 @@
-//! The text the builder prints, and the mistakes it finds.
+//! The text that the builder prints, and the mistakes that it finds.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use fusebox_core::builder::{
@@ -122,7 +122,7 @@ fn fastmath_and_control_flow() {
     assert!(text.contains("\"scf.condition\"("), "{text}");
 }
 
-/// What `finish` says after these calls.
+/// The error of `finish` after these calls.
 fn mistake(record: impl FnOnce(&mut FunctionBuilder)) -> String {
     let mut b = FunctionBuilder::new("f");
     record(&mut b);
@@ -192,7 +192,8 @@ fn mistakes_name_the_operation() {
     assert_eq!(yielded, "function f: scf.for: has a region that yields (i1), it must yield (index)");
 }
 
-/// Errors name the line of whoever calls the builder, also where it calls itself in closures.
+/// An error names the line of the builder's caller, even if the call is in a closure that the
+/// builder calls.
 #[test]
 fn mistakes_name_the_line() {
     let line = |record: &dyn Fn(&mut FunctionBuilder) -> u32| {
@@ -240,8 +241,7 @@ fn mistakes_name_the_line() {
     assert!(error.contains(&format!("[{}:{line}]", file!())), "{error}");
 }
 
-/// What reads or writes memory has the place that asked for it: the HLO instruction, or the line of
-/// Rust code.
+/// Every memory access has a location: the HLO instruction, or the line of Rust code.
 #[test]
 fn accesses_have_places() {
     let mut b = FunctionBuilder::new("f");
@@ -301,7 +301,7 @@ fn literals_of_formulas_take_the_type_they_meet() {
     let narrow = written(Scalar::I8, -1);
     assert!(narrow.contains("value = -1 : i8"), "{narrow}");
     assert_eq!(narrow.matches("arith.constant").count(), 1, "each is there once: {narrow}");
-    // Constants have at most 64 bits: a wider one keeps its sign.
+    // Constants have at most 64 bits. A wider one is sign-extended.
     let wide = written(Scalar::Int(128), -1);
     assert!(wide.contains("value = -1 : i64") && wide.contains("\"arith.extsi\"(%1) : (i64) -> i128"), "{wide}");
 }

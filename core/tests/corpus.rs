@@ -1,5 +1,5 @@
-//! The corpus, if `FUSEBOX_CORPUS` names its folder: every program reads, verifies, and prints to
-//! text and to protobuf that read back as the same module.
+//! The corpus, if `FUSEBOX_CORPUS` names its folder. Every program parses and verifies, and its
+//! text and protobuf read back as the same module.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::path::PathBuf;

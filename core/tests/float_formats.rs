@@ -1,10 +1,10 @@
-//! Formats of floats, as others state them.
+//! Float formats compared with an independent definition.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use fusebox_core::hlo::{ElementType, FloatFormat};
 
-/// What the Python package ml_dtypes says: largest number, exponent of the smallest, the pattern of
-/// 1, how many NaNs.
+/// Values from the Python package ml_dtypes: largest number, exponent of the smallest number, bits
+/// of 1, number of NaNs.
 #[test]
 fn formats_are_those_of_ml_dtypes() {
     use ElementType as T;

@@ -7,8 +7,8 @@ use fusebox_core::hlo::{Opcode, parse_module};
 
 const ADD: &str = "add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT s = f32[] add(a, b) }\n";
 
-/// Name of the hero and the reason, of each root, for one to whom reductions, concatenates and
-/// transposes that move anything are heroes, each opcode being a form.
+/// Returns for each root the name of the hero and the reason. Heroes are reductions, concatenates
+/// and transposes that move elements. Each opcode is a form.
 fn found(body: &str) -> Vec<(Option<String>, String)> {
     let module = parse_module(&format!("{ADD}\nfusion {{ {body} }}"), "test.hlo").unwrap();
     let fusion = Fusion::new("k", module).unwrap();

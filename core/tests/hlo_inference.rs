@@ -1,4 +1,4 @@
-//! Shapes that follow from operands and attributes.
+//! Inference of shapes from operands and attributes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_core::hlo::{Opcode, WindowDim, parse_module, verify, window_output_size};
@@ -34,7 +34,7 @@ pair {
 ENTRY e {
 ";
 
-/// What the last instruction's shape is, if it is written without one.
+/// The inferred shape of the last instruction, whose text omits it.
 fn inferred(parameters: &[&str], operation: &str) -> Result<String, String> {
     let mut text = String::from(PRELUDE);
     for (number, shape) in parameters.iter().enumerate() {
@@ -175,7 +175,7 @@ fn windows_do_not_overflow() {
     assert_eq!(window_output_size(i64::MAX, &WindowDim { base_dilation: 2, ..window(1, 1, 0) }), None);
 }
 
-/// Operand shapes, operation, what the message says.
+/// Operand shapes, operation, words of the message.
 const REFUSED: &[(&[&str], &str, &str)] = &[
     (
         &["s8[1,3,1]", "u8[3,1,1]"],

@@ -1,4 +1,4 @@
-//! What is read prints and serialises to what reads back as the same module.
+//! A parsed module prints and serialises to texts and bytes that read back as the same module.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use fusebox_core::hlo::{
@@ -113,7 +113,7 @@ fn text_without_entry_is_bare() {
     }
 }
 
-/// Names that other writers of protobufs may choose, and names that are to mislead.
+/// Names that other protobuf writers may choose, and misleading names.
 const STRANGE_NAMES: &[&str] = &[
     "",
     " ",
@@ -190,7 +190,7 @@ fn names_that_only_protobuf_can_hold_give_way_to_others() {
             verify(&read)
                 .unwrap_or_else(|faults| panic!("{first:?} {second:?}: {}\n{}", faults[0], print_module(&read)));
             assert_survives(&read);
-            // A name that text can hold is as it was.
+            // A name that text can express stays unchanged.
             if !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_') {
                 assert_eq!(read.computations[0].name, first);
             }
@@ -242,7 +242,7 @@ fn constants_are_read_to_the_bit() {
     assert_eq!(value("s32[0,2]", "{ }"), []);
 }
 
-/// A module of one constant.
+/// A module with a single constant.
 fn constant_module(element_type: ElementType, dims: Vec<i64>, data: Vec<u8>) -> Module {
     let literal = ArrayLiteral::new(element_type, dims.clone(), data).unwrap();
     let shape = Shape::Array(ArrayShape::new(element_type, dims));
@@ -260,7 +260,7 @@ fn constant_module(element_type: ElementType, dims: Vec<i64>, data: Vec<u8>) -> 
     module
 }
 
-/// Any bits that an element of the type can have in a literal.
+/// Arbitrary valid bits of an element of the type in a literal.
 fn element(element_type: ElementType, random: u64) -> Vec<u8> {
     let bits = element_type.bits();
     let size = element_type.byte_size();

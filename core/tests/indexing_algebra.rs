@@ -1,5 +1,5 @@
-//! The algebra of indices: what splits and joins comes back, and at every point of random
-//! expressions the value, its range and its divisor are right, whatever the numbers in them.
+//! The algebra of indices: splitting and joining an index returns the same index. Values, ranges
+//! and divisors of random expressions are right at every point, for all numbers in them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_core::indexing::{Algebra, Expr, Interval, Ix};
@@ -62,7 +62,7 @@ fn block_thread_and_lane_split_where_they_meet_a_dimension() {
     let mut indices = Algebra::default();
     let (block, thread, lane) = (leaf(&mut indices, 64), leaf(&mut indices, 128), leaf(&mut indices, 4));
     let number = linear(&mut indices, &[block, thread, lane], &[64, 128, 4]);
-    // Rows of 512: the row is the block, the column needs no division.
+    // Rows have 512 elements: the row is the block, and the column needs no division.
     assert_eq!(indices.floor_div(number, 512), block);
     let column = indices.modulo(number, 512);
     assert_eq!(column, linear(&mut indices, &[thread, lane], &[128, 4]));
@@ -96,7 +96,7 @@ fn deep_chains_stay_small() {
         let sum = indices.add(half, fresh);
         x = indices.add(sum, x);
     }
-    // The next expression has a number that counts all before it.
+    // The number of the next expression is the count of all expressions before it.
     let last = format!("{:?}", leaf(&mut indices, 1001));
     let count: u32 = last.trim_matches(|c: char| !c.is_ascii_digit()).parse().unwrap();
     assert!(count < 40_000, "{count} expressions");
@@ -108,7 +108,7 @@ fn numbers_that_overflow_are_not_combined() {
     let x = indices.leaf(Interval::ALL, 0);
     let most = indices.constant(i64::MAX);
     let one = indices.constant(1);
-    // No number stands for a sum that is none.
+    // A sum that overflows has no constant value.
     let beyond = indices.add(most, one);
     assert_eq!(indices.as_constant(beyond), None);
     let scaled = indices.scaled(x, i64::MAX);
@@ -116,7 +116,7 @@ fn numbers_that_overflow_are_not_combined() {
     assert_eq!(value(&indices, twice, &[3]), 3i64.wrapping_mul(i64::MAX).wrapping_mul(2));
     let sum = indices.add(scaled, scaled);
     assert_eq!(value(&indices, sum, &[3]), value(&indices, twice, &[3]));
-    // 2^40 · 2^30 · y is a multiple of 2^40 and not of what fits into 64 bits by chance.
+    // 2^40 · 2^30 · y is a multiple of 2^40; overflow of 64 bits must not yield another divisor.
     let y = indices.leaf(Interval::from_size(100), 0);
     let z = indices.leaf(Interval::from_size(100), 0);
     let (large, small) = (indices.scaled(y, 1 << 40), indices.scaled(z, 1 << 30));
@@ -126,14 +126,14 @@ fn numbers_that_overflow_are_not_combined() {
     assert_eq!(indices.divisibility(sum), 1);
 }
 
-/// The value for these values of the leaves, by number, as its written form has it.
+/// The value of an expression's written form, for these values of the leaves.
 fn value(indices: &Algebra, ix: Ix, leaves: &[i64]) -> i64 {
     indices.write(ix, &mut std::collections::HashMap::new(), &Expr::dim).eval(leaves, &[], &[])
 }
 
 const LEAVES: [(i64, i64); 3] = [(0, 5), (-4, 3), (2, 9)];
 
-/// What is done to expressions so far: operation, which two of them, a number.
+/// A step on the expressions so far: operation, indices of its operands, a number.
 type Step = (u8, prop::sample::Index, prop::sample::Index, i64);
 
 fn number() -> impl Strategy<Value = i64> {
@@ -148,7 +148,8 @@ fn step() -> impl Strategy<Value = Step> {
     (0u8..10, any::<prop::sample::Index>(), any::<prop::sample::Index>(), number())
 }
 
-/// The operation on expressions, and on numbers: `None` where that overflows.
+/// Applies the operation to expressions, and returns it as a function of numbers, which is `None`
+/// on overflow.
 fn apply(indices: &mut Algebra, step: &Step, a: Ix, b: Ix) -> (Ix, impl Fn(i128, i128) -> Option<i128> + use<>) {
     let &(operation, _, _, number) = step;
     let divisor = number.checked_abs().unwrap_or(7).max(1);
@@ -183,7 +184,7 @@ fn apply(indices: &mut Algebra, step: &Step, a: Ix, b: Ix) -> (Ix, impl Fn(i128,
 }
 
 proptest! {
-    // The same cases on every run.
+    // Every run checks the same cases.
     #![proptest_config(ProptestConfig {
         cases: 6000, rng_seed: RngSeed::Fixed(11), failure_persistence: None, ..ProptestConfig::default()
     })]
@@ -206,7 +207,7 @@ proptest! {
             let ((a, x), (b, y)) = (step.1.get(&known).clone(), step.2.get(&known).clone());
             let (ix, on_numbers) = apply(&mut indices, step, a, b);
             let values: Vec<_> = x.iter().zip(&y).map(|(x, y)| on_numbers((*x)?, (*y)?)).collect();
-            // An expression that overflows somewhere promises nothing.
+            // An expression that overflows at some point guarantees nothing.
             if values.iter().any(Option::is_none) {
                 continue;
             }

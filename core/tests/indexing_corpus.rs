@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use fusebox_core::hlo::{Module, Shape, parse_module};
 use fusebox_core::indexing::{Coverage, Indexing, Reading, check_coverage, describe, input_to_output, output_to_input};
 
-/// Larger boxes are not compared point by point.
+/// Most points of a box to compare; the test skips larger ones.
 const ENUMERATED: u64 = 4096;
 
 fn modules() -> Vec<(String, Module)> {

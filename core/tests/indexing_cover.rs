@@ -1,5 +1,5 @@
-//! Exact cover by several maps: algebra says what trying all points says, at no cost that grows
-//! with the array.
+//! Exact cover by several maps: algebra and enumeration of all points agree, and the cost of
+//! algebra does not grow with the array.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use fusebox_core::indexing::{
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// A part of an array: per dimension its first element, the distance of its elements, and their
+/// A part of an array: per dimension its first element, the stride of its elements, and their
 /// number.
 #[derive(Clone, Debug)]
 struct Piece(Vec<[i64; 3]>);
@@ -23,7 +23,7 @@ impl Piece {
         Piece(shape.iter().map(|&size| [0, 1, size]).collect())
     }
 
-    /// In two along a dimension: one behind the other, or every second one each.
+    /// Splits the piece along a dimension, in two contiguous parts or in even and odd elements.
     fn cut(&self, dimension: usize, at: i64, interleaved: bool) -> Vec<Piece> {
         let [first, distance, size] = self.0[dimension];
         let parts = if interleaved {
@@ -39,7 +39,8 @@ impl Piece {
         parts.into_iter().filter(|part| part[2] > 0).map(part).collect()
     }
 
-    /// Lanes, threads and blocks in row-major order over it, guarded where they are too many.
+    /// Distributes the piece to lanes, threads and blocks in row-major order. A guard excludes
+    /// surplus points.
     fn dealt(&self, threads: i64, lanes: i64) -> IndexingMap {
         let sizes: Vec<i64> = self.0.iter().map(|part| part[2]).collect();
         let elements: i64 = sizes.iter().product();
@@ -57,7 +58,7 @@ impl Piece {
     }
 }
 
-/// Pieces of an array after some cuts, dealt to threads, and perhaps all of it in another shape.
+/// Maps of an array's pieces after some cuts, each piece distributed to threads.
 fn parts(shape: &[i64], cuts: &[(usize, usize, i64, bool)], threads: i64, lanes: i64) -> Vec<IndexingMap> {
     let mut pieces = vec![Piece::whole(shape)];
     for &(piece, dimension, at, interleaved) in cuts {
@@ -67,12 +68,12 @@ fn parts(shape: &[i64], cuts: &[(usize, usize, i64, bool)], threads: i64, lanes:
     pieces.iter().map(|piece| piece.dealt(threads, lanes)).collect()
 }
 
-/// The map's elements by their position in the array.
+/// The map with its results linearised to positions in the array.
 fn flattened(map: &IndexingMap, shape: &[i64]) -> IndexingMap {
     IndexingMap { results: vec![linearize(&map.results, shape)], ..map.clone() }
 }
 
-/// Something that a plan must not do.
+/// Plants a fault that a plan must not have.
 fn damage(maps: &mut Vec<IndexingMap>, which: usize, how: u32) {
     let at = which % maps.len();
     match how {
@@ -87,7 +88,7 @@ fn damage(maps: &mut Vec<IndexingMap>, which: usize, how: u32) {
     }
 }
 
-/// How often each element is reached.
+/// Number of visits per element.
 fn reached(maps: &[IndexingMap]) -> HashMap<Vec<i64>, usize> {
     let mut reached = HashMap::new();
     for map in maps {
@@ -119,7 +120,7 @@ proptest! {
             maps = maps.iter().map(|map| flattened(map, &shape)).collect();
             target = vec![shape.iter().product()];
         }
-        // Joined dimensions may be beyond algebra, where lanes and cuts do not meet.
+        // Algebra need not decide linearised indices, where lanes may cross the cuts.
         let is_plain = fault.is_none() && !flat;
         if let Some((which, how)) = fault {
             damage(&mut maps, which, how);
@@ -147,7 +148,7 @@ proptest! {
 
 #[test]
 fn many_pieces_of_a_large_array_are_decided_without_a_point() {
-    // 500 operands next to each other, the array as it is and by position.
+    // 500 adjacent operands, with array indices and with linearised ones.
     let shape = [3000, 500 * 48, 64];
     let piece = |number: i64| Piece(vec![[0, 1, 3000], [number * 48, 1, 48], [0, 1, 64]]);
     let maps: Vec<IndexingMap> = (0..500).map(|number| piece(number).dealt(128, 4)).collect();
@@ -156,7 +157,7 @@ fn many_pieces_of_a_large_array_are_decided_without_a_point() {
     assert_eq!(check_coverage_within(&maps, &shape, Coverage::ExactlyOnce, 0), Ok(Proof::Structural));
     let elements = [shape.iter().product()];
     assert_eq!(check_coverage_within(&flat, &elements, Coverage::ExactlyOnce, 0), Ok(Proof::Structural));
-    // Nor is one point needed to see that an operand is missing.
+    // The check detects a missing operand without evaluating a point either.
     let missing = check_coverage_within(&maps[1..], &shape, Coverage::ExactlyOnce, 0);
     let (points, elements) = (3000 * 48 * 64 * 499, 3000 * 48 * 64 * 500);
     assert_eq!(missing, Err(Violation::Count { points, elements }));

@@ -1,4 +1,4 @@
-//! Inversion of maps, and what rests on it: the check that a plan writes every element once.
+//! Inversion of maps, and the check that relies on it: a plan writes every element once.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::HashMap;
@@ -86,7 +86,7 @@ fn launches_are_proven_without_trying_points() {
 
 #[test]
 fn tiles_are_proven() {
-    // 32 by 32 tiles of a matrix whose sizes 32 does not divide, 8 rows of threads.
+    // 32 × 32 tiles of a matrix whose sizes are no multiples of 32, with 8 rows of threads.
     let tile = map("(th, bl)[s0] -> ((bl floordiv 4) * 32 + (th floordiv 32) + s0 * 8, (bl mod 4) * 32 + th mod 32), \
          domain: th in [0, 255], bl in [0, 11], s0 in [0, 3], \
          (bl floordiv 4) * 32 + (th floordiv 32) + s0 * 8 in [0, 69], (bl mod 4) * 32 + th mod 32 in [0, 120]");
@@ -145,7 +145,7 @@ fn maps_share_a_shape() {
     assert_eq!(missing, Err(Violation::Missing { element: vec![0, 7] }));
     let overlapping = joint(&[left, &right.replace("+ 3", "+ 2")], &[10_000, 7], Coverage::AtMostOnce).unwrap_err();
     assert!(overlapping.to_string().contains("[0, 2] is reached twice"), "{overlapping}");
-    // No boxes: multiples of two and the rest.
+    // Sets that are no boxes: even and odd numbers.
     let even = "(d0) -> (d0 * 2), domain: d0 in [0, 8388607]";
     let odd = "(d0) -> (d0 * 2 + 1), domain: d0 in [0, 8388607]";
     assert_eq!(joint(&[even, odd], &[1 << 24], Coverage::ExactlyOnce), Ok(Proof::Structural));
@@ -165,7 +165,7 @@ fn weaker_demands() {
     assert!(check_coverage(&folded, &[4], Coverage::InBounds).is_err());
 }
 
-/// One step on the way from one shape to another with as many elements: map and new shape.
+/// One step from a shape to another with equally many elements. Returns its map and the new shape.
 fn step(shape: &[i64], choice: u32, amount: usize) -> (IndexingMap, Vec<i64>) {
     let index = dim_exprs(shape.len());
     let (results, target): (Vec<Expr>, Vec<i64>) = match choice {
@@ -195,9 +195,9 @@ fn step(shape: &[i64], choice: u32, amount: usize) -> (IndexingMap, Vec<i64>) {
     (IndexingMap::from_tensor_sizes(results, shape, &[]), target)
 }
 
-/// Up to three steps, then perhaps a fault: an offset, a stride, or a constraint. The flag says
-/// that the map has to be invertible: no fault and one reshape at most (two that share no boundary
-/// may be beyond us).
+/// Up to three steps, then possibly a fault: an offset, a stride, or a constraint. The flag states
+/// that the map must be invertible: it has no fault and at most one reshape (the simplifier may
+/// fail on two without a common boundary).
 fn chain() -> impl Strategy<Value = (IndexingMap, Vec<i64>, bool)> {
     let start = prop_oneof![
         Just(vec![24i64]),
@@ -227,7 +227,7 @@ fn chain() -> impl Strategy<Value = (IndexingMap, Vec<i64>, bool)> {
     })
 }
 
-/// Results and how often each occurs.
+/// Results of a map, each with the points that have it.
 fn image(map: &IndexingMap) -> HashMap<Vec<i64>, Vec<Vec<i64>>> {
     let mut image: HashMap<Vec<i64>, Vec<Vec<i64>>> = HashMap::new();
     let _ = map.for_each_point(|point| {
@@ -268,7 +268,7 @@ proptest! {
     }
 }
 
-/// Maps that no honest plugin sends: extreme numbers everywhere, divisors of any sign.
+/// Maps that only a hostile plugin sends: extreme numbers everywhere, divisors of any sign.
 fn hostile() -> impl Strategy<Value = IndexingMap> {
     let number = prop_oneof![
         Just(i64::MIN),
@@ -321,15 +321,15 @@ proptest! {
         let shape = vec![size; map.results.len()];
         let _ = map.simplify().to_string();
         let _ = map.inverse();
-        // Enumerations and samples take long; the proofs before them are what could go wrong.
+        // Enumerations and samples take long. Only the proofs before them could fail here.
         if map.box_size() < 1000 || map.box_size() == u64::MAX {
             let _ = check_coverage(&map, &shape, Coverage::AtMostOnce);
         }
     }
 }
 
-/// Lanes of neighbouring points within one row, threads, blocks, chunks of blocks; guarded where
-/// the grid is larger.
+/// Distributes an array to lanes within one row, threads, blocks and chunks of blocks. A guard
+/// excludes surplus points.
 fn threads_plan(shape: &[i64], threads: i64, lanes: i64, chunks: i64) -> IndexingMap {
     let units: i64 = shape.iter().product::<i64>() / lanes;
     let blocks = (units + threads * chunks - 1) / (threads * chunks);
@@ -347,7 +347,7 @@ fn threads_plan(shape: &[i64], threads: i64, lanes: i64, chunks: i64) -> Indexin
         .with_constraint(unit, Interval::from_size(units))
 }
 
-/// Rows (or parts of one row) dealt to blocks of one thread.
+/// Distributes rows (or parts of one row) to blocks of one thread.
 fn slabs_plan(shape: &[i64], blocks: i64, parts: i64) -> IndexingMap {
     let (&minor, outer) = shape.split_last().unwrap();
     let rows: i64 = outer.iter().product();
@@ -366,7 +366,7 @@ fn slabs_plan(shape: &[i64], blocks: i64, parts: i64) -> IndexingMap {
         .with_constraint(point, Interval::from_size(minor))
 }
 
-/// Tiles of a permuted array: `tile` by `tile` over two dimensions, the others one element each.
+/// Tiles of a permuted array: `tile` × `tile` over two dimensions, one element of the others.
 fn tiles_plan(rows: i64, batch: i64, columns: i64, tile: i64, step: i64) -> IndexingMap {
     let (down, across) = ((rows + tile - 1) / tile, (columns + tile - 1) / tile);
     let tiles = delinearize(&Expr::dim(1), &[down, batch, across]);
@@ -406,8 +406,8 @@ proptest! {
     }
 }
 
-/// The same cases on every run: whether a rule is missing in one of a million is not for a build to
-/// find out.
+/// Every run checks the same cases: a build must not fail for a rule that one case in a million
+/// needs.
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, rng_seed: RngSeed::Fixed(7), failure_persistence: None, ..ProptestConfig::default() }
 }

@@ -168,7 +168,7 @@ fn any_interval() -> impl Strategy<Value = Interval> {
     (-6i64..20, 0i64..14).prop_map(|(lower, size)| Interval::new(lower, lower + size))
 }
 
-/// A congruence half of the time: those have rules of their own.
+/// Half of the constraints are congruences, which have separate rules.
 fn any_constraint() -> impl Strategy<Value = Constraint> {
     let congruence =
         (any_expr(), 2i64..7, 0i64..7).prop_map(|(e, m, r)| Constraint::new(e.modulo(m), Interval::point(r % m)));
@@ -234,8 +234,8 @@ proptest! {
     }
 }
 
-/// The same cases on every run: whether a rule is missing in one of a million is not for a build to
-/// find out.
+/// Every run checks the same cases: a build must not fail for a rule that one case in a million
+/// needs.
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, rng_seed: RngSeed::Fixed(7), failure_persistence: None, ..ProptestConfig::default() }
 }

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use fusebox_core::hlo::{Module, Op, parse_module};
 use fusebox_core::indexing::{Indexing, Reading, describe, fusion_maps, input_to_output, output_to_input};
 
-/// The entry of a module of one operation on parameters.
+/// Parses a module with this text.
 fn module(body: &str) -> Module {
     parse_module(&format!("HloModule test\n{body}"), "test.hlo").unwrap()
 }
@@ -322,7 +322,7 @@ fn what_is_not_known_is_said() {
     assert_eq!(fusion_maps(&module, module.entry.unwrap())[0].parameters, of_root(&module));
 }
 
-/// Maps of the parameters of a fusion.
+/// Maps of a fusion's parameters.
 fn of_fusion(text: &str) -> Vec<Vec<String>> {
     let module = module(text);
     fusion_maps(&module, module.entry.unwrap())[0].parameters.iter().map(texts).collect()

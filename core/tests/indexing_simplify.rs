@@ -1,5 +1,5 @@
-//! The simplifier on expressions: every rule by example, all of them together by random
-//! expressions.
+//! The simplifier of expressions: examples for each rule, and random expressions for all rules
+//! together.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_core::indexing::{
@@ -21,7 +21,7 @@ fn check(text: &str, bounds: &[(i64, i64)], expected: &str) {
     assert_eq!(simplified(text, bounds), expected, "{text} over {bounds:?}");
 }
 
-/// Bounds that tell nothing useful.
+/// Bounds that allow no simplification.
 const WIDE: [(i64, i64); 4] = [(0, 100_000); 4];
 
 #[test]
@@ -70,7 +70,7 @@ fn small_rests_are_split_off() {
         &[(0, 9), (0, 3), (0, 127), (0, 895)],
         "d1 + ((d0 * 114688 + d2 + d3 * 128) mod 5000) * 4",
     );
-    // What keeps an inner vector loop contiguous: block, thread, lane.
+    // These rules keep an inner vector loop contiguous: block, thread, lane.
     check("(d0 * 512 + d1 * 4 + d2) floordiv 28", &[(0, 9), (0, 127), (0, 3)], "(d0 * 128 + d1) floordiv 7");
     check("(d0 * 512 + d1 * 4 + d2) mod 28", &[(0, 9), (0, 127), (0, 3)], "d2 + ((d0 * 128 + d1) mod 7) * 4");
 }
@@ -92,8 +92,8 @@ fn quotient_and_remainder_recombine() {
     check("(d0 * 128) mod 715 + ((d0 * 128) floordiv 715) * 715", &WIDE, "d0 * 128");
     check("d0 - (d0 floordiv 3) * 3", &WIDE, "d0 mod 3");
     check("d1 - (d0 floordiv 3) * 12 + d0 * 4", &WIDE, "d1 + (d0 mod 3) * 4");
-    // A coefficient is not split: 24 and 16 keep their common factor, which says how an access is
-    // aligned.
+    // The simplifier does not split a coefficient: 24 and 16 keep their common factor, which is the
+    // alignment of an access.
     check("(d0 floordiv 8) * 128 + (d0 mod 8) * 24", &WIDE, "(d0 floordiv 8) * 128 + (d0 mod 8) * 24");
     check("d0 floordiv 4 - (d0 floordiv 12) * 3", &WIDE, "(d0 floordiv 4) mod 3");
     check("d0 mod 4 + ((d0 floordiv 4) mod 3) * 4", &WIDE, "d0 mod 12");
@@ -127,7 +127,7 @@ fn linearising_undoes_delinearising() {
     let back: Vec<Expr> = back.iter().map(|e| simplify_expr(e, &bounds)).collect();
     assert_eq!(back, index);
 
-    // Through a shape that shares no boundary with the first.
+    // By way of a shape without a common boundary.
     let through = [11, 2, 7, 5, 3];
     let there = delinearize(&linearize(&index, &shape), &through);
     let back = delinearize(&linearize(&there, &through), &shape);
@@ -154,13 +154,13 @@ fn shared_subexpressions_cost_once() {
         expr = expr.clone().floor_div(3 + i % 2) + expr.modulo(5);
     }
     same_values(&expr);
-    // Here nothing simplifies, and every pass builds the 2^60 nodes anew.
+    // Nothing simplifies here, and every pass rebuilds the 2^60 nodes.
     let mut expr = Expr::dim(0);
     for i in 0..60 {
         expr = (expr.clone() + (i % 5 + 1)).min(expr * 3 + Expr::dim(1));
     }
     same_values(&expr);
-    // A sum in which every pair of terms might recombine.
+    // A sum in which every pair of terms might combine.
     let terms = (1..120).map(|i| Expr::dim(0).floor_div(i + 1) * (i % 5) + Expr::dim(0).modulo(i + 2) * (i % 7));
     same_values(&terms.reduce(|a, b| a + b).unwrap());
 }
@@ -193,8 +193,8 @@ fn extreme_numbers_do_not_panic() {
 
 const BOUNDS: [(i64, i64); 3] = [(0, 5), (-4, 3), (2, 9)];
 
-/// Expressions as index computations make them: sums, constant factors, constant divisors, now and
-/// then a product, minimum, or maximum.
+/// Expressions as in index computations: sums, constant factors, constant divisors, sometimes a
+/// product, minimum, or maximum.
 fn index_expr() -> impl Strategy<Value = Expr> {
     let leaf = prop_oneof![(0u32..3).prop_map(Expr::dim), (-20i64..60).prop_map(Expr::constant)];
     leaf.prop_recursive(5, 24, 2, |inner| {
@@ -256,8 +256,8 @@ proptest! {
     }
 }
 
-/// The same cases on every run: whether a rule is missing in one of a million is not for a build to
-/// find out.
+/// Every run checks the same cases: a build must not fail for a rule that one case in a million
+/// needs.
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, rng_seed: RngSeed::Fixed(7), failure_persistence: None, ..ProptestConfig::default() }
 }

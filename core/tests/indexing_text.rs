@@ -5,7 +5,7 @@ use fusebox_core::indexing::{Constraint, Expr, ExprKind, IndexingMap, Interval, 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// Any expression, folded or not, over two variables of each kind.
+/// Any expression, folded or not, with two variables of each kind.
 fn any_expr() -> impl Strategy<Value = Expr> {
     let constant = prop_oneof![-9i64..10, Just(i64::MIN), Just(i64::MAX)].prop_map(Expr::constant);
     let variable = (0u32..2, 0..3).prop_map(|(i, kind)| match kind {
@@ -49,7 +49,8 @@ fn any_map() -> impl Strategy<Value = IndexingMap> {
     )
 }
 
-/// Names that cannot be printed are replaced by the default ones, so they are not compared.
+/// The printer replaces names that text cannot express by the default ones, so the test does not
+/// compare names.
 fn without_names(mut map: IndexingMap) -> IndexingMap {
     for variable in map.dims.iter_mut().chain(&mut map.ranges).chain(&mut map.runtime) {
         variable.name.clear();
@@ -119,8 +120,8 @@ fn says_what_is_wrong_and_where() {
     assert!(long.parse::<Expr>().unwrap_err().message.contains("too long"));
 }
 
-/// The same cases on every run: whether a rule is missing in one of a million is not for a build to
-/// find out.
+/// Every run checks the same cases: a build must not fail for a rule that one case in a million
+/// needs.
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, rng_seed: RngSeed::Fixed(7), failure_persistence: None, ..ProptestConfig::default() }
 }

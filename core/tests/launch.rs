@@ -1,4 +1,5 @@
-//! Nests dealt to one launch: every point is visited once, whatever the knobs.
+//! Distributes nests to one launch: the launch visits every point once, for all values of the
+//! knobs.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use fusebox_core::device::DeviceDescription;
@@ -15,7 +16,7 @@ fn devices() -> [DeviceDescription; 3] {
     [DeviceDescription::cpu(2), small, DeviceDescription::sm(90)]
 }
 
-/// The dealing, after a check of it and of all its alternatives.
+/// Returns the distribution after checking it and all its alternatives.
 fn check(nests: &[Nest], device: &DeviceDescription) -> Dealing {
     let dealing = Dealing::new(nests, device, &Configuration::default()).unwrap();
     for configuration in std::iter::once(&dealing.configuration).chain(&dealing.alternatives) {
@@ -53,11 +54,11 @@ fn small_arrays_stay_with_the_core_that_has_them() {
     let device = DeviceDescription::cpu(2);
     let blocks =
         |kib: i64, arithmetic: i64| blocks_for(Cost { bytes: kib << 10, arithmetic: arithmetic << 10 }, &device);
-    // What memory gives is shared from where no core's cache holds it, and arithmetic as soon as it
-    // outweighs the way there.
+    // Memory traffic is distributed when no core's cache holds the data, arithmetic as soon as it
+    // outweighs the fetch from another core.
     assert_eq!([blocks(400, 0), blocks(400, 400), blocks(600, 0), blocks(100, 800)], [1, 1, 4, 6]);
     assert_eq!(blocks(0, 100), 1);
-    // As many for each core.
+    // Every core gets the same number of blocks.
     assert_eq!([blocks(800, 0), blocks(1 << 20, 0)], [6, 32]);
     assert_eq!(blocks_for(Cost { bytes: 1 << 40, arithmetic: 0 }, &DeviceDescription::cpu(3)), 48);
 }
@@ -66,15 +67,15 @@ fn small_arrays_stay_with_the_core_that_has_them() {
 fn blocks_follow_the_work() {
     let device = DeviceDescription::cpu(4);
     let blocks = |share: &IndexingMap| share.constraints.first().map(|constraint| constraint.bounds.size());
-    // Together worth 64 tasks: three quarters of them for the larger nest.
+    // Both nests together are worth 64 tasks; the larger one gets three quarters of them.
     let dealing = check(&[nest(&[3 << 20], 8, 1), nest(&[1 << 20], 8, 1)], &device);
     assert_eq!((dealing.launch.blocks, blocks(&dealing.shares[0].map)), (64, Some(48)));
-    // Fifty nests that are worth one task.
+    // Fifty nests that together are worth one task.
     let dealing = check(&vec![nest(&[10], 8, 1); 50], &device);
     assert_eq!(dealing.launch.blocks, 1);
 }
 
-/// A division by five for each row of five would take longer than its copy.
+/// A division by five for each row of five elements would take longer than the copy.
 #[test]
 fn short_rows_need_no_divisions() {
     let map = |dims: &[i64], blocks: i64| {
@@ -88,7 +89,7 @@ fn short_rows_need_no_divisions() {
     assert_eq!(map(&[40_000, 5, 5], 32), "(th, bl)[row, inner, point] -> (bl * 1250 + row, inner, point)");
     assert_eq!(map(&[512, 512, 3], 12), "(th, bl)[row, inner, point] -> (bl * 43 + row, inner, point)");
     assert_eq!(map(&[1, 40, 6, 7, 4], 1), "(th, bl)[row, inner, s2, point] -> (0, row, inner, s2, point)");
-    // Whole lines of 15 rows would make blocks uneven.
+    // Blocks of complete groups of 15 rows would be uneven.
     assert_eq!(map(&[2, 15, 5], 10), "(th, bl)[row, point] -> (bl floordiv 5, row + (bl mod 5) * 3, point)");
     // Shifts and masks cost little.
     assert_eq!(map(&[40, 4, 4], 1), "(th, bl)[row, point] -> (row floordiv 4, row mod 4, point)");

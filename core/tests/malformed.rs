@@ -1,8 +1,8 @@
-//! Malformed modules: each is refused with the right messages at the right places, and nothing
-//! panics or overflows the stack.
+//! Malformed modules: the compiler refuses each with the right messages at the right locations, and
+//! nothing panics or overflows the stack.
 //!
-//! `malformed/NAME.hlo` is the module, `malformed/NAME.expected` what is reported, caret lines
-//! left out. `FUSEBOX_BLESS=1` writes the expectations anew.
+//! `malformed/NAME.hlo` is the module, `malformed/NAME.expected` its messages without caret lines.
+//! `FUSEBOX_BLESS=1` updates the expected messages.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::fmt::Write;
@@ -10,7 +10,7 @@ use std::path::Path;
 
 use fusebox_core::hlo::{Diagnostic, parse_module, read_proto, verify, write_proto};
 
-/// Reads and verifies.
+/// Parses and verifies a text.
 fn faults(text: &str, file: &str) -> Vec<Diagnostic> {
     match parse_module(text, file) {
         Err(faults) => faults,
@@ -67,7 +67,7 @@ fn a_fault_shows_its_line_with_a_caret() {
     assert_eq!(shown, expected);
 }
 
-/// Text around something nested deeply.
+/// Asserts that the compiler refuses a deeply nested text.
 fn assert_refused(text: &str, what: &str) {
     let found = faults(text, "deep.hlo");
     assert!(!found.is_empty(), "{what} is accepted");
@@ -130,7 +130,7 @@ fn truncated_text_is_refused_at_every_length() {
     assert_eq!(faults(text, "m.hlo"), []);
     let first_computation_ends = text.find("ENTRY").unwrap();
     for length in 0..text.len() - 2 {
-        // What ends just after a whole computation is a module of its own.
+        // A prefix that ends just after a complete computation is a module.
         let whole = (first_computation_ends - 3..=first_computation_ends).contains(&length);
         let found = faults(&text[..length], "m.hlo");
         assert!(whole || !found.is_empty(), "accepted:\n{}", &text[..length]);
@@ -147,7 +147,7 @@ fn truncated_and_foreign_bytes_are_refused() {
     assert!(read_proto(&[]).is_err());
     assert!(read_proto(b"HloModule m").is_err());
     for length in 0..bytes.len() {
-        // Some prefixes are messages too; they must be read or refused, not panic.
+        // Some prefixes are valid messages. The reader must accept or refuse each without a panic.
         if let Ok(module) = read_proto(&bytes[..length]) {
             let _ = verify(&module);
         }

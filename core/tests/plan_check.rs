@@ -1,4 +1,4 @@
-//! What a plan is held to, as an emitter's own tests may ask.
+//! The requirements on a plan, which an emitter's own tests may check.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use fusebox_core::device::DeviceDescription;
@@ -6,7 +6,7 @@ use fusebox_core::emitter::{Fusion, LaunchDimensions, OutputPlan, Plan, PlanFaul
 use fusebox_core::hlo::parse_module;
 use fusebox_core::indexing::{Expr, IndexingMap, Variable};
 
-/// What is wrong with a plan of one thread an element for an array of 64, whose output is this.
+/// The fault of a plan with this output and with one thread per element, for an array of 64.
 fn fault(output: OutputPlan) -> Option<PlanFault> {
     let text = "f { x = f32[64] parameter(0)\n  y = f32[32] parameter(1)\n  ROOT r = f32[64] negate(x) }";
     let fusion = Fusion::new("f", parse_module(text, "test").unwrap()).unwrap();
@@ -31,7 +31,8 @@ fn every_element_is_written_once_or_as_the_plan_says() {
         let found = fault(OutputPlan::unique(written(element)));
         assert!(matches!(found, Some(PlanFault::Coverage { .. })), "{found:?}");
     }
-    // An update leaves elements as they are, if they start from a parameter of as many bytes.
+    // An update may leave elements unwritten if its output starts from a parameter of the same size
+    // in bytes.
     let half = written(thread().floor_div(2));
     assert_eq!(fault(OutputPlan { mode: WriteMode::Atomic, ..OutputPlan::in_place(half.clone(), 0) }), None);
     for initial in [1, 2] {

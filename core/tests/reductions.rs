@@ -1,4 +1,4 @@
-//! The analysis of fusions with reductions.
+//! Analysis of fusions with reductions.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_core::analysis::{ReductionFusion, ReductionKind, Start, reductions};

@@ -1,11 +1,11 @@
 //! Feeds broken and misleading input to every entry point of fusebox, and checks the outcome.
 //!
 //! ```text
-//! seeds      what is mutated: modules, and what targets make of them
-//! mutate     bytes, lines, tokens
-//! targets    a door each: mutates, feeds, judges
-//! worker     one process: case after case, each decided by seed and number
-//! driver     starts workers, notices signals and silence, counts
+//! seeds      the inputs to mutate: HLO texts
+//! mutate     mutations of bytes, lines, tokens
+//! targets    one entry point each: mutates inputs, passes them on, judges the outcome
+//! worker     one process: runs case after case, each determined by seed and number
+//! driver     starts workers, detects signals and hangs, counts
 //! ```
 //!
 //! The run's seed and the case's number determine a case. Therefore `--first NUMBER --cases 1`

@@ -1,4 +1,4 @@
-//! The driver notices what it is there for: findings, panics, signals, and what never ends.
+//! The driver detects findings, panics, signals, and cases that never end.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use fusebox_fuzz::driver::{self, Report};
 use fusebox_fuzz::worker::Cases;
 
-/// Cases 0 and 1 of a script that stands for a worker.
+/// Runs cases 0 and 1 with a script as the worker.
 fn run(script: &str) -> Report {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("worker.sh");

@@ -1,5 +1,5 @@
-//! Every target for three seconds. `FUSEBOX_FUZZ_SECONDS` and `FUSEBOX_FUZZ_SEED` ask for longer
-//! and for others.
+//! Runs every target for three seconds. `FUSEBOX_FUZZ_SECONDS` and `FUSEBOX_FUZZ_SEED` change time
+//! and seed.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::path::Path;

@@ -11,9 +11,9 @@
 //!
 //! ```text
 //! lib, evaluator      computations, control flow        value     arrays, literals
-//! operation           opcode -> function                number    one element
-//! calls               what is known before it runs      memory    whether there is enough
-//! movement … linalg   the operations                    function  computations of scalars
+//! operation           opcode -> function                number    single elements
+//! calls               checks before execution           memory    checks that memory suffices
+//! movement … linalg   the operations                    function  scalar computations
 //! ```
 //!
 //! [`kernel`] does the same for kernels at any stage of the kernel IR.

@@ -57,7 +57,7 @@ fn groups_of_rows() {
     assert_eq!(values::<f32>(&body(text, &inputs)), [10.0, 200.0, 300.0, 0.0]);
 }
 
-/// A convolution of one spatial dimension, input and kernel as they are written.
+/// A convolution with one spatial dimension. `attributes` state the order of dimensions.
 fn convolve(input: (&[i64], &[f32]), kernel: (&[i64], &[f32]), result: &str, attributes: &str) -> Vec<f32> {
     let dims = |dims: &[i64]| dims.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
     let text = format!(
@@ -86,12 +86,12 @@ fn convolutions_pad_stride_dilate_and_reverse() {
 
 #[test]
 fn convolutions_in_groups_and_other_orders() {
-    // Two features, each with its own kernel; features last.
+    // Two features, each with its own kernel. The feature dimension is the last.
     let x: (&[i64], &[f32]) = (&[1, 2, 2], &[1.0, 2.0, 3.0, 4.0]);
     let k: (&[i64], &[f32]) = (&[1, 1, 2], &[10.0, 100.0]);
     let groups = convolve(x, k, "1,2,2", "window={size=1}, dim_labels=b0f_0io->b0f, feature_group_count=2");
     assert_eq!(groups, [10.0, 200.0, 30.0, 400.0]);
-    // Two batches become one; each output feature reads its own batch.
+    // Two batches become one, and each output feature reads one of them.
     let x: (&[i64], &[f32]) = (&[2, 1, 2], &[1.0, 2.0, 3.0, 4.0]);
     let k: (&[i64], &[f32]) = (&[2, 1, 1], &[10.0, 100.0]);
     let batches = convolve(x, k, "1,2,2", "window={size=1}, dim_labels=bf0_oi0->bf0, batch_group_count=2");

@@ -1,4 +1,4 @@
-//! Calls, loops, branches, tuples; and what goes wrong.
+//! Calls, loops, branches, tuples; and errors.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -37,7 +37,7 @@ fn branches_out_of_range_take_the_last() {
 
 #[test]
 fn an_element_read_twice_is_still_there() {
-    // The tuple's elements may be given away, but not before their last reader.
+    // The interpreter may move a tuple's elements out, but only for their last reader.
     let text = "x = s32[2] parameter(0)\nt = (s32[2], s32[2]) tuple(x, x)\na = s32[2] get-tuple-element(t), index=0\n\
         i = s32[] constant(0)\nu = s32[1] constant({9})\nd = s32[2] dynamic-update-slice(a, u, i)\n\
         b = s32[2] get-tuple-element(t), index=0\nc = s32[2] get-tuple-element(t), index=1\n\

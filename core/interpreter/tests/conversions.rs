@@ -54,7 +54,8 @@ fn every_narrow_float_survives_the_way_through_f32() {
     }
 }
 
-/// Every bit pattern that is a number comes back from the wide type; NaNs come back as NaNs.
+/// Every bit pattern of a number survives a conversion to the wide type and back; a NaN stays a
+/// NaN.
 fn assert_unchanged<T: support::Element + PartialEq + std::fmt::Debug>(ty: ElementType, wide: &str, all: &[T]) {
     let n = all.len();
     let text = format!(

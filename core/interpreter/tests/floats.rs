@@ -108,7 +108,7 @@ fn complex_arithmetic() {
     assert_eq!(binary("power", &[(0f32, 0.0), (2.0, 0.0)], &[(0.0, 0.0), (0.0, 0.0)]), [(1.0, 0.0), (1.0, 0.0)]);
 }
 
-/// The sign of a zero names the side of the cut.
+/// The sign of a zero selects the side of the branch cut.
 #[test]
 fn complex_reciprocal_root_on_its_cut() {
     let cut = [(-4f32, 0.0), (-4.0, -0.0), (4.0, -0.0)];

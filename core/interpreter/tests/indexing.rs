@@ -45,7 +45,8 @@ fn scattered_sums_and_overwrites() {
         let inputs = [vector(&[0f32; 4]), vector(&[1i32, 3, 1, 4, -1]), vector(&[1f32, 2.0, 3.0, 4.0, 5.0])];
         values::<f32>(&with(&[ADD, SET], &text, &inputs))
     };
-    // What lies outside is left out; of several writes to one place the last stays.
+    // The scatter leaves out indices that are out of bounds. The last of several writes to an
+    // element wins.
     assert_eq!(scatter("add"), [0.0, 4.0, 0.0, 2.0]);
     assert_eq!(scatter("set"), [0.0, 3.0, 0.0, 2.0]);
 }

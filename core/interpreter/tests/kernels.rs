@@ -1,4 +1,4 @@
-//! The interpreter of kernels on kernels that somebody wrote.
+//! The kernel interpreter on handwritten kernels.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::time::Duration;
@@ -8,7 +8,7 @@ use fusebox_interpreter::kernel::{KernelFault, Launch, execute};
 
 const ALONE: Launch = Launch { blocks: 1, threads: 1, warp: 1, keeps_promises: false, limit: Duration::from_secs(10) };
 
-/// A kernel of these operations, from `%0` to `%1`: both of eight `i32`.
+/// A kernel of these operations, from `%0` to `%1`, both of eight `i32`.
 fn run(operations: &str, input: [i32; 8], launch: &Launch) -> Result<Vec<i32>, KernelFault> {
     let text = format!(
         "\"func.func\"() ({{\n^bb0(%0: tensor<8xi32>, %1: tensor<8xi32>):\n{operations}\
@@ -24,7 +24,7 @@ fn run(operations: &str, input: [i32; 8], launch: &Launch) -> Result<Vec<i32>, K
     Ok(after[1].as_chunks::<4>().0.iter().map(|bytes| i32::from_le_bytes(*bytes)).collect())
 }
 
-/// Element by thread: `%10` is the thread, `%11` its element, `%20` what is written there.
+/// One element per thread: `%10` is the thread, `%11` its element, `%20` the value that it writes.
 fn of_each(operations: &str, input: [i32; 8], launch: &Launch) -> Result<Vec<i32>, KernelFault> {
     let around = format!(
         "%10 = \"gpu.thread_id\"() {{dimension = #gpu<dim x>}} : () -> index\n\
@@ -92,7 +92,7 @@ fn a_loop_without_end_is_given_up() {
     assert_eq!(run(endless, [0; 8], &Launch { limit, ..ALONE }), Err(KernelFault::TooLong(limit)));
 }
 
-/// A word of each operand for a sum; the largest bytes with and without sign.
+/// One word of each operand per sum. The bytes are the extremes of signed and unsigned bytes.
 #[test]
 fn words_of_bytes_are_multiplied_and_added_up() {
     let sums = |flags: &str| {

@@ -1,4 +1,4 @@
-//! What is too much is an error with its place, not an abort and not an endless run.
+//! Excessive work is an error with a location. The interpreter neither aborts nor runs endlessly.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -17,7 +17,7 @@ fn fault(text: &str) -> Fault {
     }
 }
 
-/// `levels` computations, each of which does something `per_level` times with the one before.
+/// `levels` computations, each of which uses the previous one `per_level` times.
 fn tower(levels: usize, per_level: &str) -> String {
     let mut text = "HloModule m\nc0 { p = s32[] parameter(0)\n  ROOT r = s32[] add(p, p) }\n".to_string();
     for level in 1..=levels {
@@ -34,7 +34,7 @@ fn calls_that_double_at_each_level_are_refused() {
     let told = error(&tower(40, TWICE)).to_string();
     assert!(told.contains("calls nest so deeply that more than 10000000 instructions"), "{told}");
     assert!(told.starts_with("m.hlo:") && told.contains("`a`") | told.contains("`r`"), "{told}");
-    // Pure passing on, and branches, are no way around.
+    // The limit also counts calls that only pass values on, and branches.
     let passing = "a = s32[] call(p), to_apply=INNER\n  b = s32[] call(p), to_apply=INNER\n  ROOT r = s32[] call(a), to_apply=INNER";
     assert!(matches!(fault(&tower(60, passing)), Fault::TooManyCalls { .. }));
     let branching = "t = pred[] constant(true)\n  a = s32[] conditional(t, p, p), true_computation=INNER, false_computation=INNER\n  ROOT r = s32[] conditional(t, a, a), true_computation=INNER, false_computation=INNER";
@@ -46,7 +46,7 @@ fn calls_that_do_not_multiply_may_nest_deeply() {
     let module = parse_module(&tower(5_000, "ROOT r = s32[] call(p), to_apply=INNER"), "m.hlo").unwrap();
     let Literal::Array(result) = evaluate(&module, &[]).unwrap() else { panic!("no array") };
     assert_eq!(result.as_integer(), Some(2));
-    // 2^12 calls are few.
+    // 2^12 calls are below the limit.
     let module = parse_module(&tower(12, TWICE), "m.hlo").unwrap();
     let Literal::Array(result) = evaluate(&module, &[]).unwrap() else { panic!("no array") };
     assert_eq!(result.as_integer(), Some(0), "doubled 4096 times");

@@ -1,4 +1,5 @@
-//! Factorisations and solvers. Results are multiplied out, or compared with values worked by hand.
+//! Factorisations and solvers. The tests multiply results out, or compare them with values computed
+//! by hand.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod support;
@@ -137,7 +138,7 @@ fn an_infinite_diagonal_is_a_pivot() {
     assert_eq!(values::<i32>(&results[1]), [0]);
 }
 
-/// As LAPACK: a status, and no numbers.
+/// Like LAPACK, returns a status and no numbers.
 #[test]
 fn what_is_not_finite_has_no_factors() {
     for bad in [f64::NAN, f64::INFINITY] {
@@ -175,8 +176,8 @@ fn tridiagonal_systems() {
     assert_near(&values::<f64>(&results[3]), &[1.0, 2.0, 3.0], 1e-15);
 }
 
-/// Matrices with real eigenvalues, pairs, multiple ones, zeros, and sizes that overflow when they
-/// are multiplied.
+/// Matrices with real eigenvalues, pairs, multiple ones, zeros, and numbers whose products
+/// overflow.
 fn general_matrices() -> Vec<(usize, Vec<f64>)> {
     let drawn = |n: usize, seed: u64| -> Vec<f64> {
         let mut state = seed;
@@ -194,8 +195,8 @@ fn general_matrices() -> Vec<(usize, Vec<f64>)> {
     all.push((3, SYMMETRIC.to_vec()));
     all.push((2, vec![1.0, 1.0, -1e-17, 1.0]));
     all.push((2, vec![0.0, 0.0, 1.0, 0.0]));
-    // A permutation of period four: its eigenvalues have one length, so that plain shifts never
-    // converge.
+    // A permutation of period four. Its eigenvalues have equal magnitude, so that plain shifts
+    // never converge.
     all.push((4, (0..16).map(|i| if i % 4 == (i / 4 + 1) % 4 { 1.0 } else { 0.0 }).collect()));
     all
 }

@@ -1,7 +1,8 @@
-//! However little memory there is: a value or an error with its place, never an end of the process.
+//! With any amount of memory the interpreter returns a value or an error with a location, and never
+//! ends the process.
 //!
-//! The allocator of this test refuses what is beyond a limit. A program that then asks without
-//! being able to take no for an answer aborts, and the test with it.
+//! The allocator of this test refuses memory beyond a limit. An allocation that cannot handle this
+//! aborts the test.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -10,26 +11,26 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use fusebox_core::hlo::{ArrayLiteral, Literal, Module, Shape, parse_module};
 use fusebox_interpreter::{EvalError, Fault, evaluate};
 
-/// Bytes in use, and how many there may be.
+/// Bytes in use, and their limit.
 static USED: AtomicUsize = AtomicUsize::new(0);
 static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
 
 struct Limited;
 
-// SAFETY: every request goes to the system's allocator, or is refused, as allocators may.
+// SAFETY: passes every request to the system's allocator, or refuses it, as an allocator may.
 unsafe impl GlobalAlloc for Limited {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if USED.fetch_add(layout.size(), Relaxed) + layout.size() > LIMIT.load(Relaxed) {
             USED.fetch_sub(layout.size(), Relaxed);
             return std::ptr::null_mut();
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
         USED.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.dealloc(place, layout) }
     }
 }
@@ -52,7 +53,7 @@ negated { a = f32[] parameter(0)
   ROOT r = f32[] negate(a) }
 ";
 
-/// One instruction each, named `t`, over a line of 65536 elements or a square matrix.
+/// One instruction each, named `t`, on an array of 65536 elements or a square matrix.
 const OPERATIONS: [&str; 43] = [
     "x = f32[65536] parameter(0)\n ROOT t = f32[65536] negate(x)",
     "x = f32[65536] parameter(0)\n ROOT t = f32[65536] add(x, x)",
@@ -119,7 +120,7 @@ fn every_operation_asks_for_memory_before_it_begins() {
         let module = parse_module(&text, "m.hlo").unwrap_or_else(|faults| panic!("{operation}: {}", faults[0]));
         let inputs = inputs(&module);
         let (mut refused, mut done) = (0, false);
-        // From less than the operands to what is enough.
+        // From less memory than the operands take to enough memory.
         for more in (1..400).map(|step| step * (256 << 10)) {
             LIMIT.store(USED.load(Relaxed) + more, Relaxed);
             let outcome = evaluate(&module, &inputs);

@@ -1,4 +1,4 @@
-//! What is said of modules that cannot be evaluated.
+//! Error messages for modules that the interpreter cannot evaluate.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
@@ -7,7 +7,7 @@ use fusebox_core::hlo::{Literal, parse_module, verify};
 use fusebox_interpreter::evaluate;
 use support::vector;
 
-/// The message, and whether the verifier lets the module pass.
+/// The message, and whether the verifier accepts the module.
 fn message(text: &str, inputs: &[Literal]) -> (String, bool) {
     let module = parse_module(&format!("HloModule m\nENTRY main {{\n{text}\n}}\n"), "m.hlo").unwrap();
     let message = evaluate(&module, inputs).unwrap_err().to_string();

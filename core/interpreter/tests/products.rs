@@ -1,11 +1,11 @@
-//! Dots and convolutions whose result is of another kind than their operands.
+//! Dots and convolutions whose result type differs from the operand types.
 
 mod support;
 
 use fusebox_core::hlo::{ElementType, Literal};
 use support::{array, body, typed, values, vector};
 
-/// `x · y` as `ty`; `operands` are the types of the two.
+/// `x · y` as `ty`; `operands` are the types of `x` and `y`.
 fn dot(operands: [&str; 2], ty: &str, inputs: &[Literal; 2]) -> Literal {
     let [x, y] = operands;
     let text = format!(

@@ -14,7 +14,7 @@ fn bits(algorithm: &str, state: &[u64], shape: &str) -> (Vec<u64>, fusebox_core:
 
 const STATE: [u64; 3] = [0x1234_5678_9abc_def0, 0xffff_ffff_ffff_fffe, 7];
 
-// The numbers are what XLA gives for the same state.
+// XLA generates the same numbers from the same state.
 #[test]
 fn philox() {
     let (state, words) = bits("rng_philox", &STATE[..2], "u32[5]");
@@ -32,7 +32,7 @@ fn threefry() {
     let (state, words) = bits("rng_three_fry", &STATE[..2], "u32[5]");
     assert_eq!(state, [STATE[0], 1]);
     assert_eq!(values::<u32>(&words), [0x3c3b_507a, 0x7093_e72c, 0xa431_7ba7, 0x21f1_aaca, 0x5eff_803d]);
-    // The first even dimension is the one that is halved; without one, the largest.
+    // The algorithm halves the first even dimension or, without one, the largest.
     let (state, words) = bits("rng_three_fry", &STATE[..2], "u32[2,3]");
     assert_eq!(state, [STATE[0], 1]);
     let want = [0x3c3b_507a, 0xa431_7ba7, 0x5eff_803d, 0x7093_e72c, 0x21f1_aaca, 0x4ce3_80f9];

@@ -22,7 +22,7 @@ fn reducing_dimensions() {
 
 #[test]
 fn sums_do_not_drift() {
-    // In f32, step by step, adding 0.1 a million times gives 100958.34.
+    // Adding 0.1 a million times in f32 gives 100958.34.
     let text = "c = f32[] constant(0.1)\nx = f32[1000000] broadcast(c), dimensions={}\nz = f32[] constant(0)\n\
         ROOT r = f32[] reduce(x, z), dimensions={0}, to_apply=add";
     assert_eq!(values::<f32>(&with(&[ADD], text, &[])), [(f64::from(0.1f32) * 1e6) as f32]);
@@ -94,13 +94,13 @@ fn windows() {
     assert_eq!(reduce("add", "0", "size=2 rhs_dilate=3", 2), [5.0, 8.0]);
     assert_eq!(reduce("add", "0", "size=2 lhs_dilate=2", 8), [1.0, 5.0, 5.0, 2.0, 2.0, 4.0, 4.0, 3.0]);
     assert_eq!(reduce("add", "0", "size=2 pad=-1_-1", 2), [7.0, 6.0]);
-    // Cumulative sums, from either end.
+    // Cumulative sums, in both directions.
     assert_eq!(reduce("add", "0", "size=5 pad=4_0", 5), [1.0, 6.0, 8.0, 12.0, 15.0]);
     assert_eq!(reduce("add", "0", "size=5 pad=0_4", 5), [15.0, 14.0, 9.0, 7.0, 3.0]);
 }
 
-/// Elements are combined once each, not once for each window that has them: else this would take
-/// hours.
+/// The interpreter combines each element once, not once per window that contains it, which would
+/// take hours.
 #[test]
 fn cumulative_windows_take_no_longer_than_their_elements() {
     let n = 1 << 20;
@@ -115,8 +115,8 @@ fn cumulative_windows_take_no_longer_than_their_elements() {
     }
 }
 
-/// Windows that grow along one dimension, shorter and longer than the array, from either end, by
-/// combiners of one operation and of two.
+/// Cumulative windows along one dimension, shorter and longer than the array, in both directions,
+/// with combiners of one and of two operations.
 #[test]
 fn growing_windows() {
     let x = array(&[2, 3], &[1f32, 5.0, 2.0, 4.0, 3.0, 7.0]);
@@ -133,7 +133,7 @@ fn growing_windows() {
     assert_eq!(reduce("add", "size=2x1 pad=0_1x0_0", "2,3"), [5.0, 8.0, 9.0, 4.0, 3.0, 7.0]);
     assert_eq!(reduce("add", "size=1x2 pad=0_0x2_0", "2,4"), [0.0, 1.0, 6.0, 7.0, 0.0, 4.0, 7.0, 10.0]);
     assert_eq!(reduce("add", "size=1x5 pad=0_0x4_1", "2,4"), [1.0, 6.0, 8.0, 8.0, 4.0, 7.0, 14.0, 14.0]);
-    // ((0 * 2 + 1) * 2 + 5) * 2 + 2, and each window by itself from the right.
+    // ((0 * 2 + 1) * 2 + 5) * 2 + 2. From the right, each window is computed separately.
     assert_eq!(reduce("twice", "size=1x3 pad=0_0x2_0", "2,3"), [1.0, 7.0, 16.0, 4.0, 11.0, 29.0]);
     assert_eq!(reduce("twice", "size=1x3 pad=0_0x0_2", "2,3"), [16.0, 12.0, 2.0, 29.0, 13.0, 7.0]);
 }

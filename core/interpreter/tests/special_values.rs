@@ -1,4 +1,4 @@
-//! Results where definitions matter: NaN, infinities, the order of all numbers.
+//! Results for which definitions matter: NaN, infinities, the total order.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
@@ -9,7 +9,7 @@ use support::{body, typed, values, vector};
 const NAN: f64 = f64::NAN;
 const INFINITY: f64 = f64::INFINITY;
 
-/// A complex function of `c128` at one point, as its parts.
+/// Real and imaginary part of a `c128` function at one point.
 fn complex(operation: &str, re: f64, im: f64) -> [f64; 2] {
     let text = format!(
         "x = f64[1] parameter(0)\ny = f64[1] parameter(1)\nz = c128[1] complex(x, y)\nw = c128[1] {operation}(z)\n\
@@ -18,7 +18,7 @@ fn complex(operation: &str, re: f64, im: f64) -> [f64; 2] {
     values::<f64>(&body(&text, &[vector(&[re]), vector(&[im])])).try_into().unwrap()
 }
 
-/// As C's Annex G has it.
+/// As defined by Annex G of the C standard.
 #[test]
 fn complex_functions_of_nan_and_infinity() {
     for operation in ["log", "log-plus-one", "sqrt"] {
@@ -49,7 +49,7 @@ fn nan_survives_a_reduction_to_no_mantissa() {
     assert_eq!(values::<f32>(&body(text, &[vector(&[0.1f32, 1e30])])), [0.1, 1e30]);
 }
 
-/// In increasing order: NaN, -2, the smallest negative number, 0, 2.
+/// In increasing order: NaN, -2, the negative number nearest to 0, 0, 2.
 #[test]
 fn the_nan_of_fnuz_types_comes_first() {
     for ty in [ElementType::F8E4M3FNUZ, ElementType::F8E5M2FNUZ, ElementType::F8E4M3B11FNUZ] {

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! problem.rs  reduce instruction -> canonical problem, index of the operand's element
-//! hero.rs     reduce instruction -> problem, values, what accumulators start from
-//! roots.rs    root -> its reduce heroes, or why it has none
+//! hero.rs     reduce instruction -> problem, values, initial accumulators
+//! roots.rs    root -> its reduce heroes, or the reason why it has none
 //! groups.rs   heroes, roots, side outputs -> groups
 //! ```
 //!

@@ -1,9 +1,9 @@
 //! Reductions over the threads of a block, as one call.
 //!
 //! ```text
-//! one warp     shuffles ─> lane 0 writes a tile ─> barrier ─> all read it
-//! few warps    shuffles in each ─> lane 0 writes its part ─> barrier ─> all read all parts and combine them
-//! more         as above, but a part per lane ─> shuffles in each warp ─> the way of a single warp again
+//! one warp     shuffles ─> lane 0 writes a tile ─> barrier ─> all threads read it
+//! few warps    shuffles in each warp ─> lane 0 writes its part ─> barrier ─> each thread combines all parts
+//! more warps   as above to the barrier ─> each lane reads one part ─> then as for one warp
 //! ```
 //!
 //! Each tile is written once before the barrier and read after it, so no second barrier has to
@@ -90,7 +90,7 @@ impl FunctionBuilder {
     /// use fusebox_core::emitter::Fusion;
     /// use fusebox_core::hlo::{InstrId, parse_module};
     ///
-    /// // The sum of 256 elements, by a block of 256 threads.
+    /// // Sums 256 elements with a block of 256 threads.
     /// let text = "HloModule m
     /// add { x = f32[] parameter(0) y = f32[] parameter(1) ROOT z = f32[] add(x, y) }
     /// ENTRY fused {
@@ -117,7 +117,7 @@ impl FunctionBuilder {
     /// let first = kernel.cmpi(fusebox_core::builder::IntPredicate::Eq, thread, zero);
     /// let written = kernel.scf_if(first, &[is_first], |b| vec![b.insert(total, output, &[])], |_| vec![output]);
     /// let text = kernel.finish(&written)?.code.to_string();
-    /// // The parts of eight warps, written once and read by all.
+    /// // Each warp writes its part once. Every thread reads all parts.
     /// assert_eq!(text.matches("xla_gpu.shuffle_reduce").count(), 1);
     /// assert_eq!(text.matches("xla_gpu.sync_threads").count(), 1);
     /// assert!(text.contains("tensor<1x8xf32>"));

@@ -17,7 +17,7 @@ use crate::ir::symbol_part;
 /// use fusebox_core::builder::KernelBuilder;
 /// use fusebox_core::emitter::{EmitError, Fusion, Kernel};
 ///
-/// /// A kernel of one thread per element of a result of one dimension.
+/// /// Builds a kernel with one thread per element of a one-dimensional result.
 /// fn emit(fusion: &Fusion) -> Result<Kernel, EmitError> {
 ///     let mut kernel = KernelBuilder::new(fusion);
 ///     let roots = kernel.values(&fusion.roots);

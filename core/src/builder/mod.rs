@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! FunctionBuilder ──records operations, computes their types──> finish() -> ir::Function
-//! KernelBuilder   ──the same, for a kernel's entry function──> finish() -> Kernel
+//! KernelBuilder   ──records a kernel's entry function──────────> finish() -> Kernel
 //! ```
 //!
 //! Methods are named after the operations. The builder records the first misuse (operands of
@@ -24,7 +24,7 @@
 //! b.ret(&sum);
 //! assert!(b.finish()?.to_string().contains("\"arith.addf\"(%6, %7) : (f32, f32) -> f32"));
 //!
-//! // A mistake is found by `finish`.
+//! // `finish` reports a mistake.
 //! let mut b = FunctionBuilder::new("mistake");
 //! let (x, y) = (b.argument(Type::F32), b.argument(Type::F64));
 //! let sum = b.addf(x, y);

@@ -1,8 +1,8 @@
 //! The interface between the host and an emitter.
 //!
 //! ```text
-//! Candidate, DeviceDescription ──claim──> Claim     (what it asks for where one operation decides a kernel)
-//!                              ──bid────> Bid       (which instructions one kernel would compute)
+//! Candidate, DeviceDescription ──claim──> Claim     (demands on a kernel with a hero of the emitter)
+//!                              ──bid────> Bid       (instructions that one kernel would compute)
 //! Fusion, DeviceDescription ──consider──> Verdict
 //!                           ────plan────> Plan      (launch, indexing maps, knobs)
 //!                           ────emit────> Kernel    (entry function, in kernel IR)
@@ -38,5 +38,5 @@ pub use strategy::{Analysis, Blocks, ClaimOf, Named, Strategy, Task};
 ///
 /// | version | change |
 /// | --- | --- |
-/// | 1000 | first: that of release 0.1 |
+/// | 1000 | first version, in release 0.1 |
 pub const INTERFACE_VERSION: u32 = 1000;

@@ -2,7 +2,7 @@
 //! serves the whole family. Each emitter decides whether the result suits it, plans and emits.
 //!
 //! ```text
-//! Fusion ──Analysis::of──> problem     once per fusion, whoever of the family asks
+//! Fusion ──Analysis::of──> problem     once per fusion, for the whole family
 //!          problem, device ──check──> verdict
 //!                          ──plan───> Plan
 //!                          ──emit───> Kernel
@@ -211,7 +211,7 @@ impl<S: Strategy> Emitter for Named<S> {
 /// use fusebox_core::device::DeviceDescription;
 /// use fusebox_core::emitter::*;
 ///
-/// /// The fusion's only result.
+/// /// A fusion with one result.
 /// struct OneResult;
 ///
 /// impl Analysis for OneResult {
@@ -220,7 +220,7 @@ impl<S: Strategy> Emitter for Named<S> {
 ///     }
 /// }
 ///
-/// /// So many elements for each thread.
+/// /// Elements per thread.
 /// struct PerThread(u32);
 ///
 /// impl Strategy for PerThread {

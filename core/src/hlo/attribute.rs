@@ -2,8 +2,8 @@
 //! descriptions.
 //!
 //! ```text
-//! dimension: i64 = needed("iota_dimension", |m| …),   // `iota_dimension=0`, and the field of a message
-//! to_apply: ComputationId = Callee("to_apply"),       // `to_apply=sum`, and the next of a message's computations
+//! dimension: i64 = needed("iota_dimension", |m| …),   // `iota_dimension=0`, and a field of the message
+//! to_apply: ComputationId = Callee("to_apply"),       // `to_apply=sum`, and the message's next computation
 //! ```
 //!
 //! Each entry is a [`Describes`]. A [`Reader`] reads operations; a [`Writer`] writes or inspects

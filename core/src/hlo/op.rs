@@ -63,7 +63,7 @@ macro_rules! subset {
 ///
 /// ```text
 /// Elements Variant(name of the struct: type) = "opcode",
-/// Elements Variant { attribute: type = how it is read and written, … } = "opcode",
+/// Elements Variant { attribute: type = description of its forms, … } = "opcode",
 /// ```
 macro_rules! operations {
     (

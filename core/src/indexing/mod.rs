@@ -6,13 +6,13 @@
 //! time.
 //!
 //! ```text
-//! expr, interval, bounds          expressions, and what is known of their variables
-//! algebra                         interned expressions that simplify as they are made
+//! expr, interval, bounds          expressions, and bounds of their variables
+//! algebra                         interned expressions, simplified when they are created
 //! text, parse                     the textual form
 //! simplify                        canonical expressions of maps
 //! map, constraint, canonical      maps and their canonical form
-//! compose, domain                 one map after another; points
-//! inverse, proof, cover           back again; every element exactly once
+//! compose, domain                 compositions of maps; points of domains
+//! inverse, proof, cover           inverses of maps; coverage: how often a map reaches each element
 //! of_op, fusion, describe         maps of HLO operations and fusions
 //! ```
 

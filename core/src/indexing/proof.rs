@@ -1,9 +1,9 @@
 //! Proves coverage by algebra, from inverses and numbers of points, without enumerating points.
 //!
 //! ```text
-//! inverse of each map     exists: no element is reached twice by it; its domain is what is reached
-//! domains in pairs        have no element in common
-//! points of the domains   as many as elements: none is missed
+//! inverse of each map     exists: no element is reached twice; its domain holds those reached
+//! pairs of domains        have no element in common
+//! points of the domains   are as many as the elements, so no element is missed
 //! ```
 //!
 //! The time depends on the maps, not on the sizes of the arrays.

@@ -4,7 +4,7 @@
 //! ```text
 //! left    rows x steps      words of neighbouring steps
 //! right   steps x columns   words of neighbouring steps
-//! sums    rows x columns    one by one
+//! sums    rows x columns    single elements
 //! ```
 //!
 //! Lanes are numbered as in NVIDIA's `mma`: a lane has position `lane % 4` in group `lane / 4`.

@@ -1,4 +1,4 @@
-//! The kernel IR: its text, and what is valid.
+//! The kernel IR: its text and its verifier.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod built;

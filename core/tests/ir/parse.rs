@@ -1,4 +1,4 @@
-//! How text is read.
+//! The parser of kernel IR.
 
 use fusebox_core::ir::{Attribute, Float, Function, OpKind, Operation, Scalar, Type, parse};
 
@@ -97,7 +97,7 @@ fn floats_are_rounded_to_nearest_even() {
     for (value, bits, ty) in [
         ("1.0 : f32", 0x3F80_0000, Float::F32),
         ("-1.500000e-03 : f32", u64::from((-1.5e-3f32).to_bits()), Float::F32),
-        // Rounded by way of f64 this would be one less.
+        // Rounding through f64 would give one less.
         ("1.00000017881393432617187499 : f32", 0x3F80_0001, Float::F32),
         ("1.00000017881393432617187501 : f32", 0x3F80_0002, Float::F32),
         ("0x7FC00000 : f32", 0x7FC0_0000, Float::F32),

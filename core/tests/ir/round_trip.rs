@@ -1,4 +1,4 @@
-//! What is printed is read as what it was.
+//! The parser reads a printed function back unchanged.
 
 use fusebox_core::builder::{FunctionBuilder, OpKind, Type};
 use fusebox_core::ir::{Function, Place, Region, parse};
@@ -6,7 +6,8 @@ use proptest::prelude::*;
 
 use crate::built::{Choices, function};
 
-/// What was read, without the places in its text that stand for places that `made` does not give.
+/// Returns the parsed function without the locations that refer to its own text, if `made` has no
+/// location there.
 fn with_places_of(made: &Function, mut read: Function) -> Function {
     fn clear(made: &Region, read: &mut Region) {
         for (made, read) in made.operations.iter().zip(&mut read.operations) {
@@ -34,7 +35,7 @@ proptest! {
         prop_assert_eq!(format!("{:#}", parse("other", &all_places).unwrap()[0]), all_places);
     }
 
-    /// A text that is nearly right is read or refused; nothing else happens.
+    /// The parser reads or refuses slightly damaged text, and does nothing else.
     #[test]
     fn damaged_text_is_read_or_refused(
         choices in prop::collection::vec(any::<u32>(), 0..100),
@@ -54,7 +55,7 @@ proptest! {
     }
 }
 
-/// Regions that are filled out of order have values whose numbers are out of order too.
+/// If the caller fills regions out of order, the numbers of values are out of order too.
 #[test]
 fn numbers_of_values_are_kept() {
     let mut b = FunctionBuilder::new("f");
@@ -72,7 +73,7 @@ fn numbers_of_values_are_kept() {
     assert_eq!(with_places_of(&made, read[0].clone()), made);
 }
 
-/// What passes leave behind is not in the text.
+/// The text does not show the gaps in numbering that passes leave.
 #[test]
 fn renumbered_functions_have_the_numbers_of_their_text() {
     let mut b = FunctionBuilder::new("f");

@@ -1,7 +1,7 @@
-//! What is valid, and what is said of what is not.
+//! Valid functions, and errors of invalid ones.
 //!
-//! `malformed/NAME.mlir` is text with one fault, `malformed/NAME.expected` what is said of it.
-//! `FUSEBOX_BLESS=1` writes the expectations anew.
+//! `malformed/NAME.mlir` is a text with one fault, `malformed/NAME.expected` its error.
+//! `FUSEBOX_BLESS=1` updates the expected errors.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -69,13 +69,13 @@ fn of_operations(operations: Vec<Operation>, types: Vec<Type>) -> Function {
     }
 }
 
-/// The table says of each operation what it is: one with nothing at all is refused, by a rule of
-/// its own.
+/// The operation table describes every operation. The verifier refuses an empty operation of each
+/// kind by a specific rule.
 #[test]
 fn every_operation_has_a_rule() {
     for &kind in OpKind::ALL {
         let verdict = verify(&[of_operations(vec![Operation::new(kind, Vec::new(), Vec::new())], Vec::new())]);
-        // A barrier of no tensors is a barrier.
+        // A barrier needs no tensors.
         if kind == OpKind::SyncThreads {
             verdict.unwrap();
             continue;

@@ -12,8 +12,8 @@
 //! write totals / sum
 //! ```
 //!
-//! A lane is a query, so maxima and sums need no combination of lanes, and whatever the sizes of keys and values, only
-//! the last strip has idle lanes.
+//! Each lane computes one query, so maxima and sums need no combination of lanes. For all sizes of
+//! keys and values, only the last strip has idle lanes.
 
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, OpKind, Scalar, Value};
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
@@ -31,7 +31,7 @@ struct Block<'a> {
     first_query: Value,
 }
 
-/// Tensors that change from tile to tile.
+/// Tensors that the loop over tiles carries.
 #[derive(Clone, Copy)]
 struct State {
     /// `[key, depth]`
@@ -40,7 +40,7 @@ struct State {
     values: Value,
     /// `[key, lane]`
     scores: Value,
-    /// `[0 or 1, lane]`: what is subtracted, and the factor of everything so far.
+    /// `[0 or 1, lane]`: the number to subtract, and the scale factor of previous results.
     shift: Value,
     /// `[strip, lane]`
     maxima: Value,
@@ -116,7 +116,7 @@ impl Block<'_> {
         self.results(b, count, State::of(&state), output)
     }
 
-    /// `for i in 0..count`.
+    /// Builds `for i in 0..count`.
     fn each(
         &self,
         b: &mut FunctionBuilder,
@@ -128,7 +128,7 @@ impl Block<'_> {
         b.scf_for(zero, count, one, state, body)
     }
 
-    /// The same with one tensor as its state.
+    /// Builds `for i in 0..count` with one tensor as its state.
     fn fill(
         &self,
         b: &mut FunctionBuilder,
@@ -151,7 +151,7 @@ impl Block<'_> {
         b.addi(strip, lane)
     }
 
-    /// Queries of a strip that there are.
+    /// Number of queries in a strip, which the last one may not fill.
     fn lanes_in_use(&self, b: &mut FunctionBuilder, strip: Value) -> Value {
         let (zero, lanes, queries) = (b.index(0), b.index(self.tiles.lanes), b.index(self.sizes.queries));
         let first = self.query(b, strip, zero);
@@ -192,7 +192,7 @@ impl Block<'_> {
         State { maxima: tensors[0], sums: tensors[1], totals: tensors[2], ..state }
     }
 
-    /// Keys and values of the tile.
+    /// Copies the tile's keys and values.
     fn copied(&self, b: &mut FunctionBuilder, first: Value, count: Value, state: State) -> State {
         let mut copy = |of: Of, tensor: Value, size: i64| {
             let size = b.index(size);
@@ -208,7 +208,7 @@ impl Block<'_> {
         State { keys, values: copy(Of::Values, state.values, self.sizes.features), ..state }
     }
 
-    /// Products of all queries of a strip and several keys at once. Behind the last key it is repeated.
+    /// Products of a strip's queries with several keys at a time. Repeats the last key at the end.
     fn products(&self, b: &mut FunctionBuilder, queries: Value, strip: Value, count: Value, state: State) -> State {
         let at_once = self.tiles.sums.min(self.tiles.keys);
         let (zero, one, step, depth) = (b.index(0), b.index(1), b.index(at_once), b.index(self.sizes.depth));
@@ -234,7 +234,7 @@ impl Block<'_> {
         State { scores: scores[0], ..state }
     }
 
-    /// `sums + vector * factor`, for each factor and its sum.
+    /// Computes `sums + vector * factor` for each factor and its sum.
     fn multiplied<I>(
         &self,
         b: &mut FunctionBuilder,
@@ -251,7 +251,7 @@ impl Block<'_> {
         factors.zip(sums).map(with).collect()
     }
 
-    /// What the host makes of the products.
+    /// Applies the host's function of scores to the products.
     fn scores(
         &self,
         b: &mut FunctionBuilder,
@@ -273,7 +273,7 @@ impl Block<'_> {
         State { scores, ..state }
     }
 
-    /// Scores become exponentials; maximum and sum go on.
+    /// Turns scores into exponentials and updates maximum and sum.
     fn softmax(&self, b: &mut FunctionBuilder, strip: Value, count: Value, state: State) -> State {
         let lanes = self.tiles.lanes;
         let (zero, one, width) = (b.index(0), b.index(1), b.index(lanes));
@@ -288,7 +288,7 @@ impl Block<'_> {
         let change = b.subf(before, shift);
         let tensor = b.vector_write(shift, state.shift, &[zero, zero]);
         let tensor = b.vector_write(change, tensor, &[one, zero]);
-        // Lane by lane: the host's exponential is one of scalars, and becomes one of vectors in a loop.
+        // By lanes: the host's exponential is scalar; lowering vectorises it in a loop.
         let shift = self.fill(b, width, tensor, |b, lane, tensor| {
             let change = b.extract(tensor, &[one, lane]);
             let factor = b.float_unary(OpKind::Exp, change);
@@ -313,7 +313,7 @@ impl Block<'_> {
         State { scores, shift, maxima, sums, ..state }
     }
 
-    /// Totals of all queries of a strip, several features at once.
+    /// Adds the values to the totals of a strip's queries, several features at a time.
     fn add_values(&self, b: &mut FunctionBuilder, strip: Value, count: Value, state: State) -> State {
         let (features, at_once) = (self.sizes.features, self.tiles.sums);
         let whole = features / at_once * at_once;

@@ -1,4 +1,4 @@
-//! Recognising attention, whatever the order of dimensions.
+//! Recognises attention in any order of dimensions.
 //!
 //! ```text
 //! first    dot of queries and keys
@@ -9,9 +9,9 @@
 //! root     what becomes of it: the same elements in another order or type
 //! ```
 //!
-//! The walk goes from `second` upwards. At each step it knows, as an indexing map, which element is read for an element
-//! of `second` and one key. So transposes, reshapes and broadcasts need no cases of their own: what is added up for a sum
-//! is the row that `second` multiplies if both are read by the same map.
+//! The walk starts at `second` and follows operands. At each step, an indexing map states which
+//! element is read for an element of `second` and a key. So transposes, reshapes and broadcasts are
+//! no separate cases: a sum is over the row that `second` multiplies if the same map reads both.
 
 use fusebox_core::builder::Scalar;
 use fusebox_core::emitter::{Decline, Fusion};
@@ -20,20 +20,20 @@ use fusebox_core::indexing::{
     Expr, ExprKind, Indexing, IndexingMap, Interval, Reading, delinearize, input_to_output, maps_from, output_to_input,
 };
 
-/// Fewest queries that must share their keys for tiles to pay.
+/// Fewest queries with common keys for which tiles pay.
 const LEAST_QUERIES: i64 = 4;
-/// More points than any memory holds; below it, no count overflows.
+/// More points than any memory holds. Up to this limit no count overflows.
 const MOST_POINTS: i64 = 1 << 48;
 
-/// What a fusion or a part of a program computes.
+/// The attention that a fusion or a part of a program computes.
 pub struct Attention {
     /// The dot of queries and keys.
     pub first: InstrId,
-    /// What is normalised: elementwise from `first`.
+    /// The operand of the softmax: an elementwise function of `first`.
     pub scores: InstrId,
     /// The dot of probabilities and values.
     pub second: InstrId,
-    /// The result: the elements of `second`, each somewhere.
+    /// The result: the elements of `second`, possibly permuted.
     pub root: InstrId,
     /// Operands of the dots, with the maps to their indices.
     pub queries: Operand,
@@ -44,7 +44,7 @@ pub struct Attention {
     /// `(group, query, feature)` to an index of `root`.
     pub root_at: IndexingMap,
     pub sizes: Sizes,
-    /// In which everything is computed: `f32`, or `f64` where the program uses it.
+    /// The type of all computations: `f32`, or `f64` if the program uses it.
     pub computed_in: Scalar,
 }
 
@@ -55,12 +55,12 @@ pub struct Operand {
     pub at: IndexingMap,
 }
 
-/// Sizes of the dimensions that all loops are about; each may stand for several of the program's.
+/// Sizes of the loops. Each may be the product of several dimensions of the program.
 #[derive(Clone, Copy)]
 pub struct Sizes {
-    /// Batches, heads: what has keys and values of its own.
+    /// Batches and heads, each of which has separate keys and values.
     pub groups: i64,
-    /// Queries that share keys and values.
+    /// Queries with common keys and values.
     pub queries: i64,
     pub keys: i64,
     /// Elements of a query, and of a key.
@@ -69,7 +69,7 @@ pub struct Sizes {
     pub features: i64,
 }
 
-/// An instruction that is read, and where: from the dimensions of `second`'s result, then the key.
+/// An instruction, and its element as a function of `second`'s dimensions and the key.
 #[derive(Clone)]
 struct Place {
     id: InstrId,
@@ -81,10 +81,10 @@ pub fn decline(reason: impl Into<String>, instruction: Option<&Instruction>) -> 
 }
 
 impl Attention {
-    /// The attention whose second dot this is.
+    /// Returns the attention whose second dot this is.
     ///
     /// # Errors
-    /// If it is none, or one that the kernels do not compute; the reason is for the user.
+    /// If it is no attention, or one that the kernels do not support; the reason is for the user.
     pub fn at(fusion: &Fusion, second: InstrId) -> Result<Attention, Decline> {
         let walk = Walk::new(fusion, second)?;
         let (scores, values) = walk.scores_and_values()?;
@@ -102,7 +102,7 @@ impl Attention {
         check_sizes(sizes).map_err(|reason| walk.decline(&reason, second))?;
         let (root, root_at) = walk.root();
         let computed_in = walk.computed_in(&[first, scores.id, second, queries.id, keys.id, values.id])?;
-        // In every map the first dimension is the group; the others differ.
+        // In every map, the first dimension is the group. The other dimensions differ.
         let (one, two) = (Expr::dim(1), Expr::dim(2));
         let none = Expr::constant(0);
         let map = |map: &IndexingMap, query: &Expr, feature: &Expr, key: &Expr, depth: &Expr, sizes: [i64; 3]| {
@@ -141,7 +141,7 @@ fn check_sizes(sizes: Sizes) -> Result<(), String> {
     }
 }
 
-/// The search from one dot.
+/// The search that starts from one dot.
 struct Walk<'f> {
     fusion: &'f Fusion,
     computation: &'f Computation,
@@ -149,7 +149,7 @@ struct Walk<'f> {
     /// Sizes of `second`'s result.
     dims: Vec<i64>,
     keys: i64,
-    /// What reads the two operands.
+    /// The operands of `second`, with the maps to the elements read.
     operands: [Place; 2],
 }
 
@@ -186,7 +186,7 @@ impl<'f> Walk<'f> {
         decline(format!("{}: {reason}", instruction.name), Some(instruction))
     }
 
-    /// The operand of what is read, where it is read in one way.
+    /// Returns an operand of the instruction, if a single map describes the read.
     fn step(&self, place: &Place, operand: usize) -> Result<Place, Decline> {
         let steps = output_to_input(&self.fusion.module, self.fusion.entry(), place.id, 0);
         let at = steps.get(operand).and_then(only).and_then(|step| place.at.then(step));
@@ -197,7 +197,7 @@ impl<'f> Walk<'f> {
         }
     }
 
-    /// Where the value comes from, through operations that only move it or change its type.
+    /// Follows the value back through operations that only move it or change its type.
     fn source(&self, mut place: Place) -> Result<Place, Decline> {
         while keeps_values(self.computation, self.instruction(place.id)) {
             place = self.step(&place, 0)?;
@@ -209,7 +209,7 @@ impl<'f> Walk<'f> {
         self.source(self.step(place, number)?)
     }
 
-    /// The scores whose softmax is one operand of `second`, and the values, which are the other.
+    /// The scores whose softmax is one operand of `second`, and the values, the other operand.
     fn scores_and_values(&self) -> Result<(Place, Place), Decline> {
         let [left, right] = &self.operands;
         for (probabilities, values) in [(left, right), (right, left)] {
@@ -221,7 +221,7 @@ impl<'f> Walk<'f> {
         Err(self.decline("no operand is a softmax: exponentials divided by their sum", self.second))
     }
 
-    /// The scores of which this is the softmax, at the element's row and the key.
+    /// Returns the scores whose softmax this is, at the element's row and the key.
     fn scores(&self, quotient: &Place) -> Result<Place, Decline> {
         let (exps, sum) = (self.operand(quotient, 0)?, self.operand(quotient, 1)?);
         if self.instruction(exps.id).op != Op::Unary(UnaryOp::Exponential) {
@@ -245,7 +245,7 @@ impl<'f> Walk<'f> {
         Ok(scores)
     }
 
-    /// Checks that this is the sum, or the maximum, of a row of elements.
+    /// Checks that `reduce` is the sum, or the maximum, of a row of elements.
     fn check_row(&self, reduce: &Place, op: BinaryOp, row: &Place) -> Result<(), Decline> {
         let instruction = self.instruction(reduce.id);
         let (what, start) = match op {
@@ -278,7 +278,7 @@ impl<'f> Walk<'f> {
             .is_some_and(|format| *literal.data == format.encode(wanted).to_le_bytes()[..size])
     }
 
-    /// The dot that the scores come from, and where it is read.
+    /// Returns the dot from which the scores are computed, and the map to its elements.
     fn first(&self, scores: &Place) -> Result<(InstrId, Reading), Decline> {
         let (mut pending, mut seen, mut dots) = (vec![scores.id], Vec::new(), Vec::new());
         while let Some(id) = pending.pop() {
@@ -301,7 +301,7 @@ impl<'f> Walk<'f> {
         }
     }
 
-    /// Number of products that the first dot adds up.
+    /// Number of products that an element of the first dot adds.
     fn depth(&self, queries: &Place, keys: &Place) -> Option<i64> {
         match (&queries.at.map.ranges[..], &keys.at.map.ranges[..]) {
             ([], []) => Some(1),
@@ -314,7 +314,7 @@ impl<'f> Walk<'f> {
         mentions(&place.at.map, self.dims.len())
     }
 
-    /// What the dimensions of `second`'s result are.
+    /// The roles of the dimensions of `second`'s result.
     fn roles(&self, scores: &Place, keys: &Place, values: &Place) -> Roles {
         let role = |dim: usize| {
             let [scores, keys, values] = [scores, keys, values].map(|place| mentions(&place.at.map, dim));
@@ -327,7 +327,7 @@ impl<'f> Walk<'f> {
         Roles { dims: self.dims.iter().enumerate().map(|(dim, &size)| (role(dim), size)).collect() }
     }
 
-    /// What becomes of `second` as long as its elements only move or change their type, and the way there.
+    /// The last user of `second` that only moves elements or changes their type, and the map to it.
     fn root(&self) -> (InstrId, IndexingMap) {
         let users = self.computation.users();
         let (mut root, mut map) = (self.second, IndexingMap::identity(&self.dims));
@@ -378,7 +378,7 @@ impl Roles {
         Sizes { groups, queries, keys, depth, features }
     }
 
-    /// The index in `second`'s result.
+    /// The index in the result of `second`.
     fn index(&self, query: &Expr, feature: &Expr) -> Vec<Expr> {
         let part = |role, number: &Expr| delinearize(number, &self.of(role)).into_iter();
         let (mut groups, mut queries, mut features) =
@@ -392,7 +392,7 @@ impl Roles {
     }
 }
 
-/// The one way in which something is read.
+/// The only reading, if there is exactly one.
 fn only(indexing: &Indexing) -> Option<&Reading> {
     match indexing.known() {
         Some([reading]) => Some(reading),
@@ -400,13 +400,13 @@ fn only(indexing: &Indexing) -> Option<&Reading> {
     }
 }
 
-/// What a map with one range variable gives where that is `value`.
+/// The results of a map with one range variable, which is replaced by `value`.
 fn at_range(map: &IndexingMap, value: Expr) -> Vec<Expr> {
     let mut replace = |leaf: &ExprKind| matches!(leaf, ExprKind::Range(_)).then(|| value.clone());
     map.results.iter().map(|expr| expr.replace_leaves(&mut replace)).collect()
 }
 
-/// Whether what is read depends on nothing but the index.
+/// Whether the element read depends only on the index.
 fn is_plain(reading: &Reading) -> bool {
     reading.runtime.is_empty() && reading.map.constraints.is_empty()
 }
@@ -424,7 +424,7 @@ fn is_float(instruction: &Instruction) -> bool {
     ty.is_some_and(|ty| matches!(ty, ElementType::F64 | ElementType::F32 | ElementType::BF16 | ElementType::F16))
 }
 
-/// Whether every element is one of the first operand, rounding aside.
+/// Whether every element is an element of the first operand, apart from rounding.
 fn keeps_values(computation: &Computation, instruction: &Instruction) -> bool {
     let from_float = instruction.operands.first().is_some_and(|&id| is_float(computation.instruction(id)));
     let moves = matches!(instruction.op, Op::Reshape | Op::Transpose { .. } | Op::Broadcast { .. } | Op::Copy);

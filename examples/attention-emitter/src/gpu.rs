@@ -14,9 +14,9 @@
 //! write totals / sum
 //! ```
 //!
-//! Threads of one query compute its maximum and sum each for itself: that is less than what they would have to tell each
-//! other. Rows in shared memory are one element longer than they need be, so that threads at one column do not meet in
-//! one bank.
+//! Each thread of a query computes its maximum and sum redundantly, which takes less time than an
+//! exchange between the threads. Rows in shared memory have one element of padding, so that threads
+//! in the same column access different banks.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, OpKind, Scalar, Value};
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
@@ -36,7 +36,7 @@ struct Block<'a> {
     thread: Value,
     /// Number of the thread's query in the block.
     row: Value,
-    /// Number of the thread among those of its query.
+    /// Number of the thread within its query.
     place: Value,
 }
 
@@ -96,7 +96,7 @@ impl Block<'_> {
                 let key = b.addi(first, key);
                 let value_key = self.within(b, key, self.sizes.keys);
                 let value = self.parts.operand(b, Of::Values, [self.group, value_key, feature]);
-                // Zero times what a key that is none has must be zero.
+                // The product of zero and an invalid key's value must be zero.
                 let is_key = self.is_below(b, key, self.sizes.keys);
                 b.select(is_key, value, zero)
             });
@@ -111,7 +111,7 @@ impl Block<'_> {
         self.results(b, own_query, query, state[4], &state[5..], output)
     }
 
-    /// The index, or the last one there is.
+    /// The index, limited to the last valid one.
     fn within(&self, b: &mut FunctionBuilder, index: Value, size: i64) -> Value {
         let last = b.index(size - 1);
         b.minsi(index, last)
@@ -122,13 +122,13 @@ impl Block<'_> {
         b.cmpi(IntPredicate::Slt, index, size)
     }
 
-    /// The thread's `number`th place in a row.
+    /// The thread's `number`th column in a row.
     fn own(&self, b: &mut FunctionBuilder, number: i64) -> Value {
         let distance = b.index(number * self.tiles.threads_per_query());
         b.addi(self.place, distance)
     }
 
-    /// Fills a tensor in shared memory, neighbouring threads at neighbouring columns.
+    /// Fills a tensor in shared memory. Adjacent threads fill adjacent columns.
     fn shared(
         &self,
         b: &mut FunctionBuilder,
@@ -179,7 +179,7 @@ impl Block<'_> {
         b.sync_threads(&[scores])[0]
     }
 
-    /// The exponentials of the tile's scores, the new maximum, and the factor of everything so far.
+    /// The exponentials of the tile's scores, the new maximum, the scale of previous results.
     fn exponentials(&self, b: &mut FunctionBuilder, scores: Value, before: Value) -> (Value, Value, Value) {
         let (zero, one, keys) = (b.index(0), b.index(1), b.index(self.tiles.keys));
         let maximum = b.scf_for(zero, keys, one, &[before], |b, key, maximum| {
@@ -201,7 +201,7 @@ impl Block<'_> {
         (b.sync_threads(&scores)[0], maximum, factor)
     }
 
-    /// The sum of exponentials, then the totals of the thread's features, both with this tile.
+    /// Adds this tile to the sum of exponentials and to the totals of the thread's features.
     fn sums(
         &self,
         b: &mut FunctionBuilder,

@@ -1,4 +1,4 @@
-//! `online-attention`: softmax(scores(Q·Kᵀ))·V as one kernel that never stores the scores.
+//! `online-attention`: softmax(scores(Q·Kᵀ))·V in one kernel that never stores the scores.
 //!
 //! ```text
 //! form.rs   which instructions are attention, and at which index each part is read
@@ -78,7 +78,7 @@ impl Emitter for OnlineAttention {
     }
 }
 
-/// The attention whose result is the fusion's only one.
+/// Returns the attention whose result is the fusion's only one.
 fn whole(fusion: &Fusion) -> Result<Attention, Decline> {
     let computation = fusion.computation();
     let mut reason = form::decline("there is no product of two arrays", None);

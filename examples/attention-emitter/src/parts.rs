@@ -1,4 +1,4 @@
-//! The functions that the host writes: everything in which one attention differs from another.
+//! The functions that the host generates. Attentions differ only in these functions.
 
 use fusebox_core::builder::{FloatPredicate, FunctionBuilder, KernelBuilder, Scalar, Subgraph, Value};
 use fusebox_core::emitter::Fusion;
@@ -14,7 +14,7 @@ pub enum Of {
     Values,
 }
 
-/// Declared functions. Values they take and give are of the type in which the kernel computes.
+/// Declared functions. Their operands and results have the type in which the kernel computes.
 pub struct Parts<'a> {
     attention: &'a Attention,
     operands: [(Subgraph, &'a Operand); 3],
@@ -42,8 +42,8 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// An element of a query, at `(group, query, depth)`; of a key, at `(group, key, depth)`; of a value, at
-    /// `(group, key, feature)`.
+    /// Computes an element of a query at `(group, query, depth)`, of a key at `(group, key,
+    /// depth)`, or of a value at `(group, key, feature)`.
     pub fn operand(&self, b: &mut FunctionBuilder, of: Of, point: [Value; 3]) -> Value {
         let (subgraph, operand) = &self.operands[of as usize];
         let index = b.apply_indexing(&operand.at, &point);
@@ -51,7 +51,7 @@ impl<'a> Parts<'a> {
         as_type(b, found[0], self.attention.computed_in)
     }
 
-    /// The score at `(group, query, key)` from the product of the two.
+    /// Computes the score at `(group, query, key)` from the product of query and key.
     pub fn score(&self, b: &mut FunctionBuilder, point: [Value; 3], product: Value) -> Value {
         let index = b.apply_indexing(&self.attention.scores_at, &point);
         let product = as_type(b, product, self.first);
@@ -67,14 +67,14 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// The larger of a running maximum and a score. A score that is NaN is skipped: its exponential makes the sum NaN.
+/// The larger of a running maximum and a score. Skips NaN, whose exponential makes the sum NaN.
 pub fn larger(b: &mut FunctionBuilder, maximum: Value, score: Value) -> Value {
     let is_larger = b.cmpf(FloatPredicate::Ogt, score, maximum);
     b.select(is_larger, score, maximum)
 }
 
-/// What is subtracted from scores: their maximum, or zero while all scores are minus infinity. Their exponentials are
-/// zero then, and if no other score follows, zero divided by zero is NaN, as the program has it.
+/// The number to subtract from scores: their maximum, or zero if all are minus infinity. Without
+/// other scores, the result is then zero divided by zero: NaN, as in the program.
 pub fn subtracted(b: &mut FunctionBuilder, maximum: Value, infinity: Value, zero: Value) -> Value {
     let is_empty = b.cmpf(FloatPredicate::Oeq, maximum, infinity);
     b.select(is_empty, zero, maximum)

@@ -1,6 +1,6 @@
 //! Tiles, launch and knobs.
 //!
-//! A block takes a tile of queries of one group and walks over all keys of the group, tile by tile.
+//! A block computes a tile of queries of one group and iterates over its keys in tiles.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions, OutputPlan, Plan, Visit, Work};
@@ -9,52 +9,52 @@ use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable, ceil_div};
 
 use crate::form::{Attention, Operand, Sizes};
 
-/// Knob: queries of a block.
+/// Knob: queries per block.
 const QUERIES: &str = "queries";
-/// Knob: keys that a block holds at once.
+/// Knob: keys per tile.
 const KEYS: &str = "keys";
-/// Most of either.
+/// Most queries or keys.
 const MOST: i64 = 1024;
-/// Fewest of either that are tried unasked.
+/// Fewest queries or keys that are chosen without a knob.
 const LEAST: i64 = 8;
 /// Blocks per core that keep all cores busy until the end.
 const BLOCKS_PER_CORE: i64 = 4;
 /// Threads of a block on a GPU.
 const THREADS: i64 = 128;
-/// Memory of a block of one thread, in bytes; it is on the stack.
+/// Memory per block of one thread, in bytes. It is on the stack.
 const MOST_BYTES: i64 = 512 << 10;
 
-/// Most vectors of sums at once: so many that none waits for its last addition, and a tile's keys are a multiple of it.
+/// Most vectors of sums: enough to hide an addition's latency. Divides a tile's keys.
 const MOST_SUMS: i64 = 8;
 
 /// Additions in the time that an exponential takes.
 const EXPONENTIAL: f64 = 20.0;
 
-/// What an operand has one of for each of its rows.
+/// The kind of an operand's rows.
 #[derive(Clone, Copy)]
 enum Rows {
     Queries,
     Keys,
 }
 
-/// How the work is cut.
+/// The division of the work.
 pub struct Tiles {
-    /// Queries of a block.
+    /// Queries per block.
     pub queries: i64,
-    /// Keys at once.
+    /// Keys per tile.
     pub keys: i64,
-    /// Threads of a block.
+    /// Threads per block.
     pub threads: i64,
-    /// Queries side by side in a vector of two registers where a block is one thread; else 1.
+    /// Queries per vector of two registers if a block has one thread; else 1.
     pub lanes: i64,
-    /// Keys, or features, whose sums are in registers at once.
+    /// Keys or features whose sums are in registers together.
     pub sums: i64,
-    /// Memory of a block, in bytes.
+    /// Memory per block, in bytes.
     pub bytes: i64,
 }
 
 impl Tiles {
-    /// Tiles for a device; what the configuration leaves open is chosen.
+    /// Chooses tiles for a device where the configuration has no knobs.
     ///
     /// # Errors
     /// If a knob's value is impossible, or the smallest tiles need more memory than a block has.
@@ -76,7 +76,7 @@ impl Tiles {
         let busy = if is_single { i64::from(device.core_count) * BLOCKS_PER_CORE } else { 0 };
         let missing = |tiles: &Tiles| (busy - tiles.blocks(attention)).max(0);
         let is_wide = |tiles: &Tiles| tiles.queries / 2 >= attention.sizes.queries;
-        // The largest, unless smaller ones keep more cores busy, or have fewer idle places.
+        // The largest, unless smaller ones use more cores or leave fewer lanes idle.
         let best = all.filter(|tiles| tiles.is_possible() && tiles.bytes <= most);
         best.min_by_key(|tiles| (missing(tiles), is_wide(tiles))).ok_or_else(|| EmitError {
             message: format!("no tiles of queries and keys go with {threads} threads, {lanes} lanes and {most} bytes"),
@@ -84,7 +84,7 @@ impl Tiles {
         })
     }
 
-    /// Vectors are full of queries. A GPU's threads share a query in equal numbers and its keys among them.
+    /// Whether queries fill vectors, or a GPU's threads divide queries and keys evenly.
     fn is_possible(&self) -> bool {
         match self.threads {
             1 => self.queries > 0 && self.queries % self.lanes == 0,
@@ -92,7 +92,7 @@ impl Tiles {
         }
     }
 
-    /// Tiles of queries in a group.
+    /// Tiles of queries per group.
     fn per_group(&self, attention: &Attention) -> i64 {
         ceil_div(attention.sizes.queries, self.queries)
     }
@@ -101,7 +101,7 @@ impl Tiles {
         attention.sizes.groups * self.per_group(attention)
     }
 
-    /// What the tiles that `cpu.rs` and `gpu.rs` allocate take.
+    /// Bytes of the tiles that `cpu.rs` and `gpu.rs` allocate.
     fn bytes(&self, attention: &Attention) -> i64 {
         let (depth, features) = (attention.sizes.depth, attention.sizes.features);
         let elements = match self.threads {
@@ -118,7 +118,7 @@ impl Tiles {
         IndexingMap::from_tensor_sizes(results, &[self.blocks(attention)], &[])
     }
 
-    /// Threads that share a query.
+    /// Threads per query.
     pub fn threads_per_query(&self) -> i64 {
         (self.threads / self.queries).max(1)
     }
@@ -140,8 +140,8 @@ impl Tiles {
         }
     }
 
-    /// A block reads its queries once, and all keys and values of the group; what the host makes of a score is done for each of
-    /// them, what it makes of a result where that is written.
+    /// A block reads its queries once and all keys and values of the group. It evaluates the host's
+    /// function of scores for each score, and the function of results where it writes them.
     fn visits(&self, attention: &Attention) -> Vec<Visit> {
         let Sizes { keys, depth, features, .. } = attention.sizes;
         let whole = |id: InstrId, at: &IndexingMap, rows: Rows, columns: i64, given: Vec<InstrId>| Visit {
@@ -160,8 +160,8 @@ impl Tiles {
         ]
     }
 
-    /// `(th, bl)[row, column] -> index`, for indices at `(group, row, column)`: a block's queries or all keys of its group,
-    /// the columns dealt to threads.
+    /// `(th, bl)[row, column] -> index`, for indices at `(group, row, column)`: a block's queries
+    /// or all keys of its group, with the columns distributed to threads.
     fn walked(&self, attention: &Attention, at: &IndexingMap, rows: Rows, columns: i64) -> IndexingMap {
         let (count, most) = match rows {
             Rows::Queries => (self.queries, attention.sizes.queries),
@@ -186,11 +186,11 @@ impl Tiles {
         .with_constraint(column, Interval::from_size(columns))
     }
 
-    /// Both products, a vector at a time where blocks are one thread, and an exponential for each score.
+    /// Both products, vectorised if blocks have one thread, and an exponential per score.
     fn work(&self, attention: &Attention) -> Work {
         let Sizes { groups, queries, keys, depth, features } = attention.sizes;
         let scores = groups as f64 * queries as f64 * keys as f64;
-        // A vector of the kernel is two of the processor.
+        // A vector of the kernel has two of the processor's.
         let lanes = if self.threads == 1 { self.lanes as f64 / 2.0 } else { 1.0 };
         Work { additions: scores * ((depth + features) as f64 + EXPONENTIAL) / lanes, ..Work::default() }
     }
@@ -229,7 +229,7 @@ impl Tiles {
     }
 }
 
-/// The size that is asked for, or the largest and what is left of it by halving.
+/// The size of the knob, or the largest size and its repeated halves.
 fn sizes(wanted: Option<i64>, largest: i64) -> Vec<i64> {
     let halves = std::iter::successors(Some(largest), |size| Some(size / 2).filter(|&half| half >= LEAST));
     wanted.map_or_else(|| halves.collect(), |size| vec![size])

@@ -1,4 +1,4 @@
-//! Which instructions around a product of queries and keys the kernel computes.
+//! Chooses the instructions around a product of queries and keys that the kernel computes.
 
 use fusebox_core::cost::{is_heavy, per_element};
 use fusebox_core::emitter::{Candidate, Decline, Fusion};
@@ -6,10 +6,10 @@ use fusebox_core::hlo::{InstrId, Instruction, Op};
 
 use crate::form::{Attention, decline};
 
-/// Additions per element up to which an operand is computed again for every tile that reads it.
+/// Most additions per element of an operand that every tile recomputes.
 const CHEAP: f64 = 12.0;
 
-/// The attention whose first dot is the anchor, and the instructions to take.
+/// Returns the attention whose first dot is the anchor, and the instructions of the bid.
 pub fn around(candidate: &Candidate) -> Result<(Attention, Vec<InstrId>), Decline> {
     let computation = candidate.region.computation();
     let after = depending_on(&candidate.region, candidate.anchor);
@@ -31,7 +31,7 @@ pub fn around(candidate: &Candidate) -> Result<(Attention, Vec<InstrId>), Declin
     Err(reason.unwrap_or_else(|| decline("no softmax and second dot follow", Some(anchor))))
 }
 
-/// Per instruction, whether it is the given one or depends on it.
+/// Per instruction, whether it is `first` or depends on it.
 fn depending_on(region: &Fusion, first: InstrId) -> Vec<bool> {
     let computation = region.computation();
     let mut depends = vec![false; computation.instructions.len()];
@@ -42,7 +42,7 @@ fn depending_on(region: &Fusion, first: InstrId) -> Vec<bool> {
     depends
 }
 
-/// Everything from the first dot to the root, which nobody else may read, and what only these read if it is cheap.
+/// All from the first dot to the root, if without other users, and their own cheap operands.
 fn instructions(region: &Fusion, attention: &Attention, after: &[bool]) -> Result<Vec<InstrId>, Decline> {
     let computation = region.computation();
     let users = computation.users();
@@ -60,7 +60,7 @@ fn instructions(region: &Fusion, attention: &Attention, after: &[bool]) -> Resul
         }
         let is_along = match instruction.op {
             Op::Parameter { .. } => false,
-            // The host computes these again for others who read them.
+            // The host recomputes these for their other users.
             Op::Constant(_) | Op::Iota { .. } | Op::Broadcast { .. } => true,
             _ => after[id.index()] || !is_shared && is_cheap(region, instruction),
         };
@@ -69,7 +69,7 @@ fn instructions(region: &Fusion, attention: &Attention, after: &[bool]) -> Resul
     Ok(computation.ids().filter(|id| taken[id.index()]).collect())
 }
 
-/// Whether an element may be computed again by every tile that needs it.
+/// Whether every tile may recompute the elements that it needs.
 fn is_cheap(region: &Fusion, instruction: &Instruction) -> bool {
     let moves = matches!(
         instruction.op,

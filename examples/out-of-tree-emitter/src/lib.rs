@@ -1,6 +1,6 @@
-//! `simple-loop`: a loop emitter with one thread per element and nothing clever about it.
+//! `simple-loop`: a simple loop emitter with one thread per element.
 //!
-//! Read it from top to bottom: who I am, whether I take a fusion, who computes which element, and the code.
+//! Read it from top to bottom: description, accepted fusions, plan, code.
 
 #![forbid(unsafe_code)]
 
@@ -13,7 +13,7 @@ use fusebox_core::emitter::{
 use fusebox_core::hlo::ArrayShape;
 use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable, delinearize};
 
-/// Elements that a block of one thread takes, one after the other.
+/// Elements that a block of one thread computes one after another.
 const ELEMENTS: i64 = 4096;
 
 /// The emitter.
@@ -29,7 +29,7 @@ impl Emitter for SimpleLoop {
         SIMPLE_LOOP.into()
     }
 
-    /// One result only.
+    /// Accepts a single result only.
     fn consider(&self, fusion: &Fusion, _device: &DeviceDescription) -> Verdict {
         let mut instructions = fusion.computation().instructions.iter();
         let verdict = match output_shape(fusion) {
@@ -59,14 +59,14 @@ impl Emitter for SimpleLoop {
         .with_constraint(linear, Interval::from_size(elements));
 
         let launch = LaunchDimensions { blocks: blocks as u64, threads_per_block: threads as u32 };
-        // Elements are computed where they are written: nothing else has to be said of what is read.
+        // The kernel computes elements where it writes them, so the plan needs no visits.
         let plan = Plan::new(launch, vec![OutputPlan::unique(map)]);
         Ok(Plan { notes: vec!["one thread per element".into()], ..plan })
     }
 
     fn emit(&self, fusion: &Fusion, _device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
         let mut kernel = KernelBuilder::new(fusion);
-        // The host writes this function; the kernel only calls it.
+        // The host generates this function. The kernel only calls it.
         let root = kernel.values(&fusion.roots);
         let point = [kernel.thread(), kernel.block()];
         let outputs = kernel.outputs().to_vec();

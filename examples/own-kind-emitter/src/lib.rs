@@ -1,7 +1,7 @@
-//! `simple-own`: an emitter of a kind of its own, for rows that are divided by their sum, or alike.
+//! `simple-own`: an emitter of a new kind, for rows that are divided by their sum, or similar.
 //!
-//! Two kernels for `y = f(x, sum over each row of g(x))` read x from memory twice. This emitter asks
-//! for both; its kernel walks over each row twice while the row is in a near cache.
+//! Two kernels for `y = f(x, sum over each row of g(x))` read x from memory twice. This emitter
+//! bids for both. Its kernel reads each row twice while the row is in a near cache.
 #![forbid(unsafe_code)]
 
 use fusebox_core::analysis::{ReductionHero, RowChain, RowPlace, RowSpace, Start, row_space};
@@ -61,7 +61,7 @@ impl Emitter for SimpleOwn {
     fn emit(&self, fusion: &Fusion, device: &DeviceDescription, _: &Plan) -> Result<Kernel, EmitError> {
         let rows = Rows::of(fusion, device)?;
         let mut kernel = KernelBuilder::new(fusion);
-        // The host writes these functions, whatever they compute; the kernel only calls them.
+        // The host generates these functions. The kernel only calls them.
         let (reduce, value) = (rows.hero.instruction, &rows.hero.values[0]);
         let (initial, operand) = (kernel.values(&[value.initial]), kernel.values(&[value.operand]));
         let (combiner, of_row) = (kernel.combiner(reduce), kernel.epilogue(&rows.per_row, &[reduce]));
@@ -87,7 +87,7 @@ impl Emitter for SimpleOwn {
     }
 }
 
-/// The anchor, what depends on it row by row, and what is computed for these alone.
+/// The anchor, its users in the same rows, and the operands that only these read.
 fn around(Candidate { region, anchor }: &Candidate) -> Option<Bid> {
     let computation = region.computation();
     let space = row_space(&region.module, computation, *anchor)?;
@@ -95,7 +95,7 @@ fn around(Candidate { region, anchor }: &Candidate) -> Option<Bid> {
     let mut places: Vec<RowPlace> = computation.ids().map(start).collect();
     for id in computation.ids().skip(anchor.index() + 1) {
         let place = space.place(&region.module, computation, id, &|operand| places[operand.index()]);
-        // Values that depend on the anchor otherwise are for other kernels, with their users.
+        // Values that depend on the anchor in another way go to other kernels, with their users.
         let is_other = [Opcode::Reduce, Opcode::Tuple].contains(&computation.instruction(id).opcode());
         places[id.index()] = if is_other && place != RowPlace::Free { RowPlace::Elsewhere } else { place };
     }
@@ -109,18 +109,18 @@ fn around(Candidate { region, anchor }: &Candidate) -> Option<Bid> {
     places.contains(&RowPlace::Element).then_some(Bid::Take { instructions })
 }
 
-/// Rows that are reduced once, and a result for each of their elements. A block has one of them.
+/// Rows that are reduced once, and a result per element. A block computes one row.
 struct Rows {
     space: RowSpace,
     hero: ReductionHero,
-    /// Values that follow from the reduction once for each row.
+    /// Values that are computed from the reduction once per row.
     per_row: Vec<InstrId>,
     root: InstrId,
     group: ThreadGroups,
 }
 
 impl Rows {
-    /// The rows of a fusion, or why it is none to take, in words for its author.
+    /// The rows of a fusion, or for its author the reason why the emitter declines it.
     fn of(fusion: &Fusion, device: &DeviceDescription) -> Result<Rows, Decline> {
         let RowChain { space, phases, row_values: per_row, roots, .. } = RowChain::of(fusion)?;
         let one = "takes rows of one array that are reduced once, with one result for each element";

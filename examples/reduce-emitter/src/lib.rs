@@ -1,6 +1,6 @@
-//! `simple-reduce`: a reduce emitter with a warp for each result, and on the cpu a thread for some of them.
+//! `simple-reduce`: a reduce emitter with a warp per result, and on the cpu a thread for several.
 //!
-//! Read it from top to bottom: who I am, whether I take a fusion, who reads and writes what, and the code.
+//! Read it from top to bottom: description, accepted fusions, plan (reads and writes), code.
 //!
 //! ```text
 //! result   = (block * warps + warp) * each + i
@@ -26,9 +26,9 @@ const SIMPLE_REDUCE: StaticDescriptor =
 
 fusebox_core::export_emitters!(SIMPLE_REDUCE => SimpleReduce);
 
-/// Most elements that are reduced: below it, no count in a plan overflows.
+/// Most elements to reduce. Up to this limit no count in a plan overflows.
 const MOST_ELEMENTS: i64 = 1 << 40;
-/// Blocks for each core of a machine whose blocks are one thread, so that all are done at about the same time.
+/// Blocks per core if blocks have one thread, so that all cores finish at about the same time.
 const BLOCKS_PER_CORE: i64 = 8;
 
 impl Emitter for SimpleReduce {
@@ -72,7 +72,7 @@ impl Emitter for SimpleReduce {
         let schedule = Schedule::new(&problem, device, &plan.configuration)?;
         let (hero, root) = (&problem.hero, &problem.root);
         let mut kernel = KernelBuilder::new(fusion);
-        // The host writes these functions; the kernel only calls them.
+        // The host generates these functions. The kernel only calls them.
         let initial = kernel.values(&[hero.values[0].initial]);
         let operand = kernel.values(&[hero.values[0].operand]);
         let combiner = kernel.combiner(hero.instruction);
@@ -91,7 +91,7 @@ impl Emitter for SimpleReduce {
                     let element = b.call_subgraph(&operand, index, &[]);
                     b.call_subgraph(&combiner, &[], &[total[0], element[0]])
                 });
-                // The first lane gets what all lanes of its warp have.
+                // The first lane gets the combination of all lanes of its warp.
                 let total = match schedule.lanes {
                     1 => total,
                     lanes => b.shuffle_reduce(combiner.symbol(), &total, lanes / 2),
@@ -106,7 +106,7 @@ impl Emitter for SimpleReduce {
     }
 }
 
-/// One reduction of one array, and the one result of the fusion, which follows from it element by element.
+/// One reduction of one array, and the fusion's only result, an elementwise function of it.
 struct Problem {
     hero: ReductionHero,
     root: ReducedRoot,
@@ -114,7 +114,7 @@ struct Problem {
 
 impl Problem {
     /// # Errors
-    /// Why the fusion is none to take, in words for its author.
+    /// The reason why the emitter declines the fusion, for the fusion's author.
     fn of(fusion: &Fusion) -> Result<Problem, Decline> {
         let mut found = reductions(fusion)?;
         let one = "takes one reduction of one array, with one result";
@@ -139,7 +139,7 @@ impl Problem {
         self.hero.problem.kept_count()
     }
 
-    /// The operand's element at a position among those that become a result.
+    /// The operand's index at a position among the elements of one result.
     fn operand_index(&self, result: &Expr, position: &Expr) -> Vec<Expr> {
         let problem = self.hero.problem;
         let [_, _, minor] = problem.dims;
@@ -151,7 +151,7 @@ impl Problem {
         substituted(&self.hero.to_operand, &[major, middle.clone(), minor])
     }
 
-    /// Where a result is written.
+    /// The index of a result in the root.
     fn root_index(&self, result: &Expr) -> Vec<Expr> {
         substituted(&self.root.from_kept, &delinearize(result, &self.hero.problem.kept_dims()))
     }
@@ -161,13 +161,13 @@ fn substituted(map: &IndexingMap, point: &[Expr]) -> Vec<Expr> {
     map.results.iter().map(|result| result.substitute(point, &[], &[])).collect()
 }
 
-/// Who computes what.
+/// The distribution of work to threads.
 struct Schedule {
-    /// Threads that share a result.
+    /// Threads per result.
     lanes: i64,
-    /// Warps of a block.
+    /// Warps per block.
     warps: i64,
-    /// Results that a warp computes one after the other.
+    /// Results that a warp computes one after another.
     each: i64,
     blocks: i64,
 }
@@ -196,7 +196,7 @@ impl Schedule {
         Configuration::from([("warps", self.warps)])
     }
 
-    /// What is worth measuring too.
+    /// Other configurations worth measuring.
     fn alternatives(&self, device: &DeviceDescription) -> Vec<Configuration> {
         let possible = [1, 2, 8, 16].into_iter().filter(|&warps| warps <= Schedule::most_warps(device));
         self.configuration().others(possible.map(|warps| Configuration::from([("warps", warps)])))
@@ -206,7 +206,7 @@ impl Schedule {
         self.lanes * self.warps
     }
 
-    /// `(th, bl)[i] -> (th, result)`: the results that a thread has to do with, one after the other.
+    /// `(th, bl)[i] -> (th, result)`: the results of a thread, one after another.
     fn results(&self, problem: &Problem) -> IndexingMap {
         let warp = Expr::dim(1) * self.warps + Expr::dim(0).floor_div(self.lanes);
         let result = warp * self.each + Expr::range(0);
@@ -219,7 +219,7 @@ impl Schedule {
         .with_constraint(result, Interval::from_size(problem.results()))
     }
 
-    /// `(th, result)[step] -> operand's index`: what a lane reads for a result.
+    /// `(th, result)[step] -> operand's index`: the elements that a lane reads for a result.
     fn elements(&self, problem: &Problem) -> IndexingMap {
         let count = problem.hero.problem.reduced_count();
         let position = Expr::range(0) * self.lanes + Expr::dim(0).modulo(self.lanes);
@@ -232,7 +232,7 @@ impl Schedule {
         .with_constraint(position, Interval::from_size(count))
     }
 
-    /// `(th, result) -> root's index`: what the first lane writes.
+    /// `(th, result) -> root's index`: the element that the first lane writes.
     fn written(&self, problem: &Problem) -> IndexingMap {
         IndexingMap {
             dims: self.thread_and_result(problem),

@@ -1,7 +1,7 @@
-//! `simple-transpose`: a transpose emitter whose blocks move squares through shared memory, so that both reads and writes run
-//! along rows.
+//! `simple-transpose`: a transpose emitter whose blocks move squares through shared memory, so that
+//! reads and writes are both contiguous along rows.
 //!
-//! Read it from top to bottom: who I am, whether I take a fusion, who reads and writes what, and the code.
+//! Read it from top to bottom: description, accepted fusions, plan (reads and writes), code.
 //!
 //! ```text
 //! operand [batch, rows, columns]        square         result [batch, columns, rows]
@@ -31,9 +31,9 @@ fusebox_core::export_emitters!(SIMPLE_TRANSPOSE => SimpleTranspose);
 
 /// Edge of a square: a warp reads and writes whole rows of it.
 const EDGE: i64 = 32;
-/// Elements from a row of the square to the next: one more than it has, so that a column's elements lie in different banks.
+/// Row stride of the square: one element of padding puts a column's elements into different banks.
 const PITCH: i64 = EDGE + 1;
-/// Most elements of the operand: below it, no count in a plan overflows.
+/// Most elements of the operand. Up to this limit no count in a plan overflows.
 const MOST_ELEMENTS: i64 = 1 << 40;
 
 impl Emitter for SimpleTranspose {
@@ -75,7 +75,7 @@ impl Emitter for SimpleTranspose {
         let problem = Problem::of(fusion)?;
         let schedule = Schedule::new(&problem, device, &plan.configuration)?;
         let mut kernel = KernelBuilder::new(fusion);
-        // The host writes these functions; the kernel only calls them.
+        // The host generates these functions. The kernel only calls them.
         let operand = kernel.values(&[problem.operand]);
         let epilogue = kernel.epilogue(&[problem.root], &[problem.hero]);
 
@@ -88,7 +88,7 @@ impl Emitter for SimpleTranspose {
             let element = b.call_subgraph(&operand, index, &[]);
             vec![b.insert(element[0], square[0], place)]
         });
-        // Until all threads of the block are here the square is not complete.
+        // The square is complete only after all threads of the block reach the barrier.
         let square = kernel.sync_threads(&square);
         let writing = schedule.writing(&problem);
         let written = kernel.indexed_loop(&writing, &point, &outputs, &[], |b, _, results, outputs| {
@@ -101,8 +101,8 @@ impl Emitter for SimpleTranspose {
     }
 }
 
-/// One transpose of the last two of `[batch, rows, columns]`, and the one result of the fusion, which follows from it element
-/// by element.
+/// One transpose of the last two dimensions of `[batch, rows, columns]`, and the fusion's only
+/// result, an elementwise function of it.
 struct Problem {
     dims: [i64; 3],
     hero: InstrId,
@@ -110,13 +110,13 @@ struct Problem {
     operand_shape: ArrayShape,
     root: InstrId,
     root_dims: Vec<i64>,
-    /// For people.
+    /// Description for users.
     text: String,
 }
 
 impl Problem {
     /// # Errors
-    /// Why the fusion is none to take, in words for its author.
+    /// The reason why the emitter declines the fusion, for the fusion's author.
     fn of(fusion: &Fusion) -> Result<Problem, Decline> {
         let found = TransposeFusion::of(fusion)?;
         let (&[hero], &[RootPlace::Result], &[root]) = (&*found.heroes, &*found.roots, &*fusion.roots) else {
@@ -148,7 +148,7 @@ impl Problem {
     }
 }
 
-/// Who moves what.
+/// The distribution of moves to threads.
 struct Schedule {
     threads: i64,
     blocks: i64,
@@ -169,14 +169,14 @@ impl Schedule {
         Configuration::from([("threads", self.threads)])
     }
 
-    /// What is worth measuring too.
+    /// Other configurations worth measuring.
     fn alternatives(&self, device: &DeviceDescription) -> Vec<Configuration> {
         let most = i64::from(device.max_threads_per_block);
         let possible = [128, 512].into_iter().filter(|&threads| threads <= most);
         self.configuration().others(possible.map(|threads| Configuration::from([("threads", threads)])))
     }
 
-    /// `(th, bl)[step] -> (place in the square, operand's index)`
+    /// `(th, bl)[step] -> (index in the square, operand's index)`
     fn reading(&self, problem: &Problem) -> IndexingMap {
         let [batch, rows, columns] = problem.dims;
         let ([i, j], [b, first_row, first_column]) = self.place(problem);
@@ -184,7 +184,7 @@ impl Schedule {
         self.moving(place, [batch, rows, columns], [b, first_row + i, first_column + j], &problem.operand_shape.dims)
     }
 
-    /// `(th, bl)[step] -> (place in the square, root's index)`
+    /// `(th, bl)[step] -> (index in the square, root's index)`
     fn writing(&self, problem: &Problem) -> IndexingMap {
         let [batch, rows, columns] = problem.dims;
         let ([i, j], [b, first_row, first_column]) = self.place(problem);
@@ -192,7 +192,7 @@ impl Schedule {
         self.moving(place, [batch, columns, rows], [b, first_column + i, first_row + j], &problem.root_dims)
     }
 
-    /// Row and column within the square that a thread is at, and the square's first element in the operand.
+    /// Index of a thread in the square, and of the square's first element in the operand.
     fn place(&self, problem: &Problem) -> ([Expr; 2], [Expr; 3]) {
         let position = self.position();
         let [_, rows, columns] = problem.squares();
@@ -203,12 +203,12 @@ impl Schedule {
         ([position.clone().floor_div(EDGE), position.modulo(EDGE)], first)
     }
 
-    /// Position within the square.
+    /// Position of a thread within the square.
     fn position(&self) -> Expr {
         Expr::range(0) * self.threads + Expr::dim(0)
     }
 
-    /// From places in the square to those in an array that has the elements of `sizes` in the same order.
+    /// Maps indices in the square to an array with the elements of `sizes` in row-major order.
     fn moving(&self, place: Vec<Expr>, sizes: [i64; 3], index: [Expr; 3], dims: &[i64]) -> IndexingMap {
         let [_, row, column] = index.clone();
         let map = IndexingMap {

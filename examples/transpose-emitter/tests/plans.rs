@@ -1,4 +1,4 @@
-//! What its plans promise, on a cpu and on a GPU. Neither is needed here; `fusebox check-emitter` runs the kernels.
+//! Checks plans for a cpu and a GPU and needs neither; `fusebox check-emitter` runs the kernels.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use fusebox_core::device::DeviceDescription;
@@ -10,7 +10,7 @@ fn fusion(text: &str) -> Fusion {
     Fusion::new("fusion", parse_module(text, "fusion.hlo").unwrap()).unwrap()
 }
 
-/// One of the kind, over an array of that size.
+/// A fusion that the emitter takes, of an array of this size.
 fn taken(rows: i64, columns: i64) -> Fusion {
     fusion(&format!(
         "fusion {{

@@ -1,4 +1,4 @@
-//! Whoever is in `ORDER` is linked, and nobody else.
+//! The bundle links exactly the emitters of `ORDER`.
 
 #[test]
 fn bundled_emitters_are_those_of_the_list() {

@@ -1,4 +1,4 @@
-//! `fusebox ab`: two sides, compared and measured.
+//! `fusebox ab`: compares the results and times of two sides.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod program;
@@ -6,7 +6,7 @@ mod program;
 use program::Workplace;
 use serde_json::Value;
 
-/// A transpose, and beside it a sum of rows that no choice of transposes concerns.
+/// A transpose and an independent sum of rows, which a choice for transposes does not affect.
 const MODULE: &str = "HloModule m
 add {
   a = f32[] parameter(0)
@@ -47,7 +47,7 @@ fn kernels_that_differ_are_measured_alone_and_in_the_program() {
             assert!(ends[0] > 0.0 && ends.is_sorted(), "{ratio}");
         }
     }
-    // 256 KiB are read and as many written.
+    // The kernel reads 256 KiB and writes 256 KiB.
     assert_eq!([&fusions[0]["a"]["bytes_read"], &fusions[0]["b"]["bytes_written"]], [262_144, 262_144]);
     assert!(fusions[0]["a"]["kernels"][0].as_str().unwrap().starts_with("line-transpose "), "{report}");
     assert!(place.path("dumps/a/03-fused.hlo").exists() && place.path("dumps/b/03-fused.hlo").exists());
@@ -63,7 +63,7 @@ fn a_pattern_chooses_fusions_of_which_the_kernels_are_alike() {
     place.run(&[&TRANSPOSES[..], &["--fusion", "nothing"]].concat()).failed(2, &["`nothing`", "fused_r", "fused_t"]);
 }
 
-/// A sum in another order is not the same sum.
+/// The two sides add in different orders, so their sums differ.
 #[test]
 fn results_that_differ_are_told_in_elements_and_ulps() {
     let module = "HloModule m
@@ -94,7 +94,7 @@ fn another_fusebox_is_a_side() {
     place.run(&["ab", "m.hlo", "--b", other, "--b", "loop=loop"]).failed(2, &["a side that is one"]);
 }
 
-/// How long the simulator takes says nothing.
+/// The time that the simulator takes says nothing about a GPU.
 #[test]
 fn a_simulated_gpu_is_not_timed() {
     let place = Workplace::with_module(MODULE);
@@ -111,12 +111,12 @@ fn the_page_opens_in_a_browser_without_errors_and_without_network() {
     let page = std::fs::read_to_string(place.path("page/index.html")).unwrap();
     assert!(page.contains("line-transpose 0.3.0"), "{page}");
     let Some(content) = place.opened_page("page/index.html", "") else { return };
-    // The script has run: of the texts, those of the chosen stage are shown.
+    // The script has run: the page shows only the texts of the chosen stage.
     assert!(content.contains("<div data-stage=\"kernel\">"));
     assert!(content.contains("<div data-stage=\"llvm\" hidden=\"\">"));
 }
 
-/// Another fusebox, which compiles another module than it is given.
+/// Writes a script that edits the module and then runs fusebox on it: a side with wrong results.
 fn write_cheat(place: &Workplace, name: &str, replacement: &str) {
     use std::os::unix::fs::PermissionsExt;
     let program = env!("CARGO_BIN_EXE_fusebox");
@@ -127,7 +127,7 @@ fn write_cheat(place: &Workplace, name: &str, replacement: &str) {
     std::fs::set_permissions(place.path(name), std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Products and functions of so many numbers.
+/// A multiplication and an exponential of `length` numbers.
 fn elementwise(length: usize) -> String {
     format!(
         "HloModule m\nENTRY main {{ x = f32[{length}] parameter(0)\n  y = f32[{length}] multiply(x, x)
@@ -167,7 +167,7 @@ fn a_wrong_side_is_told_and_not_timed() {
     }
 }
 
-/// Arrays that the interpreter would take long for, and a summary of several modules.
+/// Judges arrays that are too long for the interpreter, and prints a summary of several modules.
 #[test]
 fn long_results_are_judged_by_the_bundled_emitters() {
     let place = Workplace::with_module(&elementwise(3_000_000));

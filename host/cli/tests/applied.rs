@@ -1,12 +1,14 @@
-//! Loops and branches inside of what an operation applies to elements, against the interpreter.
+//! Loops and branches inside the computation that an operation applies to elements, against the
+//! interpreter.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_conformance::fusions::Chance;
 use fusebox_conformance::literals::{Closeness, mixed};
 use fusebox_conformance::{Compiler, Machine, inputs};
 
-/// `steps`: how often 3 can be taken from the magnitude of a number, at most 9 times. `size`: that,
-/// or the number itself, or nothing, by the number modulo 4 (which beyond 2 is the last).
+/// `steps` subtracts 3 from the magnitude of its operand while it is at least 3, at most 9 times,
+/// and returns the sum of the step numbers. `size` chooses by the remainder of its operand modulo
+/// 4: 0 gives `steps`, 1 the operand, any other remainder 0.
 const FUNCTIONS: &str = "HloModule m
 goes_on {
   s = (s32[], (s32[], s32[])) parameter(0)
@@ -103,7 +105,8 @@ fn maps() {
     check("  p = s32[200] parameter(0)\n  ROOT m = s32[200] map(p), dimensions={0}, to_apply=size");
 }
 
-/// Of one element each: the combiner is no order-free combination.
+/// The combiner depends on the order of its operands, so each reduction has a single element per
+/// result.
 #[test]
 fn reductions() {
     check(

@@ -1,5 +1,5 @@
-//! `examples/attention-emitter`: an emitter from outside, of a kind that nothing here knows, gets
-//! the fusions it asks for.
+//! `examples/attention-emitter`: an emitter from an external crate, of a kind that the host does
+//! not know, gets the fusions that it bids for.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../../plugins/tests/boundary/built.rs"]
@@ -18,7 +18,7 @@ use program::Workplace;
 
 const NAME: &str = "online-attention";
 
-/// A function that jax has printed.
+/// A module that jax has printed.
 fn module(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/attention-emitter/modules");
     let path: PathBuf = path.join(format!("{name}.hlo"));
@@ -33,8 +33,8 @@ fn registry(with_library: bool) -> Registry {
     registry
 }
 
-/// The emitters of a module's kernels with the library and without, on the cpu and on the simulated
-/// GPU. Results are compared with the interpreter's.
+/// Returns the emitters of a module's kernels, with and without the library, on the cpu and on the
+/// simulated GPU. Compares results with the interpreter's.
 fn checked(name: &str) -> [[Vec<String>; 2]; 2] {
     let text = module(name);
     let mut chance = Chance::new(1);
@@ -77,8 +77,8 @@ fn every_float_type_is_computed() {
     }
 }
 
-/// Such rows are NaN; and a maximum of minus infinity before the first key that counts must not
-/// make others so.
+/// Rows without keys are NaN. A maximum of minus infinity before the first unmasked key must not
+/// make other rows NaN.
 #[test]
 fn rows_without_keys_are_what_the_program_makes_of_them() {
     becomes_one_kernel("rows_without_keys");
@@ -132,7 +132,7 @@ fn explain_tells_what_it_took() {
     }
     let text = explain(&["explain", "m.hlo", "--all"]);
     assert!(text.contains("takes 27 instructions: "), "{text}");
-    // In a process of its own it asks for the same.
+    // An isolated emitter makes the same bids.
     let isolated = explain(&["explain", "m.hlo", "--all", "--isolate"]);
     assert_eq!(isolated.replace(", isolated", ""), text);
 }

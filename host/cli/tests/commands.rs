@@ -1,4 +1,4 @@
-//! What the commands print and write.
+//! Outputs and files of the commands.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;
@@ -172,7 +172,7 @@ fn dumps_are_numbered_by_phase() {
     ] {
         assert!(names.iter().any(|n| n == name), "{name} is missing in {names:?}");
     }
-    // Only passes that changed something leave a file.
+    // A pass leaves a file only if it changes something.
     let passes = names.iter().filter(|name| name.starts_with("02-passes."));
     let texts: Vec<String> =
         passes.map(|name| std::fs::read_to_string(place.path(&format!("d/{name}"))).unwrap()).collect();
@@ -247,8 +247,8 @@ fn of_several_modules_in_a_file_one_is_chosen() {
     assert_eq!(place.run(&["run", "m.hlo", "--print", "--module", "second"]).succeeded(), other);
 }
 
-/// Two names that differ at their ends alone, of instructions that are kernels and of one that is a
-/// function within.
+/// Two long names of kernels that differ only at their ends, and a long name of a fused
+/// instruction.
 #[test]
 fn names_may_be_long() {
     let name = |last: &str| "n".repeat(250) + last;

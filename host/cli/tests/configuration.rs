@@ -1,5 +1,5 @@
-//! `fusebox.toml` through the whole program: where it is found, what it decides, what the command
-//! line says against it.
+//! `fusebox.toml` in the whole program: where the program finds it, what it decides, and which
+//! options of the command line override it.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 #[path = "../../plugins/tests/boundary/built.rs"]
@@ -9,7 +9,7 @@ mod program;
 
 use program::Workplace;
 
-/// A transpose and a sine, which are two kernels.
+/// Two kernels: a transpose and a sine.
 const MODULE: &str = "HloModule m
 
 ENTRY main {
@@ -20,7 +20,7 @@ ENTRY main {
 }
 ";
 
-/// One fusion of that name, as `testing/hostile-emitter` takes it.
+/// A module with one fusion of the given name, as `testing/hostile-emitter` expects it.
 fn of_64(name: &str) -> String {
     format!(
         "HloModule m\n{name} {{ p = f32[64] parameter(0)\n ROOT root = f32[64] negate(p) }}\n\
@@ -28,7 +28,7 @@ fn of_64(name: &str) -> String {
     )
 }
 
-/// A place with the module and a `fusebox.toml`.
+/// A workplace with the module and a `fusebox.toml`.
 fn place(settings: &str) -> Workplace {
     let place = Workplace::with_module(MODULE);
     place.write("fusebox.toml", settings.as_bytes());
@@ -39,7 +39,7 @@ fn explained(place: &Workplace, arguments: &[&str]) -> String {
     place.run(&[&["explain", "m.hlo", "--all", "--target", "simt"], arguments].concat()).succeeded()
 }
 
-/// Name and fingerprint of the kernels, in order.
+/// Names and fingerprints of the kernels, in order.
 fn fusions(place: &Workplace) -> Vec<(String, String)> {
     let json: serde_json::Value = serde_json::from_str(&explained(place, &["--json"])).unwrap();
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
@@ -52,7 +52,7 @@ fn a_kind_is_given_to_an_emitter_with_knobs_and_explain_says_where() {
     let text = explained(&place, &[]);
     assert!(text.contains("chosen: chosen by `transpose=tiled-transpose{edge=16}` (fusebox.toml:2)"), "{text}");
     assert!(text.contains("edge=16"), "{text}");
-    // The module has no scatter: what a file chooses is for other modules too.
+    // The module has no scatter. A choice in the file may apply only to other modules.
     let text = explained(&place, &["--emitter", "transpose=tiled-transpose{edge=32}"]);
     assert!(text.contains("chosen by `transpose=tiled-transpose{edge=32}`\n") && text.contains("edge=32"), "{text}");
     let text = explained(&place, &["--emitter", "transpose=tiled-transpose{edge=32}", "--knob", "edge=64"]);
@@ -80,8 +80,8 @@ fn fusions_are_chosen_by_name_and_by_fingerprint() {
         let (fusion, found) = chosen(&settings, &[]).unwrap();
         assert!(fusion == *wanted && found.contains(&line), "{settings}: {fusion} {found}");
     }
-    // A named fusion comes before its kind, whichever stands first; the command line comes before
-    // the file.
+    // A choice for a named fusion overrides a choice for a kind in any order. The command line
+    // overrides the file.
     let both = format!("[fusions]\n{name} = \"loop\"\n[emitters]\ntranspose = \"tiled-transpose\"\n");
     assert!(chosen(&both, &[]).unwrap().1.contains("fusion:"), "of the file");
     let against = chosen(&both, &["--emitter", "transpose=tiled-transpose"]).unwrap().1;
@@ -89,7 +89,8 @@ fn fusions_are_chosen_by_name_and_by_fingerprint() {
     let named = format!("fusion:{name}=loop");
     let against = chosen("", &["--emitter", &named, "--emitter", "transpose=tiled-transpose"]).unwrap().1;
     assert!(against.contains(&named), "{against}");
-    // What is named in vain is an error on the command line, and says what there is.
+    // On the command line, a name that matches no fusion is an error, which lists the fusions. In
+    // the file it is not.
     place("")
         .run(&["run", "m.hlo", "--emitter", "fusion:nothing*=loop"])
         .failed(1, &["fusion:nothing* fits no fusion", name, fingerprint]);
@@ -175,7 +176,7 @@ fn what_is_wrong_in_the_file_is_told_with_its_place() {
         place.run(&["emitters"]).failed(1, words);
         place.run(&["run", "m.hlo", "--no-config"]).succeeded();
     }
-    // The emitters of that kind may be those of a library that is loaded in other runs.
+    // A library that only other runs load may have emitters of that kind.
     place.write("fusebox.toml", b"[emitters]\nlop = \"loop\"\n");
     let ran = place.run(&["run", "m.hlo"]);
     let warning =
@@ -186,7 +187,7 @@ fn what_is_wrong_in_the_file_is_told_with_its_place() {
     place.run(&["run", "m.hlo"]).failed(1, &["has no knob `wings`"]);
 }
 
-/// What is said of the cache: hit, miss, or nothing.
+/// The state of the cache that the program reports: hit, miss, or nothing.
 fn cached(place: &Workplace, arguments: &[&str], variables: &[(&str, &str)]) -> Option<String> {
     let arguments =
         [&["compile", "m.hlo", "--emit", "executable", "-o", "m.fusebox", "--progress"], arguments].concat();

@@ -1,5 +1,5 @@
-//! Loops and branches inside each other: what compiles also runs, and what is nested too deep is
-//! refused in words. And operations of thousands of operands.
+//! Nested loops and branches: a module that compiles also runs, and a module nested too deep is
+//! refused with a message. Operations with thousands of operands.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;
@@ -42,7 +42,7 @@ fn branch(level: u32) -> String {
     )
 }
 
-/// Loops nested to this depth, of one turn each as all count with one number.
+/// Loops nested to this depth. Each has one iteration, as all loops share one counter.
 fn loops(depth: u32) -> String {
     let mut text = String::from(
         "HloModule m
@@ -100,8 +100,7 @@ fn what_is_nested_deeper_is_refused_at_its_place() {
     }
 }
 
-/// Three numbers each from anywhere in an array, thousands of times: compiled one by one they take
-/// minutes.
+/// Thousands of slices of three rows each. Compiled as one kernel each, they take minutes.
 #[test]
 fn thousands_of_slices_are_put_together() {
     let mut text = String::from("HloModule m\nENTRY main {\n  p = s32[9000,2] parameter(0)\n");
@@ -116,7 +115,7 @@ fn thousands_of_slices_are_put_together() {
     place.run(&["run", "m.hlo", "--check"]).succeeded();
 }
 
-/// Maps of so many movements, put together, would take minutes.
+/// To compose the indexing maps of all these operations would take minutes.
 #[test]
 fn hundreds_of_movements_in_a_row_are_compiled() {
     let mut text = String::from("HloModule m\nENTRY main {\n  v0 = s32[6,10] parameter(0)\n");

@@ -116,8 +116,8 @@ fn elementwise_integers_of_every_width() {
     }
 }
 
-/// A component of a cross product, read through slices that are rows of another concatenation: of
-/// the inner ones a single part can be hit, which intervals alone do not say.
+/// A component of a cross product, read through slices that are rows of another concatenation. Only
+/// one part of each inner concatenation is read, which intervals alone cannot show.
 #[test]
 fn a_concatenate_of_which_one_part_is_read() {
     check(

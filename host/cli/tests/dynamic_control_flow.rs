@@ -1,10 +1,10 @@
-//! Dynamic sizes in loops and branches, against the reference interpreter, in which arrays have
-//! their actual sizes.
+//! Dynamic sizes in loops and branches, against the reference interpreter, whose arrays have their
+//! actual sizes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_conformance::Compiler;
 
-/// What programs have in common: `n` is computed, so that nobody folds it.
+/// The entry computation of all programs. It computes `n`, so that no pass folds it.
 const ENTRY: &str = "ENTRY main { x = f32[8] parameter(0)
   y = f32[4,8] parameter(1)
   w = s32[] parameter(2)
@@ -31,8 +31,8 @@ fn check(computations: &str, lines: &str) {
     }
 }
 
-/// The loop has `r` as its state: a count and an array of dynamic size, which each turn changes by
-/// these lines from `a` to `b`.
+/// The state of the loop is `r`: a counter and an array of dynamic size. In each iteration, the
+/// given lines compute `b` from `a`.
 fn turns(turn: &str) {
     let computations = format!(
         "body {{ p = (s32[], f32[<=8]) parameter(0)
@@ -103,7 +103,7 @@ condition { a = f32[<=8] parameter(0)
     );
 }
 
-/// Branches set sizes of their own; one has an operand of dynamic size, the other none.
+/// Branches set sizes; one has an operand of dynamic size, the other does not.
 #[test]
 fn branches_give_arrays_of_other_sizes() {
     check(
@@ -157,7 +157,7 @@ condition { p = (s32[], f32[<=8], s32[]) parameter(0)
     );
 }
 
-/// The conditional is declared as dynamic, its branches are not.
+/// The conditional is declared as dynamic; its branches are static.
 #[test]
 fn branches_of_static_size_have_the_bound() {
     check(
@@ -173,7 +173,7 @@ no { a = f32[8] parameter(0)
     );
 }
 
-/// Two loops have one body, and one of them is in another loop.
+/// Two loops share one body, and one of them is nested in another loop.
 #[test]
 fn loops_in_loops_share_a_body() {
     check(

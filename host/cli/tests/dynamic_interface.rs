@@ -1,5 +1,5 @@
-//! Parameters and results of dynamic sizes: arrays of any size within the bound go in, and as many
-//! elements as there are come out.
+//! Parameters and results of dynamic sizes: a program takes arrays of any size within the bound,
+//! and returns only the elements within the actual size.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_conformance::fusions::Chance;
@@ -25,7 +25,7 @@ fn an_array_goes_through() {
     }
 }
 
-/// Dimensions inside and outside, a result that is a tuple in a tuple, types of several widths.
+/// Dynamic major and minor dimensions, a nested tuple as result, element types of several widths.
 #[test]
 fn several_arrays() {
     let text = "HloModule m
@@ -49,7 +49,7 @@ ENTRY e {
     }
 }
 
-/// The elements that are positive, as many as there are.
+/// Returns only the positive elements: the program computes their number.
 #[test]
 fn a_size_that_the_program_finds() {
     let text = "HloModule m

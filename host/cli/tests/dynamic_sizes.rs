@@ -1,4 +1,4 @@
-//! Dynamic dimensions, against the reference interpreter, in which arrays have their actual sizes.
+//! Dynamic dimensions, against the reference interpreter, whose arrays have their actual sizes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_conformance::Compiler;
@@ -56,9 +56,9 @@ first_less { a = f32[] parameter(0)
   ROOT c = pred[] compare(a, b), direction=LT }
 ";
 
-/// `d` has as many of the elements of `x` as the size says, `s` as many columns of `y`. The size is
-/// computed, so that nobody folds it. What the lines give is compared, and with it that the size is
-/// the one that was set.
+/// Compiles `lines` for several sizes and compares `q` and the size of `r` with the interpreter's.
+/// `d` has the first elements of `x`, `s` the first columns of `y`. The program computes the size,
+/// so that no pass folds it.
 fn check(lines: &str, result: &str) {
     let compiler = Compiler::new(Vec::new()).unwrap();
     for size in [0, 1, 3, 8] {
@@ -139,7 +139,7 @@ fn products() {
     );
 }
 
-/// Along the dimension that the window moves over, and of features.
+/// Convolutions with a dynamic spatial dimension and with dynamic features.
 #[test]
 fn convolutions() {
     check(
@@ -165,15 +165,15 @@ fn convolutions() {
 #[test]
 fn movements() {
     for lines in [
-        // What counts begins with the last element.
+        // The first element of the result is the last within the size.
         "  e = f32[<=8] reverse(d), dimensions={0}\n  i = f32[8] iota(), iota_dimension=0
   r = f32[<=8] multiply(e, i)",
         "  e = f32[4,<=8] reverse(s), dimensions={0,1}\n  i = f32[4,8] iota(), iota_dimension=1
   m = f32[4,<=8] multiply(e, i)\n  r = f32[<=8] reduce(m, z), dimensions={0}, to_apply=add",
-        // Pieces lie one behind the other.
+        // Operands are contiguous in the result.
         "  e = f32[<=24] concatenate(d, x, d), dimensions={0}\n  i = f32[24] iota(), iota_dimension=0
   r = f32[<=24] multiply(e, i)",
-        // High padding is right behind the last element.
+        // High padding directly follows the last element.
         "  e = f32[<=27] pad(d, three), padding=2_3_2\n  i = f32[27] iota(), iota_dimension=0
   r = f32[<=27] multiply(e, i)",
         "  e = f32[<=8] pad(d, three), padding=1_-1\n  i = f32[8] iota(), iota_dimension=0
@@ -188,7 +188,8 @@ fn movements() {
     }
 }
 
-/// Static operands count as far as the dynamic ones; a size set to the bound is none.
+/// Static operands are read up to the size of the dynamic ones. A size set to the bound makes the
+/// dimension static.
 #[test]
 fn elementwise() {
     check(
@@ -210,8 +211,7 @@ fn elementwise() {
     );
 }
 
-/// Elements beyond the size come last, also where they are the least, and the order of equal ones
-/// stays.
+/// Elements beyond the size come last, even if they are the least. Equal elements keep their order.
 #[test]
 fn sorts() {
     check(
@@ -241,7 +241,7 @@ fn sorts() {
     );
 }
 
-/// The place of the largest element, and a maximum that is not written as one.
+/// The index of the largest element, and a maximum in a form that the compiler does not recognise.
 #[test]
 fn combiners_without_a_known_neutral_element() {
     check(
@@ -268,8 +268,8 @@ fn combiners_without_a_known_neutral_element() {
     }
 }
 
-/// A window stays within the actual size; one of a whole dimension has its size. At least three
-/// elements count here.
+/// A slice stays within the actual size; a slice of a whole dimension has the actual size. `r` and
+/// `m` have at least two elements along it.
 #[test]
 fn windows_that_begin_where_a_value_says() {
     let four = "  two = s32[] constant(2)
@@ -300,7 +300,7 @@ fn windows_that_begin_where_a_value_says() {
     }
 }
 
-/// An update of dynamic size leaves what is behind it as it was.
+/// An update of dynamic size leaves elements behind it unchanged.
 #[test]
 fn updates_of_dynamic_size() {
     let sizes = "  two = s32[] constant(2)
@@ -328,7 +328,7 @@ fn updates_of_dynamic_size() {
     }
 }
 
-/// Steps beyond the size leave the carries as they are, from either end.
+/// Iterations beyond the size leave the carries unchanged, in both directions.
 #[test]
 fn scans() {
     for reverse in ["false", "true"] {
@@ -359,8 +359,8 @@ fn scans() {
     }
 }
 
-/// Of places beyond the size nothing is gathered, and nothing goes where index vectors beyond their
-/// size say. At least three elements count here.
+/// A gather reads no elements beyond the size, and a scatter ignores index vectors beyond their
+/// size. `v`, `m` and `at` have at least two elements along the dynamic dimension.
 #[test]
 fn index_vectors() {
     let three = "  two = s32[] constant(2)
@@ -370,7 +370,7 @@ fn index_vectors() {
   i = s32[8] constant({7,0,-1,3,2,2,9,1})
   at = s32[<=8] set-dimension-size(i, most), dimensions={0}
 ";
-    // As many as there are index vectors, of single elements and of rows.
+    // Gathers one element or row per index vector.
     check(
         &format!(
             "{three}  r = f32[<=8] gather(v, at), offset_dims={{}}, collapsed_slice_dims={{0}}, start_index_map={{0}}, \
@@ -389,7 +389,7 @@ fn index_vectors() {
         ),
         "f32[]",
     );
-    // Windows of two elements, of which the row is static.
+    // Gathers windows of two elements, whose row index is static.
     check(
         &format!(
             "{three}  pairs = s32[4,2] constant({{{{0,7}},{{3,1}},{{9,2}},{{1,-1}}}})
@@ -416,7 +416,7 @@ fn index_vectors() {
             );
         }
     }
-    // A window that ends beyond the size is left out as a whole.
+    // A scatter leaves out a window that ends beyond the size.
     check(
         &format!(
             "{three}  starts = s32[3,1] constant({{{{2}},{{0}},{{6}}}})
@@ -431,7 +431,7 @@ fn index_vectors() {
     );
 }
 
-/// Windows whose combiner has no neutral element that is known.
+/// Windows of a combiner without a known neutral element.
 #[test]
 fn windows_of_any_combiner() {
     for (window, bound) in [("size=3", 6), ("size=3 stride=2 pad=1_1", 4), ("size=8 pad=7_0", 8)] {
@@ -445,8 +445,8 @@ fn windows_of_any_combiner() {
     }
 }
 
-/// Windows that overlap, of a dynamic number of elements; a window behind the last ones selects
-/// none of them.
+/// A dynamic number of overlapping windows. A window that begins beyond the last element selects
+/// none.
 #[test]
 fn selections() {
     for (windows, sources, padding, select) in
@@ -478,7 +478,7 @@ fn selections() {
     );
 }
 
-/// Matrices and signals, as many of them as there are.
+/// A dynamic number of matrices and signals.
 #[test]
 fn routines() {
     check(

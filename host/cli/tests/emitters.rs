@@ -1,4 +1,4 @@
-//! `fusebox emitters`: what it tells of libraries, and how `fusebox.lock` pins them.
+//! `fusebox emitters`: the description of libraries, and how `fusebox.lock` pins them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 #[path = "../../plugins/tests/boundary/built.rs"]
@@ -15,7 +15,7 @@ use serde_json::Value;
 const MODULE: &str = "HloModule m\nENTRY main {\n  p = f32[64] parameter(0)\n  ROOT r = f32[64] negate(p)\n}\n";
 const SETTINGS: &str = "[plugins.mine]\npath = \"mine.so\"\n";
 
-/// A module and a `fusebox.toml` with one plugin, which is the stranger's.
+/// A module and a `fusebox.toml` with one plugin, the out-of-tree emitter.
 fn place() -> Workplace {
     let place = Workplace::with_module(MODULE);
     place.write("fusebox.toml", SETTINGS.as_bytes());
@@ -23,7 +23,7 @@ fn place() -> Workplace {
     place
 }
 
-/// The file with the first place of some bytes replaced, wherever it is in a section that is read.
+/// Replaces all occurrences of `from` in a file by `to`.
 fn patched(place: &Workplace, file: &str, from: &[u8], to: &[u8]) {
     let mut bytes = std::fs::read(place.path(file)).unwrap();
     assert_eq!(from.len(), to.len());
@@ -54,12 +54,13 @@ fn inspecting_tells_all_without_running_anything() {
     let told = json(&place.run(&["emitters", "inspect", "mine.so", "--json"]).succeeded());
     assert_eq!(told["emitters"][0]["name"], "simple-loop");
     assert_eq!(told["sha256"].as_str().unwrap().len(), 64);
-    // Its code panics when it is asked, and its crate does not say in the file who it is.
+    // The library panics when the program asks for its description, and its file has no crate name
+    // and version.
     let hostile = built::hostile("panic").display().to_string();
     let text = place.run(&["emitters", "inspect", &hostile]).succeeded();
     assert!(text.contains("the file does not say"), "{text}");
     assert!(place.run(&["emitters", "--no-config", "--load", &hostile]).err.contains("no description today"));
-    // Its interface is from the future.
+    // Its interface is newer than the program's.
     place.write("mine.so", &built::with_interface(std::fs::read(place.path("mine.so")).unwrap(), 1999));
     let ran = place.run(&["emitters", "inspect", "mine.so"]);
     let text = ran.out.clone();
@@ -104,7 +105,7 @@ fn a_pinned_plugin_is_refused_when_it_has_changed_and_another_is_not() {
     );
     place.run(&["emitters", "verify"]).failed(1, &["1 of 1 plugins of fusebox.toml cannot be used as they are"]);
     place.run(&["run", "m.hlo"]).succeeded();
-    // As a plugin under development is built anew.
+    // Rebuilding a plugin under development changes the file.
     let built = std::fs::read(place.path("mine.so")).unwrap();
     place.write("mine.so", &[&built[..], b"\0"].concat());
     place.run(&["run", "m.hlo"]).succeeded();
@@ -129,10 +130,10 @@ fn a_pinned_plugin_is_refused_when_it_has_changed_and_another_is_not() {
     assert_eq!(lock, std::fs::read_to_string(place.path("fusebox.lock")).unwrap());
     assert!(place.run(&["emitters", "lock"]).succeeded().contains("1 plugins are pinned in fusebox.lock"));
     assert!(place.run(&["emitters", "--locked"]).succeeded().contains("hostile"));
-    // A file that a choice names is a plugin too.
+    // A library file that a choice names is also a plugin.
     place.write("fusebox.toml", b"[emitters]\nloop = \"./mine.so\"\n");
     place.run(&["emitters", "--locked"]).failed(1, &["fusebox.toml:2:8: error: plugin `./mine.so`: found", mend]);
-    // What the file does not name any more is not kept.
+    // The lock file drops plugins that `fusebox.toml` no longer names.
     place.write("fusebox.toml", b"");
     place.run(&["emitters", "lock"]).succeeded();
     assert!(!std::fs::read_to_string(place.path("fusebox.lock")).unwrap().contains("mine"));
@@ -203,7 +204,7 @@ fn shells_and_manuals_know_the_commands() {
     }
 }
 
-/// Exchanged all the time, as fast as files can be, for a library that is not pinned.
+/// Exchanges a pinned library for another as fast as the file system allows.
 #[test]
 fn what_is_not_pinned_is_not_loaded_in_the_moment_between() {
     let place = place();
@@ -220,7 +221,7 @@ fn what_is_not_pinned_is_not_loaded_in_the_moment_between() {
                 }
                 std::fs::hard_link(other, &next).or_else(|_| std::fs::copy(other, &next).map(drop)).unwrap();
                 std::fs::rename(&next, &library).unwrap();
-                // A second name of one file is left where it was by a rename.
+                // If both names are links to one file, `rename` leaves them as they are.
                 let _ = std::fs::remove_file(&next);
                 std::thread::sleep(Duration::from_millis(1));
             }

@@ -1,4 +1,4 @@
-//! Executables as files: damaged ones, signed ones, ones of somebody else.
+//! Executables as files: damaged, signed, or from another author.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;
@@ -53,7 +53,7 @@ fn a_damaged_executable_is_never_run() {
     let whole = std::fs::read(place.path("m.fusebox")).unwrap();
     let expected = place.run(&["run", "m.fusebox"]).succeeded();
     assert_eq!(expected, place.run(&["run", "m.hlo"]).succeeded());
-    // Spread over header, code, steps and constants.
+    // Damages bytes of header, code, thunks and constants.
     for number in 0..60 {
         let at = if number < 20 { number * 3 } else { whole.len() * (number - 20) / 40 };
         let mut damaged = whole.clone();
@@ -75,14 +75,15 @@ fn an_executable_of_another_format_says_what_to_do() {
     place.run(&["run", "e.fusebox"]).failed(1, &["e.fusebox", "format 99", "compile the module again"]);
 }
 
-/// An executable as it is made, and one that asks for an instruction set that no machine has.
+/// An unchanged executable, and one that requires an instruction set that no machine has.
 #[test]
 fn an_executable_says_all_that_it_needs_of_a_processor_and_runs_nowhere_else() {
     for target in ["cpu", "simt"] {
         let place = with_executable(target);
         let mut executable = Executable::from_bytes(&std::fs::read(place.path("m.fusebox")).unwrap()).unwrap();
         let present: Vec<&str> = instructions::present().collect();
-        // All code is compiled for what this machine has, and that is what code may use.
+        // The compiler compiles all code for this machine's instruction sets, so code may use all
+        // of them.
         assert!(executable.instruction_sets.iter().all(|set| present.contains(&set.as_str())));
         for wide in ["sse4.2", "avx", "avx2", "fma", "avx512f", "avx512vl", "avx512vbmi2", "avx512fp16"] {
             assert_eq!(executable.instruction_sets.iter().any(|set| set == wide), present.contains(&wide), "{wide}");
@@ -94,7 +95,7 @@ fn an_executable_says_all_that_it_needs_of_a_processor_and_runs_nowhere_else() {
     }
 }
 
-/// Neither kernels nor comparators of `cpu,-avx512` use what it leaves out, and the program runs.
+/// Kernels and comparators for `cpu,-avx512` use no AVX-512 instructions, and the program runs.
 #[test]
 fn an_executable_without_avx512_needs_none() {
     let place = with_executable("cpu,-avx512");
@@ -107,7 +108,7 @@ fn an_executable_without_avx512_needs_none() {
     place.run(&["run", "m.fusebox"]).succeeded();
 }
 
-/// Comparators run on the host, whatever the target is.
+/// Comparators run on the host for every target.
 #[test]
 fn an_executable_for_a_gpu_says_what_its_comparators_need() {
     let place = Workplace::with_module(
@@ -128,7 +129,7 @@ fn an_executable_is_not_interpreted() {
     with_executable("cpu").run(&["run", "--interpreter", "m.fusebox"]).failed(2, &["machine code"]);
 }
 
-/// As `jax.jit(f, donate_argnums=0).lower(x, y).as_text("hlo")` gives it.
+/// The output of `jax.jit(f, donate_argnums=0).lower(x, y).as_text("hlo")`.
 const DONATING: &str = "HloModule jit_f, input_output_alias={ {0}: (0, {}, may-alias) }, \
 entry_computation_layout={(f32[1000]{0}, f32[10]{0})->(f32[1000]{0}, f32[1000]{0})}
 ENTRY main {
@@ -167,7 +168,7 @@ fn results_have_the_same_bits_for_any_number_of_threads_and_in_every_run() {
     ["2", "7", "7", "7"].iter().for_each(|threads| assert_eq!(run(threads), expected, "{threads} threads"));
 }
 
-/// Steps that copy, in a program whose parameter `p` is donated to its only result `n`.
+/// Number of copy thunks in a program whose parameter `p` is donated to its only result `n`.
 fn copies(lines: &str) -> usize {
     let place = Workplace::with_module(&format!(
         "HloModule m, input_output_alias={{ {{}}: (0, {{}}, may-alias) }}\n\
@@ -194,7 +195,7 @@ fn element_by_element_a_donated_input_is_written_where_it_is_read() {
     assert_eq!(copies(shifted), 1);
 }
 
-/// A key pair whose public half is written to a file.
+/// Returns a key pair and writes its public half to a file.
 fn key(place: &Workplace, file: &str) -> minisign::KeyPair {
     let pair = minisign::KeyPair::generate_unencrypted_keypair().unwrap();
     place.write(file, &pair.pk.to_box().unwrap().to_bytes());
@@ -220,7 +221,7 @@ fn only_what_the_key_has_signed_is_run_where_a_signature_is_required() {
     place.write("garbage.pub", b"no key");
     run(&["garbage.pub", "m.fusebox"]).failed(1, &["garbage.pub"]);
 
-    // Another executable, whole and well-formed, under the same signature.
+    // Another well-formed executable with the same signature.
     let other = Workplace::with_module(&PROGRAM.replace("sine", "cosine"));
     other.run(&["compile", "m.hlo", "--emit", "executable", "-o", "m.fusebox"]).succeeded();
     place.write("m.fusebox", &std::fs::read(other.path("m.fusebox")).unwrap());

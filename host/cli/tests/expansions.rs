@@ -1,4 +1,4 @@
-//! Operations that the compiler writes as others, against the reference interpreter.
+//! Operations that the compiler expands, against the reference interpreter.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_conformance::Compiler;
@@ -33,7 +33,7 @@ fn ragged_products() {
     product("f32[4,2,3]", "f32[4,3,5]", "s32[2]", "f32[4,2,5]", batches);
 }
 
-/// What other groups' matrices hold does not matter, and a zero keeps its sign.
+/// The matrices of other groups do not affect a group's result, and a zero keeps its sign.
 #[test]
 fn a_ragged_product_keeps_groups_apart() {
     check(

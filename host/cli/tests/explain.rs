@@ -1,5 +1,5 @@
-//! `fusebox explain`: why instructions are where they are, fusions beside the roof, and the page in
-//! a real browser.
+//! `fusebox explain`: why instructions are where they are, fusions compared with the roof, and the
+//! page in a real browser.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;
@@ -7,7 +7,8 @@ mod program;
 use program::Workplace;
 use serde_json::Value;
 
-/// An exponential that two sums read, whose results need it again, and a sum that is taken away.
+/// An exponential that a sum and a division by this sum read, and an addition of zeros that a pass
+/// removes.
 const MODULE: &str = "HloModule softmax
 add {
   a = f32[] parameter(0)
@@ -43,7 +44,7 @@ fn instructions_say_where_they_are_and_why() {
     assert!(!dead.contains("fusion `"), "{dead}");
 }
 
-/// Where nobody asks, fusion decides.
+/// Fusion decides about instructions that no emitter bids for.
 #[test]
 fn fusion_has_a_reason_for_each_instruction() {
     let text = "HloModule m\nENTRY main {\n x = f32[64] parameter(0)\n y = f32[64] sine(x)\n z = f32[64] add(y, x)\n
@@ -76,7 +77,8 @@ fn fusions_stand_beside_the_roof_with_measured_times() {
     for kernel in kernels.as_array().unwrap() {
         let row = &kernel["roofline"];
         assert_eq!(row["bytes"], kernel["bytes_read"].as_u64().unwrap() + kernel["bytes_written"].as_u64().unwrap());
-        // Three parts overlap: the longest counts, and a quarter of the others.
+        // Computing, memory and waiting overlap: the longest counts fully, and a quarter of the
+        // others.
         let part = |name: &str| kernel["prediction"][name].as_f64().unwrap();
         let parts = ["computing_us", "memory_us", "waiting_us"].map(part);
         let longest = parts.iter().copied().fold(0.0, f64::max);
@@ -91,8 +93,9 @@ fn fusions_stand_beside_the_roof_with_measured_times() {
     assert!(measured.contains("measured us") && measured.contains("geometric mean"), "{measured}");
 }
 
-/// A roof counts neither the rest of an array that is updated in place, nor zeros between elements
-/// of a dilated operand, sums that windows share, elements that no index reads, `bf16` one by one.
+/// A roof does not count the rest of an array that is updated in place, zeros between elements of a
+/// dilated operand, sums that windows share, and elements that no index reads. It does not assume
+/// that `bf16` products are computed one by one.
 #[test]
 fn no_kernel_is_predicted_above_the_roof() {
     let programs = [
@@ -148,7 +151,8 @@ fn a_table_comes_first_and_the_rest_on_demand() {
     let table = place.run(&["explain", "m.hlo"]).succeeded();
     let lines: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(lines[0].join(" "), "fusion emitter instructions launch predicted us of roof");
-    // The longest first; a time below a microsecond is not printed as zero.
+    // The kernel with the longest time comes first. A time below a microsecond is not printed as
+    // zero.
     assert_eq!((lines[1][0], lines[2][0]), ("fused_turned", "fused_small"), "{table}");
     let predicted: Vec<f64> = lines[1..3].iter().map(|line| line[7].parse().unwrap()).collect();
     assert!(predicted[0] > 1.0 && (0.001..1.0).contains(&predicted[1]), "{table}");
@@ -175,7 +179,7 @@ fn a_table_comes_first_and_the_rest_on_demand() {
     assert!(nothing.run(&["explain", "m.hlo"]).succeeded().contains("nothing is to be computed"));
 }
 
-/// The page as the browser has it after its script has run.
+/// The page in the browser after its script has run.
 #[test]
 fn the_page_opens_in_a_browser_without_network_and_without_complaints() {
     let place = Workplace::with_module(MODULE);
@@ -190,7 +194,7 @@ fn the_page_opens_in_a_browser_without_network_and_without_complaints() {
     }
 }
 
-/// Three values of 4096 bytes, of which two live at a time, and a result of 4096.
+/// Three values of 4096 bytes, two of which are live at a time, and a result of 4096 bytes.
 const CHAIN: &str = "HloModule chain
 ENTRY main {
   x = f32[32,32] parameter(0)

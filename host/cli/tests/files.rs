@@ -1,4 +1,4 @@
-//! Which files are read, and what becomes of files that are written.
+//! Which files the program reads, and what happens to files that it writes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;
@@ -15,7 +15,7 @@ ENTRY main {
 }
 ";
 
-/// Ends the program if it hangs, with code 124.
+/// Runs the program. Kills it with exit code 124 if it hangs.
 fn in_time(place: &Workplace, arguments: &[&str]) -> Ran {
     place.shell("timeout 60 \"$@\"", arguments)
 }
@@ -58,7 +58,7 @@ fn modules_larger_than_the_limit_are_refused_and_the_flag_lifts_it() {
     place.run(&["run", "m.hlo", "--file-limit", "1K"]).succeeded();
     place.run(&["indexing", "m.hlo", "--file-limit", "64"]).failed(1, &["--file-limit"]);
     place.run(&["run", "m.hlo", "--file-limit", "much"]).failed(2, &["--file-limit", "512M"]);
-    // Sparse: it takes no space.
+    // The file is sparse: it takes no disk space.
     std::fs::File::create(place.path("large.hlo")).unwrap().set_len((2 << 30) + 1).unwrap();
     in_time(&place, &["run", "large.hlo"]).failed(1, &["large.hlo", "larger than 2147483648 bytes"]);
     let endless = place.shell("timeout 60 \"$@\" < /dev/zero", &["run", "-", "--file-limit", "1M"]);

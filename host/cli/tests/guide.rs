@@ -1,4 +1,4 @@
-//! The steps of `docs/writing-an-emitter.md`, as they stand there, in an empty folder.
+//! Runs the steps of `docs/writing-an-emitter.md` as written, in an empty folder.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod program;
@@ -16,7 +16,7 @@ fn every_step_of_the_guide_works() {
         guide.split("```sh\n").skip(1).map(|rest| unindented(rest.split("```").next().unwrap())).collect();
     assert_eq!(steps.len(), 6, "the guide has other steps");
     let place = Workplace::new();
-    // What cargo needs is there: nothing is looked for elsewhere.
+    // Gives cargo the lock file of the example, so that it needs no network.
     let lock = root.join("examples/out-of-tree-emitter/Cargo.lock");
     let mut script = steps.join("\n");
     for name in ["my-loop", "my-norm"] {
@@ -37,7 +37,8 @@ fn every_step_of_the_guide_works() {
     for words in ["conforms", "my-loop 0.1.0", "result 0: f32[1000,300]", "B: 1 kernels by my-loop 0.1.0", summary] {
         assert!(said.contains(words), "no `{words}`:\n{said}");
     }
-    // The change is made, right, and has the effect that the guide promises.
+    // The guide's change applies, its kernel is right, and it has the effect that the guide
+    // promises.
     let changed = std::fs::read_to_string(place.path("my-loop/src/lib.rs")).unwrap();
     assert!(changed.contains("ELEMENTS: i64 = 64;"), "the change that the guide makes has no place to be made in");
     let (before, few) = said.split_once("few.hlo on cpu").unwrap().1.split_once("few.hlo on cpu").unwrap();
@@ -60,7 +61,7 @@ fn verdict(compared: &str) -> (&str, f64) {
     (words[place], words[place + 1].parse().unwrap())
 }
 
-/// Without what all lines of a list's item begin with.
+/// Removes the indentation of a list's item.
 fn unindented(text: &str) -> String {
     text.lines().map(|line| line.strip_prefix("   ").unwrap_or(line)).flat_map(|line| [line, "\n"]).collect()
 }

@@ -1,6 +1,7 @@
-//! The program is killed at random moments: results under their name are always whole.
+//! Kills the program at random moments: the named result file is always complete.
 //!
-//! `FUSEBOX_KILLS` says how often, `FUSEBOX_PROGRAM` which program (by default the one just built).
+//! `FUSEBOX_KILLS` is the number of kills, `FUSEBOX_PROGRAM` the program (by default the one just
+//! built).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;
@@ -13,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use program::Workplace;
 
-/// A result of 8 MiB of that value.
+/// A module whose result is 8 MiB of `value`.
 fn module(value: u8) -> String {
     format!(
         "HloModule m\nENTRY main {{\n  z = u8[] constant({value})\n  ROOT r = u8[8388608] broadcast(z), dimensions={{}}\n}}\n"
@@ -36,7 +37,7 @@ impl Runs {
         command
     }
 
-    /// A whole run: the result's bytes and the time it takes.
+    /// A complete run: the result's bytes and the run's time.
     fn whole(&self, module: &str) -> (Vec<u8>, Duration) {
         let begin = Instant::now();
         assert!(self.command(module, "whole.npz").status().unwrap().success());
@@ -52,7 +53,8 @@ fn results_are_whole_whenever_the_program_is_killed() {
     runs.place.write("b.hlo", module(2).as_bytes());
     let ((a, _), (b, mut time)) = (runs.whole("a.hlo"), runs.whole("b.hlo"));
     let mut random = SplitMix64(1);
-    // Ended before the kill, killed; found afterwards: nothing, the result of a, of b; litter.
+    // Counts of runs that ended before the kill, of killed runs, of results after a run (none, a's,
+    // b's) and of left drafts.
     let (mut ended, mut killed, mut found, mut litter) = (0, 0, [0, 0, 0], 0);
     for turn in 0.. {
         if killed == kills {
@@ -70,8 +72,8 @@ fn results_are_whole_whenever_the_program_is_killed() {
                 ended += 1;
                 time = time * 19 / 20;
             }
-            // How long a run takes depends on what else the machine does: a few should end by
-            // themselves.
+            // The time of a run depends on the machine's load: a few runs should end before the
+            // kill.
             None => {
                 killed += 1;
                 time = time * 101 / 100;
@@ -87,7 +89,8 @@ fn results_are_whole_whenever_the_program_is_killed() {
             Ok(bytes) => panic!("turn {turn}, {signal:?}: {} bytes that are neither result", bytes.len()),
         }
         for name in runs.place.names().into_iter().filter(|name| name.contains("partial")) {
-            // Between getting a name and taking the place of the old file; complete by then.
+            // The kill came after the program named its draft and before it replaced the old file.
+            // The draft is complete by then.
             let bytes = std::fs::read(runs.place.path(&name)).unwrap();
             assert!(bytes == a || bytes == b, "{name} has {} bytes", bytes.len());
             std::fs::remove_file(runs.place.path(&name)).unwrap();

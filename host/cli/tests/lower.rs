@@ -21,7 +21,7 @@ ENTRY main { x = bf16[64,100] parameter(0)
 
 const STAGES: [&str; 6] = ["kernel", "inlined", "memory", "loops", "indices", "scalars"];
 
-/// What `lower` makes of a file.
+/// Output of `lower` for a file.
 fn lowered(place: &Workplace, file: &str, target: &str, from: &str, to: &str) -> String {
     place.run(&["lower", file, "--target", target, "--from", from, "--to", to]).succeeded()
 }
@@ -44,8 +44,9 @@ fn a_kernel_enters_at_every_stage() {
             let text = std::fs::read_to_string(place.path(&dump)).unwrap();
             assert_eq!(lowered(&place, &dump, target, stage, "llvm"), llvm, "{target}: from {stage}");
             assert_eq!(lowered(&place, &dump, target, stage, stage), text, "{target}: {stage} to itself");
-            // What threads do together says where: in the emitter's own lines, or in those of the
-            // text that is read.
+            // Operations for several threads record their source location, which is in the
+            // emitter's own lines or in those of the text that is read. Kernels for the cpu have no
+            // such operations.
             if target == "cpu" {
                 assert_eq!(lowered(&place, "kernel.mlir", target, "kernel", stage), text, "{target}: to {stage}");
             }
@@ -53,7 +54,7 @@ fn a_kernel_enters_at_every_stage() {
     }
 }
 
-/// A dump after a stage holds the kernels that are compiled together.
+/// A dump after a stage holds all kernels of one compilation unit.
 #[test]
 fn one_kernel_of_several_is_taken_by_name() {
     let two = MODULE.replace(
@@ -115,7 +116,7 @@ fn text_that_is_no_kernel_is_refused_at_its_place() {
     refused("", &["k.mlir", "there is no function in it"]);
     let kernel = |name: &str| format!("func.func @{name}() attributes {{fusebox.entry}} {{ func.return }}\n");
     refused(&(kernel("one") + &kernel("two")), &["k.mlir", "it holds 2 kernels: one, two; choose one by --kernel"]);
-    // A stage refuses with the place in the text too.
+    // A stage that refuses also names the location in the text.
     let step = "func.func @k(%n: index) {\n  scf.for %i = %n to %n step %n {\n  }\n  func.return\n}";
     place.write("k.mlir", step.as_bytes());
     place

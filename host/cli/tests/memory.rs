@@ -1,11 +1,12 @@
-//! Little memory: an error, never an abort; and large results need little more than themselves.
+//! With little memory the program fails with an error and does not abort. Large results need little
+//! more memory than their own bytes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;
 
 use program::{Ran, Workplace};
 
-/// Runs with so many MiB of address space. The program itself takes less than 400.
+/// Runs with an address space of `mebibytes` MiB. The program itself needs less than 400.
 fn within(place: &Workplace, mebibytes: u64, arguments: &[&str]) -> Ran {
     place.shell(&format!("ulimit -v {}; exec \"$@\" --threads 1", mebibytes << 10), arguments)
 }
@@ -18,7 +19,7 @@ fn filled(shape: &str) -> String {
     )
 }
 
-/// Its values as numbers of eight bytes would be 512 MiB.
+/// Its values as 8-byte numbers would take 512 MiB.
 #[test]
 fn a_summary_needs_no_memory_of_its_own() {
     let place = Workplace::with_module(&filled("s8[67108864]"));
@@ -26,7 +27,7 @@ fn a_summary_needs_no_memory_of_its_own() {
     assert!(out.contains("s8[67108864] min 3 max 3 mean 3 checksum"), "{out}");
 }
 
-/// A text of its own for every value would be gigabytes.
+/// One string per value would take gigabytes.
 #[test]
 fn values_are_printed_as_they_are_made() {
     let place = Workplace::with_module(&filled("s8[16777216]"));
@@ -34,7 +35,7 @@ fn values_are_printed_as_they_are_made() {
     let line = "ulimit -v 614400; \"$@\" --threads 1 | wc -c";
     let printed: usize = place.shell(line, &arguments).succeeded().trim().parse().unwrap();
     assert!(printed > 3 * 16777216, "{printed}");
-    // A dump shows the first of them.
+    // A dump shows only the first values.
     place.shell("ulimit -v 614400; exec \"$@\" --threads 1", &["run", "m.hlo", "--dump-to", "d"]).succeeded();
     let dumped = std::fs::read_to_string(place.path("d/10-result.txt")).unwrap();
     assert!(dumped.len() < 1 << 20 && dumped.ends_with("3 … and 16711680 more\n"), "{}", dumped.len());
@@ -51,7 +52,7 @@ fn what_does_not_fit_is_an_error_that_says_so() {
     assert_eq!(place.names(), ["m.hlo"], "nothing is left behind");
 }
 
-/// Buffers fit, the history that the simulator keeps of every element does not.
+/// The buffers fit, but not the access history that the simulator keeps of every element.
 #[test]
 fn the_simulator_needs_memory_for_its_checks() {
     let place = Workplace::with_module(&filled("s8[67108864]"));
@@ -69,12 +70,12 @@ ENTRY main {
 }
 ";
     let place = Workplace::with_module(text);
-    // Elements take eight bytes there.
+    // The interpreter's elements take eight bytes.
     within(&place, 700, &["run", "m.hlo", "--interpreter"]).failed(1, &["m.hlo:3:", "`x`", "bytes of memory"]);
     within(&place, 2000, &["run", "m.hlo", "--interpreter"]).failed(1, &["m.hlo:4:", "`y`", "bytes of memory"]);
 }
 
-/// Not an array, but the compiler's own lists are too large.
+/// The compiler's own lists are too large, not an array.
 #[test]
 fn a_module_that_does_not_fit_is_an_error() {
     let steps = 100_000;

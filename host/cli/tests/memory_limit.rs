@@ -1,13 +1,13 @@
-//! Under a limit of memory values are computed twice, and results stay the same to the bit.
+//! Under a memory limit the program rematerialises values, and results stay equal bit for bit.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;
 
 use program::Workplace;
 
-/// Layers of two products each. The results of the second are needed again in the opposite order,
-/// as in a training step; to make them again takes the results of the first, which nobody else
-/// needs any more.
+/// Layers of two products each. The program reads the results of the second products again in
+/// reverse order, as in a training step. To rematerialise them it needs the results of the first
+/// products, which no other instruction reads by then.
 fn layers(count: usize) -> String {
     let mut text = String::new();
     for layer in 1..=count {
@@ -32,12 +32,12 @@ const PARAMETERS: &str = "  h0 = f32[64,32] parameter(0)
   w = f32[32,32] parameter(1)
   v = f32[32,32] parameter(2)\n";
 
-/// All layers once.
+/// Runs all layers once.
 fn once(count: usize) -> String {
     format!("HloModule m\nENTRY main {{\n{PARAMETERS}{}  ROOT r = f32[64,32] copy(g0)\n}}\n", layers(count))
 }
 
-/// All layers in each turn of a loop.
+/// Runs all layers in each iteration of a loop.
 fn repeated(count: usize) -> String {
     const STATE: &str = "(s32[], f32[64,32], f32[32,32], f32[32,32])";
     let layers = layers(count);
@@ -77,7 +77,7 @@ fn written(place: &Workplace, flags: &[&str]) -> u64 {
     memory["outputs"].as_u64().unwrap() + memory["temporaries"].as_u64().unwrap()
 }
 
-/// The program runs with that part of its memory, in hundredths.
+/// The program runs with this percentage of its memory.
 fn runs_with(text: &str, percent: u64) {
     let place = Workplace::with_module(text);
     let allowed = written(&place, &[]) * percent / 100;

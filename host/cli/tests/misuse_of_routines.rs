@@ -1,12 +1,13 @@
-//! Operations that routines execute, asked for what they cannot do: errors that name the operation,
-//! its line and what is wanted, in little time and memory. What lies at the edge is done.
+//! Operations of routines with unsupported operands: the error names the operation, its line and
+//! what it requires, in little time and memory. Edge cases that are supported succeed.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod program;
 
 use program::Workplace;
 
-/// One operation on parameters of these shapes (by `; `), which stands in the line after them.
+/// Returns a module that applies one operation to parameters of these shapes (separated by `; `),
+/// and the line of the operation.
 fn module(operands: &str, operation: &str) -> (String, usize) {
     let operands: Vec<&str> = operands.split("; ").filter(|shape| !shape.is_empty()).collect();
     let mut text = String::from(
@@ -21,15 +22,15 @@ fn module(operands: &str, operation: &str) -> (String, usize) {
     (text + &format!("  ROOT x = {operation}\n}}\n"), line)
 }
 
-/// Runs one in 1 GiB of address space, of which the program itself takes a third, and 10 seconds of
-/// processor time.
+/// Runs one operation in 1 GiB of address space, of which the program itself takes a third, and 10
+/// seconds of processor time.
 fn run(operands: &str, operation: &str) -> (program::Ran, usize) {
     let (text, line) = module(operands, operation);
     let place = Workplace::with_module(&text);
     (place.shell("ulimit -v 1048576; ulimit -t 10; exec \"$@\" --threads 1", &["run", "m.hlo"]), line)
 }
 
-/// Fails as the program's fault, with these words, at the operation.
+/// The program fails with exit code 1 and these words, at the operation's line.
 fn refused(operands: &str, operation: &str, words: &str) {
     let (ran, line) = run(operands, operation);
     let said = &ran.err;
@@ -43,7 +44,7 @@ fn done(operands: &str, operation: &str) {
     assert_eq!(ran.code, Some(0), "{operands} {operation}: {}", ran.err);
 }
 
-/// A call of a target; `config` is the inside of its dictionary.
+/// A custom call of a target; `config` is the content of its dictionary.
 fn call(result: &str, target: &str, config: &str) -> String {
     format!("{result} custom-call(), custom_call_target=\"{target}\", backend_config=\"{{{config}}}\"")
 }
@@ -71,7 +72,7 @@ const LAPACK: [(&str, &str, &str, &str); 14] = [
     ),
 ];
 
-/// The text for matrices of so many rows and columns.
+/// The text for matrices of `n` rows and columns.
 fn sized(text: &str, n: usize) -> String {
     text.replace('N', &n.to_string()).replace('M', &n.saturating_sub(1).to_string())
 }
@@ -166,7 +167,7 @@ fn fourier_transforms() {
             transform("IRFFT", &halved, &real);
         }
     }
-    // Nothing is planned for what has no elements.
+    // The routine plans nothing for an empty array.
     done("c64[0,1000000007]", "c64[0,1000000007] fft(), fft_type=FFT, fft_length={1000000007}");
     refused("c64[4]", "c64[4] fft(), fft_type=FFT, fft_length={5}", "fft_length");
     refused("c64[4]", "c64[4] fft(), fft_type=FFT, fft_length={2,2}", "fft_length");

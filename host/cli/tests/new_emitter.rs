@@ -1,5 +1,5 @@
-//! `fusebox new-emitter`: crates that build as a stranger's would, pass their tests, load, and are
-//! right.
+//! `fusebox new-emitter`: crates that build outside the repository, pass their tests, load, and
+//! compute right results.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod program;
@@ -15,7 +15,7 @@ fn new_emitter(place: &Workplace, name: &str, kind: &str) -> Ran {
     place.run(&["new-emitter", name, "--kind", kind, "--core", &format!("{ROOT}/core")])
 }
 
-/// Cargo in a new crate; all of them share a target folder that is kept between runs.
+/// Runs cargo in a new crate. All crates share a target folder that is kept between runs.
 fn cargo(folder: &Path, arguments: &[&str]) -> String {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("plugins");
     let mut command = Command::new(env!("CARGO"));
@@ -49,7 +49,7 @@ fn a_new_crate_of_every_kind_passes_its_tests_and_its_kernels_are_right() {
         assert_eq!(made.code, Some(0), "{}", made.err);
         assert!(made.out.contains(&format!("my-{kind}-2/src/lib.rs\n")), "{}", made.out);
         let folder = place.path(&name);
-        // The dependencies that the examples are built with: nothing is looked for elsewhere.
+        // Uses the lock file of the examples, so that cargo needs no network.
         let lock = std::fs::read_to_string(format!("{ROOT}/examples/out-of-tree-emitter/Cargo.lock")).unwrap();
         std::fs::write(folder.join("Cargo.lock"), lock.replace("\"simple-loop\"", &format!("{name:?}"))).unwrap();
         assert!(cargo(&folder, &["test"]).contains(if kind == "own" { "3 passed" } else { "2 passed" }));
@@ -91,7 +91,7 @@ fn what_cannot_be_made_is_refused_in_words_and_nothing_is_overwritten() {
     assert!(written.contains("export_emitters!(MY_LOOP => MyLoop)") && written.contains("kind: \"loop\""), "{written}");
 }
 
-/// The first command of a stranger.
+/// The first command that a new author runs.
 #[test]
 fn a_new_crate_builds_against_the_sources_that_the_program_comes_from() {
     let place = Workplace::new();

@@ -1,5 +1,5 @@
-//! No output of a command takes the place of a file that the command reads, whatever that is and
-//! whatever it is called; and no folder that holds something is written into unasked.
+//! No output of a command replaces a file that the command reads, of any type and under any name.
+//! Without `--force`, no command writes into a folder that holds files.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../../plugins/tests/boundary/built.rs"]
@@ -24,8 +24,8 @@ ENTRY main {
 }
 ";
 
-/// A place with all that a command may read: a module, inputs, a library, a database, choices to
-/// import, an executable, settings and a lock.
+/// A workplace with every file that a command may read: a module, inputs, a library, a database,
+/// choices to import, an executable, settings and a lock.
 fn place() -> Workplace {
     let place = Workplace::with_module(MODULE);
     let constant = "HloModule i\nENTRY e { ROOT c = f32[8] constant({1,2,3,4,5,6,7,8}) }\n";
@@ -39,7 +39,7 @@ fn place() -> Workplace {
     place
 }
 
-/// All files of a place and of the folders in it.
+/// All files of a folder and of its subfolders.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -100,9 +100,9 @@ fn other_names_are_seen_through() {
         let run = ["run", "m.hlo", "--inputs", "in.npz", "--tuned", "t.redb", "--load", "p.so", "--outputs", output];
         changes_nothing(&place, &run, &[output, "the same file as the input"]);
     }
-    // A file that will be read and is not there yet is one all the same.
+    // An input that does not exist yet is an input too.
     changes_nothing(&place, &["run", "m.hlo", "--tuned", "new.redb", "--outputs", "here/new.redb"], &["new.redb"]);
-    // Files that no command reads are replaced as ever.
+    // Outputs replace files that the command does not read.
     place.write("old", b"old");
     place.run(&["run", "m.hlo", "--no-config", "--outputs", "fusebox.toml"]).succeeded();
     place.run(&["run", "m.hlo", "--no-config", "--outputs", "old"]).succeeded();
@@ -133,14 +133,14 @@ fn a_folder_that_holds_something_is_refused_without_force() {
         changes_nothing(&place, &[command, &["."]].concat(), &["is not empty", "--force"]);
         changes_nothing(&place, &[command, &["m.hlo"]].concat(), &["m.hlo"]);
     }
-    // By force files of the same names are replaced, but none that the command reads.
+    // `--force` replaces files of the same names, but none that the command reads.
     place.run(&[&repro[..], &["r"]].concat()).succeeded();
     place.run(&[&repro[..], &["r", "--force"]].concat()).succeeded();
     assert_eq!(std::fs::read_dir(place.path("r")).unwrap().count(), 6);
     std::fs::rename(place.path("in.npz"), place.path("r/inputs.npz")).unwrap();
     let again = ["repro", "r/module.hlo", "--inputs", "r/inputs.npz", "--fusion", "half", "-o", "r", "--force"];
     changes_nothing(&place, &again, &["r/module.hlo", "the same file as the input"]);
-    // An empty one is as good as none, and no other command knows what to force.
+    // An empty folder needs no `--force`. Other commands have no such option.
     std::fs::create_dir(place.path("empty")).unwrap();
     place.run(&["repro", "m.hlo", "--fusion", "half", "-o", "empty"]).succeeded();
     place.run(&["run", "m.hlo", "--force"]).failed(2, &["--emitter"]);

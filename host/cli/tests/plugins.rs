@@ -1,4 +1,4 @@
-//! Plugins through the whole program: one emitter through three carriers, and a hostile one.
+//! Plugins in the whole program: one emitter through three carriers, and a hostile one.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 #[path = "../../plugins/tests/boundary/built.rs"]
@@ -8,7 +8,7 @@ mod program;
 
 use program::{Ran, Workplace};
 
-/// Several results of two shapes, a transcendental function, for a loop on all targets.
+/// Several results of two shapes and a transcendental function, for a loop kernel on all targets.
 const MODULE: &str = "HloModule m
 
 fused {
@@ -25,7 +25,7 @@ ENTRY main {
 }
 ";
 
-/// A module whose only fusion has that name: it tells the hostile emitter what to do.
+/// A module whose only fusion has the given name, which tells the hostile emitter what to do.
 fn hostile_module(name: &str) -> String {
     format!(
         "HloModule m
@@ -101,7 +101,7 @@ fn an_automatic_choice_that_fails_is_replaced_with_a_warning() {
     }
 }
 
-/// What failed is what its author wants to see.
+/// An author needs to see what failed.
 #[test]
 fn plans_and_kernels_that_fail_are_in_the_dumps() {
     for (name, file) in [
@@ -131,7 +131,7 @@ fn a_faulty_kernel_is_reported_with_its_emitter() {
     ran.failed(1, &["kernel astray, written by emitter hostile 0.1.0, is faulty", "out of bounds"]);
 }
 
-/// On the cpu nothing stops it from reading beside its operand.
+/// On the cpu a kernel can read out of bounds unnoticed.
 #[test]
 fn a_kernel_out_of_bounds_on_the_cpu_is_told_by_the_simulator() {
     let place = Workplace::with_module(&hostile_module("reads_astray"));
@@ -144,7 +144,7 @@ fn a_kernel_out_of_bounds_on_the_cpu_is_told_by_the_simulator() {
     for words in ["Emitter hostile 0.1.0 is at fault", "On the simulator: ", "is faulty", "out of bounds"] {
         assert!(found.out.contains(words), "`{words}` is missing in: {}{}", found.out, found.err);
     }
-    // Right everywhere else, and told so.
+    // Other emitters compute right results, and the check says so.
     let right = place.run(&["run", "m.hlo", "--check"]);
     assert!(right.code == Some(0) && right.err.contains("check: right, by the interpreter"), "{}", right.err);
 }
@@ -222,7 +222,7 @@ fn what_lies_in_a_folder_of_plugins_and_is_none_is_skipped_with_a_warning() {
     }
 }
 
-/// Two kernels: a transpose, which only one emitter's kind is for, and a sine.
+/// Two kernels: a transpose, which only emitters of one kind take, and a sine.
 const TWO_KINDS: &str = "HloModule m
 
 ENTRY main {
@@ -244,13 +244,13 @@ fn a_choice_that_made_nothing_is_an_error_that_says_what_there_is() {
     run(&["--emitter", "scatter=loop"]).failed(1, &["`scatter=loop`", "of other kinds"]);
     run(&["--emitter", "loop=row-reduce", "--force"]).failed(1, &["row-reduce", "does not take fusion"]);
     run(&["--emitter", "loop=loop"]).succeeded();
-    // The last choice for a kind counts; the one before it is not held to anything.
+    // The last choice for a kind wins. The program does not check earlier ones.
     run(&["--emitter", "loop=row-reduce", "--emitter", "loop=loop"]).succeeded();
 }
 
 #[test]
 fn what_a_chosen_emitter_declines_goes_to_the_others_and_is_counted() {
-    // Two results of one pass over x, and a kernel of one.
+    // A kernel with two results from one pass over x, and a kernel with one result.
     let both = "HloModule m
 
 ENTRY main {
@@ -263,7 +263,7 @@ ENTRY main {
 }
 ";
     let place = Workplace::with_module(both);
-    // The stranger's emitter takes fusions of one result only.
+    // The out-of-tree emitter takes only fusions with one result.
     let library = built::simple_loop().display().to_string();
     let plain = place.run(&["run", "m.hlo"]).succeeded();
     let chosen = place.run(&["run", "m.hlo", "--emitter", &library]);
@@ -296,8 +296,8 @@ fn knobs_reach_the_emitter_in_charge_and_unknown_ones_are_named() {
     assert!(chosen.contains("x 64") || chosen.contains("64 threads"), "{chosen}");
 }
 
-/// A kind's own name stands for all emitters of the kind that are linked in; others are names of
-/// one.
+/// The name of a kind stands for all linked-in emitters of the kind. Any other name stands for one
+/// emitter.
 #[test]
 fn a_kind_has_several_emitters() {
     let place = Workplace::with_module(

@@ -1,15 +1,15 @@
-//! Random fusions, compiled by every emitter that takes them, in its first configuration and
-//! another, on cpu and simt, against the reference interpreter.
+//! Random fusions, against the reference interpreter. Every emitter that takes a fusion compiles it
+//! in its default and in another configuration, for cpu and simt.
 //!
 //! A fusion has a prologue of elementwise operations, one or several heroes (reductions,
 //! transposes, concatenations, slices, updates, pads, gathers, scatters, …), an epilogue, and side
 //! outputs; odd sizes, dimensions of size 1, types of 4 to 64 bits. Elements are small integers and
-//! operations are chosen so that no result depends on the order of summation: results are compared
-//! for equality.
+//! operations are chosen so that no result depends on the order of summation. The test therefore
+//! compares results for equality.
 //!
-//! A seed makes a fusion. `FUSEBOX_FUSIONS` says how many there are and `FUSEBOX_FUSION_SEED` which
-//! is the first: `FUSEBOX_FUSION_SEED=1234 FUSEBOX_FUSIONS=1 cargo test -p fusebox --test
-//! random_fusions` repeats one.
+//! A seed determines a fusion. `FUSEBOX_FUSIONS` sets how many the test checks and
+//! `FUSEBOX_FUSION_SEED` the first: `FUSEBOX_FUSION_SEED=1234 FUSEBOX_FUSIONS=1 cargo test -p
+//! fusebox --test random_fusions` repeats one.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -35,7 +35,7 @@ fn seeds() -> (u64, u64) {
 fn check_all(first: u64, count: u64) {
     let mut tally = Tally::new();
     let checked = check_together(&fusebox_bundle::emitters, first..first + count, &mut tally);
-    // Seen with --nocapture.
+    // Visible with --nocapture.
     println!("{tally:#?}");
     checked.unwrap_or_else(|failure| panic!("{failure}"));
 }

@@ -1,7 +1,7 @@
-//! No kernel computes elements over and over, whatever the chain: where values that are shared
-//! would multiply work, they are stored. The simulator counts the elements that kernels read: a
-//! chain of `d` steps in which each reader of a value computed it anew would read an element `2^d`
-//! times.
+//! No kernel recomputes elements exponentially often, for any chain: kernels store shared values
+//! whose recomputation would multiply work. The simulator counts the elements that kernels read. In
+//! a chain of `d` steps whose readers all recompute each value, a kernel would read an element
+//! `2^d` times.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_conformance::{Compiler, Machine};
@@ -10,15 +10,15 @@ use fusebox_runtime::{ThreadOrder, trace_reads};
 
 /// Elements of every value of a chain.
 const ELEMENTS: usize = 16;
-/// Reads for each element of each step: some values are computed a few times, and windows and
+/// Most reads per element of a step: kernels compute some values a few times, and windows and
 /// reductions read several elements.
 const MOST_READS: usize = 64;
-/// Most reads of a chain that is a fusion of the text: it stays as it is where it computes no value
-/// more often than this, for each of the three elements of a window.
+/// Most reads per element of a chain that the text has as a fusion. The compiler keeps this fusion
+/// unless it computes a value more than 256 times, for each of the three elements of a window.
 const MOST_IN_FUSIONS: usize = 3 * 256;
 
-/// Names of steps, and the lines by which `x{i}` follows from the value before it and from an
-/// earlier one; `%` stands for `i`.
+/// Names of steps, and the lines that compute `x{i}` from the value before it and from an earlier
+/// one; `%` stands for `i`.
 const STEPS: [(&str, &str); 11] = [
     ("shifted", "p% = s32[17] pad(LAST, c), padding=1_0\n x% = s32[16] slice(p%), slice={[0:16]}"),
     (
@@ -51,7 +51,7 @@ const STEPS: [(&str, &str); 11] = [
 const PARAMETERS: &str = "x0 = s32[16] parameter(0)\n u = s32[3] parameter(1)\n s = s32[] parameter(2)\n t = s32[] parameter(3)\n \
      q = pred[16] parameter(4)\n c = s32[] constant(7)\n z = s32[] constant(0)\n";
 
-/// The steps of a chain in turn, and how far back the earlier value lies.
+/// A chain that alternates between two steps. The earlier value is `reach` steps back.
 struct Chain {
     steps: [usize; 2],
     reach: usize,
@@ -87,8 +87,8 @@ impl Chain {
         format!("{first} and {second}, {} back, {} steps", self.reach, self.depth)
     }
 
-    /// Runs the chain as it is, or as a fusion of the text. The result, and the number of elements
-    /// that kernels read.
+    /// Runs the chain as an entry or as a fusion of the text. Returns the result and the number of
+    /// elements that kernels read.
     fn check(&self, is_fusion: bool) -> (Literal, u64) {
         let (result, count) = run(&self.text(is_fusion));
         let most = if is_fusion { MOST_IN_FUSIONS } else { MOST_READS } * ELEMENTS * (self.depth + 1);
@@ -97,7 +97,7 @@ impl Chain {
     }
 }
 
-/// The result, and the number of elements that kernels read for it.
+/// Returns the result and the number of elements that kernels read.
 fn run(text: &str) -> (Literal, u64) {
     let compiler = Compiler::new(fusebox_bundle::emitters()).unwrap_or_else(|failure| panic!("{failure}"));
     let orders = [ThreadOrder::Forward];
@@ -122,8 +122,8 @@ fn inputs() -> [ArrayLiteral; 5] {
 #[test]
 fn no_chain_multiplies_work() {
     let pairs = (0..STEPS.len()).flat_map(|first| (first..STEPS.len()).map(move |second| [first, second]));
-    // A fusion of the text whose rows are read again for each of their elements is left to
-    // emitters.
+    // A text's fusion with reductions may read a row again for each element: that is the emitters'
+    // decision.
     let has_rows = |steps: [usize; 2]| steps.iter().any(|&step| STEPS[step].1.contains("reduce("));
     for (number, steps) in pairs.enumerate() {
         let chain = Chain { steps, reach: [1, 2, 3, 7][number % 4], depth: 30 };

@@ -5,8 +5,8 @@ use fusebox_conformance::fusions::Chance;
 use fusebox_conformance::literals::{Closeness, mixed};
 use fusebox_conformance::{Compiler, Machine, inputs};
 
-/// The elements of few values, so that many are equal and the first of them counts; what is
-/// scattered rounds differently in another order.
+/// The elements have few values, so that many are equal and a window selects the first of them. The
+/// scattered values round differently in another order.
 fn check(array: &str, source: &str, window: &str, [element, select, scatter]: [&str; 3]) {
     let text = format!(
         "HloModule m
@@ -52,7 +52,7 @@ fn windows_touch_or_leave_gaps() {
     check("31", "8", "size=2 stride=4 pad=2_0", LARGEST);
 }
 
-/// One window sees nothing but padding, another array loses elements at both ends.
+/// One window contains only padding. Another array loses elements at both ends.
 #[test]
 fn windows_lie_beyond_the_array() {
     check("6", "5", "size=2 stride=2 pad=2_2", LARGEST);
@@ -66,22 +66,21 @@ fn of_other_types() {
     check("5,30", "5,15", "size=1x3 stride=1x2 pad=0_0x1_0", ["bf16", "GE", "add(a, b)"]);
 }
 
-/// An operation whose operands may not be exchanged. Where windows overlap, HLO leaves open which
-/// comes first.
+/// A non-commutative combiner. Where windows overlap, HLO leaves the order open.
 #[test]
 fn differences() {
     check("20", "9", "size=3 stride=2", ["f32", "GE", "subtract(a, b)"]);
     check("20", "10", "size=2 stride=2", ["f32", "GE", "subtract(b, a)"]);
 }
 
-/// Further apart than there are elements, and beyond what can be counted.
+/// A stride larger than the array, and strides whose products overflow.
 #[test]
 fn windows_far_apart() {
     check("6", "2", "size=2 stride=100 pad=100_4", LARGEST);
     check("8", "3", "size=2 stride=4000000000000000000 pad=4000000000000000000_4000000000000000000", LARGEST);
 }
 
-/// As many windows over an element as nobody writes out.
+/// Too many windows over an element to expand each of them.
 #[test]
 fn many_windows_over_one_element() {
     check("60", "13", "size=48", LARGEST);

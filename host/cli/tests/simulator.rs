@@ -1,8 +1,8 @@
-//! Kernels with one fault each, and the same kernels without it: what the simulator says of them.
+//! Kernels with one fault each and the same kernels without it, and the reports of the simulator.
 //!
-//! A file of `kernels/` holds both: lines that end in `// broken` are in the faulty kernel only,
-//! those that end in `// correct` in the other one only. Its first lines say how the kernel is
-//! launched and what is to be heard of the faulty one:
+//! A file of `kernels/` contains both: lines that end in `// broken` are only in the faulty kernel,
+//! lines that end in `// correct` only in the other one. Its first lines specify the launch of the
+//! kernel and the expected report on the faulty one:
 //!
 //! ```text
 //! // launch: BLOCKS x THREADS, BYTES shared
@@ -10,8 +10,8 @@
 //! // says: WORDS                                    one line per phrase; of the compiler or of the simulator
 //! ```
 //!
-//! Both kernels run in several orders of threads. The faulty one is caught in all of them, and the
-//! correct one gives the same results in all of them.
+//! Both kernels run in several orders of threads. The simulator detects the fault in every order,
+//! and the correct kernel has the same results in every order.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -58,7 +58,7 @@ fn a_report_names_what_the_program_calls_it() {
     };
     let made = fusebox_compiler::compile(&Source::text("m.hlo", text), &options).unwrap();
     let mut executable = made.executable.unwrap();
-    // The kernel is told of a buffer that lacks the last element.
+    // Gives the kernel a buffer that lacks the last element.
     executable.kernels[0].arguments[0].bytes -= 4;
     let Thunk::Kernel { arguments, .. } = &mut executable.thunks[0] else { panic!("no kernel") };
     arguments[0].bytes -= 4;
@@ -135,7 +135,7 @@ impl Case {
         case
     }
 
-    /// The bytes of all that is written.
+    /// The bytes of all buffers that the kernel writes.
     fn run(&self, functions: &str, order: ThreadOrder) -> Result<Vec<u8>, String> {
         let argument = |(access, shape): &(Access, ArrayShape)| Argument {
             bytes: shape.byte_size() as u64,
@@ -162,7 +162,8 @@ impl Case {
         Ok(result.leaves().iter().flat_map(|leaf| leaf.as_array().unwrap().data.to_vec()).collect())
     }
 
-    /// A program that launches the kernel once on buffers of 0, 1, 2, … and gives what it writes.
+    /// A program that launches the kernel once on buffers of 0, 1, 2, … and returns the buffers
+    /// that the kernel writes.
     fn executable(&self, code: CodeImage) -> Executable {
         let (mut allocations, mut thunks, mut slices) = (Vec::new(), Vec::new(), Vec::new());
         for (_, shape) in &self.arguments {
@@ -211,7 +212,7 @@ impl Case {
     }
 }
 
-/// `f32[64]`
+/// Parses a shape of the form `f32[64]`.
 fn array(text: &str) -> ArrayShape {
     let (ty, dims) = text.trim_end_matches(']').split_once('[').unwrap();
     let dims: Vec<i64> = dims.split(',').map(|size| size.parse().unwrap()).collect();

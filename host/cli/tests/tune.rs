@@ -1,5 +1,5 @@
-//! `fusebox tune` through the whole program: what is kept, who goes by it, and what becomes of it
-//! when several work at once or the work is interrupted.
+//! `fusebox tune` in the whole program: the stored choices, the commands that use them, and the
+//! effects of concurrent or interrupted runs.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../../plugins/tests/boundary/built.rs"]
@@ -43,7 +43,7 @@ fn what_was_measured_is_kept_and_every_command_goes_by_it() {
     assert_eq!(text, read(&place, "second.toml"));
     assert!(text.contains("[device.\"cpu: ") && text.contains("\nfusion = \"fused_t300\"\nspec = \""), "{text}");
 
-    // Any other choice that is imported is gone by too: nothing is measured again.
+    // The program also uses an imported choice of another emitter, and measures nothing again.
     let line = text.lines().skip_while(|line| !line.contains("fused_t300")).nth(1).unwrap();
     place.write("other.toml", text.replacen(&format!("{line}\n"), "spec = \"loop\"\n", 1).as_bytes());
     place.run(&["tune", "--import", "other.toml"]).succeeded();
@@ -65,7 +65,7 @@ fn what_was_measured_is_kept_and_every_command_goes_by_it() {
     let result = place.run(&["run", "m.hlo"]).succeeded();
     assert_eq!(result, place.run(&["run", "m.hlo", "--no-tuned"]).succeeded());
 
-    // One that is not here is a choice that is missing.
+    // A choice of an emitter that is not loaded counts as missing.
     place.write("other.toml", text.replacen(&format!("{line}\n"), "spec = \"nobody@1.0.0\"\n", 1).as_bytes());
     place.run(&["tune", "--import", "other.toml"]).succeeded();
     place
@@ -73,7 +73,7 @@ fn what_was_measured_is_kept_and_every_command_goes_by_it() {
         .failed(1, &["fused_t300", "was tuned for nobody@1.0.0, which is not here"]);
 }
 
-/// The softmax of four rows: reductions whose results go back over the rows.
+/// The softmax of four rows: each row's reductions feed operations on the whole row.
 fn softmax(columns: usize) -> String {
     format!(
         "HloModule m\n\
@@ -161,7 +161,7 @@ fn an_interrupt_keeps_what_is_done() {
     assert!(left > 0 && left < 40, "{left} are left");
 }
 
-/// The tables are in the middle, between the header and what is free.
+/// Overwrites the tables, which lie between the header and the free pages.
 fn damage(place: &Workplace) -> Vec<u8> {
     let mut bytes = std::fs::read(place.path("t.redb")).unwrap();
     let text = bytes.windows(6).position(|it| it == b"fusion").unwrap();
@@ -171,7 +171,7 @@ fn damage(place: &Workplace) -> Vec<u8> {
     bytes
 }
 
-/// Another process has made the file and is about to write to it.
+/// Another process has created the file and not yet written to it.
 #[test]
 fn an_empty_file_holds_no_choices() {
     let place = Workplace::with_module(&module([300]));
@@ -187,7 +187,7 @@ fn a_damaged_file_is_told_of_set_aside_and_begun_anew() {
     let tune = ["tune", "m.hlo", "--tuned", "t.redb", "--fusions-alone"];
     place.run(&tune).succeeded();
     let damaged = damage(&place);
-    // With --locked it is an error, for `run` and for `tune`.
+    // With `--locked`, `run` and `tune` fail.
     for command in [&["run", "m.hlo", "--tuned", "t.redb"][..], &tune] {
         place.run(&[command, &["--locked"]].concat()).failed(1, &["t.redb is damaged", "--no-tuned"]);
     }
@@ -202,7 +202,7 @@ fn a_damaged_file_is_told_of_set_aside_and_begun_anew() {
     place.write("t.redb", &damaged);
     told(place.run(&tune), "t.redb.damaged-2");
     place.run(&["tune", "m.hlo", "--tuned", "t.redb", "--locked"]).succeeded();
-    // A file that is no database is the user's, and stays where it is.
+    // A file that is no database belongs to the user. The program leaves it where it is.
     for command in [&["run", "m.hlo", "--tuned", "m.hlo"][..], &["tune", "m.hlo", "--tuned", "m.hlo"]] {
         place.run(command).failed(1, &["m.hlo", "--no-tuned"]);
     }

@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! find      a module's folder and those above ──> fusebox.toml
-//! settings  fusebox.toml ──> plugins, choices of emitters, each with its place
-//! lock      fusebox.lock ──> which bytes each plugin had when it was pinned
+//! settings  fusebox.toml ──> plugins, choices of emitters, with their positions in the file
+//! lock      fusebox.lock ──> the bytes that each plugin had when it was pinned
 //! ```
 //!
 //! This crate reads and checks the files, but loads and runs nothing. `docs/configuration.md`

@@ -1,10 +1,10 @@
 //! Writes the bodies of the functions that an emitter's kernel calls.
 //!
 //! ```text
-//! Fusion, SubgraphCall…  partition   which instruction in which function, at which index, as `access` says what it reads
-//!                        schedule    in which order
-//!                        subgraph    the functions, by `writer` and its regions
-//!                        elemental   the operations, scalar by scalar
+//! Fusion, SubgraphCall…  partition   the function and index of each instruction; `access` finds its reads
+//!                        schedule    the order in which values are written
+//!                        subgraph    writes the functions, with `writer`
+//!                        elemental   the operations, as operations on scalars
 //!                        ──> functions of the kernel IR
 //! ```
 //!

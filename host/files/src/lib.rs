@@ -4,13 +4,13 @@
 //! Writing replaces the old file as a whole or not at all.
 //!
 //! ```text
-//! limit     how large a file may be           replace   the new file beside the old one, then in its place
+//! limit     maximum sizes of files            replace   a draft, then renamed to the file's path
 //! kind      FIFO, device, directory, …        direct    FIFOs and devices, which cannot be replaced
-//! read      open, read, read a stream         place     where a name leads
-//! store     a folder of entries that can be made again
+//! read      open, read, read a stream         place     the resolved path of an output
+//! store     a folder of entries that can be recreated
 //! folder    a folder that is written as a whole
-//! aside     a damaged file, out of the way
-//! guard     what a run reads is not replaced by what it writes
+//! aside     renames a damaged file
+//! guard     no output of a run replaces a file that the run reads
 //! ```
 
 #![forbid(unsafe_code)]

@@ -9,7 +9,7 @@ use fusebox_lowering::{Argument, Batch, Code, Composite, LoweringError, Stage, S
 use jit::elementwise::kernel;
 use jit::{Buffer, Recorded, compile_and_run, contains_in_order, object, run, source, stages_of};
 
-/// `a + b` of 1000 elements, 256 a block, by a subgraph function.
+/// Computes `a + b` for 1000 elements, 256 per block, in a subgraph function.
 const ADD: &str = r#"
 "func.func"() <{function_type = (tensor<1000xf32>, tensor<1000xf32>, tensor<1000xf32>) -> tensor<1000xf32>, sym_name = "add"}> ({
 ^bb0(%a: tensor<1000xf32>, %b: tensor<1000xf32>, %out: tensor<1000xf32>):
@@ -35,7 +35,7 @@ const ADD: &str = r#"
 fn a_loop_runs_in_any_split_of_its_blocks() {
     let kernel = source("add", ADD, &[4000; 3], 1, 4, 1);
     let (code, stages) = stages_of(&kernel, &Target::cpu()).unwrap_or_else(|error| panic!("{error}"));
-    // The loop is vectorised, and nothing is called.
+    // The loop is vectorised and contains no calls.
     contains_in_order(stages.get(Stage::Llvm), &["define void @add(", "x float>", "fadd <"]);
     let bytes = object(code);
     let a: Vec<f32> = (0..1000).map(|i| i as f32).collect();
@@ -67,13 +67,13 @@ fn two_kernels_of_one_batch_and_two_batches_of_one_thread() {
     assert_eq!(buffers[2].values::<f32>(), [3.0; 1000]);
 }
 
-/// A function of one number in a buffer, which has a byte and a number of its own; the kernels are
-/// for it alone.
+/// Compiles a composite of these steps for one 4-byte buffer. The composite's temporaries have 1
+/// and 4 bytes. Only the composite calls the kernels.
 fn composed(kernels: &[jit::KernelSource], steps: Vec<Step>) -> Result<(Code, Recorded), LoweringError> {
     composed_of(&[4], kernels, steps)
 }
 
-/// As above, of buffers of so many bytes, whose numbers come first.
+/// Like `composed`, for buffers of these sizes in bytes. The temporaries come after them.
 fn composed_of(
     bytes: &[u64],
     kernels: &[jit::KernelSource],
@@ -93,7 +93,7 @@ fn call(kernel: &str, buffers: [usize; 2]) -> Step {
     Step::Kernel { kernel: kernel.into(), buffers: buffers.to_vec() }
 }
 
-/// A kernel that adds to a number, by as many operations.
+/// A kernel that adds `number`, with `times` redundant pairs of operations.
 fn adding(name: &str, number: i64, times: usize) -> jit::KernelSource {
     let constant = format!(r#"%c = "arith.constant"() <{{value = {number} : i32}}> : () -> i32"#);
     let add = |at: usize| {
@@ -113,7 +113,7 @@ fn adding(name: &str, number: i64, times: usize) -> jit::KernelSource {
     kernel(name, &[("i32", 4)], ("i32", 4), 1, &format!("{constant}\n{start}\n{}\n{end}", more.join("\n")))
 }
 
-/// A kernel that says whether a number is below ten.
+/// A kernel that returns whether a number is below ten.
 fn below() -> jit::KernelSource {
     let below = r#"%ten = "arith.constant"() <{value = 10 : i32}> : () -> i32
 %less = "arith.cmpi"(%x0, %ten) <{predicate = 2 : i64}> : (i32, i32) -> i1
@@ -146,7 +146,7 @@ fn a_composite_loops_and_branches_without_calls_or_memory() {
     let (code, stages) = composed(&kernels, vec![repeated, last]).unwrap();
     let mut buffers = [Buffer::of(&[0i32])];
     run(&object(code), "all", &mut buffers, 0, 1);
-    // 0 + 1 + 2 + 5 + 5, and 1 as that is not below 10.
+    // 0 + 1 + 2 + 5 + 5 is not below 10; the last branch adds 1.
     assert_eq!(buffers[0].values::<i32>(), [14]);
     let text = stages.get(Stage::Llvm);
     let calls = text.lines().any(|line| line.contains("call ") && !line.contains("@llvm.sideeffect()"));

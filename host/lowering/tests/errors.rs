@@ -1,4 +1,4 @@
-//! What is wrong with a kernel is said, with its name and place.
+//! Errors of a kernel contain its name and the location.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod jit;
@@ -19,7 +19,7 @@ fn kernel(body: &str) -> KernelSource {
     source("bad", &text, &[16, 16], 1, 1, 1)
 }
 
-/// The message of compiling a kernel with this body.
+/// The error message for a kernel with this body.
 #[track_caller]
 fn message(body: &str) -> String {
     match compile(&[kernel(body)], &Target::cpu(), &mut NoStages) {

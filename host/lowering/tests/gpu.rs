@@ -1,4 +1,4 @@
-//! Kernels for GPUs: read, not run.
+//! Kernels for GPUs: checks their text and does not run them.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod jit;
@@ -6,7 +6,7 @@ mod jit;
 use fusebox_lowering::{Code, LoweringError, NoStages, Target};
 use jit::{KernelSource, assemble, compile, contains_in_order, source};
 
-/// Eight elements a thread, in two groups of four that are next to each other.
+/// Each thread computes eight elements, in two groups of four contiguous ones.
 fn vectorized(elements: u64) -> KernelSource {
     let text = r#"
 "func.func"() <{function_type = (tensor<NxELEMENT>, tensor<NxELEMENT>) -> tensor<NxELEMENT>, sym_name = "scale"}> ({
@@ -28,7 +28,7 @@ fn vectorized(elements: u64) -> KernelSource {
     source("scale", &text, &[4 * elements, 4 * elements], 1, 64, 128)
 }
 
-/// Elements of `bytes` bytes that each thread negates, sixteen bytes of them in a row.
+/// Each thread negates sixteen contiguous bytes, in elements of `bytes` bytes.
 fn narrow(element: &str, bytes: u64, body: &str) -> KernelSource {
     let lanes = 16 / bytes;
     let text = format!(
@@ -138,7 +138,7 @@ fn amd_gets_assembly() {
     }
 }
 
-/// All that LLVM 22 knows, from Volta on.
+/// All capabilities that LLVM 22 supports, from Volta on.
 #[test]
 fn every_card_is_known() {
     for capability in [70, 75, 80, 86, 89, 90, 100, 103, 110, 120, 121] {

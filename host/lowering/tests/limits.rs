@@ -1,5 +1,5 @@
-//! Kernels that ask for too much of something are refused, with their name and the limit, before
-//! anything is spent on them.
+//! The compiler refuses kernels that exceed a limit, with the kernel's name and the limit, before
+//! it spends time on them.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod jit;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use fusebox_lowering::{NoStages, Target};
 use jit::{KernelSource, compile, source};
 
-/// An entry function with this body, and whatever functions come after it.
+/// An entry function with this body, followed by the functions in `more`.
 fn kernel(body: &str, more: &str) -> KernelSource {
     let result = if body.contains("%done =") || body.contains("%done:") { "%done" } else { "%out" };
     let text = format!(
@@ -28,7 +28,7 @@ fn compiled(kernel: KernelSource, target: &Target) -> Result<(), String> {
     compile(&[kernel], target, &mut NoStages).map(drop).map_err(|error| error.to_string())
 }
 
-/// What is said of a kernel with this body; and at once.
+/// The error message for a kernel with this body, which must come quickly.
 #[track_caller]
 fn message(body: &str, more: &str, target: &Target) -> String {
     let start = Instant::now();
@@ -77,14 +77,14 @@ fn values_are_so_large() {
             assert!(text.contains(expected), "{body}: {text}");
         }
     }
-    // The product of these sizes is 0, if it is not looked at closely.
+    // The product of these sizes overflows to 0.
     let mut huge = kernel("", "");
     huge.functions = huge.functions.replace("tensor<4xf32>", "tensor<4294967296x4294967296xf32>");
     let text = compiled(huge, &Target::cpu()).unwrap_err();
     assert!(text.contains("larger than any memory"), "{text}");
 }
 
-/// A loop over that many points, all unrolled.
+/// A fully unrolled loop over `points` points.
 fn unrolled(points: i64) -> String {
     format!(
         r#"%done = "xla_gpu.loop"(%out) ({{
@@ -137,7 +137,7 @@ fn functions_do_not_call_each_other_in_a_circle() {
 
 #[test]
 fn combiners_within_combiners_are_written_out_so_often() {
-    // Each is written twice in the next.
+    // Each function contains the previous one twice.
     let reduce = |callee: String, value: &str, result: &str| {
         format!(
             r#"{result} = "xla_gpu.shuffle_reduce"({value}) {{callee = @{callee}, max_distance = 1 : i64}} : (f32) -> f32"#
@@ -214,7 +214,7 @@ fn a_factor_without_a_positive_counterpart_is_a_factor() {
     }
 }
 
-/// Each of these is an error or makes code: nothing else is asked.
+/// Each of these is an error or compiles. The test requires no more.
 #[test]
 fn odd_words_are_no_danger() {
     let constants = [

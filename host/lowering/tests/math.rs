@@ -1,5 +1,5 @@
-//! The math library against references: f32 against f64 computed elsewhere, over all exponents; f64
-//! against a table of exact values; special arguments of both.
+//! The math library against references: f32 against the f64 functions of another library, over all
+//! exponents; f64 against a table of exact values; special arguments of both.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod jit;
@@ -16,19 +16,19 @@ use jit::{
     run, source, stages_of,
 };
 
-/// Arguments a kernel takes at once.
+/// Arguments per block.
 const CHUNK: usize = 1 << 16;
 const BLOCKS: usize = 16;
 
 #[derive(Clone, Copy)]
 enum Reference {
     One(fn(f64) -> f64),
-    /// The operation takes subnormal numbers for what they are.
+    /// The operation does not flush subnormal numbers.
     OfSubnormalsToo(fn(f64) -> f64),
     Two(fn(f64, f64) -> f64),
 }
 
-/// Operation, what it should give, and the largest error allowed, in ulps of f32 and of f64.
+/// Operation, reference, and the largest allowed error in ulps of f32 and of f64.
 const CASES: &[(&str, Reference, f64, f64)] = &[
     ("math.exp", Reference::One(libm::exp), 0.91, 0.96),
     ("math.exp2", Reference::One(libm::exp2), 0.88, 0.88),
@@ -58,7 +58,7 @@ const CASES: &[(&str, Reference, f64, f64)] = &[
     ("arith.remf", Reference::Two(libm::fmod), 0.0, 0.0),
 ];
 
-/// Arguments where something special happens to some function.
+/// Arguments at which some function has a special case.
 const SPECIAL: &[f64] = &[
     0.0,
     f64::INFINITY,
@@ -92,13 +92,13 @@ trait Float: Copy + Debug + 'static {
     fn of_random(bits: u64) -> Self;
     fn rounded(value: f64) -> Self;
     fn wide(self) -> f64;
-    /// The number with what subnormal ones count as.
+    /// The number, with subnormal numbers flushed as this machine does.
     fn counting(self) -> f64 {
         flushed::<Self>(self.wide())
     }
 }
 
-/// Zeros for subnormal numbers, where they count as zeros.
+/// Returns zero for a subnormal number if this machine flushes.
 fn flushed<T: Float>(number: f64) -> f64 {
     let is_subnormal = number.abs() < 2f64.powi(T::SMALLEST + T::DIGITS);
     if is_subnormal && cfg!(target_arch = "x86_64") { 0f64.copysign(number) } else { number }
@@ -138,14 +138,14 @@ impl Float for f64 {
     }
 }
 
-/// Logarithm of an ulp of numbers near `value`.
+/// Exponent of an ulp of numbers near `value`.
 fn ulp_exponent<T: Float>(value: f64) -> i32 {
     let exponent = ((value.to_bits() >> 52) & 0x7ff) as i32 - 1023;
     (exponent - T::DIGITS).max(T::SMALLEST)
 }
 
-/// How many ulps `got` is from `expected` + `offset` ulps; infinite where they differ in kind or in
-/// the sign of zero.
+/// Distance in ulps between `got` and `expected` + `offset` ulps. It is infinite if they differ in
+/// kind or in the sign of zero.
 fn error<T: Float>(got: T, expected: f64, offset: f64) -> f64 {
     let (got, nearest) = (got.wide(), T::rounded(expected).wide());
     if flushed::<T>(got) == 0.0 && flushed::<T>(nearest) == 0.0 && got.is_sign_negative() == nearest.is_sign_negative()
@@ -163,13 +163,13 @@ fn error<T: Float>(got: T, expected: f64, offset: f64) -> f64 {
         let finite = |x: f64| if x.is_infinite() { T::LARGEST.copysign(x) } else { x };
         return if finite(got) == finite(nearest) { 1.0 } else { f64::INFINITY };
     }
-    // By halves, as an ulp can be too small to have an inverse.
+    // Scales in two steps, as the inverse of a small ulp overflows.
     let digits = -ulp_exponent::<T>(expected);
     let difference = (got - expected) * 2f64.powi(digits / 2) * 2f64.powi(digits - digits / 2);
     (difference - offset).abs()
 }
 
-/// A kernel that applies an operation to `CHUNK` elements a block.
+/// A kernel that applies an operation to `CHUNK` elements per block.
 fn kernel<T: Float>(operation: &str, operands: usize) -> KernelSource {
     let name = format!("{}_{}", operation.replace('.', "_"), T::NAME);
     let (count, last) = (CHUNK * BLOCKS, CHUNK - 1);
@@ -212,7 +212,7 @@ impl Library {
         Library { object: object(code) }
     }
 
-    /// The operation on as many arguments as there are, up to `CHUNK` · `BLOCKS`.
+    /// Applies the operation to all arguments, at most `CHUNK` · `BLOCKS`.
     fn apply<T: Float>(&self, operation: &str, arguments: &[Vec<T>]) -> Vec<T> {
         let count = arguments[0].len();
         let padded = |values: &Vec<T>| {
@@ -231,7 +231,7 @@ impl Library {
     }
 }
 
-/// This processor, and as it would be without AVX-512.
+/// This processor, with and without AVX-512.
 fn processors() -> [Target; 2] {
     [Target::cpu(), Target::named("cpu,-avx512").unwrap()]
 }
@@ -243,7 +243,7 @@ fn operands(reference: Reference) -> usize {
     }
 }
 
-/// The largest error over all arguments, and a description of where it is.
+/// The largest error over all arguments, and a description of its argument.
 fn worst<T: Float>(arguments: &[Vec<T>], results: &[T], expected: impl Fn(usize) -> (f64, f64)) -> (f64, String) {
     let mut worst = (-1.0, 0);
     for (at, &result) in results.iter().enumerate() {
@@ -266,7 +266,7 @@ fn reference_value<T: Float>(reference: Reference, arguments: &[Vec<T>], at: usi
     }
 }
 
-/// Half of the points anywhere among the bit patterns, half where functions are most curved.
+/// Half of the points are random bit patterns, the other half lie where functions are most curved.
 fn points(count: usize, seed: u64) -> Vec<f32> {
     let mut random = SplitMix64(seed);
     let point = |at: usize| {
@@ -298,7 +298,7 @@ fn f32_is_accurate(library: &Library) {
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
-/// Arguments, nearest value, distance of the exact value from it in ulps.
+/// Arguments, nearest value, and distance of the exact value from it in ulps.
 type Row = (Vec<f64>, f64, f64);
 
 /// The rows of each operation.
@@ -330,7 +330,7 @@ fn f64_is_accurate(library: &Library) {
             let arguments: Vec<Vec<f64>> = (0..operands(reference)).map(column).collect();
             let results = library.apply(operation, &arguments);
             let (error, place) = worst(&arguments, &results, |at| (rows[at].1, rows[at].2));
-            // The table has its offsets to a thousandth.
+            // The table's offsets are rounded to a thousandth.
             (error > bound + 0.001).then(|| format!("{operation}: {place}"))
         })
         .collect();
@@ -368,7 +368,7 @@ fn special_arguments_in_f32() {
 
 #[test]
 fn special_arguments_in_f64() {
-    // The reference itself is off by up to an ulp here.
+    // The reference itself has errors of up to an ulp here.
     special_arguments_are_right::<f64>(1.0, |case| case.3);
 }
 
@@ -387,8 +387,7 @@ fn f32_functions_become_vector_code() {
     }
 }
 
-/// A kernel that applies an operation again and again: to what it gave before and, where it takes
-/// two operands, to `%x1`.
+/// A kernel that applies an operation repeatedly to its own result and, for two operands, to `%x1`.
 fn chain(operation: &str, operands: usize, links: usize, count: usize) -> KernelSource {
     let types = vec!["f32"; operands].join(", ");
     let link = |at: usize| {
@@ -404,7 +403,7 @@ fn chain(operation: &str, operands: usize, links: usize, count: usize) -> Kernel
 #[test]
 fn long_chains_call_functions_of_vectors_that_compute_the_same_bits() {
     const LINKS: usize = 24;
-    // Not a multiple of any number of lanes, so that the function of one number is called too.
+    // Not a multiple of any vector width, so that the kernel also calls the scalar function.
     let (start, other) = (points(1003, 5), points(1003, 6));
     for (operation, operands) in [("math.sin", 1), ("math.atan2", 2)] {
         let source = |links| chain(operation, operands, links, start.len());

@@ -1,11 +1,11 @@
-//! Conversions of floats of 16 bits and fewer, against their definition.
+//! Conversions of floats of at most 16 bits, against their definition.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod jit;
 
 use jit::elementwise::{apply, apply2};
 
-/// A format by its fields: exponent, mantissa, bias, and what the codes at the top mean.
+/// A format by its fields: exponent, mantissa, bias, and the meaning of the topmost codes.
 #[derive(Clone, Copy)]
 struct Format {
     name: &'static str,
@@ -61,7 +61,7 @@ impl Format {
         signed(value, code & sign != 0)
     }
 
-    /// The code nearest to `value`, the even one of two, by search.
+    /// Finds the code nearest to `value` by search. Ties go to the even code.
     fn nearest(self, value: f64) -> u32 {
         let sign = 1u32 << (self.bits() - 1);
         if value.is_nan() {
@@ -72,7 +72,7 @@ impl Format {
             };
         }
         let largest = (0..sign).rev().find(|&code| self.value(code).is_finite()).unwrap();
-        // The first code whose midpoint to its successor is not below the magnitude.
+        // The first code whose midpoint to its successor is at least the magnitude.
         let magnitude = value.abs();
         let (mut low, mut high) = (0, largest);
         while low < high {
@@ -133,8 +133,7 @@ fn every_code_widens_to_its_value() {
     }
 }
 
-/// Values of interest: every value of the format, midpoints, and their neighbours in the source
-/// format.
+/// Values to test: the format's values, midpoints, and their neighbours in the source format.
 fn interesting(format: Format, neighbour: impl Fn(f64, i64) -> f64) -> Vec<f64> {
     let sign = 1u32 << (format.bits() - 1);
     let mut values = vec![0.0, f64::INFINITY, f64::NAN, 1e30, 1e-30, 3.4e38, 1.2e-38, 1e-44];
@@ -197,8 +196,8 @@ fn integers_become_the_nearest_narrow_float() {
         let body = format!("%r = \"arith.sitofp\"(%x0) : (i64) -> {}", format.name);
         let found: Vec<u16> = apply::<i64, u16>("i64", format.name, &body, &integers);
         for (&integer, &found) in integers.iter().zip(&found) {
-            // A sum of two floats that no float of 16 bits is between: rounding it rounds the
-            // integer.
+            // Adds two floats with the last bit set if the sum rounds. No 16-bit float lies between
+            // the sum and the integer, so both round equally.
             let high = (integer >> 12 << 12) as f64;
             let low = (integer - (integer >> 12 << 12)) as f64;
             let value = if integer.unsigned_abs() < 1 << 53 { integer as f64 } else { odd_sum(high, low) };
@@ -207,7 +206,7 @@ fn integers_become_the_nearest_narrow_float() {
     }
 }
 
-/// `high + low`, with a last bit of one if that rounds.
+/// `high + low`, rounded to odd.
 fn odd_sum(high: f64, low: f64) -> f64 {
     let sum = high + low;
     let lost = low - (sum - high);
@@ -258,7 +257,7 @@ fn nan_stays_nan_whatever_its_bits() {
     let nans = [0x7fff_ffff, 0x7f80_0001, 0xffff_ffff, 0xff80_ffff, 0x7fc0_0000u32].map(f32::from_bits);
     let found: Vec<u16> = apply("f32", "bf16", "%r = \"arith.truncf\"(%x0) : (f32) -> bf16", &nans);
     assert!(found.iter().all(|code| code & 0x7fff > 0x7f80), "{found:x?}");
-    // Where the operands were read as bf16, the rounding does not look for NaN.
+    // If both operands are bf16, the rounding does not check for NaN.
     let every: Vec<u16> = (0..=u16::MAX).step_by(13).collect();
     let other = [0x0000, 0x3f80, 0x7f80, 0xff80, 0x7fff, 0xff81, 0x0001, 0x7f7f];
     let value = |code: u16| f32::from_bits(u32::from(code) << 16);

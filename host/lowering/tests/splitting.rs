@@ -1,5 +1,5 @@
-//! Loops in parts: right whatever the conditions, and without conditions inside where they are
-//! borders.
+//! Loop splitting: results are right for all conditions, and the parts contain no conditions that
+//! split the loop.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod jit;
@@ -48,8 +48,8 @@ impl Condition {
 const BLOCKS: i64 = 4;
 const TURNS: i64 = 40;
 
-/// Per block and turn `1` if the first condition holds, plus `2` if the second does; turns start at
-/// the block's number.
+/// Writes per block and iteration `1` if the first condition holds, plus `2` if the second does.
+/// Iterations start at the block's number.
 fn kernel(conditions: [Condition; 2]) -> KernelSource {
     let mut b = FunctionBuilder::new("split");
     let output = b.argument(Type::tensor(&[BLOCKS, TURNS], Scalar::I32));
@@ -147,7 +147,7 @@ fn the_inside_of_a_pad_is_a_plain_copy() {
     assert!(!text.contains("llvm.masked.load") && text.contains("wide.load"), "{text}");
 }
 
-/// Sums `i * (1 or 100)` with an order that matters, carried from turn to turn: `s = s * 3 + …`.
+/// Sums `i * (1 or 100)` in a loop-carried value that depends on the order: `s = s * 3 + …`.
 #[test]
 fn iteration_values_pass_from_part_to_part() {
     let mut b = FunctionBuilder::new("sum");

@@ -1,4 +1,4 @@
-//! Tiles, barriers, shuffles and atomic updates: run on the cpu, read as PTX.
+//! Tiles, barriers, shuffles and atomic updates: the tests run them on the cpu and check their PTX.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod jit;
@@ -7,7 +7,7 @@ use fusebox_core::builder::{FunctionBuilder, IntPredicate, Scalar, Type};
 use fusebox_lowering::{Code, NoStages, Stage, Target};
 use jit::{Buffer, KernelSource, compile, compile_and_run, contains_in_order, source, stages_of};
 
-/// A function of scalars, `@combine`, of `operands` of each side.
+/// A scalar function `@combine` of two values of type `ty`.
 fn combiner(ty: &str, body: &str) -> String {
     format!(
         r#"
@@ -20,8 +20,7 @@ fn combiner(ty: &str, body: &str) -> String {
     )
 }
 
-/// The sum, or what the combiner makes, of 256 elements: warps by shuffles, their results through a
-/// tile.
+/// Reduces 256 elements with the combiner: warps by shuffles, the results of warps through a tile.
 fn block_reduction(ty: &str, bytes: u64, body: &str, threads: u32) -> KernelSource {
     let per_thread = 256 / threads;
     let warps = threads.div_ceil(32);
@@ -102,7 +101,7 @@ fn on_the_cpu_a_block_of_one_thread_reduces_alone() {
     let kernel = block_reduction("f32", 4, ADD_F32, 1);
     compile_and_run(&kernel, &mut buffers);
     assert_eq!(buffers[1].values::<f32>(), [255.0 * 256.0 / 4.0]);
-    // The tile of one element is a register.
+    // The tile of one element becomes a register.
     let (_, stages) = stages_of(&kernel, &Target::cpu()).unwrap();
     assert!(!stages.get(Stage::Llvm).contains("alloca"), "{}", stages.get(Stage::Llvm));
 }
@@ -217,11 +216,11 @@ fn several_values_are_exchanged_together() {
 }) : () -> ()
 "#;
     let found = ptx(&source("argmax", text, &[128, 8], 1, 1, 32), 80);
-    // The upper half of the index is known to be zero, and may or may not be exchanged.
+    // The upper half of the index is known to be zero, so a shuffle of it is optional.
     assert!(found.matches("shfl.sync.down.b32").count() >= 10, "{found}");
 }
 
-/// Writes, waits, and reads what another thread has written, twice: in a tile, or in the output
+/// Writes, waits at a barrier and reads another thread's value, twice: in a tile, or in the output
 /// itself.
 fn neighbours(tile: bool) -> KernelSource {
     let ty = Type::tensor(&[128], Scalar::F32);
@@ -296,7 +295,7 @@ fn shuffles_need_whole_warps() {
     kernel.launch.threads_per_block = 48;
     let error = compile(std::slice::from_ref(&kernel), &target, &mut NoStages).unwrap_err();
     contains_in_order(&error.to_string(), &["xla_gpu.shuffle_reduce", "48 threads is not made of warps of 32"]);
-    // A block smaller than a warp is one.
+    // A block smaller than a warp counts as one warp.
     kernel.launch.threads_per_block = 16;
     let error = compile(std::slice::from_ref(&kernel), &target, &mut NoStages).unwrap_err();
     contains_in_order(&error.to_string(), &["distance of 16 reaches over more than the 16 lanes"]);

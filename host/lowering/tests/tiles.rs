@@ -1,4 +1,4 @@
-//! Tile registers: which targets have them, and what becomes of products in them.
+//! Tile registers: targets that have them, and the code of tile products.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod jit;
@@ -7,12 +7,12 @@ use fusebox_core::builder::{FunctionBuilder, Scalar, Type};
 use fusebox_lowering::{NoStages, Stage, Target};
 use jit::{KernelSource, compile, contains_in_order, source, stages_of};
 
-/// Products that are added up in one tile: too many to be written one after the other.
+/// Products accumulated in one tile: too many to unroll.
 const PARTS: i64 = 6;
 
-/// `[16, PARTS * steps]` times `[PARTS * groups, columns]`, groups of 32 bits of a column side by
-/// side, in products of so many steps. A row of a tile has 64 bytes; the right operand's tiles have
-/// so many rows.
+/// Multiplies `[16, PARTS * steps]` by `[PARTS * groups, columns]` in products of `steps` columns.
+/// The right operand interleaves 32-bit groups of a column's elements. A row of a tile has 64
+/// bytes; the right operand's tiles have `groups` rows.
 fn product(element: Scalar, is_unsigned: [bool; 2], groups: i64) -> KernelSource {
     let (columns, sum) = if element == Scalar::I8 { (64, Scalar::I32) } else { (32, Scalar::F32) };
     let steps = columns / 16 * groups;
@@ -38,7 +38,7 @@ fn product(element: Scalar, is_unsigned: [bool; 2], groups: i64) -> KernelSource
     source("product", &b.finish().unwrap().to_string(), &[bytes, bytes, 1024], 1, 1, 1)
 }
 
-/// The instructions and intrinsics of LLVM, and of the processor.
+/// Checks LLVM's intrinsics and the processor's instructions.
 #[test]
 fn loops_carry_tiles_in_registers() {
     let available = Target::cpu().tile_products();
@@ -67,7 +67,7 @@ fn loops_carry_tiles_in_registers() {
         contains_in_order(stages.get(Stage::LlvmUnoptimized), &written);
         let assembly = stages.get(Stage::Assembly);
         contains_in_order(assembly, &["ldtilecfg", "tilezero", "tileloadd", name, "tilestored", "tilerelease"]);
-        // Registers are configured once, and nothing is put aside.
+        // The code configures the registers once and spills no tile.
         for once in ["ldtilecfg", "tilestored"] {
             assert_eq!(assembly.matches(once).count(), 1, "{once} in\n{assembly}");
         }
@@ -85,7 +85,7 @@ fn other_targets_have_none() {
     }
 }
 
-/// LLVM would run out of registers that are configured for the one or the other.
+/// LLVM would run out of registers of one of the two shapes.
 #[test]
 fn tiles_of_two_shapes_are_refused() {
     if !Target::cpu().tile_products().bf16 {

@@ -1,4 +1,4 @@
-//! Which loops become copies of their bodies.
+//! Which loops lowering unrolls.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod jit;
@@ -7,13 +7,13 @@ use fusebox_core::builder::{FunctionBuilder, Scalar, Type};
 use fusebox_lowering::{Stage, Target};
 use jit::{source, stages_of};
 
-/// The stage that writes short loops out, and says what LLVM is to make of others.
+/// The text after the stage that unrolls short loops and marks the others for LLVM.
 fn indices(b: FunctionBuilder, bytes: u64) -> String {
     let kernel = source("k", &b.finish().unwrap().to_string(), &[bytes], 1, 1, 1);
     stages_of(&kernel, &Target::cpu()).unwrap().1.get(Stage::Indices).to_owned()
 }
 
-/// Four turns around a loop of a thousand, whose body has so many additions.
+/// A loop of four iterations around a loop of a thousand, whose body has `additions` additions.
 fn nest(additions: i64) -> String {
     let mut b = FunctionBuilder::new("k");
     let output = b.argument(Type::tensor(&[4, 1000], Scalar::I32));
@@ -32,7 +32,7 @@ fn nest(additions: i64) -> String {
     indices(b, 16000)
 }
 
-/// A thousand turns over so many elements at once.
+/// A loop of a thousand iterations over `lanes` elements at a time.
 fn doubled(lanes: i64) -> String {
     let mut b = FunctionBuilder::new("k");
     let output = b.argument(Type::tensor(&[1000, lanes], Scalar::I32));

@@ -1,4 +1,4 @@
-//! Vectors: elements in a row, accumulators in loops.
+//! Vectors: contiguous elements, and accumulators in loops.
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 mod jit;
@@ -7,7 +7,7 @@ use fusebox_core::builder::{Combination, FastMath, Float, FunctionBuilder, Scala
 use fusebox_lowering::{Code, NoStages, Stage, Target};
 use jit::{Buffer, KernelSource, compile, compile_and_run, contains_in_order, source, stages_of};
 
-/// Rows of 128 groups: each thread moves `lanes` elements, through a tile if asked.
+/// Copies rows of 128 groups: each thread moves `lanes` elements, optionally through a tile.
 fn copy(element: Scalar, bytes: u64, lanes: i64, through_tile: bool) -> KernelSource {
     let count = 128 * lanes;
     let ty = Type::tensor(&[4, count], element);
@@ -64,7 +64,7 @@ fn rows_of_any_type_are_accesses_of_sixteen_bytes() {
         let text = ptx(copy(element, bytes, 16 / bytes as i64, true), 90);
         let [load, store] = ["ld.shared.", "st.shared."].map(|access| format!("{access}{wide}"));
         contains_in_order(&text, &[&store, "bar.sync", &load]);
-        // Eight and four bytes at once.
+        // Accesses of eight and of four bytes.
         let text = ptx(copy(element, bytes, 8 / bytes as i64, false), 90);
         assert!(["st.global.v2.b32", "st.global.b64"].iter().any(|wide| text.contains(wide)), "{text}");
         if bytes < 8 {
@@ -88,13 +88,13 @@ fn narrow_elements_keep_their_meaning() {
     let mut buffers = [Buffer::of(&values), Buffer::of(&vec![9u8; values.len()])];
     compile_and_run(&kernel, &mut buffers);
     let moved: Vec<u8> = buffers[1].values();
-    // Thread 0 moves the first 128 of each row.
+    // Thread 0 moves the first 128 elements of each row.
     let width = 128 * 128;
     assert!((0..128).all(|i| moved[width + i] == u8::from(values[width + i] != 0)));
     assert_eq!(moved[128], 9);
 }
 
-/// Sums of 16 columns of a matrix of 100 rows, and the sum of these.
+/// Sums the columns of a 100 × 16 matrix, and adds these sums.
 fn columns(element: Scalar) -> FunctionBuilder {
     let mut b = FunctionBuilder::new("columns");
     let input = b.argument(Type::tensor(&[100, 16], element));
@@ -156,7 +156,7 @@ fn lanes_are_taken_and_replaced() {
     assert_eq!(buffers[1].values::<f32>(), [4.0, 2.0, 3.0, 1.0]);
 }
 
-/// Sixteen numbers with both halves interleaved, written past the caches or not.
+/// Interleaves the two halves of sixteen numbers, written with or without non-temporal stores.
 fn interleaved(past_caches: bool) -> KernelSource {
     let mut b = FunctionBuilder::new("interleaved");
     let ty = Type::tensor(&[16], Scalar::F32);

@@ -1,4 +1,4 @@
-//! Products of words in vector registers: which targets have them, and what becomes of them.
+//! Word products in vector registers: targets that have them, and their code.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod jit;
@@ -7,8 +7,8 @@ use fusebox_core::builder::{FunctionBuilder, Scalar, Type};
 use fusebox_lowering::{NoStages, Stage, Target};
 use jit::{KernelSource, compile, contains_in_order, source, stages_of};
 
-/// Sixteen sums with products of a word of the left operand, in all lanes, and of as many words of
-/// the right one as there are sums.
+/// Adds to each of `words` sums the product of the left operand's word, broadcast to all lanes, and
+/// of a word of the right operand.
 fn product(element: Scalar, is_unsigned: [bool; 2], words: i64) -> KernelSource {
     let (group, sum) = if element == Scalar::I8 { (4, Scalar::I32) } else { (2, Scalar::F32) };
     let mut b = FunctionBuilder::new("product");
@@ -30,7 +30,7 @@ fn product(element: Scalar, is_unsigned: [bool; 2], words: i64) -> KernelSource 
     source("product", &b.finish().unwrap().to_string(), &[4, bytes, bytes], 1, 1, 1)
 }
 
-/// A word is broadcast from where it is, and multiplied by one instruction.
+/// One instruction broadcasts a word from memory, and one multiplies it.
 #[test]
 fn words_are_multiplied_in_registers() {
     let available = Target::cpu().word_products();

@@ -1,11 +1,11 @@
 //! Orders the emitters that accept a fusion by the predicted time of their plans.
 //!
 //! ```text
-//! failed      emitters without a plan: they are tried first, so that their failure is reported
-//! accepting   emitters that accept, the fastest first. Of those that take about as long, emitters
-//!             made for such a fusion come first: that say which values they visit, or ask for an
-//!             operation in it. Of equal times by kind, name and version
-//! on request  emitters that take it on request
+//! failed      emitters that fail to plan. They come first, so that their failure is reported
+//! accepting   emitters that accept, the fastest first. Among similar times, specialised emitters
+//!             come first: their plans state visits, or the fusion has their hero or anchor. Equal
+//!             times are ordered by kind, name and version
+//! on request  emitters that accept only on request
 //! ```
 
 use std::cmp::{Ordering, Reverse};

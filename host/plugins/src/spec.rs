@@ -3,7 +3,7 @@
 //! ```text
 //! [SUBJECT=]EMITTER[{knob=value,…}]
 //!
-//! SUBJECT    kind | fusion:GLOB | fingerprint:GLOB      without: all of the emitter's own kind
+//! SUBJECT    kind | fusion:GLOB | fingerprint:GLOB      default: all fusions of the emitter's kind
 //! EMITTER    name | name@version | ./file.so
 //! ```
 

@@ -5,14 +5,14 @@
 //! caller's buffers.
 //!
 //! ```text
-//! routine      what a routine is, what it is given, what can go wrong
-//! operation    the operation that a routine is made of
+//! routine      the trait of routines, their context, their errors
+//! operation    the operation that a routine executes
 //! table        opcode or custom-call target -> routine
-//! parts        work that several threads share
-//! elements     bytes as elements, scratch memory
+//! parts        distribution of work among threads
+//! elements     bytes as elements, memory for intermediate values
 //! lines        arrays as lines along a dimension
-//! key          values as integers in their order
-//! spare        scratch memory that parts share
+//! key          values as unsigned integers in the same order
+//! spare        scratch memory that parts use one after another
 //! widened      routines on f32 for narrower floats
 //! fft          Fourier transforms
 //! linalg       matrices and their factorisations

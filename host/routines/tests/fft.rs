@@ -35,7 +35,7 @@ fn complex_direct(x: &[Pair], lengths: &[usize], inverse: bool) -> Vec<Pair> {
     (0..lengths.len()).fold(x.to_vec(), |x, d| direct(&x, lengths[d], lengths[d + 1..].iter().product(), inverse))
 }
 
-/// The largest error relative to the root of the mean square of the exact result.
+/// The largest error relative to the root mean square of the exact result.
 fn error(found: &[Pair], exact: &[Pair]) -> f64 {
     assert_eq!(found.len(), exact.len());
     let square = |(a, b): Pair| a * a + b * b;
@@ -44,7 +44,8 @@ fn error(found: &[Pair], exact: &[Pair]) -> f64 {
     difference.fold(0f64, |largest, d| if d.is_nan() { d } else { largest.max(d) }) / norm.max(f64::MIN_POSITIVE)
 }
 
-/// The transform of arrays that stand one after the other, by `threads` threads and by one.
+/// Transforms a contiguous batch of arrays, and checks that `threads` threads and one thread give
+/// equal results.
 fn run(kind: FftType, lengths: &[usize], double: bool, input: &[f64], batch: usize, threads: usize) -> Vec<f64> {
     let (&last, others) = lengths.split_last().unwrap();
     let half = if last == 0 { 0 } else { last / 2 + 1 };
@@ -91,11 +92,11 @@ fn pairs(x: &[f64]) -> Vec<Pair> {
     x.chunks(2).map(|z| (z[0], z[1])).collect()
 }
 
-/// What a result may be off: 1.5 units in the last place times the square root of the logarithm.
+/// The allowed error: 4 units in the last place times the square root of the logarithm.
 fn bound(lengths: &[usize], double: bool) -> f64 {
     let unit = if double { f64::EPSILON } else { f64::from(f32::EPSILON) };
     let points = lengths.iter().product::<usize>() as f64;
-    // The definition itself is summed in f64.
+    // The reference itself accumulates rounding errors in f64.
     let own = if double { 2.0 * points.sqrt() * f64::EPSILON } else { 0.0 };
     4.0 * unit * points.log2().max(1.0).sqrt() + own
 }
@@ -119,7 +120,7 @@ fn transforms_agree_with_the_definition() {
         let (rows, half) = (batch * points / last, last / 2 + 1);
         for double in [false, true] {
             let limit = bound(&lengths, double);
-            // Numbers that f32 has exactly.
+            // Numbers that f32 represents exactly.
             let mut values = |count: usize| (0..count).map(|_| f64::from(random.signed() as f32)).collect::<Vec<_>>();
             let x = values(2 * batch * points);
             for (kind, inverse) in [(FftType::Fft, false), (FftType::Ifft, true)] {
@@ -146,8 +147,8 @@ fn transforms_agree_with_the_definition() {
     }
 }
 
-/// The inverse of the leading dimensions; then the first element of each line, and the middle one
-/// of even lines, count as real, and the rest of the line are conjugates.
+/// Inverts the leading dimensions. In each line, the first element and the middle one of an even
+/// length then count as real, and the second half is the conjugate of the first.
 fn to_real(x: &[Pair], lengths: &[usize], half: usize) -> Vec<Pair> {
     let (&last, others) = lengths.split_last().unwrap();
     let with_half = [others, &[half]].concat();

@@ -1,5 +1,5 @@
-//! Files that are no modules, and streams that do not take what is printed, as `fusebox` treats
-//! them.
+//! Files that are no modules, and output streams that fail: the program treats them as `fusebox`
+//! does.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use fusebox_runtime::{Executable, Target, ValueShape};
 
-/// Gives the empty tuple.
+/// An executable that returns the empty tuple.
 fn nothing() -> Executable {
     Executable {
         name: "nothing".into(),
@@ -27,7 +27,7 @@ fn nothing() -> Executable {
     }
 }
 
-/// Runs the program from a shell, which has `"$@"` where the program stands.
+/// Runs the program from a shell. `line` contains `"$@"` for the program.
 fn shell(folder: &Path, line: &str, arguments: &[&str]) -> Output {
     let mut command = Command::new("sh");
     command.args(["-c", line, "sh", env!("CARGO_BIN_EXE_fusebox-run")]).args(arguments);

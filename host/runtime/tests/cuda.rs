@@ -1,4 +1,4 @@
-//! Programs on a GPU, where there is one; elsewhere each test says that it was skipped.
+//! Programs on a GPU. Without a GPU each test prints that it is skipped.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType};
@@ -34,7 +34,7 @@ const INCREMENT: &str = r"
 const WORDS: usize = 64;
 const BYTES: u64 = 4 * WORDS as u64;
 
-/// Whether there is a GPU; says what is skipped if not.
+/// Whether there is a GPU. Prints the reason if not.
 fn gpu() -> bool {
     match describe_gpu() {
         Ok(_) => true,
@@ -45,8 +45,8 @@ fn gpu() -> bool {
     }
 }
 
-/// Increments its parameter `times` times, through two temporaries and a constant that nobody
-/// reads.
+/// Increments its parameter `times` times, through two temporaries. Also has a constant without
+/// readers.
 fn executable(times: usize) -> Executable {
     let slice = |allocation: usize| Slice { allocation: allocation as u32, offset: 0, bytes: BYTES };
     let binding = |at: usize| Binding {

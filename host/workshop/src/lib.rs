@@ -1,7 +1,7 @@
 //! Tools for authors of emitters.
 //!
 //! ```text
-//! module, two sides -> ab: compile both -> compare results -> measure in turns -> statistics -> report
+//! module, two sides -> ab: compile both -> compare results -> measure pairs -> statistics -> report
 //! ```
 //!
 //! * [`new_emitter`]: creates a crate for a new emitter.

@@ -1,5 +1,5 @@
 //! Faults planted in passes, fusions, emitters, stages of lowering and executables: bisect finds
-//! who is at fault.
+//! the part at fault.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::path::Path;
@@ -56,7 +56,7 @@ ENTRY main {
 }
 ";
 
-/// What is read is elsewhere than what is written.
+/// Indices of reads differ from those of writes.
 const PART: &str = "HloModule part
 ENTRY main {
   x = f32[24,40] parameter(0)
@@ -64,7 +64,7 @@ ENTRY main {
 }
 ";
 
-/// Numbers of a type that no processor compares.
+/// Numbers of a type that no processor can compare.
 const NARROW: &str = "HloModule narrow
 ENTRY main {
   x = bf16[64] parameter(0)
@@ -73,7 +73,7 @@ ENTRY main {
 }
 ";
 
-/// The sum of a number above zero and the largest one is below both.
+/// The sum of a positive number and the largest number wraps and is less than both.
 const OVERFLOW: &str = "HloModule overflow
 ENTRY main {
   x = s32[64] parameter(0)
@@ -110,7 +110,7 @@ fn found(text: &str, planted: Planted) -> Verdict {
     bisect(&Source::text("planted.hlo", text), &settings(planted, Vec::new())).unwrap()
 }
 
-/// A fault behind a pass, or behind fusion.
+/// Plants a fault after a pass or after fusion.
 fn after(step: &'static str, change: impl Fn(&mut Module) + Send + Sync + 'static) -> Planted {
     let plant = move |name: &str, module: &mut Module| {
         if name == step {
@@ -120,7 +120,7 @@ fn after(step: &'static str, change: impl Fn(&mut Module) + Send + Sync + 'stati
     Planted { module: Some(Arc::new(plant)), ..Planted::default() }
 }
 
-/// A fault in every operation of a kind, behind a stage of lowering.
+/// Plants a fault in every operation of a kind after a stage of lowering.
 fn at(stage: Stage, kind: OpKind, change: impl Fn(&mut Operation) + Send + Sync + 'static) -> Planted {
     let plant = move |now: Stage, functions: &mut [Function]| {
         if now == stage {
@@ -238,7 +238,7 @@ fn a_fusion_with_its_operands_in_the_wrong_order() {
     assert!(matches!(&verdict.suspect, Suspect::Fusion { instruction: Some(_) }), "{verdict:?}");
 }
 
-/// Another emitter, but every element is computed from another one.
+/// An emitter that wraps another one and computes every element from a wrong element.
 struct Careless(Box<dyn Emitter>);
 
 impl Careless {
@@ -254,7 +254,8 @@ impl Emitter for Careless {
         Descriptor { name: "careless".into(), ..self.0.descriptor() }
     }
 
-    /// Its plan takes as long, and of two such the first by name is chosen.
+    /// The predicted time equals the wrapped emitter's. Fusion resolves ties by name and chooses
+    /// this one.
     fn consider(&self, fusion: &Fusion, device: &DeviceDescription) -> Answer {
         self.0.consider(fusion, device)
     }
@@ -335,7 +336,7 @@ fn loops_that_compute_something_else() {
 
 #[test]
 fn loops_that_do_not_begin_at_the_beginning() {
-    // The step instead of zero.
+    // The loop starts at its step instead of zero.
     let late = |turns: &mut Operation| turns.operands[0] = turns.operands[2];
     let verdict = found(MODULE, at(Stage::Loops, OpKind::For, late));
     assert_stage(&verdict, Stage::Loops, Stage::Memory);
@@ -343,7 +344,7 @@ fn loops_that_do_not_begin_at_the_beginning() {
 
 #[test]
 fn indices_of_elements_that_come_before() {
-    // No larger than the product, so that it is an index still.
+    // The result is at most the product, so that it is still a valid index.
     let smaller = |product: &mut Operation| (product.kind, product.attributes) = (OpKind::AndI, Vec::new());
     let verdict = found(PART, at(Stage::Indices, OpKind::MulI, smaller));
     assert_stage(&verdict, Stage::Indices, Stage::Loops);
@@ -408,7 +409,7 @@ fn a_promise_to_llvm_that_does_not_hold() {
 #[test]
 fn steps_in_the_wrong_order() {
     let reverse = |executable: &mut Executable| {
-        // A program that gives values of single steps has more results.
+        // A program that returns the values of single steps has more results.
         if executable.result.leaves.len() == 1 {
             executable.thunks.reverse();
         }

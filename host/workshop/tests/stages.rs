@@ -1,4 +1,4 @@
-//! Kernels in every stage of lowering mean what their fusions mean.
+//! Kernels in every stage of lowering compute what their fusions compute.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::path::Path;
@@ -30,7 +30,7 @@ fn options(target: Target) -> Options {
     }
 }
 
-/// All kernels of a program.
+/// Checks all kernels of a program.
 fn assert_right(name: &str, text: &str, target: &Target) {
     let options = options(target.clone());
     let made = compile(&Source::text(name, text), &options).unwrap();

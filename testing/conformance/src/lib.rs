@@ -3,7 +3,7 @@
 //! ```no_run,standalone_crate
 //! # use fusebox_bundle::emitters;
 //! # fn main() -> Result<(), fusebox_conformance::Failure> {
-//! // In a crate of its own: `check(&MyEmitter, "loop")`.
+//! // In your own crate: `check(&MyEmitter, "loop")`.
 //! # let emitter = fusebox_conformance::named(emitters(), "loop")?;
 //! let report = fusebox_conformance::check_seeds(emitter, "loop", 1..11)?;
 //! assert!(report.conforms());
@@ -12,12 +12,12 @@
 //! ```
 //!
 //! ```text
-//! fusions/     fusions by construction: a kind and a seed make one, with its inputs
-//! plans.rs     every configuration that a plan offers keeps its promises
+//! fusions/     random fusions: kind and seed determine a fusion and its inputs
+//! plans.rs     checks that every configuration that a plan offers keeps its promises
 //! literals.rs  inputs, and results compared
 //! machine.rs   the cpu and the simulated GPU
 //! compiler.rs  a fusion's text, compiled by emitters under test, compared with the interpreter
-//! examine/     one emitter, with all of this: `check`, and of a library `fusebox check-emitter`
+//! examine/     one emitter, with all of this: `check`; for a library, `fusebox check-emitter`
 //! together.rs  many fusions as one program, by every emitter that takes them
 //! assembler.rs NVIDIA's assembler, where it is installed
 //! ```

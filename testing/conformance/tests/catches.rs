@@ -1,4 +1,5 @@
-//! Emitters that break a promise are caught, and the report says which, on what, and where.
+//! The examination detects an emitter that breaks a promise. The report names the promise, the
+//! fusion and the location.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,25 +14,25 @@ use fusebox_core::emitter::{
 
 /// The loop emitter with a fault.
 enum Broken {
-    /// Elements are computed twice.
+    /// Maps cover elements twice.
     Overlaps,
-    /// The first fusion gets zeros.
+    /// Kernels write zeros.
     Zeros,
-    /// So do kernels of other configurations than the first that a plan offers.
+    /// Kernels of later alternatives of a plan write zeros.
     LaterZeros,
-    /// Threads that have nothing to do go on.
+    /// Threads without work continue.
     GoesOn,
-    /// All threads write the first element, besides their own.
+    /// All threads also write the first element.
     Races,
-    /// Nothing is declined.
+    /// Accepts every fusion.
     TakesAll,
-    /// Every question about a large fusion is too much.
+    /// Panics when it plans a large fusion.
     Panics,
-    /// Each answer is another one.
+    /// Each plan differs from the last.
     Wavers(AtomicU32),
-    /// An alternative is none.
+    /// Offers an impossible alternative.
     OffersTheImpossible,
-    /// Nothing is good enough.
+    /// Declines every fusion.
     Declines,
 }
 
@@ -105,13 +106,13 @@ impl Emitter for Broken {
     }
 }
 
-/// What is said of an emitter with this fault.
+/// The error for an emitter with this fault.
 fn said(broken: Broken) -> String {
     let failure = check_seeds(Box::leak(Box::new(broken)), "loop", 1..21).unwrap_err();
     failure.to_string()
 }
 
-/// What an examination finds.
+/// The report of an examination.
 fn found(broken: Broken) -> Report {
     let mut emitters = fusebox_bundle::emitters();
     emitters.push(Box::new(broken));

@@ -1,5 +1,5 @@
-//! An emitter of a kind that fusebox has never heard of, from its claim to results: the kernel it
-//! asks for is made, is its own, and is right.
+//! An emitter of a kind that fusebox does not know, from its claim to results: fusion forms the
+//! kernel that it claims, the emitter builds it, and the results are right.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -16,8 +16,8 @@ use fusebox_core::emitter::{
 use fusebox_core::hlo::{InstrId, Opcode};
 use fusebox_core::plugin::serve;
 
-/// Takes what is reversed, and whatever is computed from it element by element. It writes its
-/// kernels as loop does.
+/// Takes reversals and elementwise operations on their results. Builds its kernels with the loop
+/// emitter.
 struct Reversals;
 
 fn as_loop_does() -> &'static dyn Emitter {
@@ -57,8 +57,8 @@ impl Emitter for Reversals {
     }
 }
 
-/// A function of what is reversed is a result and is summed up; without the claim all of it is one
-/// kernel.
+/// An elementwise function of a reversed array is a result, and a reduction reads it. Without the
+/// claim, one kernel computes all.
 const PROGRAM: &str = "HloModule m
 add { a = f32[] parameter(0)
   b = f32[] parameter(1)

@@ -1,5 +1,5 @@
-//! The example of an emitter outside of the tree conforms. In the tests of its own crate, with
-//! `fusebox-conformance` among the `[dev-dependencies]`, the function below would be all there is.
+//! The out-of-tree example emitter conforms. In its own crate, with `fusebox-conformance` in
+//! `[dev-dependencies]`, the test would only consist of the function below.
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../../../examples/out-of-tree-emitter/src/lib.rs"]

@@ -1,4 +1,4 @@
-//! What ARCHITECTURE.md and `docs/` say of the sources: paths exist, lists are complete.
+//! Checks ARCHITECTURE.md and `docs/` against the sources: paths exist, and lists are complete.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -14,7 +14,7 @@ fn read(file: &str) -> String {
     std::fs::read_to_string(root().join(file)).unwrap()
 }
 
-/// Tracked and untracked, not ignored, files that match, relative to the root.
+/// Matching tracked and untracked files that git does not ignore, relative to the root.
 fn files(patterns: &[&str]) -> Vec<String> {
     let output = Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard"])
@@ -27,7 +27,7 @@ fn files(patterns: &[&str]) -> Vec<String> {
     files.lines().map(String::from).filter(|file| root().join(file).exists()).collect()
 }
 
-/// What stands between backticks, outside of blocks of code.
+/// Texts between backticks, outside of code blocks.
 fn quoted(text: &str) -> Vec<String> {
     let mut is_code = false;
     let prose = text.lines().filter(|line| {
@@ -71,14 +71,15 @@ fn links_lead_somewhere() {
     assert!(missing.is_empty(), "these links lead nowhere:\n{}", missing.join("\n"));
 }
 
-/// The table *Which line of a dump is written where* leaves no file of the stages out.
+/// The table *Which line of a dump is written where* names all files of the stages.
 #[test]
 fn the_architecture_knows_who_writes_dumps() {
     let text = read("ARCHITECTURE.md");
     let start = text.find("## Which line of a dump is written where").unwrap();
     let table = text[start..].split("\n## ").next().unwrap();
     let sources = files(&["host/lowering/src/stages/*.rs", "host/lowering/src/write/*.rs", "host/emission/src/*.rs"]);
-    // What only declares and dispatches, and what has a line of the table as a folder.
+    // Leaves out files that only declare and dispatch. A line of the table may also name a file's
+    // folder.
     let is_named = |file: &String| {
         let inside = file.rsplit_once('/').is_some_and(|(folder, _)| table.contains(&format!("`{folder}`")));
         inside || table.contains(&format!("`{file}`"))
@@ -89,7 +90,7 @@ fn the_architecture_knows_who_writes_dumps() {
     assert!(missing.is_empty(), "ARCHITECTURE.md does not say what these write: {missing:?}");
 }
 
-/// The tables of the kernel IR have every operation of fusebox's own.
+/// The tables of the kernel IR list all of fusebox's operations.
 #[test]
 fn the_architecture_has_every_operation() {
     let (text, table) = (read("ARCHITECTURE.md"), read("core/src/ir/operations.rs"));
@@ -101,15 +102,15 @@ fn the_architecture_has_every_operation() {
     assert!(missing.is_empty(), "ARCHITECTURE.md does not describe {missing:?}");
 }
 
-/// Something that may be added: its section in `docs/how-to.md`, and what names its example in the
+/// A kind of extension: its section in `docs/how-to.md`, and the text that finds its example in the
 /// sources.
 struct Kind {
     section: &'static str,
-    /// In a file's text.
+    /// Words in a file's text.
     words: &'static [&'static str],
-    /// In a file's path.
+    /// Words in a file's path.
     path: &'static str,
-    /// Most places that one has: it is not to become more.
+    /// Most files that an extension may need. The number must not grow.
     most: usize,
 }
 
@@ -124,7 +125,7 @@ const KINDS: &[Kind] = &[
         section: "An operation of HLO that moves elements",
         words: &["Op::Reverse", "Moved Reverse"],
         path: "does not matter",
-        // Two of them only if there is something to do there.
+        // Two of these files only need a change in some cases.
         most: 6,
     },
     Kind { section: "An element type", words: &["F8E5M2FNUZ", "f8e5m2fnuzs"], path: "does not matter", most: 4 },
@@ -153,7 +154,7 @@ const KINDS: &[Kind] = &[
     Kind { section: "A target", words: &["Amdgpu", "amdgpu", "starts_with(\"gfx\")"], path: "amdgpu", most: 2 },
 ];
 
-/// The lists of `docs/how-to.md` are what the sources say, and no longer than they were.
+/// The lists of `docs/how-to.md` agree with the sources and do not grow.
 #[test]
 fn one_of_a_kind_is_added_in_few_places() {
     let document = read("docs/how-to.md");
@@ -178,7 +179,7 @@ fn one_of_a_kind_is_added_in_few_places() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// The places that a section lists: what its bullets begin with.
+/// The files that a section lists: the beginnings of its bullets.
 fn listed(document: &str, section: &str) -> BTreeSet<String> {
     let text = document.split(&format!("## {section}\n")).nth(1).unwrap_or("");
     let bullets = text.split("\n## ").next().unwrap_or("").lines().filter_map(|line| line.strip_prefix("* `"));

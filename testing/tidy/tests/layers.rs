@@ -1,4 +1,4 @@
-//! Who may depend on whom: ARCHITECTURE.md's table of crates, checked against `cargo metadata`.
+//! Checks ARCHITECTURE.md's table of dependencies between crates against `cargo metadata`.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -22,7 +22,7 @@ fn metadata() -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Per workspace member: folder, and the names of all its normal and build dependencies.
+/// Per workspace member: its folder, and the names of all its normal and build dependencies.
 fn members() -> BTreeMap<String, (PathBuf, BTreeSet<String>)> {
     let metadata = metadata();
     let packages = metadata["packages"].as_array().unwrap();
@@ -92,8 +92,8 @@ fn only_lowering_links_mlir_and_llvm_and_only_plugins_opens_libraries() {
     }
 }
 
-/// The interpreter is what programs are compared with: nothing that runs them may use it, by
-/// whatever way.
+/// Tests compare programs with the interpreter, so the crates that run programs must not use it,
+/// even indirectly.
 #[test]
 fn what_runs_programs_does_not_reach_the_interpreter() {
     let members = members();
@@ -119,15 +119,15 @@ fn architecture_names_every_crate() {
     }
 }
 
-/// Crates whose files use each other in one direction: what a file is about can be read without
-/// those that use it.
+/// Crates without cyclic dependencies between files: a reader can understand a file without its
+/// users.
 const WITHOUT_CIRCLES: &[&str] = &["host/compiler", "host/emission", "host/cli", "emitters/reduce"];
 
 #[test]
 fn files_use_each_other_in_one_direction() {
     for folder in WITHOUT_CIRCLES {
         let mut uses = file_uses(&root().join(folder).join("src"));
-        // What uses nothing that is left is no part of a circle.
+        // A file without remaining dependencies is in no cycle.
         while let Some(file) = uses.iter().find(|(_, used)| used.is_empty()).map(|(file, _)| file.clone()) {
             uses.remove(&file);
             for used in uses.values_mut() {
@@ -138,7 +138,7 @@ fn files_use_each_other_in_one_direction() {
     }
 }
 
-/// Per file of a crate, by its module's path, the others that it names in `use`.
+/// Per file of a crate, by module path, the files that it names in `use`.
 fn file_uses(sources: &Path) -> BTreeMap<String, BTreeSet<String>> {
     let files: BTreeMap<String, String> = sources_below(sources)
         .into_iter()
@@ -170,7 +170,7 @@ fn file_uses(sources: &Path) -> BTreeMap<String, BTreeSet<String>> {
     uses
 }
 
-/// The path from the crate's root that a `use` names; `None` if it is of another crate.
+/// The path from the crate's root that a `use` names; `None` if it names another crate.
 fn absolute<'p>(own: &[&'p str], stem: &'p str, leaf: &'p str) -> Option<Vec<&'p str>> {
     let mut path = own.to_vec();
     let mut parts = stem.split("::").chain(leaf.split("::")).map(str::trim).filter(|part| !part.is_empty()).peekable();

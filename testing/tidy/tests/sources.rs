@@ -9,7 +9,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// Tracked and untracked, not ignored, Rust files, relative to the root.
+/// Tracked and untracked Rust files that git does not ignore, relative to the root.
 fn rust_files() -> Vec<String> {
     let output = Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard", "*.rs"])
@@ -43,7 +43,7 @@ fn names_say_something() {
     }
 }
 
-/// The bundle is the one place in `host/` that knows emitters by name.
+/// Only the bundle names emitters in `host/`.
 #[test]
 fn host_names_no_emitter() {
     for file in rust_files()
@@ -54,8 +54,8 @@ fn host_names_no_emitter() {
     }
 }
 
-/// What emitters can do with an operation they claim. Fusion knows what needs no emitter to know:
-/// what is no computation, what is sequence and not kernel, what costs nothing to have twice.
+/// Fusion must not name operations that emitters can claim. It may name facts that need no emitter:
+/// instructions without computation, control flow, and instructions that are free to duplicate.
 #[test]
 fn fusion_names_no_operation_that_emitters_ask_for() {
     const FACTS: [&str; 11] = [
@@ -85,7 +85,7 @@ fn fusion_names_no_operation_that_emitters_ask_for() {
     }
 }
 
-/// The root of a crate without unsafe code says that it is to stay so.
+/// The root of a crate without unsafe code forbids unsafe code.
 #[test]
 fn crates_without_unsafe_code_forbid_it() {
     let is_root = |file: &&String| file.ends_with("src/lib.rs") || file.ends_with("src/main.rs");
@@ -104,7 +104,7 @@ fn crates_without_unsafe_code_forbid_it() {
     assert!(open.is_empty(), "these need no unsafe code and do not forbid it: {open:?}");
 }
 
-/// Long files have more than one subject more often than not. Tests count less than code.
+/// Long files usually have more than one subject. Lines of inline tests do not count.
 #[test]
 fn files_stay_readable() {
     let long: Vec<_> = rust_files()
@@ -115,7 +115,7 @@ fn files_stay_readable() {
     assert!(long.is_empty(), "over 800 lines without their tests; does each have one subject? {long:?}");
 }
 
-/// Nothing in the project may depend on where it was written.
+/// No file depends on the path of the project's folder.
 #[test]
 fn no_absolute_paths_of_a_developers_machine() {
     for file in rust_files().into_iter().filter(|f| !f.starts_with("testing/tidy/")) {
@@ -125,7 +125,7 @@ fn no_absolute_paths_of_a_developers_machine() {
     }
 }
 
-/// The lines of code in a crate's own sources, without tests: file, number, text.
+/// The lines of code in the crates' sources, without tests: file, number, text.
 fn code_lines(folders: &[&str]) -> Vec<(String, usize, String)> {
     let is_own = |file: &String| {
         folders.iter().any(|folder| file.starts_with(folder)) && file.contains("/src/") && !file.ends_with("/tests.rs")
@@ -151,21 +151,21 @@ fn assert_only_in(owners: &[&str], folders: &[&str], calls: &[&str], instead: &s
     assert!(stray.is_empty(), "{instead}:\n{}", stray.join("\n"));
 }
 
-/// A file is written as a whole or not at all, and there is one place that knows how.
+/// The program writes a file completely or not at all, and only one crate implements this.
 #[test]
 fn only_host_files_writes_files() {
     let calls = ["fs::write(", "File::create", "OpenOptions", "File::options", "fs::rename(", "fs::copy("];
     assert_only_in(&["host/files/"], &["host/", "core/"], &calls, "write through fusebox_files::replace");
 }
 
-/// What is read is a regular file of bounded size.
+/// The program only reads regular files of limited size.
 #[test]
 fn only_host_files_opens_the_users_files() {
     let calls = ["fs::read(", "fs::read_to_string(", "File::open("];
     assert_only_in(&["host/files/"], &["host/", "core/"], &calls, "read through fusebox_files");
 }
 
-/// `println!` panics where standard output is full or closed, and `eprintln!` in a panic ends the
+/// `println!` panics if standard output is full or closed, and `eprintln!` in a panic ends the
 /// process.
 #[test]
 fn only_the_terminal_prints() {

@@ -3,9 +3,9 @@
 //! after the other.
 //!
 //! ```text
-//! machine   functions, regions, control flow            value     what an operation takes and gives
-//! accesses  tensors, places in memory                    buffer    memory
-//! together  what threads of a block do together          word      one element
+//! machine   functions, regions, control flow    value     operands and results of operations
+//! accesses  accesses to tensors and memory      buffer    memory of the kernel
+//! together  barriers, exchanges, common tiles   word      operations on single elements
 //! ```
 //!
 //! Undefined behaviour is an error where the interpreter detects it: an access out of bounds or a

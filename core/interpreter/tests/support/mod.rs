@@ -1,11 +1,11 @@
-//! Running HLO text on values written in Rust.
+//! Runs HLO text on values written in Rust.
 #![allow(dead_code, reason = "every test binary uses its own part of this")]
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType, Literal, parse_module};
 use fusebox_interpreter::{EvalError, evaluate};
 
-/// A Rust type that stands for an element type.
+/// A Rust type for an element type.
 pub trait Element: Copy {
     const TYPE: ElementType;
     fn bytes(self) -> Vec<u8>;
@@ -54,7 +54,7 @@ pub fn array<T: Element>(dims: &[i64], values: &[T]) -> Literal {
     typed(T::TYPE, dims, values)
 }
 
-/// An array whose element type is not the Rust type's own, as for bf16 in `u16`.
+/// An array whose element type differs from the Rust type's, as for bf16 in `u16`.
 pub fn typed<T: Element>(ty: ElementType, dims: &[i64], values: &[T]) -> Literal {
     let bytes: Vec<u8> = values.iter().flat_map(|v| v.bytes()).collect();
     Literal::Array(ArrayLiteral::new(ty, dims.to_vec(), bytes).expect("as many values as the dimensions say"))
@@ -96,12 +96,12 @@ pub fn run(text: &str, inputs: &[Literal]) -> Literal {
     try_run(text, inputs).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Runs a module that is given by its entry's body.
+/// Runs a module with this body of its entry.
 pub fn body(body: &str, inputs: &[Literal]) -> Literal {
     with(&[], body, inputs)
 }
 
-/// Runs a module that is given by its entry's body and the computations it calls.
+/// Runs a module with this body of its entry and these computations.
 pub fn with(computations: &[&str], body: &str, inputs: &[Literal]) -> Literal {
     run(&format!("HloModule m\n{}\nENTRY e {{\n{body}\n}}\n", computations.join("\n")), inputs)
 }
@@ -133,12 +133,12 @@ pub fn compare<T: Element>(direction: &str, a: &[T], b: &[T]) -> Vec<bool> {
     values(&body(&text, &[vector(a), vector(b)]))
 }
 
-/// Bit patterns, to tell NaNs and zeros apart.
+/// Bit patterns, which distinguish NaNs and zeros.
 pub fn bits(x: &[f32]) -> Vec<u32> {
     x.iter().map(|v| v.to_bits()).collect()
 }
 
-/// All within `tolerance` of what is wanted.
+/// Asserts that each number is within `tolerance` of the wanted one.
 pub fn assert_near(got: &[f64], want: &[f64], tolerance: f64) {
     assert_eq!(got.len(), want.len());
     for (i, (g, w)) in got.iter().zip(want).enumerate() {

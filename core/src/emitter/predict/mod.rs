@@ -2,10 +2,10 @@
 //! predictions.
 //!
 //! ```text
-//! reached.rs  a visit's values -> what is computed for a point, and where the parameters are read
-//! traffic.rs  such a place, the visit's loops -> cache lines for a point
-//! mod.rs      visits, writes and other work, launch, device -> seconds
-//! breakdown.rs  the same, part by part
+//! reached.rs    a visit's values -> operations per point, and places where parameters are read
+//! traffic.rs    a place, the visit's loops -> cache lines per point
+//! mod.rs        visits, writes and other work, launch, device -> seconds
+//! breakdown.rs  the prediction, split into parts
 //! ```
 //!
 //! The predictions serve to compare plans. The tests check the ratios that must be right; the

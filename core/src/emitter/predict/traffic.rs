@@ -2,8 +2,8 @@
 //! to all.
 //!
 //! ```text
-//! group     points that are read together: a warp's threads with their lanes, or the turns of the innermost loop
-//! window    groups that follow each other in the next loop: whether they find the lines that others left in the cache
+//! group     points read together: lanes of a warp's threads, or iterations of the innermost loop
+//! window    successive groups of the next loop; shows which lines are still cached from earlier ones
 //! ```
 
 use std::collections::{BTreeSet, HashSet};

@@ -2,8 +2,8 @@
 //! and back.
 //!
 //! ```text
-//! output_to_input   per operand: output index -> operand index
-//! input_to_output   of one operand: operand index -> output index
+//! output_to_input   for each operand: output index -> operand index
+//! input_to_output   for one operand: operand index -> output index
 //! ```
 //!
 //! Each answer is a set of maps, or *unknown* with a reason. A set is never too small. It is too

@@ -3,7 +3,7 @@
 //! ```text
 //! verify ──> each function: values are visible where they are used, regions end with their terminators
 //!              └── rules: operands, results, attributes and regions of each operation
-//!        ──> calls: callees fit, none calls itself, what is written out is of bounded size
+//!        ──> calls: callees match, functions do not recurse, unrolled code has bounded size
 //! ```
 
 mod calls;

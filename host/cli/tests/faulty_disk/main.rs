@@ -1,7 +1,7 @@
-//! Every system call of writing fails once: the old file is whole or the new one, and the program
-//! says what happened.
+//! Lets every system call that writes fail once. The file is then either the complete old or the
+//! complete new one, and the program reports the failure.
 //!
-//! A library put before the C library (`shim.c`) lets one call on the folder of the outputs fail.
+//! A preloaded library (`shim.c`) lets one call on the folder of the outputs fail.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../program/mod.rs"]
@@ -20,7 +20,7 @@ ENTRY main {
 }
 ";
 
-/// What an output held before.
+/// Content of an output before the run.
 const OLD: &[u8] = b"what was there before";
 
 fn shim(folder: &Path) -> PathBuf {
@@ -35,15 +35,15 @@ fn shim(folder: &Path) -> PathBuf {
 
 /// One way to write files.
 struct Scenario {
-    /// What the program is told; it writes to the folder `out`.
+    /// Arguments of the program. It writes to the folder `out`.
     arguments: &'static [&'static str],
     /// Whether the outputs existed before.
     replaces: bool,
-    /// Whether the file system knows files without a name.
+    /// Whether the file system supports files without a name.
     unnamed: bool,
 }
 
-/// A folder with the module, the shim, and what the outputs are when nothing fails.
+/// A folder with the module and the shim, and the outputs of a run without failures.
 struct Bench {
     place: Workplace,
     shim: PathBuf,
@@ -78,7 +78,8 @@ impl Bench {
         }
     }
 
-    /// Runs with the call of that number failing; 0: none. The log of calls is in `log`.
+    /// Runs with the system call of number `at` failing, or with none failing if it is 0. Writes
+    /// the calls to `log`.
     fn run(&self, at: usize, errno: i32) -> Ran {
         let _ = std::fs::remove_file(self.place.path("log"));
         let mut command = self.place.command(self.scenario.arguments);
@@ -95,7 +96,7 @@ impl Bench {
         std::fs::read_to_string(self.place.path("log")).unwrap().lines().map(String::from).collect()
     }
 
-    /// Fails every call in turn; gives the kinds of calls there were.
+    /// Fails each call once. Returns the kinds of calls.
     fn fail_each(&self) -> BTreeSet<String> {
         self.reset();
         self.run(0, 0).succeeded();

@@ -6,9 +6,9 @@ use std::process::Command;
 use super::Workplace;
 
 impl Workplace {
-    /// What a page consists of once its script has run: it asks for nothing outside of itself, and
-    /// the browser has nothing to complain of. `None`, and a line that says so, where no browser is
-    /// installed. `place` is a place in the page, or nothing.
+    /// Returns the page's content after its script has run. Asserts that the page fetches nothing
+    /// and that the browser reports no error. Prints a line and returns `None` if no browser is
+    /// installed. `place` is an anchor in the page, or empty.
     pub fn opened_page(&self, file: &str, place: &str) -> Option<String> {
         let page = std::fs::read_to_string(self.path(file)).unwrap();
         for fetched in ["http://", "https://", " src=", "@import", "url("] {
@@ -28,7 +28,7 @@ impl Workplace {
     }
 }
 
-/// The first browser of these that is installed.
+/// Path of the first of these browsers that is installed.
 fn installed() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();

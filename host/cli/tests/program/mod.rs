@@ -1,4 +1,4 @@
-//! Runs the program in a folder of its own.
+//! Runs the program in its own folder.
 
 #![allow(dead_code, reason = "every test binary uses a part")]
 
@@ -9,14 +9,14 @@ use std::process::{Command, Output, Stdio};
 
 use std::io::Write;
 
-/// A folder with files, and the program to be run in it.
+/// A folder with files, in which the program runs.
 pub struct Workplace {
     folder: tempfile::TempDir,
 }
 
-/// What a run left behind.
+/// Exit code and output of a run.
 pub struct Ran {
-    /// The exit code.
+    /// Exit code.
     pub code: Option<i32>,
     /// Standard output.
     pub out: String,
@@ -47,7 +47,7 @@ impl Workplace {
         self.folder.path().join(name)
     }
 
-    /// The folder.
+    /// Path of the folder.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -57,17 +57,18 @@ impl Workplace {
         self.run_with_input(arguments, "")
     }
 
-    /// The same with environment variables set.
+    /// Runs the program with environment variables set.
     pub fn run_with_environment(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Ran {
         self.run_with(arguments, "", variables)
     }
 
-    /// The same with text on standard input.
+    /// Runs the program with text on standard input.
     pub fn run_with_input(&self, arguments: &[&str], input: &str) -> Ran {
         self.run_with(arguments, input, &[])
     }
 
-    /// The program with these arguments, to be run in some particular way.
+    /// Returns a command for the program with these arguments, for callers that run it in a special
+    /// way.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fusebox"));
         command.args(arguments).current_dir(self.folder()).env_remove("FUSEBOX_EMITTER_PATH");
@@ -75,8 +76,8 @@ impl Workplace {
         command
     }
 
-    /// Runs the program from a shell: `line` begins with what is set up first, and has `"$@"` where
-    /// the program stands.
+    /// Runs the program from a shell. `line` begins with the setup, and contains `"$@"` for the
+    /// program.
     pub fn shell(&self, line: &str, arguments: &[&str]) -> Ran {
         let mut command = Command::new("sh");
         command.args(["-c", line, "sh", env!("CARGO_BIN_EXE_fusebox")]).args(arguments);
@@ -98,7 +99,7 @@ impl Workplace {
         command.envs(variables.iter().copied());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        // A program that does not read its input closes the pipe: no fault of the test.
+        // A program that does not read its input closes the pipe, which is no error of the test.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         Ran::from(child.wait_with_output().unwrap())
     }
@@ -112,13 +113,13 @@ impl From<Output> for Ran {
 }
 
 impl Ran {
-    /// Asserts success and gives the output.
+    /// Asserts success and returns the output.
     pub fn succeeded(self) -> String {
         assert_eq!(self.code, Some(0), "{}{}", self.out, self.err);
         self.out
     }
 
-    /// Asserts the exit code and that the message holds all these words.
+    /// Asserts the exit code and that the message contains all these words.
     pub fn failed(self, code: i32, words: &[&str]) {
         assert_eq!(self.code, Some(code), "{}{}", self.out, self.err);
         for word in words {

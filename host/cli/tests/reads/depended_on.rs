@@ -1,4 +1,4 @@
-//! Which elements of a fusion's parameters its results depend on, by the interpreter.
+//! Finds by interpretation on which elements of its parameters a fusion's results depend.
 
 use std::collections::BTreeSet;
 
@@ -7,9 +7,9 @@ use fusebox_core::hlo::{ArrayLiteral, Literal, Module, Op};
 
 use super::values;
 
-/// Compares the elements that maps foretell of a fusion with those on which its results depend.
-/// Parameters whose elements say where others are read are left out: what depends on them is not
-/// known by trying one other value.
+/// Compares the elements that a fusion's indexing maps predict with those on which its results
+/// depend. Leaves out parameters whose elements are indices of other reads: one changed value does
+/// not show all dependences on them.
 pub fn check(text: &str, foretold: &[BTreeSet<u64>]) -> Result<(), String> {
     let module = Source::text("m.hlo", text).parse().map_err(|e| e.to_string())?;
     let computation = module.entry_computation().ok_or("no fusion")?;
@@ -45,8 +45,8 @@ fn results(module: &Module, inputs: &[ArrayLiteral]) -> Result<Literal, String> 
     fusebox_interpreter::evaluate(module, &literals).map_err(|e| e.to_string())
 }
 
-/// The same array with one element changed: of numbers from 1 to 6, a bit of a float's exponent or
-/// of each byte of others.
+/// Returns the array with one element changed. Numbers are from 1 to 6: flips a bit of a float's
+/// exponent, or a bit of each byte of other types.
 fn with_other_value(array: &ArrayLiteral, element: u64) -> ArrayLiteral {
     let width = array.element_type.byte_size();
     let mut data = array.data.to_vec();

@@ -1,4 +1,4 @@
-//! Which elements of a fusion's parameters its roots need, by indexing maps.
+//! Finds by indexing maps which elements of a fusion's parameters its roots need.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -7,21 +7,22 @@ use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{ArrayLiteral, InstrId, Instruction, Literal, Op, Shape};
 use fusebox_core::indexing::{Access, Expr, OperandRead, Program, access, fusion_maps};
 
-/// Points of a map that are tried; more take too long.
+/// Most points at which a map is evaluated; more take too long.
 const MOST_POINTS: u64 = 4_000_000;
 
-/// What is known of a fusion while its needs are found.
+/// State of the search for the elements that a fusion needs.
 struct Needs<'f> {
     fusion: &'f Fusion,
     inputs: &'f [ArrayLiteral],
-    /// Per instruction, which elements are needed; of all leaves at once.
+    /// Per instruction, the elements that are needed in any of its leaves.
     needed: Vec<BTreeSet<u64>>,
-    /// Values of all instructions, once one is asked for.
+    /// Values of all instructions, computed when first needed.
     values: Option<Vec<Literal>>,
 }
 
-/// Per parameter, row-major numbers of the elements that the roots need. `starts` says for each
-/// output which parameter it starts from. The error says why nothing is foretold.
+/// Returns per parameter the row-major numbers of the elements that the roots need. `starts` has
+/// for each output the parameter whose buffer it updates. The error says why no prediction is
+/// possible.
 pub fn reads(fusion: &Fusion, inputs: &[ArrayLiteral], starts: &[Option<usize>]) -> Result<Vec<BTreeSet<u64>>, String> {
     let computation = fusion.computation();
     let needed = vec![BTreeSet::new(); computation.instructions.len()];
@@ -46,7 +47,7 @@ pub fn reads(fusion: &Fusion, inputs: &[ArrayLiteral], starts: &[Option<usize>])
 }
 
 impl Needs<'_> {
-    /// Adds what the needed elements of an instruction are computed from.
+    /// Marks the operands' elements from which the needed elements of an instruction are computed.
     fn of_operands(&mut self, id: InstrId, in_place: bool) -> Result<(), String> {
         let instruction = self.fusion.computation().instruction(id);
         if matches!(instruction.op, Op::Parameter { .. } | Op::Constant(_) | Op::Iota { .. }) {
@@ -55,7 +56,8 @@ impl Needs<'_> {
         let access = access(self.fusion.computation(), instruction)
             .map_err(|_| format!("no maps of {}", instruction.opcode()))?;
         for read in &access.reads {
-            // Beside the update an output that starts from the operand stays as it is.
+            // An output that updates the operand's buffer in place does not read the elements
+            // outside of the update.
             if !(in_place && read.unless.is_some()) {
                 self.of_read(id, &access, read)?;
             }
@@ -99,13 +101,14 @@ impl Needs<'_> {
         Ok(())
     }
 
-    /// Values of a read's runtime variables; their elements are needed.
+    /// Returns the values of a read's runtime variables and marks the elements that hold them as
+    /// needed.
     fn runtime(&mut self, read: &OperandRead, at: &[i64], ranges: &[i64]) -> Result<Vec<i64>, String> {
         let mut runtime = Vec::new();
         for (variable, value) in read.reading.map.runtime.iter().zip(&read.reading.runtime) {
             let index: Vec<i64> = value.index.iter().map(|expr| expr.eval(at, ranges, &runtime)).collect();
             let number = linearized(&index, dims(self.fusion.computation().instruction(value.instruction))?)?;
-            // Where one value is possible, none has to be read.
+            // A variable with a single possible value needs no read.
             if variable.bounds.lower == variable.bounds.upper {
                 runtime.push(variable.bounds.lower);
                 continue;
@@ -145,8 +148,8 @@ impl Needs<'_> {
     }
 }
 
-/// Whether the maps from the roots to the parameters, composed and simplified, lead to the same
-/// elements. Those that need values of the program are left out.
+/// Checks that the composed and simplified maps from the roots to the parameters lead to the same
+/// elements. Leaves out maps that need runtime values.
 pub fn composed_maps_agree(fusion: &Fusion, foretold: &[BTreeSet<u64>]) -> Result<(), String> {
     let computation = fusion.computation();
     let maps = fusion_maps(&fusion.module, fusion.entry());

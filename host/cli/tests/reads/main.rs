@@ -1,29 +1,28 @@
-//! Every read of every kernel is one that indexing maps foretell, and every element they foretell
-//! is read.
+//! Indexing maps predict every read of every kernel, and kernels read every predicted element.
 //!
-//! A fusion is compiled for the simulator, which notes which elements of each parameter its kernel
-//! reads. The same set is computed from the fusion's instructions: the roots are needed everywhere,
-//! and of what is needed the maps say which elements of the operands are; runtime variables have
-//! the values that the interpreter computes. *Exactly* means:
+//! The test compiles a fusion for the simulator, which records the elements of each parameter that
+//! its kernel reads. The test computes the same set from the fusion's instructions: all elements of
+//! the roots are needed, and the maps say which elements of the operands a needed element needs.
+//! The interpreter computes the values of runtime variables. Details of the comparison:
 //!
-//! - sets are compared, as a kernel may read an element several times (one per thread, lane or
+//! - the test compares sets, as a kernel may read an element several times (one per thread, lane or
 //!   use);
-//! - a read behind a condition takes place where the condition holds: under the constraints of its
-//!   map, or, where one operand shows through only beside another (`dynamic-update-slice`), where
-//!   the other's do not hold;
-//! - what an output starts from is no read of the kernel: the host puts it there
+//! - a conditional read happens only where its condition holds: under the constraints of its map,
+//!   or, for an operand that another one partly hides (`dynamic-update-slice`), where the
+//!   constraints of the other do not hold;
+//! - a kernel does not read the initial content of an output: the host puts it there
 //!   (`OutputPlan::initial`);
-//! - fusions of which no maps are known (`scatter`) are left out, and counted.
+//! - the test leaves out and counts fusions without maps (`scatter`).
 //!
-//! The maps from the roots to the parameters that `fusion_maps` composes and simplifies say the
-//! same, but that the operand of a `dynamic-update-slice` counts as read everywhere.
+//! The maps from the roots to the parameters that `fusion_maps` composes and simplifies agree,
+//! except that they treat the operand of a `dynamic-update-slice` as read everywhere.
 //!
-//! Kernels and this test ask the same maps, so a wrong map might go unnoticed. For the fusions in
-//! `fusions/` the interpreter says it too: an element is needed if another value of it makes other
-//! results. Of their operations all but `select-and-scatter` show every change.
+//! Kernels and this test use the same maps, so a wrong map might go unnoticed. For the fusions in
+//! `fusions/` the test therefore also uses the interpreter: an element is needed if changing it
+//! changes the result. All their operations except `select-and-scatter` show every change.
 //!
-//! The fusions in `fusions/` are checked always; with `FUSEBOX_CORPUS` set to a folder of `.hlo`
-//! files, so is every kernel of every program in it.
+//! The test always checks the fusions in `fusions/`. If `FUSEBOX_CORPUS` names a folder of `.hlo`
+//! files, it also checks every kernel of every program in it.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -41,7 +40,7 @@ use fusebox_lowering::Target;
 use fusebox_plugins::Registry;
 use fusebox_runtime::{LaunchReads, Program, trace_reads};
 
-/// What became of fusions, by outcome or reason.
+/// Number of fusions per outcome or reason.
 type Tally = BTreeMap<String, usize>;
 
 #[test]
@@ -76,16 +75,16 @@ fn kernels_of_the_corpus_read_what_maps_say() {
             *tally.entry(outcome).or_default() += 1;
         }
     }
-    // Seen with --nocapture.
+    // Visible with --nocapture.
     println!("{tally:#?}");
     assert!(failures.is_empty(), "{} kernels:\n{}", failures.len(), failures.join("\n\n"));
 }
 
-/// Why a fusion does not agree.
+/// The reason why a fusion does not agree.
 pub enum Fault {
-    /// Nothing to compare with.
+    /// The prediction or the kernel is missing.
     Unknown(String),
-    /// Other elements are read.
+    /// The kernel reads other elements.
     Wrong(String),
 }
 
@@ -96,8 +95,8 @@ impl Fault {
     }
 }
 
-/// Compares a module without `ENTRY`, which is one fusion; gives the elements of each parameter
-/// that its results take.
+/// Checks a module without `ENTRY`, which is one fusion. Returns the elements of each parameter
+/// that its results need.
 fn check(text: &str) -> Result<Vec<BTreeSet<u64>>, Fault> {
     let unknown = |reason: &str| Fault::Unknown(reason.into());
     let mut made = compiled(text, Phase::Run).map_err(Fault::Unknown)?;
@@ -130,7 +129,7 @@ fn compare(
     starts: &[Option<usize>],
 ) -> Result<(), String> {
     for (number, expected) in foretold.iter().enumerate() {
-        // Its memory is the output's.
+        // The output uses the parameter's buffer.
         if starts.contains(&Some(number)) {
             continue;
         }
@@ -183,7 +182,7 @@ fn fusions(made: &Compilation) -> Vec<String> {
     modules.map(|module| print_module(module).replace("ENTRY ", "")).collect()
 }
 
-/// Small numbers, none of them 0 where they may be divided by.
+/// Small numbers, nonzero as they may be divisors.
 fn values(shape: &ArrayShape, seed: u64) -> ArrayLiteral {
     let part = shape.element_type.real_part();
     let count = shape.byte_size() as usize / part.byte_size();

@@ -1,4 +1,4 @@
-//! All operations on a type's values, as one module.
+//! A module with all operations on a type's values.
 
 use std::ops::Range;
 
@@ -8,12 +8,12 @@ use fusebox_core::hlo::{
 
 use crate::values;
 
-/// Exponent and mantissa bits that `reduce-precision` is tried with: none, one, those of the types,
-/// more than any.
+/// Exponent and mantissa bits for `reduce-precision`: none, one, the bits of the types, more than
+/// any type.
 const PRECISIONS: [(u32, u32); 13] =
     [(1, 0), (1, 1), (2, 0), (3, 1), (4, 3), (5, 0), (5, 10), (8, 0), (8, 7), (8, 23), (11, 1), (11, 52), (30, 60)];
 
-/// Which parameters a result follows in size.
+/// The parameters that give a result its size.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Values {
     /// `u`
@@ -26,7 +26,7 @@ pub enum Values {
 pub struct Step {
     /// The element type of the result.
     pub result: ElementType,
-    /// Which operands it takes.
+    /// Parameters that it reads.
     pub values: Values,
     /// The size of a second dimension, if there is one.
     pub parts: Option<u32>,
@@ -46,10 +46,10 @@ impl Step {
     }
 }
 
-/// A module that gives the results of many operations as one tuple. Its parameters: `u`, the values
-/// of the type; `x` and `y`, all pairs of some of them; `z`, any; `p`, truth values.
+/// A module that returns the results of many operations as one tuple. Its parameters: `u`, the
+/// values of the type; `x` and `y`, all pairs of some of them; `z`, any; `p`, truth values.
 pub struct Case {
-    /// The type of all operands but `p`.
+    /// The type of all operands except `p`.
     pub element: ElementType,
     /// `u`, `x`, `y`, `z`, `p`.
     pub inputs: Vec<ArrayLiteral>,
@@ -58,7 +58,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// Everything that the verifier lets this type do.
+    /// All operations that the verifier accepts for this type.
     pub fn all(element: ElementType) -> Case {
         let single = values::array(element, values::single(element));
         let paired = values::paired(element);
@@ -81,7 +81,7 @@ impl Case {
         case
     }
 
-    /// Elements of single values, and of pairs.
+    /// Numbers of single values and of pairs.
     pub fn counts(&self) -> [usize; 2] {
         [self.inputs[0].dims[0] as usize, self.inputs[1].dims[0] as usize]
     }
@@ -124,7 +124,7 @@ impl Case {
         }
     }
 
-    /// To every type of the same or a smaller width, and from there back.
+    /// Adds bitcasts to every type of at most the same width, and back.
     fn add_bitcasts(&mut self) {
         let bits = |ty: ElementType| if ty == ElementType::Pred { 8 } else { ty.bits() };
         for &to in ElementType::ALL {
@@ -159,8 +159,8 @@ impl Case {
     fn add_step(&mut self, step: Step) -> bool {
         let counts = self.counts();
         let mut lines = self.parameters();
-        // The other result that some operations read is the last or one of the stochastic
-        // conversions' bits.
+        // Some operations read another result: the last one, or the bits of a stochastic
+        // conversion.
         let read = |number: usize| step.operation.contains(&format!("r{number})"));
         let others = self.steps.iter().enumerate().filter(|(number, _)| read(*number));
         lines.extend(others.map(|(number, other)| other.line(number, counts)));
@@ -184,12 +184,12 @@ impl Case {
         self.named_inputs().enumerate().map(declare).collect()
     }
 
-    /// The module on parameters.
+    /// The module with parameters.
     pub fn text(&self) -> String {
         self.module(self.parameters(), self.counts())
     }
 
-    /// The module on constants: those of the single values and of the pairs.
+    /// The module with constants in ranges of the single values and of the pairs.
     pub fn constant_text(&self, single: Range<usize>, pairs: Range<usize>) -> String {
         let counts = [single.len(), pairs.len()];
         let declare = |(name, input): (&str, &ArrayLiteral)| {
@@ -213,7 +213,7 @@ impl Case {
     }
 }
 
-/// A number as HLO text has it.
+/// A number in HLO text.
 fn literal(ty: ElementType, bytes: &[u8]) -> String {
     let size = bytes.len() as u32;
     let mut wide = [0; 16];

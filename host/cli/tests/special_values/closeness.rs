@@ -1,8 +1,8 @@
-//! When two results count as equal, and how elements are shown.
+//! Decides whether two results are equal, and prints elements.
 
 use fusebox_core::hlo::{ElementType, FloatFormat};
 
-/// Numbers of a value: two for complex ones, none for integers.
+/// The floats of a value: two of a complex number, none of an integer.
 fn decode(ty: ElementType, bytes: &[u8]) -> Vec<f64> {
     let part = ty.real_part();
     let Some(format) = FloatFormat::of(part) else { return Vec::new() };
@@ -23,15 +23,15 @@ pub fn show(ty: ElementType, bytes: &[u8]) -> String {
     }
 }
 
-/// Integers exactly; floats of 8 bits and fewer exactly; others to some units in the last place,
-/// complex numbers relative to their size, and numbers below the smallest normal one absolutely.
-/// Infinities, NaN (not its sign and payload) and the signs of zeros are always exact.
+/// Compares integers and floats of at most 8 bits exactly, other floats within some units in the
+/// last place, complex numbers relative to their magnitude, and subnormal numbers absolutely.
+/// Infinities, NaN (except its sign and payload) and the signs of zeros must always agree.
 pub fn is_close(ty: ElementType, found: &[u8], expected: &[u8]) -> bool {
     if found == expected {
         return true;
     }
     let (relative, absolute) = match ty.real_part() {
-        // The error of a complex power grows with the size of the exponent.
+        // The error of a complex power grows with the exponent.
         ElementType::F64 if ty.is_complex() => (4e-15, 1e-307),
         ElementType::F64 => (2e-15, 1e-307),
         ElementType::F32 => (5e-7, 1.2e-38),

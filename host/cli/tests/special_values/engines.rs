@@ -5,12 +5,12 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::ArrayLiteral;
 use fusebox_runtime::ThreadOrder;
 
-/// What computes.
+/// An implementation of HLO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// Kernels for this machine.
     Cpu,
-    /// Kernels for a GPU, simulated.
+    /// Kernels for a GPU, run by the simulator.
     Simt,
     /// The reference interpreter.
     Interpreter,

@@ -1,4 +1,4 @@
-//! Where engines may differ, and why.
+//! Allowed differences between engines, with reasons.
 
 use fusebox_core::hlo::ElementType;
 
@@ -11,23 +11,24 @@ pub struct Exception {
     pub element: &'static str,
     /// The operation.
     pub operation: &'static str,
-    /// Why that is right.
+    /// Why the difference is right.
     #[allow(dead_code, reason = "it is there to be read, and shown when the exception is no longer one")]
     pub reason: &'static str,
 }
 
 impl Exception {
-    /// Whether it is about this operation on this type.
+    /// Whether the exception allows this operation on this type to differ.
     pub fn covers(&self, element: ElementType, step: &Step) -> bool {
         self.element == element.name() && step.operation == self.operation
     }
 }
 
-/// All of them. One that no longer occurs makes the test fail.
+/// All exceptions. The test fails if one no longer occurs.
 pub const EXCEPTIONS: &[Exception] = &[
     Exception { element: "c64", operation: "rsqrt(u)", reason: SIGN_OF_NAN },
     Exception { element: "c128", operation: "rsqrt(u)", reason: SIGN_OF_NAN },
 ];
 
-/// The root of -inf + NaN·i has a real part of NaN, and its reciprocal is 0 with that NaN's sign.
+/// The root of -inf + NaN·i has NaN as its real part. The reciprocal of the root is 0 with this
+/// NaN's sign.
 const SIGN_OF_NAN: &str = "a zero has the sign of a NaN, which means nothing";

@@ -1,4 +1,4 @@
-//! What the compiler folds is what its kernels compute.
+//! Constant folding computes the same values as the kernels.
 
 use std::ops::Range;
 
@@ -10,33 +10,33 @@ use fusebox_plugins::Registry;
 
 use crate::cases::{Case, Values};
 
-/// Elements of an operation that is folded, at most.
+/// Most elements of an operation that the compiler folds.
 const FOLDED: usize = 16;
 
-/// Modules that are folded for a type: its values are spread over them.
+/// Modules to fold for a type. Its values are spread over them.
 const MODULES: usize = 6;
 
-/// Some elements of all results, as folding gives them.
+/// Folded values of some elements of all results.
 pub struct Folded {
     single: Range<usize>,
     pairs: Range<usize>,
-    /// Per result; none if it has more elements than are folded.
+    /// Per result; `None` if it has more elements than the compiler folds.
     pub results: Vec<Option<ArrayLiteral>>,
 }
 
 impl Folded {
-    /// The elements of a result of the whole case that were folded.
+    /// The range of folded elements in a result of the whole case.
     pub fn places(&self, values: Values) -> Range<usize> {
         if values == Values::Single { self.single.clone() } else { self.pairs.clone() }
     }
 }
 
-/// The case on constants, in several parts.
+/// Folds the case with constants as operands, in several parts.
 pub fn fold(case: &Case) -> Vec<Folded> {
     let [single, pairs] = case.counts();
     let parts = single.div_ceil(FOLDED).min(MODULES);
     let part = |count: usize, part: usize| {
-        // From the first to the last elements, evenly spread.
+        // Parts are spread evenly from the first to the last elements.
         let length = FOLDED.min(count);
         let start = if parts > 1 { (count - length) * part / (parts - 1) } else { 0 };
         start..start + length
@@ -65,7 +65,7 @@ fn fold_part(case: &Case, single: Range<usize>, pairs: Range<usize>) -> Folded {
         let instruction = entry.instruction(id);
         match &instruction.op {
             Op::Constant(Literal::Array(array)) => Some(array.clone()),
-            // A result in parts is too large, and what is made of one.
+            // A result with a second dimension is too large, and so are operations that read one.
             _ if step.parts.is_some() || step.operation.contains("convert(r") => None,
             op => panic!("{} is not folded: {:?}\n{text}", step.operation, op.opcode()),
         }

@@ -1,8 +1,8 @@
 //! Elementwise operations on the values where definitions matter: zeros with their signs,
 //! infinities, NaN, the smallest and the largest of each type, divisors of 0, shifts beyond the
-//! width. Every operation that the verifier lets a type do is computed by kernels for the cpu, by
-//! simulated ones, by the reference interpreter and by constant folding, which agree except where
-//! `exceptions.rs` says why not.
+//! width. Kernels for the cpu, simulated kernels, the reference interpreter and constant folding
+//! compute every operation that the verifier accepts for a type. They agree except where
+//! `exceptions.rs` gives a reason.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod cases;
@@ -24,7 +24,7 @@ use closeness::{is_close, show};
 use engines::Engine;
 use exceptions::EXCEPTIONS;
 
-/// What was found out about a type.
+/// Differences found for a type.
 struct Report {
     case: Case,
     faults: Vec<String>,
@@ -32,8 +32,8 @@ struct Report {
 }
 
 impl Report {
-    /// Compares a result with the values of which each element should have one. `places` are those
-    /// of the elements among the operands.
+    /// Compares a result with the expected values: each element must equal one of them. `places` is
+    /// the range of the elements among the operands.
     fn compare(&mut self, who: &str, number: usize, places: Range<usize>, found: &[u8], expected: &[&[u8]]) {
         let step = &self.case.steps[number];
         let ty = step.result;
@@ -42,8 +42,8 @@ impl Report {
         let count = expected[0].len() / size;
         let pairs = found.chunks(size).take(count).enumerate().map(|(i, found)| (found, values(i)));
         let parts = step.parts.unwrap_or(1) as usize;
-        // The smallest number of this type is subnormal in f32, which computes with it: kernels for
-        // the cpu take it for zero, and the type has no zero.
+        // The smallest number of this type is subnormal in f32, the type of the computation.
+        // Kernels for the cpu flush it to zero, which the type does not have.
         let is_smallest =
             |ty: ElementType, element: &[u8]| ty == ElementType::F8E8M0FNU && who != "Simt" && element == [0];
         let is_right = |a: &[u8], b: &[u8]| is_close(ty, a, b) || is_smallest(ty, a) || is_smallest(ty, b);
@@ -54,7 +54,7 @@ impl Report {
         let wrong =
             pairs.enumerate().filter(|(i, (a, values))| !values.clone().any(|b| is_right(a, b)) && !has_smallest(*i));
         let wrong = wrong.filter_map(|(i, (a, mut values))| Some((i, (a, values.next()?))));
-        // One operation tends to fail for many operands in the same way.
+        // An operation tends to fail for many operands in the same way.
         let wrong: Vec<_> = wrong.take(3).collect();
         if wrong.is_empty() {
             return;
@@ -76,8 +76,8 @@ impl Report {
         }
     }
 
-    /// Compares what is folded with what the kernels compute. Subnormal operands count where
-    /// constants are folded.
+    /// Compares folded results with those of the kernels. Folding does not flush subnormal
+    /// operands.
     fn compare_folded(&mut self, computed: &[ArrayLiteral], exact: &[ArrayLiteral], flushed: &[ArrayLiteral]) {
         for folded in folding::fold(&self.case) {
             for (number, computed) in computed.iter().enumerate() {
@@ -97,14 +97,14 @@ impl Report {
     }
 }
 
-/// The operands of an element of a result, as text.
+/// The operands of a result's element, as text.
 fn operands(case: &Case, step: &Step, place: usize) -> String {
     let operands = operands_at(case, step, place).into_iter().map(|bytes| show(case.element, bytes));
     let names = if operands.len() == 1 { ["u"].iter() } else { ["x", "y", "z"].iter() };
     names.zip(operands).map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
 }
 
-/// The bytes of the operands of an element of a result.
+/// The bytes of the operands of a result's element.
 fn operands_at<'c>(case: &'c Case, step: &Step, place: usize) -> Vec<&'c [u8]> {
     let inputs = match step.values {
         Values::Single => &case.inputs[..1],
@@ -114,7 +114,7 @@ fn operands_at<'c>(case: &'c Case, step: &Step, place: usize) -> Vec<&'c [u8]> {
     inputs.iter().map(at).collect()
 }
 
-/// Computes everything there is on the type and compares.
+/// Computes all operations on the type with all engines and compares the results.
 fn check(element: ElementType) {
     let case = Case::all(element);
     let text = case.text();

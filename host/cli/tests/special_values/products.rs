@@ -1,4 +1,4 @@
-//! Dots and convolutions of operands of all kinds with results of all kinds.
+//! Dots and convolutions for all combinations of operand and result types.
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType, FloatFormat};
 
@@ -12,7 +12,7 @@ const TYPES: [&str; 16] = [
     "c128",
 ];
 
-/// Pairs of operand types that differ.
+/// Pairs of different operand types.
 const MIXED: [(&str, &str); 14] = [
     ("s8", "u8"),
     ("s32", "f32"),
@@ -30,11 +30,11 @@ const MIXED: [(&str, &str); 14] = [
     ("s8", "c64"),
 ];
 
-/// Elements that are summed, and sums side by side.
+/// Number of products in a sum.
 const LENGTH: usize = 3;
 
-/// Pairs of rows. Their sums are exact in every type that holds them; they are small, negative,
-/// with fractions, wrapping, beyond the ranges of integers, infinite, NaN.
+/// Pairs of rows. Their sums are exact in every type that can hold them. The numbers are small,
+/// negative, with fractions, wrapping, beyond the ranges of integers, infinite, NaN.
 const ROWS: [([f64; LENGTH], [f64; LENGTH]); 9] = [
     ([1.0, 2.0, 3.0], [1.0, 1.0, 2.0]),
     ([1.0, -2.0, 3.0], [1.0, 2.0, -2.0]),
@@ -47,8 +47,8 @@ const ROWS: [([f64; LENGTH], [f64; LENGTH]); 9] = [
     ([f64::NAN, 1.0, 2.0], [1.0, 1.0, -1.0]),
 ];
 
-/// The imaginary part that goes with a real one: none with a large one, beside which its product
-/// would be lost.
+/// The imaginary part for a real part. It is 0 for a large real part, as its product would be
+/// rounded away.
 fn imaginary(re: f64) -> f64 {
     match () {
         () if re.abs() <= 100.0 => 2.0 - re,
@@ -78,7 +78,7 @@ fn operand(ty: ElementType, right: bool) -> ArrayLiteral {
     ArrayLiteral::new(ty, vec![ROWS.len() as i64, LENGTH as i64], flat.data).unwrap()
 }
 
-/// What multiplies and adds.
+/// The operation that multiplies and adds.
 #[derive(Clone, Copy)]
 enum Product {
     Dot,
@@ -92,7 +92,7 @@ impl Product {
             Product::Dot => format!(
                 "{result}[{n}] dot(x, y), lhs_batch_dims={{0}}, rhs_batch_dims={{0}}, lhs_contracting_dims={{1}}, rhs_contracting_dims={{1}}"
             ),
-            // Each row is a group of features of its own.
+            // Each row is a separate feature group.
             Product::Convolution => format!(
                 "{result}[1,{n},1] convolution(cx, cy), window={{size={k}}}, dim_labels=bf0_oi0->bf0, feature_group_count={n}"
             ),
@@ -100,7 +100,7 @@ impl Product {
     }
 }
 
-/// All results of operands of two types.
+/// Checks all result types for two operand types.
 fn check(left: &str, right: &str, product: Product) {
     let (n, k) = (ROWS.len(), LENGTH);
     let inputs = [operand(left.parse().unwrap(), false), operand(right.parse().unwrap(), true)];

@@ -1,5 +1,5 @@
-//! Which operations a type does not have: the table is complete, and the verifier lets through what
-//! it should.
+//! Operations that a type does not have: the table is complete, and the verifier accepts all
+//! others.
 
 use fusebox_core::hlo::{BinaryOp, UnaryOp};
 

@@ -1,5 +1,5 @@
-//! Guards against division by zero, on subnormal numbers: on the cpu they count as zeros in every
-//! operation, elsewhere they have their values.
+//! Guards against division by zero, for subnormal numbers: on the cpu every operation flushes them
+//! to zero, elsewhere they keep their values.
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType, FloatFormat};
 
@@ -7,10 +7,10 @@ use crate::engines::Engine;
 use crate::values::array;
 
 const ENGINES: [Engine; 3] = [Engine::Cpu, Engine::Simt, Engine::Interpreter];
-/// All formats whose subnormal numbers are subnormal in the type that computes with them.
+/// All formats whose subnormal numbers are subnormal in the type of the computation.
 const FLOATS: [ElementType; 3] = [ElementType::F32, ElementType::F64, ElementType::BF16];
 
-/// Numbers of a type: the smallest, the largest subnormal one, the smallest normal one and 1.
+/// Numbers of a type: the smallest and the largest subnormal one, the smallest normal one and 1.
 fn edges(ty: ElementType) -> ArrayLiteral {
     let format = FloatFormat::of(ty).unwrap();
     let normal = 1u64 << format.mantissa_bits;
@@ -32,7 +32,7 @@ fn run(engine: Engine, text: &str, input: &ArrayLiteral) -> ArrayLiteral {
     engine.run(text, std::slice::from_ref(input)).remove(0)
 }
 
-/// As XLA:CPU has it; the simulator keeps them, as GPUs do.
+/// XLA:CPU flushes subnormal results too. The simulator keeps them, as GPUs do.
 #[test]
 fn results_are_zeros_on_the_cpu() {
     let text = "HloModule m\nENTRY e {\n  x = f32[1] parameter(0)\n  ROOT half = f32[1] multiply(x, x) }";
@@ -64,7 +64,7 @@ fn a_quotient_that_is_guarded_is_finite() {
     }
 }
 
-/// The same in a loop, which the cpu calls as one function.
+/// The guarded quotient in a loop, which the cpu calls as one function.
 #[test]
 fn a_quotient_that_is_guarded_in_a_loop_is_finite() {
     for ty in FLOATS {
@@ -107,7 +107,8 @@ fn a_unit_complex_number_is_finite() {
     }
 }
 
-/// The reciprocal of a large number is subnormal, that of this reciprocal the number.
+/// The reciprocal of a large number is subnormal; the reciprocal of this subnormal is the large
+/// number again.
 #[test]
 fn a_reciprocal_of_a_reciprocal_is_finite() {
     for ty in FLOATS {
@@ -124,7 +125,7 @@ fn a_reciprocal_of_a_reciprocal_is_finite() {
     }
 }
 
-/// Lines are solved for by a routine: `2x = b`, of which the quotient is subnormal.
+/// A routine solves `2x = b` for each line. The quotient is subnormal.
 #[test]
 fn routines_compute_as_kernels_do() {
     let text = "HloModule m\nENTRY e {\n  b = f64[300,1] parameter(0)\n  two = f64[] constant(2)\n  \

@@ -1,4 +1,4 @@
-//! The values of each element type where definitions matter, as bytes.
+//! The values of each element type for which definitions matter, as bytes.
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType, FloatFormat};
 
@@ -30,17 +30,17 @@ const FLOATS: [f64; 24] = [
     f64::NAN,
 ];
 
-/// Fewer of them, for operations of two operands.
+/// A selection of them for operations with two operands.
 const PAIRED_FLOATS: [f64; 14] =
     [0.0, 1.0, 0.5, 1.5, 2.5, 3.0, 0.1, 20.0, 100.0, 448.0, 65504.0, 1e-3, f64::INFINITY, f64::NAN];
 
 /// Parts of complex numbers.
 const PARTS: [f64; 10] = [0.0, 1.0, 0.5, 3.0, 30.0, 800.0, 1e-10, 1e-160, f64::INFINITY, f64::NAN];
 
-/// Fewer of them, for operations of two operands.
+/// A selection of them for operations with two operands.
 const PAIRED_PARTS: [f64; 4] = [0.0, 1.0, f64::INFINITY, f64::NAN];
 
-/// The values that operations of one operand are tried on.
+/// The values for operations with one operand.
 pub fn single(ty: ElementType) -> Vec<Vec<u8>> {
     match ty {
         _ if ty.is_complex() => complex(ty, &PARTS),
@@ -50,7 +50,7 @@ pub fn single(ty: ElementType) -> Vec<Vec<u8>> {
     }
 }
 
-/// The values whose pairs operations of two operands are tried on.
+/// The values whose pairs are operands of operations with two operands.
 pub fn paired(ty: ElementType) -> Vec<Vec<u8>> {
     match ty {
         _ if ty.is_complex() => complex(ty, &PAIRED_PARTS),
@@ -65,15 +65,15 @@ pub fn paired(ty: ElementType) -> Vec<Vec<u8>> {
     }
 }
 
-/// An array of one dimension.
+/// An array with one dimension.
 pub fn array(ty: ElementType, values: impl IntoIterator<Item = Vec<u8>>) -> ArrayLiteral {
     let data: Vec<u8> = values.into_iter().flatten().collect();
     let count = data.len() / ty.byte_size();
     ArrayLiteral::new(ty, vec![count as i64], data).unwrap()
 }
 
-/// The same array with zeros, of the same signs, for numbers that are subnormal in the type that
-/// computes with them.
+/// Returns the array with numbers that are subnormal in the type of the computation replaced by
+/// zeros of the same sign.
 pub fn with_zeros_for_subnormals(array: &ArrayLiteral) -> ArrayLiteral {
     let part = array.element_type.real_part();
     let is_computed_in = matches!(part, ElementType::F64 | ElementType::F32 | ElementType::BF16);
@@ -90,7 +90,7 @@ pub fn with_zeros_for_subnormals(array: &ArrayLiteral) -> ArrayLiteral {
     ArrayLiteral::new(array.element_type, array.dims.clone(), data).unwrap()
 }
 
-/// A bit pattern of a type of at most 8 bits, as it is stored.
+/// The storage of a bit pattern of a type of at most 8 bits.
 fn pattern(ty: ElementType, bits: u64) -> Vec<u8> {
     let unused = 64 - ty.bits();
     let extended = if ty.is_signed_integer() { (bits << unused) as i64 >> unused } else { bits as i64 };
@@ -104,8 +104,8 @@ fn floats(ty: ElementType, numbers: &[f64]) -> Vec<Vec<u8>> {
     both.map(|x| format.encode(x).to_le_bytes()[..ty.byte_size()].to_vec()).collect()
 }
 
-/// The smallest and the largest subnormal number, the smallest normal and the largest finite one,
-/// the neighbours of 1, of either sign.
+/// With both signs: the smallest and the largest subnormal number, the smallest normal number, the
+/// neighbours of 1 and the largest finite number.
 fn edges(ty: ElementType) -> Vec<Vec<u8>> {
     let format = FloatFormat::of(ty).unwrap();
     let normal = 1u64 << format.mantissa_bits;

@@ -5,10 +5,10 @@
 //! blocks of the same launch.
 //!
 //! ```text
-//! candidates   short elementwise kernels, those of equal shapes side by side, so that groups of them are one kernel too
-//! group        as many as one kernel may have operands and results, none of which reads another's result
-//! predict      seconds of the one kernel against those of all of the group
-//! join         as far as no third kernel needs one of the group and feeds another
+//! candidates   short elementwise kernels, sorted by form, so that groups of equal kernels give equal kernels
+//! group        as many as the limits of one kernel allow; none reads another's result
+//! predict      seconds of the combined kernel against the sum over the separate ones
+//! join         kernels between which no path leads through a third kernel
 //! ```
 
 use std::collections::{HashMap, HashSet};

@@ -1,12 +1,12 @@
 //! Fuses regions for which emitters make bids.
 //!
 //! ```text
-//! anchors     operations around which some emitter wants to be asked
-//! candidate   the part of the computation around such an operation
-//! bid         what an emitter would take of it, which must be possible: nothing leads out of it and back in
-//! predict     seconds of the bid's plan against seconds of the kernels that the host would make of the same, several of which
-//!             count a little more
-//! decide      the user's choice, then what a decision on the cut says (`cuts`), then the prediction
+//! anchors     operations around which an emitter may make a bid
+//! candidate   the region around an anchor
+//! bid         the instructions that an emitter wants; no path may leave them and return
+//! predict     seconds of the bid's plan against seconds of the host's kernels for the same instructions;
+//!             several kernels count a little more
+//! decide      the user's choice, else a tuned decision on the cut (`cuts`), else the prediction
 //! ```
 //!
 //! Bids are decided before all other fusion. An accepted bid is a fusion like those of the text.

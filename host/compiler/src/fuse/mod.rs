@@ -1,18 +1,18 @@
 //! Rewrites HLO so that every kernel is a fusion instruction.
 //!
 //! ```text
-//! bids     what emitters ask for, offered as a candidate -> fusion instructions, after
-//!          surroundings  kernels that hold more than a bid takes of them
-//!          cuts    what is decided where predictions do not tell cuts apart
-//! decide   per instruction: a buffer of its own, or computed inside its users' kernels, after
-//!          cost    what repeated work and launches cost
-//!          claims  what emitters ask for where an operation decides a kernel
-//!          hero    whose iteration space a kernel takes
-//! merge    kernels that read the same -> one kernel with several results, and then
-//!          beside  small kernels of anything -> one launch
-//! outline  each instruction with a buffer and what is computed inside it -> fusion instruction
-//! derived  what readers can make of what else they read -> no result
-//! starts   what is made of nothing: for each of its users anew
+//! bids     emitters' bids for candidates -> fusion instructions, after
+//!          surroundings  predictions of kernels that lose instructions to a bid
+//!          cuts    tuned decisions, where predictions of several cuts are similar
+//! decide   per instruction: a buffer, or computed inside its users' kernels, after
+//!          cost    cost of repeated work and launches
+//!          claims  demands of emitters on kernels with their heroes
+//!          hero    the instruction whose iteration space a kernel uses
+//! merge    kernels with common operands -> one kernel with several results, and then
+//!          beside  small independent kernels -> one launch
+//! outline  a buffered instruction, and those computed inside it -> fusion instruction
+//! derived  drop a result that all its consumers can recompute from their other operands
+//! starts   duplicate operand-free kernels (zero fills), one per user
 //! ```
 //!
 //! Fusions of the text stay as they are (with the exceptions in `in_place` and `multiplied`). Text

@@ -6,9 +6,9 @@
 //! Evaluations are counted in two ways, because each count alone also reports harmless fusions:
 //!
 //! ```text
-//! for each element of the root      2 where it reads a value at two places, 25 where it reads windows
-//!                                   of 5 by 5 that overlap; 1 where windows or rows do not
-//! for each element of the value     1000 where a thousand results read one mean
+//! for each element of the root      2 if it reads a value at two indices, 25 if it reads overlapping
+//!                                   windows of 5 by 5; 1 if windows or rows do not overlap
+//! for each element of the value     1000 if a thousand results read one mean
 //! ```
 //!
 //! A value is computed too often if both counts exceed the limit. A fusion that reads a row again

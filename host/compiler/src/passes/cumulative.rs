@@ -3,8 +3,8 @@
 //! claims their reduction.
 //!
 //! ```text
-//! x[n]  =>  s[m, b] = the same over blocks of b elements
-//!           e[m]    = what all blocks before make: the same again over the blocks' totals, moved by one
+//! x[n]  =>  s[m, b] = cumulative reductions within blocks of b elements
+//!           e[m]    = combination of all earlier blocks: cumulative over block totals, shifted by one
 //!           r[n]    = combiner(e, s)
 //! ```
 //!

@@ -1,7 +1,7 @@
 //! Computes a small array element by element if only single elements of it are used.
 //!
 //! ```text
-//! slice(add(x, y)), one element of it   add(slice x, slice y)    if nobody uses the sum as a whole
+//! slice(add(x, y)) of one element   add(slice x, slice y)    if no instruction uses the whole sum
 //! ```
 //!
 //! The state of a small system of equations is an example. As separate elements, its numbers are

@@ -1,7 +1,7 @@
 //! Removes unneeded elements from the state of loops.
 //!
 //! ```text
-//! while(s: (n, x, k, y)) { (n + 1, x * k, k, y + x) }      if k starts as a constant, and nobody reads y afterwards
+//! while(s: (n, x, k, y)) { (n + 1, x * k, k, y + x) }      if k starts as a constant, and y is not read after it
 //! while(s: (n, x)) { (n + 1, x * k) }
 //! ```
 //!

@@ -7,7 +7,7 @@
 //! broadcast(reshape x)          broadcast x             if the reshape only inserts dimensions of one element
 //! transpose(transpose x)        transpose x
 //! transpose x                   reshape x               if only dimensions of one element move
-//! reduce(transpose x)           transpose(reduce x)     whose transpose is smaller, or vanishes
+//! reduce(transpose x)           transpose(reduce x)     the new transpose is smaller, or vanishes
 //! ```
 
 use fusebox_core::hlo::{InstrId, Instruction, Module, Op, Shape};

@@ -2,7 +2,7 @@
 //! device.
 //!
 //! ```text
-//! all-reduce(x), all-gather(x), …        x: there is nobody else
+//! all-reduce(x), all-gather(x), …        x: there is no other device
 //! s = copy-start(x), copy-done(s)        s = (x, x, context), x
 //! s = async-start(x), async-done(s)      s = ((x), f(x), context), f(x)
 //! ```

@@ -2,9 +2,9 @@
 //! dimensions. Replaces products that sum nothing.
 //!
 //! ```text
-//! dot(a, b)             broadcast(a) * broadcast(b)         if what is summed over has one element: no kernel but its reader's is needed
-//! dot(transpose a, b)   dot(a, b) over other dimensions     if what is not summed over keeps its order
-//! transpose(dot(a, b))  dot(b, a)                           if rows and columns change places, and nobody else reads the product
+//! dot(a, b)             broadcast(a) * broadcast(b)         if the summed dimensions have one element: needs no separate kernel
+//! dot(transpose a, b)   dot(a, b) over other dimensions     if unsummed dimensions keep their order
+//! transpose(dot(a, b))  dot(b, a)                           if it swaps rows and columns, and is the product's only user
 //! ```
 
 use fusebox_core::hlo::{BinaryOp, Computation, DotDims, InstrId, Instruction, Module, Op, Shape};

@@ -2,7 +2,7 @@
 //! compare-and-combine for each window over an element.
 //!
 //! ```text
-//! r = select-and-scatter(x, s, init)  =>  at = reduce-window(x, iota), places of what the windows select
+//! r = select-and-scatter(x, s, init)  =>  at = reduce-window(x, iota), indices that the windows select
 //!                                         r  = init, and for each window over an element, first to last:
 //!                                              select(at = iota, scatter(r, s), r)
 //! ```

@@ -2,8 +2,8 @@
 //! launch.
 //!
 //! ```text
-//! while(s) { kernel k(s, t); copy t -> s }     t is used by the loop alone
-//! kernel while(s)                              copies s to an own buffer, repeats k and the copy on that and an own t, copies s back
+//! while(s) { kernel k(s, t); copy t -> s }     only the loop uses t
+//! kernel while(s)                              copies s to a local buffer, iterates k and the copy with a local t, copies s back
 //! ```
 //!
 //! A step is small if one thread executes it in any case, or faster than several threads would.

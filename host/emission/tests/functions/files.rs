@@ -1,7 +1,7 @@
-//! The functions themselves, from files.
+//! Compares the functions with those in files.
 //!
-//! `tests/filetests/NAME.hlo` says in comments what its reader learns and, with lines like these,
-//! what is called:
+//! `tests/filetests/NAME.hlo` begins with comments: what the example shows, and the calls in lines
+//! like these:
 //!
 //! ```text
 //! // values: k.all = e n
@@ -9,8 +9,8 @@
 //! // combiner: k.add = r
 //! ```
 //!
-//! Without any, there is a call for each result. Then comes the fusion, and below `// -----` its
-//! functions. `FUSEBOX_BLESS=1` writes these anew.
+//! Without such lines, there is a call for each result. Then comes the fusion, and after `// -----`
+//! its functions. `FUSEBOX_BLESS=1` updates the functions.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::fmt::Write;
@@ -49,7 +49,7 @@ fn functions_are_as_in_the_files() {
     assert!(differences.is_empty(), "{differences}");
 }
 
-/// The text of functions, which has to be valid and to be read as what it is.
+/// The text of functions. They must be valid, and the parser must read the text back unchanged.
 fn text_of(name: &str, functions: &[Function]) -> String {
     let found: String = functions.iter().map(ToString::to_string).collect();
     ir::verify(functions).unwrap_or_else(|error| panic!("{name}: {error}\n{found}"));
@@ -59,7 +59,7 @@ fn text_of(name: &str, functions: &[Function]) -> String {
     found
 }
 
-/// The calls that the comments name.
+/// The calls that the text's comments list.
 fn calls(fusion: &Fusion, text: &str) -> Vec<SubgraphCall> {
     let ids = |names: &str| names.split_whitespace().map(|name| id(fusion, name)).collect();
     let call = |line: &str| {

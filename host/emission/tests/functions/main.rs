@@ -1,4 +1,4 @@
-//! The functions written for the calls of a kernel.
+//! The functions that the host generates for a kernel's calls.
 
 mod files;
 mod partition;

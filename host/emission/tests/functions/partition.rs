@@ -1,4 +1,4 @@
-//! Bounds on what is written, and what is refused.
+//! Bounds on the generated functions, and refusals.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use crate::support::{count, emit, fusion, subgraph_functions, symbols, try_emit, values};
@@ -32,7 +32,7 @@ fn a_long_chain_neither_overflows_the_stack_nor_one_function() {
     assert!(symbols(&text).len() >= 20);
 }
 
-/// How a step of a chain computes `x{i}` of the value before and of an earlier one.
+/// Returns the operation that computes `x{i}` from the previous value and from an earlier one.
 type Step = fn(usize, usize) -> String;
 
 const STEPS: [Step; 4] = [
@@ -42,7 +42,7 @@ const STEPS: [Step; 4] = [
     |last, earlier| format!("select(q, x{last}, x{earlier})"),
 ];
 
-/// A chain whose steps are these two in turn; `reach` is how far back the earlier value is.
+/// A chain that alternates between two steps. The earlier value is `reach` steps back.
 fn alternating_chain(steps: [Step; 2], reach: usize, depth: usize) -> String {
     let mut text = String::from(
         "fusion { x0 = s32[64] parameter(0)\n s = s32[] parameter(1)\n t = s32[] parameter(2)\n u = s32[3] parameter(3)\n \

@@ -1,4 +1,4 @@
-//! Fusions from text, and what the tests look for in the functions written for them.
+//! Fusions from text, and helpers to inspect the functions generated for them.
 
 #![allow(clippy::panic, clippy::expect_used, reason = "a test without its fusion has failed")]
 
@@ -6,7 +6,7 @@ use fusebox_core::emitter::{Fusion, SubgraphCall, SubgraphKind};
 use fusebox_core::hlo::{InstrId, parse_module};
 use fusebox_emission::EmissionError;
 
-/// A fusion named `k` of the entry computation of a text.
+/// A fusion named `k` with the entry computation of a text.
 pub fn fusion(text: &str) -> Fusion {
     let module = parse_module(text, "test.hlo").unwrap_or_else(|errors| panic!("{}", errors[0]));
     Fusion::new("k", module).expect("an entry")
@@ -44,7 +44,7 @@ pub fn try_emit(text: &str) -> Result<String, EmissionError> {
     subgraph_functions(&fusion, &calls_of_roots(&fusion))
 }
 
-/// As [`try_emit`], for fusions that can be written.
+/// Like [`try_emit`], but panics on an error.
 pub fn emit(text: &str) -> String {
     try_emit(text).unwrap_or_else(|error| panic!("{error}"))
 }

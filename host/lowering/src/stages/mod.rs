@@ -1,10 +1,10 @@
 //! The stages between the kernel IR and LLVM IR. Each stage is a pass with one subject.
 //!
 //! ```text
-//! kernel    as the emitter and emission wrote it
-//! inlined   equal operations merged, subgraph functions put where they are called
-//! memory    tensors are pointers; every access has an address and what is known of it
-//! loops     loops over maps are nests of scf.for, unrolled or in parts where that decides conditions
+//! kernel    as the emitter and the host's emission wrote it
+//! inlined   equal operations merged, small subgraph functions inlined
+//! memory    tensors are pointers; every access has an address, its alignment and other known facts
+//! loops     loops over maps are nests of scf.for, unrolled, or split where conditions then vanish
 //! indices   maps are integer arithmetic, simplified by ranges, in 32 bits where they suffice
 //! scalars   narrow floats are integers, complex numbers two floats, functions calls of the math library
 //! ```

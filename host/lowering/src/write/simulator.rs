@@ -4,12 +4,12 @@
 //! | --- | --- |
 //! | `ptr fusebox_simt_shared(i64 offset, i64 bytes, i32 element_bytes)` | the memory of a tile |
 //! | `void fusebox_simt_barrier(i32 site)` | waits for all threads of the block |
-//! | `i64 fusebox_simt_shuffle_down(i64 word, i32 distance, i32 site)` | the word of the lane so far above |
-//! | `void fusebox_simt_multiply(i32 product, i32 site, i64 words…)` | a warp's product of matrices: the lane's words and sums |
-//! | `i64 fusebox_simt_sum(i32 number)` | a sum of it |
+//! | `i64 fusebox_simt_shuffle_down(i64 word, i32 distance, i32 site)` | the word `distance` lanes above |
+//! | `void fusebox_simt_multiply(i32 product, i32 site, i64 words…)` | a warp's matrix product, of the lanes' words and sums |
+//! | `i64 fusebox_simt_sum(i32 number)` | a sum of the thread's last product |
 //! | `void fusebox_simt_multiply_tiles(ptr left, ptr its place, ptr right, ptr its place, ptr sums, i32 columns, i32 steps, i32 strides…, i32 along steps…, i32 is f16, i32 site)` | adds a product of tiles to the thread's sums |
-//! | `void fusebox_simt_access(ptr tensor, ptr place, i32 bytes, i32 kind, i32 site)` | before an access |
-//! | `void fusebox_simt_turn(i32 site)` | a turn of a loop begins |
+//! | `void fusebox_simt_access(ptr tensor, ptr place, i32 bytes, i32 kind, i32 site)` | checks an access |
+//! | `void fusebox_simt_turn(i32 site)` | an iteration of a loop begins |
 //! | `void fusebox_simt_division(i32 site)` | a division has no result |
 //! | `void fusebox_simt_index(ptr tensor, i32 dimension, i64 index, i64 size, i32 site)` | an index is out of bounds |
 //!

@@ -44,7 +44,7 @@ pub fn kernel(name: &str, inputs: &[(&str, u64)], output: (&str, u64), count: u6
     source(name, &text, &sizes, 1, 2, 1)
 }
 
-/// What the operations make of `values`.
+/// Results of the operations for `values`.
 pub fn apply<A: Copy, R: Copy + Default>(from: &str, to: &str, body: &str, values: &[A]) -> Vec<R> {
     let kernel =
         kernel("unary", &[(from, size_of::<A>() as u64)], (to, size_of::<R>() as u64), values.len() as u64, body);
@@ -53,7 +53,7 @@ pub fn apply<A: Copy, R: Copy + Default>(from: &str, to: &str, body: &str, value
     buffers[1].values()
 }
 
-/// The same of two operands.
+/// Results of the operations for two operands.
 pub fn apply2<A: Copy, R: Copy + Default>(from: &str, to: &str, body: &str, left: &[A], right: &[A]) -> Vec<R> {
     let bytes = size_of::<A>() as u64;
     let count = left.len() as u64;

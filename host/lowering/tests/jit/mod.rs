@@ -16,7 +16,7 @@ use llvm_sys::orc2::*;
 
 type Kernel = unsafe extern "C" fn(*const *mut c_void, i64, i64);
 
-/// A buffer aligned as kernels want it.
+/// A cache line, aligned as kernels require it.
 #[repr(align(64))]
 #[derive(Clone)]
 struct Line([u8; 64]);
@@ -43,7 +43,7 @@ impl Buffer {
 
     pub fn values<T: Copy>(&self) -> Vec<T> {
         let count = self.bytes / size_of::<T>();
-        // SAFETY: the memory is initialised, aligned to 64 bytes and as large as said.
+        // SAFETY: the memory is initialised, aligned to 64 bytes and has `self.bytes` bytes.
         unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast::<T>(), count).to_vec() }
     }
 }
@@ -73,7 +73,7 @@ extern "C" fn refuse_index(_: *const c_void, dimension: i32, index: i64, size: i
     panic!("index {index} of dimension {dimension} is not below {size}");
 }
 
-/// The accesses of this thread's kernels since the last question.
+/// The accesses of this thread's kernels since the last call.
 pub fn accesses() -> Vec<Access> {
     ACCESSES.with_borrow_mut(std::mem::take)
 }
@@ -131,7 +131,7 @@ pub fn read(kernels: &[KernelSource]) -> Result<Vec<fusebox_lowering::KernelSour
     kernels.iter().map(read).collect()
 }
 
-/// A kernel whose last `outputs` arguments are written.
+/// A kernel that writes its last `outputs` arguments.
 pub fn source(name: &str, functions: &str, sizes: &[u64], outputs: usize, blocks: u64, threads: u32) -> KernelSource {
     let inputs = sizes.len() - outputs;
     let argument = |(position, &bytes): (usize, &u64)| Argument {
@@ -155,7 +155,7 @@ pub fn stages_of(kernel: &KernelSource, target: &Target) -> Result<(Code, Record
     Ok((code, stages))
 }
 
-/// Checks that `text` contains these lines' parts, in this order.
+/// Checks that `text` contains `parts` in this order.
 #[track_caller]
 pub fn contains_in_order(text: &str, parts: &[&str]) {
     let mut rest = text;
@@ -174,10 +174,10 @@ pub fn object(code: Code) -> Vec<u8> {
     }
 }
 
-/// Calls a kernel of an object for some blocks.
+/// Calls an object's kernel for the blocks `first..end`.
 pub fn run(object: &[u8], name: &str, buffers: &mut [Buffer], first: i64, end: i64) {
-    // SAFETY: the object was made for this machine; buffers are as large and aligned as the kernel
-    // was told.
+    // SAFETY: the object was compiled for this machine; buffers have the size and alignment that
+    // the kernel's arguments declare.
     unsafe {
         let mut jit = ptr::null_mut();
         check(LLVMOrcCreateLLJIT(&mut jit, LLVMOrcCreateLLJITBuilder()));
@@ -214,17 +214,19 @@ pub fn run(object: &[u8], name: &str, buffers: &mut [Buffer], first: i64, end: i
     }
 }
 
-/// Runs kernels as the runtime does on this machine: subnormal numbers count as zeros.
+/// Runs a kernel with the runtime's floating-point mode: this machine flushes subnormal numbers to
+/// zero.
 #[cfg(target_arch = "x86_64")]
 pub fn flushed(call: impl FnOnce()) {
     let mut before = 0u32;
     // SAFETY: stores the register in a variable.
     unsafe { std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut before, options(nostack, preserves_flags)) };
     let during = before | 1 << 15 | 1 << 6;
-    // SAFETY: only what becomes of subnormal numbers changes, until the kernel has returned.
+    // SAFETY: the mode only changes the handling of subnormal numbers, and only until the kernel
+    // returns.
     unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const during, options(nostack, preserves_flags)) };
     call();
-    // SAFETY: the register has the value that it had.
+    // SAFETY: restores the register's old value.
     unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const before, options(nostack, preserves_flags)) };
 }
 
@@ -240,7 +242,7 @@ pub fn compile_and_run(kernel: &KernelSource, buffers: &mut [Buffer]) {
     run(&bytes, &kernel.entry, buffers, 0, kernel.launch.blocks as i64);
 }
 
-/// Runs NVIDIA's assembler over PTX, where it is installed; gives its report.
+/// Runs NVIDIA's assembler on PTX if it is installed. Returns its report.
 pub fn assemble(text: &str, capability: u32) -> Option<String> {
     let program = std::env::var_os("FUSEBOX_PTXAS").map_or_else(
         || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/ptxas"),

@@ -1,5 +1,5 @@
-//! Libraries that tests load: of the crates outside of the workspace, bundled ones, and some that
-//! are to be refused.
+//! Libraries for tests to load: of crates outside of the workspace, bundled ones, and some that the
+//! host must refuse.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -34,8 +34,8 @@ pub fn attention() -> PathBuf {
 
 /// The bundled loop emitter as a library.
 pub fn bundled_loop() -> PathBuf {
-    // Cargo has made it for this test: the bundle depends on the crate, and a cdylib is one of its
-    // forms.
+    // Cargo has built it for this test: the bundle depends on the crate, and a cdylib is one of its
+    // crate types.
     let own = std::env::current_exe().unwrap();
     own.with_file_name("libfusebox_emitter_loop.so")
 }
@@ -45,7 +45,7 @@ pub fn bundled_reduce() -> PathBuf {
     bundled_loop().with_file_name("libfusebox_emitter_reduce.so")
 }
 
-/// A variant of `testing/hostile-emitter`; the empty one is the usual.
+/// A variant of `testing/hostile-emitter`. The empty string names the usual one.
 pub fn hostile(variant: &str) -> PathBuf {
     static BUILT: Mutex<Vec<(String, PathBuf)>> = Mutex::new(Vec::new());
     let mut built = BUILT.lock().unwrap();
@@ -76,9 +76,9 @@ pub fn procedural_macro() -> PathBuf {
     files.find(|path| path.to_string_lossy().contains("derive")).unwrap()
 }
 
-/// Builds a crate's library and puts a copy aside, as another variant would overwrite it.
+/// Builds a crate's library and copies it, as another variant would overwrite it.
 fn build(folder: &str, library: &str, variant: &str) -> PathBuf {
-    // One at a time: they share a target folder, kept between runs.
+    // One build at a time: all builds use one target folder, which is kept between runs.
     static BUILDING: Mutex<()> = Mutex::new(());
     let _building = BUILDING.lock();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -97,7 +97,7 @@ fn build(folder: &str, library: &str, variant: &str) -> PathBuf {
     let (new, copy) = (format!("{library}-{variant}.{}", std::process::id()), format!("{library}-{variant}.so"));
     let (new, copy) = (copies.join(new), copies.join(copy));
     std::fs::copy(target.join(format!("debug/lib{library}.so")), &new).unwrap();
-    // Renamed over an old copy, as another process may have that one open.
+    // Replaces an old copy by a rename, as another process may have the old file open.
     std::fs::rename(&new, &copy).unwrap();
     copy
 }

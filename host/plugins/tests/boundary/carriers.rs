@@ -1,4 +1,4 @@
-//! Whatever carries an emitter, its answers are the same.
+//! An emitter's answers do not depend on its carrier.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use fusebox_plugins::{LoadedEmitter, Origin, Produced, Registry, produce};
 use crate::built::{bundled_loop, hostile, simple_loop};
 use crate::{fusion_named, isolated_registry_of, registry_of};
 
-/// Several results, a computation that is called, a constant that has no short text, odd names.
+/// Several results, a called computation, a constant without a short text, unusual names.
 const FUSIONS: [&str; 3] = [
     "HloModule a
 
@@ -60,7 +60,7 @@ fn answers(emitter: &LoadedEmitter) -> Vec<String> {
             let verdict = emitter.consider(&fusion, device).unwrap();
             let produced = produce(emitter, &fusion, device, &Configuration::default()).unwrap();
             let Produced { plan, kernel } = produced;
-            // Linked emitters hand over functions, others their text.
+            // Linked emitters return functions, others their text.
             answers.push(format!("{verdict:?} {plan:?} {:?} {:#}", kernel.calls, kernel.code));
         }
     }

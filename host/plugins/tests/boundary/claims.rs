@@ -1,5 +1,5 @@
-//! What an emitter claims for an operation reaches the host as it was said, linked in or as bytes,
-//! and nonsense does not.
+//! An emitter's claim for an operation reaches the host unchanged, linked in or as bytes. The host
+//! refuses invalid claims.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use fusebox_plugins::{Failure, FailureKind, Registry};
 
 use crate::fusion_named;
 
-/// What is claimed for an operation.
+/// Returns the claim for an operation.
 type ClaimOf = fn(&Candidate) -> Option<Claim>;
 
-/// Claims negations.
+/// An emitter that claims negations.
 struct Claimant(ClaimOf);
 
 impl Emitter for Claimant {
@@ -48,7 +48,7 @@ impl Emitter for Claimant {
     }
 }
 
-/// What reaches the host if it is linked in, and as bytes.
+/// The claims that reach the host from a linked emitter and from bytes.
 fn carried(claim: ClaimOf) -> [Result<Option<Claim>, Failure>; 2] {
     let linked = Registry::new(vec![Box::new(Claimant(claim))]).unwrap();
     let mut bytes = Registry::default();

@@ -1,5 +1,5 @@
-//! An isolated plugin takes no more time and memory than it is given, whatever it does with its
-//! pipes and processes.
+//! An isolated plugin takes no more time and memory than its limits allow, whatever it does with
+//! its pipes and processes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,11 +21,11 @@ fn limits(time: Duration) -> ProcessLimits {
     ProcessLimits { time, memory: None }
 }
 
-/// Waits until the description, and then something else, has been asked for.
+/// Waits for the request for the description and then for another request.
 const ASKED: &str = "head -c 6 >/dev/null; head -c 1 >/dev/null";
 
-/// A program that the host takes for one that serves a plugin: it begins as it should, and then
-/// runs this shell script.
+/// A program that poses as the process of a plugin: it begins with the right answers, and then runs
+/// this shell script.
 struct Impostor {
     _folder: tempfile::TempDir,
     program: PathBuf,
@@ -43,18 +43,18 @@ impl Impostor {
         std::fs::write(folder.path().join("frames"), frames).unwrap();
         let program = folder.path().join("program");
         let text = format!("#!/bin/sh\ncat {}\n{script}\n", folder.path().join("frames").display());
-        // Written by another process: one of this process that is just starting must not have it
-        // open.
+        // Another process writes the file. Otherwise a concurrent child of this process could hold
+        // it open for writing.
         let mut shell = Command::new("sh");
         shell.args(["-c", "printf %s \"$1\" > \"$2\" && chmod +x \"$2\"", "sh", &text]).arg(&program);
         assert!(shell.status().unwrap().success());
         Impostor { _folder: folder, program }
     }
 
-    /// What is said when it is asked about a fusion, and how long that took.
+    /// The error for a request about a fusion, and the time until it comes.
     fn complaint(&self, fusion: &Fusion) -> (String, Duration) {
         let mut registry = Registry::default();
-        // Its file does not say who is in it, so that the impostor may call itself as it likes.
+        // This library's file does not name its emitters, so that the impostor can use any name.
         registry.load_isolated(&hostile(""), &self.program, limits(TIME)).unwrap();
         let start = Instant::now();
         let failure = registry.emitters()[0].consider(fusion, &DeviceDescription::simt()).unwrap_err();
@@ -62,7 +62,7 @@ impl Impostor {
     }
 }
 
-/// A fusion whose text is longer than a pipe holds.
+/// A fusion whose text exceeds the capacity of a pipe.
 fn long_fusion() -> Fusion {
     let lines: String =
         (1..4000).map(|i| format!("  p{i} = f32[64] negate(p{})\n", i - 1)).collect::<Vec<_>>().join("");
@@ -121,7 +121,7 @@ fn what_it_started_ends_with_it() {
     assert!(ends(pid.trim()), "{pid}");
 }
 
-/// Whether a process is gone, or about to be.
+/// Whether the process has ended or ends within 5 s.
 fn ends(pid: &str) -> bool {
     let gone = || {
         let status = std::fs::read_to_string(Path::new("/proc").join(pid).join("stat")).unwrap_or_default();
@@ -146,7 +146,8 @@ fn one_that_takes_all_memory_meets_its_limit() {
     produce(emitter, &fusion_named("fine"), &device, &Configuration::default()).unwrap();
 }
 
-/// It has threads and no more: in this process the same plugin has all the rights of the tests.
+/// An isolated plugin may only start threads. In this process the same plugin has all rights of the
+/// tests.
 #[test]
 fn files_sockets_and_programs_are_out_of_its_reach() {
     let limits = ProcessLimits { time: Duration::from_secs(60), memory: Some(4 << 30) };
@@ -162,8 +163,8 @@ fn files_sockets_and_programs_are_out_of_its_reach() {
 
 #[test]
 fn it_ends_when_the_host_does() {
-    // A host that dies without a word while its plugin hangs: this shell, whose end of the pipe
-    // goes with it.
+    // The host is this shell, which is killed while its plugin hangs. Its end of the pipe closes
+    // with it.
     let serve = env!("CARGO_BIN_EXE_serve-emitter");
     let script = "mkfifo in; \"$1\" serve-emitter \"$2\" --content \"$2\" < in > out 2> err & echo $! > pid; exec 3> in; sleep 1; kill -9 $$";
     let folder = tempfile::tempdir().unwrap();

@@ -19,25 +19,25 @@ use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::parse_module;
 use fusebox_plugins::{ProcessLimits, Registry};
 
-/// `root = f32[64] negate(p)`, as a fusion of that name.
+/// A fusion of the given name that computes `root = f32[64] negate(p)`.
 pub fn fusion_named(name: &str) -> Fusion {
     let text = "HloModule m\n\nENTRY fused {\n  p = f32[64] parameter(0)\n  ROOT root = f32[64] negate(p)\n}\n";
     Fusion::new(name, parse_module(text, "test").unwrap()).unwrap()
 }
 
-/// A registry with nothing but one library in it.
+/// A registry that contains only this library.
 pub fn registry_of(library: &Path) -> Registry {
     let mut registry = Registry::default();
     registry.load_library(library).unwrap();
     registry
 }
 
-/// The same, in a process of its own.
+/// A registry that contains only this library, isolated in a process.
 pub fn isolated_registry_of(library: &Path, timeout: Duration) -> Registry {
     isolated_registry_within(library, ProcessLimits { time: timeout, memory: None })
 }
 
-/// The same, with these limits.
+/// A registry that contains only this library, isolated in a process with these limits.
 pub fn isolated_registry_within(library: &Path, limits: ProcessLimits) -> Registry {
     let mut registry = Registry::default();
     registry.load_isolated(library, Path::new(env!("CARGO_BIN_EXE_serve-emitter")), limits).unwrap();

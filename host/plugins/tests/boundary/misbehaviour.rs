@@ -1,4 +1,5 @@
-//! Loaded plugins that misbehave: each time an error with the plugin's name, and the host goes on.
+//! Loaded plugins that misbehave: each time the host returns an error with the plugin's name and
+//! goes on.
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use fusebox_plugins::{Registry, produce};
 use crate::built::hostile;
 use crate::{fusion_named, isolated_registry_of, registry_of};
 
-/// What is said of a fusion of that name.
+/// The error for a fusion of the given name.
 pub fn complaint(registry: &Registry, name: &str) -> String {
     let device = DeviceDescription::simt();
     let fusion = fusion_named(name);
@@ -51,7 +52,7 @@ const COMPLAINTS: [(&str, &str); 30] = [
     ("long_symbol", "the bytes of a function's name: 100001; 256 is the limit"),
     ("many_calls", "the number of functions that the kernel calls: 100000; 65536 is the limit"),
     ("huge_plan", "the bytes of its answer: "),
-    // Twice the same: nothing is left behind by the first time.
+    // Repeats a panic: the first one leaves no state behind.
     ("panic_in_plan", "it panicked: index out of bounds: the len is 0 but the index is 1 (at src/lib.rs:"),
     ("overlap", "is reached twice"),
     ("out_of_bounds", "the map is (th, bl) -> (th + 1)"),

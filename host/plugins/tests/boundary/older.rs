@@ -1,4 +1,4 @@
-//! Libraries of older interfaces: built from the sources of their time, loaded by today's host.
+//! Libraries of older interfaces: built from the sources of that version, loaded by today's host.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,11 +12,11 @@ use crate::built::simple_loop;
 use crate::misbehaviour::complaint;
 use crate::{fusion_named, isolated_registry_of, registry_of};
 
-/// The last commit of each older interface, 1.0 first. Raising the interface's version adds one.
+/// The last commit of each older interface, 1.0 first. Raising the interface version adds one.
 const OLDER: [&str; (INTERFACE_VERSION % 1000) as usize] = [];
 
-/// A crate's library, built with the core of that commit; `None` where the history does not reach
-/// back to it.
+/// Builds a crate's library with the core of that commit. `None` if the local history does not
+/// contain the commit.
 fn library_of(commit: &str, crate_folder: &str, library: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{commit}-{library}"));
@@ -35,7 +35,7 @@ fn library_of(commit: &str, crate_folder: &str, library: &str) -> Option<PathBuf
     }
     let unpacked = Command::new("tar").arg("-xf").arg(&archive).arg("-C").arg(&folder).status().unwrap();
     assert!(unpacked.success());
-    // Of the workspace of that time only core is there.
+    // The archive contains only `core` of the old workspace.
     let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
     let (before, members) = manifest.split_once("members = [").unwrap();
     let (_, after) = members.split_once(']').unwrap();
@@ -68,7 +68,7 @@ fn an_emitter_of_an_older_interface_answers_as_ever() {
     }
 }
 
-/// Deeds of the hostile emitters of all interfaces, and their messages.
+/// Misdeeds of the hostile emitters of all interfaces, and their messages.
 const DEEDS: [(&str, &str); 9] = [
     ("panic_in_consider", "while considering fusion panic_in_consider: it panicked: considered and found wanting"),
     ("panic_in_plan", "while planning fusion panic_in_plan: it panicked: index out of bounds"),

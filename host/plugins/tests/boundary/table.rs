@@ -1,5 +1,5 @@
-//! `docs/plugins-that-fail.md`: what is said of each plugin that misbehaves. `FUSEBOX_BLESS=1`
-//! writes it anew.
+//! `docs/plugins-that-fail.md`: the error for each plugin that misbehaves. `FUSEBOX_BLESS=1`
+//! updates it.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,16 +13,16 @@ use fusebox_plugins::{Failure, LoadError, LoadedEmitter, ProcessLimits, Registry
 use crate::built::hostile;
 use crate::fusion_named;
 
-/// A plugin: what is wrong with it, its file, and the fusion that it is asked about.
+/// A plugin: its fault, its file, and the fusion for which the host asks it.
 struct Row {
     title: &'static str,
     library: PathBuf,
     fusion: &'static str,
-    /// Whether it can be tried in this process without the test's end.
+    /// Whether this process survives the fault.
     in_process: bool,
 }
 
-/// What the usual plugin does, by the fusion's name.
+/// Misdeeds of the usual plugin, by the fusion's name.
 const DEEDS: [(&str, &str, bool); 19] = [
     ("fine", "fine", true),
     ("panics when it claims", "panic_in_claim", true),
@@ -52,7 +52,7 @@ fn rows(folder: &Path) -> Vec<Row> {
         std::fs::write(&path, bytes).unwrap();
         path
     };
-    // The machine stands in bytes 18 and 19 of an ELF file; 243 is RISC-V.
+    // Bytes 18 and 19 of an ELF file name the machine; 243 is RISC-V.
     let mut foreign = usual.clone();
     foreign[18..20].copy_from_slice(&[243, 0]);
     let files = [
@@ -67,7 +67,7 @@ fn rows(folder: &Path) -> Vec<Row> {
     deeds.into_iter().chain(files).collect()
 }
 
-/// All questions, until one has no usable answer.
+/// Sends all requests until one has no usable answer.
 fn ask(emitter: &LoadedEmitter, region: Fusion) -> Result<(), Failure> {
     let device = DeviceDescription::simt();
     let anchor = region.computation().root;
@@ -79,8 +79,8 @@ fn ask(emitter: &LoadedEmitter, region: Fusion) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is wrong with answers that can be used: found by asking twice, by simulating the kernel,
-/// and by comparing its result with the interpreter's, as `fusebox check-emitter` does.
+/// Finds faults in usable answers as `fusebox check-emitter` does: asks twice, simulates the
+/// kernel, and compares its result with the interpreter's.
 fn examined(registry: Registry, name: &str) -> Result<(), String> {
     let device = DeviceDescription::simt();
     planned(&registry.emitters()[0], &fusion_named(name), &device).map_err(|error| error.to_string())?;

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! scalar, matrix, vectors   numbers, matrices, loops over vectors
-//! library                   memory for faer
+//! library                   workspace of the crate faer
 //! batch                     one computation on every matrix of a batch
 //! product                   products, triangular systems
 //! cholesky, lu              factorisations of square systems
@@ -16,7 +16,7 @@
 //! schur_real, schur_complex  Schur forms by QR iteration
 //! eigenvectors, general     eigenvalues and eigenvectors of any square matrix
 //! symmetric, singular       eigenvalues of Hermitian matrices, singular values
-//! double                    both of single matrices, in double precision
+//! double                    the same for single-precision matrices, computed in double precision
 //! ```
 
 pub(crate) mod batch;

@@ -1,12 +1,12 @@
 //! `sort`: sorts lines of several arrays together by a comparator.
 //!
 //! ```text
-//! comparator   what the comparator compares: keys
-//! by_values    one array whose keys say everything: keys are sorted, values made of them
-//! by_index     keys and positions are sorted, then everything follows the positions
-//! radix        words by their bytes
-//! network      words of several lines at a time
-//! merge        any comparator
+//! comparator   the keys that the comparator compares
+//! by_values    one array whose keys determine the values: sorts keys and decodes values
+//! by_index     sorts keys with their positions, then permutes all arrays
+//! radix        radix sort of words by some of their bytes
+//! network      sorts several lines at once, one per vector lane
+//! merge        merge sort by any comparator
 //! ```
 //!
 //! All sorts are stable, also if the operation does not require it, so that results do not depend

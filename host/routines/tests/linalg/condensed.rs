@@ -8,8 +8,8 @@ use super::{for_each_case, square};
 
 const S32: ElementType = ElementType::S32;
 
-/// The product of reflectors `I - tau v vᴴ`. `v` of number `k` has a one at `unit(k)` and `tail(k,
-/// i)` in row `i`.
+/// The product of reflectors `I - tau v vᴴ`. The vector `v` of reflector `k` has a one at `unit(k)`
+/// and `tail(k, i)` in row `i`.
 fn product(n: usize, taus: &Found, unit: impl Fn(usize) -> usize, tail: impl Fn(usize, usize) -> C, back: bool) -> Mat {
     let mut q = Mat::identity(n, n);
     let mut numbers: Vec<usize> = (0..taus.values.len()).collect();
@@ -45,7 +45,7 @@ fn hessenberg_forms_multiply_out() {
 
 #[test]
 fn only_the_active_rows_are_reduced() {
-    // Rows 2 to 4 of a matrix that is triangular elsewhere.
+    // The active rows 2 to 4. The matrix is triangular elsewhere.
     let values = [1.0, 2.0, 3.0, 4.0, 5.0, 0.0, 6.0, 7.0, 8.0, 9.0, 0.0, 3.0, 2.0, 1.0, 4.0, 0.0, 5.0, 6.0, 2.0, 3.0];
     let values = values.iter().chain(&[0.0, 0.0, 0.0, 0.0, 7.0]).map(|&x| C::new(x, 0.0));
     let ty = ElementType::F64;
@@ -76,7 +76,7 @@ fn tridiagonal_forms_multiply_out() {
                     let tail = |k: usize, i: usize| if i > k + 1 { packed[(i, k)] } else { C::ZERO };
                     product(n, &found[3], |k| k + 1, tail, false)
                 }
-                // H(n-1) comes first, and the tails stand above the diagonal.
+                // H(n-1) comes first, and the tails are stored above the diagonal.
                 false => product(n, &found[3], |k| k, |k, i| if i < k { packed[(i, k + 1)] } else { C::ZERO }, true),
             };
             let (diagonal, beside) = (found[1].real(), found[2].real());

@@ -45,7 +45,7 @@ fn eigenvectors_of_hermitian_matrices() {
     worst.check(&[("eigh orthogonality", 5.0), ("eigh", 3.5), ("eigenvalues alone", 2.5)]);
 }
 
-/// They are found in double precision, and rounded once.
+/// The routine computes in double precision and rounds once.
 #[test]
 fn eigenvectors_and_singular_vectors_of_single_matrices_are_as_close_as_their_type_allows() {
     let mut worst = Worst::default();
@@ -103,7 +103,7 @@ fn singular_vectors() {
     worst.check(&[("svd orthogonality", 6.0), ("svd", 10.0), ("singular values alone", 2.0)]);
 }
 
-/// Eigenvalues from results that give real and imaginary parts apart.
+/// Joins real and imaginary parts if the results have them separately.
 fn joined(found: &[Found]) -> Vec<C> {
     match found {
         [re, im] => re.values.iter().zip(&im.values).map(|(re, im)| C::new(re.re, im.re)).collect(),
@@ -206,7 +206,7 @@ fn what_is_not_finite_has_a_status_and_ends() {
             let complex = if real == ElementType::F32 { ElementType::C64 } else { ElementType::C128 };
             let eig = [values_of(ty, &vector), vec![(complex, &square[..]); 2], vec![status]].concat();
             call("geev", "compute_left = 78 : ui8, compute_right = 86 : ui8", &eig, 0);
-            // The others go on with what they have.
+            // The other functions must end too, whatever they compute.
             lapack(ty, "getrf", "", &input, &[matrix, (S32, &[n]), status]);
             lapack(ty, "geqrf", "", &input, &[matrix, (ty, &[n])]);
             lapack(ty, "gehrd", &format!("low = 1 : i32, high = {n} : i32"), &input, &[matrix, (ty, &[n - 1]), status]);

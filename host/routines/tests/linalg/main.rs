@@ -1,7 +1,7 @@
-//! Factorisations, judged by what they leave and by how orthogonal their factors are.
+//! Factorisations, judged by their residuals and by the orthogonality of their factors.
 //!
-//! Bounds are what LAPACK itself (OpenBLAS 0.3, through SciPy) needs for the same kinds of
-//! matrices, with a little room.
+//! Bounds are the errors of LAPACK itself (OpenBLAS 0.3, through SciPy) for the same families of
+//! matrices, with a small margin.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod condensed;
@@ -19,11 +19,11 @@ use support::Random;
 /// Cases per type.
 const CASES: usize = 130;
 
-/// Goes through matrices of all types and families, `CASES` of each type: of up to about 70 rows,
-/// and a few of 200. `shape` makes rows and columns of a size.
+/// Calls `work` with matrices of all types and families, `CASES` of each type: of up to about 70
+/// rows, and a few of 200. `shape` returns rows and columns for a size.
 pub fn for_each_case(seed: u64, shape: impl Fn(&mut Random, usize) -> (usize, usize), mut work: impl FnMut(Case)) {
     let mut random = Random(seed);
-    // Fewer where the processor is emulated, which takes long.
+    // The variable reduces the number on an emulated, slow processor.
     let cases = std::env::var("FUSEBOX_MATRICES").ok().and_then(|count| count.parse().ok()).unwrap_or(CASES);
     for (ty, _) in TYPES {
         for number in 0..cases {

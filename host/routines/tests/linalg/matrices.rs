@@ -1,4 +1,4 @@
-//! Matrices that make factorisations err, and calls of routines on them.
+//! Matrices that are hard to factorise, and calls of routines on them.
 
 use fusebox_core::hlo::{ElementType, parse_module};
 use num_complex::Complex;
@@ -8,11 +8,11 @@ use super::support::{Random, execute};
 pub type C = Complex<f64>;
 pub type Mat = faer::Mat<C>;
 
-/// The types of elements, with LAPACK's letter.
+/// The element types, with LAPACK's letters.
 pub const TYPES: [(ElementType, char); 4] =
     [(ElementType::F32, 's'), (ElementType::F64, 'd'), (ElementType::C64, 'c'), (ElementType::C128, 'z')];
 
-/// Half the distance between one and the next larger number.
+/// Unit roundoff: half the distance between one and the next larger number.
 pub fn unit(ty: ElementType) -> f64 {
     match ty.real_part() {
         ElementType::F32 => f64::from(f32::EPSILON) / 2.0,
@@ -20,16 +20,15 @@ pub fn unit(ty: ElementType) -> f64 {
     }
 }
 
-/// How matrices are made.
+/// Names of the kinds of matrices.
 pub const FAMILIES: [&str; 8] =
     ["random", "graded", "rank deficient", "clustered", "tiny", "huge", "defective", "sparse"];
 
-/// A matrix whose elements the type has exactly, and the power of two by which it was made large or
-/// small.
+/// A matrix whose elements are exact in the type, and a power of two that scales it.
 pub struct Case {
     pub ty: ElementType,
     pub family: &'static str,
-    /// Without the factor.
+    /// The matrix without the factor.
     pub matrix: Mat,
     pub factor: f64,
 }
@@ -99,7 +98,7 @@ impl Case {
         }
     }
 
-    /// Makes it Hermitian, and if wanted positive definite.
+    /// Makes the matrix Hermitian and, if `positive`, positive definite.
     pub fn hermitian(mut self, positive: bool) -> Case {
         let n = self.matrix.nrows();
         for i in 0..n {
@@ -116,7 +115,7 @@ impl Case {
         self
     }
 
-    /// The bytes of the matrix, row-major, with its factor.
+    /// The bytes of the scaled matrix, row-major.
     pub fn bytes(&self) -> Vec<u8> {
         let rows = (0..self.matrix.nrows()).flat_map(|i| (0..self.matrix.ncols()).map(move |j| (i, j)));
         to_bytes(self.ty, rows.map(|at| self.matrix[at] * self.factor))
@@ -147,7 +146,7 @@ fn from_bytes(ty: ElementType, bytes: &[u8]) -> Vec<C> {
     }
 }
 
-/// A result as it was announced.
+/// A result with its declared shape.
 #[derive(Clone, Debug)]
 pub struct Found {
     pub ty: ElementType,
@@ -162,7 +161,7 @@ impl Found {
         Mat::from_fn(rows, columns, |i, j| self.values[i * columns + j])
     }
 
-    /// A matrix without the factor that the operand was made with.
+    /// The matrix without the operand's factor.
     pub fn unscaled(&self, factor: f64) -> Mat {
         self.matrix() * faer::Scale(C::new(1.0 / factor, 0.0))
     }
@@ -176,8 +175,8 @@ impl Found {
     }
 }
 
-/// Executes one operation on aligned copies of the operands by one, two and seven threads, whose
-/// results must not differ.
+/// Executes one operation on aligned copies of the operands with one, two and seven threads. The
+/// results must be equal.
 pub fn run(operation: &str, operands: &[(String, Vec<u8>)], result: &str) -> Vec<Found> {
     let parameters: String =
         operands.iter().enumerate().map(|(i, (shape, _))| format!("  p{i} = {shape} parameter({i})\n")).collect();
@@ -211,7 +210,7 @@ pub fn run(operation: &str, operands: &[(String, Vec<u8>)], result: &str) -> Vec
     shapes.iter().zip(&results).map(found).collect()
 }
 
-/// Bytes at an address that routines may count on.
+/// Bytes with the alignment that routines require.
 struct Aligned {
     words: Vec<[u64; 8]>,
     length: usize,
@@ -233,7 +232,7 @@ impl Aligned {
     }
 }
 
-/// `f32[2,3]`.
+/// The text of a shape: `f32[2,3]`.
 pub fn shape(ty: ElementType, dims: &[usize]) -> String {
     format!("{ty}[{}]", dims.iter().map(usize::to_string).collect::<Vec<_>>().join(","))
 }
@@ -259,7 +258,7 @@ pub fn operand(case: &Case) -> (String, Vec<u8>) {
     (shape(case.ty, &[case.matrix.nrows(), case.matrix.ncols()]), case.bytes())
 }
 
-/// What came of one call as an operand of the next.
+/// A call's result as an operand of the next call.
 pub fn handed_on(found: &Found) -> (String, Vec<u8>) {
     (shape(found.ty, &found.dims), found.bytes.clone())
 }

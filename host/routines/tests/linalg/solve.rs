@@ -62,8 +62,8 @@ fn a_matrix_that_is_not_positive_definite_has_a_status() {
     }
 }
 
-/// As in LAPACK: infinity is its own root, zeros stand below it, and the rest is as if its row and
-/// column were missing.
+/// As in LAPACK, the root of an infinite diagonal element is infinity and the elements below are
+/// zero. The rest is factorised as if this row and column were missing.
 #[test]
 fn an_infinite_diagonal_is_a_pivot() {
     for (ty, _) in TYPES {
@@ -128,8 +128,8 @@ fn lu_factors_multiply_out() {
     worst.check(&[("lu", 0.9)]);
 }
 
-/// A triangle that is not read beyond: the other one is NaN, and so is a diagonal that counts as
-/// ones.
+/// A triangular operand. All elements that the routine must not read are NaN: the other triangle,
+/// and a unit diagonal.
 fn triangle(case: &Case, lower: bool, unit_diagonal: bool) -> (Mat, (String, Vec<u8>)) {
     let n = case.matrix.nrows();
     let read = |i: usize, j: usize| if lower { i > j } else { i < j };
@@ -251,7 +251,7 @@ fn batches_are_the_matrices_one_by_one() {
 
 #[test]
 fn narrow_floats_are_rounded_once() {
-    // ((4, 2), (2, 17)) has the factor ((2, 0), (1, 4)).
+    // The Cholesky factor of ((4, 2), (2, 17)) is ((2, 0), (1, 4)).
     for (ty, code) in [(ElementType::BF16, brain as fn(f32) -> u32), (ElementType::F16, half)] {
         let bytes = |values: &[f32]| values.iter().flat_map(|&x| (code(x) as u16).to_le_bytes()).collect::<Vec<u8>>();
         let a = (shape(ty, &[2, 2]), bytes(&[4.0, 2.0, 2.0, 17.0]));
@@ -264,12 +264,12 @@ fn narrow_floats_are_rounded_once() {
     }
 }
 
-/// The code in `bf16` of a number that it has.
+/// The `bf16` code of a number that is exact in the type.
 fn brain(x: f32) -> u32 {
     x.to_bits() >> 16
 }
 
-/// The code in `f16` of a number that is a small power of two times an integer below 32.
+/// The `f16` code of an integer below 32 times a small power of two.
 fn half(x: f32) -> u32 {
     let bits = x.to_bits();
     if bits == 0 { 0 } else { ((bits >> 23) - 127 + 15) << 10 | (bits >> 13 & 0x3FF) }

@@ -1,10 +1,10 @@
-//! What tests of routines share: random numbers, and threads that take parts in turn.
+//! Helpers of the routines' tests: random numbers, and threads that divide parts among themselves.
 #![allow(dead_code, clippy::panic, reason = "no test uses all of it")]
 
 use fusebox_core::hlo::{parse_module, verify};
 use fusebox_routines::{Context, Workers, routine_for};
 
-/// Numbers that look random, the same ones every time.
+/// Pseudorandom numbers, the same ones in every run.
 pub struct Random(pub u64);
 
 impl Random {
@@ -15,7 +15,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Evenly between -1 and 1.
+    /// Uniformly distributed between -1 and 1.
     pub fn signed(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 52) as f64 - 1.0
     }
@@ -25,7 +25,8 @@ impl Random {
     }
 }
 
-/// So many threads, started anew for every use; each takes every so manieth part.
+/// Starts this many threads for each call of `share`. Thread `t` takes every part that is `t`
+/// modulo their number.
 pub struct Threads(pub usize);
 
 impl Workers for Threads {

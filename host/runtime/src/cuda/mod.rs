@@ -1,7 +1,7 @@
 //! Runs programs on NVIDIA GPUs through the driver. The first program for a GPU loads the driver.
 //!
 //! ```text
-//! device.rs   open the card, what it is
+//! device.rs   the GPU and its properties
 //! module.rs   PTX -> functions
 //! machine.rs  thunks -> stream
 //! product.rs  products of matrices by cuBLASLt

@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! grid        blocks, one after the other
-//! simulator     warps and threads, by turns; barriers, shuffles, tiles
-//! fibers          the coroutines they run on
-//! product       what lanes of a warp multiply together
-//! checker       every access: bounds, order, first value        history, fault
+//! simulator     interleaved warps and threads; barriers, shuffles, tiles
+//! fibers          the coroutines that run threads
+//! product       matrix products
+//! checker       every access: bounds, races, reads of unwritten elements        history, fault
 //! ```
 //!
 //! A kernel in simt form reports every access before it happens, so the simulator can prevent

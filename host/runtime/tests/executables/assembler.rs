@@ -1,9 +1,9 @@
-//! Builds small x86-64 objects by hand, so that loading and running are tested without a compiler.
+//! Builds small x86-64 objects by hand, to test loading and running without a compiler.
 
 use object::write::{Object, Relocation, Symbol, SymbolSection};
 use object::{Architecture, BinaryFormat, Endianness, RelocationFlags, SymbolFlags, SymbolKind, SymbolScope, elf};
 
-/// What a kernel's code refers to, four bytes at the given offset.
+/// A four-byte reference in a kernel's code, at the given offset.
 #[derive(Clone, Copy)]
 pub enum Reference {
     /// A call or jump to an external function.
@@ -69,7 +69,7 @@ pub const WRITE_ELEMENT: Function = Function(
     &[Reference::Call(25, "fusebox_simt_access")],
 );
 
-/// Calls a function the runtime does not have.
+/// Calls a function that the runtime does not have.
 pub const CALL_UNKNOWN: Function =
     Function("call_unknown", &[0xe9, 0, 0, 0, 0], &[Reference::Call(1, "launch_missiles")]);
 

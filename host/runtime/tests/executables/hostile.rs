@@ -1,5 +1,5 @@
-//! Executables that are damaged, and ones made to mislead: the digest fits, the structure does not.
-//! Neither may do anything but be refused.
+//! Damaged executables, and forged ones with a valid digest and an invalid structure. The runtime
+//! must refuse both and do nothing else.
 
 use super::assembler::*;
 use fusebox_core::device::instructions;
@@ -12,9 +12,8 @@ use sha2::{Digest, Sha256};
 
 const WHOLE: Slice = Slice { allocation: 1, offset: 0, bytes: 16 };
 
-/// Copies its parameter, four numbers, with a kernel; then has a loop, a choice and a host
-/// operation that do nothing of note. Allocations: 0 the parameter, 1 the result, 2 a predicate
-/// that is false.
+/// Copies its parameter of four numbers with a kernel. Then runs a loop, a conditional and a host
+/// operation without effect. Allocations: 0 is the parameter, 1 the result, 2 a false predicate.
 fn harmless() -> Executable {
     let input = Slice { allocation: 0, ..WHOLE };
     let predicate = Slice { allocation: 2, offset: 0, bytes: 1 };
@@ -58,7 +57,7 @@ fn harmless() -> Executable {
     }
 }
 
-/// What is said of an executable that is written, read and loaded again.
+/// The error of writing an executable, reading it and loading it.
 fn refusal(executable: &Executable) -> String {
     match Executable::from_bytes(&executable.to_bytes().unwrap()) {
         Err(error) => error.to_string(),
@@ -110,7 +109,7 @@ fn kinds_of_files_are_told_apart() {
     assert_eq!(Executable::from_bytes(&newer), Err(FormatError::Version { found: 99 }));
 }
 
-/// Changes the harmless executable, and expects these words.
+/// Changes the harmless executable and expects an error with these words.
 fn is_refused(name: &str, words: &str, change: impl FnOnce(&mut Executable)) {
     let mut executable = harmless();
     change(&mut executable);
@@ -242,14 +241,14 @@ fn deep_nesting_is_refused_before_the_stack_ends() {
     });
 }
 
-/// Such a file is written by hand: encoding and dropping it would need the stack that reading it
-/// must not.
+/// The test assembles this file by hand: encoding and dropping the nested shape would itself
+/// overflow the stack.
 #[test]
 fn a_million_levels_are_refused_by_the_decoder() {
     let mut executable = harmless();
     executable.result.shape = ValueShape::Array("innermost".into(), vec![]);
     let whole = executable.to_bytes().unwrap();
-    // Before the text stand its length and the variant.
+    // The variant and the length precede the text.
     let place = whole.windows(9).position(|window| window == b"innermost").unwrap() - 2;
     let tuple_of_one = [1, 1].repeat(1_000_000);
     let mut deep = [&whole[..place], &tuple_of_one, &whole[place..]].concat();
@@ -258,7 +257,7 @@ fn a_million_levels_are_refused_by_the_decoder() {
     assert!(error.contains("nested more than 1000 deep"), "{error}");
 }
 
-/// Writes length and digest anew.
+/// Updates length and digest.
 fn seal(bytes: &mut [u8]) {
     let length = bytes.len() as u64 - 52;
     bytes[12..20].copy_from_slice(&length.to_le_bytes());
@@ -276,14 +275,14 @@ fn word(bytes: &[u8], at: usize) -> usize {
     u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize
 }
 
-/// Offsets of the first section header of that type, and of the section.
+/// Offsets of the first section header of this type and of its section.
 fn section(bytes: &[u8], kind: u32) -> (usize, usize) {
     let of_kind = |at: &usize| bytes[at + 4..at + 8] == kind.to_le_bytes();
     let header = headers(bytes).into_iter().find(of_kind).unwrap();
     (header, word(bytes, header + 0x18))
 }
 
-/// Changes the object file of the harmless executable, and expects these words.
+/// Changes the object file of the harmless executable and expects an error with these words.
 fn object_is_refused(name: &str, words: &str, change: impl FnOnce(&mut Vec<u8>)) {
     is_refused(name, words, |e| {
         let CodeImage::Object { bytes, .. } = &mut e.code[0] else { panic!() };
@@ -327,7 +326,7 @@ fn objects_that_lead_outside_are_refused() {
     object_is_refused("cut off", "cannot be loaded", |bytes| bytes.truncate(bytes.len() / 2));
 }
 
-/// Whether the symbol there is global and a function: `copy_16` comes first.
+/// Whether the symbol is global and a function. The first one is `copy_16`.
 fn is_function(bytes: &[u8], at: usize) -> bool {
     bytes[at + 4] == (elf::STB_GLOBAL.0 << 4 | elf::STT_FUNC.0)
 }

@@ -1,4 +1,4 @@
-//! Executables made by hand: loading, linking, thunks, simulation, storage.
+//! Executables constructed by hand: loading, linking, thunks, simulation, storage.
 
 use super::assembler::*;
 use fusebox_core::hlo::{ArrayLiteral, ElementType, Literal};
@@ -110,7 +110,7 @@ fn all_blocks_run() {
     assert_eq!(run(&exe).unwrap(), (0..200).collect::<Vec<u8>>());
 }
 
-/// Copies a donated input, then writes over it; the result stands in the input's place.
+/// Overwrites a donated input, whose buffer holds the result.
 fn consuming() -> Program {
     let mut exe = executable(Target::Cpu, &[COPY_16, FILL_4]);
     let input = allocation(&mut exe, 16, AllocationKind::Donated);
@@ -156,7 +156,8 @@ fn inputs_that_are_set_are_there_in_every_run() {
     }
 }
 
-/// Gives the first or the second of two parameters; its allocations stand in that order.
+/// Returns the first or the second of two parameters. The allocations of the parameters are in that
+/// order.
 fn chooser(second: bool) -> Program {
     let mut exe = executable(Target::Cpu, &[]);
     let mut slices: Vec<Slice> = (0..2).map(|_| allocation(&mut exe, 4, AllocationKind::Parameter)).collect();

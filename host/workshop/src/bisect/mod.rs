@@ -5,10 +5,10 @@
 //!   │ no
 //! steps.rs    the interpreter on the module after every pass, and after fusion       ─> a pass, a fusion
 //! thunks.rs   each step of the compiled program, by the interpreter on its operands  ─> a kernel, a routine, the buffers
-//! kernel.rs   the kernel after every stage of lowering, by the interpreter of kernels ─> a stage, or what comes before or after;
-//!             without LLVM's passes, by other emitters                               ─> LLVM, an emitter, what all share
+//! kernel.rs   the kernel after every stage of lowering, by the interpreter of kernels ─> a stage, or code before or after it;
+//!             without LLVM's passes, by other emitters                               ─> LLVM, an emitter, common code
 //! shrink.rs   the smallest module that still goes wrong
-//! verdict.rs  what was found, in words
+//! verdict.rs  the verdict, as data and in words
 //! ```
 //!
 //! Each file compares the result of one step with the interpreter's result on the same operands.

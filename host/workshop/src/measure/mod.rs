@@ -1,10 +1,10 @@
 //! Measures two sides against each other on one machine.
 //!
 //! ```text
-//! rounds.rs   pairs in random order, in rounds, until the verdict stands or time is up
+//! rounds.rs   pairs in random order, in rounds, until a verdict is certain or time is up
 //! contest.rs  a pair of programs: loaded anew every round, with warm or cold caches
 //! whole.rs    a pair of programs that are measured kernel by kernel
-//! watch.rs    whether something else ran on the machine meanwhile
+//! watch.rs    detects disturbance: other programs on the processor, or a lower clock
 //! ```
 
 mod contest;

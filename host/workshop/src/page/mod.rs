@@ -2,9 +2,9 @@
 //! mode of the reader's system.
 //!
 //! ```text
-//! style.css   how all pages look
+//! style.css   the style of all pages
 //! comparison  two sides of `fusebox ab`
-//! program     a program as a graph in which every fusion opens
+//! program     a program as a graph in which each fusion can be opened
 //! ```
 
 mod comparison;

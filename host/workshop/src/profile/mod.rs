@@ -1,8 +1,8 @@
 //! Measures the time of each step of a program.
 //!
 //! ```text
-//! compilation ─> run step by step, many times ─> Row per step: time, bytes, share of the roof, who made it
-//! table.rs   rows as a text
+//! compilation ─> run step by step, many times ─> Row per step: time, bytes, share of the roof, emitter
+//! table.rs   rows as text
 //! trace.rs   one run as a trace that Perfetto opens
 //! ```
 

@@ -3,7 +3,7 @@
 //! ```text
 //! sample.rs    times -> median, quartiles
 //! interval.rs  ratios of pairs, in rounds -> ratio with a confidence interval
-//! verdict.rs   that interval, and what counts as the same -> faster, slower, same, ambiguous
+//! verdict.rs   that interval, and the margin of equal times -> faster, slower, same, ambiguous
 //! ```
 //!
 //! Only ratios within a pair are used: another program or a lower clock slows both sides of a pair

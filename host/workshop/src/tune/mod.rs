@@ -3,17 +3,17 @@
 //! and all knobs that they declare.
 //!
 //! ```text
-//! question.rs    what is decided: a cut, or who makes a fusion
-//! contenders.rs  a kernel as fusebox makes it by itself -> all who might make it instead, in the fixed order that decides ties
-//! made.rs        contenders -> programs of the fusion or region alone, compiled in parallel
-//! judge.rs       programs -> those whose results are right, and that are not hopelessly slow
-//! race.rs        right programs -> their times; the slower half leaves early, the last ones are measured against the first
-//! whole.rs       what has won by itself -> what is faster in the whole program too
-//! database.rs    what was chosen and measured, by device and fusion, in a file that several processes use at once
-//! lock.rs        what was chosen, as a text for people
-//! chosen.rs      what was chosen -> what a compilation goes by
-//! missed.rs      why a much faster contender is not made untuned
-//! report.rs      what was gained, and by whom
+//! question.rs    the question to decide: a cut into kernels, or the emitter of a fusion
+//! contenders.rs  an untuned kernel -> all emitters and knobs that can build it, in the fixed order that decides ties
+//! made.rs        contenders -> programs of the fusion or region in isolation, compiled in parallel
+//! judge.rs       programs -> programs with right results that are not hopelessly slow
+//! race.rs        right programs -> times; eliminates the slower half early, measures finalists against the first
+//! whole.rs       winners in isolation -> winners that are also faster in the whole program
+//! database.rs    choices and measurements by device and fusion, in a file that several processes use at once
+//! lock.rs        choices as text for people
+//! chosen.rs      stored choices -> the choices that a compilation uses
+//! missed.rs      why the untuned choice is not a contender that is much faster
+//! report.rs      gains, and the emitters that bring them
 //! ```
 
 mod chosen;

@@ -1,11 +1,11 @@
 //! Examines an emitter of a library: `fusebox check-emitter`.
 //!
 //! ```text
-//! case.rs     fusions: as programs have them (written.rs), of awkward sizes, made from seeds, impossible ones
+//! case.rs     fusions: typical ones (written.rs), awkward sizes, random ones from seeds, impossible ones
 //! modules.rs  fusions of an author's own modules
 //! trial.rs    one fusion on one machine: planned, compiled, simulated, run, compared
 //! shrink.rs   a smaller fusion that breaks the same promise
-//! report.rs   what was tried and what is wrong, for people
+//! report.rs   the report of an examination, as text and as data
 //! ```
 
 mod case;

@@ -5,9 +5,9 @@
 //! takes longer than recomputing it in its consumers, and a buffer for it takes memory.
 //!
 //! ```text
-//! candidates   large results of kernels that kernels alone read, the last first: what they are made of may then go too
-//! chain        a few cheap operations, from values that the reader has anyway
-//! weigh        seconds predicted for all kernels concerned, as they are and as they would be
+//! candidates   large results that only kernels read, last first: their operands may then be dropped, too
+//! chain        a few cheap operations, on values that the consumer reads in any case
+//! weigh        predicted seconds of all affected kernels, before and after
 //! ```
 //!
 //! This runs after all fusion, so it works for kernels of bids and of the host alike.

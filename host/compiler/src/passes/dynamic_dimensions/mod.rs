@@ -16,12 +16,12 @@
 //! [`InterfaceSizes`]: fusebox_core::hlo::InterfaceSizes
 //!
 //! ```text
-//! sizes       sizes of a result from those of operands       reductions   reduce, windows, products
+//! sizes       sizes of results, from sizes of operands       reductions   reduce, windows, products
 //! writer      scalars, masks                                 movement     reshape, reverse, pad, concatenate
 //! borders     loops and branches                             sorts        sort
 //! interface   the program's parameters and results           scans        scan
-//! indexed     windows that begin where values say            vectors      gather, scatter
-//! valid       reductions, whatever the combiner is
+//! indexed     windows whose starts are values                vectors      gather, scatter
+//! valid       reductions by combiners of unknown identity
 //! ```
 
 mod borders;

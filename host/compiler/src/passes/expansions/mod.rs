@@ -1,7 +1,7 @@
 //! Expands operations that no kernel and no routine computes directly.
 //!
 //! ```text
-//! ragged_dot   a product of which only some groups count
+//! ragged_dot   a product in which each group of rows has a separate matrix
 //! scaled_dot   the product of scaled operands
 //! scan         a loop over the elements of a dimension
 //! ```

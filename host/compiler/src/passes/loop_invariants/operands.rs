@@ -1,8 +1,8 @@
 //! Lays out operands of a loop's products in the order in which the products read them.
 //!
 //! ```text
-//! dot(x, w), rows of both multiplied     dot(x, transpose w), rows by columns     if w is the same in every turn, and x has few rows
-//! dot(w, x), x a vector                  as dot(x, w)                               if w is small besides
+//! dot(x, w), rows of x by rows of w    dot(x, transpose w), rows by columns    if w is loop-invariant, and x has few rows
+//! dot(w, x), x a vector                as dot(x, w)                            if w is also small
 //! ```
 //!
 //! The transpose is then hoisted out of the loop. With few rows, a product gains less than a

@@ -5,7 +5,7 @@
 //! neutral      x + -0, x * 1, max(x, -inf), x & x, select(true, a, b), -(-x), real(complex(a, b)), pow(x, 2), …
 //! conversions  convert(convert x) if the first loses nothing
 //! slices       slices of slices, concatenations, broadcasts and paddings; slices that start at constants
-//! pieces       concatenations of slices that lie side by side, or of many of one array
+//! pieces       concatenations of adjacent slices, or of many slices of one array
 //! reciprocals  a / (1 / x)
 //! units        a reduction over dimensions of one element
 //! windows      a gather or scatter of a single window

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! plots.rs  distributions, ratios, roofline as SVG
-//! texts.rs  both sides' kernels at any stage, side by side
+//! texts.rs  both sides' kernels at any stage, next to each other
 //! ```
 
 mod plots;
