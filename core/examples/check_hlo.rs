@@ -62,9 +62,10 @@ fn joined(faults: Vec<Diagnostic>) -> String {
 
 fn check(bytes: &[u8], name: &str, options: &ParseOptions) -> Result<Module, String> {
     let start = Instant::now();
-    let mut module = match name.ends_with(".pb") {
-        true => read_proto(bytes),
-        false => parse_module_with(&String::from_utf8_lossy(bytes), name, options),
+    let mut module = if name.ends_with(".pb") {
+        read_proto(bytes)
+    } else {
+        parse_module_with(&String::from_utf8_lossy(bytes), name, options)
     }
     .map_err(joined)?;
     let read = start.elapsed();

@@ -184,7 +184,7 @@ fn mistakes_name_the_operation() {
         });
         b.addi(leaked, zero);
     });
-    assert!(scope.starts_with("function f: arith.addi: operand 0 was made in a region that is closed"), "{scope}");
+    assert!(scope.starts_with("function f: arith.addi: operand 0 was created in a region that is closed"), "{scope}");
     let yielded = mistake(|b| {
         let zero = b.index(0);
         b.scf_for(zero, zero, zero, &[zero], |b, _, _| vec![b.bool(true)]);

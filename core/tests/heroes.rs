@@ -61,7 +61,7 @@ fn several_of_one_form_have_the_nearest_as_hero() {
     let body = "x = f32[8,16] parameter(0)\n t = f32[16,8] transpose(x), dimensions={1,0}
         w = f32[2,4,16] parameter(1)\n u = f32[16,2,4] transpose(w), dimensions={2,0,1}
         v = f32[16,8] reshape(u)\n ROOT y = f32[16,8] add(t, v)";
-    let reason = "one kernel serves t, u, and what follows works element by element";
+    let reason = "one kernel computes t, u, and only elementwise operations follow";
     assert_eq!(found(body), [(Some("t".into()), reason.into())]);
 }
 

@@ -265,9 +265,10 @@ fn element(element_type: ElementType, random: u64) -> Vec<u8> {
     let bits = element_type.bits();
     let size = element_type.byte_size();
     let kept = if bits >= 64 { random } else { random & ((1 << bits) - 1) };
-    let value = match element_type.is_signed_integer() && bits < 8 {
-        true => ((kept << (64 - bits)) as i64 >> (64 - bits)) as u64,
-        false => kept,
+    let value = if element_type.is_signed_integer() && bits < 8 {
+        ((kept << (64 - bits)) as i64 >> (64 - bits)) as u64
+    } else {
+        kept
     };
     if element_type.is_complex() {
         let part = element_type.real_part();

@@ -153,7 +153,7 @@ fn answers_and_failures() {
     assert_eq!(fault, Fault::Panicked);
     assert!(message.starts_with("no kernel (at ") && message.contains("plugin.rs:"), "{message}");
     let cases = [
-        (Request { question: 99, ..question(Question::Plan) }, "the question is none this plugin knows"),
+        (Request { question: 99, ..question(Question::Plan) }, "the plugin does not know this question"),
         (Request { emitter: 1, ..question(Question::Plan) }, "there is no emitter 1"),
         (Request { device: None, ..question(Question::Plan) }, "no device is given"),
         (Request { plan: None, ..question(Question::Emit) }, "no plan is given"),

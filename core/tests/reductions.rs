@@ -153,7 +153,7 @@ fn refusals_say_why() {
         "x = f32[8,16] parameter(0)\n z = f32[] constant(0)\n r = f32[8] reduce(x, z), dimensions={1}, to_apply=add
          b = f32[8,16] broadcast(r), dimensions={0}\n ROOT y = f32[8,16] divide(x, b)",
     );
-    assert!(softmax.contains("no reduce becomes it"), "{softmax}");
+    assert!(softmax.contains("no reduce leads to it"), "{softmax}");
 }
 
 #[test]

@@ -101,7 +101,7 @@ fn several_heroes_must_agree() {
          ROOT r = (f32[16,8], f32[8,16]) tuple(t, u)",
     )
     .unwrap_err();
-    assert_eq!(reason, "it moves elements otherwise than [8,16] by {1,0} does");
+    assert_eq!(reason, "it is not the transpose [8,16] by {1,0}");
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn what_is_in_the_way_is_named() {
             "x = f32[8,8] parameter(0)\n t = f32[8,8] transpose(x), dimensions={1,0}
              u = f32[8,8] reverse(t), dimensions={0}\n ROOT y = (f32[8,8], f32[8,8]) tuple(t, u)"
         ),
-        "the transpose is also read otherwise than element by element"
+        "operations that are not elementwise also read the transpose"
     );
     assert_eq!(
         reason(

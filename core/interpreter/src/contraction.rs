@@ -20,7 +20,7 @@ pub(crate) fn dot(lhs: &Array, rhs: &Array, numbers: &DotDims, ty: ElementType, 
     let fits = lhs.batch == rhs.batch && lhs.contracted == rhs.contracted;
     ensure!(fits, "the batch or contracting dimensions of the operands differ in size");
     let expected: Vec<usize> = [lhs.batch.clone(), lhs.free.clone(), rhs.free.clone()].concat();
-    ensure!(expected == dims, "the result of dot is {expected:?}, announced is {dims:?}");
+    ensure!(expected == dims, "dot gives {expected:?}, but is declared as {dims:?}");
     let (rows, columns, length) =
         (lhs.free.iter().product::<usize>(), rhs.free.iter().product::<usize>(), lhs.length());
     let batches = lhs.batch.iter().product();
@@ -57,7 +57,7 @@ fn products(
             }
         }
     }
-    ensure!(data.len() == dims.iter().product::<usize>(), "the result of ragged-dot has another size than announced");
+    ensure!(data.len() == dims.iter().product::<usize>(), "the result of ragged-dot does not have the declared size");
     Ok(Array::new(ty, dims, data))
 }
 
@@ -136,7 +136,7 @@ impl Sums {
             (Scalar::Int(x), Scalar::Int(y)) => Scalar::Int(x.wrapping_mul(y)),
             (Scalar::Float(x), Scalar::Float(y)) => Scalar::Float(x * y),
             (Scalar::Complex(x), Scalar::Complex(y)) => Scalar::Complex(x.multiply(y)),
-            _ => return malformed("the operands differ in kind"),
+            _ => return malformed("the operands mix integers, floats and complex numbers"),
         }))
     }
 
@@ -156,7 +156,7 @@ impl Sums {
             (Data::Complex(a), Data::Complex(b)) => {
                 Ok(Scalar::Complex(complex_sum(&a[lhs_at..lhs_at + length], &b[rhs_at..rhs_at + length])))
             }
-            _ => malformed("the operands differ in kind"),
+            _ => malformed("the operands mix integers, floats and complex numbers"),
         }
     }
 

@@ -32,7 +32,7 @@ pub(crate) fn actual_dims(
             let shapes: Vec<Shape> = operands.0.iter().map(Value::shape).collect();
             let shapes: Vec<&Shape> = shapes.iter().collect();
             let inferred = infer_shape(module, op, &shapes, Some(&instruction.shape)).map_err(Fault::Malformed)?;
-            inferred.as_array().map_or_else(|| malformed("an array result is wanted"), dims_of)
+            inferred.as_array().map_or_else(|| malformed("the result must be an array"), dims_of)
         }
     }
 }
@@ -58,9 +58,10 @@ fn gather(
     let mut kept = (0..x.rank()).filter(|&d| !dropped(&(d as i64)));
     let mut batch = (0..indices.rank()).filter(|&d| d as i64 != numbers.index_vector_dim);
     for (d, size) in dims.iter_mut().enumerate() {
-        let from = match numbers.offset_dims.contains(&(d as i64)) {
-            true => kept.next().and_then(|from| x.dims.get(from)),
-            false => batch.next().and_then(|from| indices.dims.get(from)),
+        let from = if numbers.offset_dims.contains(&(d as i64)) {
+            kept.next().and_then(|from| x.dims.get(from))
+        } else {
+            batch.next().and_then(|from| indices.dims.get(from))
         };
         if let Some(&actual) = from.filter(|_| declared.is_dynamic(d)) {
             *size = actual;
@@ -113,7 +114,7 @@ pub(crate) fn set_dimension_size(operands: Operands, dimension: i64, declared: &
     let size = size.clamp(0, declared.dims[d]) as usize;
     if size > dims[d] {
         return unsupported(format!(
-            "dimension {d} of size {} set to {size}: elements beyond a size are left open",
+            "dimension {d} of size {} set to {size}: elements beyond the old size are undefined",
             dims[d]
         ));
     }

@@ -35,7 +35,7 @@ impl<'m> Evaluator<'m> {
                     let operands = instruction.operands.iter().map(|operand| values.get(operand.index()).cloned());
                     match operands.collect::<Option<Vec<_>>>() {
                         Some(operands) => self.instruction(id, instr, operands),
-                        None => malformed("an operand stands after its user"),
+                        None => malformed("an operand comes after its user"),
                     }
                 }
             };
@@ -63,7 +63,7 @@ impl<'m> Evaluator<'m> {
             _ => operation::evaluate(self, computation, instruction, operands)?,
         };
         let fits = fits(&value, &instruction.shape);
-        ensure!(fits, "the result is {:?}, announced is {:?}", value.shape(), instruction.shape);
+        ensure!(fits, "the result is {:?}, but is declared as {:?}", value.shape(), instruction.shape);
         Ok(value)
     }
 

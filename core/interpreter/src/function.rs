@@ -43,7 +43,7 @@ impl Function {
     pub fn call_for_one(&self, evaluator: &mut Evaluator, arguments: &[Scalar]) -> Outcome<Scalar> {
         match self.call(evaluator, arguments)?[..] {
             [result] => Ok(result),
-            ref results => malformed(format!("one result is wanted, not {}", results.len())),
+            ref results => malformed(format!("expected one result, found {}", results.len())),
         }
     }
 

@@ -12,7 +12,7 @@ impl Operands {
 
     pub fn arrays<const N: usize>(&self) -> Outcome<[&Array; N]> {
         let arrays = self.rest(0)?;
-        arrays.try_into().or_else(|given: Vec<_>| malformed(format!("{N} operands are wanted, not {}", given.len())))
+        arrays.try_into().or_else(|given: Vec<_>| malformed(format!("expected {N} operands, found {}", given.len())))
     }
 
     /// Returns all operands from `first` on.

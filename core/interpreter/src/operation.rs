@@ -62,7 +62,7 @@ pub(crate) fn evaluate(
 }
 
 fn array_shape(instruction: &Instruction) -> Outcome<&ArrayShape> {
-    instruction.shape.as_array().map_or_else(|| malformed("an array result is wanted"), Ok)
+    instruction.shape.as_array().map_or_else(|| malformed("the result must be an array"), Ok)
 }
 
 /// Evaluates an operation whose result is one array.

@@ -109,7 +109,7 @@ impl<'f> Held<'f> {
 
 /// Splits the operands into halves: arrays of equal dimensions, and scalars.
 pub(crate) fn arrays_and_initial(operands: &[Value]) -> Outcome<(Vec<&Array>, Vec<Scalar>)> {
-    ensure!(!operands.is_empty() && operands.len().is_multiple_of(2), "as many initial values as arrays are wanted");
+    ensure!(!operands.is_empty() && operands.len().is_multiple_of(2), "expected one initial value per array");
     let (arrays, initial) = operands.split_at(operands.len() / 2);
     let arrays = arrays.iter().map(Value::array).collect::<Outcome<Vec<_>>>()?;
     let initial = initial.iter().map(|v| v.array()?.single()).collect::<Outcome<Vec<_>>>()?;

@@ -174,7 +174,7 @@ impl Analysis for RowChain {
     fn of(fusion: &Fusion) -> Result<RowChain, Decline> {
         let (module, computation) = (&fusion.module, fusion.computation());
         let Some(space) = first_space(module, computation) else {
-            return Err(Decline::new("nothing reduces contiguous rows"));
+            return Err(Decline::new("there is no reduction of contiguous rows"));
         };
         let places = places(module, computation, space);
         let mut chain = RowChain {
@@ -189,7 +189,7 @@ impl Analysis for RowChain {
             chain.enter(module, computation, id)?;
         }
         if chain.row_values.is_empty() {
-            return Err(Decline::new("no result of a row reduction goes back into rows"));
+            return Err(Decline::new("no operation on the rows reads the result of their reduction"));
         }
         chain.roots = chain.roots_of(fusion)?;
         Ok(chain)
@@ -204,7 +204,7 @@ impl RowChain {
         match self.places[id.index()] {
             _ if matches!(instruction.op, Op::Tuple) => {}
             RowPlace::Elsewhere => {
-                let reason = format!("{} depends on a reduction otherwise than row by row", instruction.name);
+                let reason = format!("{} depends on a reduction, but not row by row", instruction.name);
                 return Err(Decline::at(instruction, reason));
             }
             RowPlace::Row if matches!(instruction.op, Op::Reduce { .. }) => {
@@ -235,7 +235,8 @@ impl RowChain {
                 RowPlace::Free if count == self.space.element_count() => RowPlace::Element,
                 RowPlace::Free if count == self.space.rows => RowPlace::Row,
                 RowPlace::Free => {
-                    let reason = format!("{} has an element neither per row nor per element of rows", instruction.name);
+                    let reason =
+                        format!("{} has neither one element per row nor one per element of the rows", instruction.name);
                     return Err(Decline::at(instruction, reason));
                 }
                 place => place,

@@ -31,18 +31,18 @@ pub fn hero_of<F: PartialEq>(computation: &Computation, root: InstrId, form: imp
     let has_one_form = found.windows(2).all(|pair| form(pair[0]) == form(pair[1]));
     let fitting = found.iter().copied().find(|&id| id == root || users_stay_elementwise(computation, id, root));
     let (instruction, reason) = match (found.as_slice(), fitting) {
-        ([], _) => (None, format!("nothing above {} has an iteration space of its own", name(root))),
+        ([], _) => (None, format!("neither {} nor any of its producers can be the hero", name(root))),
         ([first, second, ..], _) if !has_one_form => {
             (None, format!("both {} and {} could be the hero", name(*first), name(*second)))
         }
-        (_, None) => (None, format!("{} is also read otherwise than element by element", names.join(", "))),
+        (_, None) => (None, format!("operations that are not elementwise also read {}", names.join(", "))),
         (_, Some(id)) if id == root => (Some(id), format!("the root {} is a {}", name(id), opcode(id))),
         ([_], Some(id)) => {
-            let reason = format!("{} is a {}, and what follows works element by element", name(id), opcode(id));
+            let reason = format!("{} is a {}, and only elementwise operations follow", name(id), opcode(id));
             (Some(id), reason)
         }
         (_, Some(id)) => {
-            (Some(id), format!("one kernel serves {}, and what follows works element by element", names.join(", ")))
+            (Some(id), format!("one kernel computes {}, and only elementwise operations follow", names.join(", ")))
         }
     };
     Hero { root, instruction, reason }

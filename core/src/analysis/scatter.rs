@@ -243,9 +243,10 @@ fn of_result(applied: &Computation, result: InstrId, number: usize, arrays: usiz
         Op::Binary(op) => {
             let read: Vec<_> = instruction.operands.iter().map(|&id| parameter(id)).collect();
             let both = |a: usize, b: usize| read == [Some(own[a]), Some(own[b])];
-            match both(0, 1) || both(1, 0) {
-                true if op.is_commutative() => Combination::Binary(*op),
-                _ => alone_or_joint(applied, result, own),
+            if op.is_commutative() && (both(0, 1) || both(1, 0)) {
+                Combination::Binary(*op)
+            } else {
+                alone_or_joint(applied, result, own)
             }
         }
         _ => alone_or_joint(applied, result, own),

@@ -149,12 +149,12 @@ fn heroes_above(computation: &Computation, root: InstrId) -> Result<Vec<InstrId>
     }
     if let Some(&other) = others.first() {
         let other = computation.instruction(other);
-        return Err(Decline::at(other, format!("a {} stands beside the transpose", other.opcode())));
+        return Err(Decline::at(other, format!("a result depends both on a transpose and on this {}", other.opcode())));
     }
     match transposes.iter().find(|&&hero| !users_stay_elementwise(computation, hero, root)) {
         Some(&hero) => Err(Decline::at(
             computation.instruction(hero),
-            "the transpose is also read otherwise than element by element",
+            "operations that are not elementwise also read the transpose",
         )),
         None => Ok(transposes),
     }
@@ -166,9 +166,7 @@ fn common_form(computation: &Computation, heroes: &[InstrId]) -> Result<NormalTr
         return Err(Decline::new("no result is a transpose followed by elementwise operations"));
     };
     match heroes.iter().find(|&&hero| form_of(hero).as_ref() != Some(&form)) {
-        Some(&hero) => {
-            Err(Decline::at(computation.instruction(hero), format!("it moves elements otherwise than {form} does")))
-        }
+        Some(&hero) => Err(Decline::at(computation.instruction(hero), format!("it is not the transpose {form}"))),
         None => Ok(form),
     }
 }
@@ -200,5 +198,5 @@ fn reason(computation: &Computation, form: &NormalTranspose, heroes: &[InstrId],
         1 => "; one result is written while reading".into(),
         n => format!("; {n} results are written while reading"),
     };
-    format!("{} {verb} {form}, and what follows works element by element{beside}", names.join(", "))
+    format!("{} {verb} {form}, and only elementwise operations follow{beside}", names.join(", "))
 }

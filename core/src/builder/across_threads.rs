@@ -65,9 +65,10 @@ impl ThreadGroups {
 
     /// Whether shuffles can combine all threads of a group, and all parts of its warps.
     fn are_possible(&self) -> bool {
-        match self.threads <= self.warp {
-            true => self.threads > 0 && self.threads & (self.threads - 1) == 0,
-            false => self.threads % self.warp == 0 && self.warps() <= self.warp,
+        if self.threads <= self.warp {
+            self.threads > 0 && self.threads & (self.threads - 1) == 0
+        } else {
+            self.threads % self.warp == 0 && self.warps() <= self.warp
         }
     }
 

@@ -337,10 +337,7 @@ macro_rules! comparisons {
         impl<'f, R: Recorder> Term<'f, R> {$(
             #[doc = concat!("Whether it is ", $words)]
             pub fn $name(self, other: impl Operand<'f, R>) -> Term<'f, R> {
-                match self.is_float() {
-                    true => self.cmpf(FloatPredicate::$float, other),
-                    false => self.cmpi(IntPredicate::$integer, other),
-                }
+                if self.is_float() { self.cmpf(FloatPredicate::$float, other) } else { self.cmpi(IntPredicate::$integer, other) }
             }
         )*}
     };

@@ -299,7 +299,7 @@ impl FunctionBuilder {
     pub(super) fn check_scope(&mut self, kind: OpKind, operands: &[Value], line: &'static Location<'static>) -> bool {
         let unknown = |value: &Value| !self.in_scope.get(value.number()).is_some_and(|&in_scope| in_scope);
         let Some(i) = operands.iter().position(unknown) else { return true };
-        let message = format!("operand {i} was made in a region that is closed, or by another builder");
+        let message = format!("operand {i} was created in a region that is closed, or by another builder");
         self.refuse_at(line, kind, message);
         false
     }

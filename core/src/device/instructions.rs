@@ -1,6 +1,10 @@
 //! Optional instruction sets of an architecture, by their LLVM names.
 //!
-//! The table lists the sets that code generation uses by default and that a program can detect at run time. Code is compiled for these sets only. An executable can therefore list all sets that it needs, and a machine can check whether it has them. The table omits sets that code generation uses only on request, such as cryptographic instructions. It also omits tile registers, which the operating system has to grant too. The compiler knows which kernels use them.
+//! The table lists the sets that code generation uses by default and that a program can detect at
+//! run time. Code is compiled for these sets only. An executable can therefore list all sets that
+//! it needs, and a machine can check whether it has them. The table omits sets that code generation
+//! uses only on request, such as cryptographic instructions. It also omits tile registers, which
+//! the operating system has to grant too. The compiler knows which kernels use them.
 
 /// A set, and the function that detects it.
 struct InstructionSet {
@@ -65,7 +69,8 @@ pub fn present() -> impl Iterator<Item = &'static str> {
     SETS.iter().filter(|set| (set.is_present)()).map(|set| set.name)
 }
 
-/// Whether this machine has a set. Returns `false` for sets outside the table: no code for this machine was compiled to use them.
+/// Whether this machine has a set. Returns `false` for sets outside the table: no code for this
+/// machine was compiled to use them.
 pub fn has(name: &str) -> bool {
     present().any(|present| present == name)
 }

@@ -68,7 +68,7 @@ pub enum PlanFault {
         map: String,
     },
     /// The plan states an impossible amount of work: negative or not finite.
-    #[error("the work that the plan states has {found} {what}: it must be finite, and not negative")]
+    #[error("the plan states work of {found} {what}: the number must be finite and not negative")]
     Work {
         /// Additions, bytes, waits or atomic operations.
         what: &'static str,
@@ -150,10 +150,7 @@ pub fn check_visits(plan: &Plan, fusion: &Fusion) -> Result<(), PlanFault> {
 }
 
 fn in_range(what: &'static str, found: u64, most: u64) -> Result<(), PlanFault> {
-    match (1..=most).contains(&found) {
-        true => Ok(()),
-        false => Err(PlanFault::Launch { what, found, most }),
-    }
+    if (1..=most).contains(&found) { Ok(()) } else { Err(PlanFault::Launch { what, found, most }) }
 }
 
 /// Checks that a visit names existing instructions, indexes them with the right rank and uses the
@@ -163,12 +160,14 @@ fn check_visit(visit: &Visit, plan: &Plan, fusion: &Fusion) -> Result<(), String
     let computation = fusion.computation();
     let known = |id: &InstrId| id.index() < computation.instructions.len();
     if !visit.values.iter().chain(&visit.given).all(known) {
-        return Err("an instruction is none of the fusion".into());
+        return Err("an instruction does not belong to the fusion".into());
     }
     let rank = |id: InstrId| computation.instruction(id).shape.leaves().first()?.as_array().map(ArrayShape::rank);
     match visit.values.iter().find(|&&id| rank(id) != Some(visit.map.results.len())) {
         None => Ok(()),
-        Some(&id) => Err(format!("the map is no index of {}: {}", computation.instruction(id).name, visit.map)),
+        Some(&id) => {
+            Err(format!("the map does not have the rank of {}: {}", computation.instruction(id).name, visit.map))
+        }
     }
 }
 

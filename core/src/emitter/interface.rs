@@ -287,7 +287,7 @@ pub trait Emitter: Send + Sync {
     /// [plan](Emitter::plan) the fusion like any other. Must be cheap: it reads the region and
     /// builds nothing.
     fn bid(&self, _candidate: &Candidate, _device: &DeviceDescription) -> Bid {
-        Bid::decline("this emitter takes fusions as they are")
+        Bid::decline("this emitter makes no bids")
     }
 
     /// Decides whether to take the fusion. Must be cheap: it reads the fusion and builds nothing.

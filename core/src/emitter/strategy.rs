@@ -53,8 +53,8 @@ impl Blocks {
     /// If the device has blocks of another size.
     fn check(self, device: &DeviceDescription) -> Result<(), Decline> {
         match (self, device.is_single_threaded_block()) {
-            (Blocks::OfOneThread, false) => Err(Decline::new("it is for blocks of one thread")),
-            (Blocks::OfManyThreads, true) => Err(Decline::new("it is for blocks of many threads")),
+            (Blocks::OfOneThread, false) => Err(Decline::new("it requires blocks of one thread, as on the cpu")),
+            (Blocks::OfManyThreads, true) => Err(Decline::new("it requires blocks of many threads, as on a GPU")),
             _ => Ok(()),
         }
     }
@@ -81,7 +81,7 @@ pub trait Strategy: Send + Sync {
 
     /// See [`Emitter::bid`].
     fn bid(&self, _candidate: &Candidate, _device: &DeviceDescription) -> Bid {
-        Bid::decline("this emitter takes fusions as they are")
+        Bid::decline("this emitter makes no bids")
     }
 
     /// Checks that the strategy can handle the fusion. Its plan shows how well it does.

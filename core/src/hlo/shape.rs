@@ -93,9 +93,8 @@ impl ArrayShape {
     /// Whether an array of these sizes fits this shape: equal sizes, or at most the bound where the
     /// shape has only upper bounds.
     pub fn admits(&self, dims: &[i64]) -> bool {
-        let fits = |(d, &size): (usize, &i64)| match self.is_dynamic(d) {
-            true => (0..=self.dims[d]).contains(&size),
-            false => self.dims[d] == size,
+        let fits = |(d, &size): (usize, &i64)| {
+            if self.is_dynamic(d) { (0..=self.dims[d]).contains(&size) } else { self.dims[d] == size }
         };
         self.rank() == dims.len() && dims.iter().enumerate().all(fits)
     }

@@ -96,9 +96,10 @@ impl<'m> Verifier<'m> {
             let Op::Parameter { number } = instruction.op else { continue };
             // Negative numbers are reported elsewhere.
             if number >= 0 && number != expected as i64 {
-                let message = match number < expected as i64 {
-                    true => format!("a second parameter has number {number}"),
-                    false => format!("parameter {number} is there, but parameter {expected} is not"),
+                let message = if number < expected as i64 {
+                    format!("a second parameter has number {number}")
+                } else {
+                    format!("parameter {number} is there, but parameter {expected} is not")
                 };
                 self.report_at(instruction, message);
                 return;
@@ -114,9 +115,12 @@ impl<'m> Verifier<'m> {
         instruction: &'m Instruction,
     ) -> Result<(), String> {
         check_shape(&instruction.shape)?;
-        let earlier = |what: &str, id: InstrId| match id.index() < position {
-            true => Ok(()),
-            false => Err(format!("{what} {} does not come before the instruction; is there a cycle?", id.index())),
+        let earlier = |what: &str, id: InstrId| {
+            if id.index() < position {
+                Ok(())
+            } else {
+                Err(format!("{what} {} does not come before the instruction; is there a cycle?", id.index()))
+            }
         };
         for &operand in &instruction.operands {
             earlier("operand", operand)?;
@@ -173,12 +177,10 @@ impl<'m> Verifier<'m> {
             ensure!(fits, "entry_computation_layout says parameter {number} is {given}, it is {parameter}");
         }
         check_shape(&layout.result)?;
-        match layout.result.same_structure(signature.result) {
-            true => Ok(()),
-            false => Err(format!(
-                "entry_computation_layout says the result is {}, it is {}",
-                layout.result, signature.result
-            )),
+        if layout.result.same_structure(signature.result) {
+            Ok(())
+        } else {
+            Err(format!("entry_computation_layout says the result is {}, it is {}", layout.result, signature.result))
         }
     }
 }

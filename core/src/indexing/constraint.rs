@@ -91,10 +91,7 @@ fn divide(
         *k = k.checked_div(factor)?;
     }
     let size = factor.checked_abs()?;
-    let (lower, upper) = match factor < 0 {
-        true => (invert(upper)?, invert(lower)?),
-        false => (lower, upper),
-    };
+    let (lower, upper) = if factor < 0 { (invert(upper)?, invert(lower)?) } else { (lower, upper) };
     Some(bounded(sum, lower.map(|l| ceil_div(l, size)), upper.map(|u| floor_div(u, size)), algebra))
 }
 

@@ -99,7 +99,7 @@ pub enum Violation {
         elements: u64,
     },
     /// The check would take too long.
-    #[error("its maps take {steps} steps to check, {most} are the most")]
+    #[error("checking its maps takes {steps} steps; the limit is {most}")]
     Costly {
         /// Steps of the check: points, times the steps of each.
         steps: u64,
@@ -343,9 +343,10 @@ enum Hits {
 
 impl Hits {
     fn new(elements: u64) -> Self {
-        match elements <= 8 * MAX_ENUMERATED {
-            true => Hits::Bits(vec![0; elements.div_ceil(64) as usize]),
-            false => Hits::Sparse(std::collections::HashSet::new()),
+        if elements <= 8 * MAX_ENUMERATED {
+            Hits::Bits(vec![0; elements.div_ceil(64) as usize])
+        } else {
+            Hits::Sparse(std::collections::HashSet::new())
         }
     }
 

@@ -393,10 +393,13 @@ impl Ord for Expr {
         match (self.kind().operands(), other.kind().operands()) {
             // Recursion descends into only one pair of operands, because the comparison above
             // excludes equal ones.
-            (Some((a, b)), Some((x, y))) if self.kind().rank() == other.kind().rank() => match a == x {
-                true => b.cmp(y),
-                false => a.cmp(x),
-            },
+            (Some((a, b)), Some((x, y))) if self.kind().rank() == other.kind().rank() => {
+                if a == x {
+                    b.cmp(y)
+                } else {
+                    a.cmp(x)
+                }
+            }
             (None, None) => self.kind().cmp(other.kind()),
             _ => self.kind().rank().cmp(&other.kind().rank()),
         }

@@ -257,11 +257,11 @@ impl Type {
         if let Scalar::Complex(part) = self.element()
             && !matches!(part, Float::F32 | Float::F64)
         {
-            return Err(format!("with parts of {}; those of complex numbers are f32 or f64", part.name()));
+            return Err(format!("with parts of {}; the parts of complex numbers are f32 or f64", part.name()));
         }
         match self {
             Type::Vector(_, element @ Scalar::Complex(_)) => {
-                Err(format!("with lanes of {element}; those of vectors are real numbers"))
+                Err(format!("with lanes of {element}; the lanes of vectors are real numbers"))
             }
             Type::Vector(dims, _) => match dims[..] {
                 [lanes] if u64::try_from(lanes).is_ok_and(|lanes| (1..=limits::MOST_LANES).contains(&lanes)) => Ok(()),

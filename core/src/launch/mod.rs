@@ -144,9 +144,10 @@ impl Dealing {
         device: &DeviceDescription,
         configuration: &Configuration,
     ) -> Result<Self, EmitError> {
-        match device.is_single_threaded_block() {
-            true => slabs::deal(nests, spread, device, configuration),
-            false => threads::deal(nests, device, configuration),
+        if device.is_single_threaded_block() {
+            slabs::deal(nests, spread, device, configuration)
+        } else {
+            threads::deal(nests, device, configuration)
         }
     }
 

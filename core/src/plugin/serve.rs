@@ -82,7 +82,8 @@ fn try_answer(emitters: &[Box<dyn Emitter>], request: &[u8]) -> Result<Response,
             Ok(Response { claim: claim.map(Into::into), ..Response::default() })
         }
         Question::Unknown | Question::Describe => {
-            Err(WireError("the question is none this plugin knows; build it against a newer core".into()).into())
+            Err(WireError("the plugin does not know this question; build it against a newer fusebox-core".into())
+                .into())
         }
     }
 }

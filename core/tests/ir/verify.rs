@@ -123,5 +123,5 @@ fn regions_are_nested_so_deep() {
         inner = outer;
     }
     let error = verify(&[of_operations(vec![inner], Vec::new())]).unwrap_err().to_string();
-    assert!(error.contains("is within 65 regions; kernels have at most 64 within each other"), "{error}");
+    assert!(error.contains("is nested in 65 regions; kernels have at most 64 nested regions"), "{error}");
 }

@@ -92,7 +92,7 @@ impl Call<'_> {
     }
 
     fn square(a: &Matrix) -> Outcome<()> {
-        if a.rows == a.columns { Ok(()) } else { malformed("a square matrix is wanted") }
+        if a.rows == a.columns { Ok(()) } else { malformed("the matrix must be square") }
     }
 
     /// Result: factor, status.
@@ -157,7 +157,7 @@ impl Call<'_> {
         self.batched(&[2], |b, a| {
             let taus = taus.get(b * count..(b + 1) * count).unwrap_or_default();
             let fits = count <= a.columns && a.columns <= a.rows;
-            ensure!(fits, "orgqr takes at least as many rows as columns as reflectors");
+            ensure!(fits, "orgqr needs at least as many rows as columns, and at least as many columns as reflectors");
             Ok(vec![linalg::unitary_from_reflectors(&a, taus)])
         })
     }
@@ -218,7 +218,7 @@ impl Call<'_> {
         let dims_from_end = |index: usize, back: usize| -> Outcome<usize> {
             let dims = &self.result(index)?.dims;
             let size = dims.len().checked_sub(back).and_then(|at| usize::try_from(dims[at]).ok());
-            size.map_or_else(|| malformed("gesdd gives matrices of vectors"), Ok)
+            size.map_or_else(|| malformed("the singular vectors that gesdd gives must be matrices"), Ok)
         };
         let (left, right) = (dims_from_end(2, 1)?, dims_from_end(3, 2)?);
         self.batched(&[2, 1, 2, 2, 0], |_, a| {
@@ -241,7 +241,10 @@ impl Call<'_> {
         self.batched(&[2, 1, 0], |_, a| {
             Self::square(&a)?;
             let n = a.rows as i64;
-            ensure!(1 <= low && high <= n && (n == 0 || low <= high), "gehrd from {low} to {high} of {n}");
+            ensure!(
+                1 <= low && high <= n && (n == 0 || low <= high),
+                "gehrd needs 1 <= low <= high <= rows, but has low = {low}, high = {high} and {n} rows"
+            );
             let (form, taus) = linalg::hessenberg(a, low as usize - 1, high as usize);
             Ok(vec![form, Matrix::column_vector(taus), integers([0])])
         })

@@ -145,7 +145,7 @@ impl<'k> Machine<'k> {
                 let is_inside = (0..size).contains(&index);
                 if is_inside { Ok(Vec::new()) } else { Err(undefined(op, format!("index {index} of {size}"))) }
             }
-            ReportDivision => Err(undefined(op, "a division has no result")),
+            ReportDivision => Err(undefined(op, "divides by zero, or the lowest number by -1")),
             ReportAccess | ReportTurn => Ok(Vec::new()),
             Constant => one(constant(frame, op)?),
             _ => self.computed(frame, op),
@@ -157,7 +157,7 @@ impl<'k> Machine<'k> {
         let [mut at, upper, step] =
             [0, 1, 2].map(|operand| word::signed(frame.get(op.operands[operand]).word(), width));
         if step <= 0 {
-            return Err(undefined(op, format!("goes on by {step}")));
+            return Err(undefined(op, format!("has a step of {step}, which is not positive")));
         }
         let mut state = frame.all(&op.operands[3..]);
         while at < upper {
@@ -302,7 +302,7 @@ fn lane(frame: &Frame<'_>, op: &Operation, position: usize) -> Done<usize> {
 
 fn reduced(frame: &Frame<'_>, op: &Operation) -> Done<u128> {
     let Some(Attribute::Combination(by)) = op.attribute("kind") else {
-        return Err(undefined(op, "what it combines by is unknown"));
+        return Err(undefined(op, "its combining operation is unknown"));
     };
     let element = frame.element(op.result());
     let combined = Operation::new(word::combination(*by, matches!(element, Scalar::Float(_))), Vec::new(), Vec::new());

@@ -17,9 +17,10 @@ pub(crate) fn wrap(ty: ElementType, x: i64) -> i64 {
 /// `i64`.
 pub(super) fn range(ty: ElementType) -> (i64, i64) {
     let bits = ty.bits();
-    match ty.is_signed_integer() {
-        true => (i64::MIN >> (64 - bits), i64::MAX >> (64 - bits)),
-        false => (0, if bits == 64 { i64::MAX } else { (1 << bits) - 1 }),
+    if ty.is_signed_integer() {
+        (i64::MIN >> (64 - bits), i64::MAX >> (64 - bits))
+    } else {
+        (0, if bits == 64 { i64::MAX } else { (1 << bits) - 1 })
     }
 }
 

@@ -108,7 +108,7 @@ fn roots(fusion: &Fusion) -> Result<Vec<Root>, Decline> {
         let arrays: Vec<&ArrayShape> = leaves.iter().filter_map(|leaf| leaf.as_array()).collect();
         let dims = arrays.first().map(|array| array.dims.clone()).unwrap_or_default();
         if arrays.len() != leaves.len() || arrays.is_empty() || arrays.iter().any(|array| array.dims != dims) {
-            let reason = "a result is no array, nor are all its parts arrays of equal dimensions".to_owned();
+            let reason = "a result is neither an array nor a tuple of arrays of equal dimensions".to_owned();
             return Err(Decline::at(instruction, reason));
         }
         let outputs = (0..leaves.len()).map(|leaf| (output + leaf, leaf));

@@ -30,13 +30,13 @@ pub(super) fn reduce_heroes(module: &Module, computation: &Computation, root: In
     if let Some((_, problem)) = largest {
         for other in heroes.extract_if(.., |hero| hero.problem != problem) {
             let name = &computation.instruction(other.instruction).name;
-            refused.push(format!("{name} is a smaller problem, {}", other.problem));
+            refused.push(format!("{name} is a smaller reduction, {}", other.problem));
         }
     }
     let names: Vec<&str> = heroes.iter().map(|hero| computation.instruction(hero.instruction).name.as_str()).collect();
     let mut reason = match heroes.first() {
         Some(hero) => format!("{}: {}", names.join(", "), hero.problem),
-        None => "no reduce becomes it element by element".to_owned(),
+        None => "no reduce leads to it through elementwise operations alone".to_owned(),
     };
     if !refused.is_empty() {
         reason = format!("{reason} ({})", refused.join("; "));
@@ -50,7 +50,7 @@ fn usable(module: &Module, computation: &Computation, id: InstrId, root: InstrId
         return Err(format!("{} has another number of elements", instruction.name));
     }
     if id != root && !users_stay_elementwise(computation, id, root) {
-        return Err(format!("{} is also read otherwise than element by element", instruction.name));
+        return Err(format!("operations that are not elementwise also read {}", instruction.name));
     }
     hero(module, computation, id)
 }

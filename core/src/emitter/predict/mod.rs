@@ -127,9 +127,10 @@ pub fn is_better_alone(plan: &Plan, prediction: &Prediction, kept: u64, device: 
 
 /// Seconds until the other cores have started their blocks and all blocks are distributed.
 fn sharing(plan: &Plan, device: &DeviceDescription) -> f64 {
-    match plan.launch.blocks > 1 && device.core_count > 1 {
-        true => device.share_seconds * (1.0 + (plan.launch.blocks as f64).min(SHORT_BLOCKS) / DEALT),
-        false => 0.0,
+    if plan.launch.blocks > 1 && device.core_count > 1 {
+        device.share_seconds * (1.0 + (plan.launch.blocks as f64).min(SHORT_BLOCKS) / DEALT)
+    } else {
+        0.0
     }
 }
 
@@ -213,11 +214,8 @@ impl<'a> Totals<'a> {
         let resident = f64::from(device.core_count) * f64::from(device.max_threads_per_core);
         let busy = (plan.launch.threads() as f64).clamp(1.0, resident.max(1.0));
         let (additions, bytes, waiting, footprint) = (0.0, 0.0, [0.0, 0.0], HashMap::new());
-        let waiting_addition = ADDITION_LATENCY
-            * match device.is_single_threaded_block() {
-                true => ADDITIONS_IN_A_CYCLE,
-                false => 1.0,
-            };
+        let waiting_addition =
+            ADDITION_LATENCY * if device.is_single_threaded_block() { ADDITIONS_IN_A_CYCLE } else { 1.0 };
         let read = HashMap::new();
         Totals { plan, fusion, device, busy, additions, bytes, waiting, waiting_addition, footprint, read }
     }
@@ -231,9 +229,10 @@ impl<'a> Totals<'a> {
         let is_little = |touched: &Touched| touched.shuffled <= 1.0 || reached.additions <= MOST_WRITTEN_OUT;
         // On a cpu, reductions that may be reordered are vectorised. Their lanes are combined at
         // the end.
-        let (regrouped, waiting) = match self.device.is_single_threaded_block() {
-            true => (reached.regrouped, reached.waiting),
-            false => (0.0, reached.waiting + reached.regrouped),
+        let (regrouped, waiting) = if self.device.is_single_threaded_block() {
+            (reached.regrouped, reached.waiting)
+        } else {
+            (0.0, reached.waiting + reached.regrouped)
         };
         let is_plain = reads.iter().all(|(touched, ..)| touched.is_vector() && is_little(touched)) && waiting == 0.0;
         let lanes = if is_plain { extent.vector_lanes(self.device, &reads) } else { 1.0 };
@@ -253,9 +252,10 @@ impl<'a> Totals<'a> {
     /// Returns the overhead of loops, in additions. It is zero where blocks have many threads,
     /// whose loops are few and short.
     fn looping(&self, extent: &Extent) -> f64 {
-        match self.device.is_single_threaded_block() {
-            true => extent.points * (LOOP / extent.innermost + DIVISION * extent.divisions),
-            false => 0.0,
+        if self.device.is_single_threaded_block() {
+            extent.points * (LOOP / extent.innermost + DIVISION * extent.divisions)
+        } else {
+            0.0
         }
     }
 
@@ -270,20 +270,23 @@ impl<'a> Totals<'a> {
         let times = reached.places[read.place].times;
         *self.read.entry(read.parameter).or_default() += extent.points * times * touched.far * self.line();
         let is_near = array.bytes <= self.device.core_cache_bytes as f64;
-        let latency = match self.device.is_single_threaded_block() {
-            true => 0.0,
-            false => LATENCY[usize::from(is_near)] + touched.pieces * BETWEEN_PIECES,
+        let latency = if self.device.is_single_threaded_block() {
+            0.0
+        } else {
+            LATENCY[usize::from(is_near)] + touched.pieces * BETWEEN_PIECES
         };
         Some((touched, times, latency))
     }
 
     /// Returns the cost, in additions, of reading or writing one element.
     fn access(&self, touched: &Touched, lanes: f64) -> f64 {
-        match self.device.is_single_threaded_block() {
-            true if touched.is_fixed => 0.0,
-            true if touched.is_vector() => touched.shuffled / lanes,
-            true => 1.0 + STRIDED_READ * touched.missed,
-            false => touched.active / touched.lanes + PIECE * touched.near,
+        if !self.device.is_single_threaded_block() {
+            return touched.active / touched.lanes + PIECE * touched.near;
+        }
+        match () {
+            () if touched.is_fixed => 0.0,
+            () if touched.is_vector() => touched.shuffled / lanes,
+            () => 1.0 + STRIDED_READ * touched.missed,
         }
     }
 

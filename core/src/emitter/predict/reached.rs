@@ -123,12 +123,11 @@ impl Reached {
             // Few elements are combined in straight-line code, which is vectorised over several
             // results.
             op if cost::is_heavy(op) && !is_written_out(op, cost::steps(computation, instruction)) => {
-                match cost::is_regrouped(module, instruction) {
-                    true => {
-                        self.regrouped += times * one / 2.0;
-                        self.sums += times;
-                    }
-                    false => self.waiting += times * one / 2.0,
+                if cost::is_regrouped(module, instruction) {
+                    self.regrouped += times * one / 2.0;
+                    self.sums += times;
+                } else {
+                    self.waiting += times * one / 2.0
                 }
             }
             Op::Transpose { .. } => {}

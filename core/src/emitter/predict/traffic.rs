@@ -290,9 +290,10 @@ pub fn touched(extent: &Extent, reached: &Reached, place: usize, array: &Array, 
     let again = all.len() as f64 / (first.len().max(1) as f64 * turns as f64);
     // Lines of a group are still cached for the next group if the whole innermost loop (cpu) or all
     // threads of a core (GPU) fit.
-    let held = match is_cpu {
-        true => near * inner_turns as f64 * line as f64,
-        false => near * count as f64 * f64::from(device.max_threads_per_core) * line as f64,
+    let held = if is_cpu {
+        near * inner_turns as f64 * line as f64
+    } else {
+        near * count as f64 * f64::from(device.max_threads_per_core) * line as f64
     };
     let stays = held <= device.core_cache_bytes as f64 / 2.0;
     let new = near * again.min(1.0);

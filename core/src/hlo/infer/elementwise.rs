@@ -103,7 +103,7 @@ pub(super) fn clamp(site: &Site) -> Inferred {
         let bound = site.array(position)?;
         let fits = bound.rank() == 0 || bound.dims == value.dims;
         let fits = fits && bound.element_type == value.element_type;
-        ensure!(fits, "a bound of clamp must be a scalar of, or have the shape of {value}, is {bound}");
+        ensure!(fits, "a bound of clamp must have the shape of {value} or be a scalar of its type, is {bound}");
     }
     array(value.element_type, value.dims.clone())
 }

@@ -206,13 +206,14 @@ impl Sized<'_> {
         let is_kept = |d: &i64| !dims.collapsed_slice_dims.contains(d) && !dims.operand_batching_dims.contains(d);
         let mut window = (0..self.rank(0) as i64).filter(is_kept);
         let mut batch = (0..self.rank(1)).filter(|&d| d as i64 != dims.index_vector_dim);
-        let extent = |d: usize| match dims.offset_dims.contains(&(d as i64)) {
-            true => {
+        let extent = |d: usize| {
+            if dims.offset_dims.contains(&(d as i64)) {
                 let d = window.next()? as usize;
                 let is_whole = self.array(0)?.dims[d] == dims.slice_sizes[d];
                 Some(if is_whole { same(0, d) } else { Extent::Bound })
+            } else {
+                Some(same(1, batch.next()?))
             }
-            false => Some(same(1, batch.next()?)),
         };
         (0..self.result.rank()).map_while(extent).collect()
     }

@@ -122,9 +122,10 @@ pub(super) fn read_literal(mut message: data::Literal) -> Result<Literal, String
         Shape::Tuple(shapes) => {
             let elements: Vec<Literal> =
                 message.tuple_literals.into_iter().map(read_literal).collect::<Result<_, _>>()?;
-            match elements.len() == shapes.len() {
-                true => Ok(Literal::Tuple(elements)),
-                false => Err(format!("a tuple literal has {} of {} elements", elements.len(), shapes.len())),
+            if elements.len() == shapes.len() {
+                Ok(Literal::Tuple(elements))
+            } else {
+                Err(format!("a tuple literal has {} of {} elements", elements.len(), shapes.len()))
             }
         }
     }
@@ -160,9 +161,10 @@ fn normalise_narrow(stored: &mut [u8], element_type: ElementType) {
     }
     let shift = 8 - bits;
     for byte in stored {
-        *byte = match element_type.is_signed_integer() {
-            true => ((*byte << shift) as i8 >> shift) as u8,
-            false => (*byte << shift) >> shift,
+        *byte = if element_type.is_signed_integer() {
+            ((*byte << shift) as i8 >> shift) as u8
+        } else {
+            (*byte << shift) >> shift
         };
     }
 }

@@ -112,9 +112,10 @@ impl Instruction {
     /// The dimension numbers of a dot. For a ragged dot, they are inside the ragged dimension
     /// numbers.
     pub fn dot(&mut self) -> &mut data::DotDimensions {
-        match self.opcode == Opcode::RaggedDot.name() {
-            true => self.ragged_dot().dot_dimension_numbers.get_or_insert_default(),
-            false => self.dot_dimension_numbers.get_or_insert_default(),
+        if self.opcode == Opcode::RaggedDot.name() {
+            self.ragged_dot().dot_dimension_numbers.get_or_insert_default()
+        } else {
+            self.dot_dimension_numbers.get_or_insert_default()
         }
     }
 

@@ -23,10 +23,7 @@ pub(super) fn write_shape(shape: &Shape) -> data::Shape {
 }
 
 pub(super) fn write_array(array: &ArrayShape) -> data::Shape {
-    let is_dynamic = match array.dynamic.is_empty() {
-        true => vec![false; array.rank()],
-        false => array.dynamic.clone(),
-    };
+    let is_dynamic = if array.dynamic.is_empty() { vec![false; array.rank()] } else { array.dynamic.clone() };
     data::Shape {
         element_type: array.element_type.number(),
         dimensions: array.dims.clone(),

@@ -88,9 +88,10 @@ pub(super) fn integers(cursor: &mut Cursor, close: u8) -> Option<Vec<i64>> {
 pub(super) fn iota(cursor: &mut Cursor) -> Option<(Vec<i64>, Vec<i32>)> {
     cursor.eat_symbol("<=[").then_some(())?;
     let dims = integers(cursor, b']')?;
-    let order = match cursor.eat_symbol("T(") {
-        true => integers(cursor, b')')?.into_iter().map(|dim| dim as i32).collect(),
-        false => (0..dims.len() as i32).collect(),
+    let order = if cursor.eat_symbol("T(") {
+        integers(cursor, b')')?.into_iter().map(|dim| dim as i32).collect()
+    } else {
+        (0..dims.len() as i32).collect()
     };
     Some((dims, order))
 }
@@ -108,9 +109,10 @@ pub(super) fn sharding_text(sharding: &data::Sharding) -> String {
         TUPLE => joined(sharding.tuple_shardings.iter().map(sharding_text), ", "),
         OTHER => {
             let mut text = format!("devices=[{}]", joined(&sharding.tile_assignment_dimensions, ","));
-            text += &match sharding.iota_reshape_dims.is_empty() {
-                true => joined(&sharding.tile_assignment_devices, ","),
-                false => iota_text(&sharding.iota_reshape_dims, &sharding.iota_transpose_perm),
+            text += &if sharding.iota_reshape_dims.is_empty() {
+                joined(&sharding.tile_assignment_devices, ",")
+            } else {
+                iota_text(&sharding.iota_reshape_dims, &sharding.iota_transpose_perm)
             };
             if sharding.replicate_on_last_tile_dim {
                 text += " last_tile_dim_replicate";

@@ -168,9 +168,10 @@ impl<'t> Cursor<'t> {
         let at = self.at();
         self.eat(b'%');
         let word = self.expect_word(what)?;
-        match KEYWORDS.contains(&word) {
-            true => Err(Fault::new(at, format!("expected {what}, found the keyword `{word}`"))),
-            false => Ok((word, at)),
+        if KEYWORDS.contains(&word) {
+            Err(Fault::new(at, format!("expected {what}, found the keyword `{word}`")))
+        } else {
+            Ok((word, at))
         }
     }
 

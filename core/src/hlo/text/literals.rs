@@ -211,9 +211,10 @@ fn integer_bits(element_type: ElementType, number: Number) -> Result<u64, String
         return Err(format!("a constant of type {element_type} needs an integer"));
     };
     let bits = element_type.bits();
-    let (low, high) = match element_type.is_signed_integer() {
-        true => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
-        false => (0, (1i128 << bits) - 1),
+    let (low, high) = if element_type.is_signed_integer() {
+        (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1)
+    } else {
+        (0, (1i128 << bits) - 1)
     };
     // The reference keeps the bits of unsigned 64-bit values in s64.
     let high = if element_type == ElementType::S64 { u64::MAX.into() } else { high };

@@ -48,10 +48,10 @@ impl Reader for FromText<'_, '_, '_> {
     /// custom call has another attribute for a single computation.
     fn computations(&mut self, name: &'static str, is_needed: bool) -> Parse<Vec<ComputationId>> {
         let list = self.attributes.take(name);
-        let singles: &[&str] = match is_needed {
-            true if list.is_none() => &["true_computation", "false_computation"],
-            true => &[],
-            false => &["to_apply"],
+        let singles: &[&str] = match (is_needed, &list) {
+            (true, None) => &["true_computation", "false_computation"],
+            (true, Some(_)) => &[],
+            (false, _) => &["to_apply"],
         };
         let mut called = Vec::new();
         for single in singles {

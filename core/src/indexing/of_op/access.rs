@@ -113,7 +113,7 @@ impl Access {
         }
         let Some(&parts) = operand.get(output.len()) else { return Ok(()) };
         let Some(whole) = self.reads.pop() else { return Ok(()) };
-        ensure!(parts <= MOST_PARTS, "an element is made of {parts} parts; {MOST_PARTS} is the most there are");
+        ensure!(parts <= MOST_PARTS, "an element consists of {parts} parts; the limit is {MOST_PARTS}");
         for part in 0..parts {
             let mut read = whole.clone();
             read.reading.map.ranges.clear();

@@ -80,10 +80,11 @@ fn constant_element(site: Site, instruction: InstrId, position: usize) -> Option
     };
     let shift = 64 - 8 * width as u32;
     let value = u64::from_le_bytes(wide);
-    match signed {
-        true => Some(((value << shift) as i64) >> shift),
+    if signed {
+        Some(((value << shift) as i64) >> shift)
+    } else {
         // Too large for any dimension: the caller clamps.
-        false => Some(i64::try_from(value).unwrap_or(i64::MAX)),
+        Some(i64::try_from(value).unwrap_or(i64::MAX))
     }
 }
 
@@ -136,9 +137,10 @@ impl Windows<'_> {
                 reading.map.results.push(self.batching(b)?);
                 continue;
             }
-            let mut coordinate = match self.dropped.contains(&number) {
-                true => Expr::constant(0),
-                false => dim(*windows.next().ok_or("too few window dimensions")?, self.outer.len())?,
+            let mut coordinate = if self.dropped.contains(&number) {
+                Expr::constant(0)
+            } else {
+                dim(*windows.next().ok_or("too few window dimensions")?, self.outer.len())?
             };
             if let Some(m) = self.start_map.iter().position(|&d| d == number) {
                 coordinate = coordinate + self.start(site, &mut reading, m, size - slice)?;
@@ -203,8 +205,8 @@ pub(super) fn scatter(site: Site, operand: usize, leaf: usize) -> Result<Reading
     let arrays = site.instruction.operands.len() / 2;
     match operand {
         i if i < arrays && i == leaf => Ok(Reading::whole(site.output_dims(leaf)?)),
-        i if i < arrays => Err("whether other operands take part depends on the combining computation".into()),
-        _ => Err("which updates meet an element is known only at run time".into()),
+        i if i < arrays => Err("the combiner decides whether it reads the other operands".into()),
+        _ => Err("the updates of an element are known only at run time".into()),
     }
 }
 
@@ -230,9 +232,10 @@ pub(super) fn scatter_update(site: Site, operand: usize, dims: &ScatterDims) -> 
     let mut slice_sizes = Vec::with_capacity(sizes.len());
     for k in 0..sizes.len() as i64 {
         let alone = dims.inserted_window_dims.contains(&k) || dims.input_batching_dims.contains(&k);
-        slice_sizes.push(match alone {
-            true => 1,
-            false => updates[position(*window.next().ok_or("too few window dimensions")?, updates.len())?],
+        slice_sizes.push(if alone {
+            1
+        } else {
+            updates[position(*window.next().ok_or("too few window dimensions")?, updates.len())?]
         });
     }
     windows.reading(site, &slice_sizes)

@@ -129,8 +129,8 @@ fn of_operand(site: Site, operand: usize, leaf: usize) -> Found {
 
 fn unknown_reason(opcode: Opcode) -> Reason {
     match opcode {
-        Opcode::While | Opcode::Conditional => "what is read depends on how the called computations run".into(),
-        Opcode::CustomCall => "what a custom call reads is not known".into(),
+        Opcode::While | Opcode::Conditional => "the elements read depend on how the called computations run".into(),
+        Opcode::CustomCall => "the elements that a custom call reads are unknown".into(),
         _ => "indexing maps of this operation are not supported".into(),
     }
 }

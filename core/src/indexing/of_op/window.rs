@@ -16,9 +16,10 @@ pub(super) fn reduce(site: Site, operand: usize, dimensions: &[i64]) -> Result<R
     let mut map = IndexingMap::from_tensor_sizes(Vec::new(), output, &[]);
     let mut kept = dim_exprs(output.len()).into_iter();
     for (i, &size) in dims.iter().enumerate() {
-        let coordinate = match dimensions.contains(&(i as i64)) {
-            true => add_range(&mut map, size),
-            false => kept.next().ok_or("the result has too few dimensions")?,
+        let coordinate = if dimensions.contains(&(i as i64)) {
+            add_range(&mut map, size)
+        } else {
+            kept.next().ok_or("the result has too few dimensions")?
         };
         map.results.push(coordinate);
     }
@@ -148,9 +149,12 @@ pub(super) fn convolution(site: Site, operand: usize, attributes: &ConvolutionAt
         return Ok(Reading::new(map));
     }
 
-    let group_of = |groups: i64| match groups > 0 && features_out % groups == 0 && features_out > 0 {
-        true => Ok(feature_out.clone().floor_div(features_out / groups)),
-        false => Err(format!("{groups} groups do not divide {features_out} output features")),
+    let group_of = |groups: i64| {
+        if groups > 0 && features_out % groups == 0 && features_out > 0 {
+            Ok(feature_out.clone().floor_div(features_out / groups))
+        } else {
+            Err(format!("{groups} groups do not divide {features_out} output features"))
+        }
     };
     let batch_in = input[at(input, dims.input_batch)?];
     let batches_in_group = batch_in / attributes.batch_group_count.max(1);

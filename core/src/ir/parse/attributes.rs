@@ -158,7 +158,7 @@ impl<'t> Parser<'t> {
                 _ => {}
             }
             words += 1;
-            at_most(token, "brackets within each other", open.len(), limits::MOST_NESTED_BRACKETS)?;
+            at_most(token, "nested brackets", open.len(), limits::MOST_NESTED_BRACKETS)?;
             at_most(token, "words in an affine map", words, limits::MOST_AFFINE_TOKENS)?;
             let last = self.tokens.next()?;
             if open.is_empty() {

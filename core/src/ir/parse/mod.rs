@@ -110,7 +110,10 @@ impl<'t> Parser<'t> {
     fn function(&mut self) -> Read<Function> {
         let name = self.name_of_operation()?;
         if name.text != "\"func.func\"" {
-            return name.at.fault(format!("expected `\"func.func\"`, found {}: a text is functions", name.quoted()));
+            return name.at.fault(format!(
+                "expected `\"func.func\"`, found {}: the text must consist of functions",
+                name.quoted()
+            ));
         }
         self.types.clear();
         self.numbers.clear();
@@ -126,7 +129,7 @@ impl<'t> Parser<'t> {
         self.dictionary_if_any(&mut attributes)?;
         self.expect(":")?;
         if self.signature()? != (Vec::new(), Vec::new()) {
-            return name.at.fault("a function takes its arguments by its region: write `: () -> ()`");
+            return name.at.fault("a function declares its arguments in its region: write `: () -> ()`");
         }
         self.place(name)?;
         self.keep_numbers(&mut body);
@@ -301,7 +304,7 @@ impl<'t> Parser<'t> {
     fn region(&mut self, depth: usize) -> Read<Region> {
         let brace = self.tokens.peek();
         self.expect("{")?;
-        at_most(brace, "regions within each other", depth, limits::MOST_NESTED_REGIONS)?;
+        at_most(brace, "nested regions", depth, limits::MOST_NESTED_REGIONS)?;
         let mut region = Region::default();
         let outside = self.defined.len();
         if self.tokens.peek().is_marked('^') {
@@ -400,7 +403,7 @@ impl<'t> Parser<'t> {
         let token = self.tokens.peek();
         self.expect(bracket)?;
         self.brackets += 1;
-        at_most(token, "brackets within each other", self.brackets, limits::MOST_NESTED_BRACKETS)
+        at_most(token, "nested brackets", self.brackets, limits::MOST_NESTED_BRACKETS)
     }
 
     fn close(&mut self, bracket: &str) -> Read {
@@ -445,7 +448,7 @@ fn header(name: Token<'_>, function: &mut Function, attributes: Attributes) -> R
                 }
             }
             ("sym_name" | "sym_visibility" | "arg_attrs", _) => {
-                return name.at.fault(format!("the function's attribute `{key}` is not what it should be"));
+                return name.at.fault(format!("the function's attribute `{key}` has a wrong type or length"));
             }
             (_, value) => function.attributes.push((key, value)),
         }

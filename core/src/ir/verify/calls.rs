@@ -80,7 +80,7 @@ fn sizes(functions: &[Function], callees: &[Vec<usize>], by_name: &HashMap<&str,
         if size > limits::MOST_WRITTEN {
             let most = limits::MOST_WRITTEN;
             let message = format!(
-                "has with loops unrolled and combiners written out {size} operations; kernels have at most {most}"
+                "has {size} operations with loops unrolled and combiners written out; kernels have at most {most}"
             );
             return Err(VerifyError::of_function(&functions[at], message));
         }
@@ -89,10 +89,9 @@ fn sizes(functions: &[Function], callees: &[Vec<usize>], by_name: &HashMap<&str,
     let ordered: HashSet<usize> = order.into_iter().collect();
     match functions.iter().enumerate().find(|(at, _)| !ordered.contains(at)) {
         None => Ok(()),
-        Some((_, function)) => Err(VerifyError::of_function(
-            function,
-            "calls itself by way of others: functions call each other in a circle",
-        )),
+        Some((_, function)) => {
+            Err(VerifyError::of_function(function, "calls itself, directly or through other functions"))
+        }
     }
 }
 

@@ -132,7 +132,7 @@ impl<'f> Verifier<'f> {
         };
         if depth > limits::MOST_NESTED_REGIONS {
             let most = limits::MOST_NESTED_REGIONS;
-            return Err(fault(format!("is within {depth} regions; kernels have at most {most} within each other")));
+            return Err(fault(format!("is nested in {depth} regions; kernels have at most {most} nested regions")));
         }
         let wanted = terminator(parent, number);
         for (at, operation) in region.operations.iter().enumerate() {

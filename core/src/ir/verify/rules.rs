@@ -140,7 +140,7 @@ impl<'f> Rule<'f> {
             OpKind::Yield | OpKind::Return | OpKind::LoopYield => self.ensure(self.results.is_empty(), "gives nothing"),
             OpKind::Condition => {
                 let holds = self.operands.first() == Some(&&Type::I1) && self.results.is_empty();
-                self.ensure(holds, "takes an i1 and what is passed on, and gives nothing")
+                self.ensure(holds, "takes an i1 and the values that it passes on, and gives nothing")
             }
             OpKind::Call | OpKind::PureCall => self.callee(),
             OpKind::ThreadId | OpKind::BlockId => self.id(),

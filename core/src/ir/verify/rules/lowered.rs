@@ -26,7 +26,7 @@ impl Rule<'_> {
                 let is_tile = self.operation.kind == OpKind::Store && operands[0].as_tile().is_some();
                 self.ensure(
                     (is_stored(operands[0]) || is_tile) && results.is_empty(),
-                    "takes an element and a place, and gives nothing",
+                    "takes an element, a pointer and a position, and gives nothing",
                 )?;
                 self.stride(operands[0])?;
                 if self.operation.kind != OpKind::Store {
@@ -38,7 +38,7 @@ impl Rule<'_> {
                 let by = self.text("by")?;
                 ensure(OpKind::of_name(by).is_some(), || format!("combines by `{by}`, which is no operation"))?;
                 ensure(matches!(self.operation.attribute("element"), Some(Attribute::Type(_))), || {
-                    "needs the attribute `element`, the type of what is in memory".into()
+                    "needs the attribute `element`, the element type in memory".into()
                 })
             }
             OpKind::StackMemory | OpKind::SharedMemory => {

@@ -49,7 +49,10 @@ impl Rule<'_> {
                 Some((given, places)) => given == self.results && places.len() == 4 && places.chunks(2).all(is_place),
                 None => false,
             };
-            return self.ensure(holds, "takes sums, two places and perhaps room for the sums, and gives sums");
+            return self.ensure(
+                holds,
+                "takes sums, two pointers with positions and optionally a pointer to room for the sums, and gives sums",
+            );
         }
         const RANK: usize = 5;
         let tile = |first: usize| {
@@ -78,8 +81,8 @@ impl Rule<'_> {
         };
         self.ensure(
             holds,
-            "takes two tiles of bf16 or f16, of dimensions [tiles, steps, lines, 8, 8] and as many steps, each with five \
-             indices, and takes and gives half as many sums of type f32 as there are columns",
+            "takes two tiles of bf16 or f16, of dimensions [tiles, steps, lines, 8, 8] with equal steps, each followed \
+             by five indices, and takes and gives f32 sums, half as many as columns",
         )
     }
 }

@@ -49,7 +49,7 @@ impl Rule<'_> {
             OpKind::WordMulF => ("bf16 and sums in f32", [Scalar::BF16, Scalar::I16], Scalar::F32),
             _ => ("i8 and sums in i32", [Scalar::I8; 2], Scalar::I32),
         };
-        let rule = format!("takes vectors of {rule}, of which it gives as many as words of 32 bits");
+        let rule = format!("takes vectors of {rule}, one sum for each 32-bit word of a vector, and gives the sums");
         let (&[left, right, before], &[after]) = (&self.operands[..], &self.results[..]) else {
             return self.ensure(false, &rule);
         };
@@ -68,12 +68,12 @@ impl Rule<'_> {
                 let holds = matches!(results, [r] if r.as_vector().is_some_and(|(dims, element)| {
                     dims == [operands.len() as i64] && operands.iter().all(|ty| **ty == element.into())
                 }));
-                self.ensure(holds, "takes as many elements as the vector that it gives has lanes")
+                self.ensure(holds, "takes one element for each lane of the vector that it gives")
             }
             OpKind::Broadcast => {
                 let holds = matches!((operands, results), ([a], [r])
                     if r.as_vector().is_some_and(|(_, element)| **a == element.into()));
-                self.ensure(holds, "takes an element and gives a vector of such")
+                self.ensure(holds, "takes an element and gives a vector of its type")
             }
             OpKind::Shuffle => {
                 let Some(mask) = self.operation.integers("mask") else {
