@@ -5,7 +5,7 @@ use fusebox_core::emitter::{Decline, Fusion};
 use fusebox_core::hlo::{Computation, InstrId, Shape};
 use fusebox_core::launch::MOST_POINTS;
 
-use crate::joined::{is_concatenate, operands};
+use crate::concatenates::{is_concatenate, operands};
 
 /// Largest number of operands. The code has a loop nest for each operand.
 const MOST_OPERANDS: usize = 512;
@@ -32,7 +32,7 @@ pub fn check(fusion: &Fusion, heroes: &[Hero]) -> Result<(), Decline> {
             match leaf {
                 Shape::Array(array) if array.element_count() > MOST_POINTS => {
                     return decline(
-                        format!("a result has {} elements; {MOST_POINTS} are the most", array.element_count()),
+                        format!("a result has {} elements; the limit is {MOST_POINTS}", array.element_count()),
                         root,
                     );
                 }
@@ -47,7 +47,7 @@ pub fn check(fusion: &Fusion, heroes: &[Hero]) -> Result<(), Decline> {
         }
         let count = operands(computation, hero).len();
         if count > MOST_OPERANDS {
-            return decline(format!("{count} operands, {MOST_OPERANDS} are the most"), hero);
+            return decline(format!("{count} operands; the limit is {MOST_OPERANDS}"), hero);
         }
     }
     Ok(())

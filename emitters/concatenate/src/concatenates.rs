@@ -9,7 +9,7 @@ use crate::accept::{check, concatenate};
 
 /// An operand of a concatenate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Operand {
+pub struct ConcatenateOperand {
     /// The operand.
     pub instruction: InstrId,
     /// First index in the result along the dimension of the concatenate.
@@ -17,7 +17,7 @@ pub struct Operand {
 }
 
 /// A concatenate that is the hero of at least one result.
-pub struct Joined {
+pub struct ConcatenateHero {
     /// The concatenate.
     pub hero: InstrId,
     /// Dimension along which the operands are concatenated.
@@ -25,15 +25,15 @@ pub struct Joined {
     /// Dimensions of the concatenate.
     pub dims: Vec<i64>,
     /// Operands that have elements.
-    pub operands: Vec<Operand>,
+    pub operands: Vec<ConcatenateOperand>,
     /// Outputs that are the concatenate itself.
     pub direct: Vec<usize>,
     /// Outputs of epilogues, grouped by dimensions.
-    pub epilogues: Vec<Epilogue>,
+    pub epilogues: Vec<EpilogueGroup>,
 }
 
 /// Results of equal dimensions that are computed from a concatenate's elements.
-pub struct Epilogue {
+pub struct EpilogueGroup {
     /// The results' instructions, each once.
     pub roots: Vec<InstrId>,
     /// `(output, result)`: the output's number in the kernel and the number of its value.
@@ -43,7 +43,7 @@ pub struct Epilogue {
 }
 
 /// A result with another hero or without a hero.
-pub struct Beside {
+pub struct SideResult {
     /// The result.
     pub root: InstrId,
     /// Outputs of the result, one per leaf.
@@ -51,37 +51,37 @@ pub struct Beside {
 }
 
 /// The results of a fusion that the emitter takes.
-pub struct Results {
+pub struct ConcatenateResults {
     /// Concatenates with the results that come from them.
-    pub joined: Vec<Joined>,
+    pub concatenates: Vec<ConcatenateHero>,
     /// Results that do not come from a concatenate.
-    pub beside: Vec<Beside>,
+    pub side_results: Vec<SideResult>,
 }
 
-impl Analysis for Results {
+impl Analysis for ConcatenateResults {
     fn of(fusion: &Fusion) -> Result<Self, Decline> {
         let computation = fusion.computation();
         let heroes: Vec<Hero> = fusion.roots.iter().map(|&root| hero(computation, root)).collect();
         check(fusion, &heroes)?;
-        let (mut joined, mut beside): (Vec<Joined>, Vec<Beside>) = (Vec::new(), Vec::new());
+        let (mut concatenates, mut side_results): (Vec<ConcatenateHero>, Vec<SideResult>) = (Vec::new(), Vec::new());
         let mut output = 0;
         for hero in heroes {
             let first = output;
             output += computation.instruction(hero.root).shape.leaves().len();
             let Some(concatenate) = concatenate(computation, &hero) else {
-                beside.push(Beside { root: hero.root, outputs: (first..output).collect() });
+                side_results.push(SideResult { root: hero.root, outputs: (first..output).collect() });
                 continue;
             };
-            let position = match joined.iter().position(|joined| joined.hero == concatenate) {
+            let position = match concatenates.iter().position(|known| known.hero == concatenate) {
                 Some(position) => position,
                 None => {
-                    joined.extend(Joined::new(computation, concatenate));
-                    joined.len() - 1
+                    concatenates.extend(ConcatenateHero::new(computation, concatenate));
+                    concatenates.len() - 1
                 }
             };
-            joined[position].add(computation, hero.root, first)?;
+            concatenates[position].add(computation, hero.root, first)?;
         }
-        Ok(Results { joined, beside })
+        Ok(ConcatenateResults { concatenates, side_results })
     }
 }
 
@@ -103,13 +103,13 @@ pub fn is_concatenate(computation: &Computation, id: InstrId) -> bool {
     matches!(computation.instruction(id).op, Op::Concatenate { .. })
 }
 
-impl Joined {
+impl ConcatenateHero {
     fn new(computation: &Computation, hero: InstrId) -> Option<Self> {
         let instruction = computation.instruction(hero);
         let (Op::Concatenate { dimension }, Shape::Array(array)) = (&instruction.op, &instruction.shape) else {
             return None;
         };
-        Some(Joined {
+        Some(ConcatenateHero {
             hero,
             dimension: *dimension as usize,
             dims: array.dims.clone(),
@@ -140,7 +140,7 @@ impl Joined {
         let known = self.epilogues.iter().position(|epilogue| dims(epilogue.roots[0]) == dims(root));
         let position = known.unwrap_or(self.epilogues.len());
         if known.is_none() {
-            self.epilogues.push(Epilogue { roots: Vec::new(), outputs: Vec::new(), from_hero });
+            self.epilogues.push(EpilogueGroup { roots: Vec::new(), outputs: Vec::new(), from_hero });
         }
         let epilogue = &mut self.epilogues[position];
         let value = epilogue.roots.iter().position(|&known| known == root).unwrap_or(epilogue.roots.len());
@@ -154,9 +154,9 @@ impl Joined {
 
 /// Returns the operands that have elements. An operand that is itself a concatenate along the same
 /// dimension is replaced by its own operands.
-pub fn operands(computation: &Computation, concatenate: InstrId) -> Vec<Operand> {
+pub fn operands(computation: &Computation, concatenate: InstrId) -> Vec<ConcatenateOperand> {
     let Op::Concatenate { dimension } = computation.instruction(concatenate).op else { return Vec::new() };
-    let mut found = Vec::new();
+    let mut leaves = Vec::new();
     let mut offset = 0;
     // Operands to visit, the next one last.
     let mut pending: Vec<InstrId> = computation.instruction(concatenate).operands.iter().rev().copied().collect();
@@ -168,12 +168,12 @@ pub fn operands(computation: &Computation, concatenate: InstrId) -> Vec<Operand>
             }
             (_, Shape::Array(array)) => {
                 if array.element_count() > 0 {
-                    found.push(Operand { instruction: id, offset });
+                    leaves.push(ConcatenateOperand { instruction: id, offset });
                 }
                 offset += array.dims.get(dimension as usize).copied().unwrap_or(0);
             }
             _ => {}
         }
     }
-    found
+    leaves
 }

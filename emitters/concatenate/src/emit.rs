@@ -4,15 +4,15 @@ use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Subgraph, Value};
 use fusebox_core::emitter::{EmitError, Kernel, Plan, Task};
 use fusebox_core::indexing::IndexingMap;
 
-use crate::joined::{Epilogue, Joined, Results};
-use crate::plan::{dealt, shift};
-use crate::visits::{Bundle, Work, Write};
+use crate::concatenates::{ConcatenateHero, ConcatenateResults, EpilogueGroup};
+use crate::plan::{distributed, shift};
+use crate::visits::{Bundle, KernelVisits, ValueTarget};
 
 /// Builds the kernel of a plan from [`crate::plan::plan`].
-pub fn emit(task: &Task<Results>, plan: &Plan) -> Result<Kernel, EmitError> {
-    let (work, dealing) = dealt(task, &plan.configuration)?;
+pub fn emit(task: &Task<ConcatenateResults>, plan: &Plan) -> Result<Kernel, EmitError> {
+    let (work, dealing) = distributed(task, &plan.configuration)?;
     let mut kernel = KernelBuilder::new(task.fusion);
-    let functions = Functions::declare(&mut kernel, &work);
+    let functions = ConcatenateFunctions::declare(&mut kernel, &work);
     let point = [kernel.thread(), kernel.block()];
     let mut outputs = kernel.outputs().to_vec();
     for ((visit, share), values) in work.visits.iter().zip(&dealing.shares).zip(&functions.values) {
@@ -29,32 +29,32 @@ pub fn emit(task: &Task<Results>, plan: &Plan) -> Result<Kernel, EmitError> {
 }
 
 /// The functions that the kernel calls.
-struct Functions {
+struct ConcatenateFunctions {
     /// Per visit and bundle.
     values: Vec<Vec<Subgraph>>,
     /// Per concatenate and epilogue.
     epilogues: Vec<Vec<Subgraph>>,
 }
 
-impl Functions {
-    fn declare(kernel: &mut KernelBuilder, work: &Work) -> Self {
+impl ConcatenateFunctions {
+    fn declare(kernel: &mut KernelBuilder, work: &KernelVisits) -> Self {
         let mut values = Vec::new();
         for visit in &work.visits {
             values.push(visit.bundles.iter().map(|bundle| kernel.values(&bundle.values)).collect());
         }
         let mut epilogues = Vec::new();
-        for joined in work.joined {
-            let declare = |epilogue: &Epilogue| kernel.epilogue(&epilogue.roots, &[joined.hero]);
-            epilogues.push(joined.epilogues.iter().map(declare).collect());
+        for concatenate in work.concatenates {
+            let declare = |epilogue: &EpilogueGroup| kernel.epilogue(&epilogue.roots, &[concatenate.hero]);
+            epilogues.push(concatenate.epilogues.iter().map(declare).collect());
         }
-        Functions { values, epilogues }
+        ConcatenateFunctions { values, epilogues }
     }
 
     /// Computes the values of a bundle at a point of the nest, and writes them.
     fn bundle(
         &self,
         b: &mut FunctionBuilder,
-        work: &Work,
+        work: &KernelVisits,
         bundle: &Bundle,
         values: &Subgraph,
         point: &[Value],
@@ -78,27 +78,24 @@ impl Functions {
     fn values(
         &self,
         b: &mut FunctionBuilder,
-        work: &Work,
+        work: &KernelVisits,
         bundle: &Bundle,
         values: &Subgraph,
         point: &[Value],
         mut outputs: Vec<Value>,
     ) -> Vec<Value> {
-        let index = match bundle.index.is_identity() {
-            true => point.to_vec(),
-            false => b.apply_indexing(&bundle.index, point),
-        };
+        let index = if bundle.index.is_identity() { point.to_vec() } else { b.apply_indexing(&bundle.index, point) };
         let computed = b.call_subgraph(values, &index, &[]);
         for &write in &bundle.writes {
             match write {
-                Write::Output { value, output } => {
+                ValueTarget::Output { value, output } => {
                     outputs[output] = b.insert(computed[value], outputs[output], &index);
                 }
-                Write::Element { value, joined, offset } => {
-                    let epilogues = &self.epilogues[joined];
-                    let joined = &work.joined[joined];
-                    let index = b.apply_indexing(&shift(&joined.dims, joined.dimension, offset), &index);
-                    outputs = element(b, joined, epilogues, computed[value], &index, outputs);
+                ValueTarget::Element { value, concatenate, offset } => {
+                    let epilogues = &self.epilogues[concatenate];
+                    let concatenate = &work.concatenates[concatenate];
+                    let index = b.apply_indexing(&shift(&concatenate.dims, concatenate.dimension, offset), &index);
+                    outputs = element(b, concatenate, epilogues, computed[value], &index, outputs);
                 }
             }
         }
@@ -110,16 +107,16 @@ impl Functions {
 /// epilogues.
 fn element(
     b: &mut FunctionBuilder,
-    joined: &Joined,
+    concatenate: &ConcatenateHero,
     epilogues: &[Subgraph],
     value: Value,
     index: &[Value],
     mut outputs: Vec<Value>,
 ) -> Vec<Value> {
-    for &output in &joined.direct {
+    for &output in &concatenate.direct {
         outputs[output] = b.insert(value, outputs[output], index);
     }
-    for (epilogue, function) in joined.epilogues.iter().zip(epilogues) {
+    for (epilogue, function) in concatenate.epilogues.iter().zip(epilogues) {
         let index = b.apply_indexing(&epilogue.from_hero, index);
         let results = b.call_subgraph(function, &index, &[value]);
         for &(output, result) in &epilogue.outputs {
@@ -131,7 +128,7 @@ fn element(
 
 /// Returns all indices of a small box in row-major order.
 fn indices(sizes: &[i64]) -> Vec<Vec<i64>> {
-    sizes.iter().fold(vec![Vec::new()], |found, &size| {
-        found.iter().flat_map(|index| (0..size).map(move |i| [index.as_slice(), &[i]].concat())).collect()
+    sizes.iter().fold(vec![Vec::new()], |prefixes, &size| {
+        prefixes.iter().flat_map(|index| (0..size).map(move |i| [index.as_slice(), &[i]].concat())).collect()
     })
 }

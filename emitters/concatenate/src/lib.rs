@@ -1,21 +1,21 @@
 //! The concatenate emitter: each operand has a separate loop nest. See README.md.
 //!
 //! ```text
-//! claim.rs    claims for concatenates
-//! accept.rs   fusion -> verdict
-//! joined.rs   concatenates, their operands, and the results computed from them
-//! visits.rs   groups of values that one loop nest computes, and its points
-//! rows.rs     nests that write whole rows of a result
-//! plan.rs     visits, device, configuration -> launch and indexing maps
-//! emit.rs     visits, device, configuration -> entry function
+//! claim.rs         claims for concatenates
+//! accept.rs        fusion -> verdict
+//! concatenates.rs  concatenates, their operands, and the results computed from them
+//! visits.rs        groups of values that one loop nest computes, and its points
+//! rows.rs          nests that write whole rows of a result
+//! plan.rs          visits, device, configuration -> launch and indexing maps
+//! emit.rs          visits, device, configuration -> entry function
 //! ```
 
 #![forbid(unsafe_code)]
 
 mod accept;
 mod claim;
+mod concatenates;
 mod emit;
-mod joined;
 mod plan;
 mod rows;
 mod visits;
@@ -24,7 +24,7 @@ use fusebox_core::emitter::{Configuration, EmitError, Kernel, Plan, Strategy, Ta
 
 use fusebox_core::hlo::Opcode;
 
-use crate::joined::Results;
+use crate::concatenates::ConcatenateResults;
 
 fusebox_core::emitters! {
     kind: "concatenate",
@@ -36,13 +36,13 @@ fusebox_core::emitters! {
 struct Concatenate;
 
 impl Strategy for Concatenate {
-    type Problem = Results;
+    type Problem = ConcatenateResults;
 
-    fn plan(&self, task: &Task<Results>, configuration: &Configuration) -> Result<Plan, EmitError> {
+    fn plan(&self, task: &Task<ConcatenateResults>, configuration: &Configuration) -> Result<Plan, EmitError> {
         plan::plan(task, configuration)
     }
 
-    fn emit(&self, task: &Task<Results>, plan: &Plan) -> Result<Kernel, EmitError> {
+    fn emit(&self, task: &Task<ConcatenateResults>, plan: &Plan) -> Result<Kernel, EmitError> {
         emit::emit(task, plan)
     }
 }

@@ -7,22 +7,22 @@ use fusebox_core::hlo::{Computation, InstrId, Op};
 use fusebox_core::indexing::{Expr, IndexingMap, delinearize, dim_exprs};
 use fusebox_core::launch::{Nest, cost_per_point, lanes_along, worth_sharing};
 
-use crate::joined::{Beside, Joined, Results};
+use crate::concatenates::{ConcatenateHero, ConcatenateResults, SideResult};
 use crate::rows;
 
 /// Largest number of values of a bundle: they are live at the same time.
 const MOST_TOGETHER: usize = 4;
 
 /// Everything the kernel does.
-pub struct Work<'r> {
+pub struct KernelVisits<'r> {
     /// The concatenates.
-    pub joined: &'r [Joined],
+    pub concatenates: &'r [ConcatenateHero],
     /// Loop nests of the kernel.
-    pub visits: Vec<Visit>,
+    pub visits: Vec<ConcatenateVisit>,
 }
 
 /// A loop nest.
-pub struct Visit {
+pub struct ConcatenateVisit {
     /// Points of the nest.
     pub nest: Nest,
     /// Bundles that are computed at each point, in order.
@@ -39,18 +39,18 @@ pub struct Bundle {
     /// Whether the values of a point are written one by one instead of in a loop.
     pub unrolled: bool,
     /// Destinations of the values.
-    pub writes: Vec<Write>,
+    pub writes: Vec<ValueTarget>,
 }
 
 /// The destination of a value.
 #[derive(Clone, Copy)]
-pub enum Write {
+pub enum ValueTarget {
     /// The value is an element of a concatenate.
     Element {
         /// Number of the value among the leaves of the bundle's values.
         value: usize,
         /// Number of the concatenate.
-        joined: usize,
+        concatenate: usize,
         /// First index of its operand along the dimension of the concatenate.
         offset: i64,
     },
@@ -64,60 +64,64 @@ pub enum Write {
 }
 
 /// A value that is to be added to a bundle.
-struct Entry {
+struct BundleEntry {
     instruction: InstrId,
     dims: Vec<i64>,
     /// First of the dimensions that may be merged.
     dimension: usize,
-    target: Target,
+    target: EntryTarget,
 }
 
-enum Target {
-    Element { joined: usize, offset: i64 },
+enum EntryTarget {
+    Element { concatenate: usize, offset: i64 },
     Outputs(Vec<usize>),
 }
 
 /// Returns the loop nests of a fusion.
-pub fn work<'r>(results: &'r Results, computation: &Computation, device: &DeviceDescription) -> Work<'r> {
-    let Results { joined, beside } = results;
+pub fn work<'r>(
+    results: &'r ConcatenateResults,
+    computation: &Computation,
+    device: &DeviceDescription,
+) -> KernelVisits<'r> {
+    let ConcatenateResults { concatenates, side_results } = results;
     let mut visits = Vec::new();
     let mut entries = Vec::new();
-    let alone = joined.len() == 1 && beside.is_empty();
-    for (number, concatenate) in joined.iter().enumerate() {
+    let alone = concatenates.len() == 1 && side_results.is_empty();
+    for (number, concatenate) in concatenates.iter().enumerate() {
         if let Some(kind) = rows::suits(concatenate, alone, device) {
             visits.push(rows::visit(computation, concatenate, number, kind));
             continue;
         }
         entries.extend(concatenate.operands.iter().filter_map(|operand| {
-            Some(Entry {
+            Some(BundleEntry {
                 instruction: operand.instruction,
                 dims: computation.instruction(operand.instruction).shape.as_array()?.dims.clone(),
                 dimension: concatenate.dimension,
-                target: Target::Element { joined: number, offset: operand.offset },
+                target: EntryTarget::Element { concatenate: number, offset: operand.offset },
             })
         }));
     }
-    entries.extend(beside.iter().filter_map(|result| side_result(computation, result)));
+    entries.extend(side_results.iter().filter_map(|result| side_result(computation, result)));
     let groups = groups(computation, entries);
-    visits.extend(groups.into_iter().map(|group| together(computation, joined, group, device)));
-    Work { joined, visits }
+    visits.extend(groups.into_iter().map(|group| together(computation, concatenates, group, device)));
+    KernelVisits { concatenates, visits }
 }
 
-fn side_result(computation: &Computation, result: &Beside) -> Option<Entry> {
+fn side_result(computation: &Computation, result: &SideResult) -> Option<BundleEntry> {
     let leaf = computation.instruction(result.root).shape.leaves().into_iter().next()?.as_array()?.clone();
-    let target = Target::Outputs(result.outputs.clone());
+    let target = EntryTarget::Outputs(result.outputs.clone());
     let has_elements = leaf.element_count() > 0;
     let dimension = leaf.rank().saturating_sub(1);
-    has_elements.then_some(Entry { instruction: result.root, dims: leaf.dims, dimension, target })
+    has_elements.then_some(BundleEntry { instruction: result.root, dims: leaf.dims, dimension, target })
 }
 
 /// Groups entries with equal dimensions and common instructions. The kernel computes a group
 /// together.
-fn groups(computation: &Computation, entries: Vec<Entry>) -> Vec<Vec<Entry>> {
-    let mut groups: Vec<(Vec<Entry>, HashSet<InstrId>)> = Vec::new();
+fn groups(computation: &Computation, entries: Vec<BundleEntry>) -> Vec<Vec<BundleEntry>> {
+    let mut groups: Vec<(Vec<BundleEntry>, HashSet<InstrId>)> = Vec::new();
     for entry in entries {
         let above = worth_sharing(computation, entry.instruction);
-        let fits = |(group, shared): &&mut (Vec<Entry>, HashSet<InstrId>)| {
+        let fits = |(group, shared): &&mut (Vec<BundleEntry>, HashSet<InstrId>)| {
             group[0].dims == entry.dims && group.len() < MOST_TOGETHER && !above.is_disjoint(shared)
         };
         match groups.iter_mut().find(fits) {
@@ -131,8 +135,13 @@ fn groups(computation: &Computation, entries: Vec<Entry>) -> Vec<Vec<Entry>> {
     groups.into_iter().map(|(group, _)| group).collect()
 }
 
-fn together(computation: &Computation, joined: &[Joined], group: Vec<Entry>, device: &DeviceDescription) -> Visit {
-    let epilogues: Vec<InstrId> = joined.iter().flat_map(Joined::epilogue_roots).collect();
+fn together(
+    computation: &Computation,
+    concatenates: &[ConcatenateHero],
+    group: Vec<BundleEntry>,
+    device: &DeviceDescription,
+) -> ConcatenateVisit {
+    let epilogues: Vec<InstrId> = concatenates.iter().flat_map(ConcatenateHero::epilogue_roots).collect();
     let dims = group[0].dims.clone();
     let index = IndexingMap::identity(&dims);
     let mut bundle = Bundle { values: Vec::new(), index, unrolled: true, writes: Vec::new() };
@@ -143,11 +152,11 @@ fn together(computation: &Computation, joined: &[Joined], group: Vec<Entry>, dev
         let value = leaves(&bundle.values[..known.unwrap_or(bundle.values.len())]);
         bundle.values.extend(known.is_none().then_some(entry.instruction));
         match &entry.target {
-            Target::Element { joined, offset } => {
-                bundle.writes.push(Write::Element { value, joined: *joined, offset: *offset });
+            EntryTarget::Element { concatenate, offset } => {
+                bundle.writes.push(ValueTarget::Element { value, concatenate: *concatenate, offset: *offset });
             }
-            Target::Outputs(outputs) => bundle.writes.extend(
-                outputs.iter().enumerate().map(|(leaf, &output)| Write::Output { value: value + leaf, output }),
+            EntryTarget::Outputs(outputs) => bundle.writes.extend(
+                outputs.iter().enumerate().map(|(leaf, &output)| ValueTarget::Output { value: value + leaf, output }),
             ),
         }
     }
@@ -165,9 +174,9 @@ fn together(computation: &Computation, joined: &[Joined], group: Vec<Entry>, dev
     // A write is a vector write only if operands start at multiples of the vector width.
     let mut lengths = vec![nest_dims.last().copied().unwrap_or(1)];
     for write in &bundle.writes {
-        let Write::Element { joined: number, offset, .. } = *write else { continue };
-        let joined = &joined[number];
-        let (_, inner) = joined.dims.split_at(joined.dimension);
+        let ValueTarget::Element { concatenate: number, offset, .. } = *write else { continue };
+        let concatenate = &concatenates[number];
+        let (_, inner) = concatenate.dims.split_at(concatenate.dimension);
         lengths.push(inner.iter().product());
         lengths.push(offset * inner[1..].iter().product::<i64>());
     }
@@ -176,7 +185,7 @@ fn together(computation: &Computation, joined: &[Joined], group: Vec<Entry>, dev
         lanes: lanes_along(computation, &bundle.values, &lengths, device),
         dims: nest_dims,
     };
-    Visit { nest, bundles: vec![bundle] }
+    ConcatenateVisit { nest, bundles: vec![bundle] }
 }
 
 /// Whether all instructions from `from` up keep the row-major order of elements within the

@@ -4,7 +4,7 @@ use fusebox_core::builder::{FunctionBuilder, Value};
 use fusebox_core::hlo::ElementType;
 
 use crate::micro::TILE_LINES;
-use crate::tiles::Tiles;
+use crate::tiles::TileSizes;
 
 /// Packed operands to multiply. `panel` and `first` are the register tile and the first step in the
 /// right operand, `steps` is the number of steps.
@@ -18,7 +18,7 @@ pub struct PackedTiles {
 
 /// Returns `sums` plus the products of all steps. `sums` are the tiles of a register tile, row by
 /// row.
-pub fn multiply(b: &mut FunctionBuilder, tiles: &Tiles, packed: &PackedTiles, sums: &[Value]) -> Vec<Value> {
+pub fn multiply(b: &mut FunctionBuilder, tiles: &TileSizes, packed: &PackedTiles, sums: &[Value]) -> Vec<Value> {
     let micro = tiles.micro;
     let (zero, one, unit) = (b.index(0), b.index(1), b.index(micro.tile_steps()));
     let (lines, group) = (b.index(TILE_LINES), b.index(micro.group()));

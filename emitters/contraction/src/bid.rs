@@ -16,32 +16,32 @@ const CHEAP: f64 = 4.0;
 /// Returns the instructions of the bid, in program order.
 pub fn around(candidate: &Candidate) -> Result<Vec<InstrId>, Decline> {
     let computation = candidate.region.computation();
-    let mut search = Search {
+    let mut search = ProductSearch {
         computation,
         roots: &candidate.region.roots,
         users: computation.users(),
-        taken: vec![false; computation.instructions.len()],
+        is_member: vec![false; computation.instructions.len()],
         behind: vec![false; computation.instructions.len()],
     };
-    search.taken[candidate.anchor.index()] = true;
+    search.is_member[candidate.anchor.index()] = true;
     search.epilogue(candidate.anchor);
     search.prologue();
-    Ok(computation.ids().filter(|id| search.taken[id.index()]).collect())
+    Ok(computation.ids().filter(|id| search.is_member[id.index()]).collect())
 }
 
-struct Search<'a> {
+struct ProductSearch<'a> {
     computation: &'a Computation,
     /// Instructions that are also read outside the region.
     roots: &'a [InstrId],
     users: Vec<Vec<InstrId>>,
-    taken: Vec<bool>,
+    is_member: Vec<bool>,
     /// Whether each instruction depends on the anchor.
     behind: Vec<bool>,
 }
 
-impl Search<'_> {
+impl ProductSearch<'_> {
     /// Takes elementwise instructions on the dot's result. All their operands that depend on the
-    /// dot must already be taken.
+    /// dot must already be members.
     fn epilogue(&mut self, anchor: InstrId) {
         self.behind[anchor.index()] = true;
         for id in self.computation.ids().filter(|&id| id > anchor) {
@@ -53,8 +53,8 @@ impl Search<'_> {
                 && instruction
                     .operands
                     .iter()
-                    .all(|operand| !self.behind[operand.index()] || self.taken[operand.index()]);
-            self.taken[id.index()] = is_along;
+                    .all(|operand| !self.behind[operand.index()] || self.is_member[operand.index()]);
+            self.is_member[id.index()] = is_along;
         }
     }
 
@@ -72,15 +72,15 @@ impl Search<'_> {
         for id in self.computation.ids().rev().filter(|id| !self.behind[id.index()]) {
             let instruction = self.computation.instruction(id);
             let users = &self.users[id.index()];
-            let is_read = users.iter().any(|user| self.taken[user.index()]);
-            let is_shared = self.roots.contains(&id) || users.iter().any(|user| !self.taken[user.index()]);
+            let is_read = users.iter().any(|user| self.is_member[user.index()]);
+            let is_shared = self.roots.contains(&id) || users.iter().any(|user| !self.is_member[user.index()]);
             let is_along = match instruction.op {
                 Op::Parameter { .. } | Op::Tuple => false,
                 // The host computes these again for their other users.
                 Op::Constant(_) | Op::Iota { .. } | Op::Broadcast { .. } => true,
                 _ => !is_shared && self.is_cheap(id),
             };
-            self.taken[id.index()] = is_read && is_along;
+            self.is_member[id.index()] = is_read && is_along;
         }
     }
 
@@ -88,7 +88,7 @@ impl Search<'_> {
         let instruction = self.computation.instruction(id);
         let is_known = instruction.op.is_movement() || instruction.op.is_elementwise() && !is_heavy(&instruction.op);
         // A transpose is free: packing reorders elements anyway.
-        let is_turned = matches!(instruction.op, Op::Transpose { .. });
-        is_turned || is_known && per_element(self.computation, instruction) <= CHEAP
+        let is_transposed = matches!(instruction.op, Op::Transpose { .. });
+        is_transposed || is_known && per_element(self.computation, instruction) <= CHEAP
     }
 }

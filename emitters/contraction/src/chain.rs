@@ -13,25 +13,25 @@ const STEPS: i64 = 256;
 
 /// A chain: `steps` steps of each of `rows` rows of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Chain {
+pub struct ProductChain {
     pub rows: i64,
     pub steps: i64,
 }
 
 /// Products of a chain, as `[begin, end]` of its rows and of the steps in each row.
 #[derive(Clone, Copy)]
-pub struct Products {
+pub struct ChainProducts {
     pub rows: [Value; 2],
     pub steps: [Value; 2],
 }
 
-impl Chain {
+impl ProductChain {
     /// Returns the chains of `rows` rows of `steps` steps if at most `most` rows are available at a
     /// time. Returns `None` if all products are one chain.
-    pub fn of([rows, steps]: [i64; 2], most: i64, sum: ElementType) -> Option<Chain> {
+    pub fn of([rows, steps]: [i64; 2], most: i64, sum: ElementType) -> Option<ProductChain> {
         let steps = steps.max(1);
         let are_many = rows.saturating_mul(steps) > 2 * STEPS;
-        (are_many && sum.is_float()).then(|| Chain {
+        (are_many && sum.is_float()).then(|| ProductChain {
             rows: (STEPS / steps).clamp(1, most.max(1)),
             steps: ceil_div(steps, ceil_div(steps, STEPS)),
         })
@@ -53,7 +53,7 @@ impl Chain {
         b: &mut FunctionBuilder,
         [rows, steps]: [Value; 2],
         sums: Value,
-        add: impl Fn(&mut FunctionBuilder, Products, Value) -> Value,
+        add: impl Fn(&mut FunctionBuilder, ChainProducts, Value) -> Value,
     ) -> Value {
         let zero = b.index(0);
         let [by_rows, by_steps] = [self.rows, self.steps].map(|count| b.index(count));
@@ -63,7 +63,7 @@ impl Chain {
             b.scf_for(zero, steps, by_steps, sums, |b, step, sums| {
                 let end = b.addi(step, by_steps);
                 let of_steps = [step, b.minsi(end, steps)];
-                vec![add(b, Products { rows: of_rows, steps: of_steps }, sums[0])]
+                vec![add(b, ChainProducts { rows: of_rows, steps: of_steps }, sums[0])]
             })
         })[0]
     }
@@ -75,14 +75,15 @@ mod tests {
 
     #[test]
     fn chains_are_about_as_long() {
-        let of = |rows, steps, most| Chain::of([rows, steps], most, ElementType::F32).map(|it| (it.rows, it.steps));
+        let of =
+            |rows, steps, most| ProductChain::of([rows, steps], most, ElementType::F32).map(|it| (it.rows, it.steps));
         assert_eq!(of(3, 3 * 256, 3), Some((1, 256)));
         assert_eq!(of(3, 3 * 100, 3), Some((1, 150)));
         assert_eq!(of(8 * 28, 28, 100), Some((9, 28)));
         assert_eq!(of(8 * 28, 28, 4), Some((4, 28)));
         assert_eq!(of(3, 3 * 16, 3), None);
-        assert_eq!(Chain::of([3, 3 * 256], 3, ElementType::S32), None);
-        let chain = Chain { rows: 9, steps: 28 };
+        assert_eq!(ProductChain::of([3, 3 * 256], 3, ElementType::S32), None);
+        let chain = ProductChain { rows: 9, steps: 28 };
         assert_eq!((chain.whole_rows(20), chain.parts([20, 28])), (27, 3));
     }
 }

@@ -5,9 +5,9 @@ use fusebox_core::emitter::{Candidate, Claim, Configuration, HeroPlace};
 
 use crate::depthwise;
 use crate::gpu;
-use crate::library::Plain;
-use crate::problem::Problem;
-use crate::tiles::Tiles;
+use crate::library::PlainDot;
+use crate::problem::ProductProblem;
+use crate::tiles::TileSizes;
 
 /// Returns the claim for a dot or convolution. Outside a kernel of the kind `contraction`, each
 /// result element is a sequential sum of products. Operands are read as often as tiles pack them.
@@ -17,8 +17,8 @@ pub fn claim(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
 
 /// Returns the claim for a dot that only the library computes fast: nothing is fused with it.
 fn of_library(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
-    let found = hero.region.analysis::<Plain>();
-    let plain = found.as_ref().as_ref().ok()?;
+    let analysed = hero.region.analysis::<PlainDot>();
+    let plain = analysed.as_ref().as_ref().ok()?;
     plain.check(device).ok()?;
     let lost = plain.products;
     let operands = hero.region.computation().instruction(hero.anchor).operands.len();
@@ -27,17 +27,16 @@ fn of_library(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
 }
 
 fn tiled(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
-    let found = hero.region.analysis::<Problem>();
-    let problem = found.as_ref().as_ref();
-    let (mut reads, lost) = match device.is_single_threaded_block() {
-        true => {
-            let Some(problem) = problem.ok().filter(|problem| problem.check().is_ok()) else {
-                return of_depthwise(hero);
-            };
-            let tiles = Tiles::new(problem, device, &Configuration::default()).ok()?;
-            (tiles.reads_per_result(), tiles.products() as f64)
-        }
-        false => gpu::claimed(problem.ok()?, device)?,
+    let analysed = hero.region.analysis::<ProductProblem>();
+    let problem = analysed.as_ref().as_ref();
+    let (mut reads, lost) = if device.is_single_threaded_block() {
+        let Some(problem) = problem.ok().filter(|problem| problem.check().is_ok()) else {
+            return of_depthwise(hero);
+        };
+        let tiles = TileSizes::new(problem, device, &Configuration::default()).ok()?;
+        (tiles.reads_per_result(), tiles.products() as f64)
+    } else {
+        gpu::claimed(problem.ok()?, device)?
     };
     let problem = problem.ok()?;
     let operands = &hero.region.computation().instruction(hero.anchor).operands;
@@ -50,8 +49,8 @@ fn tiled(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
 /// Returns the claim for a convolution that is no matrix product: each element of the input is read
 /// once per window position.
 fn of_depthwise(hero: &Candidate) -> Option<Claim> {
-    let found = hero.region.analysis::<depthwise::Problem>();
-    let problem = found.as_ref().as_ref().ok()?;
+    let analysed = hero.region.analysis::<depthwise::DepthwiseProblem>();
+    let problem = analysed.as_ref().as_ref().ok()?;
     problem.check().ok()?;
     let lost = problem.products() as f64;
     Some(Claim { lost_inside: lost, lost_beside: lost, reads: problem.reads_per_result().to_vec(), ..Claim::default() })

@@ -6,8 +6,8 @@ use fusebox_core::hlo::{ArrayShape, ConvolutionAttrs, InstrId, Instruction, Wind
 use fusebox_core::indexing::{Expr, IndexingMap, ceil_div, delinearize};
 
 use crate::operand::{Operand, distances, is_in_parts, rows_of};
-use crate::problem::{Form, MOST_POINTS, Side};
-use crate::runs::{Along, Condition, Runs};
+use crate::problem::{MOST_POINTS, ProductForm, SizedOperand};
+use crate::runs::{BoundsCondition, OperandRuns, PositionStep};
 
 /// Largest input dilation for which output positions are split into phases.
 const MOST_PHASES: i64 = 16;
@@ -41,7 +41,7 @@ pub fn variable(coordinate: usize) -> Expr {
 /// A position in the input as a function of the coordinates: `out * stride + window * dilation -
 /// padding`.
 #[derive(Debug)]
-pub struct Place {
+pub struct InputPosition {
     pub at: Expr,
     /// The input's dimension.
     pub input: usize,
@@ -64,18 +64,18 @@ pub struct Geometry {
     pub kernel: Vec<Expr>,
     pub result: Vec<Expr>,
     /// One for each dimension of the window.
-    pub places: Vec<Place>,
+    pub places: Vec<InputPosition>,
     /// Groups and phases: coordinates that kernel and result depend on, and that are not summed
     /// over.
     pub batch: Vec<usize>,
     /// Positions that may be outside the kernel, because phases need different numbers of window
     /// positions.
-    pub kernel_places: Vec<Place>,
+    pub kernel_places: Vec<InputPosition>,
 }
 
 /// Coordinates of an operand's batches, lines and steps, outermost first, and the distance in
 /// memory between neighbours along each coordinate.
-pub struct Layout<'a> {
+pub struct OperandCoordinates<'a> {
     pub batch: &'a [usize],
     pub lines: &'a [usize],
     pub steps: &'a [usize],
@@ -86,14 +86,14 @@ pub struct Layout<'a> {
 ///
 /// # Errors
 /// If numbers of the window are too large.
-pub fn form(fusion: &Fusion, id: InstrId, attributes: &ConvolutionAttrs) -> Result<Form, Decline> {
+pub fn form(fusion: &Fusion, id: InstrId, attributes: &ConvolutionAttrs) -> Result<ProductForm, Decline> {
     let computation = fusion.computation();
     let instruction = computation.instruction(id);
     let geometry = Geometry::new(fusion, instruction, attributes, true)?;
     if geometry.sizes[GROUP] > 1 && geometry.sizes[FEATURE] == 1 {
         return Err(Decline::at(
             instruction,
-            "each group has one output feature: nothing that is packed is used twice",
+            "each group has one output feature: each packed element would be used only once",
         ));
     }
     let [input, kernel] = [instruction.operands[0], instruction.operands[1]];
@@ -116,12 +116,12 @@ pub fn form(fusion: &Fusion, id: InstrId, attributes: &ConvolutionAttrs) -> Resu
     {
         batch.push(lines.remove(0));
     }
-    let layout = Layout { batch: &batch, lines: &lines, steps: &steps, distance: &distance };
-    let places: Vec<&Place> = geometry.places.iter().filter(|place| !place.is_always_there).collect();
+    let layout = OperandCoordinates { batch: &batch, lines: &lines, steps: &steps, distance: &distance };
+    let places: Vec<&InputPosition> = geometry.places.iter().filter(|place| !place.is_always_there).collect();
     let left = geometry.side(fusion, input, &geometry.input, &places, &layout)?;
     let distance = geometry.distances(fusion, kernel, &geometry.kernel)?;
-    let layout = Layout { lines: &[FEATURE], distance: &distance, ..layout };
-    let places: Vec<&Place> = geometry.kernel_places.iter().collect();
+    let layout = OperandCoordinates { lines: &[FEATURE], distance: &distance, ..layout };
+    let places: Vec<&InputPosition> = geometry.kernel_places.iter().collect();
     let right = geometry.side(fusion, kernel, &geometry.kernel, &places, &layout)?;
     let ([batches, rows, _], [_, columns, _]) = (left.1, right.1);
     let mut point = geometry.constants();
@@ -130,7 +130,7 @@ pub fn form(fusion: &Fusion, id: InstrId, attributes: &ConvolutionAttrs) -> Resu
     geometry.set(&mut point, &[FEATURE], 2);
     let result = geometry.result.iter().map(|expr| expr.substitute(&point, &[], &[])).collect();
     let result = IndexingMap::from_tensor_sizes(result, &[batches, rows, columns], &[]).simplify();
-    Ok(Form { sides: [left, right], result })
+    Ok(ProductForm { sides: [left, right], result })
 }
 
 /// Whether output positions, not output features, are contiguous in the result.
@@ -143,20 +143,20 @@ pub fn is_written_by_positions(instruction: &Instruction, attributes: &Convoluti
 /// The split of a dimension with input dilation into phases. The output positions of one phase meet
 /// elements at every `count`-th window position. Each phase is therefore a convolution without
 /// input dilation.
-struct Phases {
+struct DilationPhases {
     /// Number of phases.
     count: i64,
     padding: i64,
 }
 
-impl Phases {
+impl DilationPhases {
     /// Returns the phases of a window with stride 1, if all phases have equally many output
     /// positions.
-    fn of(window: &WindowDim, outputs: i64) -> Option<Phases> {
+    fn of(window: &WindowDim, outputs: i64) -> Option<DilationPhases> {
         let count = window.base_dilation;
         let is_plain = window.stride == 1 && window.window_dilation == 1 && window.size >= count;
         let is_even = (2..=MOST_PHASES).contains(&count) && outputs % count == 0;
-        (is_plain && is_even).then_some(Phases { count, padding: window.padding_low })
+        (is_plain && is_even).then_some(DilationPhases { count, padding: window.padding_low })
     }
 
     /// Returns the first window position at which a phase meets an element.
@@ -184,7 +184,7 @@ impl Geometry {
     ) -> Result<Geometry, Decline> {
         let computation = fusion.computation();
         let array = |shape: Option<&ArrayShape>| {
-            shape.cloned().ok_or_else(|| Decline::at(instruction, "it is not made of arrays"))
+            shape.cloned().ok_or_else(|| Decline::at(instruction, "its operands and its result must be arrays"))
         };
         let operand = |number: usize| array(computation.instruction(instruction.operands[number]).shape.as_array());
         let (input, kernel, result) = (operand(0)?, operand(1)?, array(instruction.shape.as_array())?);
@@ -213,12 +213,12 @@ impl Geometry {
             let reached = |count: i64, by: i64| (count - 1).max(0).saturating_mul(by);
             let last = reached(outputs, window.stride).saturating_add(reached(window.size, window.window_dilation));
             if numbers.iter().chain([&extent, &last]).any(|&number| number > MOST_EXTENT) {
-                return Err(Decline::at(instruction, "its window reaches farther than places are counted"));
+                return Err(Decline::at(instruction, "its sizes or its window are too large for the index arithmetic"));
             }
             let input = dims.input_spatial[number] as usize;
             let (kernel, result) = (dims.kernel_spatial[number] as usize, dims.output_spatial[number] as usize);
             let of_kernel = |at: Expr| if window.reversal { Expr::constant(window.size - 1) - at } else { at };
-            if let Some(by_phase) = Phases::of(window, outputs).filter(|_| is_by_phases) {
+            if let Some(by_phase) = DilationPhases::of(window, outputs).filter(|_| is_by_phases) {
                 let (count, own) = (by_phase.count, variable(phase(rank, number)));
                 phases[number] = count;
                 geometry.batch.push(phase(rank, number));
@@ -229,7 +229,7 @@ impl Geometry {
                 let in_kernel = by_phase.first(own.clone()) + variable(place(number)) * count;
                 geometry.kernel[kernel] = of_kernel(in_kernel.clone());
                 geometry.result[result] = variable(out(number)) * count + own;
-                let plain = |at: Expr, input: usize, window_dilation: i64, extent: i64| Place {
+                let plain = |at: Expr, input: usize, window_dilation: i64, extent: i64| InputPosition {
                     at,
                     input,
                     out: out(number),
@@ -254,7 +254,7 @@ impl Geometry {
             geometry.result[result] = variable(out(number));
             let is_always_there =
                 window.padding_low <= 0 && last - window.padding_low < extent && window.base_dilation == 1;
-            geometry.places.push(Place {
+            geometry.places.push(InputPosition {
                 at: position,
                 input,
                 out: out(number),
@@ -268,9 +268,10 @@ impl Geometry {
         }
         let of_group = |size: i64, inside: usize| variable(GROUP) * size + variable(inside);
         let is_by_batch = attributes.batch_group_count > 1;
-        let (batch, feature) = match is_by_batch {
-            true => (of_group(images, IMAGE), variable(CHANNEL)),
-            false => (variable(IMAGE), of_group(channels, CHANNEL)),
+        let (batch, feature) = if is_by_batch {
+            (of_group(images, IMAGE), variable(CHANNEL))
+        } else {
+            (variable(IMAGE), of_group(channels, CHANNEL))
         };
         geometry.input[dims.input_batch as usize] = batch;
         geometry.input[dims.input_feature as usize] = feature;
@@ -335,9 +336,9 @@ impl Geometry {
         fusion: &Fusion,
         instruction: InstrId,
         index: &[Expr],
-        places: &[&Place],
-        layout: &Layout,
-    ) -> Result<Side, Decline> {
+        places: &[&InputPosition],
+        layout: &OperandCoordinates,
+    ) -> Result<SizedOperand, Decline> {
         let of = fusion.computation().instruction(instruction);
         let array = of.shape.as_array().ok_or_else(|| Decline::at(of, "it is no array"))?;
         let roles = [layout.batch, layout.lines, layout.steps];
@@ -362,8 +363,8 @@ impl Geometry {
     }
 
     /// Returns the longest suffix of `list` whose elements have one constant stride in memory.
-    fn run(&self, list: &[usize], places: &[&Place], distance: &[f64]) -> RunOf {
-        let Some(&last) = list.last() else { return RunOf { first: 0, worth: 0.0 } };
+    fn run(&self, list: &[usize], places: &[&InputPosition], distance: &[f64]) -> RunCoordinates {
+        let Some(&last) = list.last() else { return RunCoordinates { first: 0, worth: 0.0 } };
         let place_of = |coordinate: usize| places.iter().find(|it| it.out == coordinate || it.window == coordinate);
         let (mut first, mut size) = (list.len() - 1, self.sizes[last]);
         while first > 0
@@ -376,11 +377,18 @@ impl Geometry {
             size = size.saturating_mul(self.sizes[list[first]]);
         }
         let worth = if distance[last] == 0.0 { 0.0 } else { size as f64 / distance[last].abs() };
-        RunOf { first, worth }
+        RunCoordinates { first, worth }
     }
 
     /// Splits lines and steps into coordinates. The coordinates from `first` on form the runs.
-    fn runs(&self, index: &[Expr], places: &[&Place], layout: &Layout, are_steps: bool, first: usize) -> Runs {
+    fn runs(
+        &self,
+        index: &[Expr],
+        places: &[&InputPosition],
+        layout: &OperandCoordinates,
+        are_steps: bool,
+        first: usize,
+    ) -> OperandRuns {
         let mut point = self.constants();
         self.set(&mut point, layout.batch, 0);
         let mut sizes = vec![self.sizes_of(layout.batch).into_iter().product()];
@@ -400,25 +408,25 @@ impl Geometry {
         let (lines, steps) = (list(layout.lines, !are_steps), list(layout.steps, are_steps));
         let over = |results: Vec<Expr>| IndexingMap::from_tensor_sizes(results, &sizes, &[]).simplify();
         let run = &(if are_steps { layout.steps } else { layout.lines })[first..];
-        let condition = |place: &&Place| {
+        let condition = |place: &&InputPosition| {
             let moves = [(place.out, place.stride), (place.window, place.window_dilation)];
             // Only the outermost coordinate of a run may occur in a place.
             let along = moves.into_iter().find(|(coordinate, _)| run.first() == Some(coordinate)).map(|(_, by)| {
                 let after = self.sizes_of(&run[1..]).into_iter().product();
-                Along { by, after }
+                PositionStep { by, after }
             });
             let at = over(vec![place.at.substitute(&point, &[], &[])]);
-            Condition { place: at, extent: place.extent, dilation: place.base_dilation, along }
+            BoundsCondition { place: at, extent: place.extent, dilation: place.base_dilation, along }
         };
         let conditions = places.iter().map(condition).collect();
         let at = over(index.iter().map(|expr| expr.substitute(&point, &[], &[])).collect());
-        Runs { lines, steps, are_steps, at, conditions }
+        OperandRuns { lines, steps, are_steps, at, conditions }
     }
 }
 
 /// The coordinates of a list that form a run, from `first` on, and the number of elements that are
 /// copied together.
-struct RunOf {
+struct RunCoordinates {
     first: usize,
     worth: f64,
 }

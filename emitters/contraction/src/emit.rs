@@ -20,48 +20,48 @@ use fusebox_core::indexing::{Expr, IndexingMap, delinearize};
 
 use crate::amx::{self, PackedTiles};
 use crate::micro::{MicroKernel, TILE_LINES};
-use crate::multiply::{Factors, LeftElements, RightRows, multiply};
-use crate::pack::{Part, Source, each, half_row};
-use crate::problem::Problem;
-use crate::results::{Results, sums_before, with_kept_after_first};
-use crate::tiles::{LeftForm, Tiles};
-use crate::words::{self, Columns};
+use crate::multiply::{LeftElements, ProductFactors, RightRows, multiply};
+use crate::pack::{OperandRange, PackSource, each, half_row};
+use crate::problem::ProductProblem;
+use crate::results::{ResultEpilogues, sums_before, with_kept_after_first};
+use crate::tiles::{LeftForm, TileSizes};
+use crate::words::{self, PackedColumns};
 
 /// Declarations of the kernel.
-struct Block<'a> {
-    problem: &'a Problem,
-    tiles: &'a Tiles,
-    left: Source<'a>,
-    right: Source<'a>,
+struct ProductKernel<'a> {
+    problem: &'a ProductProblem,
+    tiles: &'a TileSizes,
+    left: PackSource<'a>,
+    right: PackSource<'a>,
     /// The right operand, if it is not packed.
     in_place: Option<Value>,
-    results: Results<'a>,
+    results: ResultEpilogues<'a>,
 }
 
 /// Tensors that loops carry.
 #[derive(Clone)]
-struct State {
+struct ProductLoopState {
     left: Value,
     right: Value,
     groups: Value,
-    turned: Value,
+    transposed: Value,
     sums: Value,
     offsets: Value,
     outputs: Vec<Value>,
 }
 
-impl State {
+impl ProductLoopState {
     fn list(&self) -> Vec<Value> {
-        let own = [self.left, self.right, self.groups, self.turned, self.sums, self.offsets];
+        let own = [self.left, self.right, self.groups, self.transposed, self.sums, self.offsets];
         [&own, self.outputs.as_slice()].concat()
     }
 
-    fn of(list: &[Value]) -> State {
-        State {
+    fn of(list: &[Value]) -> ProductLoopState {
+        ProductLoopState {
             left: list[0],
             right: list[1],
             groups: list[2],
-            turned: list[3],
+            transposed: list[3],
             sums: list[4],
             offsets: list[5],
             outputs: list[6..].to_vec(),
@@ -71,7 +71,7 @@ impl State {
 
 /// A tile: where it begins, and how many of its rows and columns are within the result.
 #[derive(Clone, Copy)]
-struct Tile {
+struct ResultTile {
     batch: Value,
     row: Value,
     rows: Value,
@@ -82,46 +82,46 @@ struct Tile {
 /// Rows of a tile that are multiplied together: the first row, counted within the tile, and the
 /// number of rows.
 #[derive(Clone, Copy)]
-struct Rows {
+struct RowRange {
     first: Value,
     count: Value,
 }
 
 /// A chunk of steps.
 #[derive(Clone, Copy)]
-struct Steps {
+struct StepRange {
     first: Value,
     count: Value,
 }
 
 /// Builds the kernel.
-pub fn emit(fusion: &Fusion, problem: &Problem, tiles: &Tiles) -> Result<Kernel, EmitError> {
+pub fn emit(fusion: &Fusion, problem: &ProductProblem, tiles: &TileSizes) -> Result<Kernel, EmitError> {
     let mut kernel = KernelBuilder::new(fusion);
     let [left, right] = [0, 1].map(|side| {
         let operand = &problem.operands[side];
         let lines = [problem.sizes.rows, problem.sizes.columns][side];
         let (grain, factor) = (tiles.grain(side == 1), tiles.micro.factors[side]);
         let is_offset = tiles.micro.is_offset && side == 0;
-        Source { operand, function: kernel.values(&[operand.instruction]), lines, factor, is_offset, grain }
+        PackSource { operand, function: kernel.values(&[operand.instruction]), lines, factor, is_offset, grain }
     });
-    let results = Results::new(&mut kernel, &problem.roots, problem.dot, [problem.sum, problem.result]);
+    let results = ResultEpilogues::new(&mut kernel, &problem.roots, problem.dot, [problem.sum, problem.result]);
     let in_place = right.operand.rows_of.filter(|_| tiles.is_unpacked).map(|number| kernel.parameters()[number]);
-    let block = Block { problem, tiles, left, right, in_place, results };
+    let block = ProductKernel { problem, tiles, left, right, in_place, results };
     let (number, outputs) = (kernel.block(), kernel.outputs().to_vec());
     let b: &mut FunctionBuilder = &mut kernel;
     let state = block.start(b, outputs);
-    let (share, all, one) = (b.index(tiles.share), b.index(tiles.tiles()), b.index(1));
-    let first = b.muli(number, share);
-    let end = b.addi(first, share);
-    let end = if tiles.tiles() % tiles.share == 0 { end } else { b.minsi(end, all) };
+    let (tiles_per_block, all, one) = (b.index(tiles.tiles_per_block), b.index(tiles.tiles()), b.index(1));
+    let first = b.muli(number, tiles_per_block);
+    let end = b.addi(first, tiles_per_block);
+    let end = if tiles.tiles() % tiles.tiles_per_block == 0 { end } else { b.minsi(end, all) };
     let written = b.scf_for(first, end, one, &state.list(), |b, tile, state| {
         let place = b.apply_indexing(&tiles.place(), &[tile]);
         let (row, column) = (place[1], place[2]);
         let rows = rest(b, row, problem.sizes.rows, tiles.tile_m);
         let columns = rest(b, column, problem.sizes.columns, tiles.tile_n);
-        block.tile(b, Tile { batch: place[0], row, rows, column, columns }, State::of(state)).list()
+        block.tile(b, ResultTile { batch: place[0], row, rows, column, columns }, ProductLoopState::of(state)).list()
     });
-    kernel.finish(&State::of(&written).outputs)
+    kernel.finish(&ProductLoopState::of(&written).outputs)
 }
 
 /// Returns what remains of `size` from `first` on, at most `most`.
@@ -137,36 +137,33 @@ fn rest(b: &mut FunctionBuilder, first: Value, size: i64, most: i64) -> Value {
     }
 }
 
-impl Block<'_> {
+impl ProductKernel<'_> {
     /// Allocates all tensors. Lines that are never packed are filled with zeros, which processors
     /// multiply as fast as any number.
-    fn start(&self, b: &mut FunctionBuilder, outputs: Vec<Value>) -> State {
+    fn start(&self, b: &mut FunctionBuilder, outputs: Vec<Value>) -> ProductLoopState {
         let tiles = self.tiles;
         let [factor, sum] = [tiles.micro.factors[0], self.problem.sum.real_part()].map(Scalar::of_element);
         let left = b.allocate_shared(&tiles.left_dims(), factor);
         let right = b.allocate_shared(&tiles.right_dims(), factor);
         let groups = b.allocate_shared(&tiles.groups_dims(), factor);
-        let turned = b.allocate_shared(&tiles.turned_dims().unwrap_or([1; 3]), factor);
+        let transposed = b.allocate_shared(&tiles.transposed_dims().unwrap_or([1; 3]), factor);
         let sums = b.allocate_shared(&tiles.sum_dims(), sum);
         let offsets = b.allocate_shared(&tiles.offset_dims(), sum);
         let zero = b.zero(&factor.into());
         // Processors multiply words equally fast for all values.
-        let fill = |b: &mut FunctionBuilder, tensor: Value, is_wanted: bool| match is_wanted
-            && !tiles.micro.multiplies_words()
-        {
-            true => filled(b, tensor, zero),
-            false => tensor,
+        let fill = |b: &mut FunctionBuilder, tensor: Value, is_wanted: bool| {
+            if is_wanted && !tiles.micro.multiplies_words() { filled(b, tensor, zero) } else { tensor }
         };
         let left = fill(b, left, self.problem.sizes.rows % tiles.height != 0);
         let is_ragged = self.problem.sizes.columns % tiles.width() != 0;
         let right = fill(b, right, is_ragged);
         // The transpose reads all lines of a square.
-        let turned = fill(b, turned, is_ragged && tiles.turned_dims().is_some());
-        State { left, right, groups, turned, sums, offsets, outputs }
+        let transposed = fill(b, transposed, is_ragged && tiles.transposed_dims().is_some());
+        ProductLoopState { left, right, groups, transposed, sums, offsets, outputs }
     }
 
-    fn tile(&self, b: &mut FunctionBuilder, tile: Tile, state: State) -> State {
-        if !self.tiles.stays {
+    fn tile(&self, b: &mut FunctionBuilder, tile: ResultTile, state: ProductLoopState) -> ProductLoopState {
+        if !self.tiles.keeps_right_packed {
             return self.chunks(b, state, |b, steps, state| {
                 let state = self.pack_columns(b, tile, steps, state);
                 self.rows(b, tile, state, |b, rows, state| {
@@ -175,7 +172,7 @@ impl Block<'_> {
                 })
             });
         }
-        let all = Steps { first: b.index(0), count: b.index(self.problem.sizes.steps) };
+        let all = StepRange { first: b.index(0), count: b.index(self.problem.sizes.steps) };
         let state = self.pack_columns(b, tile, all, state);
         self.rows(b, tile, state, |b, rows, state| {
             let mut state = self.chunks(b, state, |b, steps, state| self.add(b, tile, rows, steps, state));
@@ -188,25 +185,25 @@ impl Block<'_> {
     fn chunks(
         &self,
         b: &mut FunctionBuilder,
-        state: State,
-        body: impl FnOnce(&mut FunctionBuilder, Steps, State) -> State,
-    ) -> State {
+        state: ProductLoopState,
+        body: impl FnOnce(&mut FunctionBuilder, StepRange, ProductLoopState) -> ProductLoopState,
+    ) -> ProductLoopState {
         let (zero, steps, chunk) = (b.index(0), b.index(self.problem.sizes.steps), b.index(self.tiles.tile_k));
         let state = b.scf_for(zero, steps, chunk, &state.list(), |b, first, state| {
             let count = rest(b, first, self.problem.sizes.steps, self.tiles.tile_k);
-            body(b, Steps { first, count }, State::of(state)).list()
+            body(b, StepRange { first, count }, ProductLoopState::of(state)).list()
         });
-        State::of(&state)
+        ProductLoopState::of(&state)
     }
 
     /// Loops over all rows, as many at a time as a register tile has.
     fn rows(
         &self,
         b: &mut FunctionBuilder,
-        tile: Tile,
-        state: State,
-        body: impl FnOnce(&mut FunctionBuilder, Rows, State) -> State,
-    ) -> State {
+        tile: ResultTile,
+        state: ProductLoopState,
+        body: impl FnOnce(&mut FunctionBuilder, RowRange, ProductLoopState) -> ProductLoopState,
+    ) -> ProductLoopState {
         let height = self.tiles.height;
         let (zero, step) = (b.index(0), b.index(height));
         let state = b.scf_for(zero, tile.rows, step, &state.list(), |b, first, state| {
@@ -216,29 +213,35 @@ impl Block<'_> {
                 let rest = b.subi(tile.rows, first);
                 b.minsi(rest, step)
             };
-            body(b, Rows { first, count }, State::of(state)).list()
+            body(b, RowRange { first, count }, ProductLoopState::of(state)).list()
         });
-        State::of(&state)
+        ProductLoopState::of(&state)
     }
 
     /// Packs the operands that all rows of the tile read.
-    fn pack_columns(&self, b: &mut FunctionBuilder, tile: Tile, steps: Steps, mut state: State) -> State {
-        let Steps { first: step, count: steps } = steps;
-        let columns = Part { batch: tile.batch, line: tile.column, lines: tile.columns, step, steps };
+    fn pack_columns(
+        &self,
+        b: &mut FunctionBuilder,
+        tile: ResultTile,
+        steps: StepRange,
+        mut state: ProductLoopState,
+    ) -> ProductLoopState {
+        let StepRange { first: step, count: steps } = steps;
+        let columns = OperandRange { batch: tile.batch, line: tile.column, lines: tile.columns, step, steps };
         if self.tiles.micro.multiplies_words() && !self.right.operand.runs_along_steps {
             let panels = [self.tiles.width(), self.problem.sizes.columns];
             state.right = self.right.pack_groups(b, self.tiles, panels, &columns, state.right);
         } else if self.in_place.is_none() {
-            let packed = self.right.pack_right(b, self.tiles, &columns, [state.right, state.turned]);
-            [state.right, state.turned] = packed;
+            let packed = self.right.pack_right(b, self.tiles, &columns, [state.right, state.transposed]);
+            [state.right, state.transposed] = packed;
         }
         if self.tiles.micro.is_offset {
-            let first = (self.tiles.chunks() > 1 && !self.tiles.stays).then_some(step);
+            let first = (self.tiles.chunks() > 1 && !self.tiles.keeps_right_packed).then_some(step);
             let packed = (state.right, b.index(0), steps);
             state.offsets = words::add_offsets(b, self.tiles, tile.columns, packed, first, state.offsets);
         }
         if self.tiles.left == LeftForm::Panels {
-            let rows = Part { line: tile.row, lines: tile.rows, ..columns };
+            let rows = OperandRange { line: tile.row, lines: tile.rows, ..columns };
             let sizes = [self.tiles.height, self.problem.sizes.rows];
             state.left = self.left.copy_panels(b, &rows, sizes, state.left);
         }
@@ -246,16 +249,23 @@ impl Block<'_> {
     }
 
     /// Packs rows and adds their products of a chunk of steps.
-    fn add(&self, b: &mut FunctionBuilder, tile: Tile, rows: Rows, steps: Steps, mut state: State) -> State {
+    fn add(
+        &self,
+        b: &mut FunctionBuilder,
+        tile: ResultTile,
+        rows: RowRange,
+        steps: StepRange,
+        mut state: ProductLoopState,
+    ) -> ProductLoopState {
         let line = b.addi(tile.row, rows.first);
-        let part = Part { batch: tile.batch, line, lines: rows.count, step: steps.first, steps: steps.count };
+        let part = OperandRange { batch: tile.batch, line, lines: rows.count, step: steps.first, steps: steps.count };
         match self.tiles.left {
             LeftForm::Lines => {
                 state.left = self.left.copy_lines(b, &part, state.left);
                 state.left = self.left.clear_rest_of_lines(b, self.tiles, &part, state.left);
             }
             LeftForm::Groups => {
-                [state.left, state.groups] = self.left.turn_rows(b, self.tiles, &part, [state.left, state.groups])
+                [state.left, state.groups] = self.left.transpose_rows(b, self.tiles, &part, [state.left, state.groups])
             }
             LeftForm::Panels | LeftForm::InPlace => {}
         }
@@ -270,10 +280,10 @@ impl Block<'_> {
     fn left_elements(
         &self,
         b: &mut FunctionBuilder,
-        tile: Tile,
-        rows: Rows,
-        steps: Steps,
-        state: &State,
+        tile: ResultTile,
+        rows: RowRange,
+        steps: StepRange,
+        state: &ProductLoopState,
     ) -> LeftElements<'_> {
         match self.tiles.left {
             LeftForm::Lines | LeftForm::Groups => LeftElements::Lines(state.left),
@@ -290,17 +300,24 @@ impl Block<'_> {
     }
 
     /// Returns the first row of the sums of a register tile.
-    fn first_sum(&self, b: &mut FunctionBuilder, rows: Rows) -> Value {
+    fn first_sum(&self, b: &mut FunctionBuilder, rows: RowRange) -> Value {
         if self.tiles.keeps_sums() { rows.first } else { b.index(0) }
     }
 
     /// Returns the position of a chunk's first step among the packed steps of the right operand.
-    fn first_packed(&self, b: &mut FunctionBuilder, steps: Steps) -> Value {
-        if self.tiles.stays { steps.first } else { b.index(0) }
+    fn first_packed(&self, b: &mut FunctionBuilder, steps: StepRange) -> Value {
+        if self.tiles.keeps_right_packed { steps.first } else { b.index(0) }
     }
 
     /// Adds the products of all register tiles across the tile.
-    fn sums(&self, b: &mut FunctionBuilder, tile: Tile, rows: Rows, steps: Steps, state: &State) -> Value {
+    fn sums(
+        &self,
+        b: &mut FunctionBuilder,
+        tile: ResultTile,
+        rows: RowRange,
+        steps: StepRange,
+        state: &ProductLoopState,
+    ) -> Value {
         let tiles = self.tiles;
         let width = b.index(tiles.width());
         let panels = b.ceildivsi(tile.columns, width);
@@ -310,7 +327,7 @@ impl Block<'_> {
             let column = b.muli(panel, width);
             let places: Vec<[Value; 2]> = (0..tiles.height)
                 .flat_map(|row| (0..tiles.micro.planes).map(move |plane| (row, plane * tiles.sums_apart())))
-                .flat_map(|(row, apart)| (0..tiles.vectors).map(move |vector| (row, apart + vector * tiles.lanes)))
+                .flat_map(|(row, offset)| (0..tiles.vectors).map(move |vector| (row, offset + vector * tiles.lanes)))
                 .map(|(row, lane)| {
                     let (row, lane) = (b.index(row), b.index(lane));
                     [b.addi(first, row), b.addi(column, lane)]
@@ -320,12 +337,16 @@ impl Block<'_> {
             let form = (tiles.lanes, self.problem.sum.real_part());
             let start = sums_before(b, kept.filter(|_| !tiles.adds_chains), form, &places, sums);
             let products = if tiles.micro.multiplies_words() {
-                let columns =
-                    Columns { packed: state.right, panel, first: self.first_packed(b, steps), steps: steps.count };
+                let columns = PackedColumns {
+                    packed: state.right,
+                    panel,
+                    first: self.first_packed(b, steps),
+                    steps: steps.count,
+                };
                 words::multiply(b, tiles, state.left, &columns, &start)
             } else {
                 let right = self.right_rows(b, tile, panel, column, steps, state);
-                self.add_products(b, &Factors { left, right, steps: steps.count }, &start)
+                self.add_products(b, &ProductFactors { left, right, steps: steps.count }, &start)
             };
             let after = match kept.filter(|_| tiles.adds_chains) {
                 None => products,
@@ -336,7 +357,14 @@ impl Block<'_> {
     }
 
     /// Adds the products of all register tiles across the tile, in tile registers.
-    fn sums_of_tiles(&self, b: &mut FunctionBuilder, tile: Tile, rows: Rows, steps: Steps, state: &State) -> Value {
+    fn sums_of_tiles(
+        &self,
+        b: &mut FunctionBuilder,
+        tile: ResultTile,
+        rows: RowRange,
+        steps: StepRange,
+        state: &ProductLoopState,
+    ) -> Value {
         let tiles = self.tiles;
         let width = b.index(tiles.width());
         let panels = b.ceildivsi(tile.columns, width);
@@ -345,9 +373,9 @@ impl Block<'_> {
             let column = b.muli(panel, width);
             let places: Vec<[Value; 2]> = (0..tiles.height / TILE_LINES)
                 .flat_map(|row| (0..tiles.vectors).map(move |column| (row, column)))
-                .map(|(row, beside)| {
-                    let (row, beside) = (b.index(row * TILE_LINES), b.index(beside * TILE_LINES));
-                    [b.addi(first, row), b.addi(column, beside)]
+                .map(|(row, across)| {
+                    let (row, across) = (b.index(row * TILE_LINES), b.index(across * TILE_LINES));
+                    [b.addi(first, row), b.addi(column, across)]
                 })
                 .collect();
             let before = self.tiles_before(b, steps, &places, sums);
@@ -359,7 +387,13 @@ impl Block<'_> {
     }
 
     /// Returns the sums before a chunk, as [`sums_before`], in tile registers.
-    fn tiles_before(&self, b: &mut FunctionBuilder, steps: Steps, places: &[[Value; 2]], sums: Value) -> Vec<Value> {
+    fn tiles_before(
+        &self,
+        b: &mut FunctionBuilder,
+        steps: StepRange,
+        places: &[[Value; 2]],
+        sums: Value,
+    ) -> Vec<Value> {
         let (dims, element) = ([TILE_LINES; 2], Scalar::of_element(self.problem.sum));
         let nothing =
             |b: &mut FunctionBuilder| places.iter().map(|_| b.tile_zero(dims, element)).collect::<Vec<Value>>();
@@ -375,7 +409,7 @@ impl Block<'_> {
 
     /// Returns the sums plus the products of a chunk of steps. If factors and sums have different
     /// types, the products are added up before the conversion to the type of the sums.
-    fn add_products(&self, b: &mut FunctionBuilder, factors: &Factors, before: &[Value]) -> Vec<Value> {
+    fn add_products(&self, b: &mut FunctionBuilder, factors: &ProductFactors, before: &[Value]) -> Vec<Value> {
         let [factor, sum] = [self.problem.factor, self.problem.sum.real_part()].map(Scalar::of_element);
         if factor == sum {
             return multiply(b, self.tiles, factors, before);
@@ -394,11 +428,11 @@ impl Block<'_> {
     fn right_rows(
         &self,
         b: &mut FunctionBuilder,
-        tile: Tile,
+        tile: ResultTile,
         panel: Value,
         column: Value,
-        steps: Steps,
-        state: &State,
+        steps: StepRange,
+        state: &ProductLoopState,
     ) -> RightRows<'_> {
         match self.in_place {
             Some(tensor) => {
@@ -415,23 +449,29 @@ impl Block<'_> {
     fn after_last(
         &self,
         b: &mut FunctionBuilder,
-        steps: Steps,
-        state: State,
-        write: impl FnOnce(&mut FunctionBuilder, &State) -> Vec<Value>,
-    ) -> State {
+        steps: StepRange,
+        state: ProductLoopState,
+        write: impl FnOnce(&mut FunctionBuilder, &ProductLoopState) -> Vec<Value>,
+    ) -> ProductLoopState {
         if self.tiles.chunks() == 1 {
             let outputs = write(b, &state);
-            return State { outputs, ..state };
+            return ProductLoopState { outputs, ..state };
         }
         let last = b.index((self.tiles.chunks() - 1) * self.tiles.tile_k);
         let is_last = b.cmpi(IntPredicate::Eq, steps.first, last);
         let types = b.types_of(&state.outputs);
         let outputs = b.scf_if(is_last, &types, |b| write(b, &state), |_| state.outputs.clone());
-        State { outputs, ..state }
+        ProductLoopState { outputs, ..state }
     }
 
     /// Writes the results of a register tile's rows.
-    fn results(&self, b: &mut FunctionBuilder, tile: Tile, rows: Rows, state: &State) -> Vec<Value> {
+    fn results(
+        &self,
+        b: &mut FunctionBuilder,
+        tile: ResultTile,
+        rows: RowRange,
+        state: &ProductLoopState,
+    ) -> Vec<Value> {
         let (zero, one) = (b.index(0), b.index(1));
         let first = self.first_sum(b, rows);
         b.scf_for(zero, rows.count, one, &state.outputs, |b, line, outputs| {

@@ -7,12 +7,18 @@
 
 use fusebox_core::builder::{FunctionBuilder, Value};
 
-use crate::pack::{Part, Source, each};
-use crate::tiles::Tiles;
+use crate::pack::{OperandRange, PackSource, each};
+use crate::tiles::TileSizes;
 
-impl Source<'_> {
+impl PackSource<'_> {
     /// Writes zeros after the steps of packed lines `[0, line, step]`, up to a whole tile.
-    pub fn clear_rest_of_lines(&self, b: &mut FunctionBuilder, tiles: &Tiles, part: &Part, tensor: Value) -> Value {
+    pub fn clear_rest_of_lines(
+        &self,
+        b: &mut FunctionBuilder,
+        tiles: &TileSizes,
+        part: &OperandRange,
+        tensor: Value,
+    ) -> Value {
         if !tiles.micro.multiplies_words() || tiles.has_whole_tiles_of_steps() {
             return tensor;
         }
@@ -32,9 +38,9 @@ impl Source<'_> {
     pub fn pack_groups(
         &self,
         b: &mut FunctionBuilder,
-        tiles: &Tiles,
+        tiles: &TileSizes,
         panels: [i64; 2],
-        part: &Part,
+        part: &OperandRange,
         tensor: Value,
     ) -> Value {
         let group = b.index(tiles.micro.group());
@@ -62,9 +68,9 @@ impl Source<'_> {
     fn pack_last_group(
         &self,
         b: &mut FunctionBuilder,
-        tiles: &Tiles,
+        tiles: &TileSizes,
         panels: [i64; 2],
-        part: &Part,
+        part: &OperandRange,
         [full, tensor]: [Value; 2],
     ) -> Value {
         let (group, one) = (b.index(tiles.micro.group()), b.index(1));
@@ -94,9 +100,9 @@ impl Source<'_> {
     fn lines_of_group(
         &self,
         b: &mut FunctionBuilder,
-        tiles: &Tiles,
+        tiles: &TileSizes,
         [width, all]: [i64; 2],
-        part: &Part,
+        part: &OperandRange,
         tensor: Value,
         body: impl Fn(&mut FunctionBuilder, Value, Value, Value, Value) -> Value,
     ) -> Value {
@@ -116,7 +122,7 @@ impl Source<'_> {
 }
 
 /// Rounds steps up to whole tiles.
-fn up_to_tiles(b: &mut FunctionBuilder, tiles: &Tiles, steps: Value) -> Value {
+fn up_to_tiles(b: &mut FunctionBuilder, tiles: &TileSizes, steps: Value) -> Value {
     let unit = b.index(tiles.micro.tile_steps());
     let count = b.ceildivsi(steps, unit);
     b.muli(count, unit)

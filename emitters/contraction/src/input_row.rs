@@ -7,10 +7,10 @@ use fusebox_core::indexing::{Expr, IndexingMap};
 
 use crate::convolution::{Geometry, out, variable};
 use crate::operand::Operand;
-use crate::runs::{Along, Condition, Runs};
+use crate::runs::{BoundsCondition, OperandRuns, PositionStep};
 
 /// A builder of rows. Coordinates are set one after another, and the coordinates of lines first.
-pub struct Strip<'a> {
+pub struct InputRowBuilder<'a> {
     geometry: &'a Geometry,
     /// Window dimension along which a row extends.
     axis: usize,
@@ -24,7 +24,7 @@ pub struct Strip<'a> {
 /// A row. `place` counts from the first element that the row's first output position needs. The
 /// places and the elements at each place form one run of steps if `inner` is set, else the last two
 /// coordinates of the steps.
-pub struct Row {
+pub struct InputRow {
     /// The first output position.
     pub first: Expr,
     pub place: Expr,
@@ -34,10 +34,10 @@ pub struct Row {
     pub may_stick_out: bool,
 }
 
-impl<'a> Strip<'a> {
+impl<'a> InputRowBuilder<'a> {
     /// Creates a builder for `batches` batches.
     pub fn new(geometry: &'a Geometry, axis: usize, batches: i64) -> Self {
-        Strip { geometry, axis, point: geometry.constants(), sizes: vec![batches], lines: 0 }
+        InputRowBuilder { geometry, axis, point: geometry.constants(), sizes: vec![batches], lines: 0 }
     }
 
     /// Adds a variable of `size` values.
@@ -57,7 +57,7 @@ impl<'a> Strip<'a> {
     }
 
     /// Returns the rows as an operand. Its `(batch, line, step)` are the variables that were added.
-    pub fn finish(mut self, row: &Row, instruction: InstrId, element: ElementType) -> Operand {
+    pub fn finish(mut self, row: &InputRow, instruction: InstrId, element: ElementType) -> Operand {
         self.point[out(self.axis)] = row.first.clone();
         let of_point = |expr: &Expr| expr.substitute(&self.point, &[], &[]);
         let mut index: Vec<Expr> = self.geometry.input.iter().map(of_point).collect();
@@ -73,8 +73,8 @@ impl<'a> Strip<'a> {
             if it.is_always_there && !(is_axis && row.may_stick_out) {
                 continue;
             }
-            let along = row.inner.filter(|_| is_axis).map(|after| Along { by: 1, after });
-            conditions.push(Condition {
+            let along = row.inner.filter(|_| is_axis).map(|after| PositionStep { by: 1, after });
+            conditions.push(BoundsCondition {
                 place: over(vec![position]),
                 extent: it.extent,
                 dilation: it.base_dilation,
@@ -82,7 +82,8 @@ impl<'a> Strip<'a> {
             });
         }
         let (lines, steps) = self.sizes[1..].split_at(self.lines);
-        let runs = Runs { lines: lines.to_vec(), steps: steps.to_vec(), are_steps: true, at: over(index), conditions };
+        let runs =
+            OperandRuns { lines: lines.to_vec(), steps: steps.to_vec(), are_steps: true, at: over(index), conditions };
         Operand {
             instruction,
             element,

@@ -41,7 +41,7 @@ const OF_COMPLEX: f64 = 4.0;
 
 /// A dot and its parameters.
 #[derive(Debug)]
-pub struct Plain {
+pub struct PlainDot {
     dot: InstrId,
     /// Dimensions of the result.
     dims: Vec<i64>,
@@ -55,7 +55,7 @@ pub struct Plain {
     is_dense: bool,
 }
 
-impl Analysis for Plain {
+impl Analysis for PlainDot {
     fn of(fusion: &Fusion) -> Result<Self, Decline> {
         let computation = fusion.computation();
         let root = computation.root_instruction();
@@ -64,7 +64,7 @@ impl Analysis for Plain {
             computation.instruction(id).op == Op::Parameter { number: number as i64 }
         };
         if computation.instructions.len() != 3 || !root.operands.iter().enumerate().all(is_parameter) {
-            return Err(Decline::at(root, "something else is computed with the dot"));
+            return Err(Decline::at(root, "the fusion computes more than a dot of its parameters"));
         }
         let array = |instruction: &Instruction| {
             let array = instruction.shape.as_array().cloned();
@@ -87,11 +87,11 @@ impl Analysis for Plain {
         let is_dense = is_dense(&left, &dims.lhs_batch) && is_dense(&right, &dims.rhs_batch);
         let each = if element.is_complex() { OF_COMPLEX } else { 1.0 };
         let products = result.element_count() as f64 * sizes[1] as f64 * each;
-        Ok(Plain { dot: computation.root, dims: result.dims, products, real: element.real_part(), sizes, is_dense })
+        Ok(PlainDot { dot: computation.root, dims: result.dims, products, real: element.real_part(), sizes, is_dense })
     }
 }
 
-impl Plain {
+impl PlainDot {
     /// Returns the number of products of a batch. A complex product counts as one.
     fn of_batch(&self) -> f64 {
         self.sizes.iter().map(|&size| size as f64).product()
@@ -102,7 +102,7 @@ impl Plain {
     /// # Errors
     /// If the device has no library, or the library does not support these matrices.
     pub fn check(&self, device: &DeviceDescription) -> Result<(), Decline> {
-        let Plain { sizes: [rows, ..], real, is_dense, .. } = *self;
+        let PlainDot { sizes: [rows, ..], real, is_dense, .. } = *self;
         match device.is_single_threaded_block() {
             _ if !device.has_product_library => {
                 Err(Decline::new("the host has no library of products for this device"))
@@ -116,9 +116,9 @@ impl Plain {
             true if self.of_batch() < LEAST_PRODUCTS => Err(Decline::new(format!(
                 "the library of this device is for at least {LEAST_PRODUCTS} products of a batch"
             ))),
-            false if !is_dense => {
-                Err(Decline::new("the library wants rows or columns of each operand side by side in memory"))
-            }
+            false if !is_dense => Err(Decline::new(
+                "the library needs the rows or the columns of each operand to be contiguous in memory",
+            )),
             _ => Ok(()),
         }
     }
@@ -131,7 +131,10 @@ fn sizes(root: &Instruction, dims: &DotDims, left: &[i64], right: &[i64]) -> Res
         if of.windows(2).all(|two| two[0] + 1 == two[1]) {
             Ok(of.iter().map(|&dim| array[dim as usize]).product())
         } else {
-            Err(Decline::at(root, "the library takes dimensions of one role that lie side by side"))
+            Err(Decline::at(
+                root,
+                "the library needs the dimensions of each role (batch, rows, columns, steps) to be adjacent",
+            ))
         }
     };
     let lines = |array: &[i64], batch: &[i64], steps: &[i64]| -> Vec<i64> {
@@ -145,40 +148,37 @@ fn sizes(root: &Instruction, dims: &DotDims, left: &[i64], right: &[i64]) -> Res
 }
 
 /// The emitter.
-pub struct Library;
+pub struct LibraryProduct;
 
-impl Strategy for Library {
-    type Problem = Plain;
+impl Strategy for LibraryProduct {
+    type Problem = PlainDot;
 
-    fn check(&self, task: &Task<Plain>) -> Result<(), Decline> {
+    fn check(&self, task: &Task<PlainDot>) -> Result<(), Decline> {
         task.problem.check(task.device)
     }
 
-    fn plan(&self, task: &Task<Plain>, _: &Configuration) -> Result<Plan, EmitError> {
-        let Plain { dot, dims, products, real, sizes, .. } = task.problem;
+    fn plan(&self, task: &Task<PlainDot>, _: &Configuration) -> Result<Plan, EmitError> {
+        let PlainDot { dot, dims, products, real, sizes, .. } = task.problem;
         let of_batch = task.problem.of_batch();
         let cores = i64::from(task.device.core_count.max(1));
-        let (launch, written, additions) = match task.device.is_single_threaded_block() {
-            true => {
-                // The library distributes the work itself. Blocks represent the cores.
-                let blocks = dims.first().map_or(1, |&first| cores.min(first)).max(1);
-                let lanes = (f64::from(task.device.register_bytes) / real.byte_size() as f64).max(1.0);
-                let batches = dims.iter().product::<i64>() as f64 / (sizes[0] * sizes[2]) as f64;
-                let parts = (of_batch / PRODUCTS_OF_PART).floor().clamp(1.0, (MOST_PARTS / batches).ceil().max(1.0));
-                let busy = (batches * parts).clamp(1.0, cores as f64);
-                let additions = products / lanes * VECTOR * blocks as f64 / busy;
-                (LaunchDimensions { blocks: blocks as u64, threads_per_block: 1 }, written(dims, blocks), additions)
-            }
-            false => {
-                let blocks = ceil_div(dims.iter().product(), THREADS).min(cores * BLOCKS_PER_CORE);
-                let rate = match real.byte_size() {
-                    8 => DOUBLE,
-                    4 => SINGLE,
-                    _ => NARROW,
-                };
-                let launch = LaunchDimensions { blocks: blocks as u64, threads_per_block: THREADS as u32 };
-                (launch, dealt(dims, blocks), products / rate)
-            }
+        let (launch, written, additions) = if task.device.is_single_threaded_block() {
+            // The library distributes the work itself. Blocks represent the cores.
+            let blocks = dims.first().map_or(1, |&first| cores.min(first)).max(1);
+            let lanes = (f64::from(task.device.register_bytes) / real.byte_size() as f64).max(1.0);
+            let batches = dims.iter().product::<i64>() as f64 / (sizes[0] * sizes[2]) as f64;
+            let parts = (of_batch / PRODUCTS_OF_PART).floor().clamp(1.0, (MOST_PARTS / batches).ceil().max(1.0));
+            let busy = (batches * parts).clamp(1.0, cores as f64);
+            let additions = products / lanes * VECTOR * blocks as f64 / busy;
+            (LaunchDimensions { blocks: blocks as u64, threads_per_block: 1 }, written(dims, blocks), additions)
+        } else {
+            let blocks = ceil_div(dims.iter().product(), THREADS).min(cores * BLOCKS_PER_CORE);
+            let rate = match real.byte_size() {
+                8 => DOUBLE,
+                4 => SINGLE,
+                _ => NARROW,
+            };
+            let launch = LaunchDimensions { blocks: blocks as u64, threads_per_block: THREADS as u32 };
+            (launch, distributed(dims, blocks), products / rate)
         };
         Ok(Plan {
             visits: vec![Visit { map: written.clone(), values: vec![*dot], given: vec![*dot] }],
@@ -188,7 +188,7 @@ impl Strategy for Library {
         })
     }
 
-    fn emit(&self, _: &Task<Plain>, _: &Plan) -> Result<Kernel, EmitError> {
+    fn emit(&self, _: &Task<PlainDot>, _: &Plan) -> Result<Kernel, EmitError> {
         Ok(Kernel { code: KernelCode::Routine, calls: Vec::new() })
     }
 }
@@ -216,7 +216,7 @@ fn written(dims: &[i64], blocks: i64) -> IndexingMap {
 }
 
 /// Returns the map `(th, bl)[turn] -> index of the result` for blocks of many threads.
-fn dealt(dims: &[i64], blocks: i64) -> IndexingMap {
+fn distributed(dims: &[i64], blocks: i64) -> IndexingMap {
     let count: i64 = dims.iter().product();
     let number = (Expr::range(0) * blocks + Expr::dim(1)) * THREADS + Expr::dim(0);
     IndexingMap {

@@ -3,7 +3,7 @@
 use fusebox_core::device::{DeviceDescription, NarrowProducts};
 use fusebox_core::hlo::{ElementType, FloatFormat};
 
-use crate::problem::{Problem, Sizes};
+use crate::problem::{ProductProblem, ProductSizes};
 
 /// Rows of a tile register, and columns of a tile register of sums.
 pub const TILE_LINES: i64 = 16;
@@ -36,7 +36,7 @@ pub enum MicroKernel {
 /// Instructions that multiply, and the types to which packing converts the operands' elements for
 /// them.
 #[derive(Clone, Copy, Debug)]
-pub struct Micro {
+pub struct MicroProduct {
     pub kernel: MicroKernel,
     pub factors: [ElementType; 2],
     /// Number of parts of an element, which are packed separately: two for complex numbers, else
@@ -46,20 +46,20 @@ pub struct Micro {
     pub is_offset: bool,
 }
 
-impl Micro {
+impl MicroProduct {
     /// Chooses tile registers if the machine has them for these elements and the product fills
     /// them, else words if the machine multiplies them, else vectors.
-    pub fn of(problem: &Problem, device: &DeviceDescription) -> Micro {
-        let Sizes { rows, columns, steps, .. } = problem.sizes;
+    pub fn of(problem: &ProductProblem, device: &DeviceDescription) -> MicroProduct {
+        let ProductSizes { rows, columns, steps, .. } = problem.sizes;
         let is_large = rows.min(columns) >= LEAST_LINES && steps >= LEAST_STEPS;
         let planes = if problem.sum.is_complex() { 2 } else { 1 };
         let has_registers = device.register_bytes >= WORD_REGISTER_BYTES;
         let words = if has_registers { device.word_products } else { NarrowProducts::default() };
-        let micro = |kernel, factors| Micro { kernel, factors, planes, is_offset: false };
+        let micro = |kernel, factors| MicroProduct { kernel, factors, planes, is_offset: false };
         match [device.tile_products, words].map(|available| narrow(problem, available).filter(|_| is_large)) {
             [Some(factors), _] => micro(MicroKernel::Tiles, factors),
             [_, Some([ElementType::S8, ElementType::S8])] => {
-                Micro { is_offset: true, ..micro(MicroKernel::Words, [ElementType::U8, ElementType::S8]) }
+                MicroProduct { is_offset: true, ..micro(MicroKernel::Words, [ElementType::U8, ElementType::S8]) }
             }
             [_, Some(factors)] if factors != [ElementType::U8; 2] => micro(MicroKernel::Words, factors),
             _ => micro(MicroKernel::Vectors, [problem.factor; 2]),
@@ -89,7 +89,7 @@ impl Micro {
 
 /// Returns the narrow types to which packing converts the operands' elements. Returns `None` if
 /// `available` does not multiply them or if the conversion is not exact.
-fn narrow(problem: &Problem, available: NarrowProducts) -> Option<[ElementType; 2]> {
+fn narrow(problem: &ProductProblem, available: NarrowProducts) -> Option<[ElementType; 2]> {
     let [left, right] = [0, 1].map(|side| problem.operands[side].element);
     // Runs along steps are copied as lines. Runs along lines would have to be regrouped by steps.
     if problem.operands.iter().any(|operand| operand.runs.is_some() && !operand.runs_along_steps) {

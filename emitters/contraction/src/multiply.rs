@@ -4,11 +4,11 @@
 use fusebox_core::builder::{FunctionBuilder, Scalar, Value};
 
 use crate::operand::Operand;
-use crate::pack::{Source, half_row};
-use crate::tiles::Tiles;
+use crate::pack::{PackSource, half_row};
+use crate::tiles::TileSizes;
 
 /// Operands to multiply.
-pub struct Factors<'a> {
+pub struct ProductFactors<'a> {
     /// Where the left operand's elements are.
     pub left: LeftElements<'a>,
     /// Where the right operand's rows are.
@@ -25,7 +25,7 @@ pub enum LeftElements<'a> {
     Panels(Value, Value),
     /// The operand itself, the point where the register tile begins, and the operand's last row,
     /// which replaces rows beyond the end.
-    InPlace { source: &'a Source<'a>, point: [Value; 3], last: Value },
+    InPlace { source: &'a PackSource<'a>, point: [Value; 3], last: Value },
 }
 
 impl LeftElements<'_> {
@@ -94,7 +94,7 @@ const MANY_PRODUCTS: usize = 16;
 /// Returns the sums, `height` times `vectors` registers, plus the products of all steps. For
 /// complex numbers, the registers of imaginary parts follow the registers of real parts in each
 /// row.
-pub fn multiply(b: &mut FunctionBuilder, tiles: &Tiles, factors: &Factors, sums: &[Value]) -> Vec<Value> {
+pub fn multiply(b: &mut FunctionBuilder, tiles: &TileSizes, factors: &ProductFactors, sums: &[Value]) -> Vec<Value> {
     let are_few = sums.len() < MANY_PRODUCTS;
     let steps = if are_few && tiles.takes_steps_by(STEPS_OF_A_TURN) { STEPS_OF_A_TURN } else { 1 };
     let (zero, by) = (b.index(0), b.index(steps));
@@ -108,7 +108,13 @@ pub fn multiply(b: &mut FunctionBuilder, tiles: &Tiles, factors: &Factors, sums:
 }
 
 /// Returns the sums plus the products of one step.
-fn add_step(b: &mut FunctionBuilder, tiles: &Tiles, factors: &Factors, step: Value, sums: &[Value]) -> Vec<Value> {
+fn add_step(
+    b: &mut FunctionBuilder,
+    tiles: &TileSizes,
+    factors: &ProductFactors,
+    step: Value,
+    sums: &[Value],
+) -> Vec<Value> {
     let planes = tiles.micro.planes;
     let row: Vec<Value> = (0..tiles.vectors * planes)
         .map(|vector| factors.right.register(b, step, vector * tiles.lanes, tiles.lanes))

@@ -4,7 +4,7 @@ use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{ElementType, InstrId};
 use fusebox_core::indexing::{Expr, IndexingMap, Reading, delinearize, maps_from};
 
-use crate::runs::Runs;
+use crate::runs::OperandRuns;
 
 /// An operand of the dot or convolution.
 #[derive(Debug)]
@@ -26,17 +26,17 @@ pub struct Operand {
     pub rows_of: Option<usize>,
     /// How the operand is copied, if its lines or steps have no constant stride in memory or
     /// include padding.
-    pub runs: Option<Runs>,
+    pub runs: Option<OperandRuns>,
 }
 
 /// Roles of an operand's dimensions, each list from the outermost dimension to the innermost.
-pub struct Roles<'a> {
+pub struct DimRoles<'a> {
     pub batch: &'a [i64],
     pub lines: &'a [i64],
     pub steps: &'a [i64],
 }
 
-impl Roles<'_> {
+impl DimRoles<'_> {
     fn size(dims: &[i64], role: &[i64]) -> i64 {
         role.iter().fold(1, |size, &dim| size.saturating_mul(dims[dim as usize]))
     }

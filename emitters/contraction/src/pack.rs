@@ -9,10 +9,10 @@ use fusebox_core::indexing::IndexingMap;
 use crate::convert::convert;
 use crate::micro::OFFSET;
 use crate::operand::Operand;
-use crate::tiles::Tiles;
+use crate::tiles::TileSizes;
 
 /// An operand whose elements are copied.
-pub struct Source<'a> {
+pub struct PackSource<'a> {
     pub operand: &'a Operand,
     pub function: Subgraph,
     /// Number of lines.
@@ -27,7 +27,7 @@ pub struct Source<'a> {
 
 /// Elements to copy: `lines` lines from `line` on, and `steps` steps from `step` on.
 #[derive(Clone, Copy)]
-pub struct Part {
+pub struct OperandRange {
     pub batch: Value,
     pub line: Value,
     pub lines: Value,
@@ -35,7 +35,7 @@ pub struct Part {
     pub steps: Value,
 }
 
-impl Source<'_> {
+impl PackSource<'_> {
     /// Returns the element at `(batch, line, step)`.
     pub fn element(&self, b: &mut FunctionBuilder, point: [Value; 3]) -> Value {
         self.element_at(b, &self.operand.at, &point)
@@ -58,10 +58,7 @@ impl Source<'_> {
 
     /// Returns the packed zero, which replaces elements of the padding.
     pub fn nothing(&self, b: &mut FunctionBuilder) -> Value {
-        match self.is_offset {
-            true => b.int(OFFSET, Scalar::I8),
-            false => b.zero(&Scalar::of_element(self.factor).into()),
-        }
+        if self.is_offset { b.int(OFFSET, Scalar::I8) } else { b.zero(&Scalar::of_element(self.factor).into()) }
     }
 
     /// Inserts an element into the tensor. The real and imaginary parts of a complex element are
@@ -78,13 +75,13 @@ impl Source<'_> {
     }
 
     /// Returns the element at a line and a step of the part.
-    pub fn element_of(&self, b: &mut FunctionBuilder, part: &Part, line: Value, step: Value) -> Value {
+    pub fn element_of(&self, b: &mut FunctionBuilder, part: &OperandRange, line: Value, step: Value) -> Value {
         let (line, step) = (b.addi(part.line, line), b.addi(part.step, step));
         self.element(b, [part.batch, line, step])
     }
 
     /// Copies lines with contiguous steps to `tensor[0, line, step]`.
-    pub fn copy_lines(&self, b: &mut FunctionBuilder, part: &Part, tensor: Value) -> Value {
+    pub fn copy_lines(&self, b: &mut FunctionBuilder, part: &OperandRange, tensor: Value) -> Value {
         let zero = b.index(0);
         each(b, part.lines, tensor, |b, line, tensor| self.copy_line(b, part, line, tensor, &[zero, line]))
     }
@@ -93,7 +90,7 @@ impl Source<'_> {
     pub fn copy_line(
         &self,
         b: &mut FunctionBuilder,
-        part: &Part,
+        part: &OperandRange,
         line: Value,
         tensor: Value,
         place: &[Value],
@@ -108,25 +105,25 @@ impl Source<'_> {
         })
     }
 
-    /// Packs columns of the right operand into as many register tiles as they need. `turned` is a
-    /// buffer for transposes.
+    /// Packs columns of the right operand into as many register tiles as they need. `transposed` is
+    /// a buffer for transposes.
     pub fn pack_right(
         &self,
         b: &mut FunctionBuilder,
-        tiles: &Tiles,
-        part: &Part,
-        [tensor, turned]: [Value; 2],
+        tiles: &TileSizes,
+        part: &OperandRange,
+        [tensor, transposed]: [Value; 2],
     ) -> [Value; 2] {
         if !self.operand.runs_along_steps {
-            return [self.copy_panels(b, part, [tiles.width(), self.lines], tensor), turned];
+            return [self.copy_panels(b, part, [tiles.width(), self.lines], tensor), transposed];
         }
         let (zero, one, width) = (b.index(0), b.index(1), b.index(tiles.width()));
         let panels = b.ceildivsi(part.lines, width);
-        let packed = b.scf_for(zero, panels, one, &[tensor, turned], |b, panel, tensors| {
+        let packed = b.scf_for(zero, panels, one, &[tensor, transposed], |b, panel, tensors| {
             let first = b.muli(panel, width);
             let rest = b.subi(part.lines, first);
-            let part = Part { line: b.addi(part.line, first), lines: b.minsi(rest, width), ..*part };
-            self.turn_columns(b, tiles, &part, panel, [tensors[0], tensors[1]]).to_vec()
+            let part = OperandRange { line: b.addi(part.line, first), lines: b.minsi(rest, width), ..*part };
+            self.transpose_columns(b, tiles, &part, panel, [tensors[0], tensors[1]]).to_vec()
         });
         [packed[0], packed[1]]
     }
@@ -134,7 +131,13 @@ impl Source<'_> {
     /// Copies lines to panels `[panel, step, line]` of `width` lines. The operand has `all` lines.
     /// The loop copies all lines of a step before the next step, so that it reads memory in runs as
     /// long as the part has lines.
-    pub fn copy_panels(&self, b: &mut FunctionBuilder, part: &Part, [width, all]: [i64; 2], tensor: Value) -> Value {
+    pub fn copy_panels(
+        &self,
+        b: &mut FunctionBuilder,
+        part: &OperandRange,
+        [width, all]: [i64; 2],
+        tensor: Value,
+    ) -> Value {
         if let Some(runs) = &self.operand.runs {
             return self.copy_runs_of_lines(b, runs, part, width, tensor);
         }

@@ -6,7 +6,7 @@ use fusebox_core::emitter::{Analysis, Decline, Fusion};
 use fusebox_core::hlo::{ArrayShape, Computation, DotDims, ElementType, InstrId, Instruction, Op, accumulation_type};
 use fusebox_core::indexing::{Expr, IndexingMap, Interval, Reading, delinearize, maps_to};
 
-use crate::operand::{Operand, Roles, distances, distances_in, is_in_parts, rows_of};
+use crate::operand::{DimRoles, Operand, distances, distances_in, is_in_parts, rows_of};
 use crate::{convert, convolution};
 
 /// Largest number of products. No processor computes more, and counts up to it do not overflow.
@@ -29,26 +29,26 @@ const EXACT_PRODUCTS: i64 = 256;
 /// steps, columns]`. The operands are in program order, or swapped if the result is written
 /// transposed.
 #[derive(Debug)]
-pub struct Problem {
+pub struct ProductProblem {
     /// The dot or convolution.
     pub dot: InstrId,
     /// The operand whose lines are rows, then the operand whose lines are columns.
     pub operands: [Operand; 2],
-    pub sizes: Sizes,
+    pub sizes: ProductSizes,
     /// Type in which products are summed.
     pub sum: ElementType,
-    /// Type in which products are computed, and in which up to [`Problem::most_together`] of them
-    /// are added. For complex numbers, the type of their parts.
+    /// Type in which products are computed, and in which up to [`ProductProblem::most_together`] of
+    /// them are added. For complex numbers, the type of their parts.
     pub factor: ElementType,
     /// Element type of the dot's result.
     pub result: ElementType,
     /// Results of the fusion, grouped by index.
-    pub roots: Vec<Roots>,
+    pub roots: Vec<ProductRoots>,
 }
 
 /// Sizes of the product. Each covers several dimensions of the program, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sizes {
+pub struct ProductSizes {
     pub batch: i64,
     pub rows: i64,
     pub columns: i64,
@@ -58,7 +58,7 @@ pub struct Sizes {
 
 /// Results that are written at the same index.
 #[derive(Debug)]
-pub struct Roots {
+pub struct ProductRoots {
     pub instructions: Vec<InstrId>,
     /// Numbers of the results among the fusion's outputs.
     pub outputs: Vec<usize>,
@@ -66,8 +66,8 @@ pub struct Roots {
     pub at: IndexingMap,
 }
 
-impl Problem {
-    /// Returns the number of products that may be added in [`Problem::factor`]. Bytes are
+impl ProductProblem {
+    /// Returns the number of products that may be added in [`ProductProblem::factor`]. Bytes are
     /// multiplied as `f32`, because processors multiply floats faster than 32-bit integers. An
     /// `f32` holds the sum of this many products exactly.
     pub fn most_together(&self) -> i64 {
@@ -79,7 +79,7 @@ impl Problem {
     /// # Errors
     /// If the product is too small, or too large to be counted, or if a loop is as fast.
     pub fn check(&self) -> Result<(), Decline> {
-        let Sizes { batch, rows, columns, steps } = self.sizes;
+        let ProductSizes { batch, rows, columns, steps } = self.sizes;
         let products = [batch, rows, columns, steps].iter().fold(1i64, |n, &size| n.saturating_mul(size));
         match () {
             _ if products > MOST_POINTS => Err(Decline::new("there are more products than any machine computes")),
@@ -90,27 +90,27 @@ impl Problem {
                 && (rows.min(columns) > 1 || products / batch.max(1) < LEAST_OF_A_VECTOR) =>
             {
                 Err(Decline::new(format!(
-                    "{products} products are too few to be packed: a loop computes fewer than {LEAST_PRODUCTS} as fast"
+                    "{products} products are too few to be packed: below {LEAST_PRODUCTS}, a loop is as fast"
                 )))
             }
-            _ if rows == 1 && columns == 1 => {
-                Err(Decline::new("nothing is used twice: each element is a sum over two rows of its own"))
-            }
+            _ if rows == 1 && columns == 1 => Err(Decline::new(
+                "no operand element is used twice: each result reads two rows that no other result reads",
+            )),
             _ if rows.min(columns) == 1 && self.operands.iter().all(|operand| operand.steps_are_adjacent) => {
-                Err(Decline::new("each element is a sum over two rows that lie in memory as they are added up"))
+                Err(Decline::new("each element is a sum over two rows that are already contiguous in memory"))
             }
             _ => Ok(()),
         }
     }
 }
 
-impl Analysis for Problem {
+impl Analysis for ProductProblem {
     fn of(fusion: &Fusion) -> Result<Self, Decline> {
         let computation = fusion.computation();
         let dot = the_dot(computation)?;
         let instruction = computation.instruction(dot);
         check_prologue(computation, dot)?;
-        let Form { sides: [left, right], result } = match &instruction.op {
+        let ProductForm { sides: [left, right], result } = match &instruction.op {
             Op::Dot(dims) => form(fusion, instruction, dims)?,
             Op::Convolution(attributes) => convolution::form(fusion, dot, attributes)?,
             _ => return Err(Decline::at(instruction, "it is no product")),
@@ -119,19 +119,20 @@ impl Analysis for Problem {
             return Err(Decline::at(instruction, "the product has no elements"));
         }
         let outputs = outputs(fusion, dot)?;
-        let is_turned = is_turned(&result, &outputs);
-        let of_dot = if is_turned { turned(&result) } else { result };
+        let is_transposed = is_transposed(&result, &outputs);
+        let of_dot = if is_transposed { transposed(&result) } else { result };
         let [(left, [batch, rows, steps]), (right, [_, columns, _])] =
-            if is_turned { [right, left] } else { [left, right] };
-        let sizes = Sizes { batch, rows, columns, steps };
+            if is_transposed { [right, left] } else { [left, right] };
+        let sizes = ProductSizes { batch, rows, columns, steps };
         let (sum, result, _) = sum_type(computation, dot)?;
         let roots = roots(outputs, &of_dot)?;
         let is_byte = |operand: &Operand| operand.element.is_integer() && operand.element.bits() <= 8;
-        let factor = match is_byte(&left) && is_byte(&right) && sum == ElementType::S32 {
-            true => ElementType::F32,
-            false => sum.real_part(),
+        let factor = if is_byte(&left) && is_byte(&right) && sum == ElementType::S32 {
+            ElementType::F32
+        } else {
+            sum.real_part()
         };
-        Ok(Problem { dot, operands: [left, right], sizes, sum, factor, result, roots })
+        Ok(ProductProblem { dot, operands: [left, right], sizes, sum, factor, result, roots })
     }
 }
 
@@ -154,13 +155,13 @@ pub fn sum_type(
         narrow if narrow.is_integer() && narrow.bits() < 32 => ElementType::S32,
         sum => sum,
     };
-    let ways = [(left, sum), (right, sum), (sum, result)];
-    if let Some((from, to)) = ways.into_iter().find(|&(from, to)| !convert::is_possible(from, to)) {
-        return Err(Decline::at(instruction, format!("{from} as {to} is not converted while packing")));
+    let conversions = [(left, sum), (right, sum), (sum, result)];
+    if let Some((from, to)) = conversions.into_iter().find(|&(from, to)| !convert::is_possible(from, to)) {
+        return Err(Decline::at(instruction, format!("packing cannot convert {from} to {to}")));
     }
     let is_dot = matches!(instruction.op, Op::Dot(_));
     if sum == ElementType::Pred || sum.is_complex() && !is_dot {
-        return Err(Decline::at(instruction, format!("products of {sum} are not multiplied as vectors")));
+        return Err(Decline::at(instruction, format!("products of {sum} cannot be computed in vectors")));
     }
     Ok((sum, result, [left, right]))
 }
@@ -181,7 +182,9 @@ pub fn the_dot(computation: &Computation) -> Result<InstrId, Decline> {
 pub fn check_prologue(computation: &Computation, dot: InstrId) -> Result<(), Decline> {
     let others = computation.ids().filter(|&id| id != dot);
     match others.map(|id| computation.instruction(id)).find(|instruction| is_heavy(&instruction.op)) {
-        Some(other) => Err(Decline::at(other, "it would be computed again for every element that needs it")),
+        Some(other) => {
+            Err(Decline::at(other, "it is expensive, and would be recomputed for every element that needs it"))
+        }
         None => Ok(()),
     }
 }
@@ -193,17 +196,17 @@ fn element_type(computation: &Computation, id: InstrId) -> Result<ElementType, D
 }
 
 /// An operand with its numbers of batches, lines and steps.
-pub type Side = (Operand, [i64; 3]);
+pub type SizedOperand = (Operand, [i64; 3]);
 
 /// A dot or convolution as a matrix product.
-pub struct Form {
-    pub sides: [Side; 2],
+pub struct ProductForm {
+    pub sides: [SizedOperand; 2],
     /// Map from `(batch, left line, right line)` to the index of the result.
     pub result: IndexingMap,
 }
 
 /// Returns the form of a dot.
-fn form(fusion: &Fusion, dot: &Instruction, dims: &DotDims) -> Result<Form, Decline> {
+fn form(fusion: &Fusion, dot: &Instruction, dims: &DotDims) -> Result<ProductForm, Decline> {
     let computation = fusion.computation();
     let side = |number: usize, batch: &[i64], steps: &[i64]| {
         let instruction = dot.operands[number];
@@ -211,7 +214,7 @@ fn form(fusion: &Fusion, dot: &Instruction, dims: &DotDims) -> Result<Form, Decl
         let array = array.ok_or_else(|| Decline::at(computation.instruction(instruction), "it is no array"))?;
         let is_line = |dim: &i64| !batch.contains(dim) && !steps.contains(dim);
         let lines: Vec<i64> = (0..array.rank() as i64).filter(is_line).collect();
-        let roles = Roles { batch, lines: &lines, steps };
+        let roles = DimRoles { batch, lines: &lines, steps };
         let at = roles.map(&array.dims);
         let [line, step] = distances(fusion, instruction, &at);
         let operand = Operand {
@@ -233,12 +236,12 @@ fn form(fusion: &Fusion, dot: &Instruction, dims: &DotDims) -> Result<Form, Decl
     let position = (Expr::dim(0) * left + Expr::dim(1)) * right + Expr::dim(2);
     let of_dot = dot.shape.as_array().map(|array| array.dims.clone()).unwrap_or_default();
     let result = IndexingMap::from_tensor_sizes(delinearize(&position, &of_dot), &[batch, left, right], &[]).simplify();
-    Ok(Form { sides, result })
+    Ok(ProductForm { sides, result })
 }
 
 /// A result of the fusion, with its dimensions and the map from the dot's index to the result's
 /// index.
-pub struct Output {
+pub struct DotResult {
     instruction: InstrId,
     dims: Vec<i64>,
     of_dot: IndexingMap,
@@ -246,14 +249,14 @@ pub struct Output {
 
 /// Returns the results of the fusion. Declines unless the elements of each result correspond one to
 /// one to the elements of the dot.
-pub fn outputs(fusion: &Fusion, dot: InstrId) -> Result<Vec<Output>, Decline> {
+pub fn outputs(fusion: &Fusion, dot: InstrId) -> Result<Vec<DotResult>, Decline> {
     let computation = fusion.computation();
     let output = |&root: &InstrId| {
         let instruction = computation.instruction(root);
         let array = instruction.shape.as_array().ok_or_else(|| Decline::at(instruction, "it is no array"))?;
         let read = maps_to(&fusion.module, fusion.entry(), (root, 0), dot, &[]);
         let of_dot = match read.known() {
-            Some([]) => return Err(Decline::at(instruction, "it is a result that does not come from the dot")),
+            Some([]) => return Err(Decline::at(instruction, "this result does not depend on the dot")),
             Some([reading]) if reading.runtime.is_empty() && reading.map.ranges.is_empty() => reading.map.inverse(),
             _ => None,
         };
@@ -267,16 +270,16 @@ pub fn outputs(fusion: &Fusion, dot: InstrId) -> Result<Vec<Output>, Decline> {
                 && map.dims.iter().zip(dims).all(|(dim, &size)| dim.bounds == Interval::from_size(size))
                 && of_dots.map(ArrayShape::element_count) == Some(array.element_count())
         };
-        let of_dot = of_dot.filter(is_whole).ok_or_else(|| {
-            Decline::at(instruction, "its elements are not those of the dot, each by itself and each of them once")
-        })?;
-        Ok(Output { instruction: root, dims: array.dims.clone(), of_dot })
+        let of_dot = of_dot
+            .filter(is_whole)
+            .ok_or_else(|| Decline::at(instruction, "its elements are not a permutation of the dot's elements"))?;
+        Ok(DotResult { instruction: root, dims: array.dims.clone(), of_dot })
     };
     fusion.roots.iter().map(output).collect()
 }
 
 /// Returns the result map for swapped operands.
-fn turned(result: &IndexingMap) -> IndexingMap {
+fn transposed(result: &IndexingMap) -> IndexingMap {
     let point = [Expr::dim(0), Expr::dim(2), Expr::dim(1)];
     let results = result.results.iter().map(|expr| expr.substitute(&point, &[], &[])).collect();
     let [batch, left, right] = [0, 1, 2].map(|dim: usize| result.dims[dim].clone());
@@ -285,7 +288,7 @@ fn turned(result: &IndexingMap) -> IndexingMap {
 
 /// Whether the left operand's lines are contiguous in the first result and the right operand's
 /// lines are not. The operands are then swapped, so that columns are contiguous in the result.
-fn is_turned(result: &IndexingMap, outputs: &[Output]) -> bool {
+fn is_transposed(result: &IndexingMap, outputs: &[DotResult]) -> bool {
     let first = outputs.first().and_then(|output| Some((result.then(&output.of_dot)?, output)));
     first.is_some_and(|(at, output)| {
         let [row, column] = distances_in(&at, &Reading::whole(&output.dims), &output.dims);
@@ -294,11 +297,12 @@ fn is_turned(result: &IndexingMap, outputs: &[Output]) -> bool {
 }
 
 /// Groups the results by dimensions and index map.
-pub fn roots(outputs: Vec<Output>, of_dot: &IndexingMap) -> Result<Vec<Roots>, Decline> {
-    let mut groups: Vec<(Vec<i64>, Roots)> = Vec::new();
+pub fn roots(outputs: Vec<DotResult>, of_dot: &IndexingMap) -> Result<Vec<ProductRoots>, Decline> {
+    let mut groups: Vec<(Vec<i64>, ProductRoots)> = Vec::new();
     for (number, output) in outputs.into_iter().enumerate() {
-        let at =
-            of_dot.then(&output.of_dot).ok_or_else(|| Decline::new("a result is not where the dot's elements are"))?;
+        let at = of_dot
+            .then(&output.of_dot)
+            .ok_or_else(|| Decline::new("the index of a result does not follow from the index of the dot"))?;
         let at = at.simplify();
         match groups.iter_mut().find(|(dims, group)| *dims == output.dims && group.at == at) {
             Some((_, group)) => {
@@ -306,7 +310,7 @@ pub fn roots(outputs: Vec<Output>, of_dot: &IndexingMap) -> Result<Vec<Roots>, D
                 group.outputs.push(number);
             }
             None => {
-                let roots = Roots { instructions: vec![output.instruction], outputs: vec![number], at };
+                let roots = ProductRoots { instructions: vec![output.instruction], outputs: vec![number], at };
                 groups.push((output.dims, roots));
             }
         }

@@ -7,23 +7,28 @@ use fusebox_core::hlo::{ElementType, InstrId};
 use fusebox_core::indexing::IndexingMap;
 
 use crate::convert::convert;
-use crate::problem::Roots;
+use crate::problem::ProductRoots;
 
 /// Results of a kernel, with the host's epilogue functions for them.
-pub struct Results<'a> {
-    roots: &'a [Roots],
+pub struct ResultEpilogues<'a> {
+    roots: &'a [ProductRoots],
     /// One for each group of roots.
     epilogues: Vec<Subgraph>,
     /// Types of the sums and of the product's result.
     types: [ElementType; 2],
 }
 
-impl<'a> Results<'a> {
+impl<'a> ResultEpilogues<'a> {
     /// Declares the epilogues of a product. `types` are the types of the sums and of the product's
     /// result.
-    pub fn new(kernel: &mut KernelBuilder, roots: &'a [Roots], product: InstrId, types: [ElementType; 2]) -> Self {
+    pub fn new(
+        kernel: &mut KernelBuilder,
+        roots: &'a [ProductRoots],
+        product: InstrId,
+        types: [ElementType; 2],
+    ) -> Self {
         let epilogues = roots.iter().map(|roots| kernel.epilogue(&roots.instructions, &[product])).collect();
-        Results { roots, epilogues, types }
+        ResultEpilogues { roots, epilogues, types }
     }
 
     /// Returns the type in which sums are kept.
@@ -32,7 +37,7 @@ impl<'a> Results<'a> {
     }
 
     /// Returns the outputs after the epilogues of one sum are written. `point` is an argument of
-    /// [`Roots::at`].
+    /// [`ProductRoots::at`].
     pub fn written(&self, b: &mut FunctionBuilder, point: &[Value], sum: Value, outputs: &[Value]) -> Vec<Value> {
         let [of_sum, of_product] = self.types;
         let value = convert(b, of_sum, of_product, sum);
@@ -50,7 +55,11 @@ impl<'a> Results<'a> {
 
 /// Returns the plan of each output, in order, and the visits of the epilogues. `map` returns the
 /// map of each group of roots.
-pub fn written(all: &[Roots], product: InstrId, map: impl Fn(&Roots) -> IndexingMap) -> (Vec<OutputPlan>, Vec<Visit>) {
+pub fn written(
+    all: &[ProductRoots],
+    product: InstrId,
+    map: impl Fn(&ProductRoots) -> IndexingMap,
+) -> (Vec<OutputPlan>, Vec<Visit>) {
     let mut outputs: Vec<(usize, OutputPlan)> = Vec::new();
     let mut visits = Vec::new();
     for roots in all {

@@ -6,7 +6,7 @@
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, Value};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, ceil_div, delinearize};
 
-use crate::pack::{Part, Source, each};
+use crate::pack::{OperandRange, PackSource, each};
 
 /// Elements that are copied together, if a run is partly padding.
 const TOGETHER: i64 = 16;
@@ -19,7 +19,7 @@ const PER_PIECE: f64 = 8.0;
 
 /// Split of an operand's lines and steps into coordinates.
 #[derive(Debug)]
-pub struct Runs {
+pub struct OperandRuns {
     /// Sizes of the coordinates of a line, outermost first.
     pub lines: Vec<i64>,
     /// Sizes of the coordinates of a step, outermost first.
@@ -30,38 +30,38 @@ pub struct Runs {
     pub at: IndexingMap,
     /// Conditions for an element to be inside the operand. Elements for which one of them fails are
     /// 0.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<BoundsCondition>,
 }
 
 /// A condition for a position to be inside the operand: `0 <= place < extent`, and a multiple of
 /// the dilation.
 #[derive(Debug)]
-pub struct Condition {
-    /// Map from the arguments of [`Runs::at`] to the position.
+pub struct BoundsCondition {
+    /// Map from the arguments of [`OperandRuns::at`] to the position.
     pub place: IndexingMap,
     pub extent: i64,
     pub dilation: i64,
     /// How the place depends on the position in a run, if it does.
-    pub along: Option<Along>,
+    pub along: Option<PositionStep>,
 }
 
 /// A place that moves by `by` after every `after` positions of a run.
 #[derive(Clone, Copy, Debug)]
-pub struct Along {
+pub struct PositionStep {
     pub by: i64,
     pub after: i64,
 }
 
 /// A range of positions of a run to copy, as a whole number of pieces.
 #[derive(Clone, Copy)]
-struct Stretch {
+struct RunRange {
     begin: Value,
     end: Value,
     /// Positions that are copied together.
     piece: i64,
 }
 
-impl Runs {
+impl OperandRuns {
     /// Returns the map from `(batch, line, step)` to the operand's index, constrained to elements
     /// inside the operand.
     pub fn over_lines_and_steps(&self) -> IndexingMap {
@@ -119,14 +119,14 @@ pub fn common_divisor(a: i64, b: i64) -> i64 {
     if b == 0 { a.max(1) } else { common_divisor(b, a % b) }
 }
 
-impl Source<'_> {
+impl PackSource<'_> {
     /// Copies steps of one line to `tensor[place…, step]`. The range of steps begins and ends at
     /// multiples of the source's grain.
     pub fn copy_runs_of_steps(
         &self,
         b: &mut FunctionBuilder,
-        runs: &Runs,
-        part: &Part,
+        runs: &OperandRuns,
+        part: &OperandRange,
         line: Value,
         tensor: Value,
         place: &[Value],
@@ -142,7 +142,7 @@ impl Source<'_> {
             let zero = b.index(0);
             let point = [&[part.batch], line.as_slice(), &outer, &[zero]].concat();
             let (ahead, behind) = (b.subi(part.step, from), b.subi(end, from));
-            let stretch = Stretch {
+            let stretch = RunRange {
                 begin: b.maxsi(ahead, zero),
                 end: b.minsi(behind, whole),
                 piece: common_divisor(self.grain, size),
@@ -160,8 +160,8 @@ impl Source<'_> {
     pub fn copy_runs_of_lines(
         &self,
         b: &mut FunctionBuilder,
-        runs: &Runs,
-        part: &Part,
+        runs: &OperandRuns,
+        part: &OperandRange,
         width: i64,
         tensor: Value,
     ) -> Value {
@@ -178,7 +178,7 @@ impl Source<'_> {
                 let zero = b.index(0);
                 let point = [&[part.batch], outer.as_slice(), &[zero], &inner].concat();
                 let (ahead, behind) = (b.subi(part.line, from), b.subi(end, from));
-                let stretch = Stretch {
+                let stretch = RunRange {
                     begin: b.maxsi(ahead, zero),
                     end: b.minsi(behind, whole),
                     piece: common_divisor(width, size),
@@ -198,9 +198,9 @@ impl Source<'_> {
     fn copy_run(
         &self,
         b: &mut FunctionBuilder,
-        runs: &Runs,
+        runs: &OperandRuns,
         point: Vec<Value>,
-        stretch: Stretch,
+        stretch: RunRange,
         tensor: Value,
         put: impl Fn(&mut FunctionBuilder, [Value; 2], Value, Value) -> Value,
     ) -> Value {
@@ -270,34 +270,42 @@ impl Source<'_> {
             is_whole,
             &types,
             |b| vec![pieces(b, tensor)],
-            |b| match runs.are_steps {
-                true => vec![parted(b, stretch.begin, stretch.end, tensor)],
-                // Panels are short rows: most pieces are entirely elements or entirely padding.
-                false => b.scf_for(stretch.begin, stretch.end, piece, &[tensor], |b, from, tensor| {
-                    let end = b.addi(from, piece);
-                    let is_there = is_within(b, from, end);
-                    let is_behind = b.cmpi(IntPredicate::Sle, high, from);
-                    let is_before = b.cmpi(IntPredicate::Sge, low, end);
-                    let is_nowhere = b.ori(is_before, is_behind);
-                    let whole = |b: &mut FunctionBuilder, is_there: bool| {
-                        vec![each(b, piece, tensor[0], |b, i, tensor| copy(b, [from, i], is_there, tensor))]
-                    };
-                    b.scf_if(
-                        is_there,
-                        &types,
-                        |b| whole(b, true),
-                        |b| {
-                            b.scf_if(is_nowhere, &types, |b| whole(b, false), |b| vec![parted(b, from, end, tensor[0])])
-                        },
-                    )
-                }),
+            |b| {
+                if runs.are_steps {
+                    vec![parted(b, stretch.begin, stretch.end, tensor)]
+                } else {
+                    // Panels are short rows: most pieces are entirely elements or entirely padding.
+                    b.scf_for(stretch.begin, stretch.end, piece, &[tensor], |b, from, tensor| {
+                        let end = b.addi(from, piece);
+                        let is_there = is_within(b, from, end);
+                        let is_behind = b.cmpi(IntPredicate::Sle, high, from);
+                        let is_before = b.cmpi(IntPredicate::Sge, low, end);
+                        let is_nowhere = b.ori(is_before, is_behind);
+                        let whole = |b: &mut FunctionBuilder, is_there: bool| {
+                            vec![each(b, piece, tensor[0], |b, i, tensor| copy(b, [from, i], is_there, tensor))]
+                        };
+                        b.scf_if(
+                            is_there,
+                            &types,
+                            |b| whole(b, true),
+                            |b| {
+                                b.scf_if(
+                                    is_nowhere,
+                                    &types,
+                                    |b| whole(b, false),
+                                    |b| vec![parted(b, from, end, tensor[0])],
+                                )
+                            },
+                        )
+                    })
+                }
             },
         )[0]
     }
 
     /// Returns the range of positions of a run that are inside the operand, or `None` if all of
     /// them always are.
-    fn there(&self, b: &mut FunctionBuilder, runs: &Runs, point: &[Value]) -> Option<[Value; 2]> {
+    fn there(&self, b: &mut FunctionBuilder, runs: &OperandRuns, point: &[Value]) -> Option<[Value; 2]> {
         if runs.conditions.is_empty() {
             return None;
         }
@@ -306,7 +314,7 @@ impl Source<'_> {
         for condition in &runs.conditions {
             let place = b.apply_indexing(&condition.place, point)[0];
             match condition.along {
-                Some(Along { by, after }) => {
+                Some(PositionStep { by, after }) => {
                     let (by, after, last) = (b.index(by), b.index(after), b.index(condition.extent - 1));
                     let before = b.subi(zero, place);
                     let first = b.ceildivsi(before, by);
@@ -334,7 +342,7 @@ impl Source<'_> {
     }
 
     /// Whether a place holds an element, and not a hole between dilated elements.
-    fn is_element(&self, b: &mut FunctionBuilder, condition: &Condition, place: Value) -> Value {
+    fn is_element(&self, b: &mut FunctionBuilder, condition: &BoundsCondition, place: Value) -> Value {
         let (dilation, zero) = (b.index(condition.dilation), b.index(0));
         let rest = b.remsi(place, dilation);
         b.cmpi(IntPredicate::Eq, rest, zero)
@@ -342,7 +350,7 @@ impl Source<'_> {
 
     /// Returns the element at a position inside the operand, or 0 in a hole between dilated
     /// elements.
-    fn element_of_run(&self, b: &mut FunctionBuilder, runs: &Runs, point: &[Value]) -> Value {
+    fn element_of_run(&self, b: &mut FunctionBuilder, runs: &OperandRuns, point: &[Value]) -> Value {
         let mut element = self.element_at(b, &runs.at, point);
         for condition in runs.conditions.iter().filter(|it| it.dilation > 1 && it.along.is_some()) {
             let place = b.apply_indexing(&condition.place, point)[0];

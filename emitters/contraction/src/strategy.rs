@@ -1,5 +1,6 @@
-//! The common part of the emitters of products, each of which is a [`Way`]. A way chooses its sizes
-//! from a problem, a device and knobs. The plan and the kernel follow from these sizes.
+//! The common part of the emitters of products, each of which is a [`ProductStrategy`]. A
+//! strategy chooses its sizes from a problem, a device and knobs. The plan and the kernel follow
+//! from these sizes.
 
 use std::marker::PhantomData;
 
@@ -11,14 +12,14 @@ use fusebox_core::hlo::Opcode;
 
 use crate::bid;
 
-/// A way of computing products, with all the sizes that it chooses.
-pub trait Way: Sized + 'static {
+/// A strategy for computing products, with all the sizes that it chooses.
+pub trait ProductStrategy: Sized + 'static {
     type Problem: Analysis;
     const BLOCKS: Blocks;
     /// Operations for which the emitter bids.
     const ANCHORS: &'static [Opcode];
 
-    /// Checks that the way supports the problem and the device.
+    /// Checks that the strategy supports the problem and the device.
     ///
     /// # Errors
     /// The reason, if it does not.
@@ -37,16 +38,16 @@ pub trait Way: Sized + 'static {
     fn emit(&self, fusion: &Fusion, problem: &Self::Problem) -> Result<Kernel, EmitError>;
 }
 
-/// The emitter for a [`Way`].
-pub struct By<W>(PhantomData<fn() -> W>);
+/// The emitter for a [`ProductStrategy`].
+pub struct ProductEmitter<W>(PhantomData<fn() -> W>);
 
-impl<W> By<W> {
+impl<W> ProductEmitter<W> {
     pub const fn new() -> Self {
-        By(PhantomData)
+        ProductEmitter(PhantomData)
     }
 }
 
-impl<W: Way> Strategy for By<W> {
+impl<W: ProductStrategy> Strategy for ProductEmitter<W> {
     type Problem = W::Problem;
 
     fn blocks(&self) -> Blocks {

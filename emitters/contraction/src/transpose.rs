@@ -4,9 +4,9 @@
 
 use fusebox_core::builder::{FunctionBuilder, Value};
 
-use crate::pack::{Part, Source, each, half_row};
+use crate::pack::{OperandRange, PackSource, each, half_row};
 use crate::runs::common_divisor;
-use crate::tiles::Tiles;
+use crate::tiles::TileSizes;
 
 /// Largest size of squares that are transposed in one pass: LLVM's time grows with the depth of the
 /// shuffles.
@@ -15,14 +15,14 @@ const SMALL: i64 = 4;
 /// The shape of a square: it has as many rows as a register holds words. A word consists of a few
 /// neighbouring elements.
 #[derive(Clone, Copy)]
-pub struct Squares {
+pub struct SquareShape {
     /// Words of a register, and rows of a square.
     pub size: i64,
     /// Elements of a word.
     pub word: i64,
 }
 
-impl Squares {
+impl SquareShape {
     /// Returns the number of elements of a row.
     pub fn row(self) -> i64 {
         self.size * self.word
@@ -30,7 +30,7 @@ impl Squares {
 
     /// Transposes squares: reads row `i` of square `s` from `from(s, i)` and writes column `i` to
     /// `to(s, i)`. Overwrites the source.
-    pub fn turn(
+    pub fn transpose(
         self,
         b: &mut FunctionBuilder,
         count: Value,
@@ -43,22 +43,22 @@ impl Squares {
         // the second pass combines the others.
         let stages = self.size.ilog2();
         let first = if self.size <= SMALL { 0 } else { stages.div_ceil(2) };
-        let (members, apart) = (1 << first, self.size >> first);
+        let (members, spacing) = (1 << first, self.size >> first);
         let source = match first {
             0 => source,
-            _ => self.each_part(b, count, apart, source, |b, square, part, tensor| {
-                let rows: Vec<Value> = (0..members).map(|member| b.index(member * apart)).collect();
+            _ => self.each_part(b, count, spacing, source, |b, square, part, tensor| {
+                let rows: Vec<Value> = (0..members).map(|member| b.index(member * spacing)).collect();
                 let rows: Vec<Value> = rows.into_iter().map(|row| b.addi(part, row)).collect();
                 let places: Vec<Vec<Value>> = rows.iter().map(|&row| from(b, square, row)).collect();
                 let read = places.iter().map(|place| b.vector_read(tensor, place, self.row())).collect();
-                let turned = self.exchanged(b, read, apart);
-                places.iter().zip(turned).fold(tensor, |tensor, (place, row)| b.vector_write(row, tensor, place))
+                let transposed = self.exchanged(b, read, spacing);
+                places.iter().zip(transposed).fold(tensor, |tensor, (place, row)| b.vector_write(row, tensor, place))
             }),
         };
         let target = self.each_part(b, count, members, target, |b, square, part, tensor| {
-            let begin = b.index(apart);
+            let begin = b.index(spacing);
             let begin = b.muli(part, begin);
-            let rows: Vec<Value> = (0..apart).map(|row| b.index(row)).collect();
+            let rows: Vec<Value> = (0..spacing).map(|row| b.index(row)).collect();
             let rows: Vec<Value> = rows.into_iter().map(|row| b.addi(begin, row)).collect();
             let read = rows
                 .iter()
@@ -67,8 +67,8 @@ impl Squares {
                     b.vector_read(source, &place, self.row())
                 })
                 .collect();
-            let turned = self.exchanged(b, read, 1);
-            rows.iter().zip(turned).fold(tensor, |tensor, (&row, vector)| {
+            let transposed = self.exchanged(b, read, 1);
+            rows.iter().zip(transposed).fold(tensor, |tensor, (&row, vector)| {
                 let place = to(b, square, row);
                 b.vector_write(vector, tensor, &place)
             })
@@ -93,12 +93,12 @@ impl Squares {
         })
     }
 
-    /// Returns `rows`, which are `apart` rows apart, after the stages that combine them.
-    fn exchanged(self, b: &mut FunctionBuilder, mut rows: Vec<Value>, apart: i64) -> Vec<Value> {
+    /// Returns `rows`, which are `spacing` rows apart, after the stages that combine them.
+    fn exchanged(self, b: &mut FunctionBuilder, mut rows: Vec<Value>, spacing: i64) -> Vec<Value> {
         let lanes = self.size;
         let mut between = rows.len() / 2;
         while between > 0 {
-            let distance = between as i64 * apart;
+            let distance = between as i64 * spacing;
             let low = self.of_words(|word| if word & distance == 0 { word } else { lanes + word - distance });
             let high = self.of_words(|word| if word & distance == 0 { word + distance } else { lanes + word });
             for upper in (0..rows.len()).filter(|row| row & between == 0) {
@@ -120,21 +120,21 @@ impl Squares {
     }
 }
 
-impl Source<'_> {
+impl PackSource<'_> {
     /// Packs rows of the left operand if rows, not steps, are contiguous in memory. Packs them in
     /// groups of steps, then transposes them to lines of steps.
-    pub fn turn_rows(
+    pub fn transpose_rows(
         &self,
         b: &mut FunctionBuilder,
-        tiles: &Tiles,
-        part: &Part,
+        tiles: &TileSizes,
+        part: &OperandRange,
         [tensor, groups]: [Value; 2],
     ) -> [Value; 2] {
         let squares = tiles.squares();
         let (zero, one, size, row) = (b.index(0), b.index(1), b.index(squares.size), b.index(squares.row()));
         let groups = self.pack_groups(b, tiles, [squares.size, common_divisor(self.lines, tiles.height)], part, groups);
         let (panels, count) = (b.ceildivsi(part.lines, size), b.ceildivsi(part.steps, row));
-        let turned = b.scf_for(zero, panels, one, &[tensor, groups], |b, panel, tensors| {
+        let transposed = b.scf_for(zero, panels, one, &[tensor, groups], |b, panel, tensors| {
             let first = b.muli(panel, size);
             let from = |b: &mut FunctionBuilder, square: Value, group: Value| {
                 let begin = b.muli(square, size);
@@ -144,48 +144,48 @@ impl Source<'_> {
                 let step = b.muli(square, row);
                 vec![zero, b.addi(first, line), step]
             };
-            let [groups, tensor] = squares.turn(b, count, [tensors[1], tensors[0]], from, to);
+            let [groups, tensor] = squares.transpose(b, count, [tensors[1], tensors[0]], from, to);
             vec![tensor, groups]
         });
-        [turned[0], turned[1]]
+        [transposed[0], transposed[1]]
     }
 
     /// Packs a register tile's columns whose steps are contiguous in memory. Copies as many columns
     /// as a register has lanes, a range of steps at a time, and transposes them.
-    pub fn turn_columns(
+    pub fn transpose_columns(
         &self,
         b: &mut FunctionBuilder,
-        tiles: &Tiles,
-        part: &Part,
+        tiles: &TileSizes,
+        part: &OperandRange,
         panel: Value,
-        [tensor, turned]: [Value; 2],
+        [tensor, transposed]: [Value; 2],
     ) -> [Value; 2] {
         let squares = tiles.squares();
         let (zero, one, lanes, row) = (b.index(0), b.index(1), b.index(squares.size), b.index(squares.row()));
-        let (word, chunk) = (b.index(squares.word), b.index(tiles.turned_steps()));
+        let (word, chunk) = (b.index(squares.word), b.index(tiles.transposed_steps()));
         let groups = b.ceildivsi(part.lines, lanes);
-        let written = b.scf_for(zero, groups, one, &[tensor, turned], |b, group, tensors| {
+        let written = b.scf_for(zero, groups, one, &[tensor, transposed], |b, group, tensors| {
             let first = b.muli(group, lanes);
             let rest = b.subi(part.lines, first);
             let lines = b.minsi(rest, lanes);
             let column = b.muli(first, word);
             b.scf_for(zero, part.steps, chunk, tensors, |b, step, tensors| {
                 let rest = b.subi(part.steps, step);
-                let own = Part {
+                let own = OperandRange {
                     batch: part.batch,
                     line: b.addi(part.line, first),
                     lines,
                     step: b.addi(part.step, step),
                     steps: b.minsi(rest, chunk),
                 };
-                let turned = self.copy_lines(b, &own, tensors[1]);
-                let turned = self.clear_rest_of_lines(b, tiles, &own, turned);
+                let transposed = self.copy_lines(b, &own, tensors[1]);
+                let transposed = self.clear_rest_of_lines(b, tiles, &own, transposed);
                 let count = b.ceildivsi(own.steps, row);
                 let begin = b.floordivsi(step, word);
-                let [mut turned, mut tensor] = [turned, tensors[0]];
+                let [mut transposed, mut tensor] = [transposed, tensors[0]];
                 // Real and imaginary parts are transposed separately.
                 for plane in 0..tiles.micro.planes {
-                    let apart = |b: &mut FunctionBuilder, tensor: Value, at: Value| match plane {
+                    let spacing = |b: &mut FunctionBuilder, tensor: Value, at: Value| match plane {
                         0 => at,
                         _ => {
                             let half = half_row(b, tensor);
@@ -194,16 +194,16 @@ impl Source<'_> {
                     };
                     let from = |b: &mut FunctionBuilder, square: Value, line: Value| {
                         let step = b.muli(square, row);
-                        vec![zero, line, apart(b, turned, step)]
+                        vec![zero, line, spacing(b, transposed, step)]
                     };
                     let to = |b: &mut FunctionBuilder, square: Value, line: Value| {
                         let group = b.muli(square, lanes);
                         let group = b.addi(begin, group);
-                        vec![panel, b.addi(group, line), apart(b, tensor, column)]
+                        vec![panel, b.addi(group, line), spacing(b, tensor, column)]
                     };
-                    [turned, tensor] = squares.turn(b, count, [turned, tensor], from, to);
+                    [transposed, tensor] = squares.transpose(b, count, [transposed, tensor], from, to);
                 }
-                vec![tensor, turned]
+                vec![tensor, transposed]
             })
         });
         [written[0], written[1]]

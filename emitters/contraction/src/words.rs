@@ -12,11 +12,11 @@ use fusebox_core::hlo::ElementType;
 use crate::micro::OFFSET;
 use crate::pack::each;
 use crate::results::sums_before;
-use crate::tiles::Tiles;
+use crate::tiles::TileSizes;
 
 /// Packed right operand, with the register tile (`panel`), the first step and the number of steps
 /// to multiply.
-pub struct Columns {
+pub struct PackedColumns {
     pub packed: Value,
     pub panel: Value,
     pub first: Value,
@@ -25,7 +25,13 @@ pub struct Columns {
 
 /// Returns `sums`, `height` times `vectors` registers, plus the products of all steps of the packed
 /// lines `[0, row, step]`.
-pub fn multiply(b: &mut FunctionBuilder, tiles: &Tiles, left: Value, columns: &Columns, sums: &[Value]) -> Vec<Value> {
+pub fn multiply(
+    b: &mut FunctionBuilder,
+    tiles: &TileSizes,
+    left: Value,
+    columns: &PackedColumns,
+    sums: &[Value],
+) -> Vec<Value> {
     let (zero, group) = (b.index(0), b.index(tiles.micro.group()));
     add_words(b, tiles, columns, sums, |b, row, number| {
         let (row, step) = (b.index(row), b.muli(number, group));
@@ -39,7 +45,7 @@ pub fn multiply(b: &mut FunctionBuilder, tiles: &Tiles, left: Value, columns: &C
 /// Starts from zero if `first`, the number of the first step, is 0 or `None`.
 pub fn add_offsets(
     b: &mut FunctionBuilder,
-    tiles: &Tiles,
+    tiles: &TileSizes,
     lines: Value,
     (right, from, steps): (Value, Value, Value),
     first: Option<Value>,
@@ -56,7 +62,7 @@ pub fn add_offsets(
             })
             .collect();
         let before = sums_before(b, first, (tiles.lanes, ElementType::S32), &places, offsets);
-        let columns = Columns { packed: right, panel, first: from, steps };
+        let columns = PackedColumns { packed: right, panel, first: from, steps };
         let offset = b.int(OFFSET, Scalar::I8);
         let offset = b.vector_broadcast(offset, tiles.lanes * tiles.micro.group());
         let after = add_words(b, tiles, &columns, &before, |_, _, _| offset);
@@ -68,8 +74,8 @@ pub fn add_offsets(
 /// a row and the number of a word.
 fn add_words(
     b: &mut FunctionBuilder,
-    tiles: &Tiles,
-    columns: &Columns,
+    tiles: &TileSizes,
+    columns: &PackedColumns,
     sums: &[Value],
     left: impl Fn(&mut FunctionBuilder, i64, Value) -> Value,
 ) -> Vec<Value> {

@@ -4,13 +4,13 @@ use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Subgraph, Value};
 use fusebox_core::emitter::{EmitError, Kernel, Plan, Task};
 use fusebox_core::hlo::{Computation, ElementType};
 
-use crate::plan::dealt;
-use crate::updates::{Start, Update, Work};
+use crate::plan::distributed;
+use crate::updates::{StartIndex, Update, UpdateFusion};
 
 /// Builds the kernel of a plan from [`crate::plan::plan`].
-pub fn emit(task: &Task<Work>, plan: &Plan) -> Result<Kernel, EmitError> {
+pub fn emit(task: &Task<UpdateFusion>, plan: &Plan) -> Result<Kernel, EmitError> {
     let (work, computation) = (task.problem, task.fusion.computation());
-    let dealing = dealt(task, &plan.configuration)?;
+    let dealing = distributed(task, &plan.configuration)?;
     let mut kernel = KernelBuilder::new(task.fusion);
     let point = [kernel.thread(), kernel.block()];
     let mut outputs = kernel.outputs().to_vec();
@@ -19,7 +19,7 @@ pub fn emit(task: &Task<Work>, plan: &Plan) -> Result<Kernel, EmitError> {
         let values = kernel.values(&[update.slice]);
         let replaced = update.replaced(computation, &task.fusion.roots);
         let replaced = replaced.map(|output| (output, kernel.parameters()[update.parameter as usize]));
-        let starts = Starts::declare(&mut kernel, computation, update);
+        let starts = StartFunctions::declare(&mut kernel, computation, update);
         let unroll: Vec<usize> = share.lane.into_iter().collect();
         outputs = kernel.indexed_loop(&share.map, &point, &outputs, &unroll, |b, _, index, outputs| {
             let computed = match replaced {
@@ -36,13 +36,13 @@ pub fn emit(task: &Task<Work>, plan: &Plan) -> Result<Kernel, EmitError> {
             outputs
         });
     }
-    for (beside, share) in work.beside.iter().zip(of_others) {
-        let values = kernel.values(&[beside.root]);
+    for (other, share) in work.others.iter().zip(of_others) {
+        let values = kernel.values(&[other.root]);
         let unroll: Vec<usize> = share.lane.into_iter().collect();
         outputs = kernel.indexed_loop(&share.map, &point, &outputs, &unroll, |b, _, index, outputs| {
             let computed = b.call_subgraph(&values, index, &[]);
             let mut outputs = outputs.to_vec();
-            for (&output, &value) in beside.outputs.iter().zip(&computed) {
+            for (&output, &value) in other.outputs.iter().zip(&computed) {
                 outputs[output] = b.insert(value, outputs[output], index);
             }
             outputs
@@ -53,18 +53,18 @@ pub fn emit(task: &Task<Work>, plan: &Plan) -> Result<Kernel, EmitError> {
 
 /// The functions that compute the starts of an update. The kernel calls them where it uses the
 /// starts, because in a loop over one element they may read the element that the loop replaces.
-struct Starts<'a> {
-    starts: Vec<(&'a Start, Option<(Subgraph, ElementType)>)>,
+struct StartFunctions<'a> {
+    starts: Vec<(&'a StartIndex, Option<(Subgraph, ElementType)>)>,
 }
 
-impl<'a> Starts<'a> {
+impl<'a> StartFunctions<'a> {
     fn declare(kernel: &mut KernelBuilder, computation: &Computation, update: &'a Update) -> Self {
-        let mut declare = |start: &'a Start| {
-            let Start::Value { instruction, .. } = start else { return (start, None) };
+        let mut declare = |start: &'a StartIndex| {
+            let StartIndex::Value { instruction, .. } = start else { return (start, None) };
             let array = computation.instruction(*instruction).shape.as_array();
             (start, array.map(|array| (kernel.values(&[*instruction]), array.element_type)))
         };
-        Starts { starts: update.starts.iter().map(&mut declare).collect() }
+        StartFunctions { starts: update.starts.iter().map(&mut declare).collect() }
     }
 
     /// Computes one index per dimension, clamped so that the update fits.
@@ -72,13 +72,13 @@ impl<'a> Starts<'a> {
         let mut values = Vec::with_capacity(self.starts.len());
         for start in &self.starts {
             values.push(match start {
-                (Start::Value { at, limit, .. }, Some((values, element_type))) => {
+                (StartIndex::Value { at, limit, .. }, Some((values, element_type))) => {
                     let at: Vec<Value> = at.iter().map(|&at| b.index(at)).collect();
                     let computed = b.call_subgraph(values, &at, &[]);
                     b.clamped_index(computed[0], *element_type, *limit)
                 }
-                (Start::Fixed(start), _) => b.index(*start),
-                (Start::Value { .. }, None) => b.index(0),
+                (StartIndex::Fixed(start), _) => b.index(*start),
+                (StartIndex::Value { .. }, None) => b.index(0),
             });
         }
         values

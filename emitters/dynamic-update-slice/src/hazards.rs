@@ -9,13 +9,13 @@ use fusebox_core::analysis::takes_what_is_replaced;
 use fusebox_core::emitter::{Decline, Fusion};
 use fusebox_core::hlo::{Computation, InstrId, Op};
 
-use crate::updates::{Update, Work, decline};
+use crate::updates::{Update, UpdateFusion, decline};
 
 /// Checks that the kernel can work in place.
 ///
 /// # Errors
 /// The reason, if it cannot.
-pub fn check_hazards(fusion: &Fusion, work: &Work) -> Result<(), Decline> {
+pub fn check_hazards(fusion: &Fusion, work: &UpdateFusion) -> Result<(), Decline> {
     let users = fusion.computation().users();
     let hazard = |update| read_again(fusion, &users, update).or_else(|| parameter_read(fusion, &users, work, update));
     work.updates.iter().find_map(hazard).map_or(Ok(()), Err)
@@ -46,7 +46,7 @@ fn read_again(fusion: &Fusion, users: &[Vec<InstrId>], update: &Update) -> Optio
 }
 
 /// Returns a decline if an instruction reads the updated parameter and may see it change.
-fn parameter_read(fusion: &Fusion, users: &[Vec<InstrId>], work: &Work, update: &Update) -> Option<Decline> {
+fn parameter_read(fusion: &Fusion, users: &[Vec<InstrId>], work: &UpdateFusion, update: &Update) -> Option<Decline> {
     let computation = fusion.computation();
     let also = work.updates.iter().filter(|other| other.parameter == update.parameter);
     let targets: usize = also.map(|other| other.outputs.len()).sum();

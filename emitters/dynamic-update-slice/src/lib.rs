@@ -19,7 +19,7 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Candidate, Claim, Configuration, EmitError, HeroPlace, Kernel, Plan, Strategy, Task};
 use fusebox_core::hlo::Opcode;
 
-use crate::updates::Work;
+use crate::updates::UpdateFusion;
 
 fusebox_core::emitters! {
     kind: "dynamic-update-slice",
@@ -38,13 +38,13 @@ fn claim(_: &Candidate, _: &DeviceDescription) -> Option<Claim> {
 }
 
 impl Strategy for DynamicUpdateSlice {
-    type Problem = Work;
+    type Problem = UpdateFusion;
 
-    fn plan(&self, task: &Task<Work>, configuration: &Configuration) -> Result<Plan, EmitError> {
+    fn plan(&self, task: &Task<UpdateFusion>, configuration: &Configuration) -> Result<Plan, EmitError> {
         plan::plan(task, configuration)
     }
 
-    fn emit(&self, task: &Task<Work>, plan: &Plan) -> Result<Kernel, EmitError> {
+    fn emit(&self, task: &Task<UpdateFusion>, plan: &Plan) -> Result<Kernel, EmitError> {
         emit::emit(task, plan)
     }
 }

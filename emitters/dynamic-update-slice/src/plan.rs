@@ -6,11 +6,11 @@ use fusebox_core::hlo::InstrId;
 use fusebox_core::indexing::{IndexingMap, ceil_div};
 use fusebox_core::launch::{Dealing, Nest, Share, cost_per_point, lanes_along};
 
-use crate::updates::{Update, Work};
+use crate::updates::{Update, UpdateFusion};
 
 /// Returns the distribution of the work over threads and blocks: first the updates, then the other
 /// results.
-pub fn dealt(task: &Task<Work>, configuration: &Configuration) -> Result<Dealing, EmitError> {
+pub fn distributed(task: &Task<UpdateFusion>, configuration: &Configuration) -> Result<Dealing, EmitError> {
     let (work, computation) = (task.problem, task.fusion.computation());
     let nest = |values: &[InstrId], dims: &[i64], lengths: &[i64]| Nest {
         dims: dims.to_vec(),
@@ -19,18 +19,16 @@ pub fn dealt(task: &Task<Work>, configuration: &Configuration) -> Result<Dealing
     };
     let updates =
         work.updates.iter().map(|update| nest(&[update.slice], &update.dims, &update.alignments(computation)));
-    let beside = work
-        .beside
-        .iter()
-        .map(|beside| nest(&[beside.root], &beside.dims, &[beside.dims.last().copied().unwrap_or(1)]));
-    let nests: Vec<Nest> = updates.chain(beside).collect();
+    let others =
+        work.others.iter().map(|other| nest(&[other.root], &other.dims, &[other.dims.last().copied().unwrap_or(1)]));
+    let nests: Vec<Nest> = updates.chain(others).collect();
     let spread = work.updates.iter().map(|update| spread(task, update)).sum();
     Dealing::of_updates(&nests, spread, task.device, configuration)
 }
 
 /// Returns the bytes of the cache lines that an update writes, if they are spread over the caches
 /// of all cores: the slice spans an array larger than one core's cache. Otherwise returns 0.
-fn spread(task: &Task<Work>, update: &Update) -> i64 {
+fn spread(task: &Task<UpdateFusion>, update: &Update) -> i64 {
     let instruction = task.fusion.computation().instruction(update.instruction);
     let Some(array) = instruction.shape.as_array() else { return 0 };
     let outermost = array.dims.iter().zip(&update.dims).find(|(size, _)| **size > 1);
@@ -44,10 +42,10 @@ fn spread(task: &Task<Work>, update: &Update) -> i64 {
 }
 
 /// Returns the plan: launch, maps and knobs.
-pub fn plan(task: &Task<Work>, configuration: &Configuration) -> Result<Plan, EmitError> {
-    let (work, dealing) = (task.problem, dealt(task, configuration)?);
+pub fn plan(task: &Task<UpdateFusion>, configuration: &Configuration) -> Result<Plan, EmitError> {
+    let (work, dealing) = (task.problem, distributed(task, configuration)?);
     let mut outputs: Vec<(usize, OutputPlan)> = Vec::new();
-    let values = work.updates.iter().map(|update| update.slice).chain(work.beside.iter().map(|beside| beside.root));
+    let values = work.updates.iter().map(|update| update.slice).chain(work.others.iter().map(|other| other.root));
     let visit =
         |(value, share): (InstrId, &Share)| Visit { map: share.map.clone(), values: vec![value], given: Vec::new() };
     let visits = values.zip(&dealing.shares).map(visit).collect();
@@ -61,8 +59,8 @@ pub fn plan(task: &Task<Work>, configuration: &Configuration) -> Result<Plan, Em
             outputs.push((*output, plan));
         }
     }
-    for (beside, share) in work.beside.iter().zip(of_others) {
-        outputs.extend(beside.outputs.iter().map(|&output| (output, OutputPlan::unique(share.map.clone()))));
+    for (other, share) in work.others.iter().zip(of_others) {
+        outputs.extend(other.outputs.iter().map(|&output| (output, OutputPlan::unique(share.map.clone()))));
     }
     outputs.sort_by_key(|(output, _)| *output);
     let outputs = outputs.into_iter().map(|(_, plan)| plan).collect();

@@ -9,11 +9,11 @@ use fusebox_core::launch::MOST_POINTS;
 use crate::hazards::check_hazards;
 
 /// Everything the kernel does.
-pub struct Work {
+pub struct UpdateFusion {
     /// The updates, each once.
     pub updates: Vec<Update>,
     /// Results that are no updates.
-    pub beside: Vec<Beside>,
+    pub others: Vec<OtherResult>,
 }
 
 /// A dynamic-update-slice.
@@ -24,7 +24,7 @@ pub struct Update {
     /// Dimensions of the slice.
     pub dims: Vec<i64>,
     /// Start indices of the slice, per dimension.
-    pub starts: Vec<Start>,
+    pub starts: Vec<StartIndex>,
     /// The updated parameter, and the reshapes between it and operand 0.
     pub chain: Vec<InstrId>,
     /// Number of the parameter.
@@ -35,7 +35,7 @@ pub struct Update {
 }
 
 /// A start index.
-pub enum Start {
+pub enum StartIndex {
     /// A constant, already clamped.
     Fixed(i64),
     /// An element of an integer array.
@@ -50,7 +50,7 @@ pub enum Start {
 }
 
 /// A result that is no update.
-pub struct Beside {
+pub struct OtherResult {
     /// The result.
     pub root: InstrId,
     /// Dimensions of the result.
@@ -59,12 +59,12 @@ pub struct Beside {
     pub outputs: Vec<usize>,
 }
 
-impl Analysis for Work {
+impl Analysis for UpdateFusion {
     /// Returns the work of a fusion. Declines unless every dynamic-update-slice among its results
     /// updates a parameter that no other instruction may see change.
     fn of(fusion: &Fusion) -> Result<Self, Decline> {
         let computation = fusion.computation();
-        let mut work = Work { updates: Vec::new(), beside: Vec::new() };
+        let mut work = UpdateFusion { updates: Vec::new(), others: Vec::new() };
         let mut output = 0;
         for &root in &fusion.roots {
             let leaves = computation.instruction(root).shape.leaves();
@@ -76,18 +76,19 @@ impl Analysis for Work {
             } else {
                 let dims = leaves.first().and_then(|leaf| leaf.as_array()).map(|array| array.dims.clone());
                 let outputs = (output..output + leaves.len()).collect();
-                work.beside.push(Beside { root, dims: dims.unwrap_or_default(), outputs });
+                work.others.push(OtherResult { root, dims: dims.unwrap_or_default(), outputs });
             }
             output += leaves.len();
         }
-        match work.updates.is_empty() {
-            true => Err(Decline::new("no result is a dynamic-update-slice")),
-            false => check_hazards(fusion, &work).map(|()| work),
+        if work.updates.is_empty() {
+            Err(Decline::new("no result is a dynamic-update-slice"))
+        } else {
+            check_hazards(fusion, &work).map(|()| work)
         }
     }
 }
 
-impl Work {
+impl UpdateFusion {
     fn add(&mut self, computation: &Computation, id: InstrId, root: InstrId, output: usize) -> Result<(), Decline> {
         let to_root = hero_to_root(computation.instruction(id), computation.instruction(root));
         let to_root = to_root.ok_or_else(|| decline(computation, root, "has another number of elements"))?;
@@ -151,8 +152,8 @@ impl Update {
         let mut map = IndexingMap::from_tensor_sizes(dim_exprs(self.dims.len()), &self.dims, &[]);
         for (result, start) in map.results.iter_mut().zip(&self.starts) {
             let start = match start {
-                Start::Fixed(start) => Expr::constant(*start),
-                Start::Value { limit, .. } => {
+                StartIndex::Fixed(start) => Expr::constant(*start),
+                StartIndex::Value { limit, .. } => {
                     let name = format!("start{}", map.runtime.len());
                     map.runtime.push(Variable { bounds: Interval::new(0, *limit), name });
                     Expr::runtime(map.runtime.len() as u32 - 1)
@@ -168,8 +169,8 @@ impl Update {
     /// unknown start may be any index.
     pub fn alignments(&self, computation: &Computation) -> [i64; 3] {
         let start = match self.starts.last() {
-            Some(Start::Fixed(start)) => *start,
-            Some(Start::Value { .. }) => 1,
+            Some(StartIndex::Fixed(start)) => *start,
+            Some(StartIndex::Value { .. }) => 1,
             None => 0,
         };
         let whole = computation.instruction(self.instruction).shape.as_array().and_then(|array| array.dims.last());
@@ -178,9 +179,9 @@ impl Update {
 
     /// Returns the instructions whose values are starts.
     pub fn start_values(&self) -> Vec<InstrId> {
-        let value = |start: &Start| match start {
-            Start::Fixed(_) => None,
-            Start::Value { instruction, .. } => Some(*instruction),
+        let value = |start: &StartIndex| match start {
+            StartIndex::Fixed(_) => None,
+            StartIndex::Value { instruction, .. } => Some(*instruction),
         };
         self.starts.iter().filter_map(value).collect()
     }
@@ -192,7 +193,7 @@ impl Update {
 }
 
 /// Returns the starts from one scalar per dimension, or from one vector of them.
-fn starts(computation: &Computation, operands: &[InstrId], limits: &[i64]) -> Vec<Start> {
+fn starts(computation: &Computation, operands: &[InstrId], limits: &[i64]) -> Vec<StartIndex> {
     let is_vector = |&id: &InstrId| computation.instruction(id).shape.as_array().is_some_and(|array| array.rank() == 1);
     let vector = operands.first().copied().filter(is_vector);
     let start = |(k, &limit): (usize, &i64)| {
@@ -205,9 +206,9 @@ fn starts(computation: &Computation, operands: &[InstrId], limits: &[i64]) -> Ve
             _ => None,
         };
         match known {
-            _ if limit == 0 => Start::Fixed(0),
-            Some(value) => Start::Fixed(value.clamp(0, limit)),
-            None => Start::Value { instruction, at, limit },
+            _ if limit == 0 => StartIndex::Fixed(0),
+            Some(value) => StartIndex::Fixed(value.clamp(0, limit)),
+            None => StartIndex::Value { instruction, at, limit },
         }
     };
     limits.iter().enumerate().map(start).collect()

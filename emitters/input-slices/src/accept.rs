@@ -19,7 +19,7 @@ pub fn check(fusion: &Fusion) -> Result<(), Decline> {
                     let count = array.element_count();
                     return Err(Decline::at(
                         root,
-                        format!("a result has {count} elements; {MOST_POINTS} are the most"),
+                        format!("a result has {count} elements; the limit is {MOST_POINTS}"),
                     ));
                 }
                 Shape::Array(_) => {}

@@ -4,13 +4,13 @@ use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Value}
 use fusebox_core::emitter::{EmitError, Kernel, Plan, Task};
 use fusebox_core::indexing::{Constraint, IndexingMap};
 
-use crate::plan::dealt;
+use crate::plan::distributed;
 use crate::slices::Slices;
-use crate::visits::Member;
+use crate::visits::VisitSlice;
 
 /// Builds the kernel of a plan from [`crate::plan::plan`].
 pub fn emit(task: &Task<Slices>, plan: &Plan) -> Result<Kernel, EmitError> {
-    let (visits, dealing) = dealt(task, &plan.configuration)?;
+    let (visits, dealing) = distributed(task, &plan.configuration)?;
     let mut kernel = KernelBuilder::new(task.fusion);
     let point = [kernel.thread(), kernel.block()];
     let mut outputs = kernel.outputs().to_vec();
@@ -31,7 +31,7 @@ pub fn emit(task: &Task<Slices>, plan: &Plan) -> Result<Kernel, EmitError> {
 }
 
 /// Writes the values of a point to a slice, if the slice contains the point.
-fn write(b: &mut FunctionBuilder, member: &Member, computed: &[Value], point: &[Value], outputs: &mut [Value]) {
+fn write(b: &mut FunctionBuilder, member: &VisitSlice, computed: &[Value], point: &[Value], outputs: &mut [Value]) {
     let condition = holds(b, &member.from_point, point);
     let index = b.apply_indexing(&member.from_point, point);
     for (output, leaf, to_root) in &member.slice.outputs {

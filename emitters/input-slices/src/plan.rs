@@ -5,10 +5,13 @@ use fusebox_core::indexing::IndexingMap;
 use fusebox_core::launch::{Dealing, Nest};
 
 use crate::slices::Slices;
-use crate::visits::{Visit, visits};
+use crate::visits::{SliceVisit, visits};
 
 /// Returns the loop nests and their distribution over threads and blocks.
-pub fn dealt(task: &Task<Slices>, configuration: &Configuration) -> Result<(Vec<Visit>, Dealing), EmitError> {
+pub fn distributed(
+    task: &Task<Slices>,
+    configuration: &Configuration,
+) -> Result<(Vec<SliceVisit>, Dealing), EmitError> {
     let visits = visits(&task.problem.slices, task.fusion.computation(), task.device);
     let nests: Vec<Nest> = visits.iter().map(|visit| visit.nest.clone()).collect();
     let dealing = Dealing::new(&nests, task.device, configuration)?;
@@ -17,7 +20,7 @@ pub fn dealt(task: &Task<Slices>, configuration: &Configuration) -> Result<(Vec<
 
 /// Returns the plan: launch, maps and knobs.
 pub fn plan(task: &Task<Slices>, configuration: &Configuration) -> Result<Plan, EmitError> {
-    let (visits, dealing) = dealt(task, configuration)?;
+    let (visits, dealing) = distributed(task, configuration)?;
     let mut maps: Vec<Vec<IndexingMap>> = vec![Vec::new(); task.fusion.output_shapes().len()];
     let mut computed = Vec::new();
     for (visit, share) in visits.iter().zip(&dealing.shares) {

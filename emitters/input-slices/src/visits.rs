@@ -11,7 +11,7 @@ use crate::slices::Slice;
 const MOST_TOGETHER: usize = 8;
 
 /// A loop nest over a box that contains several slices of arrays of equal dimensions.
-pub struct Visit {
+pub struct SliceVisit {
     /// Points of the nest.
     pub nest: Nest,
     /// Map from a point to an index of the arrays.
@@ -19,11 +19,11 @@ pub struct Visit {
     /// The arrays, each once.
     pub arrays: Vec<InstrId>,
     /// The slices.
-    pub members: Vec<Member>,
+    pub members: Vec<VisitSlice>,
 }
 
 /// A slice of a visit.
-pub struct Member {
+pub struct VisitSlice {
     pub slice: Slice,
     /// Number of its array's first leaf among the values.
     pub value: usize,
@@ -33,25 +33,22 @@ pub struct Member {
 }
 
 /// Returns the loop nests of a fusion.
-pub fn visits(slices: &[Slice], computation: &Computation, device: &DeviceDescription) -> Vec<Visit> {
+pub fn visits(slices: &[Slice], computation: &Computation, device: &DeviceDescription) -> Vec<SliceVisit> {
     let slices = slices.iter().filter(|slice| slice.element_count() > 0).cloned();
     let mut clusters: Vec<Vec<Slice>> = Vec::new();
     for slice in slices {
         // A slice may connect clusters.
-        let (mut meets, apart): (Vec<_>, Vec<_>) =
+        let (mut meets, disjoint): (Vec<_>, Vec<_>) =
             clusters.into_iter().partition(|cluster| belongs(computation, cluster, &slice));
-        clusters = apart;
+        clusters = disjoint;
         let count: usize = meets.iter().map(Vec::len).sum();
-        match count < MOST_TOGETHER {
-            true => {
-                let mut cluster: Vec<Slice> = meets.into_iter().flatten().collect();
-                cluster.push(slice);
-                clusters.push(cluster);
-            }
-            false => {
-                clusters.append(&mut meets);
-                clusters.push(vec![slice]);
-            }
+        if count < MOST_TOGETHER {
+            let mut cluster: Vec<Slice> = meets.into_iter().flatten().collect();
+            cluster.push(slice);
+            clusters.push(cluster);
+        } else {
+            clusters.append(&mut meets);
+            clusters.push(vec![slice]);
         }
     }
     clusters.into_iter().map(|cluster| visit(computation, cluster, device)).collect()
@@ -70,7 +67,7 @@ fn belongs(computation: &Computation, cluster: &[Slice], slice: &Slice) -> bool 
     })
 }
 
-fn visit(computation: &Computation, cluster: Vec<Slice>, device: &DeviceDescription) -> Visit {
+fn visit(computation: &Computation, cluster: Vec<Slice>, device: &DeviceDescription) -> SliceVisit {
     let rank = cluster[0].dims.len();
     let first: Vec<i64> = (0..rank).map(|d| cluster.iter().map(|slice| slice.first[d]).min().unwrap_or(0)).collect();
     let dims: Vec<i64> = match cluster.as_slice() {
@@ -89,7 +86,7 @@ fn visit(computation: &Computation, cluster: Vec<Slice>, device: &DeviceDescript
         }
         let value = arrays[..known].iter().map(|&id| computation.instruction(id).shape.leaves().len()).sum();
         let from_point = from_point(&slice, &first, &dims);
-        members.push(Member { slice, value, from_point });
+        members.push(VisitSlice { slice, value, from_point });
     }
     // Lengths of rows that are read and written, and the position of the first point.
     let last = |sizes: &[i64]| sizes.last().copied().unwrap_or(1);
@@ -101,7 +98,7 @@ fn visit(computation: &Computation, cluster: Vec<Slice>, device: &DeviceDescript
         lanes: if whole { lanes_along(computation, &arrays, &lengths, device) } else { 1 },
         dims,
     };
-    Visit { nest, index, arrays, members }
+    SliceVisit { nest, index, arrays, members }
 }
 
 /// Returns the map from a point of the box that starts at `origin` to an index of the slice.

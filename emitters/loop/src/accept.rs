@@ -32,7 +32,7 @@ pub fn check(fusion: &Fusion) -> Result<(), Decline> {
 fn in_the_way(leaf: &Shape) -> Option<String> {
     match leaf {
         Shape::Array(array) if array.element_count() > MOST_POINTS => {
-            Some(format!("a result has {} elements; {MOST_POINTS} are the most", array.element_count()))
+            Some(format!("a result has {} elements; the limit is {MOST_POINTS}", array.element_count()))
         }
         Shape::Array(_) => None,
         Shape::Token => Some("a result is a token; only arrays can be written".into()),

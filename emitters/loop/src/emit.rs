@@ -4,18 +4,18 @@ use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Subgraph, Value};
 use fusebox_core::emitter::{EmitError, Kernel, Plan, Task};
 use fusebox_core::indexing::IndexingMap;
 
-use crate::plan::dealt;
-use crate::roots::{Group, Results};
+use crate::plan::distributed;
+use crate::roots::{LoopResults, RootGroup};
 
 /// Builds the kernel of a plan from [`crate::plan::plan`]: one loop over a thread's points for each
 /// nest.
-pub fn emit(task: &Task<Results>, plan: &Plan) -> Result<Kernel, EmitError> {
-    let (visits, dealing) = dealt(task, &plan.configuration)?;
+pub fn emit(task: &Task<LoopResults>, plan: &Plan) -> Result<Kernel, EmitError> {
+    let (visits, dealing) = distributed(task, &plan.configuration)?;
     let mut kernel = KernelBuilder::new(task.fusion);
     let thread = [kernel.thread(), kernel.block()];
     let mut outputs = kernel.outputs().to_vec();
     for (visit, share) in visits.iter().zip(&dealing.shares) {
-        let bodies: Vec<(&Group, Subgraph)> =
+        let bodies: Vec<(&RootGroup, Subgraph)> =
             visit.members.iter().map(|member| (&member.group, kernel.values(&member.group.instructions))).collect();
         let mut map = IndexingMap { results: Vec::new(), ..share.map.clone() };
         for member in &visit.members {
@@ -42,7 +42,7 @@ pub fn emit(task: &Task<Results>, plan: &Plan) -> Result<Kernel, EmitError> {
 }
 
 /// Computes the values of a group at an index and writes them to its outputs.
-fn write(b: &mut FunctionBuilder, group: &Group, values: &Subgraph, index: &[Value], outputs: &mut [Value]) {
+fn write(b: &mut FunctionBuilder, group: &RootGroup, values: &Subgraph, index: &[Value], outputs: &mut [Value]) {
     let values = b.call_subgraph(values, index, &[]);
     for (&(_, value), output) in group.outputs.iter().zip(outputs) {
         *output = b.insert(values[value], *output, index);

@@ -9,7 +9,7 @@ use fusebox_core::indexing::{
     Bounds, Expr, ExprKind, Indexing, IndexingMap, Reading, linearize, maps_from, simplify_expr,
 };
 
-use crate::roots::Group;
+use crate::roots::RootGroup;
 
 /// Largest size of an expression. Larger expressions take long to search and say nothing that helps
 /// to choose the loops.
@@ -21,7 +21,7 @@ const MOST_MERGES: usize = 16;
 
 /// Returns the dimensions of a group's results, each split into the factors with which the kernel
 /// reads the operands: `[20000, 63]` as `[[20000], [7, 9]]`.
-pub fn factors(fusion: &Fusion, group: &Group) -> Vec<Vec<i64>> {
+pub fn factors(fusion: &Fusion, group: &RootGroup) -> Vec<Vec<i64>> {
     let computation = fusion.computation();
     let mut periods = vec![BTreeSet::new(); group.dims.len()];
     let merges = computation.ids().filter(|&id| merges(computation, id)).count();

@@ -18,7 +18,7 @@ mod visits;
 
 use fusebox_core::emitter::{Configuration, EmitError, Kernel, Plan, Strategy, Task};
 
-use crate::roots::Results;
+use crate::roots::LoopResults;
 
 fusebox_core::emitters! { kind: "loop", "loop" => Loop }
 
@@ -26,13 +26,13 @@ fusebox_core::emitters! { kind: "loop", "loop" => Loop }
 struct Loop;
 
 impl Strategy for Loop {
-    type Problem = Results;
+    type Problem = LoopResults;
 
-    fn plan(&self, task: &Task<Results>, configuration: &Configuration) -> Result<Plan, EmitError> {
+    fn plan(&self, task: &Task<LoopResults>, configuration: &Configuration) -> Result<Plan, EmitError> {
         plan::plan(task, configuration)
     }
 
-    fn emit(&self, task: &Task<Results>, plan: &Plan) -> Result<Kernel, EmitError> {
+    fn emit(&self, task: &Task<LoopResults>, plan: &Plan) -> Result<Kernel, EmitError> {
         emit::emit(task, plan)
     }
 }

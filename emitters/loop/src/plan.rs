@@ -4,11 +4,14 @@ use fusebox_core::emitter::{Configuration, EmitError, OutputPlan, Plan, Task};
 use fusebox_core::indexing::IndexingMap;
 use fusebox_core::launch::{Dealing, Nest};
 
-use crate::roots::Results;
-use crate::visits::{Visit, visits};
+use crate::roots::LoopResults;
+use crate::visits::{LoopVisit, visits};
 
 /// Returns the loop nests and their distribution over threads and blocks.
-pub fn dealt(task: &Task<Results>, configuration: &Configuration) -> Result<(Vec<Visit>, Dealing), EmitError> {
+pub fn distributed(
+    task: &Task<LoopResults>,
+    configuration: &Configuration,
+) -> Result<(Vec<LoopVisit>, Dealing), EmitError> {
     let visits = visits(&task.problem.groups, task.fusion, task.device);
     let nests: Vec<Nest> = visits.iter().map(|visit| visit.nest.clone()).collect();
     let dealing = Dealing::new(&nests, task.device, configuration)?;
@@ -16,8 +19,8 @@ pub fn dealt(task: &Task<Results>, configuration: &Configuration) -> Result<(Vec
 }
 
 /// Returns the plan: launch, maps and knobs.
-pub fn plan(task: &Task<Results>, configuration: &Configuration) -> Result<Plan, EmitError> {
-    let (visits, dealing) = dealt(task, configuration)?;
+pub fn plan(task: &Task<LoopResults>, configuration: &Configuration) -> Result<Plan, EmitError> {
+    let (visits, dealing) = distributed(task, configuration)?;
     let mut maps: Vec<Vec<IndexingMap>> = vec![Vec::new(); task.fusion.output_shapes().len()];
     for (visit, share) in visits.iter().zip(&dealing.shares) {
         for member in &visit.members {
@@ -29,7 +32,7 @@ pub fn plan(task: &Task<Results>, configuration: &Configuration) -> Result<Plan,
     Ok(dealing.plan(outputs, notes(&visits)))
 }
 
-fn notes(visits: &[Visit]) -> Vec<String> {
+fn notes(visits: &[LoopVisit]) -> Vec<String> {
     let groups: usize = visits.iter().map(|visit| visit.members.len()).sum();
     let several = || format!("results of {groups} different shapes in {} loop nests", visits.len());
     (groups > 1).then(several).into_iter().collect()

@@ -10,21 +10,21 @@ use fusebox_core::launch::worth_sharing;
 use crate::accept::check;
 
 /// The results of a fusion that the emitter takes.
-pub struct Results {
+pub struct LoopResults {
     /// Groups of results, in the order in which their dimensions first occur.
-    pub groups: Vec<Group>,
+    pub groups: Vec<RootGroup>,
 }
 
-impl Analysis for Results {
+impl Analysis for LoopResults {
     fn of(fusion: &Fusion) -> Result<Self, Decline> {
         check(fusion)?;
-        Ok(Results { groups: groups(fusion) })
+        Ok(LoopResults { groups: groups(fusion) })
     }
 }
 
 /// Roots of equal dimensions with common operands.
 #[derive(Clone)]
-pub struct Group {
+pub struct RootGroup {
     /// Dimensions of the roots.
     pub dims: Vec<i64>,
     /// Instructions that are worth computing or reading once for all roots.
@@ -36,7 +36,7 @@ pub struct Group {
     pub outputs: Vec<(usize, usize)>,
 }
 
-impl Group {
+impl RootGroup {
     /// Returns the number of points.
     pub fn element_count(&self) -> i64 {
         self.dims.iter().fold(1i64, |n, &d| n.saturating_mul(d))
@@ -50,20 +50,20 @@ impl Group {
     }
 }
 
-fn groups(fusion: &Fusion) -> Vec<Group> {
+fn groups(fusion: &Fusion) -> Vec<RootGroup> {
     let computation = fusion.computation();
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Vec<RootGroup> = Vec::new();
     let mut output = 0;
     for &root in &fusion.roots {
         let leaves = leaf_arrays(&computation.instruction(root).shape);
         let Some(dims) = leaves.first().map(|leaf| leaf.dims.clone()) else { continue };
         let needs = worth_sharing(computation, root);
-        let found =
+        let number =
             groups.iter().position(|group| group.dims == dims && group.goes_with(&needs)).unwrap_or(groups.len());
-        if found == groups.len() {
-            groups.push(Group { dims, needs: HashSet::new(), instructions: Vec::new(), outputs: Vec::new() });
+        if number == groups.len() {
+            groups.push(RootGroup { dims, needs: HashSet::new(), instructions: Vec::new(), outputs: Vec::new() });
         }
-        let group = &mut groups[found];
+        let group = &mut groups[number];
         group.needs.extend(needs);
         let known = group.instructions.iter().position(|&known| known == root);
         let before = &group.instructions[..known.unwrap_or(group.instructions.len())];
@@ -81,7 +81,7 @@ fn groups(fusion: &Fusion) -> Vec<Group> {
 
 /// Whether every instruction that a group needs works elementwise on one and the same index, so
 /// that the dimensions may be merged.
-pub fn is_elementwise(fusion: &Fusion, group: &Group) -> bool {
+pub fn is_elementwise(fusion: &Fusion, group: &RootGroup) -> bool {
     let computation = fusion.computation();
     let dims = |id: InstrId| computation.instruction(id).shape.as_array().map(|array| &array.dims);
     let Some(root_dims) = group.instructions.first().and_then(|&id| dims(id)) else { return false };

@@ -7,7 +7,7 @@ use fusebox_core::indexing::{Expr, IndexingMap, combined_elements, delinearize};
 use fusebox_core::launch::{Nest, cost_per_point};
 
 use crate::factors::{factors, from_digits};
-use crate::roots::{Group, is_elementwise};
+use crate::roots::{RootGroup, is_elementwise};
 
 /// Largest number of elements read per point for which a thread gains from computing several
 /// points.
@@ -19,17 +19,17 @@ const MOST_VECTORS: i64 = 4;
 const SHORT_ROW: i64 = 64;
 
 /// A loop nest, and the results that are computed at each of its points.
-pub struct Visit {
+pub struct LoopVisit {
     /// Its points.
     pub nest: Nest,
     /// The results.
-    pub members: Vec<Member>,
+    pub members: Vec<VisitResults>,
 }
 
 /// Results of one shape.
-pub struct Member {
+pub struct VisitResults {
     /// The results.
-    pub group: Group,
+    pub group: RootGroup,
     /// Map from a point to the index of the results.
     pub from_point: IndexingMap,
 }
@@ -38,10 +38,10 @@ pub struct Member {
 /// elements share a nest if they have instructions in common, which are then computed once. If a
 /// block is one thread, every group has its own nest, because index arithmetic in the innermost
 /// loop is slow.
-pub fn visits(groups: &[Group], fusion: &Fusion, device: &DeviceDescription) -> Vec<Visit> {
-    let mut together: Vec<Vec<Group>> = Vec::new();
+pub fn visits(groups: &[RootGroup], fusion: &Fusion, device: &DeviceDescription) -> Vec<LoopVisit> {
+    let mut together: Vec<Vec<RootGroup>> = Vec::new();
     for group in groups.iter().filter(|group| group.element_count() > 0).cloned() {
-        let fits = |others: &&mut Vec<Group>| {
+        let fits = |others: &&mut Vec<RootGroup>| {
             !device.is_single_threaded_block()
                 && others[0].element_count() == group.element_count()
                 && others.iter().any(|other| other.goes_with(&group.needs))
@@ -54,7 +54,7 @@ pub fn visits(groups: &[Group], fusion: &Fusion, device: &DeviceDescription) -> 
     together.into_iter().map(|groups| visit(fusion, groups, device)).collect()
 }
 
-fn visit(fusion: &Fusion, groups: Vec<Group>, device: &DeviceDescription) -> Visit {
+fn visit(fusion: &Fusion, groups: Vec<RootGroup>, device: &DeviceDescription) -> LoopVisit {
     let lanes = lanes(fusion, &groups, device);
     let points = groups[0].element_count();
     let factors = match groups.as_slice() {
@@ -64,18 +64,23 @@ fn visit(fusion: &Fusion, groups: Vec<Group>, device: &DeviceDescription) -> Vis
     let dims = factors.as_ref().map_or_else(|| vec![points], |factors| factors.concat());
     let values: Vec<InstrId> = groups.iter().flat_map(|group| group.instructions.iter().copied()).collect();
     let nest = Nest { cost: cost_per_point(fusion.computation(), &values), lanes, dims };
-    let from_point = |group: &Group| match &factors {
+    let from_point = |group: &RootGroup| match &factors {
         Some(factors) => from_digits(factors),
         None => IndexingMap::from_tensor_sizes(delinearize(&Expr::dim(0), &group.dims), &nest.dims, &[]),
     };
-    let member = |group: Group| Member { from_point: from_point(&group), group };
+    let member = |group: RootGroup| VisitResults { from_point: from_point(&group), group };
     let members = groups.into_iter().map(member).collect();
-    Visit { nest, members }
+    LoopVisit { nest, members }
 }
 
 /// Returns the sizes of the loops over each dimension of a group's results, or `None` if all
 /// dimensions are merged.
-fn factors_of_points(fusion: &Fusion, group: &Group, lanes: i64, device: &DeviceDescription) -> Option<Vec<Vec<i64>>> {
+fn factors_of_points(
+    fusion: &Fusion,
+    group: &RootGroup,
+    lanes: i64,
+    device: &DeviceDescription,
+) -> Option<Vec<Vec<i64>>> {
     let whole = || group.dims.iter().map(|&size| vec![size]).collect();
     let row = group.dims.last().copied().unwrap_or(lanes);
     if !device.is_single_threaded_block() {
@@ -90,7 +95,7 @@ fn factors_of_points(fusion: &Fusion, group: &Group, lanes: i64, device: &Device
 /// Returns the number of lanes: the largest power of two that divides the number of points, with
 /// accesses to the smallest type at most one vector wide and accesses to the widest type at most a
 /// few vectors wide.
-fn lanes(fusion: &Fusion, groups: &[Group], device: &DeviceDescription) -> i64 {
+fn lanes(fusion: &Fusion, groups: &[RootGroup], device: &DeviceDescription) -> i64 {
     let computation = fusion.computation();
     let most_reads = computation.instructions.iter().map(|i| combined_elements(computation, i)).max().unwrap_or(1);
     if device.is_single_threaded_block() || most_reads > MOST_READS_WITH_LANES {

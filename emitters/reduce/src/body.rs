@@ -1,4 +1,5 @@
-//! Functions of one reduction group that all emitters use: operands at a point of the problem, combiners, epilogues.
+//! Functions of one reduction group that all emitters use: operands at a point of the problem,
+//! combiners, epilogues.
 
 use fusebox_core::analysis::{ReductionGroup, Start};
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Subgraph, Type, Value};
@@ -10,7 +11,7 @@ use fusebox_core::indexing::IndexingMap;
 pub type PerHero = Vec<Vec<Value>>;
 
 /// An element to be written to an output.
-pub struct Write {
+pub struct ElementWrite {
     /// Number of the output.
     pub output: usize,
     pub element: Value,
@@ -19,33 +20,33 @@ pub struct Write {
 }
 
 /// Values computed at a point of the problem.
-pub struct Visited {
+pub struct PointValues {
     /// The heroes' operands.
     pub elements: PerHero,
     /// The side outputs.
-    pub sides: Vec<Write>,
+    pub sides: Vec<ElementWrite>,
 }
 
 /// Start values of accumulators.
-pub struct Starts {
+pub struct StartValues {
     /// Values that may be combined any number of times.
     pub start: PerHero,
     initial: PerHero,
 }
 
 /// A group with its subgraph functions declared.
-pub struct Body<'g> {
+pub struct ReductionBody<'g> {
     group: &'g ReductionGroup,
-    visits: Vec<Visit>,
+    visits: Vec<PointFunction>,
     initial: Subgraph,
     /// For each hero and value, the position of its initial value among the results of `initial`.
     initial_places: Vec<Vec<usize>>,
     combiners: Vec<Subgraph>,
-    epilogues: Vec<Epilogue>,
+    epilogues: Vec<EpilogueFunction>,
 }
 
 /// Instructions whose values are needed at one index.
-struct Visit {
+struct PointFunction {
     index: IndexingMap,
     instructions: Vec<InstrId>,
     /// Index of each instruction's first leaf among the leaves of all instructions.
@@ -54,7 +55,7 @@ struct Visit {
 }
 
 /// Roots of equal dimensions with the same heroes.
-struct Epilogue {
+struct EpilogueFunction {
     index: IndexingMap,
     heroes: Vec<usize>,
     /// `(output, result of the function)`
@@ -62,14 +63,15 @@ struct Epilogue {
     function: Subgraph,
 }
 
-impl<'g> Body<'g> {
+impl<'g> ReductionBody<'g> {
     pub fn declare(kernel: &mut KernelBuilder, fusion: &Fusion, group: &'g ReductionGroup) -> Self {
         let visits = visits(kernel, fusion, group);
         let epilogues = epilogues(kernel, fusion, group);
-        Body { visits, epilogues, ..Body::of_combiners(kernel, group) }
+        ReductionBody { visits, epilogues, ..ReductionBody::of_combiners(kernel, group) }
     }
 
-    /// Declares only the initial values and combiners, for emitters that compute operands and results in another way.
+    /// Declares only the initial values and combiners, for emitters that compute operands and
+    /// results in another way.
     pub fn of_combiners(kernel: &mut KernelBuilder, group: &'g ReductionGroup) -> Self {
         let mut distinct: Vec<InstrId> = Vec::new();
         let mut place = |id: InstrId| {
@@ -82,7 +84,7 @@ impl<'g> Body<'g> {
             group.heroes.iter().map(|hero| hero.values.iter().map(|value| place(value.initial)).collect()).collect();
         let initial = kernel.values(&distinct);
         let combiners = group.heroes.iter().map(|hero| kernel.combiner(hero.instruction)).collect();
-        Body { group, visits: Vec::new(), initial, initial_places, combiners, epilogues: Vec::new() }
+        ReductionBody { group, visits: Vec::new(), initial, initial_places, combiners, epilogues: Vec::new() }
     }
 
     pub fn group(&self) -> &'g ReductionGroup {
@@ -95,7 +97,7 @@ impl<'g> Body<'g> {
     }
 
     /// Computes the initial values. Call it once, outside of all loops.
-    pub fn starts(&self, b: &mut FunctionBuilder) -> Starts {
+    pub fn starts(&self, b: &mut FunctionBuilder) -> StartValues {
         let values = b.call_subgraph(&self.initial, &[], &[]);
         let pick = |places: &Vec<usize>| places.iter().filter_map(|&place| values.get(place).copied()).collect();
         let initial: PerHero = self.initial_places.iter().map(pick).collect();
@@ -107,12 +109,12 @@ impl<'g> Body<'g> {
             }
         });
         let start = start.collect();
-        Starts { start, initial }
+        StartValues { start, initial }
     }
 
     /// Computes the operands and side outputs at a point `[d0, d1, d2]` of the canonical problem.
-    pub fn visit(&self, b: &mut FunctionBuilder, point: &[Value]) -> Visited {
-        let found: Vec<(Vec<Value>, Vec<Value>)> = self
+    pub fn visit(&self, b: &mut FunctionBuilder, point: &[Value]) -> PointValues {
+        let visited: Vec<(Vec<Value>, Vec<Value>)> = self
             .visits
             .iter()
             .map(|visit| {
@@ -122,7 +124,7 @@ impl<'g> Body<'g> {
             })
             .collect();
         let leaf = |index: &IndexingMap, id: InstrId, leaf: usize| {
-            let visits = self.visits.iter().zip(&found);
+            let visits = self.visits.iter().zip(&visited);
             let mut held = visits.filter(|(visit, _)| visit.index == *index).filter_map(|(visit, (at, values))| {
                 let position = visit.instructions.iter().position(|&known| known == id)?;
                 Some((*values.get(visit.leaves[position] + leaf)?, at.clone()))
@@ -139,10 +141,10 @@ impl<'g> Body<'g> {
         let sides = self.group.sides.iter().flat_map(|side| {
             side.outputs.iter().filter_map(|&(output, number)| {
                 let (element, index) = leaf(&side.from_canonical, side.instruction, number)?;
-                Some(Write { output, element, index })
+                Some(ElementWrite { output, element, index })
             })
         });
-        Visited { elements, sides: sides.collect() }
+        PointValues { elements, sides: sides.collect() }
     }
 
     /// Combines an accumulator of a hero with further values.
@@ -157,7 +159,7 @@ impl<'g> Body<'g> {
     }
 
     /// Returns the results, including the initial values.
-    pub fn complete(&self, b: &mut FunctionBuilder, starts: &Starts, totals: &[Vec<Value>]) -> PerHero {
+    pub fn complete(&self, b: &mut FunctionBuilder, starts: &StartValues, totals: &[Vec<Value>]) -> PerHero {
         let mut complete = totals.to_vec();
         for (hero, total) in complete.iter_mut().enumerate() {
             if let Start::Neutral(_) = self.group.heroes[hero].start {
@@ -171,10 +173,10 @@ impl<'g> Body<'g> {
     pub fn finish(
         &self,
         b: &mut FunctionBuilder,
-        starts: &Starts,
+        starts: &StartValues,
         kept: &[Value],
         totals: &[Vec<Value>],
-    ) -> Vec<Write> {
+    ) -> Vec<ElementWrite> {
         let complete = self.complete(b, starts, totals);
         let mut writes = Vec::new();
         for epilogue in &self.epilogues {
@@ -182,14 +184,14 @@ impl<'g> Body<'g> {
             let injected: Vec<Value> = epilogue.heroes.iter().flat_map(|&hero| complete[hero].clone()).collect();
             let values = b.call_subgraph(&epilogue.function, &index, &injected);
             let held = epilogue.outputs.iter().filter_map(|&(output, result)| Some((output, *values.get(result)?)));
-            writes.extend(held.map(|(output, element)| Write { output, element, index: index.clone() }));
+            writes.extend(held.map(|(output, element)| ElementWrite { output, element, index: index.clone() }));
         }
         writes
     }
 }
 
 /// Writes elements and returns the updated outputs.
-pub fn write(b: &mut FunctionBuilder, writes: &[Write], outputs: &[Value]) -> Vec<Value> {
+pub fn write(b: &mut FunctionBuilder, writes: &[ElementWrite], outputs: &[Value]) -> Vec<Value> {
     let mut outputs = outputs.to_vec();
     for write in writes {
         outputs[write.output] = b.insert(write.element, outputs[write.output], &write.index);
@@ -218,7 +220,7 @@ fn neutral(b: &mut FunctionBuilder, op: BinaryOp, ty: &Type) -> Value {
 }
 
 /// Declares operands and side outputs. One function per index shares common subexpressions.
-fn visits(kernel: &mut KernelBuilder, fusion: &Fusion, group: &ReductionGroup) -> Vec<Visit> {
+fn visits(kernel: &mut KernelBuilder, fusion: &Fusion, group: &ReductionGroup) -> Vec<PointFunction> {
     let operands =
         group.heroes.iter().flat_map(|hero| hero.values.iter().map(|value| (&hero.to_operand, value.operand)));
     let sides = group.sides.iter().map(|side| (&side.from_canonical, side.instruction));
@@ -234,12 +236,12 @@ fn visits(kernel: &mut KernelBuilder, fusion: &Fusion, group: &ReductionGroup) -
     let declare = |(index, _, instructions): (&IndexingMap, Vec<i64>, Vec<InstrId>)| {
         let values = kernel.values(&instructions);
         let leaves = first_leaves(fusion, &instructions);
-        Visit { index: index.clone(), instructions, leaves, values }
+        PointFunction { index: index.clone(), instructions, leaves, values }
     };
     visits.into_iter().map(declare).collect()
 }
 
-fn epilogues(kernel: &mut KernelBuilder, fusion: &Fusion, group: &ReductionGroup) -> Vec<Epilogue> {
+fn epilogues(kernel: &mut KernelBuilder, fusion: &Fusion, group: &ReductionGroup) -> Vec<EpilogueFunction> {
     let mut classes: Vec<(Vec<i64>, Vec<usize>)> = Vec::new();
     for root in &group.roots {
         let class = (dims_of(fusion, root.instruction), root.heroes.clone());
@@ -260,12 +262,9 @@ fn epilogues(kernel: &mut KernelBuilder, fusion: &Fusion, group: &ReductionGroup
             .flat_map(|(root, first)| root.outputs.iter().map(move |&(output, leaf)| (output, first + leaf)));
         let outputs = outputs.collect();
         let ids: Vec<InstrId> = heroes.iter().map(|&hero| group.heroes[hero].instruction).collect();
-        let function = match ids.is_empty() {
-            true => kernel.values(&instructions),
-            false => kernel.epilogue(&instructions, &ids),
-        };
+        let function = if ids.is_empty() { kernel.values(&instructions) } else { kernel.epilogue(&instructions, &ids) };
         let index = members.first().map(|root| root.from_kept.clone()).unwrap_or_default();
-        epilogues.push(Epilogue { index, heroes, outputs, function });
+        epilogues.push(EpilogueFunction { index, heroes, outputs, function });
     }
     epilogues
 }

@@ -8,7 +8,9 @@ use fusebox_core::hlo::Op;
 /// Elements per result from which it pays that several threads share the work of a result.
 const LEAST_REDUCED: f64 = 16.0;
 
-/// Makes the claim of a reduction. In kernels of other emitters, one thread reduces each result. A reduction's kernel visits the elements of its operands. In the same pass, it computes instructions with as many elements, and other reductions of the same dimensions.
+/// Makes the claim of a reduction. In kernels of other emitters, one thread reduces each result. A
+/// reduction's kernel visits the elements of its operands. In the same pass, it computes
+/// instructions with as many elements, and other reductions of the same dimensions.
 pub fn claim(hero: &Candidate, _: &DeviceDescription) -> Option<Claim> {
     let computation = hero.region.computation();
     let reduce = computation.instruction(hero.anchor);

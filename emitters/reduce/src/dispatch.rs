@@ -34,10 +34,12 @@ fn range_exprs(map: &IndexingMap) -> Vec<Expr> {
     (0..map.ranges.len() as u32).map(Expr::range).collect()
 }
 
-/// Emits the code of a block: `body(builder, group, block within the group, outputs)` returns the new outputs.
+/// Emits the code of a block: `body(builder, group, block within the group, outputs)` returns the
+/// new outputs.
 pub type BlockBody<'a> = dyn FnMut(&mut FunctionBuilder, usize, Value, &[Value]) -> Vec<Value> + 'a;
 
-/// Runs `body(group, block within the group, outputs)` in the blocks of each group. All threads of a block take the same branch.
+/// Runs `body(group, block within the group, outputs)` in the blocks of each group. All threads of
+/// a block take the same branch.
 pub fn by_group(
     b: &mut FunctionBuilder,
     block: Value,

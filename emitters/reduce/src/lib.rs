@@ -1,4 +1,5 @@
-//! The reduce emitters: one pass over the operands of reductions. See README.md, and CPU.md for blocks of one thread.
+//! The reduce emitters: one pass over the operands of reductions. See README.md, and CPU.md for
+//! blocks of one thread.
 //!
 //! ```text
 //! claim.rs     the claim of reductions
@@ -24,16 +25,16 @@ use fusebox_core::hlo::Opcode;
 
 use crate::chain::{RowNormalise, ThreadNormalise};
 use crate::cpu::SerialReduce;
-use crate::gpu::Form;
+use crate::gpu::ReductionForm;
 
 fusebox_core::emitters! {
     kind: "reduce",
     heroes: [Opcode::Reduce] => claim::claim,
-    "row-reduce" => Form::Row,
-    "multi-row-reduce" => Form::MultiRow,
-    "column-reduce" => Form::Column,
-    "small-column-reduce" => Form::SmallColumn,
-    "scalar-reduce" => Form::Scalar,
+    "row-reduce" => ReductionForm::Row,
+    "multi-row-reduce" => ReductionForm::MultiRow,
+    "column-reduce" => ReductionForm::Column,
+    "small-column-reduce" => ReductionForm::SmallColumn,
+    "scalar-reduce" => ReductionForm::Scalar,
     "serial-reduce" => SerialReduce,
     "row-normalise" => RowNormalise,
     "warp-normalise" => ThreadNormalise::Warp,

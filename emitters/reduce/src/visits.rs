@@ -5,7 +5,8 @@ use fusebox_core::emitter::Visit;
 use fusebox_core::hlo::InstrId;
 use fusebox_core::indexing::IndexingMap;
 
-/// Returns the visits of a group: operands and side outputs at the coordinates of `walk`, results at the coordinates of `kept`.
+/// Returns the visits of a group: operands and side outputs at the coordinates of `walk`, results
+/// at the coordinates of `kept`.
 pub fn group_visits(group: &ReductionGroup, walk: &IndexingMap, kept: &IndexingMap) -> Vec<Visit> {
     let mut visits: Vec<Visit> = Vec::new();
     let mut add = |map: IndexingMap, value: InstrId, given: Vec<InstrId>| match visits
@@ -36,7 +37,8 @@ pub fn combinations(group: &ReductionGroup) -> f64 {
     group.problem.element_count() as f64 * values as f64
 }
 
-/// Composes two maps. The results of the first are within the second's dimensions by construction, so the composition adds no constraint.
+/// Composes two maps. The results of the first are within the second's dimensions by construction,
+/// so the composition adds no constraint.
 pub fn applied(first: &IndexingMap, second: &IndexingMap) -> IndexingMap {
     let results = second.results.iter().map(|expr| expr.substitute(&first.results, &[], &[])).collect();
     IndexingMap { results, ..first.clone() }

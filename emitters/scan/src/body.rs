@@ -18,7 +18,7 @@ use crate::plan::{self, CHUNK};
 use crate::problem::Scan;
 
 /// Declarations of the kernel.
-pub struct Body<'a> {
+pub struct ScanBody<'a> {
     pub scan: &'a Scan,
     /// Type of the combined elements.
     pub element_type: Scalar,
@@ -34,7 +34,7 @@ pub type Point = [Value; 3];
 
 /// The combinations of a line's elements before a chunk.
 #[derive(Clone, Copy)]
-pub struct Before {
+pub struct PrefixValues {
     /// Combination of the elements before the chunk's group.
     pub base: Value,
     /// Combination of the group's elements before the chunk. Unspecified if the chunk is the first
@@ -44,15 +44,15 @@ pub struct Before {
     pub before: Value,
 }
 
-impl Before {
+impl PrefixValues {
     /// Applies `change` to each value.
-    pub fn each(self, mut change: impl FnMut(Value) -> Value) -> Before {
-        Before { base: change(self.base), group: change(self.group), before: change(self.before) }
+    pub fn each(self, mut change: impl FnMut(Value) -> Value) -> PrefixValues {
+        PrefixValues { base: change(self.base), group: change(self.group), before: change(self.before) }
     }
 
     /// Applies `change` to each value and its counterpart in `other`.
-    pub fn with(self, other: Before, mut change: impl FnMut(Value, Value) -> Value) -> Before {
-        Before {
+    pub fn with(self, other: PrefixValues, mut change: impl FnMut(Value, Value) -> Value) -> PrefixValues {
+        PrefixValues {
             base: change(self.base, other.base),
             group: change(self.group, other.group),
             before: change(self.before, other.before),
@@ -61,7 +61,7 @@ impl Before {
 }
 
 /// Steps that are combined with each other before they are combined with earlier steps.
-pub struct Chunk {
+pub struct StepChunk {
     pub first: Value,
     /// The step after the last.
     pub end: Value,
@@ -69,18 +69,18 @@ pub struct Chunk {
     ends_group: Value,
 }
 
-impl<'a> Body<'a> {
+impl<'a> ScanBody<'a> {
     /// Builds the kernel. `loops` builds the loops of a block and returns the outputs after them.
     ///
     /// # Errors
     /// If the kernel cannot be built.
     pub fn kernel(
         task: &'a Task<Scan>,
-        loops: impl FnOnce(&Body<'a>, &mut FunctionBuilder, Value, &[Value]) -> Vec<Value>,
+        loops: impl FnOnce(&ScanBody<'a>, &mut FunctionBuilder, Value, &[Value]) -> Vec<Value>,
     ) -> Result<Kernel, EmitError> {
         let scan = task.problem;
         let mut kernel = KernelBuilder::new(task.fusion);
-        let body = Body {
+        let body = ScanBody {
             scan,
             element_type: Scalar::of_element(scan.element),
             operand: kernel.values(&[scan.operand]),
@@ -130,11 +130,17 @@ impl<'a> Body<'a> {
     }
 
     /// Returns the combinations of the line after a chunk.
-    pub fn behind(&self, b: &mut FunctionBuilder, chunk: &Chunk, within: Value, so_far: Before) -> Before {
+    pub fn behind(
+        &self,
+        b: &mut FunctionBuilder,
+        chunk: &StepChunk,
+        within: Value,
+        so_far: PrefixValues,
+    ) -> PrefixValues {
         let longer = self.combined(b, so_far.group, within);
         let group = b.select(chunk.starts_group, within, longer);
         let before = self.combined(b, so_far.base, group);
-        Before { base: b.select(chunk.ends_group, before, so_far.base), group, before }
+        PrefixValues { base: b.select(chunk.ends_group, before, so_far.base), group, before }
     }
 
     /// Writes the results of the epilogues for the scan's element at a point.
@@ -155,7 +161,7 @@ impl<'a> Body<'a> {
         &self,
         b: &mut FunctionBuilder,
         state: &[Value],
-        body: impl FnOnce(&mut FunctionBuilder, &Chunk, &[Value]) -> Vec<Value>,
+        body: impl FnOnce(&mut FunctionBuilder, &StepChunk, &[Value]) -> Vec<Value>,
     ) -> Vec<Value> {
         let (zero, steps, chunk) = (b.index(0), b.index(self.scan.sizes.steps), b.index(CHUNK));
         let group = b.index(plan::group(self.scan.sizes.steps));
@@ -166,7 +172,7 @@ impl<'a> Body<'a> {
                 let beyond = b.remui(step, group);
                 b.cmpi(IntPredicate::Eq, beyond, zero)
             });
-            body(b, &Chunk { first, end, starts_group, ends_group }, state)
+            body(b, &StepChunk { first, end, starts_group, ends_group }, state)
         })
     }
 }

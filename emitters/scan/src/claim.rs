@@ -13,8 +13,8 @@ const FEW: i64 = 1 << 14;
 /// elements before it again. Returns `None` for a scan with too few lines to keep all cores busy:
 /// splitting it into many short scans is faster.
 pub fn claim(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
-    let found = hero.region.analysis::<Scan>();
-    let scan = found.as_ref().as_ref().ok()?;
+    let analysed = hero.region.analysis::<Scan>();
+    let scan = analysed.as_ref().as_ref().ok()?;
     if scan.lines() / LINES < i64::from(device.core_count) && scan.elements() > FEW {
         return None;
     }

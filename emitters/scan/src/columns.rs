@@ -4,33 +4,33 @@
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, Value};
 use fusebox_core::indexing::IndexingMap;
 
-use crate::body::{Before, Body, Point};
+use crate::body::{Point, PrefixValues, ScanBody};
 use crate::plan::ColumnPlan;
 
 /// Tensors that loops carry.
-struct State {
+struct ColumnLoopState {
     /// `[column]`: combinations of each line before the chunk.
-    tiles: Before,
+    tiles: PrefixValues,
     /// `[column]`: combination of each line within the chunk.
     within: Value,
     outputs: Vec<Value>,
 }
 
-impl State {
+impl ColumnLoopState {
     fn list(&self) -> Vec<Value> {
-        let Before { base, group, before } = self.tiles;
+        let PrefixValues { base, group, before } = self.tiles;
         [&[base, group, before, self.within], self.outputs.as_slice()].concat()
     }
 
-    fn of(list: &[Value]) -> State {
-        let tiles = Before { base: list[0], group: list[1], before: list[2] };
-        State { tiles, within: list[3], outputs: list[4..].to_vec() }
+    fn of(list: &[Value]) -> ColumnLoopState {
+        let tiles = PrefixValues { base: list[0], group: list[1], before: list[2] };
+        ColumnLoopState { tiles, within: list[3], outputs: list[4..].to_vec() }
     }
 }
 
 /// The lines of a block.
 #[derive(Clone, Copy)]
-struct Part<'a> {
+struct BlockLines<'a> {
     /// Map from `(group, line of it)` to outer and inner.
     place: &'a IndexingMap,
     group: Value,
@@ -38,7 +38,7 @@ struct Part<'a> {
     count: Value,
 }
 
-impl Body<'_> {
+impl ScanBody<'_> {
     pub fn columns(&self, b: &mut FunctionBuilder, cut: &ColumnPlan, block: Value, outputs: &[Value]) -> Vec<Value> {
         let (cuts, size) = (b.index(cut.cuts), b.index(cut.columns));
         let (group, number) = (b.divui(block, cuts), b.remui(block, cuts));
@@ -51,55 +51,59 @@ impl Body<'_> {
                 b.minsi(rest, size)
             }
         };
-        let part = Part { place: &cut.place, group, first, count };
+        let part = BlockLines { place: &cut.place, group, first, count };
         let tile = |b: &mut FunctionBuilder| b.allocate_shared(&[cut.columns], self.element_type);
         let initial = self.initial(b);
-        let tiles = Before { base: tile(b), group: tile(b), before: tile(b) };
-        let state = State { tiles, within: tile(b), outputs: outputs.to_vec() };
+        let tiles = PrefixValues { base: tile(b), group: tile(b), before: tile(b) };
+        let state = ColumnLoopState { tiles, within: tile(b), outputs: outputs.to_vec() };
         let state = self.row(b, part, state, |b, column, state| {
             let tiles = state.tiles.each(|tile| b.insert(initial, tile, &[column]));
-            State { tiles, within: b.insert(initial, state.within, &[column]), ..state }
+            ColumnLoopState { tiles, within: b.insert(initial, state.within, &[column]), ..state }
         });
         let state = self.chunks(b, &state.list(), |b, chunk, state| {
             let one = b.index(1);
             let state = b.scf_for(chunk.first, chunk.end, one, state, |b, step, state| {
                 let is_first = b.cmpi(IntPredicate::Eq, step, chunk.first);
-                self.step_of_tile(b, part, step, is_first, State::of(state)).list()
+                self.step_of_tile(b, part, step, is_first, ColumnLoopState::of(state)).list()
             });
-            let after = self.row(b, part, State::of(&state), |b, column, state| {
+            let after = self.row(b, part, ColumnLoopState::of(&state), |b, column, state| {
                 let within = b.extract(state.within, &[column]);
                 let before = state.tiles.each(|tile| b.extract(tile, &[column]));
                 let behind = self.behind(b, chunk, within, before);
-                State { tiles: state.tiles.with(behind, |tile, value| b.insert(value, tile, &[column])), ..state }
+                ColumnLoopState {
+                    tiles: state.tiles.with(behind, |tile, value| b.insert(value, tile, &[column])),
+                    ..state
+                }
             });
             after.list()
         });
-        State::of(&state).outputs
+        ColumnLoopState::of(&state).outputs
     }
 
     /// Loops over all lines of the block.
     fn row(
         &self,
         b: &mut FunctionBuilder,
-        part: Part<'_>,
-        state: State,
-        body: impl FnOnce(&mut FunctionBuilder, Value, State) -> State,
-    ) -> State {
+        part: BlockLines<'_>,
+        state: ColumnLoopState,
+        body: impl FnOnce(&mut FunctionBuilder, Value, ColumnLoopState) -> ColumnLoopState,
+    ) -> ColumnLoopState {
         let (zero, one) = (b.index(0), b.index(1));
-        let state = b
-            .scf_for(zero, part.count, one, &state.list(), |b, column, state| body(b, column, State::of(state)).list());
-        State::of(&state)
+        let state = b.scf_for(zero, part.count, one, &state.list(), |b, column, state| {
+            body(b, column, ColumnLoopState::of(state)).list()
+        });
+        ColumnLoopState::of(&state)
     }
 
     /// Combines one step of all lines.
     fn step_of_tile(
         &self,
         b: &mut FunctionBuilder,
-        part: Part<'_>,
+        part: BlockLines<'_>,
         step: Value,
         is_first: Value,
-        state: State,
-    ) -> State {
+        state: ColumnLoopState,
+    ) -> ColumnLoopState {
         self.row(b, part, state, |b, column, state| {
             let line = b.addi(part.first, column);
             let place = b.apply_indexing(part.place, &[part.group, line]);
@@ -107,7 +111,7 @@ impl Body<'_> {
             let [before, within] = [state.tiles.before, state.within].map(|tile| b.extract(tile, &[column]));
             let [within, value] = self.combinations(b, point, is_first, before, within);
             let outputs = self.write(b, point, value, &state.outputs);
-            State { within: b.insert(within, state.within, &[column]), outputs, ..state }
+            ColumnLoopState { within: b.insert(within, state.within, &[column]), outputs, ..state }
         })
     }
 }

@@ -22,24 +22,24 @@ mod problem;
 use fusebox_core::emitter::{Blocks, Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task};
 use fusebox_core::hlo::Opcode;
 
-use crate::body::Body;
+use crate::body::ScanBody;
 use crate::plan::{ColumnPlan, LinePlan};
 use crate::problem::Scan;
 
 fusebox_core::emitters! {
     kind: "scan",
     heroes: [Opcode::ReduceWindow] => claim::claim,
-    "line-scan" => Lines,
-    "column-scan" => Columns,
+    "line-scan" => LineScan,
+    "column-scan" => ColumnScan,
 }
 
 /// A few lines at a time, step by step.
-struct Lines;
+struct LineScan;
 
 /// One step of many lines at a time.
-struct Columns;
+struct ColumnScan;
 
-impl Strategy for Lines {
+impl Strategy for LineScan {
     type Problem = Scan;
 
     fn blocks(&self) -> Blocks {
@@ -52,11 +52,11 @@ impl Strategy for Lines {
 
     fn emit(&self, task: &Task<Scan>, plan: &Plan) -> Result<Kernel, EmitError> {
         let cut = LinePlan::new(task, &plan.configuration)?;
-        Body::kernel(task, |body, b, block, outputs| body.lines(b, &cut, block, outputs))
+        ScanBody::kernel(task, |body, b, block, outputs| body.lines(b, &cut, block, outputs))
     }
 }
 
-impl Strategy for Columns {
+impl Strategy for ColumnScan {
     type Problem = Scan;
 
     fn blocks(&self) -> Blocks {
@@ -76,6 +76,6 @@ impl Strategy for Columns {
 
     fn emit(&self, task: &Task<Scan>, plan: &Plan) -> Result<Kernel, EmitError> {
         let cut = ColumnPlan::new(task, &plan.configuration)?;
-        Body::kernel(task, |body, b, block, outputs| body.columns(b, &cut, block, outputs))
+        ScanBody::kernel(task, |body, b, block, outputs| body.columns(b, &cut, block, outputs))
     }
 }

@@ -4,14 +4,14 @@
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, Value};
 use fusebox_core::indexing::{Expr, IndexingMap};
 
-use crate::body::{Before, Body};
+use crate::body::{PrefixValues, ScanBody};
 use crate::plan::{LINES, LinePlan};
 
-impl Body<'_> {
+impl ScanBody<'_> {
     pub fn lines(&self, b: &mut FunctionBuilder, cut: &LinePlan, block: Value, outputs: &[Value]) -> Vec<Value> {
-        let (share, all) = (b.index(cut.lines), b.index(self.scan.lines()));
-        let first = b.muli(block, share);
-        let end = b.addi(first, share);
+        let (lines_per_block, all) = (b.index(cut.lines), b.index(self.scan.lines()));
+        let first = b.muli(block, lines_per_block);
+        let end = b.addi(first, lines_per_block);
         let end = if self.scan.lines() % cut.lines == 0 { end } else { b.minsi(end, all) };
         let count = b.subi(end, first);
         let (one, at_once) = (b.index(1), b.index(LINES));
@@ -38,8 +38,8 @@ impl Body<'_> {
         let before = vec![initial; 3 * places.len()];
         let mut state = self.chunks(b, &[before.as_slice(), outputs].concat(), |b, chunk, state| {
             let (before, outputs) = state.split_at(3 * places.len());
-            let before: Vec<Before> =
-                before.chunks(3).map(|it| Before { base: it[0], group: it[1], before: it[2] }).collect();
+            let before: Vec<PrefixValues> =
+                before.chunks(3).map(|it| PrefixValues { base: it[0], group: it[1], before: it[2] }).collect();
             let within: Vec<Value> = before.iter().map(|it| it.before).collect();
             let one = b.index(1);
             let state = b.scf_for(chunk.first, chunk.end, one, &[&within, outputs].concat(), |b, step, state| {
@@ -48,7 +48,7 @@ impl Body<'_> {
             });
             let (within, outputs) = state.split_at(places.len());
             let behind = within.iter().zip(&before).flat_map(|(&within, &before)| {
-                let Before { base, group, before } = self.behind(b, chunk, within, before);
+                let PrefixValues { base, group, before } = self.behind(b, chunk, within, before);
                 [base, group, before]
             });
             behind.collect::<Vec<Value>>().into_iter().chain(outputs.iter().copied()).collect()
@@ -63,7 +63,7 @@ impl Body<'_> {
         b: &mut FunctionBuilder,
         places: &[Vec<Value>],
         (step, is_first): (Value, Value),
-        before: &[Before],
+        before: &[PrefixValues],
         state: &[Value],
     ) -> Vec<Value> {
         let (within, outputs) = state.split_at(places.len());

@@ -4,7 +4,7 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions, OutputPlan, Plan, Task, Visit, Work};
 use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable, ceil_div};
 
-use crate::problem::{Scan, Sizes};
+use crate::problem::{Scan, ScanSizes};
 
 /// Steps that are combined with each other before they are combined with earlier steps. Rounding
 /// errors of sums grow with the length of these chunks and with the number of their groups, not
@@ -70,13 +70,13 @@ impl LinePlan {
     pub fn new(task: &Task<Scan>, knobs: &Configuration) -> Result<Self, EmitError> {
         let lines = task.problem.lines();
         let chosen = ceil_div(ceil_div(lines, wanted_blocks(task.device)), LINES) * LINES;
-        let share = knobs.knob(LINES_KNOB, 1..=lines.max(LINES))?.unwrap_or(chosen);
-        Ok(LinePlan { lines: share, blocks: ceil_div(lines, share) })
+        let lines_per_block = knobs.knob(LINES_KNOB, 1..=lines.max(LINES))?.unwrap_or(chosen);
+        Ok(LinePlan { lines: lines_per_block, blocks: ceil_div(lines, lines_per_block) })
     }
 
     pub fn plan(&self, task: &Task<Scan>) -> Plan {
         let scan = task.problem;
-        let Sizes { steps, inner, .. } = scan.sizes;
+        let ScanSizes { steps, inner, .. } = scan.sizes;
         let line = Expr::dim(1) * self.lines + Expr::range(0);
         let point = [line.clone().floor_div(inner), Expr::range(1), line.clone().modulo(inner)];
         let ranges = vec![Variable::named("line", self.lines), Variable::named("step", steps)];
@@ -98,7 +98,7 @@ impl ColumnPlan {
     /// # Errors
     /// If a knob's value is impossible.
     pub fn new(task: &Task<Scan>, knobs: &Configuration) -> Result<Self, EmitError> {
-        let Sizes { outer, inner, .. } = task.problem.sizes;
+        let ScanSizes { outer, inner, .. } = task.problem.sizes;
         let (groups, width) = if inner < LEAST_COLUMNS { (1, outer * inner) } else { (outer, inner) };
         let cuts = ceil_div(wanted_blocks(task.device), groups);
         let chosen = ceil_div(ceil_div(width, cuts), LEAST_COLUMNS) * LEAST_COLUMNS;
@@ -155,7 +155,7 @@ fn plan(
             results: map.results.iter().map(|expr| expr.substitute(point, &[], &[])).collect(),
             ..IndexingMap::default()
         };
-        let needed = limits.iter().filter(|(_, size, made)| made > size);
+        let needed = limits.iter().filter(|(_, size, covered)| covered > size);
         needed
             .fold(of_block, |map, (expr, size, _)| map.with_constraint(expr.clone(), Interval::from_size(*size)))
             .simplify()

@@ -17,12 +17,12 @@ pub struct Scan {
     pub operand: InstrId,
     pub initial: InstrId,
     pub element: ElementType,
-    pub sizes: Sizes,
+    pub sizes: ScanSizes,
     pub direction: Direction,
     /// Map from `(outer, step, inner)` to the index of the hero and its operand.
     pub at: IndexingMap,
     /// Results, grouped by dimensions.
-    pub roots: Vec<Roots>,
+    pub roots: Vec<ScanRoots>,
     /// Cost of one combination, in additions.
     pub combination: f64,
 }
@@ -30,7 +30,7 @@ pub struct Scan {
 /// Sizes of a scan. A *line* is a sequence of elements that are combined. There are `outer * inner`
 /// lines, each of `steps` elements, which are `inner` apart in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sizes {
+pub struct ScanSizes {
     pub outer: i64,
     pub steps: i64,
     pub inner: i64,
@@ -38,7 +38,7 @@ pub struct Sizes {
 
 /// Results that are written at the same index.
 #[derive(Debug)]
-pub struct Roots {
+pub struct ScanRoots {
     pub instructions: Vec<InstrId>,
     /// Numbers of the results among the fusion's outputs.
     pub outputs: Vec<usize>,
@@ -62,12 +62,12 @@ impl Analysis for Scan {
         let (hero, dimension, direction) = the_scan(computation)?;
         let instruction = computation.instruction(hero);
         let [operand, initial] = instruction.operands[..] else {
-            return Err(Decline::at(instruction, "several arrays are combined together"));
+            return Err(Decline::at(instruction, "it scans several arrays together"));
         };
         let array = instruction.shape.as_array().ok_or_else(|| Decline::at(instruction, "it is no array"))?;
         let dims = &array.dims;
         let product = |sizes: &[i64]| sizes.iter().fold(1i64, |n, &size| n.saturating_mul(size));
-        let sizes = Sizes {
+        let sizes = ScanSizes {
             outer: product(&dims[..dimension]),
             steps: dims[dimension],
             inner: product(&dims[dimension + 1..]),
@@ -86,24 +86,26 @@ impl Analysis for Scan {
 
 /// Returns the only cumulative reduction, its dimension and its direction.
 fn the_scan(computation: &Computation) -> Result<(InstrId, usize, Direction), Decline> {
-    let found = computation.ids().filter_map(|id| {
+    let scans = computation.ids().filter_map(|id| {
         let instruction = computation.instruction(id);
         let Op::ReduceWindow { window, .. } = &instruction.op else { return None };
         let (dimension, direction) = cumulative(window, &instruction.shape.as_array()?.dims)?;
         Some((id, dimension, direction))
     });
-    let found: Vec<_> = found.collect();
-    match found[..] {
+    let scans: Vec<_> = scans.collect();
+    match scans[..] {
         [scan] => Ok(scan),
-        [] => Err(Decline::new("no window reaches from each element to the edge")),
+        [] => {
+            Err(Decline::new("there is no cumulative reduce-window, whose windows reach from each element to the edge"))
+        }
         [_, (other, ..), ..] => Err(Decline::at(computation.instruction(other), "there is more than one scan")),
     }
 }
 
 /// Returns the map from `(outer, step, inner)` to the index of an array of these dimensions. Steps
 /// are counted from the beginning of the scan.
-fn of_scan(dims: &[i64], sizes: Sizes, direction: Direction) -> IndexingMap {
-    let Sizes { outer, steps, inner } = sizes;
+fn of_scan(dims: &[i64], sizes: ScanSizes, direction: Direction) -> IndexingMap {
+    let ScanSizes { outer, steps, inner } = sizes;
     let step = match direction {
         Direction::Forward => Expr::dim(1),
         Direction::Backward => Expr::constant(steps - 1) - Expr::dim(1),
@@ -113,14 +115,14 @@ fn of_scan(dims: &[i64], sizes: Sizes, direction: Direction) -> IndexingMap {
 }
 
 /// Groups the results by dimensions. All results must be elementwise functions of the scan.
-fn roots(fusion: &Fusion, hero: InstrId, at: &IndexingMap) -> Result<Vec<Roots>, Decline> {
+fn roots(fusion: &Fusion, hero: InstrId, at: &IndexingMap) -> Result<Vec<ScanRoots>, Decline> {
     let computation = fusion.computation();
-    let mut groups: Vec<Roots> = Vec::new();
+    let mut groups: Vec<ScanRoots> = Vec::new();
     for (output, &root) in fusion.roots.iter().enumerate() {
         let instruction = computation.instruction(root);
-        let found = hero_of(computation, root, |id| (id == hero).then_some(()));
-        let index = found.instruction.and_then(|_| hero_to_root(computation.instruction(hero), instruction));
-        let index = index.ok_or_else(|| Decline::at(instruction, found.reason))?;
+        let hero_of_root = hero_of(computation, root, |id| (id == hero).then_some(()));
+        let index = hero_of_root.instruction.and_then(|_| hero_to_root(computation.instruction(hero), instruction));
+        let index = index.ok_or_else(|| Decline::at(instruction, hero_of_root.reason))?;
         let index =
             at.then(&index).ok_or_else(|| Decline::at(instruction, "its index does not follow from the scan's"))?;
         let index = index.simplify();
@@ -130,7 +132,7 @@ fn roots(fusion: &Fusion, hero: InstrId, at: &IndexingMap) -> Result<Vec<Roots>,
                 group.instructions.push(root);
                 group.outputs.push(output);
             }
-            None => groups.push(Roots { instructions: vec![root], outputs: vec![output], at: index }),
+            None => groups.push(ScanRoots { instructions: vec![root], outputs: vec![output], at: index }),
         }
     }
     Ok(groups)

@@ -6,12 +6,13 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions, Work};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
-use crate::body::Body;
-use crate::problem::Problem;
-use crate::schedule::{MOST_BLOCKS, Schedule, THREADS, runtime_starts};
+use crate::body::ScatterBody;
+use crate::problem::ScatterProblem;
+use crate::schedule::{MOST_BLOCKS, ScatterSchedule, THREADS, runtime_starts};
 
-/// Distribution of updates to threads: a thread has the units `thread + threads * (block + blocks * chunk)`, each of `lanes` adjacent updates.
-pub struct Updates {
+/// Distribution of updates to threads: a thread has the units `thread + threads * (block + blocks *
+/// chunk)`, each of `lanes` adjacent updates.
+pub struct AtomicScatter {
     threads: i64,
     blocks: i64,
     chunks: i64,
@@ -23,12 +24,16 @@ pub struct Updates {
     atomic: bool,
 }
 
-impl Schedule for Updates {
-    fn check(problem: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
+impl ScatterSchedule for AtomicScatter {
+    fn check(problem: &ScatterProblem, _: &DeviceDescription) -> Result<(), Decline> {
         problem.check_atomic()
     }
 
-    fn new(problem: &Problem, device: &DeviceDescription, configuration: &Configuration) -> Result<Self, EmitError> {
+    fn new(
+        problem: &ScatterProblem,
+        device: &DeviceDescription,
+        configuration: &Configuration,
+    ) -> Result<Self, EmitError> {
         let (most_lanes, lane_dim) = most_lanes(problem, device);
         let updates = problem.update_elements();
         let lanes = match configuration.knob("lanes", 1..=most_lanes)? {
@@ -45,7 +50,7 @@ impl Schedule for Updates {
         let chunks = ceil_div(wanted_blocks, MOST_BLOCKS);
         let blocks = ceil_div(wanted_blocks, chunks);
         let atomic = !problem.shape.unique;
-        Ok(Updates { threads, blocks, chunks, units, lanes, most_lanes, lane_dim, atomic })
+        Ok(AtomicScatter { threads, blocks, chunks, units, lanes, most_lanes, lane_dim, atomic })
     }
 
     fn launch(&self) -> LaunchDimensions {
@@ -81,13 +86,14 @@ impl Schedule for Updates {
     }
 
     fn note(&self) -> String {
-        match self.atomic {
-            true => "a thread combines its updates into the output by atomic operations".into(),
-            false => "indices are unique: a thread combines its updates into the output alone".into(),
+        if self.atomic {
+            "a thread combines its updates into the output by atomic operations".into()
+        } else {
+            "indices are unique: a thread combines its updates into the output alone".into()
         }
     }
 
-    fn work(&self, problem: &Problem) -> Work {
+    fn work(&self, problem: &ScatterProblem) -> Work {
         problem.atomically(1)
     }
 
@@ -95,7 +101,7 @@ impl Schedule for Updates {
         self.lanes
     }
 
-    fn emit(&self, kernel: &mut KernelBuilder, body: &Body, outputs: &[Value]) -> Vec<Value> {
+    fn emit(&self, kernel: &mut KernelBuilder, body: &ScatterBody, outputs: &[Value]) -> Vec<Value> {
         let point = [kernel.thread(), kernel.block()];
         let shape = &body.problem.shape;
         let map = self.first_updates(shape);
@@ -123,11 +129,12 @@ impl Schedule for Updates {
                             (body.landing(b, &starts, &window), body.updates(b, &slice, &window))
                         })
                         .collect();
-                    match self.atomic {
-                        true => lanes.iter().fold(outputs.to_vec(), |outputs, (at, updates)| {
+                    if self.atomic {
+                        lanes.iter().fold(outputs.to_vec(), |outputs, (at, updates)| {
                             body.update_atomically(b, &outputs, at, updates)
-                        }),
-                        false => body.update_all(b, outputs, &lanes),
+                        })
+                    } else {
+                        body.update_all(b, outputs, &lanes)
                     }
                 },
                 |_| outputs.to_vec(),
@@ -136,7 +143,7 @@ impl Schedule for Updates {
     }
 }
 
-impl Updates {
+impl AtomicScatter {
     /// Returns the map `(th, bl)[chunk] -> index of the first update` of a thread.
     fn first_updates(&self, shape: &ScatterShape) -> IndexingMap {
         let mut map = IndexingMap {
@@ -163,8 +170,9 @@ impl Updates {
     }
 }
 
-/// Returns the largest power of two of contiguous updates within a slice that an access holds, and the operand dimension along which they are contiguous.
-pub fn most_lanes(problem: &Problem, device: &DeviceDescription) -> (i64, Option<usize>) {
+/// Returns the largest power of two of contiguous updates within a slice that an access holds, and
+/// the operand dimension along which they are contiguous.
+pub fn most_lanes(problem: &ScatterProblem, device: &DeviceDescription) -> (i64, Option<usize>) {
     let shape = &problem.shape;
     let minor = shape.updates.len().wrapping_sub(1);
     let lane_dim = shape.operand.iter().position(|dim| dim.update_dim == Some(minor));

@@ -6,11 +6,11 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::ElementType;
 use fusebox_core::indexing::{Expr, IndexingMap, Variable, delinearize};
 
-use crate::problem::Problem;
+use crate::problem::ScatterProblem;
 
 /// The functions that the kernel calls.
-pub struct Body<'p> {
-    pub problem: &'p Problem,
+pub struct ScatterBody<'p> {
+    pub problem: &'p ScatterProblem,
     /// Whether kernels state the range of indices: 32 bits are cheaper than 64.
     narrows: bool,
     indices: Subgraph,
@@ -18,9 +18,9 @@ pub struct Body<'p> {
     combiner: Subgraph,
 }
 
-impl<'p> Body<'p> {
-    pub fn new(kernel: &mut KernelBuilder, problem: &'p Problem, device: &DeviceDescription) -> Self {
-        Body {
+impl<'p> ScatterBody<'p> {
+    pub fn new(kernel: &mut KernelBuilder, problem: &'p ScatterProblem, device: &DeviceDescription) -> Self {
+        ScatterBody {
             problem,
             narrows: !device.is_single_threaded_block(),
             indices: kernel.values(&[problem.indices]),
@@ -67,7 +67,8 @@ impl<'p> Body<'p> {
         all.unwrap_or_else(|| b.bool(true))
     }
 
-    /// Emits `0 <= value <= last` in the program's type. The unsigned comparison treats a negative number as a huge one.
+    /// Emits `0 <= value <= last` in the program's type. The unsigned comparison treats a negative
+    /// number as a huge one.
     fn is_at_most(&self, b: &mut FunctionBuilder, value: Value, last: i64) -> Value {
         let (scalar, signed) =
             (Scalar::of_element(self.problem.index_type), self.problem.index_type.is_signed_integer());
@@ -96,7 +97,8 @@ impl<'p> Body<'p> {
         (0..operand.len()).map(&mut start).collect()
     }
 
-    /// Converts an index that is known to be from 0 to `last`. Emits a clamp, from which the host knows the range. In a branch on the same condition, the compiler removes the clamp.
+    /// Converts an index that is known to be from 0 to `last`. Emits a clamp, from which the host
+    /// knows the range. In a branch on the same condition, the compiler removes the clamp.
     fn bounded(&self, b: &mut FunctionBuilder, value: Value, last: i64) -> Value {
         let (scalar, signed) =
             (Scalar::of_element(self.problem.index_type), self.problem.index_type.is_signed_integer());
@@ -187,13 +189,18 @@ pub fn reaches(ty: ElementType, last: i64) -> bool {
 }
 
 /// Applies a slice that fits. Takes `(slice, index vector, outputs)` and returns the new outputs.
-pub type Apply<'a> = dyn Fn(&mut FunctionBuilder, &[Value], &[Value], &[Value]) -> Vec<Value> + 'a;
+pub type ApplySlice<'a> = dyn Fn(&mut FunctionBuilder, &[Value], &[Value], &[Value]) -> Vec<Value> + 'a;
 
 /// Takes `(coordinates, state)` and returns the next state.
-type Step<'a> = dyn FnMut(&mut FunctionBuilder, &[Value], &[Value]) -> Vec<Value> + 'a;
+type LoopBody<'a> = dyn FnMut(&mut FunctionBuilder, &[Value], &[Value]) -> Vec<Value> + 'a;
 
 /// Emits nested loops over pairs of first index and end, the last one innermost.
-pub fn nest(b: &mut FunctionBuilder, bounds: &[(Value, Value)], state: &[Value], body: &mut Step<'_>) -> Vec<Value> {
+pub fn nest(
+    b: &mut FunctionBuilder,
+    bounds: &[(Value, Value)],
+    state: &[Value],
+    body: &mut LoopBody<'_>,
+) -> Vec<Value> {
     inner(b, bounds, &mut Vec::new(), state, body)
 }
 
@@ -202,7 +209,7 @@ fn inner(
     bounds: &[(Value, Value)],
     coordinates: &mut Vec<Value>,
     state: &[Value],
-    body: &mut Step<'_>,
+    body: &mut LoopBody<'_>,
 ) -> Vec<Value> {
     let Some((&(first, end), rest)) = bounds.split_first() else { return body(b, coordinates, state) };
     let one = b.index(1);

@@ -9,7 +9,8 @@ use fusebox_core::hlo::InstrId;
 /// Updates of one window that a thread, or a vector, combines per read of an index vector.
 const UPDATES_PER_INDEX: i64 = 32;
 
-/// Makes the claim of a scatter, which needs a separate kernel. Its results start from the operand. The kernel reads every update once, and an index vector once for every few updates.
+/// Makes the claim of a scatter, which needs a separate kernel. Its results start from the operand.
+/// The kernel reads every update once, and an index vector once for every few updates.
 pub fn claim(hero: &Candidate, _: &DeviceDescription) -> Option<Claim> {
     let computation = hero.region.computation();
     let scatter = computation.instruction(hero.anchor);

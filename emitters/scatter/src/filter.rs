@@ -1,6 +1,7 @@
 //! Loops with which a block of one thread skips the slices of other blocks.
 //!
-//! The processor cannot predict which block a slice belongs to, so a branch on it costs more than applying the slice. Three loops without this branch process the next thousand slices:
+//! The processor cannot predict which block a slice belongs to, so a branch on it costs more than
+//! applying the slice. Three loops without this branch process the next thousand slices:
 //!
 //! ```text
 //! look     index vectors   7 2 9 1 8 0 3 5 …     block owns rows 0 .. 4; a vector compares eight
@@ -12,8 +13,8 @@
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Value};
 use fusebox_core::indexing::{Expr, IndexingMap, Variable};
 
-use crate::body::{Apply, Body, reaches};
-use crate::problem::Problem;
+use crate::body::{ApplySlice, ScatterBody, reaches};
+use crate::problem::ScatterProblem;
 
 /// Slices to examine before applying the listed ones. The lists stay in the nearest cache.
 const CHUNK: i64 = 1024;
@@ -21,38 +22,39 @@ const CHUNK: i64 = 1024;
 const UNROLLED: i64 = 4;
 
 /// Returns the bytes of the lists.
-pub fn list_bytes(problem: &Problem) -> u32 {
+pub fn list_bytes(problem: &ScatterProblem) -> u32 {
     let index_bytes = problem.index_type.byte_size() as i64;
     (CHUNK * (4 + index_bytes * (1 + problem.shape.components.len() as i64))) as u32
 }
 
 /// The range of a block in the operand dimension `dim`, which is distributed to blocks.
-struct Filter<'a, 'p> {
-    body: &'a Body<'p>,
+struct SliceFilter<'a, 'p> {
+    body: &'a ScatterBody<'p>,
     dim: usize,
     own: (Value, Value),
 }
 
 /// `positions`, `is mine`, and the index vectors' components: tensors of [`CHUNK`] elements.
-struct Lists {
+struct SliceLists {
     positions: Value,
     mine: Value,
     vectors: Vec<Value>,
 }
 
-/// Visits all slices in order and applies the slices that fit and start in the block's range `own`, a first position and an end, of operand dimension `dim`. Slices have size 1 in this dimension.
+/// Visits all slices in order and applies the slices that fit and start in the block's range `own`,
+/// a first position and an end, of operand dimension `dim`. Slices have size 1 in this dimension.
 pub fn walk_own(
     kernel: &mut KernelBuilder,
-    body: &Body,
+    body: &ScatterBody,
     dim: usize,
     own: (Value, Value),
     outputs: &[Value],
-    apply: &Apply<'_>,
+    apply: &ApplySlice<'_>,
 ) -> Vec<Value> {
     let shape = &body.problem.shape;
     let ty = Scalar::of_element(body.problem.index_type);
-    let filter = Filter { body, dim, own };
-    let lists = Lists {
+    let filter = SliceFilter { body, dim, own };
+    let lists = SliceLists {
         positions: kernel.allocate_shared(&[CHUNK], Scalar::I32),
         mine: kernel.allocate_shared(&[CHUNK], ty),
         vectors: shape.components.iter().map(|_| kernel.allocate_shared(&[CHUNK], ty)).collect(),
@@ -62,26 +64,26 @@ pub fn walk_own(
     let (zero, end, step) = (kernel.index(0), kernel.index(whole), kernel.index(CHUNK));
     let state = [lists.all(), outputs.to_vec()].concat();
     let state = kernel.scf_for(zero, end, step, &state, |b, first, state| {
-        let (lists, outputs) = Lists::split(state, shape.components.len());
+        let (lists, outputs) = SliceLists::split(state, shape.components.len());
         filter.chunk(b, (first, CHUNK), lists, outputs, apply)
     });
-    let (lists, outputs) = Lists::split(&state, shape.components.len());
+    let (lists, outputs) = SliceLists::split(&state, shape.components.len());
     if whole == slices {
         return outputs.to_vec();
     }
     let rest = filter.chunk(kernel, (end, slices - whole), lists, outputs, apply);
-    Lists::split(&rest, shape.components.len()).1.to_vec()
+    SliceLists::split(&rest, shape.components.len()).1.to_vec()
 }
 
-impl Filter<'_, '_> {
+impl SliceFilter<'_, '_> {
     /// Processes the slices `first .. first + length`. Returns the lists, then the outputs.
     fn chunk(
         &self,
         b: &mut FunctionBuilder,
         (first, length): (Value, i64),
-        lists: Lists,
+        lists: SliceLists,
         outputs: &[Value],
-        apply: &Apply<'_>,
+        apply: &ApplySlice<'_>,
     ) -> Vec<Value> {
         let lists = self.look(b, (first, length), &lists);
         let (count, lists) = list(b, length, lists);
@@ -98,11 +100,11 @@ impl Filter<'_, '_> {
     }
 
     /// Stores the index vectors, and for each slice whether it is the block's own.
-    fn look(&self, b: &mut FunctionBuilder, (first, length): (Value, i64), lists: &Lists) -> Lists {
+    fn look(&self, b: &mut FunctionBuilder, (first, length): (Value, i64), lists: &SliceLists) -> SliceLists {
         let components = lists.vectors.len();
         let (zero, one, end) = (b.index(0), b.index(1), b.index(length));
         let state = b.scf_for(zero, end, one, &lists.all(), |b, at, state| {
-            let (lists, _) = Lists::split(state, components);
+            let (lists, _) = SliceLists::split(state, components);
             let position = b.addi(first, at);
             let slice = self.body.slice(b, position);
             let vector = self.body.index_vector(b, &slice);
@@ -111,9 +113,9 @@ impl Filter<'_, '_> {
             let mine = b.insert(mine, lists.mine, &[at]);
             let written = vector.iter().zip(&lists.vectors);
             let vectors = written.map(|(&component, &list)| b.insert(component, list, &[at])).collect();
-            Lists { positions: lists.positions, mine, vectors }.all()
+            SliceLists { positions: lists.positions, mine, vectors }.all()
         });
-        Lists::split(&state, components).0
+        SliceLists::split(&state, components).0
     }
 
     /// Whether a slice fits and starts in the block's own range.
@@ -124,10 +126,13 @@ impl Filter<'_, '_> {
         let mut mine = self.body.fits(b, vector);
         let Some(&value) = own.and_then(|own| vector.get(own)) else { return mine };
         // Compares in the program's type if it represents the bounds: it vectorises best.
-        let (value, ends) = match reaches(problem.index_type, problem.shape.operand[self.dim].size) {
-            true => (value, [self.own.0, self.own.1].map(|end| b.index_cast(end, ty))),
-            false if signed => (b.index_cast(value, Scalar::Index), [self.own.0, self.own.1]),
-            false => (b.index_castui(value, Scalar::Index), [self.own.0, self.own.1]),
+        let own = [self.own.0, self.own.1];
+        let (value, ends) = if reaches(problem.index_type, problem.shape.operand[self.dim].size) {
+            (value, own.map(|end| b.index_cast(end, ty)))
+        } else if signed {
+            (b.index_cast(value, Scalar::Index), own)
+        } else {
+            (b.index_castui(value, Scalar::Index), own)
         };
         for (predicate, end) in [(IntPredicate::Sge, ends[0]), (IntPredicate::Slt, ends[1])] {
             let test = b.cmpi(predicate, value, end);
@@ -138,7 +143,7 @@ impl Filter<'_, '_> {
 }
 
 /// Lists the positions below `length` that are the block's own. Returns their number and the lists.
-fn list(b: &mut FunctionBuilder, length: i64, lists: Lists) -> (Value, Lists) {
+fn list(b: &mut FunctionBuilder, length: i64, lists: SliceLists) -> (Value, SliceLists) {
     let zero = b.index(0);
     let lanes = if length % UNROLLED == 0 { UNROLLED } else { 1 };
     let map = IndexingMap {
@@ -154,17 +159,17 @@ fn list(b: &mut FunctionBuilder, length: i64, lists: Lists) -> (Value, Lists) {
         let counts = b.index_castui(counts, Scalar::Index);
         vec![b.addi(state[0], counts), positions]
     });
-    (state[0], Lists { positions: state[1], ..lists })
+    (state[0], SliceLists { positions: state[1], ..lists })
 }
 
-impl Lists {
+impl SliceLists {
     fn all(&self) -> Vec<Value> {
         [&[self.positions, self.mine], self.vectors.as_slice()].concat()
     }
 
     /// Splits a state into the lists at its front and the rest.
-    fn split(state: &[Value], components: usize) -> (Lists, &[Value]) {
+    fn split(state: &[Value], components: usize) -> (SliceLists, &[Value]) {
         let (lists, rest) = state.split_at(2 + components);
-        (Lists { positions: lists[0], mine: lists[1], vectors: lists[2..].to_vec() }, rest)
+        (SliceLists { positions: lists[0], mine: lists[1], vectors: lists[2..].to_vec() }, rest)
     }
 }

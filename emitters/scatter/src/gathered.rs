@@ -1,6 +1,9 @@
-//! A deterministic schedule for blocks of many threads, if two slices either coincide or do not overlap. A block owns rows of the output. Its threads together list the slices that go to these rows, and apply them in order.
+//! A deterministic schedule for blocks of many threads, if two slices either coincide or do not
+//! overlap. A block owns rows of the output. Its threads together list the slices that go to these
+//! rows, and apply them in order.
 //!
-//! Rows are numbered by the dimensions that index vectors address. One thread owns each element of a row, so that threads share only the lists.
+//! Rows are numbered by the dimensions that index vectors address. One thread owns each element of
+//! a row, so that threads share only the lists.
 
 use fusebox_core::analysis::{OperandDim, ScatterShape, SliceStart};
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Value};
@@ -10,9 +13,9 @@ use fusebox_core::indexing::{
     Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize, dim_exprs, linearize,
 };
 
-use crate::body::Body;
-use crate::problem::Problem;
-use crate::schedule::{Schedule, runtime_starts};
+use crate::body::ScatterBody;
+use crate::problem::ScatterProblem;
+use crate::schedule::{ScatterSchedule, runtime_starts};
 
 /// Threads of a block: a power of two.
 const THREADS: i64 = 256;
@@ -26,10 +29,11 @@ const WAITS: i64 = THREADS.ilog2() as i64 + 2;
 const BLOCKS_PER_CORE: i64 = 2;
 
 /// Distribution of rows to blocks.
-pub struct Gathered {
+pub struct GatheredScatter {
     /// Sizes of the dimensions that index vectors address, in order of components.
     sizes: Vec<i64>,
-    /// Operand dimensions that updates span, in the order of the updates' dimensions, and their sizes.
+    /// Operand dimensions that updates span, in the order of the updates' dimensions, and their
+    /// sizes.
     window: Vec<(usize, i64)>,
     rows: i64,
     rows_per_block: i64,
@@ -39,19 +43,19 @@ pub struct Gathered {
 
 /// Data that threads share: two rows of running counts, and the list of slices with their rows.
 #[derive(Clone, Copy)]
-struct Tiles {
+struct SharedLists {
     counts: Value,
     slices: Value,
     rows: Value,
 }
 
-impl Schedule for Gathered {
-    fn check(problem: &Problem, device: &DeviceDescription) -> Result<(), Decline> {
-        Gathered::of(problem, device).map(drop)
+impl ScatterSchedule for GatheredScatter {
+    fn check(problem: &ScatterProblem, device: &DeviceDescription) -> Result<(), Decline> {
+        GatheredScatter::of(problem, device).map(drop)
     }
 
-    fn new(problem: &Problem, device: &DeviceDescription, _: &Configuration) -> Result<Self, EmitError> {
-        Ok(Gathered::of(problem, device)?)
+    fn new(problem: &ScatterProblem, device: &DeviceDescription, _: &Configuration) -> Result<Self, EmitError> {
+        Ok(GatheredScatter::of(problem, device)?)
     }
 
     fn launch(&self) -> LaunchDimensions {
@@ -59,7 +63,8 @@ impl Schedule for Gathered {
         LaunchDimensions { blocks: blocks as u64, threads_per_block: THREADS as u32 }
     }
 
-    /// Returns the map `(th, bl)[slice, step]{starts…} -> index of the output`, with each update at the thread that applies it.
+    /// Returns the map `(th, bl)[slice, step]{starts…} -> index of the output`, with each update at
+    /// the thread that applies it.
     fn map(&self, shape: &ScatterShape) -> IndexingMap {
         let (lanes, groups) = self.groups();
         let steps = ceil_div(self.row, lanes);
@@ -80,10 +85,13 @@ impl Schedule for Gathered {
     }
 
     fn note(&self) -> String {
-        format!("a block owns {} rows, lists the slices that go there, and applies them in order", self.rows_per_block)
+        format!(
+            "a block owns {} rows, lists the slices that update them, and applies these in order",
+            self.rows_per_block
+        )
     }
 
-    fn work(&self, problem: &Problem) -> Work {
+    fn work(&self, problem: &ScatterProblem) -> Work {
         let looks = self.launch().blocks as f64 * self.slices as f64;
         let turns = ceil_div(self.slices, THREADS * LOOKS);
         Work {
@@ -93,36 +101,36 @@ impl Schedule for Gathered {
         }
     }
 
-    fn shared_bytes(&self, _: &Problem) -> u32 {
+    fn shared_bytes(&self, _: &ScatterProblem) -> u32 {
         shared_bytes() as u32
     }
 
-    fn emit(&self, kernel: &mut KernelBuilder, body: &Body, outputs: &[Value]) -> Vec<Value> {
+    fn emit(&self, kernel: &mut KernelBuilder, body: &ScatterBody, outputs: &[Value]) -> Vec<Value> {
         let (thread, block) = (kernel.thread(), kernel.block());
-        let tiles = Tiles {
+        let tiles = SharedLists {
             counts: kernel.allocate_shared(&[2, THREADS], Scalar::I32),
             slices: kernel.allocate_shared(&[THREADS * LOOKS], Scalar::I32),
             rows: kernel.allocate_shared(&[THREADS * LOOKS], Scalar::I32),
         };
-        let share = kernel.index(self.rows_per_block);
-        let first_row = kernel.muli(block, share);
+        let rows_per_block = kernel.index(self.rows_per_block);
+        let first_row = kernel.muli(block, rows_per_block);
         let (zero, end, step) = (kernel.index(0), kernel.index(self.slices), kernel.index(THREADS * LOOKS));
         let state = [tiles.all(), outputs.to_vec()].concat();
         let state = kernel.scf_for(zero, end, step, &state, |b, first, state| {
-            let (tiles, outputs) = Tiles::split(state);
+            let (tiles, outputs) = SharedLists::split(state);
             let (count, tiles) = self.list(b, body, (thread, first, first_row), tiles);
             let outputs = self.apply(b, body, (thread, count, first_row), tiles, outputs);
             // Threads write the lists again only after all threads have read them.
             let tiles = b.sync_threads(&tiles.all());
             [tiles, outputs].concat()
         });
-        Tiles::split(&state).1.to_vec()
+        SharedLists::split(&state).1.to_vec()
     }
 }
 
-impl Gathered {
+impl GatheredScatter {
     /// Returns the schedule, if overlapping slices coincide and the device is large enough.
-    fn of(problem: &Problem, device: &DeviceDescription) -> Result<Self, Decline> {
+    fn of(problem: &ScatterProblem, device: &DeviceDescription) -> Result<Self, Decline> {
         let shape = &problem.shape;
         let is_row = |dim: &OperandDim| match dim.start {
             SliceStart::Zero => true,
@@ -134,17 +142,17 @@ impl Gathered {
             && shape.slices() <= i64::from(i32::MAX)
             && shape.operand_elements() <= i64::from(i32::MAX);
         if !fits || shape.slices() == 0 {
-            return Err(Decline::new("a block is too small for the lists, or they have too many entries or none"));
+            return Err(Decline::new("the lists of slices are empty, have too many entries, or do not fit a block"));
         }
         if !shape.operand.iter().all(is_row) {
-            return Err(Decline::new("slices may meet without being at the same place"));
+            return Err(Decline::new("slices may overlap without having the same index"));
         }
         let sizes: Vec<i64> = shape.components.iter().map(|&dim| shape.operand[dim].size).collect();
         let mut window_dims = shape.window_dims();
         window_dims.sort_by_key(|&dim| shape.operand[dim].update_dim);
         let rows: i64 = sizes.iter().product();
         let blocks = rows.min(i64::from(device.core_count) * BLOCKS_PER_CORE).max(1);
-        Ok(Gathered {
+        Ok(GatheredScatter {
             sizes,
             window: window_dims.into_iter().map(|dim| (dim, shape.operand[dim].window)).collect(),
             rows,
@@ -174,23 +182,23 @@ impl Gathered {
     fn list(
         &self,
         b: &mut FunctionBuilder,
-        body: &Body,
+        body: &ScatterBody,
         (thread, first, first_row): (Value, Value, Value),
-        tiles: Tiles,
-    ) -> (Value, Tiles) {
+        tiles: SharedLists,
+    ) -> (Value, SharedLists) {
         let (looks, zero, one) = (b.index(LOOKS), b.int(0, Scalar::I32), b.int(1, Scalar::I32));
         let own = b.muli(thread, looks);
         let own = b.addi(first, own);
-        let found: Vec<(Value, Value, Value)> =
+        let examined: Vec<(Value, Value, Value)> =
             (0..LOOKS).map(|look| self.look(b, body, own, look, first_row)).collect();
         let mut count = zero;
-        for &(counts, ..) in &found {
+        for &(counts, ..) in &examined {
             let one = b.select(counts, one, zero);
             count = b.addi(count, one);
         }
         let (before, total, counts) = running_total(b, thread, count, tiles.counts);
         let (mut at, mut slices, mut rows) = (before, tiles.slices, tiles.rows);
-        for (counts, slice, row) in found {
+        for (counts, slice, row) in examined {
             let place = b.index_castui(at, Scalar::Index);
             slices = b.predicated_insert(counts, slice, slices, &[place]);
             rows = b.predicated_insert(counts, row, rows, &[place]);
@@ -198,14 +206,14 @@ impl Gathered {
             at = b.addi(at, one);
         }
         let tiles = b.sync_threads(&[counts, slices, rows]);
-        (b.index_castui(total, Scalar::Index), Tiles { counts: tiles[0], slices: tiles[1], rows: tiles[2] })
+        (b.index_castui(total, Scalar::Index), SharedLists { counts: tiles[0], slices: tiles[1], rows: tiles[2] })
     }
 
     /// Returns whether the block owns slice `first + look`, its number, and its row in the block.
     fn look(
         &self,
         b: &mut FunctionBuilder,
-        body: &Body,
+        body: &ScatterBody,
         first: Value,
         look: i64,
         first_row: Value,
@@ -227,8 +235,9 @@ impl Gathered {
         };
         let row = b.apply_indexing(&row, &starts)[0];
         let row = b.subi(row, first_row);
-        let (zero, share) = (b.index(0), b.index(self.rows_per_block));
-        let (not_before, before) = (b.cmpi(IntPredicate::Sge, row, zero), b.cmpi(IntPredicate::Slt, row, share));
+        let (zero, rows_per_block) = (b.index(0), b.index(self.rows_per_block));
+        let (not_before, before) =
+            (b.cmpi(IntPredicate::Sge, row, zero), b.cmpi(IntPredicate::Slt, row, rows_per_block));
         let mine = b.andi(not_before, before);
         let mine = b.andi(mine, fits);
         let mine = b.andi(mine, exists);
@@ -239,9 +248,9 @@ impl Gathered {
     fn apply(
         &self,
         b: &mut FunctionBuilder,
-        body: &Body,
+        body: &ScatterBody,
         (thread, count, first_row): (Value, Value, Value),
-        tiles: Tiles,
+        tiles: SharedLists,
         outputs: &[Value],
     ) -> Vec<Value> {
         let (lanes, groups) = self.groups();
@@ -280,7 +289,7 @@ impl Gathered {
     }
 
     /// Computes the start of a row's slices, per operand dimension.
-    fn starts(&self, b: &mut FunctionBuilder, body: &Body, row: Value) -> Vec<Value> {
+    fn starts(&self, b: &mut FunctionBuilder, body: &ScatterBody, row: Value) -> Vec<Value> {
         let shape = &body.problem.shape;
         let components = delinearize(&Expr::dim(0), &self.sizes);
         let start = |dim: &OperandDim| match dim.start {
@@ -296,7 +305,8 @@ impl Gathered {
     }
 }
 
-/// Returns the sum of the counts of all previous threads, of all threads, and the tile. Steps write its two rows alternately, so that one barrier per step is enough.
+/// Returns the sum of the counts of all previous threads, of all threads, and the tile. Steps write
+/// its two rows alternately, so that one barrier per step is enough.
 fn running_total(b: &mut FunctionBuilder, thread: Value, count: Value, tile: Value) -> (Value, Value, Value) {
     let zero = b.int(0, Scalar::I32);
     let mut total = count;
@@ -325,12 +335,12 @@ fn shared_bytes() -> i64 {
     4 * (2 * THREADS + 2 * THREADS * LOOKS)
 }
 
-impl Tiles {
+impl SharedLists {
     fn all(&self) -> Vec<Value> {
         vec![self.counts, self.slices, self.rows]
     }
 
-    fn split(state: &[Value]) -> (Tiles, &[Value]) {
-        (Tiles { counts: state[0], slices: state[1], rows: state[2] }, &state[3..])
+    fn split(state: &[Value]) -> (SharedLists, &[Value]) {
+        (SharedLists { counts: state[0], slices: state[1], rows: state[2] }, &state[3..])
     }
 }

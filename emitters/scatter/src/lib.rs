@@ -1,10 +1,11 @@
-//! The scatter emitters: updates combined into an output that starts from the operand's value. See README.md.
+//! The scatter emitters: updates combined into an output that starts from the operand's value. See
+//! README.md.
 //!
 //! ```text
 //! claim.rs     claims for scatters
 //! problem.rs   fusion -> its scatter, or the reason to decline
 //! schedule.rs  schedule, problem, device, configuration -> launch and indexing maps, entry function
-//! updates.rs   schedule: a thread applies a few neighbouring updates
+//! atomic.rs    schedule: a thread applies a few neighbouring updates
 //! runs.rs      schedule: a thread applies the same updates of several consecutive slices
 //! gathered.rs  schedule: a block owns rows of the output and applies the slices for them in order
 //! owned.rs     schedule: a thread owns an element of the output and walks all slices
@@ -16,6 +17,7 @@
 
 #![forbid(unsafe_code)]
 
+mod atomic;
 mod body;
 mod claim;
 mod filter;
@@ -26,25 +28,24 @@ mod problem;
 mod runs;
 mod schedule;
 mod slabs;
-mod updates;
 
 use fusebox_core::hlo::Opcode;
 
-use crate::gathered::Gathered;
+use crate::atomic::AtomicScatter;
+use crate::gathered::GatheredScatter;
 use crate::in_order::InOrder;
-use crate::owned::Owned;
-use crate::runs::Runs;
-use crate::schedule::Scatter;
-use crate::slabs::Slabs;
-use crate::updates::Updates;
+use crate::owned::OwnedScatter;
+use crate::runs::RunScatter;
+use crate::schedule::ScatterEmitter;
+use crate::slabs::SlabScatter;
 
 fusebox_core::emitters! {
     kind: "scatter",
     heroes: [Opcode::Scatter] => claim::claim,
-    "slab-scatter" => Scatter::<Slabs>::EMITTER,
-    "atomic-scatter" => Scatter::<Updates>::EMITTER,
-    "run-scatter" => Scatter::<Runs>::EMITTER,
-    "gathered-scatter" => Scatter::<Gathered>::EMITTER,
-    "owned-scatter" => Scatter::<Owned>::EMITTER,
+    "slab-scatter" => ScatterEmitter::<SlabScatter>::EMITTER,
+    "atomic-scatter" => ScatterEmitter::<AtomicScatter>::EMITTER,
+    "run-scatter" => ScatterEmitter::<RunScatter>::EMITTER,
+    "gathered-scatter" => ScatterEmitter::<GatheredScatter>::EMITTER,
+    "owned-scatter" => ScatterEmitter::<OwnedScatter>::EMITTER,
     "scatter-in-order" => InOrder,
 }

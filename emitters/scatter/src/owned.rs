@@ -1,4 +1,5 @@
-//! A deterministic schedule for blocks of many threads: each thread owns one element of the output and visits all slices in order.
+//! A deterministic schedule for blocks of many threads: each thread owns one element of the output
+//! and visits all slices in order.
 
 use fusebox_core::analysis::{ScatterShape, SliceStart};
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Value};
@@ -6,28 +7,28 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions, OutputPlan, Visit, Work};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
-use crate::body::{Body, nest};
-use crate::problem::Problem;
-use crate::schedule::{MOST_BLOCKS, Schedule, THREADS};
+use crate::body::{ScatterBody, nest};
+use crate::problem::ScatterProblem;
+use crate::schedule::{MOST_BLOCKS, ScatterSchedule, THREADS};
 
 /// Time in which a thread examines a slice, in additions.
 const LOOK: f64 = 6.0;
 
 /// Distribution: a thread owns the elements `thread + threads * (block + blocks * chunk)`.
-pub struct Owned {
+pub struct OwnedScatter {
     threads: i64,
     blocks: i64,
     chunks: i64,
     elements: i64,
 }
 
-impl Schedule for Owned {
-    fn new(problem: &Problem, device: &DeviceDescription, _: &Configuration) -> Result<Self, EmitError> {
+impl ScatterSchedule for OwnedScatter {
+    fn new(problem: &ScatterProblem, device: &DeviceDescription, _: &Configuration) -> Result<Self, EmitError> {
         let elements = problem.shape.operand_elements();
         let threads = THREADS.min(i64::from(device.max_threads_per_block)).min(elements.max(1));
         let wanted_blocks = ceil_div(elements, threads).max(1);
         let chunks = ceil_div(wanted_blocks, MOST_BLOCKS);
-        Ok(Owned { threads, blocks: ceil_div(wanted_blocks, chunks), chunks, elements })
+        Ok(OwnedScatter { threads, blocks: ceil_div(wanted_blocks, chunks), chunks, elements })
     }
 
     fn launch(&self) -> LaunchDimensions {
@@ -58,7 +59,7 @@ impl Schedule for Owned {
     }
 
     /// Returns the visits: each thread reads all index vectors.
-    fn visits(&self, problem: &Problem) -> Vec<Visit> {
+    fn visits(&self, problem: &ScatterProblem) -> Vec<Visit> {
         let shape = &problem.shape;
         let mut map = self.map(shape);
         let slice: Vec<Expr> = shape
@@ -73,7 +74,7 @@ impl Schedule for Owned {
         vec![Visit { map, values: vec![problem.indices], given: Vec::new() }]
     }
 
-    fn work(&self, problem: &Problem) -> Work {
+    fn work(&self, problem: &ScatterProblem) -> Work {
         Work { additions: self.elements as f64 * problem.shape.slices() as f64 * LOOK, ..Work::default() }
     }
 
@@ -81,7 +82,7 @@ impl Schedule for Owned {
         "each thread owns an element and walks all slices in order".into()
     }
 
-    fn emit(&self, kernel: &mut KernelBuilder, body: &Body, outputs: &[Value]) -> Vec<Value> {
+    fn emit(&self, kernel: &mut KernelBuilder, body: &ScatterBody, outputs: &[Value]) -> Vec<Value> {
         let point = [kernel.thread(), kernel.block()];
         let map = self.map(&body.problem.shape);
         kernel.indexed_loop(&map, &point, outputs, &[], |b, _, element, outputs| {
@@ -93,7 +94,7 @@ impl Schedule for Owned {
 }
 
 /// Computes the values of an element after all slices.
-fn walk(b: &mut FunctionBuilder, body: &Body, element: &[Value], before: &[Value]) -> Vec<Value> {
+fn walk(b: &mut FunctionBuilder, body: &ScatterBody, element: &[Value], before: &[Value]) -> Vec<Value> {
     let shape = &body.problem.shape;
     let one = b.index(1);
     let bounds: Vec<(Value, Value)> = (0..shape.scatter_dims.len())

@@ -9,11 +9,12 @@ use fusebox_core::hlo::{BinaryOp, Computation, ElementType, InstrId, Op};
 /// Maximum number of updates: no memory holds more, and smaller counts in a plan do not overflow.
 const MOST_POINTS: i64 = 1 << 40;
 
-/// Maximum reads of index vectors with which visiting all slices is so cheap that a deterministic result is preferred.
+/// Maximum reads of index vectors with which visiting all slices is so cheap that a deterministic
+/// result is preferred.
 const CHEAP_WALK: i64 = 1 << 24;
 
 /// The scatter of a fusion.
-pub struct Problem {
+pub struct ScatterProblem {
     pub instruction: InstrId,
     /// Correspondence of its dimensions.
     pub shape: ScatterShape,
@@ -32,7 +33,7 @@ pub struct Problem {
     pub combinations: Vec<Combination>,
 }
 
-impl Analysis for Problem {
+impl Analysis for ScatterProblem {
     fn of(fusion: &Fusion) -> Result<Self, Decline> {
         let computation = fusion.computation();
         let &[root] = fusion.roots.as_slice() else {
@@ -56,9 +57,17 @@ impl Analysis for Problem {
                     initial.push(number as u32)
                 }
                 Op::Parameter { .. } => {
-                    return Err(Decline::at(operand, "what is scattered into is read by another operation too"));
+                    return Err(Decline::at(
+                        operand,
+                        "another operation also reads the array that the scatter updates",
+                    ));
                 }
-                _ => return Err(Decline::at(operand, "what is scattered into is no parameter of the fusion")),
+                _ => {
+                    return Err(Decline::at(
+                        operand,
+                        "the array that the scatter updates is no parameter of the fusion",
+                    ));
+                }
             }
         }
         let element = |id: InstrId| computation.instruction(id).shape.as_array().map(|array| array.element_type);
@@ -75,7 +84,7 @@ impl Analysis for Problem {
         if shape.slices().saturating_mul(shape.window_elements()).max(shape.operand_elements()) > MOST_POINTS {
             return Err(Decline::at(instruction, "there are too many elements"));
         }
-        Ok(Problem {
+        Ok(ScatterProblem {
             instruction: root,
             initial,
             indices: rest[0],
@@ -89,7 +98,8 @@ impl Analysis for Problem {
     }
 }
 
-/// Whether an element of a value is computed from elements at another row-major position of the arrays that the fusion reads.
+/// Whether an element of a value is computed from elements at another row-major position of the
+/// arrays that the fusion reads.
 fn is_moved(computation: &Computation, value: InstrId) -> bool {
     let mut pending = vec![value];
     let mut seen = HashSet::new();
@@ -111,13 +121,14 @@ fn is_moved(computation: &Computation, value: InstrId) -> bool {
     false
 }
 
-impl Problem {
+impl ScatterProblem {
     /// # Errors
     /// If updates of one element cannot be combined by an atomic operation.
     pub fn check_atomic(&self) -> Result<(), Decline> {
-        match self.is_order_free() || self.can_be_atomic() {
-            true => Ok(()),
-            false => Err(Decline::new("no atomic operation does what these updates need")),
+        if self.is_order_free() || self.can_be_atomic() {
+            Ok(())
+        } else {
+            Err(Decline::new("no atomic operation combines these updates"))
         }
     }
 
@@ -126,7 +137,8 @@ impl Problem {
         self.shape.unique || self.combinations.iter().zip(&self.elements).all(|(c, &e)| c.is_order_free(e))
     }
 
-    /// Whether one atomic operation can update each output's element. Elements wider than eight bytes can only be replaced, or be added to part by part if they are complex.
+    /// Whether one atomic operation can update each output's element. Elements wider than eight
+    /// bytes can only be replaced, or be added to part by part if they are complex.
     pub fn can_be_atomic(&self) -> bool {
         self.combinations.iter().zip(&self.elements).all(|(combination, element)| match combination {
             Combination::Joint => false,
@@ -155,13 +167,14 @@ impl Problem {
     pub fn atomically(&self, together: i64) -> Work {
         // Adjacent updates of sorted slices go to the same element and wait for each other.
         let meet = if self.shape.sorted && !self.shape.unique && together == 1 { 2.0 } else { 1.0 };
-        match self.shape.unique {
-            true => Work { additions: self.combined_elements() as f64, ..Work::default() },
-            false => Work {
+        if self.shape.unique {
+            Work { additions: self.combined_elements() as f64, ..Work::default() }
+        } else {
+            Work {
                 atomics: meet * self.combined_elements() as f64 / together as f64,
                 unordered: !self.is_order_free() && self.is_cheap_to_walk(),
                 ..Work::default()
-            },
+            }
         }
     }
 

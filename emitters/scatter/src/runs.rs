@@ -1,4 +1,6 @@
-//! A schedule for blocks of many threads, if consecutive slices often have equal index vectors. Each thread processes a few adjacent updates of several consecutive slices. It combines updates of equal index vectors in registers, and writes only when the index vector changes.
+//! A schedule for blocks of many threads, if consecutive slices often have equal index vectors.
+//! Each thread processes a few adjacent updates of several consecutive slices. It combines updates
+//! of equal index vectors in registers, and writes only when the index vector changes.
 //!
 //! The result is correct for any indices. The schedule pays if indices are sorted.
 
@@ -9,10 +11,10 @@ use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions,
 use fusebox_core::hlo::ElementType;
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
-use crate::body::Body;
-use crate::problem::Problem;
-use crate::schedule::{MOST_BLOCKS, Schedule, THREADS, runtime_starts};
-use crate::updates::most_lanes;
+use crate::atomic::most_lanes;
+use crate::body::ScatterBody;
+use crate::problem::ScatterProblem;
+use crate::schedule::{MOST_BLOCKS, ScatterSchedule, THREADS, runtime_starts};
 
 /// Slices whose updates are read before the first of them is combined.
 const READ_AHEAD: i64 = 4;
@@ -22,7 +24,7 @@ const COMPARING: f64 = 4.0;
 const MOST_SLICES: i64 = 32;
 
 /// Distribution of updates: unit `run * parts + part` is one part of the slices of a run.
-pub struct Runs {
+pub struct RunScatter {
     threads: i64,
     blocks: i64,
     /// Consecutive slices of a run.
@@ -39,7 +41,7 @@ pub struct Runs {
 
 /// Updates that a thread holds in registers.
 #[derive(Clone)]
-struct Held {
+struct PendingUpdates {
     /// Whether the thread holds updates. They belong to slices that fit.
     any: Value,
     /// Index vector of the held updates.
@@ -49,7 +51,7 @@ struct Held {
 }
 
 /// Whether updates of several slices can be combined before they are written.
-fn is_possible(problem: &Problem) -> bool {
+fn is_possible(problem: &ScatterProblem) -> bool {
     let combines = |c: &Combination| matches!(c, Combination::Binary(_) | Combination::Replace);
     let has_batches = problem.shape.operand.iter().any(|dim| matches!(dim.start, SliceStart::Batch(_)));
     let has_zero = problem.elements.iter().all(|&element| element != ElementType::F8E8M0FNU);
@@ -57,27 +59,31 @@ fn is_possible(problem: &Problem) -> bool {
 }
 
 /// Returns the consecutive slices per thread that leave every core enough threads.
-fn default_slices(problem: &Problem, device: &DeviceDescription) -> i64 {
+fn default_slices(problem: &ScatterProblem, device: &DeviceDescription) -> i64 {
     let wanted = i64::from(device.core_count) * i64::from(device.max_threads_per_core);
     let (lanes, _) = most_lanes(problem, device);
     let most = (problem.update_elements() / lanes / wanted.max(1)).clamp(1, MOST_SLICES);
     1 << most.ilog2()
 }
 
-impl Schedule for Runs {
-    fn check(problem: &Problem, device: &DeviceDescription) -> Result<(), Decline> {
+impl ScatterSchedule for RunScatter {
+    fn check(problem: &ScatterProblem, device: &DeviceDescription) -> Result<(), Decline> {
         problem.check_atomic()?;
         if problem.shape.unique {
-            return Err(Decline::new("indices are unique: no updates meet"));
+            return Err(Decline::new("indices are unique: no two updates have the same index"));
         }
         if !is_possible(problem) {
             return Err(Decline::new("these updates cannot be combined with each other"));
         }
-        let runs = Runs::new(problem, device, &Configuration::default());
+        let runs = RunScatter::new(problem, device, &Configuration::default());
         runs.map(drop).map_err(|error| Decline::new(error.message))
     }
 
-    fn new(problem: &Problem, device: &DeviceDescription, configuration: &Configuration) -> Result<Self, EmitError> {
+    fn new(
+        problem: &ScatterProblem,
+        device: &DeviceDescription,
+        configuration: &Configuration,
+    ) -> Result<Self, EmitError> {
         let slices = configuration.knob("slices", 2..=MOST_SLICES)?;
         let slices = slices.unwrap_or_else(|| default_slices(problem, device).max(2));
         let shape = &problem.shape;
@@ -91,7 +97,7 @@ impl Schedule for Runs {
         }
         let mut window_dims = shape.window_dims();
         window_dims.sort_by_key(|&dim| shape.operand[dim].update_dim);
-        Ok(Runs { threads, blocks, slices, parts, lanes, units, lane_dim, window_dims })
+        Ok(RunScatter { threads, blocks, slices, parts, lanes, units, lane_dim, window_dims })
     }
 
     fn launch(&self) -> LaunchDimensions {
@@ -132,8 +138,9 @@ impl Schedule for Runs {
         )
     }
 
-    /// Returns the work. Updates of sorted slices are combined. Otherwise each update is written separately, and the comparison gains nothing.
-    fn work(&self, problem: &Problem) -> Work {
+    /// Returns the work. Updates of sorted slices are combined. Otherwise each update is written
+    /// separately, and the comparison gains nothing.
+    fn work(&self, problem: &ScatterProblem) -> Work {
         let meet = problem.shape.sorted && !problem.shape.unique;
         let comparing = COMPARING * problem.combined_elements() as f64;
         let written = problem.atomically(if meet { self.slices } else { 1 });
@@ -144,7 +151,7 @@ impl Schedule for Runs {
         self.lanes
     }
 
-    fn emit(&self, kernel: &mut KernelBuilder, body: &Body, outputs: &[Value]) -> Vec<Value> {
+    fn emit(&self, kernel: &mut KernelBuilder, body: &ScatterBody, outputs: &[Value]) -> Vec<Value> {
         let point = [kernel.thread(), kernel.block()];
         let map = self.places(&body.problem.shape);
         kernel.indexed_loop(&map, &point, outputs, &[], |b, _, place, outputs| {
@@ -153,7 +160,7 @@ impl Schedule for Runs {
     }
 }
 
-impl Runs {
+impl RunScatter {
     /// Returns a thread's `(th, bl) -> first slice, window coordinates of the first update`.
     fn places(&self, shape: &ScatterShape) -> IndexingMap {
         let mut map = IndexingMap {
@@ -180,7 +187,7 @@ impl Runs {
     fn run(
         &self,
         b: &mut FunctionBuilder,
-        body: &Body,
+        body: &ScatterBody,
         first: Value,
         window: &[Value],
         outputs: &[Value],
@@ -193,7 +200,7 @@ impl Runs {
             let (mut held, outputs) = self.split(body, state);
             let mut outputs = outputs.to_vec();
             let next = b.addi(first, offset);
-            let read: Vec<Held> = (0..ahead).map(|k| self.read(b, body, next, k, window)).collect();
+            let read: Vec<PendingUpdates> = (0..ahead).map(|k| self.read(b, body, next, k, window)).collect();
             for slice in read {
                 (held, outputs) = self.add(b, body, held, slice, window, &outputs);
             }
@@ -203,8 +210,16 @@ impl Runs {
         self.write(b, body, held.any, &held, window, outputs)
     }
 
-    /// Reads index vector and updates of slice `first + number`. Past the last slice, reads the last slice, but marks it as holding no updates.
-    fn read(&self, b: &mut FunctionBuilder, body: &Body, first: Value, number: i64, window: &[Value]) -> Held {
+    /// Reads index vector and updates of slice `first + number`. Past the last slice, reads the
+    /// last slice, but marks it as holding no updates.
+    fn read(
+        &self,
+        b: &mut FunctionBuilder,
+        body: &ScatterBody,
+        first: Value,
+        number: i64,
+        window: &[Value],
+    ) -> PendingUpdates {
         let shape = &body.problem.shape;
         let number = b.index(number);
         let mut slice = b.addi(first, number);
@@ -223,19 +238,20 @@ impl Runs {
             body.updates(b, &slice, &window)
         });
         let values = values.collect();
-        Held { any, vector, values }
+        PendingUpdates { any, vector, values }
     }
 
-    /// Combines a slice with the held updates if their index vectors are equal. Otherwise writes the held updates and holds the slice.
+    /// Combines a slice with the held updates if their index vectors are equal. Otherwise writes
+    /// the held updates and holds the slice.
     fn add(
         &self,
         b: &mut FunctionBuilder,
-        body: &Body,
-        held: Held,
-        slice: Held,
+        body: &ScatterBody,
+        held: PendingUpdates,
+        slice: PendingUpdates,
         window: &[Value],
         outputs: &[Value],
-    ) -> (Held, Vec<Value>) {
+    ) -> (PendingUpdates, Vec<Value>) {
         let mut same = b.andi(held.any, slice.any);
         for (&before, &now) in held.vector.iter().zip(&slice.vector) {
             let equal = b.cmpi(IntPredicate::Eq, before, now);
@@ -251,16 +267,16 @@ impl Runs {
             combined.iter().zip(now).map(|(&combined, &now)| b.select(same, combined, now)).collect()
         });
         let values = values.collect();
-        (Held { any: slice.any, vector: slice.vector, values }, outputs)
+        (PendingUpdates { any: slice.any, vector: slice.vector, values }, outputs)
     }
 
     /// Combines the held updates into the output if `condition` holds.
     fn write(
         &self,
         b: &mut FunctionBuilder,
-        body: &Body,
+        body: &ScatterBody,
         condition: Value,
-        held: &Held,
+        held: &PendingUpdates,
         window: &[Value],
         outputs: &[Value],
     ) -> Vec<Value> {
@@ -287,24 +303,24 @@ impl Runs {
         window
     }
 
-    fn nothing(&self, b: &mut FunctionBuilder, body: &Body) -> Held {
+    fn nothing(&self, b: &mut FunctionBuilder, body: &ScatterBody) -> PendingUpdates {
         let component = Type::of_element(body.problem.index_type);
         let vector = body.problem.shape.components.iter().map(|_| b.zero(&component)).collect();
         let values = (0..self.lanes).map(|_| body.element_types().iter().map(|ty| b.zero(ty)).collect()).collect();
-        Held { any: b.bool(false), vector, values }
+        PendingUpdates { any: b.bool(false), vector, values }
     }
 
     /// Splits a state into the held updates at its front and the outputs.
-    fn split<'s>(&self, body: &Body, state: &'s [Value]) -> (Held, &'s [Value]) {
+    fn split<'s>(&self, body: &ScatterBody, state: &'s [Value]) -> (PendingUpdates, &'s [Value]) {
         let (components, arrays) = (body.problem.shape.components.len(), body.problem.shape.arrays);
         let (vector, rest) = state[1..].split_at(components);
         let (values, outputs) = rest.split_at(self.lanes as usize * arrays);
         let values = values.chunks(arrays).map(<[Value]>::to_vec).collect();
-        (Held { any: state[0], vector: vector.to_vec(), values }, outputs)
+        (PendingUpdates { any: state[0], vector: vector.to_vec(), values }, outputs)
     }
 }
 
-impl Held {
+impl PendingUpdates {
     fn all(&self) -> Vec<Value> {
         [vec![self.any], self.vector.clone(), self.values.concat()].concat()
     }

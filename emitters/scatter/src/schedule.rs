@@ -11,8 +11,8 @@ use fusebox_core::emitter::{
 use fusebox_core::hlo::InstrId;
 use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
-use crate::body::Body;
-use crate::problem::Problem;
+use crate::body::ScatterBody;
+use crate::problem::ScatterProblem;
 
 /// Threads of a block: four warps hide latency and leave cores room for other blocks.
 pub const THREADS: i64 = 128;
@@ -20,17 +20,21 @@ pub const THREADS: i64 = 128;
 pub const MOST_BLOCKS: i64 = (1 << 31) - 1;
 
 /// A distribution of the work to threads.
-pub trait Schedule: Sized {
+pub trait ScatterSchedule: Sized {
     /// Kind of blocks that the schedule supports.
     const BLOCKS: Blocks = Blocks::OfManyThreads;
 
     /// See [`Strategy::check`].
-    fn check(_problem: &Problem, _device: &DeviceDescription) -> Result<(), Decline> {
+    fn check(_problem: &ScatterProblem, _device: &DeviceDescription) -> Result<(), Decline> {
         Ok(())
     }
 
     /// Chooses the numbers that the configuration leaves open.
-    fn new(problem: &Problem, device: &DeviceDescription, configuration: &Configuration) -> Result<Self, EmitError>;
+    fn new(
+        problem: &ScatterProblem,
+        device: &DeviceDescription,
+        configuration: &Configuration,
+    ) -> Result<Self, EmitError>;
 
     fn launch(&self) -> LaunchDimensions;
 
@@ -60,43 +64,43 @@ pub trait Schedule: Sized {
     }
 
     /// Returns the visits: threads read each update once, with its index vector.
-    fn visits(&self, problem: &Problem) -> Vec<Visit> {
+    fn visits(&self, problem: &ScatterProblem) -> Vec<Visit> {
         let of = |&update: &InstrId| evenly(self.launch(), update, &problem.shape.updates);
         problem.updates.iter().map(of).collect()
     }
 
     /// Returns the work other than reading.
-    fn work(&self, problem: &Problem) -> Work;
+    fn work(&self, problem: &ScatterProblem) -> Work;
 
     /// Returns the bytes of a block's own memory.
-    fn shared_bytes(&self, _problem: &Problem) -> u32 {
+    fn shared_bytes(&self, _problem: &ScatterProblem) -> u32 {
         0
     }
 
     /// Emits the loops.
-    fn emit(&self, kernel: &mut KernelBuilder, body: &Body, outputs: &[Value]) -> Vec<Value>;
+    fn emit(&self, kernel: &mut KernelBuilder, body: &ScatterBody, outputs: &[Value]) -> Vec<Value>;
 }
 
 /// The emitter of a schedule.
-pub struct Scatter<S>(PhantomData<fn() -> S>);
+pub struct ScatterEmitter<S>(PhantomData<fn() -> S>);
 
-impl<S> Scatter<S> {
+impl<S> ScatterEmitter<S> {
     /// The only value.
-    pub const EMITTER: Self = Scatter(PhantomData);
+    pub const EMITTER: Self = ScatterEmitter(PhantomData);
 }
 
-impl<S: Schedule> Strategy for Scatter<S> {
-    type Problem = Problem;
+impl<S: ScatterSchedule> Strategy for ScatterEmitter<S> {
+    type Problem = ScatterProblem;
 
     fn blocks(&self) -> Blocks {
         S::BLOCKS
     }
 
-    fn check(&self, task: &Task<Problem>) -> Result<(), Decline> {
+    fn check(&self, task: &Task<ScatterProblem>) -> Result<(), Decline> {
         S::check(task.problem, task.device)
     }
 
-    fn plan(&self, task: &Task<Problem>, configuration: &Configuration) -> Result<Plan, EmitError> {
+    fn plan(&self, task: &Task<ScatterProblem>, configuration: &Configuration) -> Result<Plan, EmitError> {
         let Task { problem, device, .. } = *task;
         let schedule = S::new(problem, device, configuration)?;
         let outputs = problem.initial.iter().map(|&initial| schedule.output(&problem.shape, initial)).collect();
@@ -112,11 +116,11 @@ impl<S: Schedule> Strategy for Scatter<S> {
         })
     }
 
-    fn emit(&self, task: &Task<Problem>, plan: &Plan) -> Result<Kernel, EmitError> {
+    fn emit(&self, task: &Task<ScatterProblem>, plan: &Plan) -> Result<Kernel, EmitError> {
         let Task { problem, fusion, device } = *task;
         let schedule = S::new(problem, device, &plan.configuration)?;
         let mut kernel = KernelBuilder::new(fusion);
-        let body = Body::new(&mut kernel, problem, device);
+        let body = ScatterBody::new(&mut kernel, problem, device);
         let outputs = kernel.outputs().to_vec();
         let written = schedule.emit(&mut kernel, &body, &outputs);
         kernel.finish(&written)
@@ -141,7 +145,8 @@ pub fn evenly(launch: LaunchDimensions, array: InstrId, dims: &[i64]) -> Visit {
     Visit { map, values: vec![array], given: Vec::new() }
 }
 
-/// Adds a runtime variable for each component of an index vector. Its range assumes that slices that do not fit are moved inside.
+/// Adds a runtime variable for each component of an index vector. Its range assumes that slices
+/// that do not fit are moved inside.
 pub fn runtime_starts(map: &mut IndexingMap, shape: &ScatterShape) -> Vec<Expr> {
     let start = |(number, &dim): (usize, &usize)| {
         let bounds = Interval::new(0, shape.operand[dim].last_start());

@@ -1,4 +1,6 @@
-//! A schedule for blocks of one thread. A block owns a part of the output and visits all slices in order. So no two blocks write the same element, and updates are combined in the order of the program.
+//! A schedule for blocks of one thread. A block owns a part of the output and visits all slices in
+//! order. So no two blocks write the same element, and updates are combined in the order of the
+//! program.
 
 use fusebox_core::analysis::{OperandDim, ScatterShape, SliceStart};
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Value};
@@ -6,10 +8,10 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Blocks, Configuration, EmitError, LaunchDimensions, Work};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
-use crate::body::{Body, nest};
+use crate::body::{ScatterBody, nest};
 use crate::filter::{list_bytes, walk_own};
-use crate::problem::Problem;
-use crate::schedule::{Schedule, runtime_starts};
+use crate::problem::ScatterProblem;
+use crate::schedule::{ScatterSchedule, runtime_starts};
 
 /// Minimum bytes that a block should access. A shorter task costs more to schedule than it saves.
 const BYTES_PER_BLOCK: i64 = 64 << 10;
@@ -17,10 +19,13 @@ const BYTES_PER_BLOCK: i64 = 64 << 10;
 const BYTES_PER_SLICE: i64 = 8;
 /// Cost of examining an index vector, in additions.
 const LOOK: f64 = 4.0;
-/// Cost of examining and listing a slice in the loops over a thousand slices, in additions. `LOOK_ELSEWHERE` is added for each component of an index vector whose position in memory differs from the slice's, because the kernel computes this position for each slice.
+/// Cost of examining and listing a slice in the loops over a thousand slices, in additions.
+/// `LOOK_ELSEWHERE` is added for each component of an index vector whose position in memory differs
+/// from the slice's, because the kernel computes this position for each slice.
 const LOOK_ALONG: f64 = 1.0;
 const LOOK_ELSEWHERE: f64 = 2.0;
-/// Cost of applying a slice, in additions. `APPLY_ELEMENT` is added for each element, and `APPLY_FAR` if the core's cache does not hold the operand.
+/// Cost of applying a slice, in additions. `APPLY_ELEMENT` is added for each element, and
+/// `APPLY_FAR` if the core's cache does not hold the operand.
 const APPLY: f64 = 2.0;
 const APPLY_ELEMENT: f64 = 0.25;
 const APPLY_FAR: f64 = 6.0;
@@ -29,7 +34,7 @@ const CACHE_LINE: i64 = 64;
 
 /// The axis that is distributed to blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Axis {
+pub enum DistributedAxis {
     /// None: there is one block.
     Whole,
     /// A scatter dimension, by its number. Each block has different slices.
@@ -38,30 +43,35 @@ pub enum Axis {
     Operand(usize),
 }
 
-impl Axis {
-    /// Returns the operand dimension that is distributed, if every slice belongs to one block entirely and other blocks skip it.
+impl DistributedAxis {
+    /// Returns the operand dimension that is distributed, if every slice belongs to one block
+    /// entirely and other blocks skip it.
     fn filtered(self, shape: &ScatterShape) -> Option<usize> {
         match self {
-            Axis::Operand(dim) if shape.operand[dim].update_dim.is_none() => Some(dim),
+            DistributedAxis::Operand(dim) if shape.operand[dim].update_dim.is_none() => Some(dim),
             _ => None,
         }
     }
 }
 
-/// `size` positions along an axis, `share` for each block.
+/// `size` positions along an axis, `positions_per_block` for each block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slabs {
-    axis: Axis,
+pub struct SlabScatter {
+    axis: DistributedAxis,
     size: i64,
-    share: i64,
+    positions_per_block: i64,
     wanted_blocks: i64,
     most_blocks: i64,
 }
 
-impl Schedule for Slabs {
+impl ScatterSchedule for SlabScatter {
     const BLOCKS: Blocks = Blocks::OfOneThread;
 
-    fn new(problem: &Problem, device: &DeviceDescription, configuration: &Configuration) -> Result<Self, EmitError> {
+    fn new(
+        problem: &ScatterProblem,
+        device: &DeviceDescription,
+        configuration: &Configuration,
+    ) -> Result<Self, EmitError> {
         let shape = &problem.shape;
         let traffic = problem.update_elements().saturating_mul(2 * problem.widest_element() * shape.arrays as i64);
         let work = traffic.saturating_add(shape.slices().saturating_mul(BYTES_PER_SLICE));
@@ -74,8 +84,8 @@ impl Schedule for Slabs {
             },
         };
         let (axis, size, unit) = axis(problem, wanted_blocks);
-        let share = ceil_div(ceil_div(size, wanted_blocks), unit).max(1) * unit;
-        Ok(Slabs { axis, size, share, wanted_blocks, most_blocks })
+        let positions_per_block = ceil_div(ceil_div(size, wanted_blocks), unit).max(1) * unit;
+        Ok(SlabScatter { axis, size, positions_per_block, wanted_blocks, most_blocks })
     }
 
     fn launch(&self) -> LaunchDimensions {
@@ -103,13 +113,13 @@ impl Schedule for Slabs {
             })
             .collect();
         map.results = shape.landing(&slice, &window, &starts);
-        let dealt = match self.axis {
-            Axis::Whole => return map,
-            Axis::Slices(number) => slice[number].clone(),
-            Axis::Operand(dim) => map.results[dim].clone(),
+        let distributed = match self.axis {
+            DistributedAxis::Whole => return map,
+            DistributedAxis::Slices(number) => slice[number].clone(),
+            DistributedAxis::Operand(dim) => map.results[dim].clone(),
         };
-        let own = dealt - Expr::dim(1) * self.share;
-        map.constraints.push(Constraint { expr: own, bounds: Interval::from_size(self.share) });
+        let own = distributed - Expr::dim(1) * self.positions_per_block;
+        map.constraints.push(Constraint { expr: own, bounds: Interval::from_size(self.positions_per_block) });
         map
     }
 
@@ -126,22 +136,24 @@ impl Schedule for Slabs {
 
     fn note(&self) -> String {
         match self.axis {
-            Axis::Whole => "one block applies all updates in order".into(),
-            Axis::Slices(dim) => format!("blocks have slices of their own, along scatter dimension {dim}"),
-            Axis::Operand(dim) => format!("blocks own {} positions of dimension {dim} and walk all slices", self.share),
+            DistributedAxis::Whole => "one block applies all updates in order".into(),
+            DistributedAxis::Slices(dim) => format!("each block applies its own slices, along scatter dimension {dim}"),
+            DistributedAxis::Operand(dim) => {
+                format!("blocks own {} positions of dimension {dim} and walk all slices", self.positions_per_block)
+            }
         }
     }
 
-    fn work(&self, problem: &Problem) -> Work {
+    fn work(&self, problem: &ScatterProblem) -> Work {
         let looks = self.blocks() as f64 * problem.shape.slices() as f64;
         Work { additions: looks * LOOK + problem.combined_elements() as f64, ..Work::default() }
     }
 
-    fn shared_bytes(&self, problem: &Problem) -> u32 {
+    fn shared_bytes(&self, problem: &ScatterProblem) -> u32 {
         self.filtered(&problem.shape).map_or(0, |_| list_bytes(problem))
     }
 
-    fn emit(&self, kernel: &mut KernelBuilder, body: &Body, outputs: &[Value]) -> Vec<Value> {
+    fn emit(&self, kernel: &mut KernelBuilder, body: &ScatterBody, outputs: &[Value]) -> Vec<Value> {
         let own = self.own_positions(kernel);
         if let (Some(dim), Some(own)) = (self.filtered(&body.problem.shape), own) {
             return walk_own(kernel, body, dim, own, outputs, &|b, slice, vector, outputs| {
@@ -155,7 +167,7 @@ impl Schedule for Slabs {
             .iter()
             .enumerate()
             .map(|(number, &(_, size))| match (self.axis, own) {
-                (Axis::Slices(dealt), Some(own)) if dealt == number => own,
+                (DistributedAxis::Slices(distributed), Some(own)) if distributed == number => own,
                 _ => (kernel.index(0), kernel.index(size)),
             })
             .collect();
@@ -168,9 +180,9 @@ impl Schedule for Slabs {
     }
 }
 
-impl Slabs {
+impl SlabScatter {
     fn blocks(&self) -> i64 {
-        ceil_div(self.size, self.share).max(1)
+        ceil_div(self.size, self.positions_per_block).max(1)
     }
 
     fn filtered(&self, shape: &ScatterShape) -> Option<usize> {
@@ -179,13 +191,13 @@ impl Slabs {
 
     /// Returns the first position of the block along the axis, and the end of its range.
     fn own_positions(&self, b: &mut KernelBuilder) -> Option<(Value, Value)> {
-        if self.axis == Axis::Whole {
+        if self.axis == DistributedAxis::Whole {
             return None;
         }
-        let (share, size, block) = (b.index(self.share), b.index(self.size), b.block());
-        let first = b.muli(block, share);
-        let end = b.addi(first, share);
-        let end = if self.blocks() * self.share == self.size { end } else { b.minsi(end, size) };
+        let (positions_per_block, size, block) = (b.index(self.positions_per_block), b.index(self.size), b.block());
+        let first = b.muli(block, positions_per_block);
+        let end = b.addi(first, positions_per_block);
+        let end = if self.blocks() * self.positions_per_block == self.size { end } else { b.minsi(end, size) };
         Some((first, end))
     }
 
@@ -193,7 +205,7 @@ impl Slabs {
     fn slice(
         &self,
         b: &mut FunctionBuilder,
-        body: &Body,
+        body: &ScatterBody,
         slice: &[Value],
         vector: &[Value],
         own: Option<(Value, Value)>,
@@ -202,11 +214,11 @@ impl Slabs {
         let starts = body.starts(b, slice, vector);
         let operand = &body.problem.shape.operand;
         let zero = b.index(0);
-        let dealt = |dim: usize| own.filter(|_| self.axis == Axis::Operand(dim));
+        let distributed = |dim: usize| own.filter(|_| self.axis == DistributedAxis::Operand(dim));
         let mut bounds = Vec::new();
         for (dim, &start) in starts.iter().enumerate() {
             let window = b.index(operand[dim].window);
-            match (dealt(dim), operand[dim].update_dim) {
+            match (distributed(dim), operand[dim].update_dim) {
                 (_, None) => {}
                 (None, Some(_)) => bounds.push((zero, window)),
                 (Some((first, end)), Some(_)) => {
@@ -226,8 +238,9 @@ impl Slabs {
     }
 }
 
-/// Whether `blocks` blocks are faster than one. Each block skips the slices of all others, which may take as long as applying them.
-fn is_dealt_faster(problem: &Problem, blocks: i64, device: &DeviceDescription) -> bool {
+/// Whether `blocks` blocks are faster than one. Each block skips the slices of all others, which
+/// may take as long as applying them.
+fn is_dealt_faster(problem: &ScatterProblem, blocks: i64, device: &DeviceDescription) -> bool {
     let shape = &problem.shape;
     if axis(problem, blocks).0.filtered(shape).is_none() {
         return true;
@@ -241,17 +254,20 @@ fn is_dealt_faster(problem: &Problem, blocks: i64, device: &DeviceDescription) -
     look + apply / blocks as f64 <= apply
 }
 
-/// Returns the axis to distribute, its size, and the unit of shares. Prefers slices, if blocks with different slices never write the same element: no work is repeated. Next is a dimension that every slice spans from the start: each block repeats only the reads of index vectors. Last is the largest dimension that index vectors address: each block skips the slices of the others.
-fn axis(problem: &Problem, wanted_blocks: i64) -> (Axis, i64, i64) {
+/// Returns the axis to distribute, its size, and the unit of shares. Prefers slices, if blocks with
+/// different slices never write the same element: no work is repeated. Next is a dimension that
+/// every slice spans from the start: each block repeats only the reads of index vectors. Last is
+/// the largest dimension that index vectors address: each block skips the slices of the others.
+fn axis(problem: &ScatterProblem, wanted_blocks: i64) -> (DistributedAxis, i64, i64) {
     let shape = &problem.shape;
     if wanted_blocks <= 1 {
-        return (Axis::Whole, 1, 1);
+        return (DistributedAxis::Whole, 1, 1);
     }
     let enough = |size: i64| size >= wanted_blocks;
     let batches = |number: usize| shape.operand.iter().any(|dim| dim.start == SliceStart::Batch(number));
     let own_slices = |number: &usize| enough(shape.scatter_dims[*number].1) && (shape.unique || batches(*number));
     if let Some(number) = (0..shape.scatter_dims.len()).find(own_slices) {
-        return (Axis::Slices(number), shape.scatter_dims[number].1, 1);
+        return (DistributedAxis::Slices(number), shape.scatter_dims[number].1, 1);
     }
     let unit_of = |dim: usize| {
         let inner: i64 = shape.operand[dim + 1..].iter().map(|inner| inner.size).product();
@@ -263,12 +279,12 @@ fn axis(problem: &Problem, wanted_blocks: i64) -> (Axis, i64, i64) {
         from_start && !matches!(start, SliceStart::Batch(_)) && window >= wanted_blocks * unit_of(*dim)
     };
     if let Some(dim) = (0..shape.operand.len()).find(spanned) {
-        return (Axis::Operand(dim), shape.operand[dim].window, unit_of(dim));
+        return (DistributedAxis::Operand(dim), shape.operand[dim].window, unit_of(dim));
     }
     let addressed =
         |dim: &usize| matches!(shape.operand[*dim].start, SliceStart::Component(_)) && enough(shape.operand[*dim].size);
     match (0..shape.operand.len()).filter(addressed).max_by_key(|&dim| shape.operand[dim].size) {
-        Some(dim) => (Axis::Operand(dim), shape.operand[dim].size, unit_of(dim)),
-        None => (Axis::Whole, 1, 1),
+        Some(dim) => (DistributedAxis::Operand(dim), shape.operand[dim].size, unit_of(dim)),
+        None => (DistributedAxis::Whole, 1, 1),
     }
 }

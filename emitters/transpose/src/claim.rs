@@ -5,7 +5,8 @@ use fusebox_core::cost::{first_array, per_element};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Candidate, Claim};
 
-/// Makes the claim of a transpose. The loss of reading it element by element is the additional cost over contiguous reads. One kernel can move all transposes of one normal form.
+/// Makes the claim of a transpose. The loss of reading it element by element is the additional cost
+/// over contiguous reads. One kernel can move all transposes of one normal form.
 pub fn claim(hero: &Candidate, _: &DeviceDescription) -> Option<Claim> {
     let computation = hero.region.computation();
     let transpose = computation.instruction(hero.anchor);

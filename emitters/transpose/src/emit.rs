@@ -4,22 +4,22 @@ use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Subgraph, Value};
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
 use fusebox_core::indexing::IndexingMap;
 
-use crate::grid::Nest;
+use crate::grid::TileNest;
 use crate::index::reshape_map;
-use crate::lines::Unit;
-use crate::problem::{Moved, Part, Problem};
-use crate::schedule::Schedule;
+use crate::lines::RegisterUnit;
+use crate::problem::{IndexedValues, MovedArray, TransposeProblem};
+use crate::schedule::TransposeSchedule;
 
 /// A part with the function that computes its values.
-struct Body<'a> {
-    part: &'a Part,
+struct PartFunction<'a> {
+    part: &'a IndexedValues,
     /// `None` if the values are the moved elements themselves.
     function: Option<Subgraph>,
     /// Map from the normal form's index to the part's.
     index: IndexingMap,
 }
 
-impl Body<'_> {
+impl PartFunction<'_> {
     /// Computes the part's index and its values at an index of the normal form.
     fn values(&self, b: &mut FunctionBuilder, index: &[Value], moved: &[Value]) -> (Vec<Value>, Vec<Value>) {
         let index = b.apply_indexing(&self.index, index);
@@ -39,21 +39,21 @@ impl Body<'_> {
 }
 
 /// Functions and values that the loops' bodies need.
-struct Bodies<'a> {
-    problem: &'a Problem,
+struct TransposeFunctions<'a> {
+    problem: &'a TransposeProblem,
     /// For each moved array, the fusion's parameter if the array is one.
     parameters: Vec<Option<Value>>,
-    readings: Vec<Body<'a>>,
-    writings: Vec<Body<'a>>,
+    readings: Vec<PartFunction<'a>>,
+    writings: Vec<PartFunction<'a>>,
 }
 
 /// Builds the kernel.
 ///
 /// # Errors
 /// If the builder rejects the kernel.
-pub fn emit(fusion: &Fusion, problem: &Problem, schedule: &Schedule) -> Result<Kernel, EmitError> {
+pub fn emit(fusion: &Fusion, problem: &TransposeProblem, schedule: &TransposeSchedule) -> Result<Kernel, EmitError> {
     let mut kernel = KernelBuilder::new(fusion);
-    let bodies = Bodies::new(&mut kernel, fusion, problem);
+    let bodies = TransposeFunctions::new(&mut kernel, fusion, problem);
     let point = [kernel.thread(), kernel.block()];
     let outputs = kernel.outputs().to_vec();
     let written = match &schedule.tile {
@@ -63,32 +63,35 @@ pub fn emit(fusion: &Fusion, problem: &Problem, schedule: &Schedule) -> Result<K
     kernel.finish(&written)
 }
 
-impl<'a> Bodies<'a> {
-    fn new(kernel: &mut KernelBuilder, fusion: &Fusion, problem: &'a Problem) -> Self {
+impl<'a> TransposeFunctions<'a> {
+    fn new(kernel: &mut KernelBuilder, fusion: &Fusion, problem: &'a TransposeProblem) -> Self {
         let heroes = problem.hero_ids();
         let from = &problem.form.dims;
-        let readings = problem.readings.iter().map(|part| Body {
+        let readings = problem.readings.iter().map(|part| PartFunction {
             part,
             function: Some(kernel.values(&part.instructions)),
             index: reshape_map(from, &part.dims),
         });
         let readings = readings.collect();
         let from = problem.form.result_dims();
-        let writings = problem.writings.iter().map(|part| Body {
+        let writings = problem.writings.iter().map(|part| PartFunction {
             part,
             function: (part.instructions != heroes).then(|| kernel.epilogue(&part.instructions, &heroes)),
             index: reshape_map(&from, &part.dims),
         });
         let writings = writings.collect();
         let ids = fusion.computation().parameters();
-        let parameter =
-            |moved: &Moved| ids.iter().position(|&id| id == moved.operand).map(|number| kernel.parameters()[number]);
+        let parameter = |moved: &MovedArray| {
+            ids.iter().position(|&id| id == moved.operand).map(|number| kernel.parameters()[number])
+        };
         let parameters = problem.moved.iter().map(parameter).collect();
-        Bodies { problem, parameters, readings, writings }
+        TransposeFunctions { problem, parameters, readings, writings }
     }
 
-    /// Returns, for each moved array, its parameter and the part that finds its elements. Returns `None` unless all moved arrays are parameters that can be read in vectors of `lanes` lanes and reading computes nothing else.
-    fn vectors(&self, lanes: i64) -> Option<Vec<(Value, &Body<'a>)>> {
+    /// Returns, for each moved array, its parameter and the part that finds its elements. Returns
+    /// `None` unless all moved arrays are parameters that can be read in vectors of `lanes` lanes
+    /// and reading computes nothing else.
+    fn vectors(&self, lanes: i64) -> Option<Vec<(Value, &PartFunction<'a>)>> {
         let vector = |array: usize| {
             let body = self.readings.iter().find(|body| body.part.moves.iter().any(|&(moved, _)| moved == array))?;
             let fits = body.part.outputs.is_empty() && body.part.dims.last().is_some_and(|row| row % lanes == 0);
@@ -98,7 +101,8 @@ impl<'a> Bodies<'a> {
         (0..self.problem.moved.len()).map(vector).collect::<Option<_>>().filter(|_| nothing_beside)
     }
 
-    /// Computes the parts at an index of the operand and writes side outputs. Returns the moved arrays' elements.
+    /// Computes the parts at an index of the operand and writes side outputs. Returns the moved
+    /// arrays' elements.
     fn read(&self, b: &mut FunctionBuilder, index: &[Value], outputs: &mut [Value]) -> Vec<Value> {
         let mut moved: Vec<Option<Value>> = vec![None; self.problem.moved.len()];
         let mut computed = Vec::new();
@@ -139,9 +143,10 @@ impl<'a> Bodies<'a> {
             let index = b.apply_indexing(&body.index, &index);
             for &(output, hero) in &body.part.outputs {
                 let line = lines[self.problem.heroes[hero].1];
-                outputs[output] = match past_caches {
-                    true => b.vector_write_past_caches(line, outputs[output], &index),
-                    false => b.vector_write(line, outputs[output], &index),
+                outputs[output] = if past_caches {
+                    b.vector_write_past_caches(line, outputs[output], &index)
+                } else {
+                    b.vector_write(line, outputs[output], &index)
                 };
             }
         }
@@ -151,8 +156,8 @@ impl<'a> Bodies<'a> {
 /// Emits loops from operands into tiles, a barrier, and loops from tiles to results.
 fn through_tiles(
     b: &mut FunctionBuilder,
-    bodies: &Bodies,
-    schedule: &Schedule,
+    bodies: &TransposeFunctions,
+    schedule: &TransposeSchedule,
     dims: &[i64],
     point: &[Value],
     outputs: Vec<Value>,
@@ -192,9 +197,9 @@ fn through_tiles(
     let tiles = b.sync_threads(&state[count..count + arrays]);
     let mut outputs = state[..count].to_vec();
     for nest in &schedule.writing {
-        outputs = match (&schedule.turned, &schedule.unit) {
+        outputs = match (&schedule.transposed_tile, &schedule.unit) {
             (_, Some(unit)) => in_units(b, bodies, schedule, (nest, unit), &tiles, point, &outputs),
-            (Some(dims), None) => turned(b, bodies, nest, dims, &tiles, point, &outputs),
+            (Some(dims), None) => write_transposed(b, bodies, nest, dims, &tiles, point, &outputs),
             (None, None) => b.indexed_loop(&nest.map, point, &outputs, &nest.unroll, |b, _, results, outputs| {
                 let (index, place) = results.split_at(rank);
                 let mut outputs = outputs.to_vec();
@@ -207,11 +212,13 @@ fn through_tiles(
     outputs
 }
 
-/// Writes a nest's results through small tiles. One loop stores the elements of the last two variables there. A second loop, with these swapped, computes the epilogue and writes the outputs.
-fn turned(
+/// Writes a nest's results through small tiles. One loop stores the elements of the last two
+/// variables there. A second loop, with these swapped, computes the epilogue and writes the
+/// outputs.
+fn write_transposed(
     b: &mut FunctionBuilder,
-    bodies: &Bodies,
-    nest: &Nest,
+    bodies: &TransposeFunctions,
+    nest: &TileNest,
     dims: &[i64],
     tiles: &[Value],
     point: &[Value],
@@ -249,9 +256,9 @@ fn turned(
 /// Writes a nest's results, which are the transposes, in units that are transposed in registers.
 fn in_units(
     b: &mut FunctionBuilder,
-    bodies: &Bodies,
-    schedule: &Schedule,
-    (nest, unit): (&Nest, &Unit),
+    bodies: &TransposeFunctions,
+    schedule: &TransposeSchedule,
+    (nest, unit): (&TileNest, &RegisterUnit),
     tiles: &[Value],
     point: &[Value],
     outputs: &[Value],
@@ -276,8 +283,8 @@ fn in_units(
 /// Emits loops that move elements directly from the operands to the results.
 fn straight(
     b: &mut FunctionBuilder,
-    bodies: &Bodies,
-    schedule: &Schedule,
+    bodies: &TransposeFunctions,
+    schedule: &TransposeSchedule,
     point: &[Value],
     mut outputs: Vec<Value>,
 ) -> Vec<Value> {
@@ -288,7 +295,7 @@ fn straight(
         {
             outputs = b.indexed_loop(&map, point, &outputs, &[], |b, _, index, outputs| {
                 let mut outputs = outputs.to_vec();
-                let read = |(parameter, body): &(Value, &Body)| {
+                let read = |(parameter, body): &(Value, &PartFunction)| {
                     let index = b.apply_indexing(&body.index, index);
                     b.vector_read(*parameter, &index, lanes)
                 };

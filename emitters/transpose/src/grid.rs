@@ -4,14 +4,14 @@ use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, 
 
 /// The operand's dimensions, cut into tiles. Each block has one tile, in row-major order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Grid {
+pub struct OperandGrid {
     /// Dimensions of the operand in normal form.
     pub dims: Vec<i64>,
     /// Extent of a tile in each dimension.
     pub tile: Vec<i64>,
 }
 
-impl Grid {
+impl OperandGrid {
     /// Returns the number of tiles along each dimension.
     pub fn counts(&self) -> Vec<i64> {
         self.dims.iter().zip(&self.tile).map(|(&dim, &tile)| ceil_div(dim, tile)).collect()
@@ -55,22 +55,25 @@ pub fn map_over(threads: i64, blocks: i64, loops: &[(&str, i64)]) -> IndexingMap
 
 /// A loop nest over part of a tile.
 #[derive(Clone, Debug)]
-pub struct Nest {
-    /// `(th, bl)[loops] -> operand's index in normal form, then the position in the tile, if there is one`
+pub struct TileNest {
+    /// `(th, bl)[loops] -> operand's index in normal form, then the position in the tile, if there
+    /// is one`
     pub map: IndexingMap,
     /// Range variables to unroll.
     pub unroll: Vec<usize>,
-    /// Whether the last range variable runs along rows of both the operand and the tile, from multiples of its size. One vector can then move its elements.
+    /// Whether the last range variable runs along rows of both the operand and the tile, from
+    /// multiples of its size. One vector can then move its elements.
     pub along_rows: bool,
 }
 
-impl Nest {
+impl TileNest {
     /// Creates a nest that visits elements one by one.
     pub fn new(map: IndexingMap, unroll: Vec<usize>) -> Self {
-        Nest { map, unroll, along_rows: false }
+        TileNest { map, unroll, along_rows: false }
     }
 
-    /// Splits the nest into maps over all variables but the last two, and over these two, in order and swapped. The last two maps have the outer variables as dimensions.
+    /// Splits the nest into maps over all variables but the last two, and over these two, in order
+    /// and swapped. The last two maps have the outer variables as dimensions.
     pub fn split(&self) -> (IndexingMap, [IndexingMap; 2]) {
         let outer = self.map.ranges.len().saturating_sub(2);
         let (before, last) = self.map.ranges.split_at(outer);
@@ -96,7 +99,8 @@ impl Nest {
         Some((self.at_first(1), lanes))
     }
 
-    /// Returns the nest at the first value of its last `count` range variables. No constraint may depend on these variables.
+    /// Returns the nest at the first value of its last `count` range variables. No constraint may
+    /// depend on these variables.
     pub fn at_first(&self, count: usize) -> IndexingMap {
         let mut map = self.map.clone();
         let kept = map.ranges.len().saturating_sub(count);

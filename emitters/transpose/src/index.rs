@@ -2,7 +2,9 @@
 
 use fusebox_core::indexing::{Expr, IndexingMap, Variable, delinearize, linearize};
 
-/// Converts an index in an array of dimensions `from` to the index of the element at the same row-major position in an array of dimensions `to`. Divides only dimensions that are split or merged.
+/// Converts an index in an array of dimensions `from` to the index of the element at the same
+/// row-major position in an array of dimensions `to`. Divides only dimensions that are split or
+/// merged.
 pub fn reshaped(index: &[Expr], from: &[i64], to: &[i64]) -> Vec<Expr> {
     let mut result = Vec::with_capacity(to.len());
     let (mut at, mut done) = (0, 0);
@@ -27,7 +29,8 @@ pub fn reshaped(index: &[Expr], from: &[i64], to: &[i64]) -> Vec<Expr> {
     result
 }
 
-/// Returns the map `(n0, n1, …) -> index` from the normal form's dimensions `from` to an array of dimensions `to`.
+/// Returns the map `(n0, n1, …) -> index` from the normal form's dimensions `from` to an array of
+/// dimensions `to`.
 pub fn reshape_map(from: &[i64], to: &[i64]) -> IndexingMap {
     let index: Vec<Expr> = (0..from.len() as u32).map(Expr::dim).collect();
     let dims = from.iter().map(|&size| Variable::from_size(size)).collect();

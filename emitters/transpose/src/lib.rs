@@ -1,5 +1,5 @@
-//! The transpose emitters: elements move through tiles, so that both reads and writes run along memory. See
-//! README.md.
+//! The transpose emitters: elements move through tiles, so that both reads and writes run along
+//! memory. See README.md.
 //!
 //! ```text
 //! claim.rs     claims for transposes
@@ -34,51 +34,55 @@ use fusebox_core::emitter::{Blocks, Configuration, Decline, EmitError, Kernel, P
 
 use fusebox_core::hlo::Opcode;
 
-use crate::problem::Problem;
-use crate::schedule::Schedule;
+use crate::problem::TransposeProblem;
+use crate::schedule::TransposeSchedule;
 
 fusebox_core::emitters! {
     kind: "transpose",
     heroes: [Opcode::Transpose] => claim::claim,
-    "row-transpose" => Transpose { blocks: Blocks::OfManyThreads, check: rows::check, schedule: rows::spread },
-    "tiled-transpose" => Transpose { blocks: Blocks::OfManyThreads, check: tiles::check, schedule: tiles::schedule },
-    "packed-transpose" => Transpose { blocks: Blocks::OfManyThreads, check: packed::check, schedule: packed::schedule },
-    "serial-row-transpose" => Transpose { blocks: Blocks::OfOneThread, check: rows::check, schedule: rows::looped },
-    "thin-transpose" => Transpose { blocks: Blocks::OfOneThread, check: thin::check, schedule: thin::looped },
-    "line-transpose" => Transpose { blocks: Blocks::OfOneThread, check: lines::check, schedule: lines::looped },
-    "panel-transpose" => Transpose { blocks: Blocks::OfOneThread, check: panels::check, schedule: panels::schedule },
+    "row-transpose" => TransposeEmitter { blocks: Blocks::OfManyThreads, check: rows::check, schedule: rows::spread },
+    "tiled-transpose" => TransposeEmitter { blocks: Blocks::OfManyThreads, check: tiles::check, schedule: tiles::schedule },
+    "packed-transpose" => TransposeEmitter { blocks: Blocks::OfManyThreads, check: packed::check, schedule: packed::schedule },
+    "serial-row-transpose" => TransposeEmitter { blocks: Blocks::OfOneThread, check: rows::check, schedule: rows::looped },
+    "thin-transpose" => TransposeEmitter { blocks: Blocks::OfOneThread, check: thin::check, schedule: thin::looped },
+    "line-transpose" => TransposeEmitter { blocks: Blocks::OfOneThread, check: lines::check, schedule: lines::looped },
+    "panel-transpose" => TransposeEmitter { blocks: Blocks::OfOneThread, check: panels::check, schedule: panels::schedule },
 }
 
 /// A schedule: the blocks and the problems that it supports, and its loops.
-struct Transpose {
+struct TransposeEmitter {
     blocks: Blocks,
-    check: fn(&Problem, &DeviceDescription) -> Result<(), Decline>,
-    schedule: fn(&Problem, &DeviceDescription, &Configuration) -> Result<Schedule, EmitError>,
+    check: fn(&TransposeProblem, &DeviceDescription) -> Result<(), Decline>,
+    schedule: fn(&TransposeProblem, &DeviceDescription, &Configuration) -> Result<TransposeSchedule, EmitError>,
 }
 
-impl Strategy for Transpose {
-    type Problem = Problem;
+impl Strategy for TransposeEmitter {
+    type Problem = TransposeProblem;
 
     fn blocks(&self) -> Blocks {
         self.blocks
     }
 
-    fn check(&self, task: &Task<Problem>) -> Result<(), Decline> {
+    fn check(&self, task: &Task<TransposeProblem>) -> Result<(), Decline> {
         (self.check)(task.problem, task.device)
     }
 
-    fn plan(&self, task: &Task<Problem>, configuration: &Configuration) -> Result<Plan, EmitError> {
+    fn plan(&self, task: &Task<TransposeProblem>, configuration: &Configuration) -> Result<Plan, EmitError> {
         let schedule = (self.schedule)(task.problem, task.device, configuration)?;
         Ok(schedule.check(task.problem, task.device)?.plan(task.problem))
     }
 
-    fn emit(&self, task: &Task<Problem>, plan: &Plan) -> Result<Kernel, EmitError> {
+    fn emit(&self, task: &Task<TransposeProblem>, plan: &Plan) -> Result<Kernel, EmitError> {
         let schedule = (self.schedule)(task.problem, task.device, &plan.configuration)?;
         emit::emit(task.fusion, task.problem, &schedule)
     }
 }
 
 /// Declines problems whose rows stay rows, for schedules that turn rows into columns.
-fn rows_turn(problem: &Problem) -> Result<(), Decline> {
-    if problem.form.keeps_minor() { Err(Decline::new("rows stay rows: nothing has to be turned")) } else { Ok(()) }
+fn rows_turn(problem: &TransposeProblem) -> Result<(), Decline> {
+    if problem.form.keeps_minor() {
+        Err(Decline::new("the minor dimension does not move: no rows become columns"))
+    } else {
+        Ok(())
+    }
 }

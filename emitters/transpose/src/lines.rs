@@ -1,32 +1,36 @@
-//! A schedule for blocks of one thread, if the result's rows are whole cache lines. It copies small tiles to the stack row by row, then transposes them in registers, so that each store writes a whole line. See README.md for the picture.
+//! A schedule for blocks of one thread, if the result's rows are whole cache lines. It copies small
+//! tiles to the stack row by row, then transposes them in registers, so that each store writes a
+//! whole line. See README.md for the picture.
 
 use fusebox_core::builder::{FunctionBuilder, Value};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
 use fusebox_core::indexing::{Constraint, Expr, Interval, ceil_div, delinearize};
 
-use crate::grid::{Grid, Nest, map_over};
-use crate::problem::Problem;
+use crate::grid::{OperandGrid, TileNest, map_over};
+use crate::problem::TransposeProblem;
 use crate::rows_turn;
-use crate::schedule::Schedule;
+use crate::schedule::TransposeSchedule;
 
-/// Cache lines of a tile's rows and columns. Processors fetch lines in pairs. More lines conflict in the sets of the first-level cache if rows are powers of two apart.
+/// Cache lines of a tile's rows and columns. Processors fetch lines in pairs. More lines conflict
+/// in the sets of the first-level cache if rows are powers of two apart.
 const LINES: i64 = 2;
 /// Bytes within which one instruction shuffles elements of any size, for every vector width.
 const LANE_BYTES: i64 = 16;
 
 /// Unit of `line` rows by `lane` columns that is transposed in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unit {
+pub struct RegisterUnit {
     /// Elements of [`LANE_BYTES`].
     pub lane: i64,
     /// Elements of a cache line.
     pub line: i64,
 }
 
-impl Unit {
-    /// Returns the unit that fits a problem. Requires arrays of one element size that a vector can hold, and results that are the transposes themselves in whole lines.
-    fn of(problem: &Problem, device: &DeviceDescription) -> Result<Unit, Decline> {
+impl RegisterUnit {
+    /// Returns the unit that fits a problem. Requires arrays of one element size that a vector can
+    /// hold, and results that are the transposes themselves in whole lines.
+    fn of(problem: &TransposeProblem, device: &DeviceDescription) -> Result<RegisterUnit, Decline> {
         rows_turn(problem)?;
         let form = &problem.form;
         let bytes = problem.widest();
@@ -34,20 +38,24 @@ impl Unit {
         let powers = [lane, line].iter().all(|&count| count > 1 && (count as u64).is_power_of_two());
         let vectors = problem.moved.iter().all(|moved| moved.bytes == bytes && moved.fits_vectors());
         if !powers || lane > line || !vectors {
-            return Err(Decline::new("the elements that move are not of one size that vectors hold"));
+            return Err(Decline::new("the moved elements do not have one common size that vectors support"));
         }
         let long = form.permutation.last().map_or(1, |&dim| form.dims[dim]);
         if long % line != 0 || !problem.results_are_lines(line) {
             let reason =
-                format!("the results are not the transposes themselves in whole cache lines of {line} elements");
+                format!("the results are not plain transposes whose rows are whole cache lines of {line} elements");
             return Err(Decline::new(reason));
         }
-        Ok(Unit { lane, line })
+        Ok(RegisterUnit { lane, line })
     }
 
-    /// Returns the columns of a unit, as vectors of one line each. The unit's first element is at index `place` of a tile.
+    /// Returns the columns of a unit, as vectors of one line each. The unit's first element is at
+    /// index `place` of a tile.
     ///
-    /// At first, lane `l` of register `k` holds row `k + l * lane` of the unit. Each iteration interleaves, lane by lane, the first half of the registers with the second (a perfect shuffle). After `log2(lane)` iterations, register `k` holds column `k` with its rows in order.
+    /// At first, lane `l` of register `k` holds row `k + l * lane` of the unit. Each iteration
+    /// interleaves, lane by lane, the first half of the registers with the second (a perfect
+    /// shuffle). After `log2(lane)` iterations, register `k` holds column `k` with its rows in
+    /// order.
     pub fn columns(&self, b: &mut FunctionBuilder, tile: Value, place: &[Value]) -> Vec<Value> {
         let (lane, line) = (self.lane, self.line);
         let mut registers: Vec<Value> = (0..lane).map(|first| self.rows(b, tile, place, first)).collect();
@@ -86,8 +94,8 @@ impl Unit {
 
 /// # Errors
 /// If the schedule does not support a problem.
-pub fn check(problem: &Problem, device: &DeviceDescription) -> Result<(), Decline> {
-    Unit::of(problem, device).map(drop)
+pub fn check(problem: &TransposeProblem, device: &DeviceDescription) -> Result<(), Decline> {
+    RegisterUnit::of(problem, device).map(drop)
 }
 
 /// Chooses the loops.
@@ -95,11 +103,11 @@ pub fn check(problem: &Problem, device: &DeviceDescription) -> Result<(), Declin
 /// # Errors
 /// If the schedule does not support the problem, or a knob has an impossible value.
 pub fn looped(
-    problem: &Problem,
+    problem: &TransposeProblem,
     device: &DeviceDescription,
     configuration: &Configuration,
-) -> Result<Schedule, EmitError> {
-    let unit = Unit::of(problem, device)?;
+) -> Result<TransposeSchedule, EmitError> {
+    let unit = RegisterUnit::of(problem, device)?;
     let dims = &problem.form.dims;
     let short = dims.len() - 1;
     let long = problem.form.permutation[short];
@@ -114,7 +122,7 @@ pub fn looped(
     let rows = (ceil_div(rows, line) * line).min(most(dims[long], line));
     let mut tile = vec![1; dims.len()];
     (tile[short], tile[long]) = (columns, rows);
-    let tiles = Tiles { grid: Grid { dims: dims.clone(), tile }, short, long, unit };
+    let tiles = LineTileSchedule { grid: OperandGrid { dims: dims.clone(), tile }, short, long, unit };
     let as_vectors = vector >= lane && problem.moved.iter().all(|moved| moved.is_parameter);
     let knobs = Configuration::from([("columns", columns), ("rows", rows)]);
     let others = [(columns / 2, rows), (columns * 2, rows), (columns, rows / 2), (columns, rows * 2)];
@@ -124,7 +132,7 @@ pub fn looped(
     });
     let past_caches = device.exceeds_core_caches(problem.traffic());
     let past = if past_caches { ", past the caches" } else { "" };
-    Ok(Schedule {
+    Ok(TransposeSchedule {
         reading: vec![tiles.reading(if as_vectors { vector } else { 1 })],
         writing: tiles.writing(),
         tile: Some(vec![rows, columns]),
@@ -133,22 +141,22 @@ pub fn looped(
         lanes: line,
         alternatives: knobs.others(others.map(|(columns, rows)| knobs.with("columns", columns).with("rows", rows))),
         notes: vec![format!("tiles of {rows} rows by {columns} columns, written as lines of {line} elements{past}")],
-        ..Schedule::of(LaunchDimensions { blocks: tiles.grid.blocks() as u64, threads_per_block: 1 }, knobs)
+        ..TransposeSchedule::of(LaunchDimensions { blocks: tiles.grid.blocks() as u64, threads_per_block: 1 }, knobs)
     })
 }
 
-struct Tiles {
-    grid: Grid,
+struct LineTileSchedule {
+    grid: OperandGrid,
     /// The operand's minor dimension.
     short: usize,
     /// The operand's dimension that is minor in the result.
     long: usize,
-    unit: Unit,
+    unit: RegisterUnit,
 }
 
-impl Tiles {
+impl LineTileSchedule {
     /// Returns the loops over all rows of a tile, along the operand's rows.
-    fn reading(&self, vector: i64) -> Nest {
+    fn reading(&self, vector: i64) -> TileNest {
         let (rows, columns) = (self.grid.tile[self.long], self.grid.tile[self.short]);
         let loops = [("row", rows), ("vector", columns / vector), ("lane", vector)];
         let mut map = map_over(1, self.grid.blocks(), &loops);
@@ -157,11 +165,12 @@ impl Tiles {
         map.constraints = self.grid.constraints(&map.results);
         map.results[self.short] = map.results[self.short].clone() + Expr::range(2);
         map.results.extend([row, column + Expr::range(2)]);
-        Nest { map, unroll: Vec::new(), along_rows: vector > 1 }
+        TileNest { map, unroll: Vec::new(), along_rows: vector > 1 }
     }
 
-    /// Returns the loops over all units of a tile. The last two range variables run within a unit. Columns that do not fill a lane are units of the last tile.
-    fn writing(&self) -> Vec<Nest> {
+    /// Returns the loops over all units of a tile. The last two range variables run within a unit.
+    /// Columns that do not fill a lane are units of the last tile.
+    fn writing(&self) -> Vec<TileNest> {
         let columns = self.grid.dims[self.short];
         let (full, remaining) = (columns / self.unit.lane, columns % self.unit.lane);
         let panels = (self.grid.tile[self.short] / self.unit.lane).min(full);
@@ -178,10 +187,11 @@ impl Tiles {
         nests
     }
 
-    /// Returns the loop over `panels` adjacent units of `width` columns, from the tile's column `first` on. Visits only units whose first column is within `places` of the operand.
+    /// Returns the loop over `panels` adjacent units of `width` columns, from the tile's column
+    /// `first` on. Visits only units whose first column is within `places` of the operand.
     ///
     /// It is one loop, along lines first: LLVM would unroll a short inner loop.
-    fn units(&self, panels: i64, width: i64, first: i64, places: Interval) -> Nest {
+    fn units(&self, panels: i64, width: i64, first: i64, places: Interval) -> TileNest {
         let line = self.unit.line;
         let lines = self.grid.tile[self.long] / line;
         let mut map = map_over(1, self.grid.blocks(), &[("unit", panels * lines), ("column", width), ("row", line)]);
@@ -199,7 +209,7 @@ impl Tiles {
         map.results[self.short] = map.results[self.short].clone() + Expr::range(1);
         map.results[self.long] = map.results[self.long].clone() + Expr::range(2);
         map.results.extend([row + Expr::range(2), column + Expr::range(1)]);
-        Nest::new(map, Vec::new())
+        TileNest::new(map, Vec::new())
     }
 
     /// Returns a position in the tile.

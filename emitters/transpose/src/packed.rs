@@ -1,13 +1,15 @@
-//! A schedule for blocks of many threads and elements of one or two bytes. The tile holds whole words of 32 bits, and each thread transposes `V` by `V` elements in registers. See README.md for the picture.
+//! A schedule for blocks of many threads and elements of one or two bytes. The tile holds whole
+//! words of 32 bits, and each thread transposes `V` by `V` elements in registers. See README.md for
+//! the picture.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
 use fusebox_core::indexing::{Constraint, Expr, Interval, ceil_div, delinearize};
 
-use crate::grid::{Grid, Nest, map_over};
-use crate::problem::Problem;
+use crate::grid::{OperandGrid, TileNest, map_over};
+use crate::problem::TransposeProblem;
 use crate::rows_turn;
-use crate::schedule::Schedule;
+use crate::schedule::TransposeSchedule;
 
 /// Bytes of a bank's word.
 const WORD: i64 = 4;
@@ -20,13 +22,13 @@ const UNROLLED: i64 = 8;
 
 /// # Errors
 /// If the elements cannot be packed into words.
-pub fn check(problem: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
+pub fn check(problem: &TransposeProblem, _: &DeviceDescription) -> Result<(), Decline> {
     rows_turn(problem)?;
     let form = &problem.form;
     let because = |reason: String| Err(Decline::new(reason));
     let bytes = problem.widest();
     if bytes >= WORD {
-        return because(format!("elements of {bytes} bytes fill their bank's word"));
+        return because(format!("elements of {bytes} bytes already fill the word of a memory bank"));
     }
     if problem.moved.iter().any(|moved| moved.bytes != bytes || moved.access_bytes != bytes) {
         return because("the arrays that move have elements of different sizes".into());
@@ -35,10 +37,10 @@ pub fn check(problem: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
     let (short, long) = (form.dims[form.dims.len() - 1], form.dims[form.permutation[form.dims.len() - 1]]);
     for size in [short, long] {
         if size % word != 0 {
-            return because(format!("rows of {size} elements are no whole words of {word}"));
+            return because(format!("rows of {size} elements are not whole words of {word} elements"));
         }
         if size < LEAST_WORDS * word {
-            return because(format!("rows of {size} elements are too short: {LEAST_WORDS} words are the least"));
+            return because(format!("rows of {size} elements are too short: they need at least {LEAST_WORDS} words"));
         }
     }
     Ok(())
@@ -49,16 +51,16 @@ pub fn check(problem: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
 /// # Errors
 /// If a knob has an impossible value.
 pub fn schedule(
-    problem: &Problem,
+    problem: &TransposeProblem,
     device: &DeviceDescription,
     configuration: &Configuration,
-) -> Result<Schedule, EmitError> {
-    Ok(Packed::new(problem, device, configuration)?.schedule())
+) -> Result<TransposeSchedule, EmitError> {
+    Ok(WordTileSchedule::new(problem, device, configuration)?.schedule())
 }
 
 /// Tiles of words.
-struct Packed {
-    grid: Grid,
+struct WordTileSchedule {
+    grid: OperandGrid,
     threads: i64,
     /// Elements of a word.
     word: i64,
@@ -67,9 +69,13 @@ struct Packed {
     knobs: Configuration,
 }
 
-impl Packed {
+impl WordTileSchedule {
     /// Chooses the numbers that the configuration leaves open.
-    fn new(problem: &Problem, device: &DeviceDescription, configuration: &Configuration) -> Result<Self, EmitError> {
+    fn new(
+        problem: &TransposeProblem,
+        device: &DeviceDescription,
+        configuration: &Configuration,
+    ) -> Result<Self, EmitError> {
         let form = &problem.form;
         let short = form.dims.len() - 1;
         let long = form.permutation[short];
@@ -81,15 +87,15 @@ impl Packed {
         tile[short] = form.dims[short].min(words * word);
         tile[long] = form.dims[long].min(words * word);
         let knobs = Configuration::from([("threads", threads), ("words", words)]);
-        Ok(Packed { grid: Grid { dims: form.dims.clone(), tile }, threads, word, short, long, knobs })
+        Ok(WordTileSchedule { grid: OperandGrid { dims: form.dims.clone(), tile }, threads, word, short, long, knobs })
     }
 
     /// Chooses the loops.
-    fn schedule(&self) -> Schedule {
+    fn schedule(&self) -> TransposeSchedule {
         let (words, threads) = (self.knobs.0["words"], self.knobs.0["threads"]);
         let others = [(words, 2 * threads), (words / 2, threads), (words, threads / 2), (2 * words, 2 * threads)];
         let others = others.into_iter().filter(|&(words, threads)| words >= 8 && (32..=1024).contains(&threads));
-        Schedule {
+        TransposeSchedule {
             reading: vec![self.reading()],
             writing: vec![self.writing()],
             tile: Some(vec![self.size()]),
@@ -101,7 +107,7 @@ impl Packed {
                 "tiles of {} by {} elements in words of {}, one word between groups of {} rows",
                 self.grid.tile[self.long], self.grid.tile[self.short], self.word, self.word
             )],
-            ..Schedule::of(
+            ..TransposeSchedule::of(
                 LaunchDimensions { blocks: self.grid.blocks() as u64, threads_per_block: self.threads as u32 },
                 self.knobs.clone(),
             )
@@ -109,7 +115,7 @@ impl Packed {
     }
 
     /// Returns the loops that read words along the operand's rows, one per thread.
-    fn reading(&self) -> Nest {
+    fn reading(&self) -> TileNest {
         let (rows, words) = (self.grid.tile[self.long], self.grid.tile[self.short] / self.word);
         let steps = ceil_div(rows * words, self.threads);
         let (chunks, unrolled) = (ceil_div(steps, UNROLLED), steps.min(UNROLLED));
@@ -130,11 +136,12 @@ impl Packed {
         map.constraints.extend(self.grid.constraints(&map.results));
         map.results[self.short] = map.results[self.short].clone() + Expr::range(2);
         map.results.push(place);
-        Nest::new(map, vec![1, 2])
+        TileNest::new(map, vec![1, 2])
     }
 
-    /// Returns the loops over squares of `V` by `V` elements. A thread reads words along the operand's rows and writes words along the result's rows.
-    fn writing(&self) -> Nest {
+    /// Returns the loops over squares of `V` by `V` elements. A thread reads words along the
+    /// operand's rows and writes words along the result's rows.
+    fn writing(&self) -> TileNest {
         let (groups, words) = (self.grid.tile[self.long] / self.word, self.grid.tile[self.short] / self.word);
         let steps = ceil_div(groups * words, self.threads);
         let loops = [("step", steps), ("column", self.word), ("row", self.word)];
@@ -154,10 +161,11 @@ impl Packed {
         map.results[self.short] = map.results[self.short].clone() + Expr::range(1);
         map.results[self.long] = map.results[self.long].clone() + Expr::range(2);
         map.results.push(place);
-        Nest::new(map, vec![1, 2])
+        TileNest::new(map, vec![1, 2])
     }
 
-    /// Returns the position of an element in the tile. One unused word follows each group of `V` rows, so that equal words of adjacent groups are in adjacent banks.
+    /// Returns the position of an element in the tile. One unused word follows each group of `V`
+    /// rows, so that equal words of adjacent groups are in adjacent banks.
     fn place(&self, group: &Expr, row: &Expr, column: &Expr) -> Expr {
         let pitch = self.grid.tile[self.short];
         group.clone() * (self.word * pitch + self.word) + row.clone() * pitch + column.clone()
@@ -180,8 +188,9 @@ mod tests {
     /// Counts the serialised accesses of the worst word, writing and reading the tile.
     fn turns(element: &str, dims: &[i64]) -> [u32; 2] {
         let problem = problem(element, dims, &[1, 0]);
-        let packed = Packed::new(&problem, &DeviceDescription::sm(90), &Configuration::default()).unwrap();
-        // The lanes of a word are the last variable for reading, and the first of the two unrolled variables for writing.
+        let packed = WordTileSchedule::new(&problem, &DeviceDescription::sm(90), &Configuration::default()).unwrap();
+        // The lanes of a word are the last variable for reading, and the first of the two unrolled
+        // variables for writing.
         [(packed.reading(), 2), (packed.writing(), 1)].map(|(nest, lane)| {
             let mut map = nest.map;
             map.results.drain(..2);

@@ -1,13 +1,14 @@
-//! A schedule for blocks of one thread, if the minor dimension moves. It copies a tile row by row into panels, then writes it panel by panel. See README.md for the picture.
+//! A schedule for blocks of one thread, if the minor dimension moves. It copies a tile row by row
+//! into panels, then writes it panel by panel. See README.md for the picture.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, ceil_div};
 
-use crate::grid::{Grid, Nest, map_over};
-use crate::problem::Problem;
+use crate::grid::{OperandGrid, TileNest, map_over};
+use crate::problem::TransposeProblem;
 use crate::rows_turn;
-use crate::schedule::Schedule;
+use crate::schedule::TransposeSchedule;
 
 /// Columns of a panel: as many as LLVM's vectoriser deinterleaves with one group of loads.
 const PANEL: i64 = 8;
@@ -15,11 +16,13 @@ const PANEL: i64 = 8;
 const ROWS_TOGETHER: i64 = 8;
 /// Maximum operations of an epilogue that is duplicated for each column of a panel.
 const MOST_COPIED_OPERATIONS: usize = 3;
-/// Contiguous bytes that a tile reads, so that the prefetchers of all cache levels start. It writes twice as many.
+/// Contiguous bytes that a tile reads, so that the prefetchers of all cache levels start. It writes
+/// twice as many.
 const RUN_BYTES: i64 = 1024;
 /// Runs that a tile writes, if it has several rows of the result that are shorter than runs.
 const SPAN_RUNS: i64 = 2;
-/// Bytes of padding after each panel, so that panels are not powers of two apart and do not share cache sets.
+/// Bytes of padding after each panel, so that panels are not powers of two apart and do not share
+/// cache sets.
 const SKEW_BYTES: i64 = 64;
 /// Blocks per core. With several, one slow block matters little.
 const BLOCKS_PER_CORE: i64 = 4;
@@ -28,7 +31,7 @@ const LEAST_TILE_BYTES: i64 = 32 << 10;
 
 /// # Errors
 /// If the schedule does not support a problem.
-pub fn check(problem: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
+pub fn check(problem: &TransposeProblem, _: &DeviceDescription) -> Result<(), Decline> {
     rows_turn(problem)
 }
 
@@ -37,19 +40,21 @@ pub fn check(problem: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
 /// # Errors
 /// If a knob has an impossible value.
 pub fn schedule(
-    problem: &Problem,
+    problem: &TransposeProblem,
     device: &DeviceDescription,
     configuration: &Configuration,
-) -> Result<Schedule, EmitError> {
-    let mut schedule = Panels::new(problem, device, configuration)?.schedule(problem);
+) -> Result<TransposeSchedule, EmitError> {
+    let mut schedule = PanelSchedule::new(problem, device, configuration)?.schedule(problem);
     // An alternative that enlarges one side may need too much memory for both.
-    schedule.alternatives.retain(|other| Panels::new(problem, device, other).is_ok());
+    schedule.alternatives.retain(|other| PanelSchedule::new(problem, device, other).is_ok());
     Ok(schedule)
 }
 
-/// Tiles of `columns` (along the operand's minor dimension) times `rows` (along the dimension that is minor in the result). A tile is stored as panels of [`PANEL`] columns: element `(row, column)` at `[column / 8][row][column % 8]`.
-struct Panels {
-    grid: Grid,
+/// Tiles of `columns` (along the operand's minor dimension) times `rows` (along the dimension that
+/// is minor in the result). A tile is stored as panels of [`PANEL`] columns: element `(row,
+/// column)` at `[column / 8][row][column % 8]`.
+struct PanelSchedule {
+    grid: OperandGrid,
     /// The operand's dimension that is minor in the result.
     long: usize,
     /// The dimension that is second minor in the result, if a tile has several of its rows.
@@ -61,9 +66,13 @@ struct Panels {
     skew: i64,
 }
 
-impl Panels {
+impl PanelSchedule {
     /// Chooses the numbers that the configuration leaves open.
-    fn new(problem: &Problem, device: &DeviceDescription, configuration: &Configuration) -> Result<Self, EmitError> {
+    fn new(
+        problem: &TransposeProblem,
+        device: &DeviceDescription,
+        configuration: &Configuration,
+    ) -> Result<Self, EmitError> {
         let form = &problem.form;
         let short = form.dims.len() - 1;
         let long = form.permutation[short];
@@ -104,11 +113,11 @@ impl Panels {
         // The remaining columns of a row belong to the last tile. The grid counts only full panels.
         let mut dims = form.dims.clone();
         dims[short] = (dims[short] / width * width).max(1);
-        Ok(Panels { grid: Grid { dims, tile }, long, span, width, knobs, skew })
+        Ok(PanelSchedule { grid: OperandGrid { dims, tile }, long, span, width, knobs, skew })
     }
 
     /// Chooses the loops.
-    fn schedule(&self, problem: &Problem) -> Schedule {
+    fn schedule(&self, problem: &TransposeProblem) -> TransposeSchedule {
         let short = self.grid.dims.len() - 1;
         let (columns, rows) = (self.knobs.0["columns"], self.knobs.0["rows"]);
         let half = ceil_div(columns / 2, self.width) * self.width;
@@ -117,11 +126,11 @@ impl Panels {
             columns >= self.width && rows > 0 && columns <= self.grid.dims[short] && rows <= self.grid.dims[self.long]
         };
         let others = others.into_iter().filter(fits);
-        Schedule {
+        TransposeSchedule {
             reading: self.nests(problem, true),
             writing: self.nests(problem, false),
             tile: Some(self.panel_dims(problem)),
-            turned: (self.knobs.0["turned"] == 1).then_some([self.width, rows]),
+            transposed_tile: (self.knobs.0["turned"] == 1).then_some([self.width, rows]),
             alternatives: self.knobs.others(
                 others
                     .map(|(columns, rows)| self.knobs.with("columns", columns).with("rows", rows))
@@ -132,7 +141,10 @@ impl Panels {
                 self.spans(),
                 self.width
             )],
-            ..Schedule::of(LaunchDimensions { blocks: self.blocks() as u64, threads_per_block: 1 }, self.knobs.clone())
+            ..TransposeSchedule::of(
+                LaunchDimensions { blocks: self.blocks() as u64, threads_per_block: 1 },
+                self.knobs.clone(),
+            )
         }
     }
 
@@ -141,28 +153,28 @@ impl Panels {
     }
 
     /// Returns the dimensions of one array's panels.
-    fn panel_dims(&self, problem: &Problem) -> Vec<i64> {
+    fn panel_dims(&self, problem: &TransposeProblem) -> Vec<i64> {
         let remains = i64::from(self.remaining(problem) > 0);
         vec![self.full_panels(problem) + remains, self.spans() * self.grid.tile[self.long] + self.skew, self.width]
     }
 
     /// Returns the full panels of a tile.
-    fn full_panels(&self, problem: &Problem) -> i64 {
+    fn full_panels(&self, problem: &TransposeProblem) -> i64 {
         let short = self.grid.dims.len() - 1;
         self.grid.tile[short].min(self.full_columns(problem)) / self.width
     }
 
-    fn full_columns(&self, problem: &Problem) -> i64 {
+    fn full_columns(&self, problem: &TransposeProblem) -> i64 {
         let short = self.grid.dims.len() - 1;
         problem.form.dims[short] / self.width * self.width
     }
 
-    fn remaining(&self, problem: &Problem) -> i64 {
+    fn remaining(&self, problem: &TransposeProblem) -> i64 {
         let short = self.grid.dims.len() - 1;
         problem.form.dims[short] % self.width
     }
 
-    fn nests(&self, problem: &Problem, by_rows: bool) -> Vec<Nest> {
+    fn nests(&self, problem: &TransposeProblem, by_rows: bool) -> Vec<TileNest> {
         let full = self.full_columns(problem) > 0;
         let full = full.then(|| if by_rows { self.panels_by_rows(problem) } else { self.panels_by_columns(problem) });
         let remaining = (self.remaining(problem) > 0).then(|| self.last_columns(problem, by_rows));
@@ -175,7 +187,7 @@ impl Panels {
     }
 
     /// Returns the loops that write all full panels, one panel at a time, along the result's rows.
-    fn panels_by_columns(&self, problem: &Problem) -> Nest {
+    fn panels_by_columns(&self, problem: &TransposeProblem) -> TileNest {
         let loops = [
             ("panel", self.full_panels(problem)),
             ("span", self.spans()),
@@ -183,11 +195,11 @@ impl Panels {
             ("column", self.width),
         ];
         let map = map_over(1, self.blocks(), &loops);
-        Nest::new(self.placed(map, Expr::range(0), Expr::range(1), Expr::range(2)), vec![3])
+        TileNest::new(self.placed(map, Expr::range(0), Expr::range(1), Expr::range(2)), vec![3])
     }
 
     /// Returns the loops that read full panels, some rows at a time: whole cache lines of a panel.
-    fn panels_by_rows(&self, problem: &Problem) -> Nest {
+    fn panels_by_rows(&self, problem: &TransposeProblem) -> TileNest {
         let rows = self.grid.tile[self.long];
         let together = ROWS_TOGETHER.min(rows);
         let groups = ceil_div(rows, together);
@@ -204,10 +216,11 @@ impl Panels {
             map.constraints.push(Constraint::new(row.clone(), Interval::from_size(rows)));
         }
         let map = self.placed(map, Expr::range(2), Expr::range(0), row);
-        Nest { map, unroll: Vec::new(), along_rows: true }
+        TileNest { map, unroll: Vec::new(), along_rows: true }
     }
 
-    /// Adds the results to a map: the element of a panel, span and row. The last range variable is its column.
+    /// Adds the results to a map: the element of a panel, span and row. The last range variable is
+    /// its column.
     fn placed(&self, mut map: IndexingMap, panel: Expr, span: Expr, row: Expr) -> IndexingMap {
         let short = self.grid.dims.len() - 1;
         let column = Expr::range(map.ranges.len() as u32 - 1);
@@ -218,8 +231,9 @@ impl Panels {
         map
     }
 
-    /// Returns the loops over the remaining columns at the end of the operand's rows. They are an additional panel of the last tile.
-    fn last_columns(&self, problem: &Problem, by_rows: bool) -> Nest {
+    /// Returns the loops over the remaining columns at the end of the operand's rows. They are an
+    /// additional panel of the last tile.
+    fn last_columns(&self, problem: &TransposeProblem, by_rows: bool) -> TileNest {
         let short = self.grid.dims.len() - 1;
         let loops = [("span", self.spans()), ("row", self.grid.tile[self.long]), ("column", self.remaining(problem))];
         let mut map = map_over(1, self.blocks(), &loops);
@@ -237,7 +251,7 @@ impl Panels {
         index[short] = Expr::constant(self.full_columns(problem)) + Expr::range(2);
         let panel = Expr::constant(self.panel_dims(problem)[0] - 1);
         map.results = [index, vec![panel, self.row_of_panel(span, row), Expr::range(2)]].concat();
-        Nest::new(map, if by_rows { Vec::new() } else { vec![2] })
+        TileNest::new(map, if by_rows { Vec::new() } else { vec![2] })
     }
 
     /// Returns a position in the tile.
@@ -257,14 +271,15 @@ impl Panels {
 }
 
 /// Returns the factor by which a tile can grow with every core still busy.
-fn spare_blocks(problem: &Problem, device: &DeviceDescription, tile: &[i64]) -> i64 {
-    let blocks = Grid { dims: problem.form.dims.clone(), tile: tile.to_vec() }.blocks();
+fn spare_blocks(problem: &TransposeProblem, device: &DeviceDescription, tile: &[i64]) -> i64 {
+    let blocks = OperandGrid { dims: problem.form.dims.clone(), tile: tile.to_vec() }.blocks();
     blocks / (i64::from(device.core_count) * BLOCKS_PER_CORE)
 }
 
-/// Returns the columns and rows of a tile: runs of [`RUN_BYTES`] in both directions, if the operand has them and the panels fit.
+/// Returns the columns and rows of a tile: runs of [`RUN_BYTES`] in both directions, if the operand
+/// has them and the panels fit.
 fn extents(
-    problem: &Problem,
+    problem: &TransposeProblem,
     device: &DeviceDescription,
     (short, long): (i64, i64),
     width: i64,

@@ -9,16 +9,16 @@ use fusebox_core::hlo::{ArrayShape, InstrId, Op};
 const SHORT_ROW_BYTES: i64 = 16;
 
 /// A fusion around transposes of one form.
-pub struct Problem {
+pub struct TransposeProblem {
     pub form: NormalTranspose,
     /// Arrays whose elements move, without duplicates.
-    pub moved: Vec<Moved>,
+    pub moved: Vec<MovedArray>,
     /// The transposes, and for each the number of its operand in `moved`.
     pub heroes: Vec<(InstrId, usize)>,
     /// Instructions to compute at an operand's index, by dimensions.
-    pub readings: Vec<Part>,
+    pub readings: Vec<IndexedValues>,
     /// Instructions to compute at a result's index, by dimensions.
-    pub writings: Vec<Part>,
+    pub writings: Vec<IndexedValues>,
     /// Number of outputs.
     pub outputs: usize,
     /// Operations between the transposes and the results.
@@ -27,7 +27,7 @@ pub struct Problem {
 
 /// An array whose elements move.
 #[derive(Clone, Copy, Debug)]
-pub struct Moved {
+pub struct MovedArray {
     /// The transposes' operand.
     pub operand: InstrId,
     /// Whether it is a parameter of the fusion.
@@ -40,7 +40,7 @@ pub struct Moved {
     pub access_bytes: i64,
 }
 
-impl Moved {
+impl MovedArray {
     /// Whether vectors hold its elements in the same form as memory.
     pub fn fits_vectors(&self) -> bool {
         match self.scalar {
@@ -53,7 +53,7 @@ impl Moved {
 
 /// Instructions of equal dimensions whose values are computed together.
 #[derive(Default)]
-pub struct Part {
+pub struct IndexedValues {
     pub dims: Vec<i64>,
     pub instructions: Vec<InstrId>,
     /// `(number in moved, number in instructions)`: values that move.
@@ -62,22 +62,22 @@ pub struct Part {
     pub outputs: Vec<(usize, usize)>,
 }
 
-impl Analysis for Problem {
+impl Analysis for TransposeProblem {
     fn of(fusion: &Fusion) -> Result<Self, Decline> {
-        let found = TransposeFusion::of(fusion)?;
-        let mut problem = Problem {
-            form: found.form,
+        let analysis = TransposeFusion::of(fusion)?;
+        let mut problem = TransposeProblem {
+            form: analysis.form,
             moved: Vec::new(),
             heroes: Vec::new(),
             readings: Vec::new(),
             writings: Vec::new(),
             outputs: fusion.roots.len(),
-            epilogue_operations: operations_behind(fusion, &found.heroes),
+            epilogue_operations: operations_behind(fusion, &analysis.heroes),
         };
-        for &hero in &found.heroes {
+        for &hero in &analysis.heroes {
             problem.add_hero(fusion, hero)?;
         }
-        for (output, (&root, place)) in fusion.roots.iter().zip(&found.roots).enumerate() {
+        for (output, (&root, place)) in fusion.roots.iter().zip(&analysis.roots).enumerate() {
             let dims = array(fusion, root)?.dims.clone();
             let parts = match place {
                 RootPlace::Operand => &mut problem.readings,
@@ -90,7 +90,7 @@ impl Analysis for Problem {
     }
 }
 
-impl Problem {
+impl TransposeProblem {
     fn add_hero(&mut self, fusion: &Fusion, hero: InstrId) -> Result<(), Decline> {
         let operand = fusion.computation().instruction(hero).operands[0];
         if let Some(number) = self.moved.iter().position(|moved| moved.operand == operand) {
@@ -105,7 +105,7 @@ impl Problem {
         let access_bytes = if matches!(scalar, Scalar::Complex(_)) { bytes / 2 } else { bytes };
         self.heroes.push((hero, self.moved.len()));
         let is_parameter = fusion.computation().parameters().contains(&operand);
-        self.moved.push(Moved { operand, is_parameter, scalar, bytes, access_bytes });
+        self.moved.push(MovedArray { operand, is_parameter, scalar, bytes, access_bytes });
         Ok(())
     }
 
@@ -119,7 +119,8 @@ impl Problem {
         self.moved.iter().map(|moved| moved.bytes).max().unwrap_or(1)
     }
 
-    /// Whether a row is so short that it is moved like an element. Moved separately, each row would cost a transaction.
+    /// Whether a row is so short that it is moved like an element. Moved separately, each row would
+    /// cost a transaction.
     pub fn has_short_rows(&self) -> bool {
         self.form.dims.last().is_some_and(|&row| row * self.widest() <= SHORT_ROW_BYTES)
     }
@@ -129,16 +130,20 @@ impl Problem {
         (2 * self.form.element_count() * self.bytes_together()) as u64
     }
 
-    /// Whether the results are the transposes themselves, in rows of whole lines of `line` elements.
+    /// Whether the results are the transposes themselves, in rows of whole lines of `line`
+    /// elements.
     pub fn results_are_lines(&self, line: i64) -> bool {
         let heroes = self.hero_ids();
-        let lines = |part: &Part| part.instructions == heroes && part.dims.last().is_some_and(|&row| row % line == 0);
+        let lines =
+            |part: &IndexedValues| part.instructions == heroes && part.dims.last().is_some_and(|&row| row % line == 0);
         self.writings.iter().all(lines)
     }
 
-    /// Whether the moved arrays are parameters with rows of whole lines, and reading writes no outputs.
+    /// Whether the moved arrays are parameters with rows of whole lines, and reading writes no
+    /// outputs.
     pub fn operands_are_lines(&self, line: i64) -> bool {
-        let lines = |part: &Part| part.outputs.is_empty() && part.dims.last().is_some_and(|&row| row % line == 0);
+        let lines =
+            |part: &IndexedValues| part.outputs.is_empty() && part.dims.last().is_some_and(|&row| row % line == 0);
         self.moved.iter().all(|moved| moved.is_parameter && moved.fits_vectors()) && self.readings.iter().all(lines)
     }
 
@@ -164,12 +169,12 @@ fn operations_behind(fusion: &Fusion, heroes: &[InstrId]) -> usize {
 }
 
 /// Returns or adds the part of these dimensions, and the number of the instruction in it.
-fn entry(parts: &mut Vec<Part>, dims: Vec<i64>, instruction: InstrId) -> (&mut Part, usize) {
-    let found = parts.iter().position(|part| part.dims == dims).unwrap_or(parts.len());
-    if found == parts.len() {
-        parts.push(Part { dims, ..Part::default() });
+fn entry(parts: &mut Vec<IndexedValues>, dims: Vec<i64>, instruction: InstrId) -> (&mut IndexedValues, usize) {
+    let at = parts.iter().position(|part| part.dims == dims).unwrap_or(parts.len());
+    if at == parts.len() {
+        parts.push(IndexedValues { dims, ..IndexedValues::default() });
     }
-    let part = &mut parts[found];
+    let part = &mut parts[at];
     let number = part.instructions.iter().position(|&known| known == instruction);
     let number = number.unwrap_or_else(|| {
         part.instructions.push(instruction);
@@ -191,7 +196,7 @@ pub mod tests {
     use super::*;
 
     /// Returns the problem of a single transpose.
-    pub fn problem(element: &str, dims: &[i64], permutation: &[i64]) -> Problem {
+    pub fn problem(element: &str, dims: &[i64], permutation: &[i64]) -> TransposeProblem {
         let list = |items: &[i64]| items.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
         let result: Vec<i64> = permutation.iter().map(|&dim| dims[dim as usize]).collect();
         let (dims, result, permutation) = (list(dims), list(&result), list(permutation));
@@ -199,6 +204,6 @@ pub mod tests {
             "fusion {{ x = {element}[{dims}] parameter(0)
              ROOT t = {element}[{result}] transpose(x), dimensions={{{permutation}}} }}"
         );
-        Problem::of(&Fusion::new("kernel", parse_module(&text, "test.hlo").unwrap()).unwrap()).unwrap()
+        TransposeProblem::of(&Fusion::new("kernel", parse_module(&text, "test.hlo").unwrap()).unwrap()).unwrap()
     }
 }

@@ -1,12 +1,13 @@
-//! Schedules for a minor dimension that stays. Rows go directly from operand to result, so that reads and writes are contiguous. See README.md.
+//! Schedules for a minor dimension that stays. Rows go directly from operand to result, so that
+//! reads and writes are contiguous. See README.md.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
 use fusebox_core::indexing::{Constraint, Expr, Interval, ceil_div, delinearize};
 
-use crate::grid::{Grid, Nest, map_over};
-use crate::problem::Problem;
-use crate::schedule::Schedule;
+use crate::grid::{OperandGrid, TileNest, map_over};
+use crate::problem::TransposeProblem;
+use crate::schedule::TransposeSchedule;
 
 /// Contiguous bytes that a block of one thread reads, if rows are shorter.
 const RUN_BYTES: i64 = 2048;
@@ -25,12 +26,12 @@ const STEPS: i64 = 4;
 ///
 /// # Errors
 /// If rows become columns.
-pub fn check(problem: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
+pub fn check(problem: &TransposeProblem, _: &DeviceDescription) -> Result<(), Decline> {
     if problem.form.keeps_minor() { Ok(()) } else { Err(Decline::new("rows become columns")) }
 }
 
 /// The operand's dimensions that a schedule distributes.
-struct Dims {
+struct DistributedDims {
     /// Second minor in the operand.
     short: usize,
     /// Second minor in the result.
@@ -38,11 +39,11 @@ struct Dims {
     minor: usize,
 }
 
-impl Dims {
-    fn of(problem: &Problem) -> Self {
+impl DistributedDims {
+    fn of(problem: &TransposeProblem) -> Self {
         let form = &problem.form;
         let rank = form.dims.len();
-        Dims { short: rank - 2, long: form.permutation[rank - 2], minor: rank - 1 }
+        DistributedDims { short: rank - 2, long: form.permutation[rank - 2], minor: rank - 1 }
     }
 }
 
@@ -51,11 +52,11 @@ impl Dims {
 /// # Errors
 /// If a knob has an impossible value.
 pub fn looped(
-    problem: &Problem,
+    problem: &TransposeProblem,
     device: &DeviceDescription,
     configuration: &Configuration,
-) -> Result<Schedule, EmitError> {
-    let at = Dims::of(problem);
+) -> Result<TransposeSchedule, EmitError> {
+    let at = DistributedDims::of(problem);
     let dims = &problem.form.dims;
     let mut tile = vec![1; dims.len()];
     let together = problem.bytes_together();
@@ -64,7 +65,7 @@ pub fn looped(
     tile[at.short] = (RUN_BYTES / row).clamp(1, dims[at.short]);
     tile[at.long] = (TILE_BYTES / (row * tile[at.short])).clamp(1, dims[at.long]);
     let wanted = i64::from(device.core_count) * BLOCKS_PER_CORE;
-    let mut grid = Grid { dims: dims.clone(), tile };
+    let mut grid = OperandGrid { dims: dims.clone(), tile };
     while grid.blocks() < wanted && grid.tile_elements() * together > LEAST_TILE_BYTES {
         let order = [at.long, at.short, at.minor];
         let Some(&cut) = order.iter().find(|&&dim| grid.tile[dim] > 1) else { break };
@@ -96,17 +97,18 @@ pub fn looped(
         let value = grid.tile[dim] * times / by;
         (1..=dims[dim]).contains(&value).then(|| knobs.with(if dim == at.long { "rows" } else { "columns" }, value))
     });
-    Ok(Schedule {
-        writing: vec![Nest { map, unroll: Vec::new(), along_rows: line.is_some() }],
+    Ok(TransposeSchedule {
+        writing: vec![TileNest { map, unroll: Vec::new(), along_rows: line.is_some() }],
         past_caches: line.is_some(),
         alternatives: knobs.others(others),
-        notes: vec![format!("rows of {} elements stay together{past}", dims[at.minor])],
-        ..Schedule::of(LaunchDimensions { blocks: grid.blocks() as u64, threads_per_block: 1 }, knobs)
+        notes: vec![format!("rows of {} elements are moved whole{past}", dims[at.minor])],
+        ..TransposeSchedule::of(LaunchDimensions { blocks: grid.blocks() as u64, threads_per_block: 1 }, knobs)
     })
 }
 
-/// Returns the elements of a cache line, if rows should be moved as lines past the caches: rows are whole lines, and the caches cannot hold them.
-fn line_past_caches(problem: &Problem, device: &DeviceDescription) -> Option<i64> {
+/// Returns the elements of a cache line, if rows should be moved as lines past the caches: rows are
+/// whole lines, and the caches cannot hold them.
+fn line_past_caches(problem: &TransposeProblem, device: &DeviceDescription) -> Option<i64> {
     let line = i64::from(device.cache_line_bytes) / problem.widest();
     let lines = problem.moved.iter().all(|moved| moved.bytes == problem.widest())
         && line > 1
@@ -120,11 +122,11 @@ fn line_past_caches(problem: &Problem, device: &DeviceDescription) -> Option<i64
 /// # Errors
 /// If a knob has an impossible value.
 pub fn spread(
-    problem: &Problem,
+    problem: &TransposeProblem,
     device: &DeviceDescription,
     configuration: &Configuration,
-) -> Result<Schedule, EmitError> {
-    let at = Dims::of(problem);
+) -> Result<TransposeSchedule, EmitError> {
+    let at = DistributedDims::of(problem);
     let dims = &problem.form.dims;
     let most_lanes = most_lanes(problem, device, dims[at.minor]);
     let lanes = match configuration.knob("lanes", 1..=most_lanes)? {
@@ -140,7 +142,7 @@ pub fn spread(
     let mut tile = vec![1; dims.len()];
     tile[at.minor] = dims[at.minor].min(threads * steps * lanes);
     tile[at.long] = (threads * steps * lanes / tile[at.minor]).clamp(1, dims[at.long]);
-    let grid = Grid { dims: dims.clone(), tile };
+    let grid = OperandGrid { dims: dims.clone(), tile };
     let vectors = ceil_div(grid.tile_elements(), lanes);
     let mut map = map_over(threads, grid.blocks(), &[("step", ceil_div(vectors, threads)), ("lane", lanes)]);
     let vector = Expr::range(0) * threads + Expr::dim(0);
@@ -158,17 +160,20 @@ pub fn spread(
     let knobs = Configuration::from([("lanes", lanes), ("steps", steps)]);
     let fewer = std::iter::successors(Some(most_lanes), |&lanes| (lanes > 1).then_some(lanes / 2));
     let others = fewer.flat_map(|lanes| [1, 2, 4].map(|steps| knobs.with("lanes", lanes).with("steps", steps)));
-    Ok(Schedule {
-        writing: vec![Nest::new(map, vec![0, 1])],
+    Ok(TransposeSchedule {
+        writing: vec![TileNest::new(map, vec![0, 1])],
         lanes,
         alternatives: knobs.others(others),
-        notes: vec![format!("rows of {} elements stay together", dims[at.minor])],
-        ..Schedule::of(LaunchDimensions { blocks: grid.blocks() as u64, threads_per_block: threads as u32 }, knobs)
+        notes: vec![format!("rows of {} elements are moved whole", dims[at.minor])],
+        ..TransposeSchedule::of(
+            LaunchDimensions { blocks: grid.blocks() as u64, threads_per_block: threads as u32 },
+            knobs,
+        )
     })
 }
 
 /// Returns the largest power of two that divides rows and fits in an access of the device.
-fn most_lanes(problem: &Problem, device: &DeviceDescription, row: i64) -> i64 {
+fn most_lanes(problem: &TransposeProblem, device: &DeviceDescription, row: i64) -> i64 {
     let limit = (i64::from(device.vector_bytes) / problem.widest()).max(1);
     (0..7).map(|exponent| 1 << exponent).take_while(|&lanes| lanes <= limit && row % lanes == 0).last().unwrap_or(1)
 }

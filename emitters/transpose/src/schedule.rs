@@ -1,31 +1,36 @@
-//! Distribution of a fusion to blocks and threads. It determines the plan's launch and maps, and the kernel's loops.
+//! Distribution of a fusion to blocks and threads. It determines the plan's launch and maps, and
+//! the kernel's loops.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions, OutputPlan, Plan, Visit, Work};
 use fusebox_core::indexing::IndexingMap;
 
-use crate::grid::Nest;
+use crate::grid::TileNest;
 use crate::index::reshaped;
-use crate::lines::Unit;
-use crate::problem::{Part, Problem};
+use crate::lines::RegisterUnit;
+use crate::problem::{IndexedValues, TransposeProblem};
 
 /// Bytes of a bank's word.
 const WORD: i64 = 4;
 
 /// A schedule, as loops.
-pub struct Schedule {
+pub struct TransposeSchedule {
     pub launch: LaunchDimensions,
     /// Loops that read the operands into tiles, and write side outputs.
-    pub reading: Vec<Nest>,
-    /// Loops that read the tiles and write the results. Without tiles, they read the operands themselves and write
-    /// everything.
-    pub writing: Vec<Nest>,
-    /// Dimensions of the tile of each moved array. `None` if elements go directly from operand to result.
+    pub reading: Vec<TileNest>,
+    /// Loops that read the tiles and write the results. Without tiles, they read the operands
+    /// themselves and write everything.
+    pub writing: Vec<TileNest>,
+    /// Dimensions of the tile of each moved array. `None` if elements go directly from operand to
+    /// result.
     pub tile: Option<Vec<i64>>,
-    /// Dimensions of a small tile, for blocks of one thread. It splits the writing loops at their last two variables. The first loop stores elements with these variables swapped. The second loop computes the epilogue, so that the code has only one copy of it.
-    pub turned: Option<[i64; 2]>,
-    /// Unit in which tiles are transposed in registers and written, for blocks of one thread. The last two range variables of the writing loops run within a unit.
-    pub unit: Option<Unit>,
+    /// Dimensions of a small tile, for blocks of one thread. It splits the writing loops at their
+    /// last two variables. The first loop stores elements with these variables swapped. The second
+    /// loop computes the epilogue, so that the code has only one copy of it.
+    pub transposed_tile: Option<[i64; 2]>,
+    /// Unit in which tiles are transposed in registers and written, for blocks of one thread. The
+    /// last two range variables of the writing loops run within a unit.
+    pub unit: Option<RegisterUnit>,
     /// Whether lines are written past the caches, which cannot hold the results anyway.
     pub past_caches: bool,
     /// Elements of one vector access.
@@ -38,15 +43,15 @@ pub struct Schedule {
     pub notes: Vec<String>,
 }
 
-impl Schedule {
+impl TransposeSchedule {
     /// Creates a schedule without loops, tiles or alternatives.
     pub fn of(launch: LaunchDimensions, knobs: Configuration) -> Self {
-        Schedule {
+        TransposeSchedule {
             launch,
             reading: Vec::new(),
             writing: Vec::new(),
             tile: None,
-            turned: None,
+            transposed_tile: None,
             unit: None,
             past_caches: false,
             lanes: 1,
@@ -56,10 +61,10 @@ impl Schedule {
         }
     }
 
-    pub fn plan(&self, problem: &Problem) -> Plan {
+    pub fn plan(&self, problem: &TransposeProblem) -> Plan {
         let mut outputs = vec![OutputPlan::unique_parts(Vec::new()); problem.outputs];
         let side = if self.tile.is_some() { &self.reading } else { &self.writing };
-        let mut add = |nests: &[Nest], part: &Part, index: &dyn Fn(&Nest) -> IndexingMap| {
+        let mut add = |nests: &[TileNest], part: &IndexedValues, index: &dyn Fn(&TileNest) -> IndexingMap| {
             for &(output, _) in &part.outputs {
                 outputs[output].maps = nests.iter().map(index).collect();
             }
@@ -83,23 +88,24 @@ impl Schedule {
     }
 
     /// Returns the visits before and after the transposes.
-    fn visits(&self, problem: &Problem) -> Vec<Visit> {
+    fn visits(&self, problem: &TransposeProblem) -> Vec<Visit> {
         let reading = if self.tile.is_some() { &self.reading } else { &self.writing };
-        let visit = |map, part: &Part, given| Visit { map, values: part.instructions.clone(), given };
+        let visit = |map, part: &IndexedValues, given| Visit { map, values: part.instructions.clone(), given };
         let before = reading.iter().flat_map(|nest| {
             problem.readings.iter().map(move |part| visit(operand_index(problem, nest, &part.dims), part, Vec::new()))
         });
         let behind = self.writing.iter().flat_map(|nest| {
-            let index = move |part: &Part| result_index(problem, nest, &part.dims);
+            let index = move |part: &IndexedValues| result_index(problem, nest, &part.dims);
             problem.writings.iter().map(move |part| visit(index(part), part, problem.hero_ids()))
         });
         before.chain(behind).collect()
     }
 
-    /// Returns the work: elements go through tiles, and are transposed there one by one, or in registers a vector at a time.
-    fn work(&self, problem: &Problem) -> Work {
+    /// Returns the work: elements go through tiles, and are transposed there one by one, or in
+    /// registers a vector at a time.
+    fn work(&self, problem: &TransposeProblem) -> Work {
         let elements = problem.form.element_count() as f64;
-        let tiles = usize::from(self.tile.is_some()) + usize::from(self.turned.is_some());
+        let tiles = usize::from(self.tile.is_some()) + usize::from(self.transposed_tile.is_some());
         // A bank delivers a whole word, even if a thread needs only a part of it.
         let word = if self.launch.threads_per_block > 1 { WORD / self.lanes } else { 1 };
         let bytes: i64 = problem.moved.iter().map(|moved| moved.bytes.max(word)).sum();
@@ -113,15 +119,16 @@ impl Schedule {
         }
     }
 
-    pub fn shared_bytes(&self, problem: &Problem) -> i64 {
+    pub fn shared_bytes(&self, problem: &TransposeProblem) -> i64 {
         let product = |dims: &[i64]| dims.iter().product::<i64>();
-        let elements = self.tile.as_deref().map_or(0, product) + self.turned.as_ref().map_or(0, |dims| product(dims));
+        let elements =
+            self.tile.as_deref().map_or(0, product) + self.transposed_tile.as_ref().map_or(0, |dims| product(dims));
         elements.saturating_mul(problem.bytes_together())
     }
 
     /// # Errors
     /// If the tiles do not fit into a block's memory.
-    pub fn check(self, problem: &Problem, device: &DeviceDescription) -> Result<Self, EmitError> {
+    pub fn check(self, problem: &TransposeProblem, device: &DeviceDescription) -> Result<Self, EmitError> {
         let (needed, limit) = (self.shared_bytes(problem), i64::from(device.shared_bytes_per_block));
         if needed > limit {
             let message = format!("the tiles take {needed} bytes, a block has {limit}; choose smaller knobs");
@@ -132,14 +139,14 @@ impl Schedule {
 }
 
 /// Returns the nest's points as indices in an array that has as many elements as the operand.
-pub fn operand_index(problem: &Problem, nest: &Nest, dims: &[i64]) -> IndexingMap {
+pub fn operand_index(problem: &TransposeProblem, nest: &TileNest, dims: &[i64]) -> IndexingMap {
     let rank = problem.form.dims.len();
     let results = reshaped(&nest.map.results[..rank], &problem.form.dims, dims);
     IndexingMap { results, ..nest.map.clone() }
 }
 
 /// Returns the nest's points as indices in an array that has as many elements as the result.
-pub fn result_index(problem: &Problem, nest: &Nest, dims: &[i64]) -> IndexingMap {
+pub fn result_index(problem: &TransposeProblem, nest: &TileNest, dims: &[i64]) -> IndexingMap {
     let form = &problem.form;
     let index: Vec<_> = form.permutation.iter().map(|&dim| nest.map.results[dim].clone()).collect();
     IndexingMap { results: reshaped(&index, &form.result_dims(), dims), ..nest.map.clone() }

@@ -1,12 +1,14 @@
-//! A schedule for blocks of one thread, if one of the two swapped dimensions is short, like the channels of an image. It visits points along the other dimension, each with all elements of the short one.
+//! A schedule for blocks of one thread, if one of the two swapped dimensions is short, like the
+//! channels of an image. It visits points along the other dimension, each with all elements of the
+//! short one.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
 use fusebox_core::indexing::{Expr, ceil_div};
 
-use crate::grid::{Grid, Nest, map_over};
-use crate::problem::Problem;
-use crate::schedule::Schedule;
+use crate::grid::{OperandGrid, TileNest, map_over};
+use crate::problem::TransposeProblem;
+use crate::schedule::TransposeSchedule;
 
 /// Maximum elements that LLVM's vectoriser deinterleaves or interleaves with one group of accesses.
 const MOST_ELEMENTS: i64 = 8;
@@ -20,33 +22,36 @@ const TILE_BYTES: i64 = 64 << 10;
 const BLOCKS_PER_CORE: i64 = 4;
 
 /// The two dimensions that are swapped.
-struct Dims {
+struct SwappedDims {
     thin: usize,
     points: usize,
 }
 
-/// Returns the two dimensions if they are the last two of the operand or of the result, the last one is short, and the other one is long enough.
-fn dims(problem: &Problem) -> Option<Dims> {
+/// Returns the two dimensions if they are the last two of the operand or of the result, the last
+/// one is short, and the other one is long enough.
+fn dims(problem: &TransposeProblem) -> Option<SwappedDims> {
     let form = &problem.form;
     let rank = form.dims.len();
     let (short, long) = (rank - 1, *form.permutation.last()?);
     let complex = problem.moved.iter().any(|moved| moved.access_bytes != moved.bytes);
     let most = if complex { MOST_ELEMENTS / 2 } else { MOST_ELEMENTS };
-    let fits = |at: &Dims| form.dims[at.thin] <= most && form.dims[at.points] >= LEAST_POINTS;
-    let of_operand = (long + 1 == short).then_some(Dims { thin: short, points: long });
-    let of_result = (form.permutation[rank - 2] == short).then_some(Dims { thin: long, points: short });
+    let fits = |at: &SwappedDims| form.dims[at.thin] <= most && form.dims[at.points] >= LEAST_POINTS;
+    let of_operand = (long + 1 == short).then_some(SwappedDims { thin: short, points: long });
+    let of_result = (form.permutation[rank - 2] == short).then_some(SwappedDims { thin: long, points: short });
     of_operand.filter(fits).or(of_result.filter(fits))
 }
 
 /// # Errors
 /// If the schedule does not support a problem.
-pub fn check(problem: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
+pub fn check(problem: &TransposeProblem, _: &DeviceDescription) -> Result<(), Decline> {
     if dims(problem).is_none() {
-        return Err(Decline::new("no dimension that changes its place is short and next to the other"));
+        return Err(Decline::new(
+            "no dimension that moves is both short and adjacent to the dimension that it changes places with",
+        ));
     }
     let count = problem.epilogue_operations;
     if count > MOST_COPIED_OPERATIONS {
-        let reason = format!("{count} operations behind the transpose are too many to be written out for each element");
+        let reason = format!("{count} operations after the transpose are too many to be copied for each element");
         return Err(Decline::new(reason));
     }
     Ok(())
@@ -57,12 +62,12 @@ pub fn check(problem: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
 /// # Errors
 /// If the schedule does not support the problem, or a knob has an impossible value.
 pub fn looped(
-    problem: &Problem,
+    problem: &TransposeProblem,
     device: &DeviceDescription,
     configuration: &Configuration,
-) -> Result<Schedule, EmitError> {
+) -> Result<TransposeSchedule, EmitError> {
     let Some(at) = dims(problem) else {
-        return Err(EmitError::new("no dimension that changes its place is short"));
+        return Err(EmitError::new("no dimension that moves is short"));
     };
     let form = &problem.form;
     let (thin, size) = (form.dims[at.thin], form.dims[at.points]);
@@ -77,7 +82,7 @@ pub fn looped(
     let mut tile = vec![1; form.dims.len()];
     tile[at.thin] = thin;
     tile[at.points] = points;
-    let grid = Grid { dims: form.dims.clone(), tile };
+    let grid = OperandGrid { dims: form.dims.clone(), tile };
     let mut map = map_over(1, grid.blocks(), &[("point", points), ("element", thin)]);
     let mut within = vec![Expr::constant(0); form.dims.len()];
     within[at.points] = Expr::range(0);
@@ -86,10 +91,10 @@ pub fn looped(
     map.constraints = grid.constraints(&map.results);
     let knobs = Configuration::from([("points", points)]);
     let others = [points / 2, points * 2].into_iter().filter(|points| (1..=size).contains(points));
-    Ok(Schedule {
-        writing: vec![Nest::new(map, vec![1])],
+    Ok(TransposeSchedule {
+        writing: vec![TileNest::new(map, vec![1])],
         alternatives: knobs.others(others.map(|points| knobs.with("points", points))),
         notes: vec![format!("{points} points of {thin} elements at a time")],
-        ..Schedule::of(LaunchDimensions { blocks: grid.blocks() as u64, threads_per_block: 1 }, knobs)
+        ..TransposeSchedule::of(LaunchDimensions { blocks: grid.blocks() as u64, threads_per_block: 1 }, knobs)
     })
 }

@@ -1,13 +1,14 @@
-//! A schedule for blocks of many threads: a block reads a tile along the operand's rows into shared memory and writes it along the result's rows. See README.md for the picture.
+//! A schedule for blocks of many threads: a block reads a tile along the operand's rows into shared
+//! memory and writes it along the result's rows. See README.md for the picture.
 
 use fusebox_core::analysis::{TileAccess, bank_conflicts};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
 use fusebox_core::indexing::{Constraint, Expr, Interval, ceil_div, delinearize};
 
-use crate::grid::{Grid, Nest, map_over};
-use crate::problem::Problem;
-use crate::schedule::Schedule;
+use crate::grid::{OperandGrid, TileNest, map_over};
+use crate::problem::TransposeProblem;
+use crate::schedule::TransposeSchedule;
 
 /// Edge of a tile, so that a warp reads and writes whole rows of it.
 const EDGE: i64 = 32;
@@ -20,10 +21,11 @@ const MOST_PADDING: i64 = 8;
 
 /// # Errors
 /// If the schedule does not support a problem.
-pub fn check(problem: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
-    match problem.form.keeps_minor() && !problem.has_short_rows() {
-        true => Err(Decline::new("rows stay rows, and are long enough to be moved as they are")),
-        false => Ok(()),
+pub fn check(problem: &TransposeProblem, _: &DeviceDescription) -> Result<(), Decline> {
+    if problem.form.keeps_minor() && !problem.has_short_rows() {
+        Err(Decline::new("the minor dimension does not move, and its rows are long enough to be moved whole"))
+    } else {
+        Ok(())
     }
 }
 
@@ -32,17 +34,17 @@ pub fn check(problem: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
 /// # Errors
 /// If a knob has an impossible value.
 pub fn schedule(
-    problem: &Problem,
+    problem: &TransposeProblem,
     device: &DeviceDescription,
     configuration: &Configuration,
-) -> Result<Schedule, EmitError> {
-    Ok(Tiles::new(problem, device, configuration)?.schedule(problem))
+) -> Result<TransposeSchedule, EmitError> {
+    Ok(SharedTileSchedule::new(problem, device, configuration)?.schedule(problem))
 }
 
 /// A tile in shared memory.
 #[derive(Clone, Debug)]
-struct Tiles {
-    grid: Grid,
+struct SharedTileSchedule {
+    grid: OperandGrid,
     threads: i64,
     /// Strides of the tile, by dimension of the operand.
     strides: Vec<i64>,
@@ -52,9 +54,13 @@ struct Tiles {
     knobs: Configuration,
 }
 
-impl Tiles {
+impl SharedTileSchedule {
     /// Chooses the numbers that the configuration leaves open.
-    fn new(problem: &Problem, device: &DeviceDescription, configuration: &Configuration) -> Result<Self, EmitError> {
+    fn new(
+        problem: &TransposeProblem,
+        device: &DeviceDescription,
+        configuration: &Configuration,
+    ) -> Result<Self, EmitError> {
         let warp = i64::from(device.warp_size);
         let edge = configuration.knob("edge", 4..=128)?.unwrap_or(EDGE);
         let tile = tile(problem, edge);
@@ -65,18 +71,18 @@ impl Tiles {
             None => THREADS.min(ceil_div(elements, warp) * warp).min(most),
         };
         let knobs = Configuration::from([("edge", edge), ("threads", threads)]);
-        let grid = Grid { dims: problem.form.dims.clone(), tile };
-        let mut tiles = Tiles { grid, threads, strides: Vec::new(), size: 0, padding: 0, knobs };
+        let grid = OperandGrid { dims: problem.form.dims.clone(), tile };
+        let mut tiles = SharedTileSchedule { grid, threads, strides: Vec::new(), size: 0, padding: 0, knobs };
         tiles.choose_padding(problem, device.warp_size);
         Ok(tiles)
     }
 
     /// Chooses the loops.
-    fn schedule(&self, problem: &Problem) -> Schedule {
+    fn schedule(&self, problem: &TransposeProblem) -> TransposeSchedule {
         let (edge, threads) = (self.knobs.0["edge"], self.knobs.0["threads"]);
         let others = [(edge, 2 * threads), (edge, threads / 2), (edge / 2, threads), (2 * edge, 2 * threads)];
         let others = others.into_iter().filter(|&(edge, threads)| edge >= 8 && (32..=1024).contains(&threads));
-        Schedule {
+        TransposeSchedule {
             reading: vec![self.nest(&identity(self.grid.dims.len()))],
             writing: vec![self.nest(&problem.form.permutation)],
             tile: Some(vec![self.size]),
@@ -84,7 +90,7 @@ impl Tiles {
                 .knobs
                 .others(others.map(|(edge, threads)| self.knobs.with("edge", edge).with("threads", threads))),
             notes: vec![self.note()],
-            ..Schedule::of(
+            ..TransposeSchedule::of(
                 LaunchDimensions { blocks: self.grid.blocks() as u64, threads_per_block: self.threads as u32 },
                 self.knobs.clone(),
             )
@@ -93,15 +99,11 @@ impl Tiles {
 
     fn note(&self) -> String {
         let tile: Vec<String> = self.grid.tile.iter().map(i64::to_string).collect();
-        format!(
-            "tiles of [{}] elements, rows {} elements further apart than they are long",
-            tile.join(","),
-            self.padding
-        )
+        format!("tiles of [{}] elements, with {} elements of padding after each row", tile.join(","), self.padding)
     }
 
     /// Returns a loop over the tile, with the operand's dimensions in the order `order`.
-    fn nest(&self, order: &[usize]) -> Nest {
+    fn nest(&self, order: &[usize]) -> TileNest {
         let elements = self.grid.tile_elements();
         let steps = ceil_div(elements, self.threads);
         let (chunks, unrolled) = (ceil_div(steps, UNROLLED), steps.min(UNROLLED));
@@ -120,11 +122,11 @@ impl Tiles {
         map.constraints.extend(self.grid.constraints(&map.results));
         let place = within.iter().zip(&self.strides).fold(Expr::constant(0), |sum, (at, &s)| sum + at.clone() * s);
         map.results.push(place);
-        Nest::new(map, vec![1])
+        TileNest::new(map, vec![1])
     }
 
     /// Chooses the padding with the fewest bank conflicts for reading and writing the tile.
-    fn choose_padding(&mut self, problem: &Problem, warp: u32) {
+    fn choose_padding(&mut self, problem: &TransposeProblem, warp: u32) {
         let element_bytes = problem.moved.iter().map(|moved| moved.access_bytes).max().unwrap_or(1) as u32;
         let mut best = u32::MAX;
         let mut padded = self.clone();
@@ -148,8 +150,9 @@ impl Tiles {
         }
     }
 
-    /// Returns the strides and the size of a tile. The padding enlarges the stride of the dimension that becomes (second) minor.
-    fn layout(&self, problem: &Problem, padding: i64) -> (Vec<i64>, i64) {
+    /// Returns the strides and the size of a tile. The padding enlarges the stride of the dimension
+    /// that becomes (second) minor.
+    fn layout(&self, problem: &TransposeProblem, padding: i64) -> (Vec<i64>, i64) {
         let form = &problem.form;
         let rank = form.dims.len();
         let kept = usize::from(form.keeps_minor());
@@ -173,8 +176,9 @@ fn identity(rank: usize) -> Vec<usize> {
     (0..rank).collect()
 }
 
-/// Returns the extents of a tile: `edge` along the dimensions that are minor in the operand and in the result. If these are short, a tile is larger along others, so that a block has enough work.
-fn tile(problem: &Problem, edge: i64) -> Vec<i64> {
+/// Returns the extents of a tile: `edge` along the dimensions that are minor in the operand and in
+/// the result. If these are short, a tile is larger along others, so that a block has enough work.
+fn tile(problem: &TransposeProblem, edge: i64) -> Vec<i64> {
     let form = &problem.form;
     let rank = form.dims.len();
     let mut tile = vec![1; rank];
@@ -208,7 +212,7 @@ mod tests {
     /// Counts the serialised accesses of the worst access, writing and reading the tile.
     fn turns(element: &str, dims: &[i64], permutation: &[i64]) -> [u32; 2] {
         let problem = problem(element, dims, permutation);
-        let tiles = Tiles::new(&problem, &DeviceDescription::sm(90), &Configuration::default()).unwrap();
+        let tiles = SharedTileSchedule::new(&problem, &DeviceDescription::sm(90), &Configuration::default()).unwrap();
         let schedule = tiles.schedule(&problem);
         let element_bytes = problem.moved[0].access_bytes as u32;
         [&schedule.reading[0], &schedule.writing[0]].map(|nest| {

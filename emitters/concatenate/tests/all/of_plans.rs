@@ -104,7 +104,7 @@ fn reasons_are_given() {
     };
     assert_eq!(
         declined("p = f32[8] parameter(0)\nROOT n = f32[8] negate(p)"),
-        "no result comes from a concatenate: nothing above n has an iteration space of its own"
+        "no result comes from a concatenate: neither n nor any of its producers can be the hero"
     );
     assert_eq!(
         declined("p = f32[0,3] parameter(0)\nROOT c = f32[0,6] concatenate(p, p), dimensions={1}"),

@@ -14,66 +14,66 @@
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Scalar, Type, Value};
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
 
-use super::Problem;
-use super::rows::Rows;
-use crate::chain::Products;
+use super::DepthwiseProblem;
+use super::sizes::DepthwiseSizes;
+use crate::chain::ChainProducts;
 use crate::emit::filled;
 use crate::multiply::add_product;
-use crate::pack::{Part, Source};
-use crate::results::{Results, sums_before, with_kept};
+use crate::pack::{OperandRange, PackSource};
+use crate::results::{ResultEpilogues, sums_before, with_kept};
 
 /// Declarations of the kernel.
-struct Block<'a> {
-    problem: &'a Problem,
-    rows: &'a Rows,
-    input: Source<'a>,
-    kernel: Source<'a>,
-    results: Results<'a>,
+struct DepthwiseKernel<'a> {
+    problem: &'a DepthwiseProblem,
+    sizes: &'a DepthwiseSizes,
+    input: PackSource<'a>,
+    kernel: PackSource<'a>,
+    results: ResultEpilogues<'a>,
 }
 
 /// Tensors that loops carry: rows of the input, the kernel, sums, and the outputs.
 #[derive(Clone)]
-struct State {
+struct DepthwiseLoopState {
     input: Value,
     kernel: Value,
     sums: Value,
     outputs: Vec<Value>,
 }
 
-impl State {
+impl DepthwiseLoopState {
     fn list(&self) -> Vec<Value> {
         [&[self.input, self.kernel, self.sums], self.outputs.as_slice()].concat()
     }
 
-    fn of(list: &[Value]) -> State {
-        State { input: list[0], kernel: list[1], sums: list[2], outputs: list[3..].to_vec() }
+    fn of(list: &[Value]) -> DepthwiseLoopState {
+        DepthwiseLoopState { input: list[0], kernel: list[1], sums: list[2], outputs: list[3..].to_vec() }
     }
 }
 
 /// Rows of the input that are in memory: the first row, and the number of rows.
 #[derive(Clone, Copy)]
-struct Taken {
+struct LoadedRows {
     first: Value,
     count: Value,
 }
 
 /// Builds the kernel.
-pub fn emit(fusion: &Fusion, problem: &Problem, rows: &Rows) -> Result<Kernel, EmitError> {
+pub fn emit(fusion: &Fusion, problem: &DepthwiseProblem, sizes: &DepthwiseSizes) -> Result<Kernel, EmitError> {
     let mut builder = KernelBuilder::new(fusion);
-    let input = rows.input(problem);
+    let input = sizes.input(problem);
     let [values, weights] = problem.operands.map(|operand| builder.values(&[operand]));
     let factor = problem.sum;
-    let results = Results::new(&mut builder, &problem.roots, problem.convolution, [factor, problem.result]);
-    let block = Block {
-        input: Source {
+    let results = ResultEpilogues::new(&mut builder, &problem.roots, problem.convolution, [factor, problem.result]);
+    let block = DepthwiseKernel {
+        input: PackSource {
             operand: &input,
             function: values,
-            lines: rows.count(),
+            lines: sizes.count(),
             factor,
             is_offset: false,
-            grain: rows.row_size(),
+            grain: sizes.row_size(),
         },
-        kernel: Source {
+        kernel: PackSource {
             operand: &problem.kernel,
             function: weights,
             lines: problem.features(),
@@ -83,7 +83,7 @@ pub fn emit(fusion: &Fusion, problem: &Problem, rows: &Rows) -> Result<Kernel, E
         },
         results,
         problem,
-        rows,
+        sizes,
     };
     let (number, outputs) = (builder.block(), builder.outputs().to_vec());
     let b: &mut FunctionBuilder = &mut builder;
@@ -93,69 +93,70 @@ pub fn emit(fusion: &Fusion, problem: &Problem, rows: &Rows) -> Result<Kernel, E
         let all = block.all_rows(b);
         state.kernel = block.copy_kernel(b, zero, all, state.kernel);
     }
-    let (share, count, one) = (b.index(rows.share), b.index(rows.count()), b.index(1));
-    let first = b.muli(number, share);
-    let end = b.addi(first, share);
+    let (tasks_per_block, count, one) = (b.index(sizes.tasks_per_block), b.index(sizes.count()), b.index(1));
+    let first = b.muli(number, tasks_per_block);
+    let end = b.addi(first, tasks_per_block);
     let end = b.minsi(end, count);
-    let written =
-        b.scf_for(first, end, one, &state.list(), |b, task, state| block.task(b, task, State::of(state)).list());
-    builder.finish(&State::of(&written).outputs)
+    let written = b.scf_for(first, end, one, &state.list(), |b, task, state| {
+        block.task(b, task, DepthwiseLoopState::of(state)).list()
+    });
+    builder.finish(&DepthwiseLoopState::of(&written).outputs)
 }
 
-impl Block<'_> {
+impl DepthwiseKernel<'_> {
     /// Allocates all tensors. Elements that are never copied are zero, which processors multiply as
     /// fast as any number.
-    fn start(&self, b: &mut FunctionBuilder, outputs: Vec<Value>) -> State {
+    fn start(&self, b: &mut FunctionBuilder, outputs: Vec<Value>) -> DepthwiseLoopState {
         let sum = Scalar::of_element(self.problem.sum);
         let zero = b.zero(&Type::from(sum));
-        let input = b.allocate_shared(&self.rows.input_dims(self.problem), sum);
-        let kernel = b.allocate_shared(&self.rows.kernel_dims(self.problem), sum);
-        let sums = b.allocate_shared(&self.rows.sum_dims(self.problem), sum);
+        let input = b.allocate_shared(&self.sizes.input_dims(self.problem), sum);
+        let kernel = b.allocate_shared(&self.sizes.kernel_dims(self.problem), sum);
+        let sums = b.allocate_shared(&self.sizes.sum_dims(self.problem), sum);
         let (input, kernel) = (filled(b, input, zero), filled(b, kernel, zero));
-        State { input, kernel, sums, outputs }
+        DepthwiseLoopState { input, kernel, sums, outputs }
     }
 
     /// Whether all tasks need the same elements of the kernel, all at once.
     fn has_whole_kernel(&self) -> bool {
-        self.rows.rows == self.problem.rows() && self.rows.features == self.problem.features()
+        self.sizes.rows == self.problem.rows() && self.sizes.features == self.problem.features()
     }
 
-    fn all_rows(&self, b: &mut FunctionBuilder) -> Taken {
-        Taken { first: b.index(0), count: b.index(self.problem.rows()) }
+    fn all_rows(&self, b: &mut FunctionBuilder) -> LoadedRows {
+        LoadedRows { first: b.index(0), count: b.index(self.problem.rows()) }
     }
 
     /// Copies the kernel's elements for a task's features and for some rows.
-    fn copy_kernel(&self, b: &mut FunctionBuilder, feature: Value, rows: Taken, tensor: Value) -> Value {
-        let (window, features) = (b.index(self.problem.window()), b.index(self.rows.features));
-        let part = Part {
+    fn copy_kernel(&self, b: &mut FunctionBuilder, feature: Value, rows: LoadedRows, tensor: Value) -> Value {
+        let (window, features) = (b.index(self.problem.window()), b.index(self.sizes.features));
+        let part = OperandRange {
             batch: b.index(0),
             line: feature,
             lines: features,
             step: b.muli(rows.first, window),
             steps: b.muli(rows.count, window),
         };
-        let [_, _, width] = self.rows.kernel_dims(self.problem);
-        self.kernel.copy_panels(b, &part, [width, self.rows.features], tensor)
+        let [_, _, width] = self.sizes.kernel_dims(self.problem);
+        self.kernel.copy_panels(b, &part, [width, self.sizes.features], tensor)
     }
 
-    fn task(&self, b: &mut FunctionBuilder, task: Value, mut state: State) -> State {
+    fn task(&self, b: &mut FunctionBuilder, task: Value, mut state: DepthwiseLoopState) -> DepthwiseLoopState {
         let zero = b.index(0);
-        if self.rows.chain.is_some() {
+        if self.sizes.chain.is_some() {
             // Chains add to these sums.
             let nothing = b.zero(&Type::from(Scalar::of_element(self.problem.sum)));
             state.sums = filled(b, state.sums, nothing);
         }
-        let place = b.apply_indexing(&self.rows.place(), &[task, zero, zero]);
+        let place = b.apply_indexing(&self.sizes.place(), &[task, zero, zero]);
         let (first, feature) = (place[place.len() - 2], place[place.len() - 1]);
         let all = b.index(self.problem.positions());
         let left = b.subi(all, first);
-        let most = b.index(self.rows.positions);
+        let most = b.index(self.sizes.positions);
         let positions = b.minsi(left, most);
-        let (rows, step) = (b.index(self.problem.rows()), b.index(self.rows.rows));
+        let (rows, step) = (b.index(self.problem.rows()), b.index(self.sizes.rows));
         let state = b.scf_for(zero, rows, step, &state.list(), |b, first, state| {
-            let mut state = State::of(state);
+            let mut state = DepthwiseLoopState::of(state);
             let left = b.subi(rows, first);
-            let some = Taken { first, count: b.minsi(left, step) };
+            let some = LoadedRows { first, count: b.minsi(left, step) };
             state.input = self.copy_rows(b, task, some, state.input);
             if !self.has_whole_kernel() {
                 state.kernel = self.copy_kernel(b, feature, some, state.kernel);
@@ -163,26 +164,26 @@ impl Block<'_> {
             state.sums = self.add(b, positions, some, &state);
             state.list()
         });
-        let state = State::of(&state);
+        let state = DepthwiseLoopState::of(&state);
         let outputs = self.results(b, task, positions, &state);
-        State { outputs, ..state }
+        DepthwiseLoopState { outputs, ..state }
     }
 
-    fn copy_rows(&self, b: &mut FunctionBuilder, task: Value, rows: Taken, tensor: Value) -> Value {
-        let (size, zero) = (b.index(self.rows.row_size()), b.index(0));
+    fn copy_rows(&self, b: &mut FunctionBuilder, task: Value, rows: LoadedRows, tensor: Value) -> Value {
+        let (size, zero) = (b.index(self.sizes.row_size()), b.index(0));
         let (step, steps) = (b.muli(rows.first, size), b.muli(rows.count, size));
-        let part = Part { batch: zero, line: task, lines: size, step, steps };
+        let part = OperandRange { batch: zero, line: task, lines: size, step, steps };
         self.input.copy_line(b, &part, zero, tensor, &[])
     }
 
     /// Adds the products of some rows to all sums of the task.
-    fn add(&self, b: &mut FunctionBuilder, positions: Value, rows: Taken, state: &State) -> Value {
-        let (zero, height) = (b.index(0), b.index(self.rows.height));
+    fn add(&self, b: &mut FunctionBuilder, positions: Value, rows: LoadedRows, state: &DepthwiseLoopState) -> Value {
+        let (zero, height) = (b.index(0), b.index(self.sizes.height));
         if self.problem.along_features {
-            let (features, lanes) = (b.index(self.rows.features), b.index(self.rows.lanes));
+            let (features, lanes) = (b.index(self.sizes.features), b.index(self.sizes.lanes));
             let sums = b.scf_for(zero, positions, height, &[state.sums], |b, position, sums| {
                 b.scf_for(zero, features, lanes, sums, |b, feature, sums| {
-                    let places: Vec<[Value; 2]> = (0..self.rows.height)
+                    let places: Vec<[Value; 2]> = (0..self.sizes.height)
                         .map(|row| {
                             let row = b.index(row);
                             [b.addi(position, row), feature]
@@ -193,11 +194,11 @@ impl Block<'_> {
             });
             return sums[0];
         }
-        let width = b.index(self.rows.width());
+        let width = b.index(self.sizes.width());
         b.scf_for(zero, positions, width, &[state.sums], |b, position, sums| {
-            let places: Vec<[Value; 2]> = (0..self.rows.height)
+            let places: Vec<[Value; 2]> = (0..self.sizes.height)
                 .map(|register| {
-                    let lane = b.index(register * self.rows.lanes);
+                    let lane = b.index(register * self.sizes.lanes);
                     [zero, b.addi(position, lane)]
                 })
                 .collect();
@@ -206,23 +207,30 @@ impl Block<'_> {
     }
 
     /// Adds the products of some rows to registers of sums.
-    fn add_to(&self, b: &mut FunctionBuilder, places: &[[Value; 2]], rows: Taken, state: &State, sums: Value) -> Value {
+    fn add_to(
+        &self,
+        b: &mut FunctionBuilder,
+        places: &[[Value; 2]],
+        rows: LoadedRows,
+        state: &DepthwiseLoopState,
+        sums: Value,
+    ) -> Value {
         let (zero, window) = (b.index(0), b.index(self.problem.window()));
-        let form = (self.rows.lanes, self.problem.sum);
+        let form = (self.sizes.lanes, self.problem.sum);
         let write = |b: &mut FunctionBuilder, sums: Value, after: Vec<Value>| {
             places.iter().zip(after).fold(sums, |sums, (place, sum)| b.vector_write(sum, sums, place))
         };
-        let Some(chain) = self.rows.chain else {
-            let first = (self.rows.rows < self.problem.rows()).then_some(rows.first);
+        let Some(chain) = self.sizes.chain else {
+            let first = (self.sizes.rows < self.problem.rows()).then_some(rows.first);
             let before = sums_before(b, first, form, places, sums);
-            let all = Products { rows: [zero, rows.count], steps: [zero, window] };
+            let all = ChainProducts { rows: [zero, rows.count], steps: [zero, window] };
             let after = self.multiply(b, places, all, state, &before);
             return write(b, sums, after);
         };
         chain.each(b, [rows.count, window], sums, |b, products, sums| {
             let nothing = sums_before(b, None, form, places, sums);
-            let found = self.multiply(b, places, products, state, &nothing);
-            let after = with_kept(b, places, sums, &found);
+            let partial = self.multiply(b, places, products, state, &nothing);
+            let after = with_kept(b, places, sums, &partial);
             write(b, sums, after)
         })
     }
@@ -232,23 +240,22 @@ impl Block<'_> {
         &self,
         b: &mut FunctionBuilder,
         places: &[[Value; 2]],
-        products: Products,
-        state: &State,
+        products: ChainProducts,
+        state: &DepthwiseLoopState,
         before: &[Value],
     ) -> Vec<Value> {
-        let lanes = self.rows.lanes;
+        let lanes = self.sizes.lanes;
         let (zero, one, window) = (b.index(0), b.index(1), b.index(self.problem.window()));
-        let Products { rows: [first_row, end_row], steps: [first_place, end_place] } = products;
+        let ChainProducts { rows: [first_row, end_row], steps: [first_place, end_place] } = products;
         b.scf_for(first_row, end_row, one, before, |b, row, sums| {
             b.scf_for(first_place, end_place, one, sums, |b, place, sums| {
                 let step = b.muli(row, window);
                 let step = b.addi(step, place);
-                let weight = match self.problem.along_features {
-                    true => b.vector_read(state.kernel, &[zero, step, places[0][1]], lanes),
-                    false => {
-                        let weight = b.extract(state.kernel, &[zero, step, zero]);
-                        b.vector_broadcast(weight, lanes)
-                    }
+                let weight = if self.problem.along_features {
+                    b.vector_read(state.kernel, &[zero, step, places[0][1]], lanes)
+                } else {
+                    let weight = b.extract(state.kernel, &[zero, step, zero]);
+                    b.vector_broadcast(weight, lanes)
                 };
                 let added = places.iter().zip(sums).map(|(at, &sum)| {
                     let values = self.neighbours(b, [row, place], at, state.input);
@@ -264,7 +271,7 @@ impl Block<'_> {
     fn neighbours(&self, b: &mut FunctionBuilder, [row, place]: [Value; 2], sums: &[Value; 2], input: Value) -> Value {
         let axis = &self.problem.geometry.places[self.problem.axis];
         let (stride, dilation) = (b.index(axis.stride), b.index(axis.window_dilation));
-        let (places, features) = (b.index(self.rows.places), b.index(self.rows.features));
+        let (places, features) = (b.index(self.sizes.places), b.index(self.sizes.features));
         let (position, feature) = if self.problem.along_features { (sums[0], sums[1]) } else { (sums[1], b.index(0)) };
         let from = b.muli(row, places);
         let (position, place) = (b.muli(position, stride), b.muli(place, dilation));
@@ -273,9 +280,9 @@ impl Block<'_> {
         let from = b.muli(from, features);
         let from = b.addi(from, feature);
         if self.problem.along_features || axis.stride == 1 {
-            return b.vector_read(input, &[from], self.rows.lanes);
+            return b.vector_read(input, &[from], self.sizes.lanes);
         }
-        let elements: Vec<Value> = (0..self.rows.lanes)
+        let elements: Vec<Value> = (0..self.sizes.lanes)
             .map(|lane| {
                 let lane = b.index(lane * axis.stride);
                 let at = b.addi(from, lane);
@@ -286,9 +293,15 @@ impl Block<'_> {
     }
 
     /// Writes the results of a task.
-    fn results(&self, b: &mut FunctionBuilder, task: Value, positions: Value, state: &State) -> Vec<Value> {
-        let (zero, one, features) = (b.index(0), b.index(1), b.index(self.rows.features));
-        let place = self.rows.place();
+    fn results(
+        &self,
+        b: &mut FunctionBuilder,
+        task: Value,
+        positions: Value,
+        state: &DepthwiseLoopState,
+    ) -> Vec<Value> {
+        let (zero, one, features) = (b.index(0), b.index(1), b.index(self.sizes.features));
+        let place = self.sizes.place();
         let along_features = self.problem.along_features;
         let (outer, inner) = if along_features { (positions, features) } else { (features, positions) };
         b.scf_for(zero, outer, one, &state.outputs, |b, outer, outputs| {

@@ -4,12 +4,12 @@
 //!
 //! ```text
 //! mod.rs    fusion -> coordinates, operands and results
-//! rows.rs   sizes, blocks -> plan; the input rows that a task needs
+//! sizes.rs  sizes, blocks -> plan; the input rows that a task needs
 //! emit.rs   the loops of a block
 //! ```
 
 mod emit;
-mod rows;
+mod sizes;
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Analysis, Blocks, Configuration, Decline, EmitError, Fusion, Kernel, Plan};
@@ -18,16 +18,16 @@ use fusebox_core::indexing::{Expr, IndexingMap};
 
 use crate::convolution::{CHANNEL, FEATURE, GROUP, Geometry, IMAGE, is_written_by_positions, out, place, variable};
 use crate::operand::Operand;
-use crate::problem::{LEAST_PRODUCTS, Roots, check_prologue, outputs, roots, sum_type, the_dot};
-use crate::way::Way;
-pub use rows::Rows;
+use crate::problem::{LEAST_PRODUCTS, ProductRoots, check_prologue, outputs, roots, sum_type, the_dot};
+use crate::strategy::ProductStrategy;
+pub use sizes::DepthwiseSizes;
 
 /// Largest number of output features of a group for which packing the input may not pay.
 const MOST_FEATURES: i64 = 4;
 
 /// A convolution that is computed element by element.
 #[derive(Debug)]
-pub struct Problem {
+pub struct DepthwiseProblem {
     pub convolution: InstrId,
     /// Input and kernel.
     pub operands: [InstrId; 2],
@@ -36,7 +36,7 @@ pub struct Problem {
     /// Type of sums and products.
     pub sum: ElementType,
     pub result: ElementType,
-    pub roots: Vec<Roots>,
+    pub roots: Vec<ProductRoots>,
     /// Whether lanes of a vector are output features, not output positions.
     pub along_features: bool,
     /// Window dimension along which a row of the input extends.
@@ -53,7 +53,7 @@ pub struct Problem {
     pub kernel: Operand,
 }
 
-impl Problem {
+impl DepthwiseProblem {
     /// Returns the number of output features of all groups.
     pub fn features(&self) -> i64 {
         self.geometry.sizes[GROUP] * self.geometry.sizes[FEATURE]
@@ -102,18 +102,18 @@ impl Problem {
         match self.products() {
             0 => Err(Decline::new("the convolution has no elements or no steps")),
             _ if self.geometry.sizes[FEATURE] > MOST_FEATURES => Err(Decline::new(format!(
-                "each element of the input is multiplied for {} features: it is worth packing for more than {MOST_FEATURES}",
+                "each input element is used for {} output features: for more than {MOST_FEATURES}, packing it pays",
                 self.geometry.sizes[FEATURE]
             ))),
-            products if products < LEAST_PRODUCTS => Err(Decline::new(format!(
-                "{products} products are too few: a loop computes fewer than {LEAST_PRODUCTS} as fast"
-            ))),
+            products if products < LEAST_PRODUCTS => {
+                Err(Decline::new(format!("{products} products are too few: below {LEAST_PRODUCTS}, a loop is as fast")))
+            }
             _ => Ok(()),
         }
     }
 }
 
-impl Analysis for Problem {
+impl Analysis for DepthwiseProblem {
     fn of(fusion: &Fusion) -> Result<Self, Decline> {
         let computation = fusion.computation();
         let convolution = the_dot(computation)?;
@@ -129,14 +129,16 @@ impl Analysis for Problem {
         // A row extends along the dimension with the smallest distance in memory.
         let long = spatial.clone().filter(|&dim| geometry.sizes[out(dim)].max(geometry.sizes[place(dim)]) > 1);
         let axis = long.min_by(|&a, &b| distance[place(a)].total_cmp(&distance[place(b)]));
-        let axis = axis.ok_or_else(|| Decline::at(instruction, "it has no window that moves"))?;
+        let axis = axis.ok_or_else(|| {
+            Decline::at(instruction, "its window and its result have one position in every spatial dimension")
+        })?;
         let mut of_row = vec![IMAGE];
         of_row.extend(spatial.clone().filter(|&dim| dim != axis).map(out));
         let mut outer_steps = vec![CHANNEL];
         outer_steps.extend(spatial.filter(|&dim| dim != axis).map(place));
         outer_steps.sort_by(|&a, &b| distance[b].total_cmp(&distance[a]));
         let (sum, result, elements) = sum_type(computation, convolution)?;
-        let mut problem = Problem {
+        let mut problem = DepthwiseProblem {
             convolution,
             operands,
             elements,
@@ -168,7 +170,7 @@ impl Analysis for Problem {
     }
 }
 
-impl Problem {
+impl DepthwiseProblem {
     fn kernel_at(&self) -> IndexingMap {
         let mut point = self.geometry.constants();
         self.with_feature(&mut point, &variable(1));
@@ -194,24 +196,28 @@ impl Problem {
     }
 }
 
-impl Way for Rows {
-    type Problem = Problem;
+impl ProductStrategy for DepthwiseSizes {
+    type Problem = DepthwiseProblem;
     const BLOCKS: Blocks = Blocks::OfOneThread;
     const ANCHORS: &'static [Opcode] = &[Opcode::Convolution];
 
-    fn suits(problem: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
+    fn suits(problem: &DepthwiseProblem, _: &DeviceDescription) -> Result<(), Decline> {
         problem.check()
     }
 
-    fn new(problem: &Problem, device: &DeviceDescription, _: &Configuration) -> Result<Rows, EmitError> {
-        Rows::new(problem, device)
+    fn new(
+        problem: &DepthwiseProblem,
+        device: &DeviceDescription,
+        _: &Configuration,
+    ) -> Result<DepthwiseSizes, EmitError> {
+        DepthwiseSizes::new(problem, device)
     }
 
-    fn plan(&self, problem: &Problem, _: &DeviceDescription) -> Plan {
+    fn plan(&self, problem: &DepthwiseProblem, _: &DeviceDescription) -> Plan {
         self.plan(problem)
     }
 
-    fn emit(&self, fusion: &Fusion, problem: &Problem) -> Result<Kernel, EmitError> {
+    fn emit(&self, fusion: &Fusion, problem: &DepthwiseProblem) -> Result<Kernel, EmitError> {
         emit::emit(fusion, problem, self)
     }
 }

@@ -1,7 +1,7 @@
 //! Sizes and blocks, and the rows of the input that a task needs.
 //!
 //! ```text
-//! block    `share` tasks, one after another
+//! block    `tasks_per_block` tasks, one after another
 //! task     a stretch of `positions` of one row of the result, for `features` output features
 //! sums     `height` positions by a register of features, or `height` registers of positions of one feature
 //! ```
@@ -10,13 +10,13 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{EmitError, LaunchDimensions, Plan, Visit, Work};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
-use super::Problem;
-use crate::chain::Chain;
+use super::DepthwiseProblem;
+use crate::chain::ProductChain;
 use crate::convolution::{FEATURE, GROUP, place};
+use crate::input_row::{InputRow, InputRowBuilder};
 use crate::operand::Operand;
-use crate::problem::{Roots, VECTOR_OF_PRODUCTS};
+use crate::problem::{ProductRoots, VECTOR_OF_PRODUCTS};
 use crate::results::written;
-use crate::strip::{Row, Strip};
 
 /// Bytes of the input's rows: each window position reads them once, so they must stay in a near
 /// cache.
@@ -34,7 +34,7 @@ const PRODUCTS_FOR_ALL_CORES: i64 = 1 << 18;
 
 /// All sizes that are chosen.
 #[derive(Debug)]
-pub struct Rows {
+pub struct DepthwiseSizes {
     /// Elements of a register.
     pub lanes: i64,
     /// Registers of sums.
@@ -45,30 +45,31 @@ pub struct Rows {
     /// Rows of the input that are copied before any of them is added up.
     pub rows: i64,
     /// Chains of products, if there are several.
-    pub chain: Option<Chain>,
+    pub chain: Option<ProductChain>,
     /// Length of the part of an input row that a task needs.
     pub places: i64,
     /// Sizes of a task's coordinates: coordinates of the row, then the stretch of positions and the
     /// part of the features.
     pub tasks: Vec<i64>,
     /// Tasks of a block.
-    pub share: i64,
+    pub tasks_per_block: i64,
     /// Bytes of a sum.
     bytes: i64,
 }
 
-impl Rows {
+impl DepthwiseSizes {
     /// Chooses the sizes.
     ///
     /// # Errors
     /// If a row does not fit.
-    pub fn new(problem: &Problem, device: &DeviceDescription) -> Result<Rows, EmitError> {
+    pub fn new(problem: &DepthwiseProblem, device: &DeviceDescription) -> Result<DepthwiseSizes, EmitError> {
         let bytes = problem.sum.byte_size() as i64;
         let lanes = (i64::from(device.register_bytes.max(16)) / bytes).max(1);
         let all = problem.features();
-        let features = match problem.along_features {
-            false => 1,
-            true => (1..=all.min(FEATURE_BYTES / bytes)).rev().find(|part| all % part == 0).unwrap_or(1),
+        let features = if problem.along_features {
+            (1..=all.min(FEATURE_BYTES / bytes)).rev().find(|part| all % part == 0).unwrap_or(1)
+        } else {
+            1
         };
         let axis = &problem.geometry.places[problem.axis];
         let window = (problem.window() - 1) * axis.window_dilation + 1;
@@ -77,11 +78,9 @@ impl Rows {
         let positions = ceil_div(problem.positions(), stretches);
         let places = (positions - 1) * axis.stride + window;
         let fit = (ROW_BYTES / bytes / places / features).clamp(1, problem.rows().max(1));
-        let height = match problem.along_features {
-            true => height(positions),
-            false => ceil_div(positions, lanes).min(MOST_HEIGHT),
-        };
-        let chain = Chain::of([problem.rows(), problem.window()], fit, problem.sum);
+        let height =
+            if problem.along_features { height(positions) } else { ceil_div(positions, lanes).min(MOST_HEIGHT) };
+        let chain = ProductChain::of([problem.rows(), problem.window()], fit, problem.sum);
         let rows = ceil_div(problem.rows(), ceil_div(problem.rows(), fit));
         let rows = chain.map_or(rows, |chain| chain.whole_rows(rows).min(problem.rows()));
         let mut tasks = problem.geometry.sizes_of(&problem.of_row);
@@ -92,7 +91,7 @@ impl Rows {
         } else {
             count.min(i64::from(device.core_count) * BLOCKS_PER_CORE)
         };
-        let rows = Rows {
+        let rows = DepthwiseSizes {
             lanes,
             height,
             positions,
@@ -100,7 +99,7 @@ impl Rows {
             rows,
             chain,
             places,
-            share: ceil_div(count, blocks.max(1)),
+            tasks_per_block: ceil_div(count, blocks.max(1)),
             tasks,
             bytes,
         };
@@ -114,38 +113,37 @@ impl Rows {
     }
 
     /// Returns the input with `(0, task, [row, place, feature])` as batch, line and step.
-    pub fn input(&self, problem: &Problem) -> Operand {
+    pub fn input(&self, problem: &DepthwiseProblem) -> Operand {
         let (geometry, distance) = (&problem.geometry, &problem.distance);
         let axis = &geometry.places[problem.axis];
-        let mut strip = Strip::new(geometry, problem.axis, 1);
-        problem.of_row.iter().for_each(|&coordinate| strip.set(coordinate));
+        let mut row_builder = InputRowBuilder::new(geometry, problem.axis, 1);
+        problem.of_row.iter().for_each(|&coordinate| row_builder.set(coordinate));
         let [stretches, parts] = [self.tasks[problem.of_row.len()], self.tasks[problem.of_row.len() + 1]];
-        let (stretch, part) = (strip.variable(stretches), strip.variable(parts));
-        strip.begin_steps();
-        problem.outer_steps.iter().for_each(|&coordinate| strip.set(coordinate));
+        let (stretch, part) = (row_builder.variable(stretches), row_builder.variable(parts));
+        row_builder.begin_steps();
+        problem.outer_steps.iter().for_each(|&coordinate| row_builder.set(coordinate));
         // Places and features form one contiguous run if features are contiguous and each has its
         // own channel.
-        let apart = distance[place(problem.axis)] / axis.window_dilation as f64;
+        let distance_between = distance[place(problem.axis)] / axis.window_dilation as f64;
         let is_one = self.features == 1
             || geometry.sizes[FEATURE] == 1
                 && distance[GROUP] > 0.0
-                && apart == distance[GROUP] * self.features as f64
+                && distance_between == distance[GROUP] * self.features as f64
                 && axis.base_dilation == 1;
-        let (at, feature) = match is_one {
-            true => {
-                let run = strip.variable(self.row_size());
-                (run.clone().floor_div(self.features), run.modulo(self.features))
-            }
-            false => (strip.variable(self.places), strip.variable(self.features)),
+        let (at, feature) = if is_one {
+            let run = row_builder.variable(self.row_size());
+            (run.clone().floor_div(self.features), run.modulo(self.features))
+        } else {
+            (row_builder.variable(self.places), row_builder.variable(self.features))
         };
-        problem.with_feature(&mut strip.point, &(part * self.features + feature));
-        let row = Row {
+        problem.with_feature(&mut row_builder.point, &(part * self.features + feature));
+        let row = InputRow {
             first: stretch * self.positions,
             place: at,
             inner: is_one.then_some(self.features),
             may_stick_out: stretches * self.positions > problem.positions(),
         };
-        strip.finish(&row, problem.operands[0], problem.elements[0])
+        row_builder.finish(&row, problem.operands[0], problem.elements[0])
     }
 
     /// Returns the number of all tasks.
@@ -154,7 +152,7 @@ impl Rows {
     }
 
     fn blocks(&self) -> i64 {
-        ceil_div(self.count(), self.share)
+        ceil_div(self.count(), self.tasks_per_block)
     }
 
     /// Returns the number of elements of an input row.
@@ -163,7 +161,7 @@ impl Rows {
     }
 
     /// Returns the number of kernel steps for the rows that are in memory at a time.
-    pub fn kernel_steps(&self, problem: &Problem) -> i64 {
+    pub fn kernel_steps(&self, problem: &DepthwiseProblem) -> i64 {
         self.rows * problem.window()
     }
 
@@ -174,7 +172,7 @@ impl Rows {
 
     /// Returns the dimensions of the input's rows, with room for register tiles that exceed the
     /// row.
-    pub fn input_dims(&self, problem: &Problem) -> [i64; 1] {
+    pub fn input_dims(&self, problem: &DepthwiseProblem) -> [i64; 1] {
         let stride = problem.geometry.places[problem.axis].stride;
         let beyond = if problem.along_features { self.height * stride * self.features } else { self.width() * stride };
         [self.rows * self.row_size() + beyond + self.lanes]
@@ -186,27 +184,28 @@ impl Rows {
     }
 
     /// Returns the dimensions of the kernel, `[0, step, feature]`.
-    pub fn kernel_dims(&self, problem: &Problem) -> [i64; 3] {
+    pub fn kernel_dims(&self, problem: &DepthwiseProblem) -> [i64; 3] {
         let features = if problem.along_features { self.in_registers(self.features) } else { 1 };
         [1, self.kernel_steps(problem), features]
     }
 
     /// Returns the dimensions of the sums, `[position, feature]` or `[0, position]`.
-    pub fn sum_dims(&self, problem: &Problem) -> [i64; 2] {
-        match problem.along_features {
-            true => [ceil_div(self.positions, self.height) * self.height, self.in_registers(self.features)],
-            false => [1, ceil_div(self.positions, self.width()) * self.width()],
+    pub fn sum_dims(&self, problem: &DepthwiseProblem) -> [i64; 2] {
+        if problem.along_features {
+            [ceil_div(self.positions, self.height) * self.height, self.in_registers(self.features)]
+        } else {
+            [1, ceil_div(self.positions, self.width()) * self.width()]
         }
     }
 
-    fn bytes_of(&self, problem: &Problem) -> i64 {
+    fn bytes_of(&self, problem: &DepthwiseProblem) -> i64 {
         let count = |dims: &[i64]| dims.iter().product::<i64>();
         let all = count(&self.input_dims(problem)) + count(&self.kernel_dims(problem)) + count(&self.sum_dims(problem));
         all * self.bytes
     }
 
     /// Returns the plan.
-    pub fn plan(&self, problem: &Problem) -> Plan {
+    pub fn plan(&self, problem: &DepthwiseProblem) -> Plan {
         let launch = LaunchDimensions { blocks: self.blocks() as u64, threads_per_block: 1 };
         let (outputs, visits) = written(&problem.roots, problem.convolution, |roots| self.written(problem, roots));
         let kind = if problem.along_features { "features" } else { "positions" };
@@ -220,7 +219,7 @@ impl Rows {
     }
 
     /// Returns the cost of the products, each of which reads a register, and of the copied rows.
-    fn work(&self, problem: &Problem) -> Work {
+    fn work(&self, problem: &DepthwiseProblem) -> Work {
         let [down, across] = self.sum_dims(problem).map(|size| size as f64);
         let steps = (problem.rows() * problem.window()) as f64;
         let stride = problem.geometry.places[problem.axis].stride;
@@ -237,7 +236,7 @@ impl Rows {
     }
 
     /// Returns the visit of the copied input.
-    fn read(&self, problem: &Problem) -> Visit {
+    fn read(&self, problem: &DepthwiseProblem) -> Visit {
         let at = self.input(problem).at;
         let point = [Expr::constant(0), self.task_of_block(), Expr::range(1) * self.row_size() + Expr::range(2)];
         let of_point = |expr: &Expr| expr.substitute(&point, &[], &[]);
@@ -250,18 +249,18 @@ impl Rows {
     }
 
     fn task_of_block(&self) -> Expr {
-        Expr::dim(1) * self.share + Expr::range(0)
+        Expr::dim(1) * self.tasks_per_block + Expr::range(0)
     }
 
     /// Returns a map `(th, bl)[task] -> …`.
     fn over_tasks(&self, results: Vec<Expr>) -> IndexingMap {
         let mut map = IndexingMap {
             dims: vec![Variable::named("th", 1), Variable::named("bl", self.blocks())],
-            ranges: vec![Variable::named("task", self.share)],
+            ranges: vec![Variable::named("task", self.tasks_per_block)],
             results,
             ..IndexingMap::default()
         };
-        if self.blocks() * self.share > self.count() {
+        if self.blocks() * self.tasks_per_block > self.count() {
             map.constraints.push(Constraint::new(self.task_of_block(), Interval::from_size(self.count())));
         }
         map
@@ -283,7 +282,7 @@ impl Rows {
     }
 
     /// Returns the map `(th, bl)[task, position, feature] -> index of the results`.
-    fn written(&self, problem: &Problem, roots: &Roots) -> IndexingMap {
+    fn written(&self, problem: &DepthwiseProblem, roots: &ProductRoots) -> IndexingMap {
         let (position, feature) = if problem.along_features { (1, 2) } else { (2, 1) };
         let place = self.place_of(self.task_of_block(), Expr::range(position), Expr::range(feature));
         let results = roots.at.results.iter().map(|expr| expr.substitute(&place, &[], &[])).collect();

@@ -17,21 +17,21 @@ use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
 use fusebox_core::indexing::IndexingMap;
 
-use super::Problem;
-use super::sizes::Sizes;
-use crate::chain::Products;
+use super::DirectProblem;
+use super::sizes::DirectSizes;
+use crate::chain::ChainProducts;
 use crate::emit::filled;
 use crate::multiply::add_product;
-use crate::pack::{Part, Source, each};
-use crate::results::{Results, sums_before, with_kept};
+use crate::pack::{OperandRange, PackSource, each};
+use crate::results::{ResultEpilogues, sums_before, with_kept};
 
 /// Declarations of the kernel.
-struct Block<'a> {
-    problem: &'a Problem,
-    sizes: &'a Sizes,
-    input: Source<'a>,
-    kernel: Source<'a>,
-    results: Results<'a>,
+struct DirectKernel<'a> {
+    problem: &'a DirectProblem,
+    sizes: &'a DirectSizes,
+    input: PackSource<'a>,
+    kernel: PackSource<'a>,
+    results: ResultEpilogues<'a>,
     of_position: IndexingMap,
     of_step: IndexingMap,
     in_result: IndexingMap,
@@ -40,7 +40,7 @@ struct Block<'a> {
 /// Tensors that loops carry: rows of the input, the packed kernel, a line of it, sums, and the
 /// outputs.
 #[derive(Clone)]
-struct State {
+struct DirectLoopState {
     input: Value,
     kernel: Value,
     line: Value,
@@ -48,19 +48,19 @@ struct State {
     outputs: Vec<Value>,
 }
 
-impl State {
+impl DirectLoopState {
     fn list(&self) -> Vec<Value> {
         [&[self.input, self.kernel, self.line, self.sums], self.outputs.as_slice()].concat()
     }
 
-    fn of(list: &[Value]) -> State {
-        State { input: list[0], kernel: list[1], line: list[2], sums: list[3], outputs: list[4..].to_vec() }
+    fn of(list: &[Value]) -> DirectLoopState {
+        DirectLoopState { input: list[0], kernel: list[1], line: list[2], sums: list[3], outputs: list[4..].to_vec() }
     }
 }
 
 /// The part of the result that a block computes: group, rows and features.
 #[derive(Clone, Copy)]
-struct Tile {
+struct FeatureTile {
     group: Value,
     row: Value,
     rows: Value,
@@ -70,20 +70,21 @@ struct Tile {
 
 /// Rows of the input that are copied together: the first row, and the number of rows.
 #[derive(Clone, Copy)]
-struct Chunk {
+struct CopiedRows {
     first: Value,
     count: Value,
 }
 
 /// Builds the kernel.
-pub fn emit(fusion: &Fusion, problem: &Problem, sizes: &Sizes) -> Result<Kernel, EmitError> {
+pub fn emit(fusion: &Fusion, problem: &DirectProblem, sizes: &DirectSizes) -> Result<Kernel, EmitError> {
     let mut builder = KernelBuilder::new(fusion);
     let input = sizes.input(problem);
     let [values, weights] = [problem.input, problem.kernel.instruction].map(|operand| builder.values(&[operand]));
     let (factor, row, steps) = (problem.sum, sizes.row_size(problem), problem.steps());
-    let results = Results::new(&mut builder, &problem.roots, problem.convolution, [problem.sum, problem.result]);
-    let block = Block {
-        input: Source {
+    let results =
+        ResultEpilogues::new(&mut builder, &problem.roots, problem.convolution, [problem.sum, problem.result]);
+    let block = DirectKernel {
+        input: PackSource {
             operand: &input,
             function: values,
             lines: problem.rows(),
@@ -91,7 +92,7 @@ pub fn emit(fusion: &Fusion, problem: &Problem, sizes: &Sizes) -> Result<Kernel,
             is_offset: false,
             grain: row,
         },
-        kernel: Source {
+        kernel: PackSource {
             operand: &problem.kernel,
             function: weights,
             lines: problem.features(),
@@ -102,7 +103,7 @@ pub fn emit(fusion: &Fusion, problem: &Problem, sizes: &Sizes) -> Result<Kernel,
         results,
         of_position: problem.of_position(sizes.unit_of_positions()),
         of_step: problem.of_step(),
-        in_result: Sizes::in_result(problem),
+        in_result: DirectSizes::in_result(problem),
         problem,
         sizes,
     };
@@ -115,7 +116,7 @@ pub fn emit(fusion: &Fusion, problem: &Problem, sizes: &Sizes) -> Result<Kernel,
         let rest = b.subi(all, first);
         b.minsi(rest, most)
     };
-    let tile = Tile {
+    let tile = FeatureTile {
         group: place[0],
         row: place[1],
         rows: rest(b, place[1], problem.rows(), sizes.rows),
@@ -125,15 +126,15 @@ pub fn emit(fusion: &Fusion, problem: &Problem, sizes: &Sizes) -> Result<Kernel,
     let (zero, outer, chunk) = (b.index(0), b.index(problem.outer()), b.index(sizes.outer));
     let written = b.scf_for(zero, outer, chunk, &state.list(), |b, first, state| {
         let count = rest(b, first, problem.outer(), sizes.outer);
-        block.chunk(b, tile, Chunk { first, count }, State::of(state)).list()
+        block.chunk(b, tile, CopiedRows { first, count }, DirectLoopState::of(state)).list()
     });
-    builder.finish(&State::of(&written).outputs)
+    builder.finish(&DirectLoopState::of(&written).outputs)
 }
 
-impl Block<'_> {
+impl DirectKernel<'_> {
     /// Allocates all tensors. Elements that are never copied are zero, which processors multiply as
     /// fast as any number.
-    fn start(&self, b: &mut FunctionBuilder, outputs: Vec<Value>) -> State {
+    fn start(&self, b: &mut FunctionBuilder, outputs: Vec<Value>) -> DirectLoopState {
         let sum = Scalar::of_element(self.problem.sum);
         let zero = b.zero(&Type::from(sum));
         let input = b.allocate_shared(&self.sizes.input_dims(self.problem), sum);
@@ -148,7 +149,7 @@ impl Block<'_> {
         };
         let is_even = self.problem.features() % self.sizes.unit() == 0;
         let kernel = if is_even { kernel } else { filled(b, kernel, zero) };
-        State { input, kernel, line, sums, outputs }
+        DirectLoopState { input, kernel, line, sums, outputs }
     }
 
     /// Fills sums with zeros, to which chains add.
@@ -157,11 +158,17 @@ impl Block<'_> {
         filled(b, sums, zero)
     }
 
-    fn chunk(&self, b: &mut FunctionBuilder, tile: Tile, chunk: Chunk, state: State) -> State {
+    fn chunk(
+        &self,
+        b: &mut FunctionBuilder,
+        tile: FeatureTile,
+        chunk: CopiedRows,
+        state: DirectLoopState,
+    ) -> DirectLoopState {
         let state = self.pack_kernel(b, tile, chunk, state);
         let (zero, one) = (b.index(0), b.index(1));
         let state = b.scf_for(zero, tile.rows, one, &state.list(), |b, row, state| {
-            let mut state = State::of(state);
+            let mut state = DirectLoopState::of(state);
             state.input = self.copy_rows(b, tile, row, chunk, state.input);
             let kept = if self.sizes.keeps_sums(self.problem) { row } else { zero };
             if self.sizes.chain.is_some() && !self.sizes.keeps_sums(self.problem) {
@@ -171,13 +178,19 @@ impl Block<'_> {
             state.outputs = self.after_last(b, chunk, &state.outputs, |b| self.results(b, tile, [row, kept], &state));
             state.list()
         });
-        State::of(&state)
+        DirectLoopState::of(&state)
     }
 
     /// Packs the kernel's features of the tile, for the rows of a chunk.
-    fn pack_kernel(&self, b: &mut FunctionBuilder, tile: Tile, chunk: Chunk, mut state: State) -> State {
+    fn pack_kernel(
+        &self,
+        b: &mut FunctionBuilder,
+        tile: FeatureTile,
+        chunk: CopiedRows,
+        mut state: DirectLoopState,
+    ) -> DirectLoopState {
         let steps = b.index(self.problem.steps());
-        let part = Part {
+        let part = OperandRange {
             batch: tile.group,
             line: tile.feature,
             lines: tile.features,
@@ -199,19 +212,33 @@ impl Block<'_> {
             });
             vec![line, kernel]
         });
-        State { line: packed[0], kernel: packed[1], ..state }
+        DirectLoopState { line: packed[0], kernel: packed[1], ..state }
     }
 
     /// Copies the rows of the input that a row of the result reads.
-    fn copy_rows(&self, b: &mut FunctionBuilder, tile: Tile, row: Value, chunk: Chunk, tensor: Value) -> Value {
+    fn copy_rows(
+        &self,
+        b: &mut FunctionBuilder,
+        tile: FeatureTile,
+        row: Value,
+        chunk: CopiedRows,
+        tensor: Value,
+    ) -> Value {
         let size = b.index(self.sizes.row_size(self.problem));
         let (step, steps) = (b.muli(chunk.first, size), b.muli(chunk.count, size));
-        let part = Part { batch: tile.group, line: tile.row, lines: tile.rows, step, steps };
+        let part = OperandRange { batch: tile.group, line: tile.row, lines: tile.rows, step, steps };
         self.input.copy_line(b, &part, row, tensor, &[])
     }
 
     /// Adds the products of a chunk to all register tiles of a row of the result.
-    fn sums(&self, b: &mut FunctionBuilder, tile: Tile, kept: Value, chunk: Chunk, state: &State) -> Value {
+    fn sums(
+        &self,
+        b: &mut FunctionBuilder,
+        tile: FeatureTile,
+        kept: Value,
+        chunk: CopiedRows,
+        state: &DirectLoopState,
+    ) -> Value {
         let sizes = self.sizes;
         let (zero, one, unit) = (b.index(0), b.index(1), b.index(sizes.unit()));
         let (positions, step) = (b.index(self.problem.positions()), b.index(sizes.unit_of_positions()));
@@ -234,15 +261,15 @@ impl Block<'_> {
                 let Some(chain) = sizes.chain else {
                     let first = sizes.keeps_sums(self.problem).then_some(chunk.first);
                     let before = sums_before(b, first, (sizes.lanes, self.problem.sum), &places, sums[0]);
-                    let all = Products { rows: [zero, chunk.count], steps: [zero, b.index(self.problem.steps())] };
+                    let all = ChainProducts { rows: [zero, chunk.count], steps: [zero, b.index(self.problem.steps())] };
                     let after = self.multiply(b, all, &starts, panel, state, &before);
                     return vec![write(b, sums[0], after)];
                 };
                 let all = [chunk.count, b.index(self.problem.steps())];
                 let written = chain.each(b, all, sums[0], |b, products, sums| {
                     let nothing = sums_before(b, None, (sizes.lanes, self.problem.sum), &places, sums);
-                    let found = self.multiply(b, products, &starts, panel, state, &nothing);
-                    let after = with_kept(b, &places, sums, &found);
+                    let partial = self.multiply(b, products, &starts, panel, state, &nothing);
+                    let after = with_kept(b, &places, sums, &partial);
                     write(b, sums, after)
                 });
                 vec![written]
@@ -267,17 +294,17 @@ impl Block<'_> {
     fn multiply(
         &self,
         b: &mut FunctionBuilder,
-        products: Products,
+        products: ChainProducts,
         starts: &[Value],
         panel: Value,
-        state: &State,
+        state: &DirectLoopState,
         before: &[Value],
     ) -> Vec<Value> {
         let sizes = self.sizes;
         let lanes = sizes.lanes;
         let (one, steps) = (b.index(1), b.index(self.problem.steps()));
         let size = b.index(sizes.row_size(self.problem));
-        let Products { rows: [first_row, end_row], steps: [first_step, end_step] } = products;
+        let ChainProducts { rows: [first_row, end_row], steps: [first_step, end_step] } = products;
         b.scf_for(first_row, end_row, one, before, |b, row, sums| {
             let (of_row, of_kernel) = (b.muli(row, size), b.muli(row, steps));
             b.scf_for(first_step, end_step, one, sums, |b, step, sums| {
@@ -287,27 +314,23 @@ impl Block<'_> {
                 let wide: Vec<Value> = (0..sizes.vectors)
                     .map(|vector| {
                         let lane = b.index(vector * lanes);
-                        match sizes.by_positions {
-                            true => {
-                                let at = b.addi(starts[0], lane);
-                                let at = b.addi(at, within);
-                                b.vector_read(state.input, &[at], lanes)
-                            }
-                            false => b.vector_read(state.kernel, &[panel, step, lane], lanes),
+                        if sizes.by_positions {
+                            let at = b.addi(starts[0], lane);
+                            let at = b.addi(at, within);
+                            b.vector_read(state.input, &[at], lanes)
+                        } else {
+                            b.vector_read(state.kernel, &[panel, step, lane], lanes)
                         }
                     })
                     .collect();
                 let mut next = Vec::with_capacity(sums.len());
                 for (number, sums) in sums.chunks(sizes.vectors as usize).enumerate() {
-                    let element = match sizes.by_positions {
-                        true => {
-                            let number = b.index(number as i64);
-                            b.extract(state.kernel, &[panel, step, number])
-                        }
-                        false => {
-                            let at = b.addi(starts[number], within);
-                            b.extract(state.input, &[at])
-                        }
+                    let element = if sizes.by_positions {
+                        let number = b.index(number as i64);
+                        b.extract(state.kernel, &[panel, step, number])
+                    } else {
+                        let at = b.addi(starts[number], within);
+                        b.extract(state.input, &[at])
                     };
                     let element = b.vector_broadcast(element, lanes);
                     next.extend(wide.iter().zip(sums).map(|(&wide, &sum)| add_product(b, element, wide, sum)));
@@ -322,7 +345,7 @@ impl Block<'_> {
     fn after_last(
         &self,
         b: &mut FunctionBuilder,
-        chunk: Chunk,
+        chunk: CopiedRows,
         outputs: &[Value],
         write: impl FnOnce(&mut FunctionBuilder) -> Vec<Value>,
     ) -> Vec<Value> {
@@ -337,7 +360,13 @@ impl Block<'_> {
 
     /// Writes the results of a row. `row` is its number in the tile, and `kept` is the row of its
     /// sums.
-    fn results(&self, b: &mut FunctionBuilder, tile: Tile, [row, kept]: [Value; 2], state: &State) -> Vec<Value> {
+    fn results(
+        &self,
+        b: &mut FunctionBuilder,
+        tile: FeatureTile,
+        [row, kept]: [Value; 2],
+        state: &DirectLoopState,
+    ) -> Vec<Value> {
         let (zero, one, positions) = (b.index(0), b.index(1), b.index(self.problem.positions()));
         let row = b.addi(tile.row, row);
         let by_positions = self.sizes.by_positions;

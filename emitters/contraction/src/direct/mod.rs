@@ -16,17 +16,18 @@ use fusebox_core::hlo::{ElementType, InstrId, Op, Opcode};
 use fusebox_core::indexing::{Expr, IndexingMap, delinearize};
 
 use crate::convolution::{
-    CHANNEL, FEATURE, GROUP, Geometry, IMAGE, Layout, Place, is_written_by_positions, out, place, variable,
+    CHANNEL, FEATURE, GROUP, Geometry, IMAGE, InputPosition, OperandCoordinates, is_written_by_positions, out, place,
+    variable,
 };
 use crate::operand::Operand;
-use crate::problem::{LEAST_PRODUCTS, LEAST_STEPS, Roots, check_prologue, outputs, roots, sum_type, the_dot};
-use crate::way::Way;
-pub use sizes::Sizes;
+use crate::problem::{LEAST_PRODUCTS, LEAST_STEPS, ProductRoots, check_prologue, outputs, roots, sum_type, the_dot};
+use crate::strategy::ProductStrategy;
+pub use sizes::DirectSizes;
 
 /// A convolution: for each group and each row of the result, positions times features, summed over
 /// steps.
 #[derive(Debug)]
-pub struct Problem {
+pub struct DirectProblem {
     pub convolution: InstrId,
     pub input: InstrId,
     pub element: ElementType,
@@ -36,7 +37,7 @@ pub struct Problem {
     pub result: ElementType,
     /// Results, with maps from batch, coordinates of the row, position, and output feature of the
     /// group.
-    pub roots: Vec<Roots>,
+    pub roots: Vec<ProductRoots>,
     /// Window dimension along which a row of the input extends.
     pub axis: usize,
     /// Coordinates of the elements at one place of a row, outermost first: images, channels, both
@@ -58,7 +59,7 @@ pub struct Problem {
     pub by_positions: bool,
 }
 
-impl Problem {
+impl DirectProblem {
     fn count(&self, coordinates: &[usize]) -> i64 {
         coordinates.iter().fold(1, |n, &coordinate| n.saturating_mul(self.geometry.sizes[coordinate]))
     }
@@ -108,14 +109,14 @@ impl Problem {
     /// per place.
     pub fn runs_of_row(&self) -> i64 {
         let axis = &self.geometry.places[self.axis];
-        let mut apart = self.inner.last().map_or(0.0, |&last| self.distance[last]);
+        let mut distance_between = self.inner.last().map_or(0.0, |&last| self.distance[last]);
         let mut are_neighbours = true;
         for &coordinate in self.inner.iter().rev() {
-            are_neighbours &= self.distance[coordinate] == apart;
-            apart *= self.geometry.sizes[coordinate] as f64;
+            are_neighbours &= self.distance[coordinate] == distance_between;
+            distance_between *= self.geometry.sizes[coordinate] as f64;
         }
         let of_place = self.distance[place(self.axis)];
-        are_neighbours &= axis.base_dilation == 1 && of_place == apart * axis.window_dilation as f64;
+        are_neighbours &= axis.base_dilation == 1 && of_place == distance_between * axis.window_dilation as f64;
         if self.inner.is_empty() || are_neighbours { 1 } else { self.places() }
     }
 
@@ -142,12 +143,12 @@ impl Problem {
 
     fn in_row(&self, list: &[usize], moves: usize, by: i64, beyond: i64) -> IndexingMap {
         let parts = delinearize(&variable(0), &self.geometry.sizes_of(list));
-        let apart = |coordinate: usize| match self.inner.iter().position(|&it| it == coordinate) {
+        let distance_between = |coordinate: usize| match self.inner.iter().position(|&it| it == coordinate) {
             Some(at) => self.count(&self.inner[at + 1..]),
             None if coordinate == moves => by * self.inner_size(),
             None => 0,
         };
-        let sum = list.iter().zip(parts).fold(Expr::constant(0), |sum, (&it, part)| sum + part * apart(it));
+        let sum = list.iter().zip(parts).fold(Expr::constant(0), |sum, (&it, part)| sum + part * distance_between(it));
         IndexingMap::from_tensor_sizes(vec![sum], &[self.count(list) + beyond], &[]).simplify()
     }
 
@@ -160,13 +161,13 @@ impl Problem {
         match self.products() {
             0 => Err(Decline::new("the convolution has no elements or no steps")),
             products if products < LEAST_PRODUCTS => Err(Decline::new(format!(
-                "{products} products are too few to be packed: a loop computes fewer than {LEAST_PRODUCTS} as fast"
+                "{products} products are too few to be packed: below {LEAST_PRODUCTS}, a loop is as fast"
             ))),
             _ if steps < LEAST_STEPS => Err(Decline::new(format!(
                 "an element is a sum of {steps} products: packing pays from {LEAST_STEPS} on"
             ))),
             _ if self.features() == 1 && self.geometry.sizes[GROUP] > 1 => {
-                Err(Decline::new("each group has one output feature: nothing that is packed is used twice"))
+                Err(Decline::new("each group has one output feature: each packed element would be used only once"))
             }
             _ => Ok(()),
         }
@@ -190,7 +191,7 @@ impl Problem {
     }
 }
 
-impl Analysis for Problem {
+impl Analysis for DirectProblem {
     fn of(fusion: &Fusion) -> Result<Self, Decline> {
         let computation = fusion.computation();
         let convolution = the_dot(computation)?;
@@ -207,7 +208,7 @@ impl Analysis for Problem {
         // window positions.
         let shared = spatial.clone().filter(|&dim| geometry.sizes[out(dim)] > 1 && geometry.sizes[place(dim)] > 1);
         let axis = shared.min_by(|&a, &b| distance[place(a)].total_cmp(&distance[place(b)]));
-        let axis = axis.ok_or_else(|| Decline::at(instruction, "its windows share nothing"))?;
+        let axis = axis.ok_or_else(|| Decline::at(instruction, "its windows do not overlap"))?;
         let is_inner = |coordinate: usize, of_axis: usize| {
             geometry.sizes[coordinate] > 1 && distance[coordinate] > 0.0 && distance[coordinate] < distance[of_axis]
         };
@@ -229,14 +230,15 @@ impl Analysis for Problem {
         inner.sort_by(|&a, &b| distance[b].total_cmp(&distance[a]));
         let (sum, result, elements) = sum_type(computation, convolution)?;
         if sum.is_integer() && elements.iter().all(|element| element.bits() <= 8) {
-            return Err(Decline::at(instruction, "bytes are multiplied faster as floats, which packing makes of them"));
+            return Err(Decline::at(instruction, "bytes multiply faster after packing, which converts them to floats"));
         }
         let of_kernel = geometry.distances(fusion, kernel, &geometry.kernel)?;
         let steps = [outer_steps.as_slice(), &inner_steps].concat();
-        let layout = Layout { batch: &geometry.batch, lines: &[FEATURE], steps: &steps, distance: &of_kernel };
-        let places: Vec<&Place> = geometry.kernel_places.iter().collect();
+        let layout =
+            OperandCoordinates { batch: &geometry.batch, lines: &[FEATURE], steps: &steps, distance: &of_kernel };
+        let places: Vec<&InputPosition> = geometry.kernel_places.iter().collect();
         let (kernel, _) = geometry.side(fusion, kernel, &geometry.kernel, &places, &layout)?;
-        let mut problem = Problem {
+        let mut problem = DirectProblem {
             convolution,
             input,
             element: elements[0],
@@ -261,24 +263,28 @@ impl Analysis for Problem {
     }
 }
 
-impl Way for Sizes {
-    type Problem = Problem;
+impl ProductStrategy for DirectSizes {
+    type Problem = DirectProblem;
     const BLOCKS: Blocks = Blocks::OfOneThread;
     const ANCHORS: &'static [Opcode] = &[Opcode::Convolution];
 
-    fn suits(problem: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
+    fn suits(problem: &DirectProblem, _: &DeviceDescription) -> Result<(), Decline> {
         problem.check()
     }
 
-    fn new(problem: &Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<Sizes, EmitError> {
-        Sizes::new(problem, device, knobs)
+    fn new(
+        problem: &DirectProblem,
+        device: &DeviceDescription,
+        knobs: &Configuration,
+    ) -> Result<DirectSizes, EmitError> {
+        DirectSizes::new(problem, device, knobs)
     }
 
-    fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
+    fn plan(&self, problem: &DirectProblem, device: &DeviceDescription) -> Plan {
         self.plan(problem, device)
     }
 
-    fn emit(&self, fusion: &Fusion, problem: &Problem) -> Result<Kernel, EmitError> {
+    fn emit(&self, fusion: &Fusion, problem: &DirectProblem) -> Result<Kernel, EmitError> {
         emit::emit(fusion, problem, self)
     }
 }

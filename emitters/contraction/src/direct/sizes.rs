@@ -12,12 +12,12 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions, Plan, Visit, Work};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
-use super::Problem;
-use crate::chain::Chain;
+use super::DirectProblem;
+use crate::chain::ProductChain;
+use crate::input_row::{InputRow, InputRowBuilder};
 use crate::operand::Operand;
-use crate::problem::{Roots, VECTOR_OF_PRODUCTS};
+use crate::problem::{ProductRoots, VECTOR_OF_PRODUCTS};
 use crate::results::written;
-use crate::strip::{Row, Strip};
 
 /// Knobs: rows and features of a block.
 const ROWS: &str = "rows";
@@ -47,7 +47,7 @@ const PRODUCTS_FOR_ALL_CORES: i64 = 1 << 20;
 
 /// All sizes that are chosen.
 #[derive(Clone, Debug)]
-pub struct Sizes {
+pub struct DirectSizes {
     /// Elements of a register.
     pub lanes: i64,
     pub height: i64,
@@ -60,7 +60,7 @@ pub struct Sizes {
     /// Rows of the input of a chunk.
     pub outer: i64,
     /// Chains of products, if there are several.
-    pub chain: Option<Chain>,
+    pub chain: Option<ProductChain>,
     /// Number of blocks: of groups, along rows, along features.
     pub grid: [i64; 3],
     /// Bytes of a sum.
@@ -75,18 +75,22 @@ fn of_step(height: i64, vectors: i64) -> i64 {
 }
 
 /// Returns the number of cores that are worth waking.
-fn cores(problem: &Problem, device: &DeviceDescription) -> i64 {
+fn cores(problem: &DirectProblem, device: &DeviceDescription) -> i64 {
     if problem.products() < PRODUCTS_FOR_ALL_CORES { 1 } else { i64::from(device.core_count.max(1)) }
 }
 
-impl Sizes {
+impl DirectSizes {
     /// Chooses the fastest sizes that the knobs allow.
     ///
     /// # Errors
     /// If positions are no neighbours in a row, or not everything fits, or there is no such block.
-    pub fn new(problem: &Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<Sizes, EmitError> {
-        let mut all = Sizes::fitting(problem, device)?;
-        for (name, size) in [(ROWS, Sizes::rows as fn(&Sizes) -> i64), (FEATURES, Sizes::features)] {
+    pub fn new(
+        problem: &DirectProblem,
+        device: &DeviceDescription,
+        knobs: &Configuration,
+    ) -> Result<DirectSizes, EmitError> {
+        let mut all = DirectSizes::fitting(problem, device)?;
+        for (name, size) in [(ROWS, DirectSizes::rows as fn(&DirectSizes) -> i64), (FEATURES, DirectSizes::features)] {
             let allowed: BTreeSet<i64> = all.iter().map(size).collect();
             let wanted = || format!("one of {allowed:?}");
             if let Some(wanted) = knobs.checked_knob(name, wanted, |value| allowed.contains(&value))? {
@@ -95,20 +99,21 @@ impl Sizes {
         }
         let cores = cores(problem, device);
         let least = all.into_iter().map(|sizes| (sizes.time(problem, cores), sizes)).min_by(|a, b| a.0.total_cmp(&b.0));
-        least.map(|(_, sizes)| sizes).ok_or_else(|| EmitError::new("there is no such block"))
+        least.map(|(_, sizes)| sizes).ok_or_else(|| EmitError::new("no block size has these knobs"))
     }
 
     /// Returns all sizes that fit, at least one.
-    fn fitting(problem: &Problem, device: &DeviceDescription) -> Result<Vec<Sizes>, EmitError> {
+    fn fitting(problem: &DirectProblem, device: &DeviceDescription) -> Result<Vec<DirectSizes>, EmitError> {
         let bytes = problem.sum.byte_size() as i64;
         let lanes = (i64::from(device.register_bytes.max(16)) / bytes).max(1);
         let registers = i64::from(device.registers.max(16));
         let axis = &problem.geometry.places[problem.axis];
         let are_neighbours = axis.stride * problem.inner_size() == 1 && problem.along_row.len() == 1;
         let by_positions = problem.by_positions && are_neighbours && problem.positions() * 2 > lanes;
-        let (long, wide) = match by_positions {
-            true => (problem.features(), problem.positions()),
-            false => (problem.positions(), problem.features()),
+        let (long, wide) = if by_positions {
+            (problem.features(), problem.positions())
+        } else {
+            (problem.positions(), problem.features())
         };
         let all = (1..=MOST_VECTORS).flat_map(|vectors| (1..=registers / vectors).map(move |height| (height, vectors)));
         let fits = |&(height, vectors): &(i64, i64)| height * vectors + vectors < registers;
@@ -121,7 +126,7 @@ impl Sizes {
         let row_bytes = problem.places().saturating_mul(problem.inner_size()).saturating_mul(bytes);
         let too_large = || {
             let elements = row_bytes / bytes;
-            EmitError::new(format!("rows of {elements} elements and what they need do not fit a block's {limit} bytes"))
+            EmitError::new(format!("rows of {elements} elements with their buffers do not fit a block's {limit} bytes"))
         };
         if row_bytes > limit {
             return Err(too_large());
@@ -129,9 +134,9 @@ impl Sizes {
         let is_read_across = problem.along_row.len() > 1;
         let most = if by_positions || is_read_across { NEAR_INPUT_BYTES } else { INPUT_BYTES };
         let outer = (most / row_bytes.max(1)).clamp(1, problem.outer().max(1));
-        let chain = Chain::of([problem.outer(), problem.steps()], outer, problem.sum);
+        let chain = ProductChain::of([problem.outer(), problem.steps()], outer, problem.sum);
         let whole = |outer: i64| chain.map_or(outer, |chain| chain.whole_rows(outer));
-        let sizes = Sizes {
+        let sizes = DirectSizes {
             lanes,
             height,
             vectors,
@@ -144,13 +149,13 @@ impl Sizes {
             bytes,
         };
         // Fewer rows of the input at a time take less memory for kernels.
-        let fewer = |sizes: &Sizes| {
+        let fewer = |sizes: &DirectSizes| {
             let outer = whole(ceil_div(sizes.outer, 2));
-            (outer < sizes.outer).then(|| Sizes { outer, ..sizes.clone() })
+            (outer < sizes.outer).then(|| DirectSizes { outer, ..sizes.clone() })
         };
         let all = std::iter::successors(Some(sizes), fewer).take(MOST_HALVINGS);
         let parted = all.flat_map(|sizes| sizes.parted(problem, cores(problem, device)));
-        let fitting: Vec<Sizes> = parted.filter(|sizes| sizes.bytes_of(problem) <= limit).collect();
+        let fitting: Vec<DirectSizes> = parted.filter(|sizes| sizes.bytes_of(problem) <= limit).collect();
         if fitting.is_empty() { Err(too_large()) } else { Ok(fitting) }
     }
 
@@ -163,10 +168,11 @@ impl Sizes {
     }
 
     /// Returns the next fastest blocks, as knobs.
-    fn alternatives(&self, problem: &Problem, device: &DeviceDescription) -> Vec<Configuration> {
+    fn alternatives(&self, problem: &DirectProblem, device: &DeviceDescription) -> Vec<Configuration> {
         let cores = cores(problem, device);
-        let all = Sizes::fitting(problem, device).unwrap_or_default();
-        let mut all: Vec<(f64, Sizes)> = all.into_iter().map(|sizes| (sizes.time(problem, cores), sizes)).collect();
+        let all = DirectSizes::fitting(problem, device).unwrap_or_default();
+        let mut all: Vec<(f64, DirectSizes)> =
+            all.into_iter().map(|sizes| (sizes.time(problem, cores), sizes)).collect();
         all.sort_by(|a, b| a.0.total_cmp(&b.0));
         // Knobs do not set the number of input rows: of blocks with equal knobs, they give the
         // first.
@@ -180,7 +186,7 @@ impl Sizes {
     }
 
     /// Returns these sizes with several choices of a block's rows and features.
-    fn parted(&self, problem: &Problem, cores: i64) -> Vec<Sizes> {
+    fn parted(&self, problem: &DirectProblem, cores: i64) -> Vec<DirectSizes> {
         let (rows, panels) = (problem.rows(), ceil_div(problem.features(), self.unit()));
         let candidates = |all: i64| {
             let most = all.min(cores * BLOCKS_PER_CORE);
@@ -191,15 +197,15 @@ impl Sizes {
         let sized = parts.map(|(across, along)| {
             let (rows, features) = (ceil_div(rows, across), ceil_div(panels, along) * self.unit());
             let grid = [problem.batches(), ceil_div(problem.rows(), rows), ceil_div(problem.features(), features)];
-            Sizes { rows, features, grid, ..self.clone() }
+            DirectSizes { rows, features, grid, ..self.clone() }
         });
         sized.collect()
     }
 
     /// Returns the cycles until all cores are done.
-    fn time(&self, problem: &Problem, cores: i64) -> f64 {
+    fn time(&self, problem: &DirectProblem, cores: i64) -> f64 {
         let steps = (problem.outer() * problem.steps()) as f64;
-        let [_, long, wide] = Sizes { outer: problem.outer(), ..self.clone() }.sum_dims(problem);
+        let [_, long, wide] = DirectSizes { outer: problem.outer(), ..self.clone() }.sum_dims(problem);
         let tiles = (long / self.height * (wide / self.width()) * self.rows) as f64;
         // Sums are read and written if they are not added up at once.
         let kept = match self.chain {
@@ -221,7 +227,7 @@ impl Sizes {
     }
 
     /// Whether the sums of all rows are kept between chunks.
-    pub fn keeps_sums(&self, problem: &Problem) -> bool {
+    pub fn keeps_sums(&self, problem: &DirectProblem) -> bool {
         self.outer < problem.outer()
     }
 
@@ -240,12 +246,12 @@ impl Sizes {
     }
 
     /// Returns the number of elements of an input row.
-    pub fn row_size(&self, problem: &Problem) -> i64 {
+    pub fn row_size(&self, problem: &DirectProblem) -> i64 {
         problem.places() * problem.inner_size()
     }
 
     /// Returns the dimensions of the input rows, with room for positions beyond the end.
-    pub fn input_dims(&self, problem: &Problem) -> [i64; 1] {
+    pub fn input_dims(&self, problem: &DirectProblem) -> [i64; 1] {
         let stride = problem.geometry.places[problem.axis].stride;
         let beyond = self.unit_of_positions() * stride * problem.inner_size() + self.lanes;
         [self.outer * self.row_size(problem) + beyond]
@@ -253,26 +259,26 @@ impl Sizes {
 
     /// Returns the dimensions of the packed kernel, `[register tile, step, feature]`. One extra
     /// step keeps register tiles from beginning a power of two apart.
-    pub fn kernel_dims(&self, problem: &Problem) -> [i64; 3] {
+    pub fn kernel_dims(&self, problem: &DirectProblem) -> [i64; 3] {
         [ceil_div(self.features, self.unit()), self.outer * problem.steps() + 1, self.unit()]
     }
 
     /// Returns the dimensions of the line of the kernel that is copied before packing, if steps are
     /// contiguous.
-    pub fn line_dims(&self, problem: &Problem) -> [i64; 1] {
+    pub fn line_dims(&self, problem: &DirectProblem) -> [i64; 1] {
         [if problem.kernel.runs_along_steps { self.outer * problem.steps() } else { 1 }]
     }
 
     /// Returns the dimensions of the sums, `[row of the result, position, feature]` or `[row,
     /// feature, position]`.
-    pub fn sum_dims(&self, problem: &Problem) -> [i64; 3] {
+    pub fn sum_dims(&self, problem: &DirectProblem) -> [i64; 3] {
         let up = |size: i64, unit: i64| ceil_div(size, unit) * unit;
         let rows = if self.keeps_sums(problem) { self.rows } else { 1 };
         let (positions, features) = (up(problem.positions(), self.unit_of_positions()), up(self.features, self.unit()));
         if self.by_positions { [rows, features, positions] } else { [rows, positions, features] }
     }
 
-    fn bytes_of(&self, problem: &Problem) -> i64 {
+    fn bytes_of(&self, problem: &DirectProblem) -> i64 {
         let count = |dims: &[i64]| dims.iter().fold(1, |n: i64, &size| n.saturating_mul(size));
         let all = [
             count(&self.input_dims(problem)),
@@ -285,27 +291,27 @@ impl Sizes {
 
     /// Returns the input with `(group, row of the result, [row of the input, place, element at the
     /// place])` as batch, line and step.
-    pub fn input(&self, problem: &Problem) -> Operand {
+    pub fn input(&self, problem: &DirectProblem) -> Operand {
         let geometry = &problem.geometry;
-        let mut strip = Strip::new(geometry, problem.axis, problem.batches());
-        geometry.set(&mut strip.point, &geometry.batch, 0);
-        problem.of_row.iter().for_each(|&coordinate| strip.set(coordinate));
-        strip.begin_steps();
-        problem.outer_steps.iter().for_each(|&coordinate| strip.set(coordinate));
+        let mut row_builder = InputRowBuilder::new(geometry, problem.axis, problem.batches());
+        geometry.set(&mut row_builder.point, &geometry.batch, 0);
+        problem.of_row.iter().for_each(|&coordinate| row_builder.set(coordinate));
+        row_builder.begin_steps();
+        problem.outer_steps.iter().for_each(|&coordinate| row_builder.set(coordinate));
         let (inner, sizes) = (problem.inner_size(), geometry.sizes_of(&problem.inner));
         let is_one = problem.runs_of_row() == 1;
-        let (at, position) = match is_one {
-            true => {
-                let run = strip.variable(self.row_size(problem));
-                (run.clone().floor_div(inner), run.modulo(inner))
-            }
-            false => (strip.variable(problem.places()), strip.variable(inner)),
+        let (at, position) = if is_one {
+            let run = row_builder.variable(self.row_size(problem));
+            (run.clone().floor_div(inner), run.modulo(inner))
+        } else {
+            (row_builder.variable(problem.places()), row_builder.variable(inner))
         };
         for (&coordinate, part) in problem.inner.iter().zip(delinearize(&position, &sizes)) {
-            strip.point[coordinate] = part;
+            row_builder.point[coordinate] = part;
         }
-        let row = Row { first: Expr::constant(0), place: at, inner: is_one.then_some(inner), may_stick_out: false };
-        strip.finish(&row, problem.input, problem.element)
+        let row =
+            InputRow { first: Expr::constant(0), place: at, inner: is_one.then_some(inner), may_stick_out: false };
+        row_builder.finish(&row, problem.input, problem.element)
     }
 
     fn blocks(&self) -> i64 {
@@ -327,9 +333,9 @@ impl Sizes {
         ]
     }
 
-    /// Returns the map from `(row, position, feature)` to the arguments of [`Problem::result_at`]
-    /// without the group.
-    pub fn in_result(problem: &Problem) -> IndexingMap {
+    /// Returns the map from `(row, position, feature)` to the arguments of
+    /// [`DirectProblem::result_at`] without the group.
+    pub fn in_result(problem: &DirectProblem) -> IndexingMap {
         let mut parts = delinearize(&Expr::dim(0), &problem.geometry.sizes_of(&problem.of_row));
         parts.extend([Expr::dim(1), Expr::dim(2)]);
         let sizes = [problem.rows(), problem.positions(), problem.features()];
@@ -337,7 +343,7 @@ impl Sizes {
     }
 
     /// Returns the plan.
-    pub fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
+    pub fn plan(&self, problem: &DirectProblem, device: &DeviceDescription) -> Plan {
         let launch = LaunchDimensions { blocks: self.blocks() as u64, threads_per_block: 1 };
         let (outputs, visits) = written(&problem.roots, problem.convolution, |roots| self.written(problem, roots));
         let (of_long, of_wide) = if self.by_positions { ("features", "positions") } else { ("positions", "features") };
@@ -362,7 +368,7 @@ impl Sizes {
 
     /// Returns the cost of the products, with as many lanes as the type of the sums allows and
     /// including those beyond the end, and of copying.
-    fn work(&self, problem: &Problem) -> Work {
+    fn work(&self, problem: &DirectProblem) -> Work {
         let [_, long, wide] = self.sum_dims(problem);
         let rows = (problem.batches() * problem.rows() * self.grid[2]) as f64;
         let steps = (problem.outer() * problem.steps()) as f64;
@@ -381,7 +387,7 @@ impl Sizes {
     }
 
     /// Returns the visits of the copied operands.
-    fn reads(&self, problem: &Problem) -> [Visit; 2] {
+    fn reads(&self, problem: &DirectProblem) -> [Visit; 2] {
         let [group, row, feature] = self.place_of(Expr::dim(1));
         let at = self.input(problem).at;
         let size = self.row_size(problem);
@@ -413,7 +419,7 @@ impl Sizes {
     }
 
     /// Returns the map `(th, bl)[row, position, feature] -> index of the results`.
-    fn written(&self, problem: &Problem, roots: &Roots) -> IndexingMap {
+    fn written(&self, problem: &DirectProblem, roots: &ProductRoots) -> IndexingMap {
         let [group, row, feature] = self.place_of(Expr::dim(1));
         let (position, of_feature) = if self.by_positions { (2, 1) } else { (1, 2) };
         let (row, feature) = (row + Expr::range(0), feature + Expr::range(of_feature));

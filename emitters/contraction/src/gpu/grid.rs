@@ -2,20 +2,20 @@
 
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
-use crate::problem::{Roots, Sizes};
+use crate::problem::{ProductRoots, ProductSizes};
 
 /// Tiles of the results.
 #[derive(Clone, Copy, Debug)]
-pub struct Grid {
-    pub sizes: Sizes,
+pub struct ResultGrid {
+    pub sizes: ProductSizes,
     /// Rows and columns of a tile.
     pub tile: [i64; 2],
 }
 
-impl Grid {
+impl ResultGrid {
     /// Returns the numbers of tiles of a batch, along rows and along columns.
     fn counts(&self) -> [i64; 2] {
-        let Sizes { rows, columns, .. } = self.sizes;
+        let ProductSizes { rows, columns, .. } = self.sizes;
         [ceil_div(rows, self.tile[0]), ceil_div(columns, self.tile[1])]
     }
 
@@ -72,13 +72,13 @@ impl Grid {
 
     /// Returns the reads of the left and of the right operand per result element.
     pub fn reads_per_result(&self) -> [f64; 2] {
-        let Sizes { rows, columns, steps, .. } = self.sizes;
+        let ProductSizes { rows, columns, steps, .. } = self.sizes;
         let [down, across] = self.counts().map(|tiles| tiles as f64);
         [steps as f64 * across / columns as f64, steps as f64 * down / rows as f64]
     }
 }
 
 /// Returns the index of results at a point `(batch, row, column)`.
-pub fn index_of(roots: &Roots, point: &[Expr; 3]) -> Vec<Expr> {
+pub fn index_of(roots: &ProductRoots, point: &[Expr; 3]) -> Vec<Expr> {
     roots.at.results.iter().map(|expr| expr.substitute(point, &[], &[])).collect()
 }

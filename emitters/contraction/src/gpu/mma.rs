@@ -16,11 +16,11 @@ use fusebox_core::hlo::ElementType;
 use fusebox_core::indexing::{Expr, IndexingMap};
 use fusebox_core::ir::{MatrixProduct, PRODUCT_LANES};
 
-use super::fill::{Fill, Layout};
-use super::grid::Grid;
-use super::passes::Passes;
-use super::pipeline::Core;
-use crate::problem::Problem;
+use super::grid::ResultGrid;
+use super::passes::WritePasses;
+use super::pipeline::TileMultiplier;
+use super::tile_copy::{SharedTileLayout, TileCopy};
+use crate::problem::ProductProblem;
 
 /// Number of lanes that hold the words of a row, and number of rows or columns that the lanes of a
 /// warp hold.
@@ -37,26 +37,26 @@ const SKEW_BYTES: i64 = 32;
 /// write.
 const ROTATION: i64 = 8;
 /// Warps along rows and columns, and products of the instruction per warp in both directions.
-const MENU: [Form; 7] = [
-    Form::new([2, 4], [4, 4]),
-    Form::new([2, 2], [4, 4]),
-    Form::new([1, 4], [4, 4]),
-    Form::new([2, 2], [2, 4]),
-    Form::new([2, 2], [1, 4]),
-    Form::new([2, 2], [1, 2]),
-    Form::new([1, 4], [2, 2]),
+const MENU: [WarpTiling; 7] = [
+    WarpTiling::new([2, 4], [4, 4]),
+    WarpTiling::new([2, 2], [4, 4]),
+    WarpTiling::new([1, 4], [4, 4]),
+    WarpTiling::new([2, 2], [2, 4]),
+    WarpTiling::new([2, 2], [1, 4]),
+    WarpTiling::new([2, 2], [1, 2]),
+    WarpTiling::new([1, 4], [2, 2]),
 ];
 
 /// The warps of a tile, and the products of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Form {
+struct WarpTiling {
     warps: [i64; 2],
     products: [i64; 2],
 }
 
-impl Form {
-    const fn new(warps: [i64; 2], products: [i64; 2]) -> Form {
-        Form { warps, products }
+impl WarpTiling {
+    const fn new(warps: [i64; 2], products: [i64; 2]) -> WarpTiling {
+        WarpTiling { warps, products }
     }
 
     /// Returns the rows and columns of a tile.
@@ -67,7 +67,7 @@ impl Form {
 }
 
 /// Returns the instruction for the types of a fusion's operands and sums.
-fn product_of(problem: &Problem) -> Option<MatrixProduct> {
+fn product_of(problem: &ProductProblem) -> Option<MatrixProduct> {
     use ElementType::{BF16, F16, F32, F64, S32};
     let elements = [0, 1].map(|side: usize| problem.operands[side].element);
     let all = |fits: &dyn Fn(ElementType) -> bool| elements.iter().all(|&element| fits(element));
@@ -104,9 +104,9 @@ fn cost(product: MatrixProduct) -> f64 {
 
 /// All sizes that are chosen.
 #[derive(Clone, Debug)]
-pub struct Tiles {
-    grid: Grid,
-    form: Form,
+pub struct MmaContraction {
+    grid: ResultGrid,
+    form: WarpTiling,
     product: MatrixProduct,
     /// Whether steps, not lines, are contiguous in each operand.
     along_steps: [bool; 2],
@@ -114,7 +114,7 @@ pub struct Tiles {
 
 /// A tile of one operand in shared memory.
 #[derive(Clone, Copy, Debug)]
-struct Words {
+struct WordTile {
     lines: i64,
     steps: i64,
     /// Steps of a word.
@@ -124,27 +124,29 @@ struct Words {
     along_steps: bool,
 }
 
-impl Words {
+impl WordTile {
     fn word_bytes(&self) -> i64 {
         self.pack * self.bytes
     }
 }
 
-impl Layout for Words {
+impl SharedTileLayout for WordTile {
     fn dims(&self) -> Vec<i64> {
         // Four words of padding after a line let eight lines reach all banks with words of four
         // bytes, and twice as many lines with words of eight bytes.
         let behind_line = PLACES * self.word_bytes() / self.bytes;
-        match self.along_steps {
-            true => vec![self.lines, self.steps + behind_line],
-            false => vec![self.steps / self.pack, self.lines * self.pack + SKEW_BYTES / self.bytes],
+        if self.along_steps {
+            vec![self.lines, self.steps + behind_line]
+        } else {
+            vec![self.steps / self.pack, self.lines * self.pack + SKEW_BYTES / self.bytes]
         }
     }
 
     fn place(&self, line: Expr, step: Expr) -> Vec<Expr> {
-        match self.along_steps {
-            true => vec![line, step],
-            false => vec![step.clone().floor_div(self.pack), line * self.pack + step.modulo(self.pack)],
+        if self.along_steps {
+            vec![line, step]
+        } else {
+            vec![step.clone().floor_div(self.pack), line * self.pack + step.modulo(self.pack)]
         }
     }
 
@@ -153,7 +155,7 @@ impl Layout for Words {
     }
 }
 
-impl Tiles {
+impl MmaContraction {
     /// Returns the bytes of an operand's element.
     fn bytes(&self) -> i64 {
         self.product.factor().byte_size() as i64
@@ -163,8 +165,8 @@ impl Tiles {
         self.form.warps[0] * self.form.warps[1] * PRODUCT_LANES
     }
 
-    fn layout(&self, side: usize) -> Words {
-        Words {
+    fn layout(&self, side: usize) -> WordTile {
+        WordTile {
             lines: self.grid.tile[side],
             steps: LINE_BYTES / self.bytes(),
             pack: self.product.pack(),
@@ -223,8 +225,8 @@ impl Tiles {
     }
 }
 
-impl Core for Tiles {
-    fn suits(problem: &Problem, device: &DeviceDescription) -> Result<(), Decline> {
+impl TileMultiplier for MmaContraction {
+    fn suits(problem: &ProductProblem, device: &DeviceDescription) -> Result<(), Decline> {
         match product_of(problem) {
             None => Err(Decline::new("there is no instruction for matrices of these types")),
             Some(product) if !device.matrix_products.contains(&product) => {
@@ -234,10 +236,10 @@ impl Core for Tiles {
         }
     }
 
-    fn forms(problem: &Problem) -> Vec<Tiles> {
+    fn forms(problem: &ProductProblem) -> Vec<MmaContraction> {
         let of = |product| {
-            MENU.map(|form| Tiles {
-                grid: Grid { sizes: problem.sizes, tile: form.tile(product) },
+            MENU.map(|form| MmaContraction {
+                grid: ResultGrid { sizes: problem.sizes, tile: form.tile(product) },
                 form,
                 product,
                 along_steps: [0, 1].map(|side| problem.operands[side].runs_along_steps),
@@ -266,33 +268,33 @@ impl Core for Tiles {
         tiles * self.bytes() + count(&self.passes().dims(&self.grid)) * self.product.sum().byte_size() as i64
     }
 
-    fn passes(&self) -> Passes {
-        Passes {
+    fn passes(&self) -> WritePasses {
+        WritePasses {
             count: self.form.products[0] * self.halves(),
             rows: self.form.warps[0] * GROUPS,
             side_by_side: GROUPS,
             stride: self.form.products[0] * self.product.shape()[0],
-            apart: 1,
+            row_spacing: 1,
             rotation: ROTATION,
             threads: self.threads(),
         }
     }
 
-    fn fill(&self, side: usize) -> Fill {
+    fn fill(&self, side: usize) -> TileCopy {
         let (along_steps, pack, bytes) = (self.along_steps[side], self.product.pack(), self.bytes());
         // With packed steps, a copy has fewer lines.
         let group = COPY_BYTES / bytes / if along_steps { 1 } else { pack };
         // The writes of adjacent threads reach all banks.
-        let across = match along_steps {
-            false => 1,
-            true if bytes * pack > 4 => 4,
-            true => 8,
+        let across = match bytes * pack {
+            _ if !along_steps => 1,
+            5.. => 4,
+            _ => 8,
         };
         let (lines, steps) = (self.grid.tile[side], LINE_BYTES / bytes);
-        Fill { lines, steps, group, along_steps, pack, across, threads: self.threads() }
+        TileCopy { lines, steps, group, along_steps, pack, across, threads: self.threads() }
     }
 
-    fn grid(&self) -> &Grid {
+    fn grid(&self) -> &ResultGrid {
         &self.grid
     }
 
@@ -300,8 +302,8 @@ impl Core for Tiles {
         LINE_BYTES / self.bytes()
     }
 
-    fn layout(&self, side: usize) -> Box<dyn Layout> {
-        Box::new(Tiles::layout(self, side))
+    fn layout(&self, side: usize) -> Box<dyn SharedTileLayout> {
+        Box::new(MmaContraction::layout(self, side))
     }
 
     fn factor(&self) -> ElementType {
@@ -346,8 +348,8 @@ impl Core for Tiles {
             let of_product = self.product.words()[2] as usize;
             for (number, sums) in sums.chunks_mut(of_product).enumerate() {
                 let (down, across) = (number / right.len(), number % right.len());
-                let made = b.matrix_product(self.product, &left[down], &right[across], sums);
-                sums.copy_from_slice(&made);
+                let next = b.matrix_product(self.product, &left[down], &right[across], sums);
+                sums.copy_from_slice(&next);
             }
         }
         sums
@@ -373,7 +375,7 @@ mod tests {
     use fusebox_core::analysis::{TileAccess, bank_conflicts};
 
     use super::*;
-    use crate::problem::Sizes;
+    use crate::problem::ProductSizes;
 
     /// The worst access to shared memory takes one turn: reads of words, writes of copied elements,
     /// and writes of sums.
@@ -382,9 +384,9 @@ mod tests {
         for product in MatrixProduct::ALL {
             for form in MENU {
                 for along_steps in [true, false] {
-                    let sizes = Sizes { batch: 1, rows: 512, columns: 512, steps: 512 };
-                    let grid = Grid { sizes, tile: form.tile(product) };
-                    let tiles = Tiles { grid, form, product, along_steps: [along_steps; 2] };
+                    let sizes = ProductSizes { batch: 1, rows: 512, columns: 512, steps: 512 };
+                    let grid = ResultGrid { sizes, tile: form.tile(product) };
+                    let tiles = MmaContraction { grid, form, product, along_steps: [along_steps; 2] };
                     let element_bytes = tiles.bytes() as u32;
                     for side in 0..2 {
                         let dims = tiles.layout(side).dims();
@@ -409,9 +411,9 @@ mod tests {
     fn words_are_where_the_instruction_has_them() {
         for product in MatrixProduct::ALL {
             let form = MENU[0];
-            let sizes = Sizes { batch: 1, rows: 512, columns: 512, steps: 512 };
-            let grid = Grid { sizes, tile: form.tile(product) };
-            let tiles = Tiles { grid, form, product, along_steps: [true; 2] };
+            let sizes = ProductSizes { batch: 1, rows: 512, columns: 512, steps: 512 };
+            let grid = ResultGrid { sizes, tile: form.tile(product) };
+            let tiles = MmaContraction { grid, form, product, along_steps: [true; 2] };
             for lane in 0..PRODUCT_LANES {
                 for (side, of_lane) in [(0, MatrixProduct::left as fn(_, _, _) -> _), (1, MatrixProduct::right)] {
                     for word in 0..product.words()[side] {

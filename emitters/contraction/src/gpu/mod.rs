@@ -1,35 +1,35 @@
 //! Products in blocks of many threads.
 //!
 //! ```text
-//! grid.rs      tiles of the results -> blocks
-//! fill.rs      operands -> tiles in shared memory
-//! pipeline.rs  the loop over steps: multiplies one part while it reads the next
-//! tiled.rs     tiles multiplied element by element
-//! matrices.rs  tiles multiplied by the matrix instructions of a warp
-//! squares.rs   tiles multiplied by the matrix instructions of a group of warps
-//! thin.rs      products with few vectors: a matrix read from memory to registers
-//! passes.rs    sums -> results, through shared memory
+//! grid.rs       tiles of the results -> blocks
+//! tile_copy.rs  operands -> tiles in shared memory
+//! pipeline.rs   the loop over steps: multiplies one part while it reads the next
+//! tiled.rs      tiles multiplied element by element
+//! mma.rs        tiles multiplied by the matrix instructions of a warp
+//! wgmma.rs      tiles multiplied by the matrix instructions of a group of warps
+//! thin.rs       products with few vectors: a matrix read from memory to registers
+//! passes.rs     sums -> results, through shared memory
 //! ```
 
-mod fill;
 mod grid;
-mod matrices;
+mod mma;
 mod passes;
 mod pipeline;
-mod squares;
 mod thin;
+mod tile_copy;
 mod tiled;
+mod wgmma;
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Decline};
 use fusebox_core::indexing::{Expr, IndexingMap};
 
-pub use self::matrices::Tiles as Matrices;
-pub use self::squares::Tiles as Squares;
-pub use self::thin::Thin;
-pub use self::tiled::Tiles;
-use crate::problem::{Problem, Sizes};
-use crate::way::Way;
+pub use self::mma::MmaContraction;
+pub use self::thin::ThinContraction;
+pub use self::tiled::BlockContraction;
+pub use self::wgmma::WgmmaContraction;
+use crate::problem::{ProductProblem, ProductSizes};
+use crate::strategy::ProductStrategy;
 
 /// Largest number of products. No machine computes more, and counts up to it do not overflow.
 const MOST_PRODUCTS: i64 = 1 << 48;
@@ -45,8 +45,8 @@ const LEAST_STEPS: i64 = 4;
 ///
 /// # Errors
 /// If a loop is as fast, or the problem is too large to be counted.
-fn check(problem: &Problem) -> Result<(), Decline> {
-    let Sizes { batch, rows, columns, steps } = problem.sizes;
+fn check(problem: &ProductProblem) -> Result<(), Decline> {
+    let ProductSizes { batch, rows, columns, steps } = problem.sizes;
     let results = [batch, rows, columns].iter().fold(1i64, |n, &size| n.saturating_mul(size));
     let products = results.saturating_mul(steps);
     match () {
@@ -54,24 +54,24 @@ fn check(problem: &Problem) -> Result<(), Decline> {
             Err(Decline::new("there are more products than any machine computes"))
         }
         _ if products < LEAST_PRODUCTS => Err(Decline::new(format!(
-            "a loop over the results computes fewer than {LEAST_PRODUCTS} products as fast, and is less code"
+            "below {LEAST_PRODUCTS} products, a loop over the results is as fast, and is less code"
         ))),
         _ if steps < LEAST_STEPS => {
             Err(Decline::new(format!("an element is a sum of {steps} products: tiles pay from {LEAST_STEPS} on")))
         }
         _ if problem.operands.iter().any(|operand| operand.runs.is_some()) => {
-            Err(Decline::new("elements under a convolution's window are left to a loop"))
+            Err(Decline::new("a loop computes operands that are read through a convolution's window"))
         }
-        _ if problem.sum.is_complex() => Err(Decline::new("products of complex numbers are left to a loop")),
+        _ if problem.sum.is_complex() => Err(Decline::new("a loop computes products of complex numbers")),
         _ => Ok(()),
     }
 }
 
 /// Returns the reads of each operand per result element, and the number of all products.
-pub fn claimed(problem: &Problem, device: &DeviceDescription) -> Option<([f64; 2], f64)> {
+pub fn claimed(problem: &ProductProblem, device: &DeviceDescription) -> Option<([f64; 2], f64)> {
     check(problem).ok()?;
-    let tiles = Tiles::new(problem, device, &Configuration::default()).ok()?;
-    let Sizes { batch, rows, columns, steps } = problem.sizes;
+    let tiles = BlockContraction::new(problem, device, &Configuration::default()).ok()?;
+    let ProductSizes { batch, rows, columns, steps } = problem.sizes;
     let products = [batch, rows, columns, steps].iter().map(|&size| size as f64).product();
     Some((tiles.grid.reads_per_result(), products))
 }

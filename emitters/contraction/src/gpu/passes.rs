@@ -5,16 +5,16 @@
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, Value};
 use fusebox_core::indexing::{Expr, IndexingMap, Variable};
 
-use super::grid::{Grid, index_of};
-use crate::problem::Roots;
-use crate::results::Results;
+use super::grid::{ResultGrid, index_of};
+use crate::problem::ProductRoots;
+use crate::results::ResultEpilogues;
 
 /// Period of rows that are not rotated.
 const ROTATED: i64 = 4;
 
 /// The passes over a tile. A pass writes some rows of the tile together.
 #[derive(Clone, Copy, Debug)]
-pub struct Passes {
+pub struct WritePasses {
     /// Number of passes.
     pub count: i64,
     /// Number of rows of a pass.
@@ -24,29 +24,30 @@ pub struct Passes {
     pub side_by_side: i64,
     pub stride: i64,
     /// Distance in the tile between rows of a pass that are adjacent in shared memory.
-    pub apart: i64,
+    pub row_spacing: i64,
     /// Elements by which a row is rotated in shared memory, relative to the row before. Every
     /// fourth row is not rotated. Threads that write to several rows thus reach different banks.
     pub rotation: i64,
     pub threads: i64,
 }
 
-impl Passes {
+impl WritePasses {
     /// Returns the row of the tile for a row of a pass.
     fn row(&self, pass: Expr, row: Expr) -> Expr {
         // Consecutive passes first fill the gaps between rows.
         let (block, within) = (row.clone().floor_div(self.side_by_side), row.modulo(self.side_by_side));
-        let own = pass.clone().floor_div(self.apart) * (self.side_by_side * self.apart) + pass.modulo(self.apart);
-        block * self.stride + within * self.apart + own
+        let own = pass.clone().floor_div(self.row_spacing) * (self.side_by_side * self.row_spacing)
+            + pass.modulo(self.row_spacing);
+        block * self.stride + within * self.row_spacing + own
     }
 
     /// Returns the dimensions of the sums in shared memory.
-    pub fn dims(&self, grid: &Grid) -> [i64; 2] {
+    pub fn dims(&self, grid: &ResultGrid) -> [i64; 2] {
         [self.rows, grid.tile[1]]
     }
 
     /// Returns the position of an element of a pass in shared memory.
-    pub fn place(&self, grid: &Grid, row: Expr, column: Expr) -> [Expr; 2] {
+    pub fn place(&self, grid: &ResultGrid, row: Expr, column: Expr) -> [Expr; 2] {
         match self.rotation {
             0 => [row, column],
             by => [row.clone(), (column + row.modulo(ROTATED) * by).modulo(grid.tile[1])],
@@ -54,18 +55,18 @@ impl Passes {
     }
 
     /// Returns the number of elements of a thread in a pass.
-    fn turns(&self, grid: &Grid) -> i64 {
+    fn turns(&self, grid: &ResultGrid) -> i64 {
         self.rows * grid.tile[1] / self.threads
     }
 
     /// Returns the row of the pass and the column of a thread's element.
-    fn element(&self, grid: &Grid, thread: Expr, turn: Expr) -> [Expr; 2] {
+    fn element(&self, grid: &ResultGrid, thread: Expr, turn: Expr) -> [Expr; 2] {
         let number = turn * self.threads + thread;
         [number.clone().floor_div(grid.tile[1]), number.modulo(grid.tile[1])]
     }
 
     /// Returns the map `(th, bl, pass)[turn] -> (place in shared memory, batch, row, column)`.
-    fn map(&self, grid: &Grid) -> IndexingMap {
+    fn map(&self, grid: &ResultGrid) -> IndexingMap {
         let place = grid.place(&Expr::dim(1));
         let [of_pass, of_tile] = self.element(grid, Expr::dim(0), Expr::range(0));
         let row = place[1].clone() + self.row(Expr::dim(2), of_pass.clone());
@@ -79,7 +80,7 @@ impl Passes {
     }
 
     /// Returns the map `(th, bl)[pass, turn] -> index of the results`.
-    pub fn written(&self, grid: &Grid, roots: &Roots) -> IndexingMap {
+    pub fn written(&self, grid: &ResultGrid, roots: &ProductRoots) -> IndexingMap {
         let place = grid.place(&Expr::dim(1));
         let [of_pass, of_tile] = self.element(grid, Expr::dim(0), Expr::range(1));
         let row = place[1].clone() + self.row(Expr::range(0), of_pass);
@@ -94,8 +95,8 @@ impl Passes {
     pub fn write(
         &self,
         b: &mut FunctionBuilder,
-        grid: &Grid,
-        results: &Results,
+        grid: &ResultGrid,
+        results: &ResultEpilogues,
         [thread, block]: [Value; 2],
         outputs: &[Value],
         put: impl Fn(&mut FunctionBuilder, usize, Value) -> Value,

@@ -23,12 +23,12 @@ use fusebox_core::emitter::{Blocks, Configuration, Decline, EmitError, Fusion, K
 use fusebox_core::hlo::{ElementType, Opcode};
 use fusebox_core::indexing::ceil_div;
 
-use super::fill::{Fill, Layout, Loaded, Source, visit};
-use super::grid::Grid;
-use super::passes::Passes;
-use crate::problem::{Problem, Sizes};
-use crate::results::{Results, written};
-use crate::way::Way;
+use super::grid::ResultGrid;
+use super::passes::WritePasses;
+use super::tile_copy::{LoadedElements, SharedTileLayout, TileCopy, TileSource, visit};
+use crate::problem::{ProductProblem, ProductSizes};
+use crate::results::{ResultEpilogues, written};
+use crate::strategy::ProductStrategy;
 
 /// Knobs: rows and columns of a tile.
 pub const TILE_M: &str = "tile_m";
@@ -37,14 +37,14 @@ pub const TILE_N: &str = "tile_n";
 const ENOUGH_THREADS: f64 = 256.0;
 
 /// A way of multiplying tiles.
-pub trait Core: Sized + 'static {
+pub trait TileMultiplier: Sized + 'static {
     /// Checks that a form supports the problem and the device.
     ///
     /// # Errors
     /// The reason, if none does.
-    fn suits(problem: &Problem, device: &DeviceDescription) -> Result<(), Decline>;
+    fn suits(problem: &ProductProblem, device: &DeviceDescription) -> Result<(), Decline>;
     /// Returns all forms. Among equally fast forms, the usual one is first.
-    fn forms(problem: &Problem) -> Vec<Self>;
+    fn forms(problem: &ProductProblem) -> Vec<Self>;
     /// Returns the values of the knobs. All forms have the same knobs.
     fn configuration(&self) -> Configuration {
         let [m, n] = self.grid().tile;
@@ -52,16 +52,16 @@ pub trait Core: Sized + 'static {
     }
     /// Returns a note for the plan, besides the sizes.
     fn note(&self) -> String;
-    fn grid(&self) -> &Grid;
+    fn grid(&self) -> &ResultGrid;
     /// Returns the steps of a tile.
     fn steps(&self) -> i64;
     /// Returns how threads copy an operand's tile. `layout` returns where to.
-    fn fill(&self, side: usize) -> Fill;
-    fn layout(&self, side: usize) -> Box<dyn Layout>;
+    fn fill(&self, side: usize) -> TileCopy;
+    fn layout(&self, side: usize) -> Box<dyn SharedTileLayout>;
     /// Returns the type of elements in shared memory.
     fn factor(&self) -> ElementType;
     /// Returns how sums are written.
-    fn passes(&self) -> Passes;
+    fn passes(&self) -> WritePasses;
     /// Returns the instructions of a thread per product of two numbers, including copies and reads
     /// of the operands.
     fn per_product(&self) -> f64;
@@ -83,17 +83,17 @@ pub trait Core: Sized + 'static {
 }
 
 /// The emitter chooses the form with the least predicted time.
-impl<C: Core> Way for C {
-    type Problem = Problem;
+impl<C: TileMultiplier> ProductStrategy for C {
+    type Problem = ProductProblem;
     const BLOCKS: Blocks = Blocks::OfManyThreads;
     const ANCHORS: &'static [Opcode] = &[Opcode::Dot];
 
-    fn suits(problem: &Problem, device: &DeviceDescription) -> Result<(), Decline> {
+    fn suits(problem: &ProductProblem, device: &DeviceDescription) -> Result<(), Decline> {
         super::check(problem)?;
         C::suits(problem, device)
     }
 
-    fn new(problem: &Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<C, EmitError> {
+    fn new(problem: &ProductProblem, device: &DeviceDescription, knobs: &Configuration) -> Result<C, EmitError> {
         let all = C::forms(problem);
         let mut wanted = Configuration::default();
         for name in all.first().iter().flat_map(|form| form.configuration().0.into_keys()) {
@@ -106,13 +106,13 @@ impl<C: Core> Way for C {
             .filter(|form| wanted.0.iter().all(|(name, value)| form.configuration().0[name] == *value))
             .filter(|form| fits(form, device))
             .min_by(|a, b| slowness(a, device).total_cmp(&slowness(b, device)))
-            .ok_or_else(|| EmitError::new("there are no such tiles, or they do not fit a block"))
+            .ok_or_else(|| EmitError::new("no tiles have these knobs and fit a block"))
     }
 
-    fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
+    fn plan(&self, problem: &ProductProblem, device: &DeviceDescription) -> Plan {
         let own = self.configuration();
         let forms = C::forms(problem).into_iter().filter(|form| fits(form, device));
-        let Sizes { batch, rows, columns, steps } = self.grid().sizes;
+        let ProductSizes { batch, rows, columns, steps } = self.grid().sizes;
         Plan {
             alternatives: own.others(forms.map(|form| form.configuration())),
             configuration: own,
@@ -121,18 +121,18 @@ impl<C: Core> Way for C {
         }
     }
 
-    fn emit(&self, fusion: &Fusion, problem: &Problem) -> Result<Kernel, EmitError> {
+    fn emit(&self, fusion: &Fusion, problem: &ProductProblem) -> Result<Kernel, EmitError> {
         emit(fusion, problem, self)
     }
 }
 
-fn fits(core: &impl Core, device: &DeviceDescription) -> bool {
+fn fits(core: &impl TileMultiplier, device: &DeviceDescription) -> bool {
     core.shared_bytes() <= i64::from(device.shared_bytes_per_block)
         && core.passes().threads <= i64::from(device.max_threads_per_block)
 }
 
 /// Returns the serial work of a core, in products.
-fn slowness(core: &impl Core, device: &DeviceDescription) -> f64 {
+fn slowness(core: &impl TileMultiplier, device: &DeviceDescription) -> f64 {
     let (grid, threads, per_product) = (core.grid(), core.passes().threads, core.per_product());
     let cores = f64::from(device.core_count.max(1));
     let blocks = grid.blocks() as f64;
@@ -141,7 +141,7 @@ fn slowness(core: &impl Core, device: &DeviceDescription) -> f64 {
 }
 
 /// Returns the plan of a form, except knobs and notes.
-fn plan(problem: &Problem, core: &impl Core) -> Plan {
+fn plan(problem: &ProductProblem, core: &impl TileMultiplier) -> Plan {
     let (grid, passes) = (core.grid(), core.passes());
     let launch = LaunchDimensions { blocks: grid.blocks() as u64, threads_per_block: passes.threads as u32 };
     let sides = [0, 1].map(|side| visit(grid, problem, side, &core.fill(side)));
@@ -163,13 +163,13 @@ fn plan(problem: &Problem, core: &impl Core) -> Plan {
 }
 
 /// Builds the kernel.
-fn emit(fusion: &Fusion, problem: &Problem, core: &impl Core) -> Result<Kernel, EmitError> {
+fn emit(fusion: &Fusion, problem: &ProductProblem, core: &impl TileMultiplier) -> Result<Kernel, EmitError> {
     let mut kernel = KernelBuilder::new(fusion);
     kernel.keep_many_values();
     let grid = core.grid();
-    let sources =
-        [0, 1].map(|side| Source::new(&mut kernel, (fusion, problem), (grid, side), core.fill(side), core.factor()));
-    let results = Results::new(&mut kernel, &problem.roots, problem.dot, [problem.sum, problem.result]);
+    let sources = [0, 1]
+        .map(|side| TileSource::new(&mut kernel, (fusion, problem), (grid, side), core.fill(side), core.factor()));
+    let results = ResultEpilogues::new(&mut kernel, &problem.roots, problem.dot, [problem.sum, problem.result]);
     let (thread, block) = (kernel.thread(), kernel.block());
     let outputs = kernel.outputs().to_vec();
     let b: &mut FunctionBuilder = &mut kernel;
@@ -180,7 +180,12 @@ fn emit(fusion: &Fusion, problem: &Problem, core: &impl Core) -> Result<Kernel, 
 }
 
 /// Returns the thread's sums over all steps.
-fn summed(b: &mut FunctionBuilder, core: &impl Core, sources: &[Source; 2], [thread, block]: [Value; 2]) -> Vec<Value> {
+fn summed(
+    b: &mut FunctionBuilder,
+    core: &impl TileMultiplier,
+    sources: &[TileSource; 2],
+    [thread, block]: [Value; 2],
+) -> Vec<Value> {
     let place = b.apply_indexing(&core.grid().map(), &[block]);
     let element = fusebox_core::builder::Scalar::of_element(core.factor());
     let layouts = [core.layout(0), core.layout(1)];
@@ -193,7 +198,7 @@ fn summed(b: &mut FunctionBuilder, core: &impl Core, sources: &[Source; 2], [thr
         let step = b.muli(part, by);
         [0, 1].map(|side: usize| sources[side].load(b, thread, [place[0], place[1 + side], step]))
     };
-    let store = |b: &mut FunctionBuilder, buffer: Value, loaded: &[Vec<Loaded>; 2], tiles: [Value; 2]| {
+    let store = |b: &mut FunctionBuilder, buffer: Value, loaded: &[Vec<LoadedElements>; 2], tiles: [Value; 2]| {
         let tiles = [0, 1]
             .map(|side: usize| sources[side].store(b, thread, buffer, &loaded[side], (&*layouts[side], tiles[side])));
         let tiles = b.sync_threads(&tiles);

@@ -15,12 +15,12 @@ use fusebox_core::emitter::{Blocks, Configuration, Decline, EmitError, Fusion, K
 use fusebox_core::hlo::Opcode;
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, ceil_div};
 
-use super::fill::{Fill, Source, visit};
-use super::grid::{Grid, index_of};
+use super::grid::{ResultGrid, index_of};
+use super::tile_copy::{TileCopy, TileSource, visit};
 use crate::multiply::add_product;
-use crate::problem::{Problem, Roots};
-use crate::results::{Results, written};
-use crate::way::Way;
+use crate::problem::{ProductProblem, ProductRoots};
+use crate::results::{ResultEpilogues, written};
+use crate::strategy::ProductStrategy;
 
 const THREADS: &str = "threads";
 /// Largest number of vectors. A thread keeps a sum for each vector.
@@ -39,8 +39,8 @@ const WARP: i64 = 32;
 
 /// All sizes that are chosen.
 #[derive(Clone, Debug)]
-pub struct Thin {
-    grid: Grid,
+pub struct ThinContraction {
+    grid: ResultGrid,
     /// Number of the operand that is the matrix: 0 for the left, 1 for the right.
     side: usize,
     /// Whether steps, not lines, are contiguous in the matrix.
@@ -54,7 +54,7 @@ pub struct Thin {
     across: i64,
 }
 
-impl Thin {
+impl ThinContraction {
     fn threads(&self) -> i64 {
         self.sharers * self.across
     }
@@ -107,11 +107,11 @@ impl Thin {
     }
 
     /// Returns how threads read the matrix, group by group, and the vectors.
-    fn fill(&self, side: usize) -> Fill {
+    fn fill(&self, side: usize) -> TileCopy {
         let [steps, lines] = self.read();
         let is_matrix = side == self.side;
         let group = if is_matrix { steps * lines } else { steps };
-        Fill {
+        TileCopy {
             lines: self.grid.tile[side],
             steps: self.steps(),
             group,
@@ -138,13 +138,13 @@ impl Thin {
         IndexingMap { constraints, ..self.grid.over(self.threads(), &[("turn", turns)], results) }
     }
 
-    fn written_to(&self, roots: &Roots) -> IndexingMap {
+    fn written_to(&self, roots: &ProductRoots) -> IndexingMap {
         let map = self.written();
         let point = [map.results[1].clone(), map.results[2].clone(), map.results[3].clone()];
         IndexingMap { results: index_of(roots, &point), ..map }.simplify()
     }
 
-    fn shared_bytes(&self, problem: &Problem) -> i64 {
+    fn shared_bytes(&self, problem: &ProductProblem) -> i64 {
         self.parts()[0] * self.parts()[1] * problem.sum.byte_size() as i64
     }
 
@@ -152,10 +152,10 @@ impl Thin {
     fn sums(
         &self,
         b: &mut FunctionBuilder,
-        sources: &[Source; 2],
+        sources: &[TileSource; 2],
         [sharer, across]: [Value; 2],
         place: &[Value],
-        problem: &Problem,
+        problem: &ProductProblem,
     ) -> Vec<Value> {
         let [steps, lines] = self.read();
         let nothing = b.zero(&Scalar::of_element(problem.sum).into());
@@ -196,7 +196,7 @@ impl Thin {
     fn write(
         &self,
         b: &mut FunctionBuilder,
-        results: &Results,
+        results: &ResultEpilogues,
         (at, [sharer, across]): ([Value; 2], [Value; 2]),
         sums: &[Value],
         outputs: &[Value],
@@ -214,34 +214,38 @@ impl Thin {
         });
         let tile = b.sync_threads(&[tile])[0];
         let map = self.written().simplify();
-        b.indexed_loop(&map, &at, outputs, &[], |b, _, found, outputs| {
+        b.indexed_loop(&map, &at, outputs, &[], |b, _, result, outputs| {
             let (zero, one, sharers) = (b.index(0), b.index(1), b.index(self.sharers));
-            let first = b.extract(tile, &self.place(zero, found[0]));
+            let first = b.extract(tile, &self.place(zero, result[0]));
             let total = b.scf_for(one, sharers, one, &[first], |b, sharer, total| {
-                let part = b.extract(tile, &self.place(sharer, found[0]));
+                let part = b.extract(tile, &self.place(sharer, result[0]));
                 vec![if matches!(sum, Scalar::Float(_)) { b.addf(total[0], part) } else { b.addi(total[0], part) }]
             });
-            results.written(b, &found[1..], total[0], outputs)
+            results.written(b, &result[1..], total[0], outputs)
         })
     }
 }
 
-impl Way for Thin {
-    type Problem = Problem;
+impl ProductStrategy for ThinContraction {
+    type Problem = ProductProblem;
     const BLOCKS: Blocks = Blocks::OfManyThreads;
     const ANCHORS: &'static [Opcode] = &[Opcode::Dot];
 
-    fn suits(problem: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
+    fn suits(problem: &ProductProblem, _: &DeviceDescription) -> Result<(), Decline> {
         super::check(problem)?;
         match problem.sizes.rows.min(problem.sizes.columns) {
             vectors if vectors > MOST_VECTORS => {
-                Err(Decline::new(format!("there are {vectors} vectors: up to {MOST_VECTORS} are few")))
+                Err(Decline::new(format!("{vectors} vectors are too many; the limit is {MOST_VECTORS}")))
             }
             _ => Ok(()),
         }
     }
 
-    fn new(problem: &Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<Thin, EmitError> {
+    fn new(
+        problem: &ProductProblem,
+        device: &DeviceDescription,
+        knobs: &Configuration,
+    ) -> Result<ThinContraction, EmitError> {
         let wanted = format!("one of {THREADS_OF_BLOCK:?}");
         let threads = knobs.checked_knob(THREADS, || wanted, |value| THREADS_OF_BLOCK.contains(&value))?;
         let threads = threads.unwrap_or(THREADS_OF_BLOCK[0]).min(i64::from(device.max_threads_per_block));
@@ -257,25 +261,23 @@ impl Way for Thin {
         let along_steps = matrix.runs_along_steps;
         let lanes = least(if along_steps { sizes.steps } else { lines }, most);
         let cores = i64::from(device.core_count.max(1));
-        let (sharers, across) = match along_steps {
-            true => {
-                let sharers = least(ceil_div(sizes.steps, lanes), WARP);
-                (sharers, threads / sharers)
+        let (sharers, across) = if along_steps {
+            let sharers = least(ceil_div(sizes.steps, lanes), WARP);
+            (sharers, threads / sharers)
+        } else {
+            // As wide as possible, with a block for every core.
+            let mut across = least(ceil_div(lines, lanes), WARP);
+            while across > LEAST_SIDE_BY_SIDE && sizes.batch * ceil_div(lines, across * lanes) < cores {
+                across /= 2;
             }
-            false => {
-                // As wide as possible, with a block for every core.
-                let mut across = least(ceil_div(lines, lanes), WARP);
-                while across > LEAST_SIDE_BY_SIDE && sizes.batch * ceil_div(lines, across * lanes) < cores {
-                    across /= 2;
-                }
-                (threads / across, across)
-            }
+            (threads / across, across)
         };
         let at_once = sharers * if along_steps { lanes } else { 1 };
         let reads = least(sizes.steps / at_once, IN_FLIGHT);
         let of_block = across * if along_steps { 1 } else { lanes };
         let tile = if side == 0 { [of_block, vectors] } else { [vectors, of_block] };
-        let thin = Thin { grid: Grid { sizes, tile }, side, along_steps, lanes, reads, sharers, across };
+        let thin =
+            ThinContraction { grid: ResultGrid { sizes, tile }, side, along_steps, lanes, reads, sharers, across };
         match thin.shared_bytes(problem) {
             needed if needed > i64::from(device.shared_bytes_per_block) => Err(EmitError::new(format!(
                 "parts of sums take {needed} bytes of shared memory, a block has {}",
@@ -285,16 +287,16 @@ impl Way for Thin {
         }
     }
 
-    fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
+    fn plan(&self, problem: &ProductProblem, device: &DeviceDescription) -> Plan {
         let launch = LaunchDimensions { blocks: self.grid.blocks() as u64, threads_per_block: self.threads() as u32 };
         let bytes = problem.sum.byte_size() as i64;
         let own = Configuration::from([(THREADS, self.threads())]);
         let others = THREADS_OF_BLOCK.map(|threads| Configuration::from([(THREADS, threads)]));
-        let fits = |other: &Configuration| Thin::new(problem, device, other).is_ok();
+        let fits = |other: &Configuration| ThinContraction::new(problem, device, other).is_ok();
         let parts = self.grid.results() * self.sharers as f64;
         let sides = [0, 1].map(|side| visit(&self.grid, problem, side, &self.fill(side)));
         let (outputs, visits) = written(&problem.roots, problem.dot, |roots| self.written_to(roots));
-        let note = format!("a matrix times {} vectors, a sum shared by {} threads", self.vectors(), self.sharers);
+        let note = format!("a matrix times {} vectors, each sum by {} threads", self.vectors(), self.sharers);
         Plan {
             shared_bytes: self.shared_bytes(problem) as u32,
             visits: sides.into_iter().chain(visits).collect(),
@@ -312,11 +314,12 @@ impl Way for Thin {
         }
     }
 
-    fn emit(&self, fusion: &Fusion, problem: &Problem) -> Result<Kernel, EmitError> {
+    fn emit(&self, fusion: &Fusion, problem: &ProductProblem) -> Result<Kernel, EmitError> {
         let mut kernel = KernelBuilder::new(fusion);
-        let sources = [0, 1]
-            .map(|side| Source::new(&mut kernel, (fusion, problem), (&self.grid, side), self.fill(side), problem.sum));
-        let results = Results::new(&mut kernel, &problem.roots, problem.dot, [problem.sum, problem.result]);
+        let sources = [0, 1].map(|side| {
+            TileSource::new(&mut kernel, (fusion, problem), (&self.grid, side), self.fill(side), problem.sum)
+        });
+        let results = ResultEpilogues::new(&mut kernel, &problem.roots, problem.dot, [problem.sum, problem.result]);
         let at = [kernel.thread(), kernel.block()];
         let outputs = kernel.outputs().to_vec();
         let b: &mut FunctionBuilder = &mut kernel;

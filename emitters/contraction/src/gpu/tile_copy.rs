@@ -10,13 +10,13 @@ use fusebox_core::emitter::{Fusion, Visit};
 use fusebox_core::hlo::{ElementType, Op};
 use fusebox_core::indexing::{Constraint, Expr, ExprKind, IndexingMap, Interval, ceil_div};
 
-use super::grid::Grid;
+use super::grid::ResultGrid;
 use crate::convert::convert;
 use crate::operand::Operand;
-use crate::problem::Problem;
+use crate::problem::ProductProblem;
 
 /// Layout of a tile in shared memory.
-pub trait Layout {
+pub trait SharedTileLayout {
     /// Returns the dimensions of one tile.
     fn dims(&self) -> Vec<i64>;
     /// Returns the index of an element.
@@ -27,7 +27,7 @@ pub trait Layout {
 
 /// Distribution of the copies of a tile over threads.
 #[derive(Clone, Copy, Debug)]
-pub struct Fill {
+pub struct TileCopy {
     /// Lines and steps of a tile.
     pub lines: i64,
     pub steps: i64,
@@ -44,7 +44,7 @@ pub struct Fill {
     pub threads: i64,
 }
 
-impl Fill {
+impl TileCopy {
     fn groups(&self) -> i64 {
         self.lines * self.steps / self.group / if self.along_steps { 1 } else { self.pack }
     }
@@ -79,7 +79,7 @@ impl Fill {
 
     /// Returns the map `(th)[turn, element] -> place in shared memory`. Elements are written one by
     /// one, unless groups are contiguous in both memories.
-    pub fn writes(&self, layout: &dyn Layout) -> IndexingMap {
+    pub fn writes(&self, layout: &dyn SharedTileLayout) -> IndexingMap {
         let together = self.along_steps == layout.runs_along_steps();
         let [line, step] = self.first(Expr::dim(0), Expr::range(0));
         let elements = if together { 1 } else { self.group };
@@ -94,12 +94,12 @@ impl Fill {
 }
 
 /// The copies of one operand to shared memory.
-pub struct Source<'a> {
-    grid: &'a Grid,
+pub struct TileSource<'a> {
+    grid: &'a ResultGrid,
     operand: &'a Operand,
     /// 0 for the left operand, whose lines are rows, 1 for the right operand.
     side: usize,
-    fill: Fill,
+    fill: TileCopy,
     function: Subgraph,
     /// The operand, if it is a parameter in which groups are contiguous.
     in_place: Option<Value>,
@@ -108,7 +108,7 @@ pub struct Source<'a> {
 }
 
 /// Elements of a group between load and store.
-pub enum Loaded {
+pub enum LoadedElements {
     /// A vector of the elements in the order in which they are written.
     Vector(Value),
     /// Single elements.
@@ -116,7 +116,7 @@ pub enum Loaded {
 }
 
 /// Returns the number of the parameter that is the operand, if groups are contiguous in it.
-fn in_place(fusion: &Fusion, operand: &Operand, fill: &Fill, size: i64) -> Option<usize> {
+fn in_place(fusion: &Fusion, operand: &Operand, fill: &TileCopy, size: i64) -> Option<usize> {
     let computation = fusion.computation();
     let Op::Parameter { .. } = computation.instruction(operand.instruction).op else { return None };
     let last = operand.at.results.last()?;
@@ -128,19 +128,19 @@ fn in_place(fusion: &Fusion, operand: &Operand, fill: &Fill, size: i64) -> Optio
     number.filter(|_| is_run && size % fill.group == 0)
 }
 
-impl<'a> Source<'a> {
+impl<'a> TileSource<'a> {
     pub fn new(
         kernel: &mut KernelBuilder,
-        (fusion, problem): (&Fusion, &'a Problem),
-        (grid, side): (&'a Grid, usize),
-        fill: Fill,
+        (fusion, problem): (&Fusion, &'a ProductProblem),
+        (grid, side): (&'a ResultGrid, usize),
+        fill: TileCopy,
         factor: ElementType,
-    ) -> Source<'a> {
+    ) -> TileSource<'a> {
         let operand = &problem.operands[side];
         let size = if fill.along_steps { grid.sizes.steps } else { [grid.sizes.rows, grid.sizes.columns][side] };
         let in_place = in_place(fusion, operand, &fill, size).map(|number| kernel.parameters()[number]);
         let function = kernel.values(&[operand.instruction]);
-        Source { grid, operand, side, fill, function, in_place, factor }
+        TileSource { grid, operand, side, fill, function, in_place, factor }
     }
 
     fn lines(&self) -> i64 {
@@ -149,7 +149,7 @@ impl<'a> Source<'a> {
 
     /// Reads the thread's groups of a part of the steps. `first` is `(batch, first line, first
     /// step)` of the tile.
-    pub fn load(&self, b: &mut FunctionBuilder, thread: Value, first: [Value; 3]) -> Vec<Loaded> {
+    pub fn load(&self, b: &mut FunctionBuilder, thread: Value, first: [Value; 3]) -> Vec<LoadedElements> {
         (0..self.fill.per_thread())
             .map(|turn| {
                 let turn = b.index(turn);
@@ -161,7 +161,7 @@ impl<'a> Source<'a> {
     }
 
     /// Returns the elements of a group, with all steps of a word.
-    fn packed(&self, b: &mut FunctionBuilder, [batch, line, step]: [Value; 3]) -> Loaded {
+    fn packed(&self, b: &mut FunctionBuilder, [batch, line, step]: [Value; 3]) -> LoadedElements {
         let rows = if self.fill.along_steps { 1 } else { self.fill.pack };
         let points: Vec<[Value; 3]> = (0..rows)
             .map(|row| {
@@ -171,17 +171,17 @@ impl<'a> Source<'a> {
             .collect();
         if self.in_place.is_some() && self.operand.element == self.factor {
             let rows: Vec<Value> = points.iter().filter_map(|&point| self.vector(b, point)).collect();
-            return Loaded::Vector(interleaved(b, &rows));
+            return LoadedElements::Vector(interleaved(b, &rows));
         }
         let rows: Vec<Vec<Value>> = points.iter().map(|&point| self.group(b, point)).collect();
         let elements = (0..self.fill.group as usize).flat_map(|lane| rows.iter().map(move |row| row[lane]));
-        Loaded::Elements(elements.collect())
+        LoadedElements::Elements(elements.collect())
     }
 
     /// Reads the elements of a group as a vector, if they are contiguous in memory.
     fn vector(&self, b: &mut FunctionBuilder, [batch, line, step]: [Value; 3]) -> Option<Value> {
         let tensor = self.in_place?;
-        let Fill { group, along_steps, lines: of_tile, steps: at_once, .. } = self.fill;
+        let TileCopy { group, along_steps, lines: of_tile, steps: at_once, .. } = self.fill;
         let (lines, steps) = (self.lines(), self.grid.sizes.steps);
         let (few_lines, few_steps) = (lines % of_tile != 0, steps % at_once != 0);
         let (of_line, of_step) = if along_steps { (1, group) } else { (group, 1) };
@@ -200,7 +200,7 @@ impl<'a> Source<'a> {
 
     /// Reads the elements of the group that begins at a point.
     pub fn group(&self, b: &mut FunctionBuilder, [batch, line, step]: [Value; 3]) -> Vec<Value> {
-        let Fill { group, along_steps, lines: of_tile, steps: at_once, .. } = self.fill;
+        let TileCopy { group, along_steps, lines: of_tile, steps: at_once, .. } = self.fill;
         let (lines, steps) = (self.lines(), self.grid.sizes.steps);
         let (few_lines, few_steps) = (lines % of_tile != 0, steps % at_once != 0);
         if let Some(elements) = self.vector(b, [batch, line, step]) {
@@ -212,13 +212,14 @@ impl<'a> Source<'a> {
                 .collect();
         }
         let zero = b.zero(&Scalar::of_element(self.factor).into());
-        let counted = |b: &mut FunctionBuilder, step: Value, value: Value| match few_steps {
-            true => {
+        let counted = |b: &mut FunctionBuilder, step: Value, value: Value| {
+            if few_steps {
                 let steps = b.index(steps);
                 let is_step = b.cmpi(IntPredicate::Slt, step, steps);
                 b.select(is_step, value, zero)
+            } else {
+                value
             }
-            false => value,
         };
         (0..group)
             .map(|lane| {
@@ -239,8 +240,8 @@ impl<'a> Source<'a> {
         b: &mut FunctionBuilder,
         thread: Value,
         buffer: Value,
-        loaded: &[Loaded],
-        (layout, tensor): (&dyn Layout, Value),
+        loaded: &[LoadedElements],
+        (layout, tensor): (&dyn SharedTileLayout, Value),
     ) -> Value {
         let write = |b: &mut FunctionBuilder| {
             let map = super::ranges_as_dims(&self.fill.writes(layout));
@@ -254,16 +255,16 @@ impl<'a> Source<'a> {
                 };
                 if together {
                     let vector = match loaded {
-                        Loaded::Vector(vector) => *vector,
-                        Loaded::Elements(elements) => b.vector_from_elements(elements),
+                        LoadedElements::Vector(vector) => *vector,
+                        LoadedElements::Elements(elements) => b.vector_from_elements(elements),
                     };
                     let place = at(b, 0);
                     return b.vector_write(vector, tensor, &place);
                 }
                 (0..self.fill.group).fold(tensor, |tensor, number| {
                     let element = match loaded {
-                        Loaded::Vector(vector) => b.vector_extract(*vector, number),
-                        Loaded::Elements(elements) => elements[number as usize],
+                        LoadedElements::Vector(vector) => b.vector_extract(*vector, number),
+                        LoadedElements::Elements(elements) => elements[number as usize],
                     };
                     let place = at(b, number as usize);
                     b.insert(element, tensor, &place)
@@ -313,7 +314,7 @@ fn within(b: &mut FunctionBuilder, position: Value, size: i64, group: i64, is_ne
 }
 
 /// Returns the visit of an operand, with the map `(th, bl)[part, turn, row, element] -> index`.
-pub fn visit(grid: &Grid, problem: &Problem, side: usize, fill: &Fill) -> Visit {
+pub fn visit(grid: &ResultGrid, problem: &ProductProblem, side: usize, fill: &TileCopy) -> Visit {
     let operand = &problem.operands[side];
     let place = grid.place(&Expr::dim(1));
     let [line, step] = fill.first(Expr::dim(0), Expr::range(1));

@@ -14,12 +14,12 @@ use fusebox_core::emitter::{Configuration, Decline};
 use fusebox_core::hlo::ElementType;
 use fusebox_core::indexing::{Expr, IndexingMap};
 
-use super::fill::{Fill, Layout};
-use super::grid::Grid;
-use super::passes::Passes;
-use super::pipeline::{Core, TILE_M, TILE_N};
+use super::grid::ResultGrid;
+use super::passes::WritePasses;
+use super::pipeline::{TILE_M, TILE_N, TileMultiplier};
+use super::tile_copy::{SharedTileLayout, TileCopy};
 use crate::multiply::add_product;
-use crate::problem::Problem;
+use crate::problem::ProductProblem;
 
 const TILE_K: &str = "tile_k";
 /// Bytes that a thread reads from shared memory at once.
@@ -30,17 +30,17 @@ const BANK_BYTES: i64 = 128;
 const STEPS: [i64; 2] = [8, 16];
 /// Tiles in chunks of rows and columns, with the chunks of a thread. Large tiles read less memory,
 /// small tiles give more blocks.
-const MENU: [Form; 10] = [
-    Form::new([32, 32], [2, 2]),
-    Form::new([32, 16], [2, 2]),
-    Form::new([16, 32], [2, 2]),
-    Form::new([16, 16], [2, 1]),
-    Form::new([16, 8], [1, 1]),
-    Form::new([8, 16], [1, 1]),
-    Form::new([8, 8], [1, 1]),
-    Form::new([32, 4], [1, 1]),
-    Form::new([4, 32], [1, 1]),
-    Form::new([4, 8], [1, 1]),
+const MENU: [ThreadTiling; 10] = [
+    ThreadTiling::new([32, 32], [2, 2]),
+    ThreadTiling::new([32, 16], [2, 2]),
+    ThreadTiling::new([16, 32], [2, 2]),
+    ThreadTiling::new([16, 16], [2, 1]),
+    ThreadTiling::new([16, 8], [1, 1]),
+    ThreadTiling::new([8, 16], [1, 1]),
+    ThreadTiling::new([8, 8], [1, 1]),
+    ThreadTiling::new([32, 4], [1, 1]),
+    ThreadTiling::new([4, 32], [1, 1]),
+    ThreadTiling::new([4, 8], [1, 1]),
 ];
 /// Time of an instruction on eight bytes, in instructions on four bytes.
 const WIDE: f64 = 2.0;
@@ -49,14 +49,14 @@ const COPY: f64 = 8.0;
 
 /// Sizes of a tile and of a thread's part of it, in chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Form {
+struct ThreadTiling {
     tile: [i64; 2],
     thread: [i64; 2],
 }
 
-impl Form {
-    const fn new(tile: [i64; 2], thread: [i64; 2]) -> Form {
-        Form { tile, thread }
+impl ThreadTiling {
+    const fn new(tile: [i64; 2], thread: [i64; 2]) -> ThreadTiling {
+        ThreadTiling { tile, thread }
     }
 
     /// Returns the numbers of threads along rows and along columns.
@@ -67,9 +67,9 @@ impl Form {
 
 /// All sizes that are chosen.
 #[derive(Clone, Debug)]
-pub struct Tiles {
-    pub grid: Grid,
-    form: Form,
+pub struct BlockContraction {
+    pub grid: ResultGrid,
+    form: ThreadTiling,
     /// Elements that a thread reads from shared memory at once.
     chunk: i64,
     pub steps: i64,
@@ -82,14 +82,14 @@ pub struct Tiles {
 
 /// A tile of one operand in shared memory.
 #[derive(Clone, Copy, Debug)]
-struct Lines {
+struct LineTile {
     lines: i64,
     steps: i64,
     group: i64,
     bytes: i64,
 }
 
-impl Layout for Lines {
+impl SharedTileLayout for LineTile {
     fn dims(&self) -> Vec<i64> {
         let groups = self.steps / self.group;
         // Threads of a warp that each write a step of a different group reach adjacent banks.
@@ -106,14 +106,14 @@ impl Layout for Lines {
     }
 }
 
-impl Tiles {
+impl BlockContraction {
     pub fn threads(&self) -> i64 {
         let [down, across] = self.form.threads();
         down * across
     }
 
-    fn layout(&self, side: usize) -> Lines {
-        Lines { lines: self.grid.tile[side], steps: self.steps, group: self.chunk, bytes: self.bytes }
+    fn layout(&self, side: usize) -> LineTile {
+        LineTile { lines: self.grid.tile[side], steps: self.steps, group: self.chunk, bytes: self.bytes }
     }
 
     /// Returns `(th) -> (thread's row, its column)`, in chunks. A warp is eight threads wide, or as
@@ -136,12 +136,12 @@ impl Tiles {
     }
 }
 
-impl Core for Tiles {
-    fn suits(_: &Problem, _: &DeviceDescription) -> Result<(), Decline> {
+impl TileMultiplier for BlockContraction {
+    fn suits(_: &ProductProblem, _: &DeviceDescription) -> Result<(), Decline> {
         Ok(())
     }
 
-    fn forms(problem: &Problem) -> Vec<Tiles> {
+    fn forms(problem: &ProductProblem) -> Vec<BlockContraction> {
         let bytes = problem.sum.byte_size() as i64;
         let chunk = (CHUNK_BYTES / bytes).max(1);
         let is_narrow = problem.operands.iter().any(|operand| operand.element.byte_size() < 4);
@@ -150,8 +150,8 @@ impl Core for Tiles {
             all_steps.reverse();
         }
         let form = |steps| {
-            MENU.map(|form| Tiles {
-                grid: Grid { sizes: problem.sizes, tile: form.tile.map(|chunks| chunks * chunk) },
+            MENU.map(|form| BlockContraction {
+                grid: ResultGrid { sizes: problem.sizes, tile: form.tile.map(|chunks| chunks * chunk) },
                 form,
                 chunk,
                 steps,
@@ -185,21 +185,21 @@ impl Core for Tiles {
         (tiles + count(&self.passes().dims(&self.grid))) * self.bytes
     }
 
-    fn passes(&self) -> Passes {
+    fn passes(&self) -> WritePasses {
         let [down, _] = self.form.threads();
-        Passes {
+        WritePasses {
             count: self.form.thread[0] * self.chunk,
             rows: down,
             side_by_side: down,
             stride: 0,
-            apart: self.chunk,
+            row_spacing: self.chunk,
             rotation: 0,
             threads: self.threads(),
         }
     }
 
-    fn fill(&self, side: usize) -> Fill {
-        Fill {
+    fn fill(&self, side: usize) -> TileCopy {
+        TileCopy {
             lines: self.grid.tile[side],
             steps: self.steps,
             group: self.chunk,
@@ -210,7 +210,7 @@ impl Core for Tiles {
         }
     }
 
-    fn grid(&self) -> &Grid {
+    fn grid(&self) -> &ResultGrid {
         &self.grid
     }
 
@@ -218,8 +218,8 @@ impl Core for Tiles {
         self.steps
     }
 
-    fn layout(&self, side: usize) -> Box<dyn Layout> {
-        Box::new(Tiles::layout(self, side))
+    fn layout(&self, side: usize) -> Box<dyn SharedTileLayout> {
+        Box::new(BlockContraction::layout(self, side))
     }
 
     fn factor(&self) -> ElementType {
@@ -285,14 +285,14 @@ mod tests {
     use fusebox_core::indexing::{Proof, covers_exactly_once};
 
     use super::*;
-    use crate::problem::Sizes;
+    use crate::problem::ProductSizes;
 
-    fn tiles(form: Form, element: ElementType, steps: i64, along_steps: bool) -> Tiles {
+    fn tiles(form: ThreadTiling, element: ElementType, steps: i64, along_steps: bool) -> BlockContraction {
         let bytes = element.byte_size() as i64;
         let chunk = CHUNK_BYTES / bytes;
-        let sizes = Sizes { batch: 1, rows: 512, columns: 512, steps: 512 };
-        let grid = Grid { sizes, tile: form.tile.map(|chunks| chunks * chunk) };
-        Tiles { grid, form, chunk, steps, bytes, sum: element, along_steps: [along_steps; 2] }
+        let sizes = ProductSizes { batch: 1, rows: 512, columns: 512, steps: 512 };
+        let grid = ResultGrid { sizes, tile: form.tile.map(|chunks| chunks * chunk) };
+        BlockContraction { grid, form, chunk, steps, bytes, sum: element, along_steps: [along_steps; 2] }
     }
 
     #[test]

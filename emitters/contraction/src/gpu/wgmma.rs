@@ -15,11 +15,11 @@ use fusebox_core::hlo::ElementType;
 use fusebox_core::indexing::{Expr, IndexingMap};
 use fusebox_core::ir::{GROUP_ROWS, GROUP_THREADS, PRODUCT_LANES, TILE_SQUARE};
 
-use super::fill::{Fill, Layout};
-use super::grid::Grid;
-use super::passes::Passes;
-use super::pipeline::Core;
-use crate::problem::Problem;
+use super::grid::ResultGrid;
+use super::passes::WritePasses;
+use super::pipeline::TileMultiplier;
+use super::tile_copy::{SharedTileLayout, TileCopy};
+use crate::problem::ProductProblem;
 
 /// Bytes of an element.
 const BYTES: i64 = 2;
@@ -40,8 +40,8 @@ const MENU: [[i64; 2]; 4] = [[2, 128], [1, 128], [2, 64], [1, 64]];
 
 /// All sizes that are chosen.
 #[derive(Clone, Debug)]
-pub struct Tiles {
-    grid: Grid,
+pub struct WgmmaContraction {
+    grid: ResultGrid,
     groups: i64,
     element: ElementType,
     /// Whether steps, not lines, are contiguous in each operand.
@@ -50,12 +50,12 @@ pub struct Tiles {
 
 /// A tile of one operand in shared memory.
 #[derive(Clone, Copy, Debug)]
-struct Squares {
+struct SquareTile {
     lines: i64,
     along_steps: bool,
 }
 
-impl Layout for Squares {
+impl SharedTileLayout for SquareTile {
     fn dims(&self) -> Vec<i64> {
         vec![STEPS / TILE_SQUARE, self.lines / TILE_SQUARE, TILE_SQUARE, TILE_SQUARE]
     }
@@ -72,19 +72,19 @@ impl Layout for Squares {
 }
 
 /// Returns the type of the operands' elements in shared memory.
-fn element_of(problem: &Problem) -> Option<ElementType> {
+fn element_of(problem: &ProductProblem) -> Option<ElementType> {
     let [left, right] = [0, 1].map(|side: usize| problem.operands[side].element);
     let is_known = left == right && matches!(left, ElementType::BF16 | ElementType::F16);
     (is_known && problem.sum == ElementType::F32).then_some(left)
 }
 
-impl Tiles {
+impl WgmmaContraction {
     fn threads(&self) -> i64 {
         self.groups * GROUP_THREADS
     }
 
-    fn layout(&self, side: usize) -> Squares {
-        Squares { lines: self.grid.tile[side], along_steps: self.along_steps[side] }
+    fn layout(&self, side: usize) -> SquareTile {
+        SquareTile { lines: self.grid.tile[side], along_steps: self.along_steps[side] }
     }
 
     /// Returns the map `(th)[square] -> place in shared memory` of the two adjacent sums that a
@@ -99,8 +99,8 @@ impl Tiles {
     }
 }
 
-impl Core for Tiles {
-    fn suits(problem: &Problem, device: &DeviceDescription) -> Result<(), Decline> {
+impl TileMultiplier for WgmmaContraction {
+    fn suits(problem: &ProductProblem, device: &DeviceDescription) -> Result<(), Decline> {
         match element_of(problem) {
             _ if !device.multiplies_tiles => Err(Decline::new("the device has no instruction for tiles")),
             None => Err(Decline::new("there is no instruction for tiles of these types")),
@@ -108,10 +108,10 @@ impl Core for Tiles {
         }
     }
 
-    fn forms(problem: &Problem) -> Vec<Tiles> {
+    fn forms(problem: &ProductProblem) -> Vec<WgmmaContraction> {
         let form = |element| {
-            MENU.map(|[groups, columns]| Tiles {
-                grid: Grid { sizes: problem.sizes, tile: [groups * GROUP_ROWS, columns] },
+            MENU.map(|[groups, columns]| WgmmaContraction {
+                grid: ResultGrid { sizes: problem.sizes, tile: [groups * GROUP_ROWS, columns] },
                 groups,
                 element,
                 along_steps: [0, 1].map(|side| problem.operands[side].runs_along_steps),
@@ -134,19 +134,19 @@ impl Core for Tiles {
         tiles + sums * Scalar::F32.byte_size() as i64
     }
 
-    fn passes(&self) -> Passes {
-        Passes {
+    fn passes(&self) -> WritePasses {
+        WritePasses {
             count: WARPS * HALVES,
             rows: self.groups * TILE_SQUARE,
             side_by_side: TILE_SQUARE,
             stride: GROUP_ROWS,
-            apart: 1,
+            row_spacing: 1,
             rotation: ROTATION,
             threads: self.threads(),
         }
     }
 
-    fn grid(&self) -> &Grid {
+    fn grid(&self) -> &ResultGrid {
         &self.grid
     }
 
@@ -154,8 +154,8 @@ impl Core for Tiles {
         STEPS
     }
 
-    fn fill(&self, side: usize) -> Fill {
-        Fill {
+    fn fill(&self, side: usize) -> TileCopy {
+        TileCopy {
             lines: self.grid.tile[side],
             steps: STEPS,
             group: TILE_SQUARE,
@@ -167,8 +167,8 @@ impl Core for Tiles {
         }
     }
 
-    fn layout(&self, side: usize) -> Box<dyn Layout> {
-        Box::new(Tiles::layout(self, side))
+    fn layout(&self, side: usize) -> Box<dyn SharedTileLayout> {
+        Box::new(WgmmaContraction::layout(self, side))
     }
 
     fn factor(&self) -> ElementType {
@@ -223,7 +223,7 @@ mod tests {
     use fusebox_core::analysis::{TileAccess, bank_conflicts};
 
     use super::*;
-    use crate::problem::Sizes;
+    use crate::problem::ProductSizes;
 
     /// The worst access to shared memory takes one turn: writes of copied elements, and writes of
     /// sums.
@@ -231,11 +231,16 @@ mod tests {
     fn threads_of_a_warp_reach_different_banks() {
         for form in MENU {
             for along_steps in [true, false] {
-                let sizes = Sizes { batch: 1, rows: 512, columns: 512, steps: 512 };
-                let grid = Grid { sizes, tile: [form[0] * GROUP_ROWS, form[1]] };
-                let tiles = Tiles { grid, groups: form[0], element: ElementType::BF16, along_steps: [along_steps; 2] };
+                let sizes = ProductSizes { batch: 1, rows: 512, columns: 512, steps: 512 };
+                let grid = ResultGrid { sizes, tile: [form[0] * GROUP_ROWS, form[1]] };
+                let tiles = WgmmaContraction {
+                    grid,
+                    groups: form[0],
+                    element: ElementType::BF16,
+                    along_steps: [along_steps; 2],
+                };
                 for side in 0..2 {
-                    let layout = Tiles::layout(&tiles, side);
+                    let layout = WgmmaContraction::layout(&tiles, side);
                     let copied = TileAccess { element_bytes: 2, lanes: 8 };
                     let writes = tiles.fill(side).writes(&layout);
                     assert_eq!(bank_conflicts(&writes, &layout.dims(), copied, 32), 1, "{form:?}, {along_steps}");

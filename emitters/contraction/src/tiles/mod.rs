@@ -1,7 +1,7 @@
 //! Sizes of tiles, blocks and knobs.
 //!
 //! ```text
-//! block            `share` tiles of the result, one after another
+//! block            `tiles_per_block` tiles of the result, one after another
 //! tile             `tile_m` rows times `tile_n` columns, over all steps, in chunks of `tile_k`
 //! register tile    `height` rows times `vectors` registers of columns
 //! ```
@@ -12,10 +12,10 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, EmitError};
 use fusebox_core::indexing::{Expr, IndexingMap, ceil_div};
 
-use crate::micro::{Micro, MicroKernel, TILE_LINES};
-use crate::problem::{Problem, Sizes};
+use crate::micro::{MicroKernel, MicroProduct, TILE_LINES};
+use crate::problem::{ProductProblem, ProductSizes};
 use crate::runs::common_divisor;
-use crate::turn::Squares;
+use crate::transpose::SquareShape;
 
 const TILE_M: &str = "tile_m";
 const TILE_N: &str = "tile_n";
@@ -73,8 +73,8 @@ pub enum LeftForm {
 
 /// All sizes that are chosen.
 #[derive(Clone, Debug)]
-pub struct Tiles {
-    pub micro: Micro,
+pub struct TileSizes {
+    pub micro: MicroProduct,
     /// Elements of a register, or columns of sums in a tile register.
     pub lanes: i64,
     /// Registers of a row of the register tile.
@@ -85,23 +85,23 @@ pub struct Tiles {
     pub tile_n: i64,
     pub tile_k: i64,
     /// Tiles of a block.
-    pub share: i64,
+    pub tiles_per_block: i64,
     /// Tiles of a batch, along rows and along columns.
     grid: [i64; 2],
-    sizes: Sizes,
+    sizes: ProductSizes,
     /// Bytes of a sum.
     bytes: i64,
     pub left: LeftForm,
     /// Whether packing transposes the right operand.
-    turns: bool,
+    transposes_right: bool,
     /// Whether the transpose takes all packed steps at once, because the operand's runs are not
     /// split.
-    is_turned_whole: bool,
+    is_transposed_whole: bool,
     /// Whether the right operand is read in place, without packing.
     pub is_unpacked: bool,
     /// Whether the tile's columns of the right operand are packed for all steps at once, before any
     /// row.
-    pub stays: bool,
+    pub keeps_right_packed: bool,
     /// Whether the products of every `tile_k` steps are added to a partial sum, which is then added
     /// to the sum: rounding errors grow with the number of consecutive additions. `tile_k` is then
     /// no knob, because the bits of the result would depend on it.
@@ -123,18 +123,22 @@ fn whole_part(needed: i64, most: i64) -> i64 {
     (most / 2 + 1..=most).rev().find(|vectors| needed % vectors == 0).unwrap_or(most)
 }
 
-impl Tiles {
+impl TileSizes {
     /// Chooses the values that the configuration leaves open.
     ///
     /// # Errors
     /// If a knob has an impossible value, or the tiles do not fit.
-    pub fn new(problem: &Problem, device: &DeviceDescription, knobs: &Configuration) -> Result<Tiles, EmitError> {
-        let micro = Micro::of(problem, device);
+    pub fn new(
+        problem: &ProductProblem,
+        device: &DeviceDescription,
+        knobs: &Configuration,
+    ) -> Result<TileSizes, EmitError> {
+        let micro = MicroProduct::of(problem, device);
         let mut tiles = match micro.kernel {
-            MicroKernel::Vectors | MicroKernel::Words => Tiles::of_registers(problem, device, micro),
-            MicroKernel::Tiles => Tiles::of_tile_registers(problem, micro),
+            MicroKernel::Vectors | MicroKernel::Words => TileSizes::of_registers(problem, device, micro),
+            MicroKernel::Tiles => TileSizes::of_tile_registers(problem, micro),
         };
-        let Sizes { rows, columns, steps, .. } = tiles.sizes;
+        let ProductSizes { rows, columns, steps, .. } = tiles.sizes;
         let (width, height) = (tiles.width(), tiles.height);
         let most = tiles.spread(device);
         let up = |size: i64, unit: i64| ceil_div(size, unit) * unit;
@@ -155,12 +159,12 @@ impl Tiles {
         let wanted_k = knobs.knob(TILE_K, if tiles.adds_chains { even..=even } else { 1..=most })?;
         tiles.tile_k = tiles.whole_steps(wanted_k.unwrap_or(even));
         let limit = i64::from(device.shared_bytes_per_block);
-        tiles.stays = tiles.stays_packed(limit);
+        tiles.keeps_right_packed = tiles.can_keep_right_packed(limit);
         let is_once = micro.kernel == MicroKernel::Vectors && micro.planes == 1 && columns <= width;
         // Copies of lines decide conditions on steps once for many steps, not for each row of a
         // register tile.
         let is_scattered = problem.operands[0].runs.is_some() || problem.operands[0].is_in_parts;
-        if tiles.stays && tiles.left == LeftForm::Lines && is_once && !is_scattered {
+        if tiles.keeps_right_packed && tiles.left == LeftForm::Lines && is_once && !is_scattered {
             tiles.left = LeftForm::InPlace;
             let most = if tiles.adds_chains { even } else { problem.most_together() };
             tiles.tile_k = wanted_k.unwrap_or(most);
@@ -189,7 +193,7 @@ impl Tiles {
             tiles.tile_n = even(tiles.tile_n, columns, width);
         }
         tiles.grid = [ceil_div(rows, tiles.tile_m), ceil_div(columns, tiles.tile_n)];
-        tiles.share = tiles.share(device);
+        tiles.tiles_per_block = tiles.tiles_per_block(device);
         match tiles.shared_bytes() {
             needed if needed > limit => Err(EmitError::new(format!(
                 "tiles of {} by {} by {} take {needed} bytes, a block has {limit}",
@@ -200,7 +204,7 @@ impl Tiles {
     }
 
     /// Chooses the largest register tile that fits into the registers together with its operands.
-    fn of_registers(problem: &Problem, device: &DeviceDescription, micro: Micro) -> Tiles {
+    fn of_registers(problem: &ProductProblem, device: &DeviceDescription, micro: MicroProduct) -> TileSizes {
         let sizes = problem.sizes;
         let bytes = problem.sum.real_part().byte_size() as i64;
         let planes = micro.planes;
@@ -215,10 +219,10 @@ impl Tiles {
         let needed = ceil_div(sizes.columns, lanes);
         // Packing transposes words, so that packed lines have contiguous steps in any case.
         let lies_along_steps = left.runs_along_steps || micro.multiplies_words();
-        let usual = match lies_along_steps {
-            _ if planes > 1 => 1,
-            true => VECTORS,
-            false => VECTORS_BY_STEPS,
+        let usual = match () {
+            () if planes > 1 => 1,
+            () if lies_along_steps => VECTORS,
+            () => VECTORS_BY_STEPS,
         };
         // Besides the sums, registers hold a row of the right operand and an element of the left
         // operand, and one is spare.
@@ -243,20 +247,20 @@ impl Tiles {
                 (vectors, even_height(sizes.rows, most, vectors))
             }
         };
-        let form = match left.runs_along_steps {
-            true => LeftForm::Lines,
-            false if micro.multiplies_words() => LeftForm::Groups,
-            false => LeftForm::Panels,
+        let form = match () {
+            () if left.runs_along_steps => LeftForm::Lines,
+            () if micro.multiplies_words() => LeftForm::Groups,
+            () => LeftForm::Panels,
         };
-        let turns = right.runs_along_steps;
+        let transposes_right = right.runs_along_steps;
         // A packed copy would be read only a few times.
         let is_unpacked = sizes.rows <= height * UNPACKED_TILES
             && right.rows_of.is_some()
             && right.element == problem.factor
             && planes == 1
             && sizes.columns % (vectors * lanes) == 0;
-        let (tile_m, tile_n, tile_k, share, grid) = (height, vectors * lanes, 1, 1, [1, 1]);
-        Tiles {
+        let (tile_m, tile_n, tile_k, tiles_per_block, grid) = (height, vectors * lanes, 1, 1, [1, 1]);
+        TileSizes {
             micro,
             lanes,
             vectors,
@@ -264,26 +268,26 @@ impl Tiles {
             tile_m,
             tile_n,
             tile_k,
-            share,
+            tiles_per_block,
             grid,
             sizes,
             bytes,
             left: form,
-            turns,
-            is_turned_whole: right.runs.is_some(),
+            transposes_right,
+            is_transposed_whole: right.runs.is_some(),
             is_unpacked,
-            stays: false,
+            keeps_right_packed: false,
             adds_chains: false,
         }
     }
 
     /// Chooses two by two tiles of sums. Together with two tiles of each operand, they use all tile
     /// registers. Chooses fewer if there are few lines.
-    fn of_tile_registers(problem: &Problem, micro: Micro) -> Tiles {
-        let Sizes { rows, columns, .. } = problem.sizes;
-        let beside = |lines: i64| if lines <= TILE_LINES { 1 } else { 2 };
-        let (vectors, height) = (beside(columns), beside(rows) * TILE_LINES);
-        Tiles {
+    fn of_tile_registers(problem: &ProductProblem, micro: MicroProduct) -> TileSizes {
+        let ProductSizes { rows, columns, .. } = problem.sizes;
+        let tiles_for = |lines: i64| if lines <= TILE_LINES { 1 } else { 2 };
+        let (vectors, height) = (tiles_for(columns), tiles_for(rows) * TILE_LINES);
+        TileSizes {
             micro,
             lanes: TILE_LINES,
             vectors,
@@ -291,21 +295,21 @@ impl Tiles {
             tile_m: height,
             tile_n: vectors * TILE_LINES,
             tile_k: 1,
-            share: 1,
+            tiles_per_block: 1,
             grid: [1, 1],
             sizes: problem.sizes,
             bytes: problem.sum.byte_size() as i64,
             left: if problem.operands[0].runs_along_steps { LeftForm::Lines } else { LeftForm::Groups },
-            turns: problem.operands[1].runs_along_steps,
-            is_turned_whole: problem.operands[1].runs.is_some(),
+            transposes_right: problem.operands[1].runs_along_steps,
+            is_transposed_whole: problem.operands[1].runs.is_some(),
             is_unpacked: false,
-            stays: false,
+            keeps_right_packed: false,
             adds_chains: false,
         }
     }
 
     /// Returns the number of products that may be added before conversion to the type of the sums.
-    fn most_together(&self, problem: &Problem) -> i64 {
+    fn most_together(&self, problem: &ProductProblem) -> i64 {
         if self.micro.multiplies_words() { self.sizes.steps } else { problem.most_together() }
     }
 
@@ -327,16 +331,16 @@ impl Tiles {
     /// Whether all steps of a tile's columns can be packed at once. The block's memory then has
     /// room only for the sums of one register tile's rows. These rows take all steps before the
     /// next rows, and no other sums are kept.
-    fn stays_packed(&self, limit: i64) -> bool {
+    fn can_keep_right_packed(&self, limit: i64) -> bool {
         !self.is_unpacked
             && matches!(self.left, LeftForm::Lines | LeftForm::Groups)
-            && Tiles { stays: true, ..self.clone() }.shared_bytes() <= limit
+            && TileSizes { keeps_right_packed: true, ..self.clone() }.shared_bytes() <= limit
     }
 
     /// Returns the rows and columns of a tile: large, as long as there are enough tiles for all
     /// cores.
     fn spread(&self, device: &DeviceDescription) -> [i64; 2] {
-        let Sizes { batch, rows, columns, .. } = self.sizes;
+        let ProductSizes { batch, rows, columns, .. } = self.sizes;
         let units = [self.height, self.width()];
         let panels = [ceil_div(rows, units[0]), ceil_div(columns, units[1])];
         let cores = i64::from(device.core_count);
@@ -362,7 +366,7 @@ impl Tiles {
     }
 
     /// Returns the number of tiles per block. Small tiles share a block.
-    fn share(&self, device: &DeviceDescription) -> i64 {
+    fn tiles_per_block(&self, device: &DeviceDescription) -> i64 {
         let of_tile = self.tile_m * self.tile_n * self.sizes.steps;
         let enough = ceil_div(self.tiles(), i64::from(device.core_count) * BLOCKS_PER_CORE);
         (PRODUCTS_FOR_ALL_CORES / of_tile.max(1)).clamp(1, enough.max(1))
@@ -372,14 +376,14 @@ impl Tiles {
     /// Each tile across reads the left operand once, and each tile down reads the right operand
     /// once.
     pub fn reads_per_result(&self) -> [f64; 2] {
-        let Sizes { rows, columns, steps, .. } = self.sizes;
+        let ProductSizes { rows, columns, steps, .. } = self.sizes;
         let [down, across] = self.grid.map(|tiles| tiles as f64);
         [steps as f64 * across / columns as f64, steps as f64 * down / rows as f64]
     }
 
     /// Returns the number of all products.
     pub fn products(&self) -> i64 {
-        let Sizes { batch, rows, columns, steps } = self.sizes;
+        let ProductSizes { batch, rows, columns, steps } = self.sizes;
         [batch, rows, columns, steps].iter().product()
     }
 
@@ -389,7 +393,7 @@ impl Tiles {
     }
 
     fn blocks(&self) -> i64 {
-        ceil_div(self.tiles(), self.share)
+        ceil_div(self.tiles(), self.tiles_per_block)
     }
 
     /// Returns the columns of a register tile.
@@ -400,7 +404,11 @@ impl Tiles {
     /// Returns the grain of packing: packed ranges of an operand's steps begin and end at multiples
     /// of it.
     pub fn grain(&self, is_right: bool) -> i64 {
-        if is_right && self.stays { self.sizes.steps } else { common_divisor(self.sizes.steps, self.tile_k) }
+        if is_right && self.keeps_right_packed {
+            self.sizes.steps
+        } else {
+            common_divisor(self.sizes.steps, self.tile_k)
+        }
     }
 
     /// Returns the number of chunks of steps.
@@ -426,16 +434,16 @@ impl Tiles {
 
     /// Returns the number of steps of the right operand that are packed at once.
     fn packed_steps(&self) -> i64 {
-        if self.stays { self.sizes.steps } else { self.tile_k }
+        if self.keeps_right_packed { self.sizes.steps } else { self.tile_k }
     }
 
     /// Whether the sums of all rows are kept between chunks of steps.
     pub fn keeps_sums(&self) -> bool {
-        self.chunks() > 1 && !self.stays
+        self.chunks() > 1 && !self.keeps_right_packed
     }
 
     /// Returns the rows of a register tile, rounded up to whole squares if they are transposed.
-    fn turned_rows(&self) -> i64 {
+    fn transposed_rows(&self) -> i64 {
         if self.left == LeftForm::Groups { ceil_div(self.height, self.lanes) * self.lanes } else { self.height }
     }
 
@@ -443,7 +451,7 @@ impl Tiles {
     pub fn left_dims(&self) -> [i64; 3] {
         match self.left {
             LeftForm::Lines | LeftForm::Groups => {
-                [1, self.turned_rows(), self.planes(self.in_registers(self.tile_k) + self.skew(self.micro.bytes()))]
+                [1, self.transposed_rows(), self.planes(self.in_registers(self.tile_k) + self.skew(self.micro.bytes()))]
             }
             LeftForm::Panels => {
                 let skew = ceil_div(self.skew(self.micro.bytes()), self.height);
@@ -465,13 +473,13 @@ impl Tiles {
     }
 
     /// Returns the squares that are transposed in registers.
-    pub fn squares(&self) -> Squares {
-        Squares { size: self.lanes, word: self.micro.group() }
+    pub fn squares(&self) -> SquareShape {
+        SquareShape { size: self.lanes, word: self.micro.group() }
     }
 
     /// Returns the number of steps of columns that are transposed at once.
-    pub fn turned_steps(&self) -> i64 {
-        let most = if self.is_turned_whole { self.packed_steps() } else { LINE_BYTES / self.micro.bytes() };
+    pub fn transposed_steps(&self) -> i64 {
+        let most = if self.is_transposed_whole { self.packed_steps() } else { LINE_BYTES / self.micro.bytes() };
         self.in_registers(self.packed_steps().min(most))
     }
 
@@ -481,15 +489,16 @@ impl Tiles {
         match self.left {
             LeftForm::Groups => {
                 let (row, group) = (self.squares().row(), self.micro.group());
-                [self.turned_rows() / self.lanes, self.in_registers(self.tile_k) / group, row]
+                [self.transposed_rows() / self.lanes, self.in_registers(self.tile_k) / group, row]
             }
             _ => [1; 3],
         }
     }
 
     /// Returns the dimensions of the lines that are transposed at once: `[0, column, step]`.
-    pub fn turned_dims(&self) -> Option<[i64; 3]> {
-        self.turns.then(|| [1, self.lanes, self.planes(self.turned_steps() + self.skew(self.micro.bytes()))])
+    pub fn transposed_dims(&self) -> Option<[i64; 3]> {
+        self.transposes_right
+            .then(|| [1, self.lanes, self.planes(self.transposed_steps() + self.skew(self.micro.bytes()))])
     }
 
     /// Returns the dimensions of the sums. If a register tile's rows take all steps before the next
@@ -511,8 +520,8 @@ impl Tiles {
 
     fn shared_bytes(&self) -> i64 {
         let count = |dims: &[i64]| dims.iter().product::<i64>();
-        let turned = self.turned_dims().map_or(0, |dims| count(&dims));
-        let packed = count(&self.left_dims()) + count(&self.groups_dims()) + count(&self.right_dims()) + turned;
+        let transposed = self.transposed_dims().map_or(0, |dims| count(&dims));
+        let packed = count(&self.left_dims()) + count(&self.groups_dims()) + count(&self.right_dims()) + transposed;
         packed * self.micro.bytes() + (count(&self.sum_dims()) + count(&self.offset_dims())) * self.bytes
     }
 

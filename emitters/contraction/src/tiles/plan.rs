@@ -4,19 +4,19 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, LaunchDimensions, Plan, Visit, Work};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
-use super::{LeftForm, TILE_K, TILE_M, TILE_N, Tiles};
+use super::{LeftForm, TILE_K, TILE_M, TILE_N, TileSizes};
 use crate::micro::MicroKernel;
-use crate::problem::{Problem, Roots, Sizes, VECTOR_OF_PRODUCTS};
+use crate::problem::{ProductProblem, ProductRoots, ProductSizes, VECTOR_OF_PRODUCTS};
 use crate::results::written;
 
 /// Products per step of a tile in tile registers, in the time of an addition, which is half a
 /// cycle. In vector registers, each lane computes one.
 const PRODUCTS_PER_TILE_STEP: i64 = 8;
 
-impl Tiles {
+impl TileSizes {
     /// Returns the plan.
-    pub fn plan(&self, problem: &Problem, device: &DeviceDescription) -> Plan {
-        let Sizes { batch, rows, columns, steps } = self.sizes;
+    pub fn plan(&self, problem: &ProductProblem, device: &DeviceDescription) -> Plan {
+        let ProductSizes { batch, rows, columns, steps } = self.sizes;
         let (outputs, visits) = written(&problem.roots, problem.dot, |roots| self.written(roots));
         let launch = LaunchDimensions { blocks: self.blocks() as u64, threads_per_block: 1 };
         Plan {
@@ -40,16 +40,16 @@ impl Tiles {
     }
 
     /// Returns the visits of the operands: every tile packs its lines of both.
-    fn reads(&self, problem: &Problem) -> Vec<Visit> {
+    fn reads(&self, problem: &ProductProblem) -> Vec<Visit> {
         let steps = Variable::named("step", self.sizes.steps);
         let sides = [[1, 0], [0, 1]].into_iter().zip(&problem.operands).map(|([down, across], operand)| {
             // The dimension that is contiguous in memory is the innermost loop.
             let (line, step) = if operand.runs_along_steps { (1, 2) } else { (2, 1) };
-            let [batch, row, column] = self.place_of(Self::tile_of_block(self.share));
+            let [batch, row, column] = self.place_of(Self::tile_of_block(self.tiles_per_block));
             let point = [batch, row * down + column * across + Expr::range(line), Expr::range(step)];
             let of_point = |expr: &Expr| expr.substitute(&point, &[], &[]);
             let mut map = self.over_tiles(|_| operand.at.results.iter().map(of_point).collect());
-            let Sizes { rows, columns, .. } = self.sizes;
+            let ProductSizes { rows, columns, .. } = self.sizes;
             let lines = if down == 1 { self.tile_m.min(rows) } else { self.tile_n.min(columns) };
             let constraints = operand.at.constraints.iter();
             map.constraints.extend(constraints.map(|it| Constraint::new(of_point(&it.expr), it.bounds)));
@@ -62,8 +62,8 @@ impl Tiles {
 
     /// Returns the cost of the products, with as many lanes as the type of the sums allows, and of
     /// packing.
-    fn work(&self, problem: &Problem) -> Work {
-        let Sizes { batch, rows, columns, steps } = self.sizes;
+    fn work(&self, problem: &ProductProblem) -> Work {
+        let ProductSizes { batch, rows, columns, steps } = self.sizes;
         // Rows and columns of register tiles beyond the end are multiplied too.
         let multiplied = (batch * steps) as f64
             * (ceil_div(rows, self.height) * self.height) as f64
@@ -99,13 +99,13 @@ impl Tiles {
     }
 
     /// Returns configurations with tiles of half and of twice the size that fit.
-    fn alternatives(&self, problem: &Problem, device: &DeviceDescription) -> Vec<Configuration> {
+    fn alternatives(&self, problem: &ProductProblem, device: &DeviceDescription) -> Vec<Configuration> {
         let own = self.configuration();
         let (height, width) = (self.height, self.width());
         let scaled = |size: i64, unit: i64, most: i64, (by, of): (i64, i64)| {
             (ceil_div(size * by, of * unit) * unit).min(ceil_div(most, unit) * unit)
         };
-        let Sizes { rows, columns, .. } = self.sizes;
+        let ProductSizes { rows, columns, .. } = self.sizes;
         let others = [(1, 2), (2, 1)].into_iter().flat_map(|by| {
             [
                 own.with(TILE_M, scaled(self.tile_m, height, rows, by)),
@@ -113,14 +113,14 @@ impl Tiles {
                 own.with(TILE_K, scaled(self.tile_k, self.whole_steps(1), self.most_together(problem), by)),
             ]
         });
-        let fits = |other: &Configuration| Tiles::new(problem, device, other).is_ok();
+        let fits = |other: &Configuration| TileSizes::new(problem, device, other).is_ok();
         own.others(others.filter(fits))
     }
 
     /// Returns the map `(th, bl)[tile, row, column] -> index of the results`.
-    fn written(&self, roots: &Roots) -> IndexingMap {
-        let Sizes { rows, columns, .. } = self.sizes;
-        let tile = Self::tile_of_block(self.share);
+    fn written(&self, roots: &ProductRoots) -> IndexingMap {
+        let ProductSizes { rows, columns, .. } = self.sizes;
+        let tile = Self::tile_of_block(self.tiles_per_block);
         let [_, row, column] = self.place_of(tile.clone());
         let (row, column) = (row + Expr::range(1), column + Expr::range(2));
         let mut map = self.over_tiles(|[batch, ..]| {
@@ -130,7 +130,7 @@ impl Tiles {
         map.ranges.push(Variable::named("row", self.tile_m.min(rows)));
         map.ranges.push(Variable::named("column", self.tile_n.min(columns)));
         let limits = [
-            (self.blocks() * self.share > self.tiles(), tile, self.tiles()),
+            (self.blocks() * self.tiles_per_block > self.tiles(), tile, self.tiles()),
             (self.grid[0] * self.tile_m > rows && self.grid[0] > 1, row, rows),
             (self.grid[1] * self.tile_n > columns && self.grid[1] > 1, column, columns),
         ];
@@ -139,8 +139,8 @@ impl Tiles {
         map.simplify()
     }
 
-    fn tile_of_block(share: i64) -> Expr {
-        Expr::dim(1) * share + Expr::range(0)
+    fn tile_of_block(tiles_per_block: i64) -> Expr {
+        Expr::dim(1) * tiles_per_block + Expr::range(0)
     }
 
     /// Returns a map `(th, bl)[tile] -> …`. `results` computes its results from the tile's batch,
@@ -148,8 +148,8 @@ impl Tiles {
     fn over_tiles(&self, results: impl FnOnce([Expr; 3]) -> Vec<Expr>) -> IndexingMap {
         IndexingMap {
             dims: vec![Variable::named("th", 1), Variable::named("bl", self.blocks())],
-            ranges: vec![Variable::named("tile", self.share)],
-            results: results(self.place_of(Self::tile_of_block(self.share))),
+            ranges: vec![Variable::named("tile", self.tiles_per_block)],
+            results: results(self.place_of(Self::tile_of_block(self.tiles_per_block))),
             ..IndexingMap::default()
         }
     }

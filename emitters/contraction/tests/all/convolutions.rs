@@ -266,9 +266,10 @@ fn random(seed: u64) -> String {
     // Every fourth convolution has many groups of few features, for emitters that take nothing
     // else.
     let is_narrow = seed % 4 == 3;
-    let (all_groups, all_features): (&[[i64; 2]], &[i64]) = match is_narrow {
-        true => (&[[12, 1], [40, 1], [1, 12], [1, 1]], &[1, 1, 2, 4]),
-        false => (&[[1, 1], [1, 1], [1, 1], [2, 1], [1, 3], [5, 1]], &[1, 2, 5, 16, 33, 64, 70]),
+    let (all_groups, all_features): (&[[i64; 2]], &[i64]) = if is_narrow {
+        (&[[12, 1], [40, 1], [1, 12], [1, 1]], &[1, 1, 2, 4])
+    } else {
+        (&[[1, 1], [1, 1], [1, 1], [2, 1], [1, 3], [5, 1]], &[1, 2, 5, 16, 33, 64, 70])
     };
     let [feature_groups, batch_groups] = chance.pick(all_groups);
     let (images, channels) = (chance.pick(&[0, 1, 1, 2, 2, 3]), chance.pick(&[1, 3, 4, 16, 31, 64, 0]));

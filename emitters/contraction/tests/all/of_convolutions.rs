@@ -152,11 +152,11 @@ fn reasons_are_given() {
     };
     assert_eq!(
         declined("depthwise", &usual("f32", "")),
-        "each element of the input is multiplied for 40 features: it is worth packing for more than 4"
+        "each input element is used for 40 output features: for more than 4, packing it pays"
     );
     assert_eq!(
         declined("direct-convolution", &usual("s8", "")),
-        "bytes are multiplied faster as floats, which packing makes of them"
+        "bytes multiply faster after packing, which converts them to floats"
     );
     let product = convolution(
         "f32[2,9,9,20]",
@@ -164,7 +164,7 @@ fn reasons_are_given() {
         "f32[2,9,9,40]",
         "window={size=1x1}, dim_labels=b01f_01io->b01f",
     );
-    assert_eq!(declined("direct-convolution", &product), "its windows share nothing");
+    assert_eq!(declined("direct-convolution", &product), "its windows do not overlap");
     let long = convolution(
         "f32[2,3000,80]",
         "f32[3,80,96]",
@@ -173,7 +173,7 @@ fn reasons_are_given() {
     );
     assert_eq!(
         declined("direct-convolution", &long),
-        "rows of 240160 elements and what they need do not fit a block's 589824 bytes"
+        "rows of 240160 elements with their buffers do not fit a block's 589824 bytes"
     );
     let huge = convolution(
         "f32[1125899906842624,9,9,0]",
@@ -192,7 +192,7 @@ fn reasons_are_given() {
     )
     .replace("[2,7,1,40]", "[2,7,2,40]");
     for name in EMITTERS {
-        assert_eq!(declined(name, &far), "its window reaches farther than places are counted");
+        assert_eq!(declined(name, &far), "its sizes or its window are too large for the index arithmetic");
     }
 }
 

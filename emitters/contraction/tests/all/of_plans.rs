@@ -123,7 +123,7 @@ fn reasons_are_given() {
     );
     assert_eq!(
         declined(&plain("f32", [4, 8, 4])),
-        "128 products are too few to be packed: a loop computes fewer than 2048 as fast"
+        "128 products are too few to be packed: below 2048, a loop is as fast"
     );
     assert_eq!(declined(&plain("f32", [40, 3, 40])), "an element is a sum of 3 products: packing pays from 4 on");
     let other = "f { x = f32[40,40] parameter(0)
@@ -135,9 +135,11 @@ fn reasons_are_given() {
   s = f32[40,40] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
   z = f32[] constant(0)
   ROOT p = f32[80,40] pad(s, z), padding=0_1_1x0_0 }";
-    assert_eq!(declined(padded), "its elements are not those of the dot, each by itself and each of them once");
+    assert_eq!(declined(padded), "its elements are not a permutation of the dot's elements");
     let simt = emitter().consider(&fusion([40, 40, 40]), &DeviceDescription::simt());
-    assert!(matches!(simt, Verdict::Decline(decline) if decline.reason == "it is for blocks of one thread"));
+    assert!(
+        matches!(simt, Verdict::Decline(decline) if decline.reason == "it requires blocks of one thread, as on the cpu")
+    );
 }
 
 /// The plan of a product of `bf16` with result `f32`, on a machine with tile registers.

@@ -1,6 +1,10 @@
-//! Finds the instructions around a row reduction that form a chain (softmax, layer norm, …) worth a kernel.
+//! Finds the instructions around a row reduction that form a chain (softmax, layer norm, …) worth a
+//! kernel.
 //!
-//! The kernel of a chain visits a row several times while the row is in a near cache, instead of visiting all rows several times. An instruction that depends on a reduction row by row is a *member* ([`RowSpace::place`]). The kernel also rematerialises cheap operands of members. No member may depend on an instruction that depends on a member in another way.
+//! The kernel of a chain visits a row several times while the row is in a near cache, instead of
+//! visiting all rows several times. An instruction that depends on a reduction row by row is a
+//! *member* ([`RowSpace::place`]). The kernel also rematerialises cheap operands of members. No
+//! member may depend on an instruction that depends on a member in another way.
 
 use std::collections::HashSet;
 
@@ -9,11 +13,12 @@ use fusebox_core::cost::{first_array, is_heavy, per_element, steps};
 use fusebox_core::emitter::{Bid, Candidate};
 use fusebox_core::hlo::{Computation, InstrId, Instruction, Module, Op};
 
-use super::limits::Limits;
+use super::limits::RowLimits;
 
 /// Maximum number of members of one kernel.
 const MOST_INSTRUCTIONS: usize = 200;
-/// Elements up to which the consumer of a reduction computes the reduction too, instead of a separate kernel.
+/// Elements up to which the consumer of a reduction computes the reduction too, instead of a
+/// separate kernel.
 const SMALL: f64 = 4096.0;
 /// Additions per element up to which an instruction smaller than the rows is rematerialised.
 const CHEAP: f64 = 2.0;
@@ -24,17 +29,17 @@ pub fn rows_of(candidate: &Candidate) -> Option<RowSpace> {
 }
 
 /// Makes the bid of a chain around a reduction.
-pub fn bid(candidate: &Candidate, limits: &Limits) -> Bid {
+pub fn bid(candidate: &Candidate, limits: &RowLimits) -> Bid {
     let region = &candidate.region;
     let (module, computation) = (&region.module, region.computation());
     let Some(space) = rows_of(candidate) else {
-        return Bid::decline("the reduction is not one of contiguous rows");
+        return Bid::decline("the reduction does not reduce contiguous rows");
     };
     if let Some(reason) = limits.refusal(space) {
         return Bid::decline(reason);
     }
     let count = computation.instructions.len();
-    let mut search = Search {
+    let mut search = ChainSearch {
         module,
         computation,
         read_elsewhere: &region.roots,
@@ -47,19 +52,19 @@ pub fn bid(candidate: &Candidate, limits: &Limits) -> Bid {
     search.grow(candidate.anchor);
     search.take_along();
     let Some(instructions) = search.chain() else {
-        return Bid::decline("no result of the reduction goes back into its rows");
+        return Bid::decline("no operation on the rows reads the result of their reduction");
     };
     let others = search.other_reductions(&instructions);
     if others > search.phases(&instructions) {
         return Bid::decline(format!(
-            "its rows also need {others} other small reductions, which one kernel computes with it"
+            "its rows also need {others} other small reductions, which one kernel can compute together with this one"
         ));
     }
     Bid::Take { instructions }
 }
 
 /// Classification of a region's instructions, relative to one reduction.
-struct Search<'m> {
+struct ChainSearch<'m> {
     module: &'m Module,
     computation: &'m Computation,
     read_elsewhere: &'m [InstrId],
@@ -73,7 +78,7 @@ struct Search<'m> {
     along: Vec<bool>,
 }
 
-impl Search<'_> {
+impl ChainSearch<'_> {
     fn is_member(&self, id: InstrId) -> bool {
         self.places[id.index()] != RowPlace::Free
     }
@@ -92,9 +97,10 @@ impl Search<'_> {
             if !depends && id != seed && !(is_reduce && self.reads_with_members(id)) {
                 continue;
             }
-            let place = match is_computed(instruction) && members < MOST_INSTRUCTIONS {
-                true => self.space.place(self.module, self.computation, id, &|operand| self.places[operand.index()]),
-                false => RowPlace::Elsewhere,
+            let place = if is_computed(instruction) && members < MOST_INSTRUCTIONS {
+                self.space.place(self.module, self.computation, id, &|operand| self.places[operand.index()])
+            } else {
+                RowPlace::Elsewhere
             };
             match place {
                 RowPlace::Row | RowPlace::Element => {
@@ -138,14 +144,13 @@ impl Search<'_> {
             let is_inside = |user: &InstrId| self.is_member(*user) || self.along[user.index()];
             let mut users = self.users[id.index()].iter().filter(|user| !is_result(self.computation, **user));
             let is_free = matches!(instruction.op, Op::Constant(_) | Op::Broadcast { .. } | Op::Iota { .. });
-            self.along[id.index()] = match is_free {
-                true => users.any(is_inside),
-                false => {
-                    !self.read_elsewhere.contains(&id)
-                        && users.clone().next().is_some()
-                        && users.all(is_inside)
-                        && self.is_cheap(instruction)
-                }
+            self.along[id.index()] = if is_free {
+                users.any(is_inside)
+            } else {
+                !self.read_elsewhere.contains(&id)
+                    && users.clone().next().is_some()
+                    && users.all(is_inside)
+                    && self.is_cheap(instruction)
             };
         }
     }
@@ -193,7 +198,9 @@ impl Search<'_> {
         phases.into_iter().max().unwrap_or(0)
     }
 
-    /// Counts the small reductions outside a chain whose results are combined with the chain's row values. Without the chain, one kernel computes these reductions, the chain's first phase and the combination. With the chain, each of these reductions needs a separate kernel.
+    /// Counts the small reductions outside a chain whose results are combined with the chain's row
+    /// values. Without the chain, one kernel computes these reductions, the chain's first phase and
+    /// the combination. With the chain, each of these reductions needs a separate kernel.
     fn other_reductions(&self, chain: &[InstrId]) -> usize {
         let of_rows = chain.iter().filter(|id| self.places[id.index()] == RowPlace::Row);
         let mut pending: Vec<InstrId> =
@@ -218,7 +225,8 @@ impl Search<'_> {
         elements(reduce) as f64 * steps(self.computation, reduce) <= SMALL
     }
 
-    /// Returns the members that instructions outside the chain read. These instructions recompute a broadcast, so the broadcast's operand is the result.
+    /// Returns the members that instructions outside the chain read. These instructions recompute a
+    /// broadcast, so the broadcast's operand is the result.
     fn results(&self) -> Vec<InstrId> {
         let mut copied = HashSet::new();
         let mut results = Vec::new();

@@ -15,9 +15,9 @@ use fusebox_core::cost::is_function;
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
 use fusebox_core::hlo::InstrId;
 
-use super::kept::{Kept, element_bytes, kept};
-use super::parts::{Known, Phase, computed, groups, operands, phases, root_writes, row_values, value_of};
-use crate::body::{Body, Starts, write};
+use super::functions::{ComputedValues, Phase, computed, groups, operands, phases, root_writes, row_values, value_of};
+use super::kept_values::{KeptValue, element_bytes, kept};
+use crate::body::{ReductionBody, StartValues, write};
 use crate::cpu::Accumulators;
 use crate::cpu::cascade::{self, Cascade};
 
@@ -25,56 +25,61 @@ use crate::cpu::cascade::{self, Cascade};
 const MOST_BYTES: i64 = 64 << 10;
 
 /// A chain with its subgraph functions declared.
-struct Chain<'c> {
+struct ChainKernel<'c> {
     fusion: &'c Fusion,
     chain: &'c RowChain,
     phases: Vec<Phase>,
-    bodies: Vec<Body<'c>>,
+    bodies: Vec<ReductionBody<'c>>,
 }
 
 /// Values of the row that a block is computing.
-struct Row {
+struct RowValues {
     row: Value,
     /// Results of the complete reductions.
-    heroes: Known,
+    heroes: ComputedValues,
     /// Values that elements depend on.
-    values: Known,
+    values: ComputedValues,
     /// Tensors that hold the kept values.
     tensors: Vec<(InstrId, Value)>,
     outputs: Vec<Value>,
 }
 
 /// Returns the values of a row that are kept between phases.
-pub fn kept_values(fusion: &Fusion, chain: &RowChain) -> Vec<Kept> {
-    let bytes = |kept: &[Kept]| kept.iter().map(|(id, _)| element_bytes(fusion, *id)).sum::<i64>();
-    let fits = |kept: &[Kept]| chain.space.length.saturating_mul(bytes(kept)) <= MOST_BYTES;
+pub fn kept_values(fusion: &Fusion, chain: &RowChain) -> Vec<KeptValue> {
+    let bytes = |kept: &[KeptValue]| kept.iter().map(|(id, _)| element_bytes(fusion, *id)).sum::<i64>();
+    let fits = |kept: &[KeptValue]| chain.space.length.saturating_mul(bytes(kept)) <= MOST_BYTES;
     kept(fusion, chain, is_function, fits)
 }
 
-/// Builds the kernel. Each block computes `share` rows.
-pub fn emit(fusion: &Fusion, chain: &RowChain, share: i64) -> Result<Kernel, EmitError> {
+/// Builds the kernel. Each block computes `rows_per_block` rows.
+pub fn emit(fusion: &Fusion, chain: &RowChain, rows_per_block: i64) -> Result<Kernel, EmitError> {
     let mut kernel = KernelBuilder::new(fusion);
     let groups = groups(chain);
     let phases = phases(&mut kernel, fusion, chain, &kept_values(fusion, chain));
-    let bodies = groups.iter().map(|group| Body::of_combiners(&mut kernel, group)).collect();
-    let declared = Chain { fusion, chain, phases, bodies };
+    let bodies = groups.iter().map(|group| ReductionBody::of_combiners(&mut kernel, group)).collect();
+    let declared = ChainKernel { fusion, chain, phases, bodies };
     let (block, outputs) = (kernel.block(), kernel.outputs().to_vec());
     let b: &mut FunctionBuilder = &mut kernel;
-    let starts: Vec<Starts> = declared.bodies.iter().map(|body| body.starts(b)).collect();
+    let starts: Vec<StartValues> = declared.bodies.iter().map(|body| body.starts(b)).collect();
     let tensors: Vec<(InstrId, Value)> = declared.tensors(b);
-    let (one, rows, share) = (b.index(1), b.index(chain.space.rows), b.index(share));
-    let first = b.muli(block, share);
-    let end = b.addi(first, share);
+    let (one, rows, rows_per_block) = (b.index(1), b.index(chain.space.rows), b.index(rows_per_block));
+    let first = b.muli(block, rows_per_block);
+    let end = b.addi(first, rows_per_block);
     let end = b.minsi(end, rows);
     let written = b.scf_for(first, end, one, &outputs, |b, row, outputs| {
-        let state =
-            Row { row, heroes: Vec::new(), values: Vec::new(), tensors: tensors.clone(), outputs: outputs.to_vec() };
+        let state = RowValues {
+            row,
+            heroes: Vec::new(),
+            values: Vec::new(),
+            tensors: tensors.clone(),
+            outputs: outputs.to_vec(),
+        };
         declared.row(b, &starts, state)
     });
     kernel.finish(&written)
 }
 
-impl Chain<'_> {
+impl ChainKernel<'_> {
     /// Allocates memory for the kept values of one row.
     fn tensors(&self, b: &mut FunctionBuilder) -> Vec<(InstrId, Value)> {
         let length = self.chain.space.length;
@@ -84,7 +89,7 @@ impl Chain<'_> {
             .collect()
     }
 
-    fn row(&self, b: &mut FunctionBuilder, starts: &[Starts], mut row: Row) -> Vec<Value> {
+    fn row(&self, b: &mut FunctionBuilder, starts: &[StartValues], mut row: RowValues) -> Vec<Value> {
         for ((phase, body), starts) in self.phases.iter().zip(&self.bodies).zip(starts) {
             self.reduce(b, phase, body, starts, &mut row);
             self.after(b, phase, &mut row);
@@ -97,18 +102,25 @@ impl Chain<'_> {
     }
 
     /// Emits the loop of a phase over a row's elements, and its reductions.
-    fn reduce(&self, b: &mut FunctionBuilder, phase: &Phase, body: &Body<'_>, starts: &Starts, row: &mut Row) {
+    fn reduce(
+        &self,
+        b: &mut FunctionBuilder,
+        phase: &Phase,
+        body: &ReductionBody<'_>,
+        starts: &StartValues,
+        row: &mut RowValues,
+    ) {
         let accumulators = Accumulators::new(body);
         let start = accumulators.start(b, starts);
         let width = start.len();
         let stored: Vec<Value> = phase.stored.iter().filter_map(|id| tensor_of(&row.tensors, *id)).collect();
         let visit = |b: &mut FunctionBuilder, element: Value, tensors: &[Value]| {
             let known = self.known_at(b, phase, row, element);
-            let found = computed(b, &phase.elements, &[row.row, element], &known);
-            let found = [found, known].concat();
-            let others = accumulators.of_elements(b, &operands(body.group(), &found));
+            let computed_values = computed(b, &phase.elements, &[row.row, element], &known);
+            let computed_values = [computed_values, known].concat();
+            let others = accumulators.of_elements(b, &operands(body.group(), &computed_values));
             let stored = phase.stored.iter().zip(tensors);
-            let tensors = stored.map(|(id, &tensor)| match value_of(&found, *id) {
+            let tensors = stored.map(|(id, &tensor)| match value_of(&computed_values, *id) {
                 Some(values) => b.insert(values[0], tensor, &[element]),
                 None => tensor,
             });
@@ -140,33 +152,33 @@ impl Chain<'_> {
     }
 
     /// Whether a phase computes functions for the operands of its reductions.
-    fn holds_functions(&self, phase: &Phase, body: &Body<'_>) -> bool {
+    fn holds_functions(&self, phase: &Phase, body: &ReductionBody<'_>) -> bool {
         let is_known = |id| phase.loaded.contains(&id) || self.chain.row_values.contains(&id);
         cascade::holds_functions(self.fusion.computation(), body.group(), is_known)
     }
 
     /// Computes the row values that depend on a phase's reductions.
-    fn after(&self, b: &mut FunctionBuilder, phase: &Phase, row: &mut Row) {
+    fn after(&self, b: &mut FunctionBuilder, phase: &Phase, row: &mut RowValues) {
         let news = row_values(b, self.chain, phase, row.row, &row.heroes, &row.values);
         row.values.extend(news);
     }
 
-    fn write_elements(&self, b: &mut FunctionBuilder, phase: &Phase, row: &mut Row) {
+    fn write_elements(&self, b: &mut FunctionBuilder, phase: &Phase, row: &mut RowValues) {
         if self.chain.roots.iter().all(|root| root.place == RowPlace::Row) {
             return;
         }
         row.outputs = self.walk(b, &row.outputs, |b, element, outputs| {
             let point = [row.row, element];
             let known = self.known_at(b, phase, row, element);
-            let found = computed(b, &phase.elements, &point, &known);
-            self.write_roots(b, RowPlace::Element, &point, &[found, known].concat(), outputs)
+            let computed_values = computed(b, &phase.elements, &point, &known);
+            self.write_roots(b, RowPlace::Element, &point, &[computed_values, known].concat(), outputs)
         });
     }
 
-    fn write_row(&self, b: &mut FunctionBuilder, phase: &Phase, row: &mut Row) {
-        let found = computed(b, &phase.row, &[row.row], &row.heroes);
-        let found = [found.as_slice(), &row.heroes].concat();
-        row.outputs = self.write_roots(b, RowPlace::Row, &[row.row], &found, &row.outputs);
+    fn write_row(&self, b: &mut FunctionBuilder, phase: &Phase, row: &mut RowValues) {
+        let computed_values = computed(b, &phase.row, &[row.row], &row.heroes);
+        let computed_values = [computed_values.as_slice(), &row.heroes].concat();
+        row.outputs = self.write_roots(b, RowPlace::Row, &[row.row], &computed_values, &row.outputs);
     }
 
     fn write_roots(
@@ -174,10 +186,10 @@ impl Chain<'_> {
         b: &mut FunctionBuilder,
         place: RowPlace,
         point: &[Value],
-        found: &[(InstrId, Vec<Value>)],
+        computed_values: &[(InstrId, Vec<Value>)],
         outputs: &[Value],
     ) -> Vec<Value> {
-        let writes = root_writes(b, self.fusion, self.chain, place, point, found);
+        let writes = root_writes(b, self.fusion, self.chain, place, point, computed_values);
         write(b, &writes, outputs)
     }
 
@@ -193,7 +205,7 @@ impl Chain<'_> {
     }
 
     /// Returns the values available at an element: row values, and kept values of earlier phases.
-    fn known_at(&self, b: &mut FunctionBuilder, phase: &Phase, row: &Row, element: Value) -> Known {
+    fn known_at(&self, b: &mut FunctionBuilder, phase: &Phase, row: &RowValues, element: Value) -> ComputedValues {
         let mut known = row.values.clone();
         for &id in &phase.loaded {
             if let Some(tensor) = tensor_of(&row.tensors, id) {

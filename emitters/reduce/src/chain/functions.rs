@@ -6,14 +6,14 @@ use fusebox_core::emitter::{Fusion, Visit};
 use fusebox_core::hlo::InstrId;
 use fusebox_core::indexing::IndexingMap;
 
-use super::kept::{Kept, wanted};
-use crate::body::{PerHero, Write};
+use super::kept_values::{KeptValue, wanted};
+use crate::body::{ElementWrite, PerHero};
 
 /// Values computed so far, each with its instruction.
-pub type Known = Vec<(InstrId, Vec<Value>)>;
+pub type ComputedValues = Vec<(InstrId, Vec<Value>)>;
 
 /// Instructions of equal dimensions that one function computes from injected values.
-pub struct Part {
+pub struct ChainFunction {
     index: IndexingMap,
     instructions: Vec<InstrId>,
     /// Number of leaves of each instruction.
@@ -26,29 +26,29 @@ pub struct Part {
 /// One loop over a row.
 pub struct Phase {
     /// Parts to compute for every element.
-    pub elements: Vec<Part>,
+    pub elements: Vec<ChainFunction>,
     /// Instructions that this phase stores for later phases.
     pub stored: Vec<InstrId>,
     /// Instructions that earlier phases have stored.
     pub loaded: Vec<InstrId>,
     /// Parts to compute for the row after the loop.
-    pub row: Vec<Part>,
+    pub row: Vec<ChainFunction>,
 }
 
-impl Part {
+impl ChainFunction {
     /// Calls the function at a point, `(row, element)` or `(row)`.
-    pub fn compute(&self, b: &mut FunctionBuilder, point: &[Value], known: &[(InstrId, Vec<Value>)]) -> Known {
+    pub fn compute(&self, b: &mut FunctionBuilder, point: &[Value], known: &[(InstrId, Vec<Value>)]) -> ComputedValues {
         let index = b.apply_indexing(&self.index, point);
         let of = |id: &InstrId| known.iter().find(|(known, _)| known == id).map(|(_, values)| values.clone());
         let injected: Vec<Value> = self.injected.iter().filter_map(of).flatten().collect();
         let mut values = b.call_subgraph(&self.function, &index, &injected).into_iter();
-        let found = self.instructions.iter().zip(&self.leaves);
-        found.map(|(&id, &count)| (id, values.by_ref().take(count).collect())).collect()
+        let computed_values = self.instructions.iter().zip(&self.leaves);
+        computed_values.map(|(&id, &count)| (id, values.by_ref().take(count).collect())).collect()
     }
 }
 
 /// Element values that a phase computes, stores and loads.
-struct Step {
+struct PhaseValues {
     stored: Vec<InstrId>,
     loaded: Vec<InstrId>,
     /// Instructions that the phase computes.
@@ -57,7 +57,7 @@ struct Step {
     injected: Vec<InstrId>,
 }
 
-fn steps(chain: &RowChain, kept: &[Kept]) -> Vec<Step> {
+fn steps(chain: &RowChain, kept: &[KeptValue]) -> Vec<PhaseValues> {
     let step = |(phase, wanted): (usize, Vec<InstrId>)| {
         let stored: Vec<InstrId> = kept.iter().filter(|(_, by)| *by == phase).map(|(id, _)| *id).collect();
         let loaded: Vec<InstrId> = kept.iter().filter(|(_, by)| *by < phase).map(|(id, _)| *id).collect();
@@ -68,21 +68,22 @@ fn steps(chain: &RowChain, kept: &[Kept]) -> Vec<Step> {
         outputs.dedup();
         let known = chain.row_values.iter().filter(|id| chain.levels[id.index()] <= phase);
         let injected = known.chain(&loaded).copied().collect();
-        Step { stored, loaded, outputs, injected }
+        PhaseValues { stored, loaded, outputs, injected }
     };
     wanted(chain).into_iter().enumerate().map(step).collect()
 }
 
-/// Returns the visits of a plan. `map` returns the indices at which the kernel visits an array of these dimensions, which has one element per row or per element.
+/// Returns the visits of a plan. `map` returns the indices at which the kernel visits an array of
+/// these dimensions, which has one element per row or per element.
 pub fn visits(
     fusion: &Fusion,
     chain: &RowChain,
-    kept: &[Kept],
+    kept: &[KeptValue],
     map: &dyn Fn(RowPlace, &[i64]) -> IndexingMap,
 ) -> Vec<Visit> {
     let visit = |place, id: InstrId, given| Visit { map: map(place, &dims_of(fusion, id)), values: vec![id], given };
     let mut visits: Vec<Visit> = Vec::new();
-    for Step { outputs, injected, .. } in steps(chain, kept) {
+    for PhaseValues { outputs, injected, .. } in steps(chain, kept) {
         let first = visits.len();
         for id in outputs {
             let next = visit(RowPlace::Element, id, injected.clone());
@@ -99,19 +100,18 @@ pub fn visits(
 }
 
 /// Declares the phases of a chain. The last one writes the roots.
-pub fn phases(kernel: &mut KernelBuilder, fusion: &Fusion, chain: &RowChain, kept: &[Kept]) -> Vec<Phase> {
+pub fn phases(kernel: &mut KernelBuilder, fusion: &Fusion, chain: &RowChain, kept: &[KeptValue]) -> Vec<Phase> {
     let steps = steps(chain, kept);
     let last = steps.len() - 1;
     let mut phases = Vec::with_capacity(steps.len());
-    for (phase, Step { stored, loaded, outputs, injected }) in steps.into_iter().enumerate() {
+    for (phase, PhaseValues { stored, loaded, outputs, injected }) in steps.into_iter().enumerate() {
         let known = |limit: usize| chain.row_values.iter().copied().filter(move |id| chain.levels[id.index()] <= limit);
         let elements = parts(kernel, fusion, chain, RowPlace::Element, &outputs, &injected);
-        let of_row: Vec<InstrId> = match phase == last {
-            true => {
-                let roots = chain.roots.iter().filter(|root| root.place == RowPlace::Row);
-                roots.map(|root| root.instruction).collect()
-            }
-            false => known(phase + 1).filter(|id| chain.levels[id.index()] == phase + 1).collect(),
+        let of_row: Vec<InstrId> = if phase == last {
+            let roots = chain.roots.iter().filter(|root| root.place == RowPlace::Row);
+            roots.map(|root| root.instruction).collect()
+        } else {
+            known(phase + 1).filter(|id| chain.levels[id.index()] == phase + 1).collect()
         };
         let heroes: Vec<InstrId> = chain.phases.iter().take(phase + 1).flatten().map(|hero| hero.instruction).collect();
         let of_row: Vec<InstrId> = of_row.into_iter().filter(|id| !heroes.contains(id)).collect();
@@ -128,7 +128,7 @@ fn parts(
     place: RowPlace,
     instructions: &[InstrId],
     injected: &[InstrId],
-) -> Vec<Part> {
+) -> Vec<ChainFunction> {
     let shape = |id: InstrId| &fusion.computation().instruction(id).shape;
     let dims_of = |id: InstrId| dims_of(fusion, id);
     let mut classes: Vec<(Vec<i64>, Vec<InstrId>)> = Vec::new();
@@ -144,12 +144,9 @@ fn parts(
             RowPlace::Row => chain.space.row_index(&dims),
             _ => chain.space.element_index(&dims),
         };
-        let function = match injected.is_empty() {
-            true => kernel.values(&members),
-            false => kernel.epilogue(&members, injected),
-        };
+        let function = if injected.is_empty() { kernel.values(&members) } else { kernel.epilogue(&members, injected) };
         let leaves = members.iter().map(|&id| shape(id).leaves().len()).collect();
-        Part { index, instructions: members, leaves, injected: injected.to_vec(), function }
+        ChainFunction { index, instructions: members, leaves, injected: injected.to_vec(), function }
     };
     classes.into_iter().map(declare).collect()
 }
@@ -164,12 +161,17 @@ pub fn groups(chain: &RowChain) -> Vec<ReductionGroup> {
 }
 
 /// Computes parts at a point.
-pub fn computed(b: &mut FunctionBuilder, parts: &[Part], point: &[Value], known: &[(InstrId, Vec<Value>)]) -> Known {
+pub fn computed(
+    b: &mut FunctionBuilder,
+    parts: &[ChainFunction],
+    point: &[Value],
+    known: &[(InstrId, Vec<Value>)],
+) -> ComputedValues {
     parts.iter().flat_map(|part| part.compute(b, point, known)).collect()
 }
 
-pub fn operands(group: &ReductionGroup, found: &[(InstrId, Vec<Value>)]) -> PerHero {
-    let operand = |id: InstrId| value_of(found, id).and_then(|values| values.first().copied());
+pub fn operands(group: &ReductionGroup, computed_values: &[(InstrId, Vec<Value>)]) -> PerHero {
+    let operand = |id: InstrId| value_of(computed_values, id).and_then(|values| values.first().copied());
     let heroes = group.heroes.iter();
     heroes.map(|hero| hero.values.iter().filter_map(|value| operand(value.operand)).collect()).collect()
 }
@@ -186,21 +188,21 @@ pub fn row_values(
     row: Value,
     heroes: &[(InstrId, Vec<Value>)],
     known: &[(InstrId, Vec<Value>)],
-) -> Known {
-    let found = computed(b, &phase.row, &[row], heroes);
-    let news = heroes.iter().chain(&found).filter(|(id, _)| chain.row_values.contains(id));
+) -> ComputedValues {
+    let computed_values = computed(b, &phase.row, &[row], heroes);
+    let news = heroes.iter().chain(&computed_values).filter(|(id, _)| chain.row_values.contains(id));
     news.filter(|(id, _)| value_of(known, *id).is_none()).cloned().collect()
 }
 
-/// Returns the writes of the roots at a point, `(row, element)` or `(row)`, from `found` values.
+/// Returns the writes of the roots at a point, `(row, element)` or `(row)`, from `computed_values`.
 pub fn root_writes(
     b: &mut FunctionBuilder,
     fusion: &Fusion,
     chain: &RowChain,
     place: RowPlace,
     point: &[Value],
-    found: &[(InstrId, Vec<Value>)],
-) -> Vec<Write> {
+    computed_values: &[(InstrId, Vec<Value>)],
+) -> Vec<ElementWrite> {
     let mut writes = Vec::new();
     for root in chain.roots.iter().filter(|root| root.place == place) {
         let dims = dims_of(fusion, root.instruction);
@@ -209,8 +211,8 @@ pub fn root_writes(
             _ => chain.space.element_index(&dims),
         };
         let index = b.apply_indexing(&index, point);
-        let values = value_of(found, root.instruction).into_iter().flatten().enumerate();
-        writes.extend(values.map(|(leaf, &element)| Write {
+        let values = value_of(computed_values, root.instruction).into_iter().flatten().enumerate();
+        writes.extend(values.map(|(leaf, &element)| ElementWrite {
             output: root.output + leaf,
             element,
             index: index.clone(),

@@ -1,15 +1,17 @@
 //! Values of a row that are stored between phases instead of rematerialised.
 //!
-//! Later instructions are stored first. For a softmax, the kernel stores `x` until the maximum is complete, then replaces it by `exp(x - max)`.
+//! Later instructions are stored first. For a softmax, the kernel stores `x` until the maximum is
+//! complete, then replaces it by `exp(x - max)`.
 
 use fusebox_core::analysis::{RowChain, RowPlace, keeps_positions};
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{ArrayShape, InstrId, Op};
 
 /// An instruction whose values are stored, and the phase that computes it.
-pub type Kept = (InstrId, usize);
+pub type KeptValue = (InstrId, usize);
 
-/// Returns the results of each phase that have one element per element of the rows. They are the operands of the phase's reductions, or the roots in the last phase.
+/// Returns the results of each phase that have one element per element of the rows. They are the
+/// operands of the phase's reductions, or the roots in the last phase.
 pub fn wanted(chain: &RowChain) -> Vec<Vec<InstrId>> {
     let of_phase = |heroes: &Vec<fusebox_core::analysis::ReductionHero>| {
         let mut wanted: Vec<InstrId> = heroes.iter().flat_map(|hero| &hero.values).map(|value| value.operand).collect();
@@ -26,17 +28,18 @@ pub fn wanted(chain: &RowChain) -> Vec<Vec<InstrId>> {
     phases
 }
 
-/// Returns the instructions to store, latest first, each with the phase that computes it. Several phases need each of them, and `is_worth` and `admitted` accept them.
+/// Returns the instructions to store, latest first, each with the phase that computes it. Several
+/// phases need each of them, and `is_worth` and `admitted` accept them.
 pub fn kept(
     fusion: &Fusion,
     chain: &RowChain,
     is_worth: impl Fn(&Op) -> bool,
-    admitted: impl Fn(&[Kept]) -> bool,
-) -> Vec<Kept> {
+    admitted: impl Fn(&[KeptValue]) -> bool,
+) -> Vec<KeptValue> {
     let computation = fusion.computation();
     let wanted = wanted(chain);
     let aligned = aligned(fusion, chain);
-    let mut kept: Vec<Kept> = Vec::new();
+    let mut kept: Vec<KeptValue> = Vec::new();
     for id in computation.ids().rev() {
         let instruction = computation.instruction(id);
         if instruction.shape.as_array().is_none() || !aligned[id.index()] || !is_worth(&instruction.op) {
@@ -59,19 +62,20 @@ pub fn element_bytes(fusion: &Fusion, kept: InstrId) -> i64 {
 }
 
 /// Returns, for each phase but the last, the instructions whose stored values later phases read.
-pub fn alive(fusion: &Fusion, chain: &RowChain, kept: &[Kept]) -> Vec<Vec<InstrId>> {
+pub fn alive(fusion: &Fusion, chain: &RowChain, kept: &[KeptValue]) -> Vec<Vec<InstrId>> {
     let wanted = wanted(chain);
     let is_read = |id: InstrId, after: usize| {
         (after + 1..wanted.len()).any(|phase| is_needed(fusion, chain, kept, &wanted[phase], id, phase))
     };
     let alive_after = |phase: usize| {
-        let made = kept.iter().filter(|(_, by)| *by <= phase).map(|(id, _)| *id);
-        made.filter(|&id| is_read(id, phase)).collect()
+        let stored = kept.iter().filter(|(_, by)| *by <= phase).map(|(id, _)| *id);
+        stored.filter(|&id| is_read(id, phase)).collect()
     };
     (0..chain.phases.len()).map(alive_after).collect()
 }
 
-/// Returns, for each instruction, whether it has one element per element of the rows and all its users read it at their own position.
+/// Returns, for each instruction, whether it has one element per element of the rows and all its
+/// users read it at their own position.
 fn aligned(fusion: &Fusion, chain: &RowChain) -> Vec<bool> {
     let computation = fusion.computation();
     let users = computation.users();
@@ -92,8 +96,16 @@ fn aligned(fusion: &Fusion, chain: &RowChain) -> Vec<bool> {
     aligned
 }
 
-/// Whether a phase has to compute an instruction for its `outputs`, given that it loads the values stored by earlier phases.
-fn is_needed(fusion: &Fusion, chain: &RowChain, kept: &[Kept], outputs: &[InstrId], id: InstrId, phase: usize) -> bool {
+/// Whether a phase has to compute an instruction for its `outputs`, given that it loads the values
+/// stored by earlier phases.
+fn is_needed(
+    fusion: &Fusion,
+    chain: &RowChain,
+    kept: &[KeptValue],
+    outputs: &[InstrId],
+    id: InstrId,
+    phase: usize,
+) -> bool {
     let computation = fusion.computation();
     // The phase also computes the values that it stores.
     let mut pending: Vec<InstrId> = outputs.to_vec();

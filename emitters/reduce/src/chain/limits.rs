@@ -12,7 +12,7 @@ const ROWS_PER_CORE: i64 = 4;
 
 /// Limits on the rows of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct RowLimits {
     /// Minimum elements of a row. Loops over shorter rows do not pay.
     shortest: i64,
     /// Maximum elements of a row.
@@ -20,37 +20,39 @@ pub struct Limits {
     /// Rows that keep all cores busy.
     rows: i64,
     /// Size up to which fewer rows are allowed.
-    few: Few,
+    few: IdleCoresLimit,
 }
 
 /// Number of elements up to which some cores may be idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Few {
+enum IdleCoresLimit {
     /// Elements of all rows.
     InAll(i64),
     /// Elements of each row.
     OfARow(i64),
 }
 
-impl Limits {
+impl RowLimits {
     /// Returns the limits for blocks of one thread. All phases read a row from the core's cache.
-    pub fn of_single_threads(device: &DeviceDescription) -> Limits {
+    pub fn of_single_threads(device: &DeviceDescription) -> RowLimits {
         let cached = device.core_cache_bytes as i64 / CACHED;
-        Limits {
+        RowLimits {
             shortest: i64::from(device.vector_bytes) / VALUE,
             longest: cached,
             rows: i64::from(device.core_count) * ROWS_PER_CORE,
-            few: Few::InAll(cached),
+            few: IdleCoresLimit::InAll(cached),
         }
     }
 
-    /// Returns the limits for blocks of many threads. A row that fits no core's cache is read once per phase, as by separate kernels for the phases. The separate kernels also use a block per row, but write elements with the whole device. They are faster if rows are long and few.
-    pub fn of_many_threads(device: &DeviceDescription) -> Limits {
-        Limits {
+    /// Returns the limits for blocks of many threads. A row that fits no core's cache is read once
+    /// per phase, as by separate kernels for the phases. The separate kernels also use a block per
+    /// row, but write elements with the whole device. They are faster if rows are long and few.
+    pub fn of_many_threads(device: &DeviceDescription) -> RowLimits {
+        RowLimits {
             shortest: 2,
             longest: i64::MAX,
             rows: i64::from(device.core_count),
-            few: Few::OfARow(device.core_cache_bytes as i64 / VALUE),
+            few: IdleCoresLimit::OfARow(device.core_cache_bytes as i64 / VALUE),
         }
     }
 
@@ -60,8 +62,8 @@ impl Limits {
             return Some(format!("rows of {} elements are too short or too long", space.length));
         }
         let is_small = match self.few {
-            Few::InAll(elements) => space.element_count() <= elements,
-            Few::OfARow(elements) => space.length <= elements,
+            IdleCoresLimit::InAll(elements) => space.element_count() <= elements,
+            IdleCoresLimit::OfARow(elements) => space.length <= elements,
         };
         (space.rows < self.rows && !is_small).then(|| format!("{} rows do not keep all cores busy", space.rows))
     }
@@ -73,12 +75,12 @@ mod tests {
 
     #[test]
     fn rows_are_neither_tiny_nor_long_and_few() {
-        let refused = |limits: Limits, rows, length| limits.refusal(RowSpace { rows, length }).is_some();
-        let cpu = Limits::of_single_threads(&DeviceDescription::cpu(2));
+        let refused = |limits: RowLimits, rows, length| limits.refusal(RowSpace { rows, length }).is_some();
+        let cpu = RowLimits::of_single_threads(&DeviceDescription::cpu(2));
         assert_eq!([7, 8, 65_536, 65_537].map(|length| refused(cpu, 8, length)), [true, false, false, true]);
         assert_eq!([7, 8].map(|rows| refused(cpu, rows, 10_000)), [true, false]);
         assert!(!refused(cpu, 1, 65_536));
-        let gpu = Limits::of_many_threads(&DeviceDescription::sm(90));
+        let gpu = RowLimits::of_many_threads(&DeviceDescription::sm(90));
         assert_eq!([1, 2, 1 << 20].map(|length| refused(gpu, 132, length)), [true, false, false]);
         assert_eq!([65_536, 65_537].map(|length| refused(gpu, 1, length)), [false, true]);
     }

@@ -1,19 +1,20 @@
-//! Chains of row reductions (softmax, layer norm, …) in one kernel, and the row-normalise emitter, which builds them for blocks of one thread.
+//! Chains of row reductions (softmax, layer norm, …) in one kernel, and the row-normalise emitter,
+//! which builds them for blocks of one thread.
 //!
 //! ```text
-//! bid.rs     the instructions around a reduction that form a chain
-//! limits.rs  limits on the rows that are worth a chain
-//! kept.rs    values of a row that are stored between phases instead of rematerialised
-//! parts.rs   chain -> the subgraph functions of its phases
-//! emit.rs    the loops of a block of one thread
-//! threads/   the emitters for blocks of many threads
+//! bid.rs          the instructions around a reduction that form a chain
+//! limits.rs       limits on the rows that are worth a chain
+//! kept_values.rs  values of a row that are stored between phases instead of rematerialised
+//! functions.rs    chain -> the subgraph functions of its phases
+//! emit.rs         the loops of a block of one thread
+//! threads/        the emitters for blocks of many threads
 //! ```
 
 mod bid;
 mod emit;
-mod kept;
+mod functions;
+mod kept_values;
 mod limits;
-mod parts;
 mod threads;
 
 use fusebox_core::analysis::{RowChain, RowPlace};
@@ -27,7 +28,7 @@ use fusebox_core::hlo::{ArrayShape, Instruction, Opcode, Shape};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 use fusebox_core::launch::{Cost, blocks_for};
 
-use limits::Limits;
+use limits::RowLimits;
 pub use threads::ThreadNormalise;
 
 /// Cost of one loop iteration, in the unit of [`Cost::arithmetic`].
@@ -52,30 +53,31 @@ impl Strategy for RowNormalise {
     }
 
     fn bid(&self, candidate: &Candidate, device: &DeviceDescription) -> Bid {
-        bid::bid(candidate, &Limits::of_single_threads(device))
+        bid::bid(candidate, &RowLimits::of_single_threads(device))
     }
 
     fn check(&self, task: &Task<RowChain>) -> Result<(), Decline> {
         let chain = task.problem;
-        match chain.space.element_count() > MOST_POINTS {
-            true => Err(Decline::new("there are more points than any memory holds")),
-            false => Ok(()),
+        if chain.space.element_count() > MOST_POINTS {
+            Err(Decline::new("there are more points than any memory holds"))
+        } else {
+            Ok(())
         }
     }
 
     fn plan(&self, task: &Task<RowChain>, knobs: &Configuration) -> Result<Plan, EmitError> {
         let Task { problem: chain, fusion, device } = *task;
-        let shares = Shares::new(fusion, chain, device, knobs)?;
+        let distribution = RowDistribution::new(fusion, chain, device, knobs)?;
         let mut outputs = Vec::new();
         for root in &chain.roots {
             let shape = &fusion.computation().instruction(root.instruction).shape;
             let maps = shape.leaves().into_iter().filter_map(Shape::as_array);
-            outputs.extend(maps.map(|leaf| OutputPlan::unique(shares.map(chain, root.place, &leaf.dims))));
+            outputs.extend(maps.map(|leaf| OutputPlan::unique(distribution.map(chain, root.place, &leaf.dims))));
         }
-        let wanted = shares.wanted;
+        let wanted = distribution.wanted;
         let others = [wanted / 2, wanted * 2, 1].into_iter().filter(|&blocks| blocks > 0 && blocks != wanted);
         let kept = emit::kept_values(fusion, chain);
-        let visits = parts::visits(fusion, chain, &kept, &|place, dims| shares.map(chain, place, dims));
+        let visits = functions::visits(fusion, chain, &kept, &|place, dims| distribution.map(chain, place, dims));
         let lanes = f64::from(device.vector_bytes.max(4) / 4);
         let walked = chain.space.element_count() as f64;
         Ok(Plan {
@@ -83,7 +85,7 @@ impl Strategy for RowNormalise {
             work: Work {
                 additions: chain.phases.len() as f64 * walked / lanes,
                 tile_bytes: walked
-                    * kept.iter().map(|&(id, _)| 2 * kept::element_bytes(fusion, id)).sum::<i64>() as f64,
+                    * kept.iter().map(|&(id, _)| 2 * kept_values::element_bytes(fusion, id)).sum::<i64>() as f64,
                 ..Work::default()
             },
             configuration: [(BLOCKS, wanted)].into(),
@@ -94,34 +96,34 @@ impl Strategy for RowNormalise {
                 chain.space.length,
                 chain.row_values.len()
             )],
-            ..Plan::new(LaunchDimensions { blocks: shares.blocks as u64, threads_per_block: 1 }, outputs)
+            ..Plan::new(LaunchDimensions { blocks: distribution.blocks as u64, threads_per_block: 1 }, outputs)
         })
     }
 
     fn emit(&self, task: &Task<RowChain>, plan: &Plan) -> Result<Kernel, EmitError> {
         let Task { problem: chain, fusion, device } = *task;
-        let shares = Shares::new(fusion, chain, device, &plan.configuration)?;
-        emit::emit(fusion, chain, shares.share)
+        let distribution = RowDistribution::new(fusion, chain, device, &plan.configuration)?;
+        emit::emit(fusion, chain, distribution.rows_per_block)
     }
 }
 
 /// Distribution of rows to blocks.
-struct Shares {
+struct RowDistribution {
     /// Target number of blocks.
     wanted: i64,
     /// Number of blocks that have rows.
     blocks: i64,
     /// Rows per block.
-    share: i64,
+    rows_per_block: i64,
 }
 
-impl Shares {
+impl RowDistribution {
     fn new(
         fusion: &Fusion,
         chain: &RowChain,
         device: &DeviceDescription,
         knobs: &Configuration,
-    ) -> Result<Shares, EmitError> {
+    ) -> Result<RowDistribution, EmitError> {
         let computation = fusion.computation();
         let shapes = computation.parameters().into_iter().chain(fusion.roots.iter().copied());
         let leaves = shapes.flat_map(|id| computation.instruction(id).shape.leaves()).filter_map(Shape::as_array);
@@ -138,19 +140,20 @@ impl Shares {
             Some(blocks) => blocks,
             None => blocks_for(cost, device),
         };
-        let share = ceil_div(chain.space.rows, wanted).max(1);
-        Ok(Shares { wanted, blocks: ceil_div(chain.space.rows, share), share })
+        let rows_per_block = ceil_div(chain.space.rows, wanted).max(1);
+        Ok(RowDistribution { wanted, blocks: ceil_div(chain.space.rows, rows_per_block), rows_per_block })
     }
 
-    /// Returns the map `(th, bl)[row] -> index` for an array with one element per row, or `(th, bl)[row, element] -> index` for other arrays.
+    /// Returns the map `(th, bl)[row] -> index` for an array with one element per row, or `(th,
+    /// bl)[row, element] -> index` for other arrays.
     fn map(&self, chain: &RowChain, place: RowPlace, dims: &[i64]) -> IndexingMap {
-        let row = Expr::dim(1) * self.share + Expr::range(0);
+        let row = Expr::dim(1) * self.rows_per_block + Expr::range(0);
         let mut map = IndexingMap {
             dims: vec![Variable::named("th", 1), Variable::named("bl", self.blocks)],
-            ranges: vec![Variable::named("row", self.share)],
+            ranges: vec![Variable::named("row", self.rows_per_block)],
             ..IndexingMap::default()
         };
-        if self.blocks * self.share > chain.space.rows {
+        if self.blocks * self.rows_per_block > chain.space.rows {
             map.constraints.push(Constraint { expr: row.clone(), bounds: Interval::from_size(chain.space.rows) });
         }
         let index = match place {

@@ -6,18 +6,20 @@
 //! | maximum, minimum of floats | the least and the greatest key | integers are compared in one instruction, NaN included |
 //! | other reductions | the reduction's types | |
 //!
-//! The *key* of a float is its bits as a signed integer. If the sign is set, all other bits are inverted. Keys have the order of the floats. `-0` is below `+0`, and a NaN is beyond the infinity of its sign.
+//! The *key* of a float is its bits as a signed integer. If the sign is set, all other bits are
+//! inverted. Keys have the order of the floats. `-0` is below `+0`, and a NaN is beyond the
+//! infinity of its sign.
 
 use fusebox_core::analysis::{ReductionGroup, ReductionHero};
 use fusebox_core::builder::{FastMath, Float, FunctionBuilder, IntPredicate, Scalar, Type, Value};
 use fusebox_core::hlo::{BinaryOp, ElementType};
 
-use super::tile::Tile;
-use crate::body::{Body, PerHero, Starts};
+use super::tile::AccumulatorTile;
+use crate::body::{PerHero, ReductionBody, StartValues};
 
 /// Representation of the partial results of one hero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum AccumulatorForm {
     /// Combined by the hero's own computation.
     Own,
     /// One operation on values of this type.
@@ -28,22 +30,24 @@ enum Form {
 
 /// The accumulators of a group, as a list of values.
 pub struct Accumulators<'b, 'g> {
-    body: &'b Body<'g>,
-    forms: Vec<Form>,
+    body: &'b ReductionBody<'g>,
+    forms: Vec<AccumulatorForm>,
 }
 
 impl<'b, 'g> Accumulators<'b, 'g> {
     /// Chooses the accumulators of a group.
-    pub fn new(body: &'b Body<'g>) -> Self {
+    pub fn new(body: &'b ReductionBody<'g>) -> Self {
         Accumulators { body, forms: body.group().heroes.iter().map(form).collect() }
     }
 
-    /// Whether LLVM recognises all reductions and therefore vectorises a plain loop that carries the accumulators.
+    /// Whether LLVM recognises all reductions and therefore vectorises a plain loop that carries
+    /// the accumulators.
     pub fn are_simple(&self) -> bool {
-        !self.forms.contains(&Form::Own)
+        !self.forms.contains(&AccumulatorForm::Own)
     }
 
-    /// Whether all reductions are sums whose additions round. Long sums of this kind are more exact as sums of short sums.
+    /// Whether all reductions are sums whose additions round. Long sums of this kind are more exact
+    /// as sums of short sums.
     pub fn are_rounded(&self) -> bool {
         self.rounded().all(|is_rounded| is_rounded)
     }
@@ -55,12 +59,12 @@ impl<'b, 'g> Accumulators<'b, 'g> {
 
     fn rounded(&self) -> impl Iterator<Item = bool> + '_ {
         self.forms.iter().zip(&self.body.group().heroes).map(|(form, hero)| match form {
-            Form::Single { op, kept, .. } => *op == BinaryOp::Add && matches!(kept, Scalar::Float(_)),
-            Form::Own => {
+            AccumulatorForm::Single { op, kept, .. } => *op == BinaryOp::Add && matches!(kept, Scalar::Float(_)),
+            AccumulatorForm::Own => {
                 let are_complex = hero.values.iter().all(|value| value.element_type.is_complex());
                 are_complex && hero.operation == Some(BinaryOp::Add)
             }
-            Form::Extremes { .. } => false,
+            AccumulatorForm::Extremes { .. } => false,
         })
     }
 
@@ -76,11 +80,12 @@ impl<'b, 'g> Accumulators<'b, 'g> {
     }
 
     /// Returns accumulators before the first element.
-    pub fn start(&self, b: &mut FunctionBuilder, starts: &Starts) -> Vec<Value> {
+    pub fn start(&self, b: &mut FunctionBuilder, starts: &StartValues) -> Vec<Value> {
         self.of_elements(b, &starts.start)
     }
 
-    /// Returns the initial accumulators of a partial result, which is later merged into others. Sums that round begin with negative zero, because adding to it needs no operation.
+    /// Returns the initial accumulators of a partial result, which is later merged into others.
+    /// Sums that round begin with negative zero, because adding to it needs no operation.
     pub fn empty(&self, b: &mut FunctionBuilder, start: &[Value]) -> Vec<Value> {
         let mut empty = Vec::with_capacity(start.len());
         let mut rest = start;
@@ -111,9 +116,9 @@ impl<'b, 'g> Accumulators<'b, 'g> {
             let width = types(*form, &self.body.group().heroes[hero]).len();
             let (mine, other) = (&state[at..at + width], &others[at..at + width]);
             merged.extend(match *form {
-                Form::Own => self.body.combine(b, hero, mine, other),
-                Form::Single { op, element, .. } => vec![single(b, op, element, mine[0], other[0])],
-                Form::Extremes { .. } => vec![b.minsi(mine[0], other[0]), b.maxsi(mine[1], other[1])],
+                AccumulatorForm::Own => self.body.combine(b, hero, mine, other),
+                AccumulatorForm::Single { op, element, .. } => vec![single(b, op, element, mine[0], other[0])],
+                AccumulatorForm::Extremes { .. } => vec![b.minsi(mine[0], other[0]), b.maxsi(mine[1], other[1])],
             });
             at += width;
         }
@@ -121,7 +126,13 @@ impl<'b, 'g> Accumulators<'b, 'g> {
     }
 
     /// Combines the first `lanes` lanes of a tile with those of another.
-    pub fn merge_lanes(&self, b: &mut FunctionBuilder, tile: Tile, other: &Tile, lanes: i64) -> Tile {
+    pub fn merge_lanes(
+        &self,
+        b: &mut FunctionBuilder,
+        tile: AccumulatorTile,
+        other: &AccumulatorTile,
+        lanes: i64,
+    ) -> AccumulatorTile {
         let merge = |b: &mut FunctionBuilder, lane: Value, held: &[Value], _: &[Value]| {
             let others = other.lane(b, lane);
             (self.merge(b, held, &others), Vec::new())
@@ -142,23 +153,25 @@ impl<'b, 'g> Accumulators<'b, 'g> {
     }
 }
 
-fn form(hero: &ReductionHero) -> Form {
-    let (Some(op), [value]) = (hero.operation, hero.values.as_slice()) else { return Form::Own };
+fn form(hero: &ReductionHero) -> AccumulatorForm {
+    let (Some(op), [value]) = (hero.operation, hero.values.as_slice()) else { return AccumulatorForm::Own };
     let element = value.element_type;
     match (op, Scalar::of_element(element)) {
         (BinaryOp::Maximum | BinaryOp::Minimum, Scalar::Float(float)) => {
             let keyed = if matches!(float, Float::F64 | Float::F16 | Float::BF16) { float } else { Float::F32 };
-            Form::Extremes { is_maximum: op == BinaryOp::Maximum, element: float, keyed }
+            AccumulatorForm::Extremes { is_maximum: op == BinaryOp::Maximum, element: float, keyed }
         }
         (BinaryOp::Add | BinaryOp::Multiply, Scalar::Float(float)) => {
             let kept = if float == Float::F64 { Scalar::F64 } else { Scalar::F32 };
-            Form::Single { op, element, kept }
+            AccumulatorForm::Single { op, element, kept }
         }
-        (BinaryOp::And | BinaryOp::Or | BinaryOp::Xor, kept @ Scalar::Int(_)) => Form::Single { op, element, kept },
+        (BinaryOp::And | BinaryOp::Or | BinaryOp::Xor, kept @ Scalar::Int(_)) => {
+            AccumulatorForm::Single { op, element, kept }
+        }
         (BinaryOp::Add | BinaryOp::Multiply | BinaryOp::Maximum | BinaryOp::Minimum, kept @ Scalar::Int(8..)) => {
-            Form::Single { op, element, kept }
+            AccumulatorForm::Single { op, element, kept }
         }
-        _ => Form::Own,
+        _ => AccumulatorForm::Own,
     }
 }
 
@@ -172,11 +185,11 @@ fn negative_zero(b: &mut FunctionBuilder, ty: Scalar) -> Value {
     }
 }
 
-fn types(form: Form, hero: &ReductionHero) -> Vec<Scalar> {
+fn types(form: AccumulatorForm, hero: &ReductionHero) -> Vec<Scalar> {
     match form {
-        Form::Own => hero.values.iter().map(|value| Scalar::of_element(value.element_type)).collect(),
-        Form::Single { kept, .. } => vec![kept],
-        Form::Extremes { keyed, .. } => vec![Scalar::Int(keyed.bits()); 2],
+        AccumulatorForm::Own => hero.values.iter().map(|value| Scalar::of_element(value.element_type)).collect(),
+        AccumulatorForm::Single { kept, .. } => vec![kept],
+        AccumulatorForm::Extremes { keyed, .. } => vec![Scalar::Int(keyed.bits()); 2],
     }
 }
 
@@ -202,11 +215,11 @@ fn single(b: &mut FunctionBuilder, op: BinaryOp, element: ElementType, x: Value,
 }
 
 /// Converts the elements of a hero to accumulators.
-fn entered(b: &mut FunctionBuilder, form: Form, elements: &[Value]) -> Vec<Value> {
+fn entered(b: &mut FunctionBuilder, form: AccumulatorForm, elements: &[Value]) -> Vec<Value> {
     match form {
-        Form::Own => elements.to_vec(),
-        Form::Single { kept, .. } => elements.iter().map(|&element| widened(b, element, kept)).collect(),
-        Form::Extremes { keyed, .. } => {
+        AccumulatorForm::Own => elements.to_vec(),
+        AccumulatorForm::Single { kept, .. } => elements.iter().map(|&element| widened(b, element, kept)).collect(),
+        AccumulatorForm::Extremes { keyed, .. } => {
             let element = widened(b, elements[0], Scalar::Float(keyed));
             let key = key(b, element, keyed);
             vec![key, key]
@@ -215,11 +228,11 @@ fn entered(b: &mut FunctionBuilder, form: Form, elements: &[Value]) -> Vec<Value
 }
 
 /// Converts the accumulators of a hero to results.
-fn left(b: &mut FunctionBuilder, form: Form, state: &[Value]) -> Vec<Value> {
+fn left(b: &mut FunctionBuilder, form: AccumulatorForm, state: &[Value]) -> Vec<Value> {
     match form {
-        Form::Own => state.to_vec(),
-        Form::Single { element, .. } => vec![narrowed(b, state[0], Scalar::of_element(element))],
-        Form::Extremes { is_maximum, element, keyed } => {
+        AccumulatorForm::Own => state.to_vec(),
+        AccumulatorForm::Single { element, .. } => vec![narrowed(b, state[0], Scalar::of_element(element))],
+        AccumulatorForm::Extremes { is_maximum, element, keyed } => {
             let key = extreme(b, is_maximum, keyed, state);
             let bits = flipped(b, key, keyed.bits());
             let value = b.bitcast(bits, Scalar::Float(keyed));
@@ -276,7 +289,7 @@ fn narrowed(b: &mut FunctionBuilder, value: Value, to: Scalar) -> Value {
 
 /// Whether a reduction of the group needs its own combiner computation.
 pub fn has_own_combiner(group: &ReductionGroup) -> bool {
-    group.heroes.iter().any(|hero| form(hero) == Form::Own)
+    group.heroes.iter().any(|hero| form(hero) == AccumulatorForm::Own)
 }
 
 /// Returns the bytes of the accumulators of one result.

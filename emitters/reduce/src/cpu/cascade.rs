@@ -1,4 +1,7 @@
-//! Computes long sums as sums of short sums, so that rounding errors stay small. Each addition to a large sum rounds. If all elements are equal, as in a padded or masked row, the errors have one sign: the mean of 4,096 equal numbers, computed in 64 chains, is 8 ulp off. A sum of four equal numbers is exact, and so is a sum of four of these sums.
+//! Computes long sums as sums of short sums, so that rounding errors stay small. Each addition to a
+//! large sum rounds. If all elements are equal, as in a padded or masked row, the errors have one
+//! sign: the mean of 4,096 equal numbers, computed in 64 chains, is 8 ulp off. A sum of four equal
+//! numbers is exact, and so is a sum of four of these sums.
 //!
 //! ```text
 //! level[0] += chunks that fill no group of four
@@ -9,7 +12,8 @@
 //! add up all lanes of the highest level;  add elements that fill no chunk
 //! ```
 //!
-//! A sum of `n` elements takes `n` additions, like a sequential sum. A tree needs no more, and the first addition to an accumulator that holds the operation's identity costs nothing.
+//! A sum of `n` elements takes `n` additions, like a sequential sum. A tree needs no more, and the
+//! first addition to an accumulator that holds the operation's identity costs nothing.
 
 use fusebox_core::analysis::ReductionGroup;
 use fusebox_core::builder::{FunctionBuilder, Value};
@@ -18,8 +22,8 @@ use fusebox_core::hlo::{Computation, InstrId};
 use fusebox_core::indexing::ceil_div;
 
 use super::accumulate::Accumulators;
-use super::levels::{Levels, Tree};
-use super::tile::Tile;
+use super::levels::{SumLevels, SumTree};
+use super::tile::AccumulatorTile;
 
 /// Number of values that are added sequentially. A sum of this many equal numbers is exact.
 pub const BRANCHES: i64 = 4;
@@ -27,16 +31,19 @@ pub const BRANCHES: i64 = 4;
 const BRANCH_BITS: i64 = 2;
 /// Chunks of a block.
 const BLOCK: i64 = BRANCHES * BRANCHES;
-/// Bytes of a chunk of the widest accumulators. They fill several registers, so that additions do not wait for each other.
+/// Bytes of a chunk of the widest accumulators. They fill several registers, so that additions do
+/// not wait for each other.
 const CHUNK_BYTES: i64 = 128;
 
-/// Returns the elements of a chunk, whose lanes are summed independently. Returns `None` if a cascade is not more exact, for example because the sum is short.
+/// Returns the elements of a chunk, whose lanes are summed independently. Returns `None` if a
+/// cascade is not more exact, for example because the sum is short.
 pub fn lanes(accumulators: &Accumulators<'_, '_>, length: i64) -> Option<i64> {
     let lanes = CHUNK_BYTES / accumulators.widest_bytes();
     (accumulators.are_rounded() && length >= lanes * BLOCK).then_some(lanes)
 }
 
-/// Whether functions compute the elements that a group combines. Functions need the registers that a chunk takes. The kernel reads instructions that are `is_known` and does not compute them.
+/// Whether functions compute the elements that a group combines. Functions need the registers that
+/// a chunk takes. The kernel reads instructions that are `is_known` and does not compute them.
 pub fn holds_functions(computation: &Computation, group: &ReductionGroup, is_known: impl Fn(InstrId) -> bool) -> bool {
     let mut met: Vec<InstrId> = Vec::new();
     let mut pending: Vec<InstrId> =
@@ -54,7 +61,8 @@ pub fn holds_functions(computation: &Computation, group: &ReductionGroup, is_kno
     false
 }
 
-/// Combines the elements of a row. `visit(element, outputs)` returns the accumulators of one element, and the outputs.
+/// Combines the elements of a row. `visit(element, outputs)` returns the accumulators of one
+/// element, and the outputs.
 pub struct Cascade<'c, 'b, 'g, F> {
     pub accumulators: &'c Accumulators<'b, 'g>,
     /// Initial accumulators of a partial result.
@@ -74,7 +82,8 @@ where
         let in_fours = length - length % (BRANCHES * chunk);
         let in_chunks = length - length % chunk;
         let levels = self.levels(b, in_fours);
-        // Chunks that fill no group of four go to the sum of the first block. All levels are added up in the end.
+        // Chunks that fill no group of four go to the sum of the first block. All levels are added
+        // up in the end.
         let (levels, outputs) = if in_fours < in_chunks {
             let range = [in_fours, in_chunks].map(|at| b.index(at));
             let (lowest, outputs) = self.each_chunk(b, levels.tile().clone(), range, outputs);
@@ -98,16 +107,22 @@ where
     }
 
     /// Creates the levels for the elements below `end`: sums of blocks, of four blocks, and so on.
-    fn levels(&self, b: &mut FunctionBuilder, end: i64) -> Levels {
+    fn levels(&self, b: &mut FunctionBuilder, end: i64) -> SumLevels {
         let blocks = ceil_div(end, BLOCK * self.lanes);
         let reach = |&levels: &u32| BRANCHES.saturating_pow(levels) >= blocks;
         let above = (1..).find(reach).map_or(0, |levels| i64::from(levels) - 1);
-        let tree = Tree { lanes: self.lanes, branch_bits: BRANCH_BITS, above, is_block_complete: false };
-        Levels::new(b, tree, self.accumulators, self.start)
+        let tree = SumTree { lanes: self.lanes, branch_bits: BRANCH_BITS, above, is_block_complete: false };
+        SumLevels::new(b, tree, self.accumulators, self.start)
     }
 
     /// Adds the blocks below element `end` to the levels. The last block may be shorter.
-    fn blocks(&self, b: &mut FunctionBuilder, levels: Levels, end: i64, outputs: &[Value]) -> (Levels, Vec<Value>) {
+    fn blocks(
+        &self,
+        b: &mut FunctionBuilder,
+        levels: SumLevels,
+        end: i64,
+        outputs: &[Value],
+    ) -> (SumLevels, Vec<Value>) {
         let (zero, one, blocks) = (b.index(0), b.index(1), b.index(ceil_div(end, BLOCK * self.lanes)));
         let (size, end) = (b.index(BLOCK * self.lanes), b.index(end));
         let width = self.start.len();
@@ -127,7 +142,12 @@ where
     }
 
     /// Returns the sum of the chunks of a block, in groups of four.
-    fn block(&self, b: &mut FunctionBuilder, [first, end]: [Value; 2], outputs: &[Value]) -> (Tile, Vec<Value>) {
+    fn block(
+        &self,
+        b: &mut FunctionBuilder,
+        [first, end]: [Value; 2],
+        outputs: &[Value],
+    ) -> (AccumulatorTile, Vec<Value>) {
         let four = b.index(BRANCHES * self.lanes);
         let part = self.filled(b);
         let width = self.start.len();
@@ -146,10 +166,10 @@ where
     fn chunks(
         &self,
         b: &mut FunctionBuilder,
-        sum: Tile,
+        sum: AccumulatorTile,
         [first, end]: [Value; 2],
         outputs: &[Value],
-    ) -> (Tile, Vec<Value>) {
+    ) -> (AccumulatorTile, Vec<Value>) {
         let short = self.filled(b);
         let (short, outputs) = self.each_chunk(b, short, [first, end], outputs);
         (self.accumulators.merge_lanes(b, sum, &short, self.lanes), outputs)
@@ -159,10 +179,10 @@ where
     fn each_chunk(
         &self,
         b: &mut FunctionBuilder,
-        tile: Tile,
+        tile: AccumulatorTile,
         [first, end]: [Value; 2],
         outputs: &[Value],
-    ) -> (Tile, Vec<Value>) {
+    ) -> (AccumulatorTile, Vec<Value>) {
         let (step, width) = (b.index(self.lanes), self.start.len());
         let mut results = b.scf_for(first, end, step, &[tile.tensors(), outputs].concat(), |b, at, state| {
             let (tensors, outputs) = state.split_at(width);
@@ -177,7 +197,7 @@ where
         (tile.carried(&results), outputs)
     }
 
-    fn filled(&self, b: &mut FunctionBuilder) -> Tile {
-        Tile::filled(b, self.lanes, &self.accumulators.types(), self.start)
+    fn filled(&self, b: &mut FunctionBuilder) -> AccumulatorTile {
+        AccumulatorTile::filled(b, self.lanes, &self.accumulators.types(), self.start)
     }
 }

@@ -10,10 +10,10 @@
 use fusebox_core::builder::{FunctionBuilder, Value};
 use fusebox_core::indexing::{Expr, IndexingMap, Variable, ceil_div};
 
-use super::group::Group;
-use super::levels::{Levels, Tree};
-use super::tile::Tile;
-use super::tiling::Columns;
+use super::group::GroupKernel;
+use super::levels::{SumLevels, SumTree};
+use super::tile::AccumulatorTile;
+use super::tiling::ColumnWork;
 use crate::body::write;
 
 /// Iterations whose sums are added sequentially.
@@ -26,8 +26,8 @@ const GROUP_BITS: i64 = 3;
 const BYTES_OF_LEVELS: i64 = 256;
 
 /// The columns of one block.
-struct Piece<'c> {
-    columns: &'c Columns,
+struct BlockColumns<'c> {
+    columns: &'c ColumnWork,
     major: Value,
     first: Value,
     count: Value,
@@ -39,15 +39,21 @@ fn sizes_of_levels(rows: i64, chunk: i64) -> impl Iterator<Item = i64> {
     sizes.take_while(move |&size| size < rows)
 }
 
-impl Group<'_, '_> {
+impl GroupKernel<'_, '_> {
     /// Reduces the block's columns.
-    pub fn columns(&self, b: &mut FunctionBuilder, block: Value, columns: &Columns, outputs: &[Value]) -> Vec<Value> {
+    pub fn columns(
+        &self,
+        b: &mut FunctionBuilder,
+        block: Value,
+        columns: &ColumnWork,
+        outputs: &[Value],
+    ) -> Vec<Value> {
         let [majors, _, width] = self.problem.dims;
         let (one, cuts) = (b.index(1), b.index(columns.cuts));
         let (of_majors, cut) = (b.divui(block, cuts), b.remui(block, cuts));
-        let (share, size) = (b.index(columns.majors), b.index(columns.width));
-        let first_major = b.muli(of_majors, share);
-        let end = b.addi(first_major, share);
+        let (majors_per_block, size) = (b.index(columns.majors), b.index(columns.width));
+        let first_major = b.muli(of_majors, majors_per_block);
+        let end = b.addi(first_major, majors_per_block);
         let all = b.index(majors);
         let end = b.minsi(end, all);
         let first = b.muli(cut, size);
@@ -60,12 +66,12 @@ impl Group<'_, '_> {
             }
         };
         b.scf_for(first_major, end, one, outputs, |b, major, outputs| {
-            let piece = Piece { columns, major, first, count };
+            let piece = BlockColumns { columns, major, first, count };
             if columns.rows_abreast > 1 { self.abreast(b, &piece, outputs) } else { self.piece(b, &piece, outputs) }
         })
     }
 
-    fn piece(&self, b: &mut FunctionBuilder, piece: &Piece<'_>, outputs: &[Value]) -> Vec<Value> {
+    fn piece(&self, b: &mut FunctionBuilder, piece: &BlockColumns<'_>, outputs: &[Value]) -> Vec<Value> {
         let rows = self.problem.dims[1];
         let per_turn = piece.columns.rows_per_turn;
         let whole = rows - rows % per_turn;
@@ -78,28 +84,29 @@ impl Group<'_, '_> {
                 self.accumulators.merge(b, &self.start, &total)
             });
         }
-        let tile = Tile::filled(b, piece.columns.width, &self.accumulators.types(), &self.start);
+        let tile = AccumulatorTile::filled(b, piece.columns.width, &self.accumulators.types(), &self.start);
         let range = [0, whole].map(|row| b.index(row));
         let (tile, outputs) = self.turns(b, piece, tile, outputs, (range, per_turn));
         let (tile, outputs) = self.rows_left(b, piece, tile, outputs, [whole, rows]);
         self.write_columns(b, piece, &outputs, |b, column| tile.lane(b, column))
     }
 
-    /// Computes sums of chunks of rows, of groups of chunks, and so on. Rounding errors grow with the number of sequential additions.
+    /// Computes sums of chunks of rows, of groups of chunks, and so on. Rounding errors grow with
+    /// the number of sequential additions.
     fn in_levels(
         &self,
         b: &mut FunctionBuilder,
-        piece: &Piece<'_>,
+        piece: &BlockColumns<'_>,
         (above, chunk): (usize, i64),
         outputs: &[Value],
-    ) -> (Levels, Vec<Value>) {
+    ) -> (SumLevels, Vec<Value>) {
         let (rows, per_turn) = (self.problem.dims[1], piece.columns.rows_per_turn);
         let whole = rows - rows % per_turn;
         // Whole vectors, so that the loops over levels have no remainders.
         let vectors = (BYTES_OF_LEVELS / self.accumulators.widest_bytes()).max(1);
         let lanes = ceil_div(piece.columns.width, vectors) * vectors;
-        let tree = Tree { lanes, branch_bits: GROUP_BITS, above: above as i64, is_block_complete: true };
-        let levels = Levels::new(b, tree, &self.accumulators, &self.empty);
+        let tree = SumTree { lanes, branch_bits: GROUP_BITS, above: above as i64, is_block_complete: true };
+        let levels = SumLevels::new(b, tree, &self.accumulators, &self.empty);
         // Rows that fill no chunk go to the first chunk's sum. All levels are added up in the end.
         let (tile, outputs) = self.rows_left(b, piece, levels.tile().clone(), outputs.to_vec(), [whole, rows]);
         let blocks = whole / chunk;
@@ -125,21 +132,23 @@ impl Group<'_, '_> {
         (levels.carried(&results), outputs)
     }
 
-    /// Returns a tile with the sums of `rows` that `add` computes. It uses levels as [`in_levels`](Self::in_levels) does, but one loop for each level: few lanes stay in registers through all loops.
+    /// Returns a tile with the sums of `rows` that `add` computes. It uses levels as
+    /// [`in_levels`](Self::in_levels) does, but one loop for each level: few lanes stay in
+    /// registers through all loops.
     fn in_chunks(
         &self,
         b: &mut FunctionBuilder,
         (lanes, [rows, chunk]): (i64, [i64; 2]),
         outputs: &[Value],
-        add: impl Fn(&mut FunctionBuilder, Tile, &[Value], [Value; 2]) -> (Tile, Vec<Value>),
-    ) -> (Tile, Vec<Value>) {
+        add: impl Fn(&mut FunctionBuilder, AccumulatorTile, &[Value], [Value; 2]) -> (AccumulatorTile, Vec<Value>),
+    ) -> (AccumulatorTile, Vec<Value>) {
         let mut sizes: Vec<i64> = Vec::new();
         if self.accumulators.hold_rounded() {
             sizes.extend(sizes_of_levels(rows, chunk));
             sizes.reverse();
         }
         let left = sizes.last().map_or(0, |smallest| rows % smallest);
-        let tile = Tile::filled(b, lanes, &self.accumulators.types(), &self.start);
+        let tile = AccumulatorTile::filled(b, lanes, &self.accumulators.types(), &self.start);
         let range = [0, rows - left, rows].map(|row| b.index(row));
         let (tile, outputs) = self.chunks(b, (lanes, &sizes), tile, outputs, ([range[0], range[1]], &add));
         match left {
@@ -148,17 +157,18 @@ impl Group<'_, '_> {
         }
     }
 
-    /// Adds a range of rows to the tile by `add`, in chunks of the first of `sizes`. Splits each chunk by the next size, and so on. The range is a multiple of the last size.
+    /// Adds a range of rows to the tile by `add`, in chunks of the first of `sizes`. Splits each
+    /// chunk by the next size, and so on. The range is a multiple of the last size.
     fn chunks<F>(
         &self,
         b: &mut FunctionBuilder,
         (lanes, sizes): (i64, &[i64]),
-        tile: Tile,
+        tile: AccumulatorTile,
         outputs: &[Value],
         ([first, end], add): ([Value; 2], &F),
-    ) -> (Tile, Vec<Value>)
+    ) -> (AccumulatorTile, Vec<Value>)
     where
-        F: Fn(&mut FunctionBuilder, Tile, &[Value], [Value; 2]) -> (Tile, Vec<Value>),
+        F: Fn(&mut FunctionBuilder, AccumulatorTile, &[Value], [Value; 2]) -> (AccumulatorTile, Vec<Value>),
     {
         let Some((&size, smaller)) = sizes.split_first() else {
             return add(b, tile, outputs, [first, end]);
@@ -169,7 +179,7 @@ impl Group<'_, '_> {
             let (tensors, outputs) = state.split_at(width);
             let next = b.addi(first, size);
             let next = if smaller.is_empty() { next } else { b.minsi(next, end) };
-            let part = Tile::filled(b, lanes, &self.accumulators.types(), &self.empty);
+            let part = AccumulatorTile::filled(b, lanes, &self.accumulators.types(), &self.empty);
             let (part, outputs) = self.chunks(b, (lanes, smaller), part, outputs, ([first, next], add));
             let all = self.accumulators.merge_lanes(b, tile.carried(tensors), &part, lanes);
             [all.tensors(), &outputs].concat()
@@ -182,11 +192,11 @@ impl Group<'_, '_> {
     fn rows_left(
         &self,
         b: &mut FunctionBuilder,
-        piece: &Piece<'_>,
-        tile: Tile,
+        piece: &BlockColumns<'_>,
+        tile: AccumulatorTile,
         outputs: Vec<Value>,
         [first, end]: [i64; 2],
-    ) -> (Tile, Vec<Value>) {
+    ) -> (AccumulatorTile, Vec<Value>) {
         if first == end {
             return (tile, outputs);
         }
@@ -198,11 +208,11 @@ impl Group<'_, '_> {
     fn turns(
         &self,
         b: &mut FunctionBuilder,
-        piece: &Piece<'_>,
-        tile: Tile,
+        piece: &BlockColumns<'_>,
+        tile: AccumulatorTile,
         outputs: &[Value],
         ([first, end], step): ([Value; 2], i64),
-    ) -> (Tile, Vec<Value>) {
+    ) -> (AccumulatorTile, Vec<Value>) {
         // Sums the rows of an iteration separately, because a sum of few equal numbers is exact.
         let is_apart = step > 1 && piece.columns.is_turn_apart && self.accumulators.hold_rounded();
         let step = b.index(step);
@@ -235,7 +245,7 @@ impl Group<'_, '_> {
     }
 
     /// Reduces few columns, in lane `row * columns + column` for several rows per iteration.
-    fn abreast(&self, b: &mut FunctionBuilder, piece: &Piece<'_>, outputs: &[Value]) -> Vec<Value> {
+    fn abreast(&self, b: &mut FunctionBuilder, piece: &BlockColumns<'_>, outputs: &[Value]) -> Vec<Value> {
         let [_, rows, width] = self.problem.dims;
         let abreast = piece.columns.rows_abreast;
         let lanes = abreast * width;
@@ -245,7 +255,7 @@ impl Group<'_, '_> {
             results: vec![Expr::dim(0).floor_div(width), Expr::dim(0).modulo(width)],
             ..IndexingMap::default()
         };
-        let add = |b: &mut FunctionBuilder, tile: Tile, outputs: &[Value], [first, end]: [Value; 2]| {
+        let add = |b: &mut FunctionBuilder, tile: AccumulatorTile, outputs: &[Value], [first, end]: [Value; 2]| {
             let step = b.index(abreast);
             let values = tile.tensors().len();
             let mut results = b.scf_for(first, end, step, &[tile.tensors(), outputs].concat(), |b, turn, state| {
@@ -279,7 +289,7 @@ impl Group<'_, '_> {
     fn write_columns(
         &self,
         b: &mut FunctionBuilder,
-        piece: &Piece<'_>,
+        piece: &BlockColumns<'_>,
         outputs: &[Value],
         state: impl FnOnce(&mut FunctionBuilder, Value) -> Vec<Value>,
     ) -> Vec<Value> {

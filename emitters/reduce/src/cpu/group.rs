@@ -4,15 +4,15 @@ use fusebox_core::analysis::ReductionProblem;
 use fusebox_core::builder::{FunctionBuilder, Value};
 
 use super::accumulate::Accumulators;
-use super::tiling::{Share, Tiling};
-use crate::body::{Body, Starts, write};
+use super::tiling::{BlockWork, Tiling};
+use crate::body::{ReductionBody, StartValues, write};
 
 /// A group with its accumulators and start values.
-pub struct Group<'b, 'g> {
+pub struct GroupKernel<'b, 'g> {
     pub problem: ReductionProblem,
-    pub body: &'b Body<'g>,
+    pub body: &'b ReductionBody<'g>,
     pub accumulators: Accumulators<'b, 'g>,
-    pub starts: Starts,
+    pub starts: StartValues,
     /// Accumulators before the first element.
     pub start: Vec<Value>,
     /// Initial accumulators of a partial result.
@@ -21,27 +21,27 @@ pub struct Group<'b, 'g> {
     pub holds_functions: bool,
 }
 
-impl<'b, 'g> Group<'b, 'g> {
-    fn new(b: &mut FunctionBuilder, body: &'b Body<'g>, holds_functions: bool) -> Self {
+impl<'b, 'g> GroupKernel<'b, 'g> {
+    fn new(b: &mut FunctionBuilder, body: &'b ReductionBody<'g>, holds_functions: bool) -> Self {
         let accumulators = Accumulators::new(body);
         let starts = body.starts(b);
         let start = accumulators.start(b, &starts);
         let empty = accumulators.empty(b, &start);
-        Group { problem: body.group().problem, body, accumulators, starts, start, empty, holds_functions }
+        GroupKernel { problem: body.group().problem, body, accumulators, starts, start, empty, holds_functions }
     }
 
     /// Emits the code of one block.
     pub fn block(
         b: &mut FunctionBuilder,
-        body: &'b Body<'g>,
+        body: &'b ReductionBody<'g>,
         tiling: &Tiling,
         block: Value,
         outputs: &[Value],
     ) -> Vec<Value> {
-        let group = Group::new(b, body, tiling.holds_functions);
-        match &tiling.share {
-            Share::Rows(share) => group.rows(b, block, *share, outputs),
-            Share::Columns(columns) => group.columns(b, block, columns, outputs),
+        let group = GroupKernel::new(b, body, tiling.holds_functions);
+        match &tiling.work {
+            BlockWork::Rows(rows_per_block) => group.rows(b, block, *rows_per_block, outputs),
+            BlockWork::Columns(columns) => group.columns(b, block, columns, outputs),
         }
     }
 

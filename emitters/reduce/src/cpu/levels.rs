@@ -12,11 +12,11 @@
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, Scalar, Value};
 
 use super::accumulate::Accumulators;
-use super::tile::Tile;
+use super::tile::AccumulatorTile;
 
 /// The shape of a tree of sums.
 #[derive(Clone, Copy, Debug)]
-pub struct Tree {
+pub struct SumTree {
     /// Independent sums of a level.
     pub lanes: i64,
     /// Binary logarithm of the number of sums that form one sum of the next level.
@@ -27,27 +27,33 @@ pub struct Tree {
     pub is_block_complete: bool,
 }
 
-/// The sums of all levels, level after level. They are in one tensor, so that one loop adds any level to the next: LLVM's compile time grows with the number of loops.
-pub struct Levels {
-    tree: Tree,
-    tile: Tile,
+/// The sums of all levels, level after level. They are in one tensor, so that one loop adds any
+/// level to the next: LLVM's compile time grows with the number of loops.
+pub struct SumLevels {
+    tree: SumTree,
+    tile: AccumulatorTile,
 }
 
-impl Levels {
+impl SumLevels {
     /// Creates the levels with `empty` in all lanes.
-    pub fn new(b: &mut FunctionBuilder, tree: Tree, accumulators: &Accumulators<'_, '_>, empty: &[Value]) -> Levels {
-        let tile = Tile::filled(b, tree.lanes * (tree.above + 1), &accumulators.types(), empty);
-        Levels { tree, tile }
+    pub fn new(
+        b: &mut FunctionBuilder,
+        tree: SumTree,
+        accumulators: &Accumulators<'_, '_>,
+        empty: &[Value],
+    ) -> SumLevels {
+        let tile = AccumulatorTile::filled(b, tree.lanes * (tree.above + 1), &accumulators.types(), empty);
+        SumLevels { tree, tile }
     }
 
     /// Returns all lanes, the lowest level first.
-    pub fn tile(&self) -> &Tile {
+    pub fn tile(&self) -> &AccumulatorTile {
         &self.tile
     }
 
     /// Returns these levels with new tensors, which a loop has carried or changed.
-    pub fn carried(&self, tensors: &[Value]) -> Levels {
-        Levels { tree: self.tree, tile: self.tile.carried(tensors) }
+    pub fn carried(&self, tensors: &[Value]) -> SumLevels {
+        SumLevels { tree: self.tree, tile: self.tile.carried(tensors) }
     }
 
     /// Returns a lane's sum, once all levels are complete.
@@ -59,7 +65,7 @@ impl Levels {
 
     /// Returns the sum of all lanes, once all levels are complete.
     pub fn folded(self, b: &mut FunctionBuilder, accumulators: &Accumulators<'_, '_>) -> Vec<Value> {
-        let Tree { lanes, above, .. } = self.tree;
+        let SumTree { lanes, above, .. } = self.tree;
         self.tile.folded(b, [above * lanes, lanes], |b, mine, others| accumulators.merge(b, mine, others))
     }
 
@@ -70,8 +76,8 @@ impl Levels {
         accumulators: &Accumulators<'_, '_>,
         empty: &[Value],
         [block, blocks]: [Value; 2],
-    ) -> Levels {
-        let Tree { lanes, above, .. } = self.tree;
+    ) -> SumLevels {
+        let SumTree { lanes, above, .. } = self.tree;
         if above == 0 {
             return self;
         }
@@ -94,7 +100,7 @@ impl Levels {
 
     /// Returns the number of levels that are complete after a block.
     fn complete(&self, b: &mut FunctionBuilder, [block, blocks]: [Value; 2]) -> Value {
-        let Tree { branch_bits, above, is_block_complete, .. } = self.tree;
+        let SumTree { branch_bits, above, is_block_complete, .. } = self.tree;
         let (one, above) = (b.index(1), b.index(above));
         let number = b.addi(block, one);
         let is_last = b.cmpi(IntPredicate::Eq, number, blocks);

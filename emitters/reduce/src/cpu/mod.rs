@@ -29,16 +29,17 @@ use fusebox_core::emitter::{
 };
 use fusebox_core::indexing::IndexingMap;
 
-use crate::body::Body;
+use crate::body::ReductionBody;
 use crate::dispatch::{by_group, first_blocks, over_all_blocks};
 use crate::visits::{combinations, group_visits};
 pub use accumulate::Accumulators;
-use group::Group;
+use group::GroupKernel;
 use tiling::Tiling;
 
 /// Minimum elements of a row. Shorter rows are as fast element by element.
 const SHORTEST_ROW: i64 = 8;
-/// Minimum elements of a row whose reduction needs its own combiner computation. Shorter rows are as fast element by element.
+/// Minimum elements of a row whose reduction needs its own combiner computation. Shorter rows are
+/// as fast element by element.
 const SHORTEST_ROW_OF_OWN: i64 = 5;
 /// Minimum elements of a column. Shorter columns are as fast element by element.
 const SHORTEST_COLUMN: i64 = 4;
@@ -58,8 +59,8 @@ impl Strategy for SerialReduce {
     }
 
     fn check(&self, task: &Task<ReductionFusion>) -> Result<(), Decline> {
-        let found = task.problem;
-        let largest = found.groups.iter().max_by_key(|group| group.problem.element_count());
+        let reductions = task.problem;
+        let largest = reductions.groups.iter().max_by_key(|group| group.problem.element_count());
         let Some(group) = largest else { return Err(Decline::new("there is no reduction")) };
         let problem = group.problem;
         if problem.element_count() > MOST_POINTS {
@@ -71,16 +72,17 @@ impl Strategy for SerialReduce {
             ReductionKind::Row => minor < SHORTEST_ROW,
             ReductionKind::Column => middle < SHORTEST_COLUMN,
         };
-        match is_short {
-            true => Err(Decline::new(format!("{problem}: results of so few elements are computed as fast one by one"))),
-            false => Ok(()),
+        if is_short {
+            Err(Decline::new(format!("{problem}: with so few elements per result, a loop over the results is as fast")))
+        } else {
+            Ok(())
         }
     }
 
     fn plan(&self, task: &Task<ReductionFusion>, knobs: &Configuration) -> Result<Plan, EmitError> {
-        let Task { problem: found, fusion, device } = *task;
+        let Task { problem: reductions, fusion, device } = *task;
         let wanted = knobs.checked_knob(BLOCKS, || "positive", |blocks| blocks > 0)?;
-        let tilings = tilings(fusion, found, device, wanted);
+        let tilings = tilings(fusion, reductions, device, wanted);
         let counts: Vec<i64> = tilings.iter().map(|tiling| tiling.blocks).collect();
         let (first, total) = first_blocks(&counts);
         let mut maps: Vec<IndexingMap> = Vec::new();
@@ -89,7 +91,7 @@ impl Strategy for SerialReduce {
             maps[output] = map.clone();
         };
         let (mut visits, mut additions) = (Vec::new(), 0.0);
-        for ((group, tiling), &first) in found.groups.iter().zip(&tilings).zip(&first) {
+        for ((group, tiling), &first) in reductions.groups.iter().zip(&tilings).zip(&first) {
             let whole = |map: &IndexingMap| over_all_blocks(map, first, total);
             visits.extend(group_visits(group, &whole(&tiling.visited()), &whole(&tiling.kept())));
             // Accumulators are contiguous, so that one operation combines a vector of them.
@@ -113,29 +115,35 @@ impl Strategy for SerialReduce {
             // Without a knob, `plan` and `emit` choose the same number for each group.
             configuration: wanted.map(|blocks| [(BLOCKS, blocks)].into()).unwrap_or_default(),
             alternatives: others.map(|blocks| [(BLOCKS, blocks)].into()).collect(),
-            notes: found.reasons.clone(),
+            notes: reductions.reasons.clone(),
             ..Plan::new(LaunchDimensions { blocks: total as u64, threads_per_block: 1 }, outputs)
         })
     }
 
     fn emit(&self, task: &Task<ReductionFusion>, plan: &Plan) -> Result<Kernel, EmitError> {
-        let Task { problem: found, fusion, device } = *task;
+        let Task { problem: reductions, fusion, device } = *task;
         let wanted = plan.configuration.checked_knob(BLOCKS, || "positive", |blocks| blocks > 0)?;
-        let tilings = tilings(fusion, found, device, wanted);
+        let tilings = tilings(fusion, reductions, device, wanted);
         let counts: Vec<i64> = tilings.iter().map(|tiling| tiling.blocks).collect();
         let mut kernel = KernelBuilder::new(fusion);
-        let bodies: Vec<Body> = found.groups.iter().map(|group| Body::declare(&mut kernel, fusion, group)).collect();
+        let bodies: Vec<ReductionBody> =
+            reductions.groups.iter().map(|group| ReductionBody::declare(&mut kernel, fusion, group)).collect();
         let (block, outputs) = (kernel.block(), kernel.outputs().to_vec());
         let written = by_group(&mut kernel, block, &counts, &outputs, &mut |b, group, block, outputs| {
-            Group::block(b, &bodies[group], &tilings[group], block, outputs)
+            GroupKernel::block(b, &bodies[group], &tilings[group], block, outputs)
         });
         kernel.finish(&written)
     }
 }
 
-fn tilings(fusion: &Fusion, found: &ReductionFusion, device: &DeviceDescription, wanted: Option<i64>) -> Vec<Tiling> {
+fn tilings(
+    fusion: &Fusion,
+    reductions: &ReductionFusion,
+    device: &DeviceDescription,
+    wanted: Option<i64>,
+) -> Vec<Tiling> {
     let tiling = |group| Tiling::new(fusion, group, accumulate::state_bytes(group), device, wanted);
-    found.groups.iter().map(tiling).collect()
+    reductions.groups.iter().map(tiling).collect()
 }
 
 /// Returns the elements of the usual size in a vector.

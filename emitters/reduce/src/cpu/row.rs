@@ -14,13 +14,14 @@
 use fusebox_core::builder::{FunctionBuilder, Value};
 
 use super::cascade::{self, BRANCHES, Cascade};
-use super::group::Group;
-use super::tile::Tile;
+use super::group::GroupKernel;
+use super::tile::AccumulatorTile;
 use crate::body::write;
 
 /// Elements of one partial result.
 const SEGMENT: i64 = 2 << 10;
-/// Elements of one partial sum times bytes of the widest accumulator, if functions compute the elements. Adding up the lanes of a vector takes a hundredth of the time of these elements.
+/// Elements of one partial sum times bytes of the widest accumulator, if functions compute the
+/// elements. Adding up the lanes of a vector takes a hundredth of the time of these elements.
 const SUM_BYTES: i64 = 2 << 10;
 /// Majors of a row from which their sums are added in groups of four.
 const FEWEST_MAJORS: i64 = 16;
@@ -28,7 +29,7 @@ const FEWEST_MAJORS: i64 = 16;
 const LANES: i64 = 32;
 
 /// A range of a row's majors, or of a line's elements.
-struct Stretch {
+struct ReducedRange {
     first: Value,
     end: Value,
     /// Number of them, if known.
@@ -36,21 +37,21 @@ struct Stretch {
 }
 
 /// Computes accumulators and outputs after a stretch.
-type Reduce<'r> = dyn Fn(&mut FunctionBuilder, &Stretch, &[Value]) -> Vec<Value> + 'r;
+type ReduceRange<'r> = dyn Fn(&mut FunctionBuilder, &ReducedRange, &[Value]) -> Vec<Value> + 'r;
 
-impl Stretch {
-    fn whole(b: &mut FunctionBuilder, length: i64) -> Stretch {
-        Stretch { first: b.index(0), end: b.index(length), length: Some(length) }
+impl ReducedRange {
+    fn whole(b: &mut FunctionBuilder, length: i64) -> ReducedRange {
+        ReducedRange { first: b.index(0), end: b.index(length), length: Some(length) }
     }
 }
 
-impl Group<'_, '_> {
+impl GroupKernel<'_, '_> {
     /// Reduces the block's rows.
     pub fn rows(&self, b: &mut FunctionBuilder, block: Value, rows: i64, outputs: &[Value]) -> Vec<Value> {
         let (one, count) = (b.index(1), b.index(self.problem.dims[1]));
-        let share = b.index(rows);
-        let first = b.muli(block, share);
-        let end = b.addi(first, share);
+        let rows_per_block = b.index(rows);
+        let first = b.muli(block, rows_per_block);
+        let end = b.addi(first, rows_per_block);
         let end = b.minsi(end, count);
         let (first, outputs) = match self.rows_side_by_side(rows) {
             Some(lanes) => self.short_rows(b, [first, end], lanes, outputs),
@@ -68,19 +69,21 @@ impl Group<'_, '_> {
     fn row(&self, b: &mut FunctionBuilder, row: Value, outputs: &[Value]) -> (Vec<Value>, Vec<Value>) {
         let [majors, _, minors] = self.problem.dims;
         let one = b.index(1);
-        let is_apart = majors.saturating_mul(minors) > SEGMENT;
-        let whole = Stretch::whole(b, majors);
+        let is_separate = majors.saturating_mul(minors) > SEGMENT;
+        let whole = ReducedRange::whole(b, majors);
         let sizes = if majors < FEWEST_MAJORS { Vec::new() } else { self.sizes(BRANCHES, majors) };
         let state = [self.start.as_slice(), outputs].concat();
         let mut results = self.in_parts(b, &whole, &sizes, &state, &|b, part, state| {
-            b.scf_for(part.first, part.end, one, state, |b, major, state| self.line(b, [major, row], is_apart, state))
+            b.scf_for(part.first, part.end, one, state, |b, major, state| {
+                self.line(b, [major, row], is_separate, state)
+            })
         });
         let outputs = results.split_off(self.start.len());
         (results, outputs)
     }
 
     /// Returns accumulators and outputs after the contiguous elements of a line.
-    fn line(&self, b: &mut FunctionBuilder, at: [Value; 2], is_apart: bool, state: &[Value]) -> Vec<Value> {
+    fn line(&self, b: &mut FunctionBuilder, at: [Value; 2], is_separate: bool, state: &[Value]) -> Vec<Value> {
         let length = self.problem.dims[2];
         let lanes = if self.holds_functions { None } else { cascade::lanes(&self.accumulators, length) };
         if let Some(lanes) = lanes {
@@ -89,34 +92,36 @@ impl Group<'_, '_> {
             };
             let cascade = Cascade { accumulators: &self.accumulators, start: &self.empty, lanes, visit };
             let (before, outputs) = state.split_at(self.start.len());
-            let (found, outputs) = cascade.reduce(b, length, outputs);
-            return [self.accumulators.merge(b, before, &found), outputs].concat();
+            let (partial, outputs) = cascade.reduce(b, length, outputs);
+            return [self.accumulators.merge(b, before, &partial), outputs].concat();
         }
         let is_sum = self.accumulators.hold_rounded();
         let segment = if is_sum { SUM_BYTES / self.accumulators.widest_bytes() } else { SEGMENT };
-        let whole = Stretch::whole(b, length);
+        let whole = ReducedRange::whole(b, length);
         if length <= segment {
-            return self.segment_after(b, (at, &whole), is_apart, state);
+            return self.segment_after(b, (at, &whole), is_separate, state);
         }
         let sizes = self.sizes(segment, length);
         self.in_parts(b, &whole, &sizes, state, &|b, part, state| self.segment_after(b, (at, part), true, state))
     }
 
-    /// Returns the sizes of the parts in which a stretch is reduced. Sums that round have the smallest size, four times this size, and so on. Other reductions have one size.
+    /// Returns the sizes of the parts in which a stretch is reduced. Sums that round have the
+    /// smallest size, four times this size, and so on. Other reductions have one size.
     fn sizes(&self, smallest: i64, length: i64) -> Vec<i64> {
         let most = if self.accumulators.hold_rounded() { usize::MAX } else { 1 };
         let sizes = std::iter::successors(Some(smallest), |size| size.checked_mul(BRANCHES));
         sizes.take_while(|&size| size < length).take(most).collect()
     }
 
-    /// Returns accumulators and outputs after a stretch. `reduce(part, state)` reduces parts of the first of `sizes`. These form parts of the second size, and so on.
+    /// Returns accumulators and outputs after a stretch. `reduce(part, state)` reduces parts of the
+    /// first of `sizes`. These form parts of the second size, and so on.
     fn in_parts(
         &self,
         b: &mut FunctionBuilder,
-        whole: &Stretch,
+        whole: &ReducedRange,
         sizes: &[i64],
         state: &[Value],
-        reduce: &Reduce<'_>,
+        reduce: &ReduceRange<'_>,
     ) -> Vec<Value> {
         let Some((&size, smaller)) = sizes.split_last() else { return reduce(b, whole, state) };
         let step = b.index(size);
@@ -128,32 +133,33 @@ impl Group<'_, '_> {
             };
             let (before, outputs) = state.split_at(self.start.len());
             let start = [self.empty.as_slice(), outputs].concat();
-            let mut found = self.in_parts(b, &Stretch { first, end, length }, smaller, &start, reduce);
-            let outputs = found.split_off(self.start.len());
-            [self.accumulators.merge(b, before, &found), outputs].concat()
+            let mut partial = self.in_parts(b, &ReducedRange { first, end, length }, smaller, &start, reduce);
+            let outputs = partial.split_off(self.start.len());
+            [self.accumulators.merge(b, before, &partial), outputs].concat()
         })
     }
 
-    /// Returns accumulators and outputs after one more segment. The segment has separate accumulators if it `is_apart`.
+    /// Returns accumulators and outputs after one more segment. The segment has separate
+    /// accumulators if it `is_separate`.
     fn segment_after(
         &self,
         b: &mut FunctionBuilder,
-        segment: ([Value; 2], &Stretch),
-        is_apart: bool,
+        segment: ([Value; 2], &ReducedRange),
+        is_separate: bool,
         state: &[Value],
     ) -> Vec<Value> {
         let (before, outputs) = state.split_at(self.start.len());
-        let is_apart = is_apart || !self.accumulators.are_simple();
-        let start = if is_apart { &self.empty } else { before };
-        let (found, outputs) = self.segment(b, segment, start, outputs);
-        let after = if is_apart { self.accumulators.merge(b, before, &found) } else { found };
+        let is_separate = is_separate || !self.accumulators.are_simple();
+        let start = if is_separate { &self.empty } else { before };
+        let (partial, outputs) = self.segment(b, segment, start, outputs);
+        let after = if is_separate { self.accumulators.merge(b, before, &partial) } else { partial };
         [after, outputs].concat()
     }
 
     fn segment(
         &self,
         b: &mut FunctionBuilder,
-        (at, segment): ([Value; 2], &Stretch),
+        (at, segment): ([Value; 2], &ReducedRange),
         start: &[Value],
         outputs: &[Value],
     ) -> (Vec<Value>, Vec<Value>) {
@@ -166,7 +172,7 @@ impl Group<'_, '_> {
         let length = b.subi(segment.end, segment.first);
         let rest = b.remui(length, step);
         let whole = b.subi(segment.end, rest);
-        let tile = Tile::filled(b, lanes, &self.accumulators.types(), start);
+        let tile = AccumulatorTile::filled(b, lanes, &self.accumulators.types(), start);
         let width = tile.tensors().len();
         let state = [tile.tensors(), outputs].concat();
         let mut results = b.scf_for(segment.first, whole, step, &state, |b, chunk, state| {
@@ -189,7 +195,7 @@ impl Group<'_, '_> {
     fn elements(
         &self,
         b: &mut FunctionBuilder,
-        (at, segment): ([Value; 2], &Stretch),
+        (at, segment): ([Value; 2], &ReducedRange),
         first: Value,
         start: &[Value],
         outputs: &[Value],
@@ -211,7 +217,7 @@ impl Group<'_, '_> {
     }
 
     /// Returns the lanes of a tile, at most the number of elements.
-    fn lanes(&self, segment: &Stretch) -> i64 {
+    fn lanes(&self, segment: &ReducedRange) -> i64 {
         let most = self.lanes_of_a_tile();
         let length = segment.length.unwrap_or(most);
         std::iter::successors(Some(most), |lanes| Some(lanes / 2)).find(|&lanes| lanes <= length).unwrap_or(1)

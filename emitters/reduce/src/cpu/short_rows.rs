@@ -1,4 +1,5 @@
-//! Short rows of reductions that LLVM does not recognise, such as a maximum with its index. Each lane reduces one of many rows, so that lanes need no reduction at the end.
+//! Short rows of reductions that LLVM does not recognise, such as a maximum with its index. Each
+//! lane reduces one of many rows, so that lanes need no reduction at the end.
 //!
 //! ```text
 //! for chunk of the block's rows
@@ -10,23 +11,25 @@
 
 use fusebox_core::builder::{FunctionBuilder, Value};
 
-use super::group::Group;
-use super::tile::Tile;
+use super::group::GroupKernel;
+use super::tile::AccumulatorTile;
 use crate::body::write;
 
 /// Elements from which one row fills enough vectors.
 const LONG: i64 = 32;
 
-impl Group<'_, '_> {
-    /// Returns the number of rows to reduce in parallel lanes. Returns `None` if rows are long or a power of two, or if a block has too few rows.
-    pub fn rows_side_by_side(&self, share: i64) -> Option<i64> {
+impl GroupKernel<'_, '_> {
+    /// Returns the number of rows to reduce in parallel lanes. Returns `None` if rows are long or a
+    /// power of two, or if a block has too few rows.
+    pub fn rows_side_by_side(&self, rows_per_block: i64) -> Option<i64> {
         let [majors, _, minors] = self.problem.dims;
         let lanes = self.lanes_of_a_tile();
-        let suits = majors == 1 && minors < LONG && minors.count_ones() != 1 && share >= lanes;
+        let suits = majors == 1 && minors < LONG && minors.count_ones() != 1 && rows_per_block >= lanes;
         (suits && !self.accumulators.are_simple()).then_some(lanes)
     }
 
-    /// Reduces whole chunks of the rows `first..end`. Returns the first remaining row, and the outputs.
+    /// Reduces whole chunks of the rows `first..end`. Returns the first remaining row, and the
+    /// outputs.
     pub fn short_rows(
         &self,
         b: &mut FunctionBuilder,
@@ -59,9 +62,9 @@ impl Group<'_, '_> {
         chunk: Value,
         lanes: i64,
         outputs: &[Value],
-    ) -> (Tile, Vec<Value>) {
+    ) -> (AccumulatorTile, Vec<Value>) {
         let (zero, one, minors) = (b.index(0), b.index(1), b.index(self.problem.dims[2]));
-        let tile = Tile::filled(b, lanes, &self.accumulators.types(), &self.start);
+        let tile = AccumulatorTile::filled(b, lanes, &self.accumulators.types(), &self.start);
         let width = tile.tensors().len();
         let state = [tile.tensors(), outputs].concat();
         let mut results = b.scf_for(zero, minors, one, &state, |b, minor, state| {

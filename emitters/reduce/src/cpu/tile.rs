@@ -1,6 +1,7 @@
 //! Accumulators of several lanes in memory: one tensor per accumulator, one element per lane.
 //!
-//! LLVM vectorises every loop over lanes, because no lane depends on another. If there are few lanes, the whole tile then stays in registers.
+//! LLVM vectorises every loop over lanes, because no lane depends on another. If there are few
+//! lanes, the whole tile then stays in registers.
 
 use fusebox_core::builder::{FunctionBuilder, Scalar, Value};
 
@@ -9,22 +10,22 @@ const FEW_LANES: i64 = 8;
 
 /// Tensors with the accumulators of all lanes.
 #[derive(Clone)]
-pub struct Tile {
+pub struct AccumulatorTile {
     lanes: i64,
     tensors: Vec<Value>,
 }
 
-impl Tile {
+impl AccumulatorTile {
     /// Creates a tile with the same accumulators in all lanes.
-    pub fn filled(b: &mut FunctionBuilder, lanes: i64, types: &[Scalar], start: &[Value]) -> Tile {
-        let tile = Tile::unfilled(b, lanes, types);
+    pub fn filled(b: &mut FunctionBuilder, lanes: i64, types: &[Scalar], start: &[Value]) -> AccumulatorTile {
+        let tile = AccumulatorTile::unfilled(b, lanes, types);
         tile.each_lane(b, lanes, &[], |_, _, _, _| (start.to_vec(), Vec::new())).0
     }
 
     /// Creates a tile that has to be filled before it is read.
-    pub fn unfilled(b: &mut FunctionBuilder, lanes: i64, types: &[Scalar]) -> Tile {
+    pub fn unfilled(b: &mut FunctionBuilder, lanes: i64, types: &[Scalar]) -> AccumulatorTile {
         let tensors = types.iter().map(|&ty| b.allocate_shared(&[lanes], ty)).collect();
-        Tile { lanes, tensors }
+        AccumulatorTile { lanes, tensors }
     }
 
     /// Replaces the accumulators of the first `count` lanes by `next(lane, accumulators, outputs)`.
@@ -34,7 +35,7 @@ impl Tile {
         count: i64,
         outputs: &[Value],
         next: impl FnOnce(&mut FunctionBuilder, Value, &[Value], &[Value]) -> (Vec<Value>, Vec<Value>),
-    ) -> (Tile, Vec<Value>) {
+    ) -> (AccumulatorTile, Vec<Value>) {
         let count = b.index(count);
         self.each_lane_below(b, count, outputs, next)
     }
@@ -46,7 +47,7 @@ impl Tile {
         count: Value,
         outputs: &[Value],
         next: impl FnOnce(&mut FunctionBuilder, Value, &[Value], &[Value]) -> (Vec<Value>, Vec<Value>),
-    ) -> (Tile, Vec<Value>) {
+    ) -> (AccumulatorTile, Vec<Value>) {
         let zero = b.index(0);
         self.each_lane_from(b, [zero, count], outputs, next)
     }
@@ -57,12 +58,12 @@ impl Tile {
         [first, end]: [Value; 2],
         outputs: &[Value],
         next: impl FnOnce(&mut FunctionBuilder, Value, &[Value], &[Value]) -> (Vec<Value>, Vec<Value>),
-    ) -> (Tile, Vec<Value>) {
+    ) -> (AccumulatorTile, Vec<Value>) {
         let (one, width) = (b.index(1), self.tensors.len());
         let state = [self.tensors.as_slice(), outputs].concat();
         let mut results = b.scf_for(first, end, one, &state, |b, lane, state| replaced(b, lane, state, width, next));
         let outputs = results.split_off(width);
-        (Tile { lanes: self.lanes, tensors: results }, outputs)
+        (AccumulatorTile { lanes: self.lanes, tensors: results }, outputs)
     }
 
     /// Works as [`each_lane`](Tile::each_lane), with a loop for each of `lines` lines of lanes.
@@ -72,7 +73,7 @@ impl Tile {
         [lines, length]: [i64; 2],
         outputs: &[Value],
         next: impl FnOnce(&mut FunctionBuilder, Value, &[Value], &[Value]) -> (Vec<Value>, Vec<Value>),
-    ) -> (Tile, Vec<Value>) {
+    ) -> (AccumulatorTile, Vec<Value>) {
         let (zero, one) = (b.index(0), b.index(1));
         let (lines, length) = (b.index(lines), b.index(length));
         let width = self.tensors.len();
@@ -85,7 +86,7 @@ impl Tile {
             })
         });
         let outputs = results.split_off(width);
-        (Tile { lanes: self.lanes, tensors: results }, outputs)
+        (AccumulatorTile { lanes: self.lanes, tensors: results }, outputs)
     }
 
     pub fn lane(&self, b: &mut FunctionBuilder, lane: Value) -> Vec<Value> {
@@ -93,9 +94,9 @@ impl Tile {
     }
 
     /// Returns the tile with other accumulators in a lane.
-    pub fn with_lane(&self, b: &mut FunctionBuilder, lane: Value, values: &[Value]) -> Tile {
+    pub fn with_lane(&self, b: &mut FunctionBuilder, lane: Value, values: &[Value]) -> AccumulatorTile {
         let tensors = self.tensors.iter().zip(values).map(|(&tensor, &value)| b.insert(value, tensor, &[lane]));
-        Tile { lanes: self.lanes, tensors: tensors.collect() }
+        AccumulatorTile { lanes: self.lanes, tensors: tensors.collect() }
     }
 
     /// Combines `count` lanes from `first` on by halves. `count` is a power of two.
@@ -136,8 +137,8 @@ impl Tile {
     }
 
     /// Returns the tile with tensors that a loop has carried.
-    pub fn carried(&self, tensors: &[Value]) -> Tile {
-        Tile { lanes: self.lanes, tensors: tensors.to_vec() }
+    pub fn carried(&self, tensors: &[Value]) -> AccumulatorTile {
+        AccumulatorTile { lanes: self.lanes, tensors: tensors.to_vec() }
     }
 }
 

@@ -14,9 +14,11 @@ use super::cascade;
 const COLUMN_BLOCKS_PER_CORE: i64 = 4;
 /// Columns are cut at multiples of this number: whole cache lines for every element type.
 const CUT: i64 = 64;
-/// Maximum columns that are read one after the other in vectors. Vector operations can deinterleave this few adjacent elements.
+/// Maximum columns that are read one after the other in vectors. Vector operations can deinterleave
+/// this few adjacent elements.
 const FEW: i64 = 8;
-/// Rows of one column per iteration, before the next column. Their data stays in the first-level cache.
+/// Rows of one column per iteration, before the next column. Their data stays in the first-level
+/// cache.
 const ROWS_OF_A_COLUMN: i64 = 256;
 /// Lanes of vectors, the widest first.
 const VECTORS: [i64; 3] = [16, 8, 4];
@@ -24,7 +26,8 @@ const VECTORS: [i64; 3] = [16, 8, 4];
 const ACCUMULATING: i64 = 16;
 /// Maximum bytes of accumulators for a block's columns. They stay in the first-level cache.
 const TILE_BYTES: i64 = 8 << 10;
-/// Cost of the arithmetic before the reduction, in bytes, up to which an iteration reads several rows of columns. It allows at most one function.
+/// Cost of the arithmetic before the reduction, in bytes, up to which an iteration reads several
+/// rows of columns. It allows at most one function.
 const CHEAP: i64 = 30;
 
 /// Distribution of a group's work to blocks.
@@ -33,23 +36,23 @@ pub struct Tiling {
     pub problem: ReductionProblem,
     /// Number of blocks that have work.
     pub blocks: i64,
-    pub share: Share,
+    pub work: BlockWork,
     /// Whether functions compute the elements to reduce.
     pub holds_functions: bool,
 }
 
 /// The work of one block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Share {
+pub enum BlockWork {
     /// This many results of a row problem.
     Rows(i64),
     /// A tile of columns.
-    Columns(Columns),
+    Columns(ColumnWork),
 }
 
 /// The work of one block in a column problem `[majors, rows, columns]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Columns {
+pub struct ColumnWork {
     /// Majors of a block. One if the columns are cut.
     pub majors: i64,
     /// Columns of a block.
@@ -58,16 +61,19 @@ pub struct Columns {
     pub cuts: i64,
     /// Rows per iteration of the loop over rows.
     pub rows_per_turn: i64,
-    /// Whether the rows of an iteration are summed before they are added to the accumulators. If the accumulators stay in registers, no registers remain for this sum.
+    /// Whether the rows of an iteration are summed before they are added to the accumulators. If
+    /// the accumulators stay in registers, no registers remain for this sum.
     pub is_turn_apart: bool,
     /// Rows that have accumulators in separate lanes. More than one if there are few columns.
     pub rows_abreast: i64,
-    /// Columns of one line of the array, if the kernel reads an array that repeats for each line. A loop for each line reads this array in vectors, too.
+    /// Columns of one line of the array, if the kernel reads an array that repeats for each line. A
+    /// loop for each line reads this array in vectors, too.
     pub line: Option<i64>,
 }
 
 impl Tiling {
-    /// Chooses the tiling of a group whose accumulators take `state_bytes` per result. `wanted` is the number of blocks, if a knob sets it.
+    /// Chooses the tiling of a group whose accumulators take `state_bytes` per result. `wanted` is
+    /// the number of blocks, if a knob sets it.
     pub fn new(
         fusion: &Fusion,
         group: &ReductionGroup,
@@ -82,13 +88,18 @@ impl Tiling {
         match problem.kind {
             ReductionKind::Row => {
                 let rows = problem.dims[1];
-                let share = ceil_div(rows, wanted_blocks).max(1);
-                Tiling { problem, blocks: ceil_div(rows, share), share: Share::Rows(share), holds_functions }
+                let rows_per_block = ceil_div(rows, wanted_blocks).max(1);
+                Tiling {
+                    problem,
+                    blocks: ceil_div(rows, rows_per_block),
+                    work: BlockWork::Rows(rows_per_block),
+                    holds_functions,
+                }
             }
             ReductionKind::Column => {
                 let cores = i64::from(device.core_count) * COLUMN_BLOCKS_PER_CORE;
                 let wanted_blocks = wanted.unwrap_or(wanted_blocks.min(cores.max(problem.dims[0])));
-                let mut columns = Columns::new(problem, state_bytes, wanted_blocks, arithmetic_per_point(fusion));
+                let mut columns = ColumnWork::new(problem, state_bytes, wanted_blocks, arithmetic_per_point(fusion));
                 if columns.width * state_bytes <= ACCUMULATING * i64::from(device.vector_bytes) {
                     (columns.rows_per_turn, columns.is_turn_apart) = (1, false);
                 }
@@ -100,22 +111,22 @@ impl Tiling {
                 }
                 columns.line = line(fusion, group).filter(|&line| columns.is_made_of_lines(problem, line));
                 let blocks = ceil_div(problem.dims[0], columns.majors) * columns.cuts;
-                Tiling { problem, blocks, share: Share::Columns(columns), holds_functions }
+                Tiling { problem, blocks, work: BlockWork::Columns(columns), holds_functions }
             }
         }
     }
 
     /// Returns the map `(th, bl)[…] -> kept coordinates`.
     pub fn kept(&self) -> IndexingMap {
-        match &self.share {
-            Share::Rows(share) => {
-                let mut map = self.map_of(vec![Variable::named("row", *share)]);
-                let row = Expr::dim(1) * *share + Expr::range(0);
-                self.limit(&mut map, &row, self.blocks * share, self.problem.dims[1]);
+        match &self.work {
+            BlockWork::Rows(rows_per_block) => {
+                let mut map = self.map_of(vec![Variable::named("row", *rows_per_block)]);
+                let row = Expr::dim(1) * *rows_per_block + Expr::range(0);
+                self.limit(&mut map, &row, self.blocks * rows_per_block, self.problem.dims[1]);
                 map.results = vec![row];
                 map
             }
-            Share::Columns(columns) => {
+            BlockWork::Columns(columns) => {
                 let (mut map, major, column) = self.columns(columns);
                 map.ranges.truncate(2);
                 map.results = vec![major, column];
@@ -127,15 +138,15 @@ impl Tiling {
     /// Returns the map `(th, bl)[…] -> coordinates` of the elements that a block reads.
     pub fn read(&self) -> IndexingMap {
         let dims = self.problem.dims;
-        match &self.share {
-            Share::Rows(_) => {
+        match &self.work {
+            BlockWork::Rows(_) => {
                 let mut map = self.kept();
                 let row = map.results[0].clone();
                 map.ranges.extend([Variable::named("major", dims[0]), Variable::named("minor", dims[2])]);
                 map.results = vec![Expr::range(1), row, Expr::range(2)];
                 map
             }
-            Share::Columns(columns) => {
+            BlockWork::Columns(columns) => {
                 let (mut map, major, column) = self.columns(columns);
                 map.ranges.push(Variable::named("row", dims[1]));
                 map.results = vec![major, Expr::range(2), column];
@@ -146,7 +157,7 @@ impl Tiling {
 
     /// Returns the map of [`read`](Self::read) in the order in which a block reads, along memory.
     pub fn visited(&self) -> IndexingMap {
-        let Share::Columns(columns) = &self.share else { return self.read() };
+        let BlockWork::Columns(columns) = &self.work else { return self.read() };
         let (mut map, major, column) = self.columns(columns);
         let along = map.ranges.pop();
         map.ranges.push(Variable::named("row", self.problem.dims[1]));
@@ -172,7 +183,7 @@ impl Tiling {
     }
 
     /// Returns the map without results, the major and the column.
-    fn columns(&self, columns: &Columns) -> (IndexingMap, Expr, Expr) {
+    fn columns(&self, columns: &ColumnWork) -> (IndexingMap, Expr, Expr) {
         let [majors, _, width] = self.problem.dims;
         let mut map =
             self.map_of(vec![Variable::named("major", columns.majors), Variable::named("column", columns.width)]);
@@ -185,8 +196,8 @@ impl Tiling {
     }
 }
 
-impl Columns {
-    fn new(problem: ReductionProblem, state_bytes: i64, wanted_blocks: i64, arithmetic: i64) -> Columns {
+impl ColumnWork {
+    fn new(problem: ReductionProblem, state_bytes: i64, wanted_blocks: i64, arithmetic: i64) -> ColumnWork {
         let [majors, rows, columns] = problem.dims;
         let rows_per_turn = if arithmetic <= CHEAP { 4 } else { 1 };
         let cuts = ceil_div(wanted_blocks, majors).max(ceil_div(columns * state_bytes, TILE_BYTES));
@@ -196,7 +207,7 @@ impl Columns {
         let rows_abreast = if cuts == 1 && columns < CUT / 2 { abreast(columns).min(rows).max(1) } else { 1 };
         let rows_per_turn = if rows_abreast > 1 { 1 } else { rows_per_turn.min(rows).max(1) };
         let is_turn_apart = rows_per_turn > 1;
-        Columns { majors: majors_per_block, width, cuts, rows_per_turn, is_turn_apart, rows_abreast, line: None }
+        ColumnWork { majors: majors_per_block, width, cuts, rows_per_turn, is_turn_apart, rows_abreast, line: None }
     }
 
     /// Whether every block has several whole lines of `line` columns, each at least a vector.
@@ -207,7 +218,9 @@ impl Columns {
             && problem.dims[2] % self.width == 0
     }
 
-    /// Reduces few columns one after the other, many rows of each per iteration. The operands are smaller than the problem. With columns in lanes, the kernel would gather an element for several columns. With rows of one column in lanes, it reads vectors.
+    /// Reduces few columns one after the other, many rows of each per iteration. The operands are
+    /// smaller than the problem. With columns in lanes, the kernel would gather an element for
+    /// several columns. With rows of one column in lanes, it reads vectors.
     fn one_by_one(&mut self, problem: ReductionProblem) {
         (self.rows_abreast, self.rows_per_turn) = (1, ROWS_OF_A_COLUMN.min(problem.dims[1]).max(1));
         self.is_turn_apart = true;
@@ -228,7 +241,9 @@ fn line(fusion: &Fusion, group: &ReductionGroup) -> Option<i64> {
     dims.last().copied().filter(|_| computation.instructions.iter().any(repeats))
 }
 
-/// Returns the number of rows with separate lanes, for `columns` columns. They have half a cut of lanes in all. If a cut has room for whole vectors, the lanes fill whole vectors, because the rest of a vector would be added one by one.
+/// Returns the number of rows with separate lanes, for `columns` columns. They have half a cut of
+/// lanes in all. If a cut has room for whole vectors, the lanes fill whole vectors, because the
+/// rest of a vector would be added one by one.
 fn abreast(columns: i64) -> i64 {
     let fitting = VECTORS.iter().map(|lanes| lanes / gcd(columns, *lanes)).find(|rows| rows * columns <= CUT);
     let enough = CUT / 2 / columns;
@@ -239,7 +254,8 @@ fn gcd(a: i64, b: i64) -> i64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Returns the bytes read and written, and the cost of the arithmetic on all points in the same unit.
+/// Returns the bytes read and written, and the cost of the arithmetic on all points in the same
+/// unit.
 fn cost(fusion: &Fusion, group: &ReductionGroup) -> Cost {
     let bytes = group.large_arrays(fusion.computation()).iter().fold(0i64, |sum, a| sum.saturating_add(a.byte_size()));
     Cost { bytes, arithmetic: group.problem.element_count().saturating_mul(arithmetic_per_point(fusion)) }

@@ -2,27 +2,30 @@
 
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
-/// A dimension of `size` positions. A thread processes every `threads`-th position, with `unroll` positions in flight.
+/// A dimension of `size` positions. A thread processes every `threads`-th position, with `unroll`
+/// positions in flight.
 ///
 /// A thread's positions are `(chunk * unroll + u) * threads + thread`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Axis {
+pub struct ThreadedAxis {
     pub size: i64,
     /// Threads that share the positions.
     pub threads: i64,
     unroll: i64,
 }
 
-impl Axis {
+impl ThreadedAxis {
     /// Unrolls at most `unroll` positions. A thread with fewer positions unrolls them all.
     ///
-    /// Unrolled positions are in flight together only if all of them exist. So the steps that all threads have should be full iterations. The unrolling is the number from half of `unroll` to `unroll` that leaves the fewest of these steps over.
+    /// Unrolled positions are in flight together only if all of them exist. So the steps that all
+    /// threads have should be full iterations. The unrolling is the number from half of `unroll` to
+    /// `unroll` that leaves the fewest of these steps over.
     pub fn new(size: i64, threads: i64, unroll: i64) -> Self {
         let full = (size / threads).max(1);
         let most = unroll.clamp(1, full);
         let left_over = |unroll: &i64| (full % unroll, -unroll);
         let unroll = ((most + 1) / 2..=most).min_by_key(left_over).unwrap_or(1);
-        Axis { size, threads, unroll }
+        ThreadedAxis { size, threads, unroll }
     }
 
     /// Returns the maximum positions of one thread.
@@ -35,7 +38,8 @@ impl Axis {
         self.unroll
     }
 
-    /// Adds the axis's loops to a map and returns the position of `thread`. Adds the numbers of loops to unroll to `unrolled`.
+    /// Adds the axis's loops to a map and returns the position of `thread`. Adds the numbers of
+    /// loops to unroll to `unrolled`.
     pub fn walk(&self, map: &mut IndexingMap, unrolled: &mut Vec<usize>, name: &str, thread: Expr) -> Expr {
         let chunks = ceil_div(self.steps(), self.unroll);
         let mut step = Expr::constant(0);

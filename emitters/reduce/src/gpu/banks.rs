@@ -1,10 +1,11 @@
 //! Bank conflicts of a tile in shared memory, from its maps.
 //!
-//! Shared memory has 32 banks of 4 bytes. Accesses of one warp to different words of one bank are serialised.
+//! Shared memory has 32 banks of 4 bytes. Accesses of one warp to different words of one bank are
+//! serialised.
 
 use std::collections::BTreeMap;
 
-use super::schedule::Tile;
+use super::schedule::PartialsTile;
 use fusebox_core::indexing::IndexingMap;
 
 const BANKS: i64 = 32;
@@ -13,8 +14,9 @@ const WORD: i64 = 4;
 /// Warps to examine. Further warps make the same accesses at a constant distance.
 const WARPS: i64 = 2;
 
-/// Returns the tile with the pad at the end of a column, at most `most`, that has the fewest conflicts. Ties go to the smallest pad. `element_bytes` has the sizes of the elements.
-pub fn padded(tile: Tile, most: i64, warp: i64, element_bytes: &[i64]) -> Tile {
+/// Returns the tile with the pad at the end of a column, at most `most`, that has the fewest
+/// conflicts. Ties go to the smallest pad. `element_bytes` has the sizes of the elements.
+pub fn padded(tile: PartialsTile, most: i64, warp: i64, element_bytes: &[i64]) -> PartialsTile {
     let accesses = accesses(&tile, warp);
     let all = |pitch: i64| element_bytes.iter().map(|&bytes| turns(&accesses, pitch, bytes)).sum::<i64>();
     let mut best = (i64::MAX, tile.pitch);
@@ -24,25 +26,27 @@ pub fn padded(tile: Tile, most: i64, warp: i64, element_bytes: &[i64]) -> Tile {
             break;
         }
     }
-    Tile { pitch: best.1, ..tile }
+    PartialsTile { pitch: best.1, ..tile }
 }
 
 /// Returns the additional serialised accesses of the first warps, for elements of `bytes`.
 #[cfg(test)]
-pub fn conflicts(tile: &Tile, warp: i64, bytes: i64) -> i64 {
+pub fn conflicts(tile: &PartialsTile, warp: i64, bytes: i64) -> i64 {
     turns(&accesses(tile, warp), tile.pitch, bytes)
 }
 
 /// `(column, partial)` of all threads of a warp that take part in an access.
-type Access = Vec<(i64, i64)>;
+type WarpAccess = Vec<(i64, i64)>;
 
-fn turns(accesses: &[Access], pitch: i64, bytes: i64) -> i64 {
-    let extra = |access: &Access| extra_turns(access.iter().map(|(column, partial)| column * pitch + partial), bytes);
+fn turns(accesses: &[WarpAccess], pitch: i64, bytes: i64) -> i64 {
+    let extra =
+        |access: &WarpAccess| extra_turns(access.iter().map(|(column, partial)| column * pitch + partial), bytes);
     accesses.iter().map(extra).sum()
 }
 
-/// Returns the writes and reads of the first warps. The first read of a pass represents all its reads: the others are at a constant distance.
-fn accesses(tile: &Tile, warp: i64) -> Vec<Access> {
+/// Returns the writes and reads of the first warps. The first read of a pass represents all its
+/// reads: the others are at a constant distance.
+fn accesses(tile: &PartialsTile, warp: i64) -> Vec<WarpAccess> {
     let mut accesses = Vec::new();
     for map in [&tile.write, &tile.read] {
         let threads = (map.dims[0].bounds.size() as i64).min(WARPS * warp);
@@ -52,14 +56,14 @@ fn accesses(tile: &Tile, warp: i64) -> Vec<Access> {
                 let ranges = if map.ranges.is_empty() { vec![] } else { vec![pass] };
                 let taking =
                     (first..(first + warp).min(threads)).filter_map(|thread| place(tile, map, thread, &ranges));
-                taking.collect::<Access>()
+                taking.collect::<WarpAccess>()
             }));
         }
     }
     accesses
 }
 
-fn place(tile: &Tile, map: &IndexingMap, thread: i64, ranges: &[i64]) -> Option<(i64, i64)> {
+fn place(tile: &PartialsTile, map: &IndexingMap, thread: i64, ranges: &[i64]) -> Option<(i64, i64)> {
     if !map.contains_point(&[thread, 0], ranges, &[]) {
         return None;
     }

@@ -7,15 +7,17 @@
 //! d2 = (unit mod (c / V)) * V + lane
 //! ```
 //!
-//! Every lane has a different result, so a thread has V accumulators. With one thread down, threads share no result. Otherwise threads write the tile transposed, so that a warp reads the parts of a result from contiguous memory.
+//! Every lane has a different result, so a thread has V accumulators. With one thread down, threads
+//! share no result. Otherwise threads write the tile transposed, so that a warp reads the parts of
+//! a result from contiguous memory.
 
 use fusebox_core::emitter::{Configuration, EmitError};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, ceil_div};
 
-use super::axis::Axis;
+use super::axis::ThreadedAxis;
 use super::banks::padded;
-use super::limits::Limits;
-use super::schedule::{Schedule, Tile, block, demand, lane, thread, thread_map};
+use super::limits::GroupLimits;
+use super::schedule::{GroupSchedule, PartialsTile, block, demand, lane, thread, thread_map};
 
 /// Threads of a block where each result has one thread.
 const BLOCK: i64 = 128;
@@ -26,7 +28,7 @@ const WORD: i64 = 4;
 /// Rows that one thread reads, if enough threads remain.
 const MOST_STEPS: i64 = 16;
 
-struct Numbers {
+struct ColumnParameters {
     /// Adjacent results of one thread.
     vector: i64,
     /// Threads that share a result.
@@ -38,12 +40,12 @@ struct Numbers {
 }
 
 /// Chooses the schedule.
-pub fn schedule(limits: &Limits, configuration: &Configuration) -> Result<Schedule, EmitError> {
-    Ok(Numbers::new(limits, configuration)?.schedule(limits))
+pub fn schedule(limits: &GroupLimits, configuration: &Configuration) -> Result<GroupSchedule, EmitError> {
+    Ok(ColumnParameters::new(limits, configuration)?.schedule(limits))
 }
 
-impl Numbers {
-    fn new(limits: &Limits, configuration: &Configuration) -> Result<Self, EmitError> {
+impl ColumnParameters {
+    fn new(limits: &GroupLimits, configuration: &Configuration) -> Result<Self, EmitError> {
         let [a, b, c] = limits.group.problem.dims;
         let widest = limits.vector_of(c, limits.lanes);
         let wanted = format!("a power of two up to {widest}");
@@ -57,16 +59,16 @@ impl Numbers {
         let unroll = configuration.checked_knob("unroll", || "1 to 16", |v| (1..=16).contains(&v))?;
         let unroll = unroll.unwrap_or_else(|| limits.unroll(vector));
         let across = if down == 1 { BLOCK.min(limits.most_threads) } else { limits.warp };
-        Ok(Numbers { vector, down, across, unroll })
+        Ok(ColumnParameters { vector, down, across, unroll })
     }
 
     fn knobs(&self) -> Vec<(&'static str, i64)> {
         vec![("down", self.down), ("unroll", self.unroll), ("vector", self.vector)]
     }
 
-    fn schedule(&self, limits: &Limits) -> Schedule {
+    fn schedule(&self, limits: &GroupLimits) -> GroupSchedule {
         let [a, b, c] = limits.group.problem.dims;
-        let Numbers { vector, down, across, unroll } = *self;
+        let ColumnParameters { vector, down, across, unroll } = *self;
         let in_row = c / vector;
         let units = a * in_row;
         let blocks = ceil_div(units, across);
@@ -75,13 +77,13 @@ impl Numbers {
         let mut unrolled = Vec::new();
         let unit = block() * across + thread().modulo(across);
         demand(&mut walk, &unit, units, blocks * across);
-        let d1 = Axis::new(b, down, unroll).walk(&mut walk, &mut unrolled, "down", thread().floor_div(across));
+        let d1 = ThreadedAxis::new(b, down, unroll).walk(&mut walk, &mut unrolled, "down", thread().floor_div(across));
         let lane = lane(&mut walk, vector);
         walk.results = vec![unit.clone().floor_div(in_row), d1, unit.modulo(in_row) * vector + lane];
         let tile = (down > 1).then(|| {
             padded(tile(limits.warp, vector, down, blocks), MOST_PAD, limits.warp, &limits.accumulator_sizes())
         });
-        Schedule {
+        GroupSchedule {
             threads,
             blocks,
             lanes: vector,
@@ -102,8 +104,8 @@ impl Numbers {
     }
 
     /// Returns the map to results: the first reader of a column's parts has its result.
-    fn kept(&self, limits: &Limits, units: i64, in_row: i64, blocks: i64) -> IndexingMap {
-        let Numbers { vector, down, across, .. } = *self;
+    fn kept(&self, limits: &GroupLimits, units: i64, in_row: i64, blocks: i64) -> IndexingMap {
+        let ColumnParameters { vector, down, across, .. } = *self;
         let mut kept = thread_map(across * down, blocks);
         let mut column = thread();
         if down > 1 {
@@ -117,17 +119,17 @@ impl Numbers {
         kept
     }
 
-    fn alternatives(&self, limits: &Limits) -> Vec<Vec<(&'static str, i64)>> {
+    fn alternatives(&self, limits: &GroupLimits) -> Vec<Vec<(&'static str, i64)>> {
         let most_down = limits.warp.min(limits.most_threads / limits.warp);
         let widest = limits.vector_of(limits.group.problem.dims[2], limits.lanes);
         let downs = [self.down / 2, self.down * 2].into_iter().filter(|d| (1..=most_down).contains(d));
         let vectors = [self.vector / 2, self.vector * 2].into_iter().filter(|v| (1..=widest).contains(v));
         let unrolls = [self.unroll / 2, self.unroll * 2].into_iter().filter(|u| (1..=16).contains(u));
-        let downs = downs.map(|down| Numbers { down: fitting(limits, self.vector, down), ..*self }.knobs());
-        let vectors =
-            vectors.map(|vector| Numbers { vector, down: fitting(limits, vector, self.down), ..*self }.knobs());
+        let downs = downs.map(|down| ColumnParameters { down: fitting(limits, self.vector, down), ..*self }.knobs());
+        let vectors = vectors
+            .map(|vector| ColumnParameters { vector, down: fitting(limits, vector, self.down), ..*self }.knobs());
         let mut all: Vec<_> =
-            downs.chain(vectors).chain(unrolls.map(|unroll| Numbers { unroll, ..*self }.knobs())).collect();
+            downs.chain(vectors).chain(unrolls.map(|unroll| ColumnParameters { unroll, ..*self }.knobs())).collect();
         all.retain(|knobs| *knobs != self.knobs());
         all
     }
@@ -142,7 +144,7 @@ impl Numbers {
 ///         ...                         Ty threads read a row; a warp reads rows that are Ty apart
 /// lane 1  across 0   [p p p p .]
 /// ```
-pub fn tile(warp: i64, vector: i64, down: i64, blocks: i64) -> Tile {
+pub fn tile(warp: i64, vector: i64, down: i64, blocks: i64) -> PartialsTile {
     let threads = warp * down;
     let mut write = thread_map(threads, blocks);
     let written = lane(&mut write, vector) * warp + thread().modulo(warp);
@@ -150,16 +152,17 @@ pub fn tile(warp: i64, vector: i64, down: i64, blocks: i64) -> Tile {
     let mut read = thread_map(threads, blocks);
     let pass = lane(&mut read, vector);
     read.results = vec![pass * warp + reader_column(warp, down), thread().modulo(down)];
-    Tile { columns: warp * vector, partials: down, pitch: down, write, readers: down, read, reading: threads }
+    PartialsTile { columns: warp * vector, partials: down, pitch: down, write, readers: down, read, reading: threads }
 }
 
-/// Returns the column of a group of readers. The columns of one warp are `down` apart, so that they start in different banks.
+/// Returns the column of a group of readers. The columns of one warp are `down` apart, so that they
+/// start in different banks.
 fn reader_column(warp: i64, down: i64) -> Expr {
     thread().floor_div(warp) + thread().modulo(warp).floor_div(down) * down
 }
 
 /// Returns the widest access that leaves every core a tile, but a cache line per warp at least.
-fn natural_vector(limits: &Limits, widest: i64) -> i64 {
+fn natural_vector(limits: &GroupLimits, widest: i64) -> i64 {
     let [a, _, c] = limits.group.problem.dims;
     let mut vector = widest;
     while vector > 1 && vector * limits.element_bytes() > WORD && a * c / (vector * limits.warp) < limits.cores {
@@ -169,7 +172,7 @@ fn natural_vector(limits: &Limits, widest: i64) -> i64 {
 }
 
 /// Returns the threads of a column: enough to fill the device, each with some rows to read.
-fn natural_down(limits: &Limits, units: i64, b: i64, most: i64) -> i64 {
+fn natural_down(limits: &GroupLimits, units: i64, b: i64, most: i64) -> i64 {
     let needs = |down: i64| units * down < limits.device_threads && b / down > MOST_STEPS / 2;
     if !needs(1) || b <= MOST_STEPS {
         return 1;
@@ -183,7 +186,7 @@ fn natural_down(limits: &Limits, units: i64, b: i64, most: i64) -> i64 {
 }
 
 /// Reduces the threads down until the tile fits into shared memory.
-fn fitting(limits: &Limits, vector: i64, down: i64) -> i64 {
+fn fitting(limits: &GroupLimits, vector: i64, down: i64) -> i64 {
     let mut down = down;
     while down > 1 && limits.warp * vector * (down + MOST_PAD) * limits.accumulator_bytes() > limits.shared_bytes {
         down /= 2;

@@ -5,41 +5,43 @@ use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Type, 
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
 use fusebox_core::indexing::IndexingMap;
 
-use super::schedule::{Schedule, Tile, all_lanes, ranges_as_dims};
+use super::schedule::{GroupSchedule, PartialsTile, all_lanes, ranges_as_dims};
 use super::short_sums::{ShortSums, are_rounded};
-use crate::body::{Body, PerHero, Starts, write};
+use crate::body::{PerHero, ReductionBody, StartValues, write};
 use crate::dispatch::by_group;
 
 /// Builds the kernel. Each group has separate blocks.
-pub fn emit(fusion: &Fusion, found: &ReductionFusion, schedules: &[Schedule]) -> Result<Kernel, EmitError> {
+pub fn emit(fusion: &Fusion, reductions: &ReductionFusion, schedules: &[GroupSchedule]) -> Result<Kernel, EmitError> {
     let mut kernel = KernelBuilder::new(fusion);
-    let bodies: Vec<Body> = found.groups.iter().map(|group| Body::declare(&mut kernel, fusion, group)).collect();
+    let bodies: Vec<ReductionBody> =
+        reductions.groups.iter().map(|group| ReductionBody::declare(&mut kernel, fusion, group)).collect();
     let counts: Vec<i64> = schedules.iter().map(|schedule| schedule.blocks).collect();
     let (thread, block) = (kernel.thread(), kernel.block());
     let outputs = kernel.outputs().to_vec();
     let written = by_group(&mut kernel, block, &counts, &outputs, &mut |b, group, block, outputs| {
-        let writer = Writer { body: &bodies[group], schedule: &schedules[group], at: [thread, block] };
+        let writer = GroupEmitter { body: &bodies[group], schedule: &schedules[group], at: [thread, block] };
         writer.group(b, outputs)
     });
     kernel.finish(&written)
 }
 
 /// State for emitting one group.
-struct Writer<'a> {
-    body: &'a Body<'a>,
-    schedule: &'a Schedule,
+struct GroupEmitter<'a> {
+    body: &'a ReductionBody<'a>,
+    schedule: &'a GroupSchedule,
     /// Thread, and block within the group.
     at: [Value; 2],
 }
 
 /// Per lane, the accumulators of all heroes.
-type Lanes = Vec<PerHero>;
+type LaneAccumulators = Vec<PerHero>;
 
-impl Writer<'_> {
+impl GroupEmitter<'_> {
     fn group(&self, b: &mut FunctionBuilder, outputs: &[Value]) -> Vec<Value> {
         let starts = self.body.starts(b);
         let (outputs, lanes) = self.walk(b, &starts, outputs);
-        let lanes: Lanes = lanes.into_iter().map(|lane| self.shuffled(b, lane, self.schedule.shuffled)).collect();
+        let lanes: LaneAccumulators =
+            lanes.into_iter().map(|lane| self.shuffled(b, lane, self.schedule.shuffled)).collect();
         match &self.schedule.tile {
             Some(tile) => self.through_tile(b, tile, &starts, &lanes, outputs),
             None => self.write_lanes(b, &starts, &lanes, outputs),
@@ -47,10 +49,10 @@ impl Writer<'_> {
     }
 
     /// Emits the per-thread phase: reads, writes side outputs, accumulates.
-    fn walk(&self, b: &mut FunctionBuilder, starts: &Starts, outputs: &[Value]) -> (Vec<Value>, Lanes) {
+    fn walk(&self, b: &mut FunctionBuilder, starts: &StartValues, outputs: &[Value]) -> (Vec<Value>, LaneAccumulators) {
         let lanes = self.schedule.lanes as usize;
         let map = all_lanes(&self.schedule.walk, self.schedule.lanes);
-        let start: Lanes = vec![starts.start.clone(); lanes];
+        let start: LaneAccumulators = vec![starts.start.clone(); lanes];
         let unrolled = &self.schedule.unrolled;
         let split = if are_rounded(self.body.group()) { ShortSums::of(&map, unrolled) } else { None };
         let Some(sums) = split else { return self.accumulate(b, (&map, unrolled), &self.at, outputs, &start) };
@@ -60,27 +62,28 @@ impl Writer<'_> {
             let at = [self.at.as_slice(), turn].concat();
             let (outputs, short) = self.accumulate(b, (&sums.inner, &sums.inner_unrolled), &at, outputs, &start);
             let held = like(&start, held).into_iter().zip(short);
-            let held: Lanes = held.map(|(held, short)| self.body.combine_all(b, &held, &short)).collect();
+            let held: LaneAccumulators = held.map(|(held, short)| self.body.combine_all(b, &held, &short)).collect();
             [outputs, flat(&held)].concat()
         });
         let (outputs, accumulators) = state.split_at(outputs.len());
         (outputs.to_vec(), like(&start, accumulators))
     }
 
-    /// Returns the outputs and accumulators after the elements that a map reaches from a point. Unrolls the range variables in `unrolled`.
+    /// Returns the outputs and accumulators after the elements that a map reaches from a point.
+    /// Unrolls the range variables in `unrolled`.
     fn accumulate(
         &self,
         b: &mut FunctionBuilder,
         (map, unrolled): (&IndexingMap, &[usize]),
         at: &[Value],
         outputs: &[Value],
-        start: &Lanes,
-    ) -> (Vec<Value>, Lanes) {
+        start: &LaneAccumulators,
+    ) -> (Vec<Value>, LaneAccumulators) {
         let state = [outputs, &flat(start)].concat();
         let state = b.indexed_loop(map, at, &state, unrolled, |b, _, points, state| {
             let (outputs, accumulators) = state.split_at(outputs.len());
             let mut outputs = outputs.to_vec();
-            let mut next: Lanes = Vec::with_capacity(start.len());
+            let mut next: LaneAccumulators = Vec::with_capacity(start.len());
             for (point, accumulators) in points.chunks(3).zip(like(start, accumulators)) {
                 let visited = self.body.visit(b, point);
                 outputs = write(b, &visited.sides, &outputs);
@@ -105,7 +108,13 @@ impl Writer<'_> {
     }
 
     /// Writes results that are complete without a tile.
-    fn write_lanes(&self, b: &mut FunctionBuilder, starts: &Starts, lanes: &Lanes, outputs: Vec<Value>) -> Vec<Value> {
+    fn write_lanes(
+        &self,
+        b: &mut FunctionBuilder,
+        starts: &StartValues,
+        lanes: &LaneAccumulators,
+        outputs: Vec<Value>,
+    ) -> Vec<Value> {
         let map = all_lanes(&self.schedule.kept, self.schedule.lanes);
         let rank = map.results.len() / lanes.len().max(1);
         b.indexed_loop(&map, &self.at, &outputs, &[], |b, _, kept, outputs| {
@@ -122,9 +131,9 @@ impl Writer<'_> {
     fn through_tile(
         &self,
         b: &mut FunctionBuilder,
-        tile: &Tile,
-        starts: &Starts,
-        lanes: &Lanes,
+        tile: &PartialsTile,
+        starts: &StartValues,
+        lanes: &LaneAccumulators,
         outputs: Vec<Value>,
     ) -> Vec<Value> {
         let allocate = |b: &mut FunctionBuilder, value: &Value| {
@@ -158,8 +167,8 @@ impl Writer<'_> {
     fn read_tile(
         &self,
         b: &mut FunctionBuilder,
-        tile: &Tile,
-        starts: &Starts,
+        tile: &PartialsTile,
+        starts: &StartValues,
         tiles: &[Value],
         outputs: &[Value],
     ) -> Vec<Value> {
@@ -180,8 +189,8 @@ impl Writer<'_> {
     fn read_column(
         &self,
         b: &mut FunctionBuilder,
-        tile: &Tile,
-        starts: &Starts,
+        tile: &PartialsTile,
+        starts: &StartValues,
         tiles: &[Value],
         place: &[Value],
     ) -> PerHero {
@@ -213,7 +222,7 @@ impl Writer<'_> {
     fn is_inside(
         &self,
         b: &mut FunctionBuilder,
-        tile: &Tile,
+        tile: &PartialsTile,
         column: Value,
         partial: Value,
         step: i64,
@@ -236,12 +245,12 @@ impl Writer<'_> {
     }
 }
 
-fn flat(lanes: &Lanes) -> Vec<Value> {
+fn flat(lanes: &LaneAccumulators) -> Vec<Value> {
     lanes.iter().flatten().flatten().copied().collect()
 }
 
 /// Groups values by lane and hero, as in `shape`.
-fn like(shape: &Lanes, values: &[Value]) -> Lanes {
+fn like(shape: &LaneAccumulators, values: &[Value]) -> LaneAccumulators {
     let mut values = values.iter().copied();
     shape.iter().map(|lane| lane.iter().map(|hero| values.by_ref().take(hero.len()).collect()).collect()).collect()
 }

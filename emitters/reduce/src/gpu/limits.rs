@@ -15,7 +15,7 @@ const MOST_ACCUMULATORS: i64 = 16;
 const HEAVY: usize = 24;
 
 /// A group, the device, and limits that follow from both.
-pub struct Limits<'a> {
+pub struct GroupLimits<'a> {
     pub group: &'a ReductionGroup,
     /// Threads of a warp.
     pub warp: i64,
@@ -33,7 +33,7 @@ pub struct Limits<'a> {
     element_bytes: i64,
 }
 
-impl<'a> Limits<'a> {
+impl<'a> GroupLimits<'a> {
     /// Computes the limits of a group on a device.
     pub fn new(fusion: &Fusion, group: &'a ReductionGroup, device: &DeviceDescription) -> Self {
         let computation = fusion.computation();
@@ -48,7 +48,7 @@ impl<'a> Limits<'a> {
             !matches!(it.op, Op::Parameter { .. } | Op::Constant(_) | Op::Broadcast { .. } | Op::Iota { .. })
         });
         let lanes = if work.count() > HEAVY { 1 } else { (MOST_ACCUMULATORS / values).max(1) };
-        Limits {
+        GroupLimits {
             group,
             warp: i64::from(device.warp_size),
             most_threads: i64::from(device.max_threads_per_block),
@@ -61,7 +61,8 @@ impl<'a> Limits<'a> {
         }
     }
 
-    /// Returns the largest power of two up to `most` that divides `length` and is no wider than a vector access.
+    /// Returns the largest power of two up to `most` that divides `length` and is no wider than a
+    /// vector access.
     pub fn vector_of(&self, length: i64, most: i64) -> i64 {
         let most = most.min(self.vector);
         let fits = |&lanes: &i64| lanes <= most && length % lanes == 0;

@@ -32,15 +32,15 @@ use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval};
 
 use crate::dispatch::{first_blocks, over_all_blocks};
 use crate::visits::{applied, combinations, group_visits};
-use limits::Limits;
-use schedule::Schedule;
+use limits::GroupLimits;
+use schedule::GroupSchedule;
 
 /// Maximum blocks of a grid.
 const MOST_BLOCKS: i64 = (1 << 31) - 1;
 
 /// Distribution of a reduction to threads. Each form is an emitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Form {
+pub enum ReductionForm {
     /// Warps of threads for each row.
     Row,
     /// Several short rows for each warp.
@@ -53,7 +53,7 @@ pub enum Form {
     Scalar,
 }
 
-impl Strategy for Form {
+impl Strategy for ReductionForm {
     type Problem = ReductionFusion;
 
     fn blocks(&self) -> Blocks {
@@ -61,23 +61,23 @@ impl Strategy for Form {
     }
 
     fn check(&self, task: &Task<ReductionFusion>) -> Result<(), Decline> {
-        let Task { problem: found, fusion, device } = *task;
-        let limits = Limits::new(fusion, primary(found).1, device);
-        match refusal(*self, &limits).or_else(|| too_large(fusion, found, device)) {
+        let Task { problem: reductions, fusion, device } = *task;
+        let limits = GroupLimits::new(fusion, primary(reductions).1, device);
+        match refusal(*self, &limits).or_else(|| too_large(fusion, reductions, device)) {
             Some(reason) => Err(Decline::new(reason)),
             None => Ok(()),
         }
     }
 
     fn plan(&self, task: &Task<ReductionFusion>, configuration: &Configuration) -> Result<Plan, EmitError> {
-        let Task { problem: found, fusion, device } = *task;
-        let (chief, _) = primary(found);
-        let schedules = schedules(Some(*self), fusion, found, device, configuration)?;
+        let Task { problem: reductions, fusion, device } = *task;
+        let (chief, _) = primary(reductions);
+        let schedules = schedules(Some(*self), fusion, reductions, device, configuration)?;
         let counts: Vec<i64> = schedules.iter().map(|schedule| schedule.blocks).collect();
         let (first, blocks) = first_blocks(&counts);
         let mut outputs: Vec<(usize, OutputPlan)> = Vec::new();
         let (mut visits, mut work) = (Vec::new(), Work::default());
-        for ((group, schedule), &first) in found.groups.iter().zip(&schedules).zip(&first) {
+        for ((group, schedule), &first) in reductions.groups.iter().zip(&schedules).zip(&first) {
             let whole = |map: &IndexingMap| over_all_blocks(map, first, blocks);
             visits.extend(group_visits(group, &whole(&schedule.walk), &whole(&schedule.kept)));
             work.additions += combinations(group) + schedule.exchanges();
@@ -88,10 +88,10 @@ impl Strategy for Form {
         }
         outputs.sort_by_key(|(output, _)| *output);
         let threads = schedules.iter().map(|schedule| schedule.walk.dims[0].bounds.size()).max().unwrap_or(1);
-        let notes = found.reasons.iter().cloned().chain(schedules.iter().map(|schedule| schedule.note.clone()));
+        let notes = reductions.reasons.iter().cloned().chain(schedules.iter().map(|schedule| schedule.note.clone()));
         let launch = LaunchDimensions { blocks: blocks as u64, threads_per_block: threads as u32 };
         Ok(Plan {
-            shared_bytes: shared_bytes(found, &schedules) as u32,
+            shared_bytes: shared_bytes(reductions, &schedules) as u32,
             visits,
             work,
             vector_lanes: schedules[chief].vector as u32,
@@ -103,16 +103,16 @@ impl Strategy for Form {
     }
 
     fn emit(&self, task: &Task<ReductionFusion>, plan: &Plan) -> Result<Kernel, EmitError> {
-        let Task { problem: found, fusion, device } = *task;
-        let schedules = schedules(Some(*self), fusion, found, device, &plan.configuration)?;
-        emit::emit(fusion, found, &schedules)
+        let Task { problem: reductions, fusion, device } = *task;
+        let schedules = schedules(Some(*self), fusion, reductions, device, &plan.configuration)?;
+        emit::emit(fusion, reductions, &schedules)
     }
 }
 
 /// Returns the group with the most elements. Ties go to the first.
-fn primary(found: &ReductionFusion) -> (usize, &ReductionGroup) {
-    let mut largest = (0, &found.groups[0]);
-    for (number, group) in found.groups.iter().enumerate() {
+fn primary(reductions: &ReductionFusion) -> (usize, &ReductionGroup) {
+    let mut largest = (0, &reductions.groups[0]);
+    for (number, group) in reductions.groups.iter().enumerate() {
         if group.problem.element_count() > largest.1.problem.element_count() {
             largest = (number, group);
         }
@@ -120,65 +120,67 @@ fn primary(found: &ReductionFusion) -> (usize, &ReductionGroup) {
     largest
 }
 
-fn refusal(form: Form, limits: &Limits) -> Option<String> {
+fn refusal(form: ReductionForm, limits: &GroupLimits) -> Option<String> {
     match (limits.group.problem.kind, form) {
         (ReductionKind::Row, _) => rows::refusal(form, limits),
-        (ReductionKind::Column, Form::Column) => None,
-        (ReductionKind::Column, Form::SmallColumn) => small_columns::refusal(limits),
+        (ReductionKind::Column, ReductionForm::Column) => None,
+        (ReductionKind::Column, ReductionForm::SmallColumn) => small_columns::refusal(limits),
         (ReductionKind::Column, _) => Some(format!("{}: the minor dimension is kept", limits.group.problem)),
     }
 }
 
-fn natural_form(limits: &Limits) -> Form {
+fn natural_form(limits: &GroupLimits) -> ReductionForm {
     match limits.group.problem.kind {
         ReductionKind::Row => rows::natural_form(limits),
-        ReductionKind::Column if small_columns::is_natural(limits) => Form::SmallColumn,
-        ReductionKind::Column => Form::Column,
+        ReductionKind::Column if small_columns::is_natural(limits) => ReductionForm::SmallColumn,
+        ReductionKind::Column => ReductionForm::Column,
     }
 }
 
-fn too_large(fusion: &Fusion, found: &ReductionFusion, device: &DeviceDescription) -> Option<String> {
-    let results: i64 = found.groups.iter().map(|group| group.problem.kept_count()).sum();
-    let elements = found.groups.iter().map(|group| group.problem.element_count()).max().unwrap_or(0);
+fn too_large(fusion: &Fusion, reductions: &ReductionFusion, device: &DeviceDescription) -> Option<String> {
+    let results: i64 = reductions.groups.iter().map(|group| group.problem.kept_count()).sum();
+    let elements = reductions.groups.iter().map(|group| group.problem.element_count()).max().unwrap_or(0);
     if results > MOST_BLOCKS || elements > 1 << 48 {
         return Some(format!("{results} results of {elements} elements are more than a grid has blocks"));
     }
-    if found.groups.len() == 1 {
+    if reductions.groups.len() == 1 {
         // The schedule of a single group chooses a tile that fits.
         return None;
     }
-    let shared = schedules(None, fusion, found, device, &Configuration::default());
-    let shared = shared.map(|schedules| shared_bytes(found, &schedules)).unwrap_or(0);
+    let shared = schedules(None, fusion, reductions, device, &Configuration::default());
+    let shared = shared.map(|schedules| shared_bytes(reductions, &schedules)).unwrap_or(0);
     (shared > i64::from(device.shared_bytes_per_block))
         .then(|| format!("the groups together take {shared} bytes of shared memory"))
 }
 
-fn shared_bytes(found: &ReductionFusion, schedules: &[Schedule]) -> i64 {
+fn shared_bytes(reductions: &ReductionFusion, schedules: &[GroupSchedule]) -> i64 {
     let bytes = |group: &ReductionGroup| group.heroes.iter().map(|hero| hero.accumulator_bytes()).sum();
-    schedules.iter().zip(&found.groups).map(|(schedule, group)| schedule.shared_bytes(bytes(group))).sum()
+    schedules.iter().zip(&reductions.groups).map(|(schedule, group)| schedule.shared_bytes(bytes(group))).sum()
 }
 
 /// Returns a schedule for each group. The form and the configuration apply to the primary group.
 fn schedules(
-    form: Option<Form>,
+    form: Option<ReductionForm>,
     fusion: &Fusion,
-    found: &ReductionFusion,
+    reductions: &ReductionFusion,
     device: &DeviceDescription,
     configuration: &Configuration,
-) -> Result<Vec<Schedule>, EmitError> {
-    let (chief, _) = primary(found);
+) -> Result<Vec<GroupSchedule>, EmitError> {
+    let (chief, _) = primary(reductions);
     let own = Configuration::default();
     let schedule = |(number, group): (usize, &ReductionGroup)| {
-        let limits = Limits::new(fusion, group, device);
+        let limits = GroupLimits::new(fusion, group, device);
         let form = form.filter(|_| number == chief).unwrap_or_else(|| natural_form(&limits));
         let configuration = if number == chief { configuration } else { &own };
         match form {
-            Form::Row | Form::MultiRow | Form::Scalar => rows::schedule(form, &limits, configuration),
-            Form::Column => columns::schedule(&limits, configuration),
-            Form::SmallColumn => small_columns::schedule(&limits, configuration),
+            ReductionForm::Row | ReductionForm::MultiRow | ReductionForm::Scalar => {
+                rows::schedule(form, &limits, configuration)
+            }
+            ReductionForm::Column => columns::schedule(&limits, configuration),
+            ReductionForm::SmallColumn => small_columns::schedule(&limits, configuration),
         }
     };
-    let mut schedules = found.groups.iter().enumerate().map(schedule).collect::<Result<Vec<_>, _>>()?;
+    let mut schedules = reductions.groups.iter().enumerate().map(schedule).collect::<Result<Vec<_>, _>>()?;
     let warp = i64::from(device.warp_size);
     let most = schedules.iter().map(|schedule| schedule.threads).max().unwrap_or(1);
     let launched = (most + warp - 1) / warp * warp;
@@ -186,7 +188,7 @@ fn schedules(
     Ok(schedules)
 }
 
-impl Schedule {
+impl GroupSchedule {
     /// Launches `launched` threads. The additional threads only take part in barriers and shuffles.
     fn launch(&mut self, launched: i64) {
         if launched == self.threads {
@@ -209,7 +211,7 @@ impl Schedule {
 }
 
 /// Returns the index map of each output of a group, over the group's own blocks.
-fn output_maps(group: &ReductionGroup, schedule: &Schedule) -> Vec<(usize, IndexingMap)> {
+fn output_maps(group: &ReductionGroup, schedule: &GroupSchedule) -> Vec<(usize, IndexingMap)> {
     let mut maps = Vec::new();
     for root in &group.roots {
         let map = applied(&schedule.kept, &root.from_kept);

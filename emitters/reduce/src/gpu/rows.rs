@@ -10,10 +10,10 @@
 use fusebox_core::emitter::{Configuration, EmitError};
 use fusebox_core::indexing::{Constraint, Expr, Interval, Variable, ceil_div};
 
-use super::Form;
-use super::axis::Axis;
-use super::limits::Limits;
-use super::schedule::{Schedule, Tile, block, demand, lane, power_of_two, thread, thread_map};
+use super::ReductionForm;
+use super::axis::ThreadedAxis;
+use super::limits::GroupLimits;
+use super::schedule::{GroupSchedule, PartialsTile, block, demand, lane, power_of_two, thread, thread_map};
 
 /// Threads of a block that holds several rows.
 const BLOCK: i64 = 256;
@@ -25,7 +25,7 @@ const LINE: i64 = 128;
 const TOGETHER: i64 = 16;
 
 /// Numbers that determine a row schedule.
-struct Numbers {
+struct RowParameters {
     /// Elements per vector access.
     vector: i64,
     /// Rows that one thread reduces alone, with accumulators for each.
@@ -39,40 +39,48 @@ struct Numbers {
 }
 
 /// Returns the form that suits a group.
-pub fn natural_form(limits: &Limits) -> Form {
+pub fn natural_form(limits: &GroupLimits) -> ReductionForm {
     let [_, b, c] = limits.group.problem.dims;
     match natural_threads(limits, limits.vector_of(c, i64::MAX)) {
-        _ if b == 1 => Form::Scalar,
-        threads if threads < limits.warp => Form::MultiRow,
-        _ => Form::Row,
+        _ if b == 1 => ReductionForm::Scalar,
+        threads if threads < limits.warp => ReductionForm::MultiRow,
+        _ => ReductionForm::Row,
     }
 }
 
 /// Returns why a form cannot reduce a group, or `None` if it can.
-pub fn refusal(form: Form, limits: &Limits) -> Option<String> {
+pub fn refusal(form: ReductionForm, limits: &GroupLimits) -> Option<String> {
     let problem = limits.group.problem;
     let [a, b, c] = problem.dims;
     let units = a * (c / limits.vector_of(c, i64::MAX));
     match form {
-        // It would be the kernel of [`Form::Scalar`] under another name.
-        Form::Row | Form::MultiRow if b == 1 => Some(format!("{problem}: there is one result, for one block")),
-        Form::Scalar if b > 1 => Some(format!("{problem}: there are {b} results, a block has one")),
-        Form::MultiRow if units > limits.warp * MOST_UNITS => {
+        // It would be the kernel of [`ReductionForm::Scalar`] under another name.
+        ReductionForm::Row | ReductionForm::MultiRow if b == 1 => {
+            Some(format!("{problem}: the only result needs a single block"))
+        }
+        ReductionForm::Scalar if b > 1 => Some(format!("{problem}: there are {b} results, but this form computes one")),
+        ReductionForm::MultiRow if units > limits.warp * MOST_UNITS => {
             Some(format!("{problem}: a row is long enough for a warp"))
         }
-        Form::Row | Form::MultiRow | Form::Scalar => None,
-        Form::Column | Form::SmallColumn => Some(format!("{problem}: the minor dimension is reduced")),
+        ReductionForm::Row | ReductionForm::MultiRow | ReductionForm::Scalar => None,
+        ReductionForm::Column | ReductionForm::SmallColumn => {
+            Some(format!("{problem}: the minor dimension is reduced"))
+        }
     }
 }
 
 /// Chooses the schedule.
-pub fn schedule(form: Form, limits: &Limits, configuration: &Configuration) -> Result<Schedule, EmitError> {
-    let numbers = Numbers::new(form, limits, configuration)?;
+pub fn schedule(
+    form: ReductionForm,
+    limits: &GroupLimits,
+    configuration: &Configuration,
+) -> Result<GroupSchedule, EmitError> {
+    let numbers = RowParameters::new(form, limits, configuration)?;
     Ok(numbers.schedule(limits))
 }
 
 /// Returns a row's threads: few with several vectors each, but enough to fill half the device.
-fn natural_threads(limits: &Limits, vector: i64) -> i64 {
+fn natural_threads(limits: &GroupLimits, vector: i64) -> i64 {
     let [a, b, c] = limits.group.problem.dims;
     let units = c / vector;
     let work = a.saturating_mul(units);
@@ -93,8 +101,8 @@ fn nearest_power_of_two(value: i64) -> i64 {
     if 4 * value >= 3 * up { up } else { (up / 2).max(1) }
 }
 
-impl Numbers {
-    fn new(form: Form, limits: &Limits, configuration: &Configuration) -> Result<Self, EmitError> {
+impl RowParameters {
+    fn new(form: ReductionForm, limits: &GroupLimits, configuration: &Configuration) -> Result<Self, EmitError> {
         let [a, b, c] = limits.group.problem.dims;
         let widest = limits.vector_of(c, i64::MAX);
         let vector = configuration
@@ -107,7 +115,7 @@ impl Numbers {
         let units = c / vector;
         let most = power_of_two(a) * power_of_two(units);
         let allowed = match form {
-            Form::MultiRow => 1..=(limits.warp / 2).min(most).max(1),
+            ReductionForm::MultiRow => 1..=(limits.warp / 2).min(most).max(1),
             _ => limits.warp..=limits.most_threads,
         };
         let natural = natural_threads(limits, vector).clamp(*allowed.start(), *allowed.end());
@@ -126,21 +134,21 @@ impl Numbers {
         let unroll = configuration
             .checked_knob("unroll", || "1 to 16", |v| (1..=16).contains(&v))?
             .unwrap_or_else(|| limits.unroll(vector));
-        Ok(Numbers { vector, together, threads, rows, unroll })
+        Ok(RowParameters { vector, together, threads, rows, unroll })
     }
 
     fn knobs(&self) -> Vec<(&'static str, i64)> {
         vec![("rows", self.rows), ("threads", self.threads), ("unroll", self.unroll), ("vector", self.vector)]
     }
 
-    fn schedule(&self, limits: &Limits) -> Schedule {
+    fn schedule(&self, limits: &GroupLimits) -> GroupSchedule {
         let [a, b, c] = limits.group.problem.dims;
-        let Numbers { vector, together, threads, rows, unroll } = *self;
+        let RowParameters { vector, together, threads, rows, unroll } = *self;
         let blocks = ceil_div(b, rows * together);
         let along = power_of_two(c / vector).min(threads);
         let across = threads / along;
-        let minor = Axis::new(c / vector, along, unroll);
-        let major = Axis::new(a, across, ceil_div(unroll, minor.unroll()));
+        let minor = ThreadedAxis::new(c / vector, along, unroll);
+        let major = ThreadedAxis::new(a, across, ceil_div(unroll, minor.unroll()));
 
         let mut walk = thread_map(rows * threads, blocks);
         let mut unrolled = Vec::new();
@@ -177,7 +185,7 @@ impl Numbers {
             d1 = d1 * together + lane(&mut kept, together);
         }
         kept.results = vec![d1];
-        Schedule {
+        GroupSchedule {
             threads: rows * threads,
             blocks,
             lanes: together,
@@ -197,7 +205,7 @@ impl Numbers {
         }
     }
 
-    fn alternatives(&self, limits: &Limits) -> Vec<Vec<(&'static str, i64)>> {
+    fn alternatives(&self, limits: &GroupLimits) -> Vec<Vec<(&'static str, i64)>> {
         let [a, _, c] = limits.group.problem.dims;
         let short = self.threads < limits.warp;
         let most = if short {
@@ -209,20 +217,21 @@ impl Numbers {
         let mut all = Vec::new();
         for threads in [self.threads / 2, self.threads * 2].into_iter().filter(|t| (least..=most).contains(t)) {
             let rows = natural_rows(limits, threads, limits.group.problem.dims[1]);
-            all.push(Numbers { threads, rows, ..*self }.knobs());
+            all.push(RowParameters { threads, rows, ..*self }.knobs());
         }
         for unroll in [self.unroll / 2, self.unroll * 2].into_iter().filter(|u| (1..=16).contains(u)) {
-            all.push(Numbers { unroll, ..*self }.knobs());
+            all.push(RowParameters { unroll, ..*self }.knobs());
         }
         if self.vector > 1 {
-            all.push(Numbers { vector: self.vector / 2, ..*self }.knobs());
+            all.push(RowParameters { vector: self.vector / 2, ..*self }.knobs());
         }
         all
     }
 }
 
-/// Returns the tile through which warps combine: one column per row of a block, one part per warp. A single warp has enough lanes to read the whole tile.
-pub fn tile(warp: i64, rows: i64, warps: i64, blocks: i64) -> Tile {
+/// Returns the tile through which warps combine: one column per row of a block, one part per warp.
+/// A single warp has enough lanes to read the whole tile.
+pub fn tile(warp: i64, rows: i64, warps: i64, blocks: i64) -> PartialsTile {
     let threads = rows * warps * warp;
     let mut write = thread_map(threads, blocks);
     write.constraints.push(Constraint::new(thread().modulo(warp), Interval::point(0)));
@@ -231,11 +240,11 @@ pub fn tile(warp: i64, rows: i64, warps: i64, blocks: i64) -> Tile {
     let mut read = thread_map(threads, blocks);
     read.results = vec![thread().floor_div(warps), thread().modulo(warps)];
     let reading = ceil_div(rows * warps, warp) * warp;
-    Tile { columns: rows, partials: warps, pitch: warps, write, readers: warps, read, reading }
+    PartialsTile { columns: rows, partials: warps, pitch: warps, write, readers: warps, read, reading }
 }
 
 /// Returns the number of adjacent rows that fill whole vectors, which one thread reads.
-fn rows_together(limits: &Limits, b: i64, c: i64) -> i64 {
+fn rows_together(limits: &GroupLimits, b: i64, c: i64) -> i64 {
     let bytes = c * limits.element_bytes();
     let fits = |&k: &i64| k * bytes <= 4 * TOGETHER && k <= limits.lanes && b % k == 0;
     let wanted = (1..=8).filter(fits).find(|k| k * bytes % TOGETHER == 0);
@@ -245,8 +254,9 @@ fn rows_together(limits: &Limits, b: i64, c: i64) -> i64 {
     }
 }
 
-/// Returns the rows that fill a block of the usual size, or fewer so that every core has a block. A block has at least a warp.
-fn natural_rows(limits: &Limits, threads: i64, b: i64) -> i64 {
+/// Returns the rows that fill a block of the usual size, or fewer so that every core has a block. A
+/// block has at least a warp.
+fn natural_rows(limits: &GroupLimits, threads: i64, b: i64) -> i64 {
     let mut rows = (BLOCK / threads).max(1);
     while rows > 1 && rows * threads > limits.warp && ceil_div(b, rows) < limits.cores {
         rows /= 2;

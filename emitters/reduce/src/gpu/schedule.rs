@@ -11,7 +11,7 @@ use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, 
 
 /// The schedule of one group.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Schedule {
+pub struct GroupSchedule {
     /// Threads of a block that take part.
     pub threads: i64,
     pub blocks: i64,
@@ -19,15 +19,17 @@ pub struct Schedule {
     pub lanes: i64,
     /// Elements per vector access, for the plan.
     pub vector: i64,
-    /// `(th, bl)[loops, lane] -> [d0, d1, d2]`: the points that a thread reads. If there are several lanes, the lane is the last range variable.
+    /// `(th, bl)[loops, lane] -> [d0, d1, d2]`: the points that a thread reads. If there are
+    /// several lanes, the lane is the last range variable.
     pub walk: IndexingMap,
     /// Range variables of `walk` that are unrolled.
     pub unrolled: Vec<usize>,
     /// Adjacent threads that combine their accumulators after the walk: a power of two, 1 for none.
     pub shuffled: i64,
     /// Tile through which warps combine accumulators. `None` if one warp has all parts of a result.
-    pub tile: Option<Tile>,
-    /// `(th, bl)[pass] -> kept coordinates`: the results that a thread writes. A pass is a lane, or a pass over the tile.
+    pub tile: Option<PartialsTile>,
+    /// `(th, bl)[pass] -> kept coordinates`: the results that a thread writes. A pass is a lane, or
+    /// a pass over the tile.
     pub kept: IndexingMap,
     /// Values of the knobs.
     pub knobs: Vec<(&'static str, i64)>,
@@ -39,17 +41,19 @@ pub struct Schedule {
 
 /// Partial results of several threads in shared memory: `columns` results of `partials` parts each.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tile {
+pub struct PartialsTile {
     pub columns: i64,
     /// Parts of each result.
     pub partials: i64,
-    /// Elements from one column to the next. It can exceed `partials`, so that threads access different banks.
+    /// Elements from one column to the next. It can exceed `partials`, so that threads access
+    /// different banks.
     pub pitch: i64,
     /// `(th, bl)[lane] -> [column, partial]`: the elements that a thread writes.
     pub write: IndexingMap,
     /// Threads that combine one column's parts: a power of two.
     pub readers: i64,
-    /// `(th, bl)[pass] -> [column, first partial]`: the elements that a thread reads. Further partials follow in steps of `readers`.
+    /// `(th, bl)[pass] -> [column, first partial]`: the elements that a thread reads. Further
+    /// partials follow in steps of `readers`.
     pub read: IndexingMap,
     /// Threads that read.
     pub reading: i64,
@@ -58,8 +62,9 @@ pub struct Tile {
 /// Time in which a thread combines its value with another lane's, in additions.
 const EXCHANGE: f64 = 1.0;
 
-impl Schedule {
-    /// Returns the cost of combining between all threads, in additions: shuffles, and the tile with its second round.
+impl GroupSchedule {
+    /// Returns the cost of combining between all threads, in additions: shuffles, and the tile with
+    /// its second round.
     pub fn exchanges(&self) -> f64 {
         let threads = (self.blocks * self.threads) as f64 * self.lanes as f64;
         let shuffles = |lanes: i64| f64::from((lanes.max(1) as u64).ilog2());
@@ -73,7 +78,7 @@ impl Schedule {
     }
 }
 
-impl Tile {
+impl PartialsTile {
     /// Returns the reads of one thread per pass.
     pub fn steps(&self) -> i64 {
         ceil_div(self.partials, self.readers)

@@ -1,4 +1,5 @@
-//! Splits a thread's long sum into short sums, so that rounding errors stay small. Each addition to a large sum rounds, and if all elements are equal, the errors have one sign.
+//! Splits a thread's long sum into short sums, so that rounding errors stay small. Each addition to
+//! a large sum rounds, and if all elements are equal, the errors have one sign.
 //!
 //! ```text
 //! (th, bl)[s0 in 0..240, s1 in 0..4]       240 iterations of 4 elements: one sum of 960
@@ -14,7 +15,8 @@ use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, 
 /// Maximum additions of one thread in a single sum.
 const SHORT: i64 = 16;
 
-/// Maximum loop iterations of a thread whose short sums are added in one sum. A loop within the loop would be more code.
+/// Maximum loop iterations of a thread whose short sums are added in one sum. A loop within the
+/// loop would be more code.
 const FEW_TURNS: i64 = 64;
 
 /// The loops of a walk, split in two.
@@ -37,7 +39,9 @@ pub fn are_rounded(group: &ReductionGroup) -> bool {
 }
 
 impl ShortSums {
-    /// Splits a walk. A short sum has the elements that a thread reads at once. If there are many short sums, both a short sum and the sum of short sums have about the square root of the additions. Returns `None` if there are few additions.
+    /// Splits a walk. A short sum has the elements that a thread reads at once. If there are many
+    /// short sums, both a short sum and the sum of short sums have about the square root of the
+    /// additions. Returns `None` if there are few additions.
     pub fn of(walk: &IndexingMap, unrolled: &[usize]) -> Option<ShortSums> {
         let sizes: Vec<i64> = walk.ranges.iter().map(|range| range.bounds.size() as i64).collect();
         let product = |sizes: &[i64]| sizes.iter().fold(1_i64, |product, &size| product.saturating_mul(size));
@@ -92,7 +96,8 @@ impl ShortSums {
     }
 }
 
-/// Returns the iterations of one short sum, at most `most`, in a loop of `size` iterations. Returns a divisor of `size` if there is one from half of `most` on, so that no iteration needs a check.
+/// Returns the iterations of one short sum, at most `most`, in a loop of `size` iterations. Returns
+/// a divisor of `size` if there is one from half of `most` on, so that no iteration needs a check.
 fn piece(size: i64, most: i64) -> i64 {
     let divides = |piece: &i64| size % piece == 0;
     ((most + 1) / 2..=most).rev().find(divides).unwrap_or(most)

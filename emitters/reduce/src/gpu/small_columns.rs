@@ -1,25 +1,27 @@
-//! Column problems with few columns, `c` at most a warp. A block reads the rows of one `d0` as a line.
+//! Column problems with few columns, `c` at most a warp. A block reads the rows of one `d0` as a
+//! line.
 //!
 //! ```text
 //! element = (step * A + th) * V + lane      d1 = element div c, d2 = element mod c
 //! ```
 //!
-//! The number A of active threads is chosen so that c divides A * V. Then a lane of a thread always reads the same column, and a block has A * V / c parts of each column.
+//! The number A of active threads is chosen so that c divides A * V. Then a lane of a thread always
+//! reads the same column, and a block has A * V / c parts of each column.
 
 use fusebox_core::emitter::{Configuration, EmitError};
 use fusebox_core::indexing::{Constraint, Expr, Interval, Variable, ceil_div};
 
-use super::axis::Axis;
+use super::axis::ThreadedAxis;
 use super::banks::padded;
-use super::limits::Limits;
-use super::schedule::{Schedule, Tile, block, demand, lane, power_of_two, thread, thread_map};
+use super::limits::GroupLimits;
+use super::schedule::{GroupSchedule, PartialsTile, block, demand, lane, power_of_two, thread, thread_map};
 
 /// Threads of a block.
 const BLOCK: i64 = 256;
 /// Vectors that one thread reads, if the line is long enough.
 const MOST_UNITS: i64 = 8;
 
-struct Numbers {
+struct SmallColumnParameters {
     vector: i64,
     /// Threads of the block, a multiple of the warp.
     threads: i64,
@@ -29,7 +31,7 @@ struct Numbers {
 }
 
 /// Returns why the form cannot reduce a group, or `None` if it can.
-pub fn refusal(limits: &Limits) -> Option<String> {
+pub fn refusal(limits: &GroupLimits) -> Option<String> {
     let problem = limits.group.problem;
     let [_, b, c] = problem.dims;
     if c > limits.warp {
@@ -39,18 +41,18 @@ pub fn refusal(limits: &Limits) -> Option<String> {
 }
 
 /// Whether a block has enough to read.
-pub fn is_natural(limits: &Limits) -> bool {
+pub fn is_natural(limits: &GroupLimits) -> bool {
     let [_, b, c] = limits.group.problem.dims;
     refusal(limits).is_none() && b * c >= 4 * limits.warp * limits.vector_of(b * c, limits.lanes)
 }
 
 /// Chooses the schedule.
-pub fn schedule(limits: &Limits, configuration: &Configuration) -> Result<Schedule, EmitError> {
-    Ok(Numbers::new(limits, configuration)?.schedule(limits))
+pub fn schedule(limits: &GroupLimits, configuration: &Configuration) -> Result<GroupSchedule, EmitError> {
+    Ok(SmallColumnParameters::new(limits, configuration)?.schedule(limits))
 }
 
-impl Numbers {
-    fn new(limits: &Limits, configuration: &Configuration) -> Result<Self, EmitError> {
+impl SmallColumnParameters {
+    fn new(limits: &GroupLimits, configuration: &Configuration) -> Result<Self, EmitError> {
         let [_, b, c] = limits.group.problem.dims;
         let widest = limits.vector_of(b * c, limits.lanes);
         let wanted = format!("a power of two up to {widest}");
@@ -64,7 +66,7 @@ impl Numbers {
             .unwrap_or_else(|| power_of_two(ceil_div(b * c / vector, MOST_UNITS)).clamp(limits.warp, BLOCK.min(most)));
         let unroll = configuration.checked_knob("unroll", || "1 to 16", |v| (1..=16).contains(&v))?;
         let unroll = unroll.unwrap_or_else(|| limits.unroll(vector));
-        let mut numbers = Numbers { vector, threads, active: active(threads, vector, c), unroll };
+        let mut numbers = SmallColumnParameters { vector, threads, active: active(threads, vector, c), unroll };
         while numbers.threads > limits.warp
             && numbers.tile_elements(c) * limits.accumulator_bytes() > limits.shared_bytes
         {
@@ -83,13 +85,13 @@ impl Numbers {
         vec![("threads", self.threads), ("unroll", self.unroll), ("vector", self.vector)]
     }
 
-    fn schedule(&self, limits: &Limits) -> Schedule {
+    fn schedule(&self, limits: &GroupLimits) -> GroupSchedule {
         let [a, b, c] = limits.group.problem.dims;
-        let Numbers { vector, threads, active, unroll } = *self;
+        let SmallColumnParameters { vector, threads, active, unroll } = *self;
         let mut walk = thread_map(threads, a);
         let mut unrolled = Vec::new();
         demand(&mut walk, &thread(), active, threads);
-        let unit = Axis::new(b * c / vector, active, unroll).walk(&mut walk, &mut unrolled, "along", thread());
+        let unit = ThreadedAxis::new(b * c / vector, active, unroll).walk(&mut walk, &mut unrolled, "along", thread());
         let element = unit * vector + lane(&mut walk, vector);
         walk.results = vec![block(), element.clone().floor_div(c), element.modulo(c)];
         let tile = self.tile(limits, a, c);
@@ -101,7 +103,7 @@ impl Numbers {
         let column = tile.read.results[0].clone();
         demand(&mut kept, &column, c, tile.passes() * (threads / tile.readers));
         kept.results = vec![block(), column];
-        Schedule {
+        GroupSchedule {
             threads,
             blocks: a,
             lanes: vector,
@@ -117,8 +119,8 @@ impl Numbers {
         }
     }
 
-    fn tile(&self, limits: &Limits, blocks: i64, c: i64) -> Tile {
-        let Numbers { vector, threads, active, .. } = *self;
+    fn tile(&self, limits: &GroupLimits, blocks: i64, c: i64) -> PartialsTile {
+        let SmallColumnParameters { vector, threads, active, .. } = *self;
         let partials = active * vector / c;
         let readers = power_of_two(partials).min(limits.warp);
         let mut write = thread_map(threads, blocks);
@@ -135,20 +137,21 @@ impl Numbers {
         }
         read.results = vec![column, thread().modulo(readers)];
         let reading = threads.min(ceil_div(c * readers, limits.warp) * limits.warp);
-        let tile = Tile { columns: c, partials, pitch: partials, write, readers, read, reading };
+        let tile = PartialsTile { columns: c, partials, pitch: partials, write, readers, read, reading };
         padded(tile, limits.warp - 1, limits.warp, &limits.accumulator_sizes())
     }
 
-    fn alternatives(&self, limits: &Limits) -> Vec<Vec<(&'static str, i64)>> {
+    fn alternatives(&self, limits: &GroupLimits) -> Vec<Vec<(&'static str, i64)>> {
         let c = limits.group.problem.dims[2];
         let most = limits.most_threads;
         let threads = [self.threads / 2, self.threads * 2].into_iter();
         let threads = threads.filter(|t| *t >= limits.warp && *t <= most && t % limits.warp == 0);
-        let threads = threads.map(|threads| Numbers { threads, active: active(threads, self.vector, c), ..*self });
+        let threads =
+            threads.map(|threads| SmallColumnParameters { threads, active: active(threads, self.vector, c), ..*self });
         let threads = threads.filter(|n| n.tile_elements(c) * limits.accumulator_bytes() <= limits.shared_bytes);
         let unrolls = [self.unroll / 2, self.unroll * 2].into_iter().filter(|u| (1..=16).contains(u));
         let mut all: Vec<_> = threads.map(|numbers| numbers.knobs()).collect();
-        all.extend(unrolls.map(|unroll| Numbers { unroll, ..*self }.knobs()));
+        all.extend(unrolls.map(|unroll| SmallColumnParameters { unroll, ..*self }.knobs()));
         all
     }
 }

@@ -38,10 +38,7 @@ fn accepts(name: &str, fusion: &Fusion, device: &DeviceDescription) -> bool {
 
 /// The predicted seconds of the emitter's plan, or infinity if it declines.
 fn predicted(name: &str, fusion: &Fusion, device: &DeviceDescription) -> f64 {
-    match accepts(name, fusion, device) {
-        true => predict(&plan(name, fusion), fusion, device).seconds,
-        false => f64::INFINITY,
-    }
+    if accepts(name, fusion, device) { predict(&plan(name, fusion), fusion, device).seconds } else { f64::INFINITY }
 }
 
 fn plan(name: &str, fusion: &Fusion) -> Plan {

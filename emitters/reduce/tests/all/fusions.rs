@@ -1,5 +1,5 @@
-//! Fusions around reductions on cpu and simt against the interpreter: prologues, epilogues, side outputs, several values,
-//! several reductions.
+//! Fusions around reductions on cpu and simt against the interpreter: prologues, epilogues, side
+//! outputs, several values, several reductions.
 
 use crate::check_by;
 

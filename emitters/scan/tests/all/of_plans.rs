@@ -49,6 +49,6 @@ fn other_windows_and_gpus_are_declined_in_words() {
         Verdict::Decline(decline) => decline.reason,
         other => panic!("{other:?}"),
     };
-    assert!(reason(pooling, &DeviceDescription::cpu(2)).contains("no window reaches"));
+    assert!(reason(pooling, &DeviceDescription::cpu(2)).contains("no cumulative reduce-window"));
     assert!(reason(&scan(&[8, 100], 1, false), &DeviceDescription::simt()).contains("one thread"));
 }

@@ -154,7 +154,10 @@ fn blocks_of_one_thread_deal_what_is_best() {
     assert!(notes(&rows("f32", "add", [9, 9, 9], "")).contains("one block"));
     assert!(notes(&rows("f32", "add", [8192, 64, 65_536], "")).contains("own 32 positions of dimension 1"));
     assert!(notes(&elements("f32", "add", [65_536, 2_000_000], "")).contains("own 32768 positions of dimension 0"));
-    assert!(notes(&elements("f32", "add", [65_536, 60_000], ", unique_indices=true")).contains("slices of their own"));
+    assert!(
+        notes(&elements("f32", "add", [65_536, 60_000], ", unique_indices=true"))
+            .contains("each block applies its own slices")
+    );
 }
 
 /// If the kernel first computes each component of an index vector, skipping a slice of another
@@ -197,19 +200,19 @@ fn schedules_say_what_they_are_not_for() {
         _ => panic!("{name} accepts"),
     };
     let wide = elements("c128", "multiply", [100, 100], "");
-    assert_eq!(reason("atomic-scatter", &wide), "no atomic operation does what these updates need");
+    assert_eq!(reason("atomic-scatter", &wide), "no atomic operation combines these updates");
     assert_eq!(
         reason("run-scatter", &rows("f32", "subtract", [9, 9, 9], "")),
         "these updates cannot be combined with each other"
     );
-    assert_eq!(reason("slab-scatter", &wide), "it is for blocks of one thread");
+    assert_eq!(reason("slab-scatter", &wide), "it requires blocks of one thread, as on the cpu");
     let windows = fusion(&format!(
         "{}\nfused {{\n  x = f32[40] parameter(0)\n  i = s32[9] parameter(1)\n  u = f32[9,4] parameter(2)\n  \
          ROOT s = f32[40] scatter(x, i, u), update_window_dims={{1}}, inserted_window_dims={{}}, \
          scatter_dims_to_operand_dims={{0}}, index_vector_dim=1, to_apply=combine\n}}\n",
         combiner("f32", "add")
     ));
-    assert_eq!(reason("gathered-scatter", &windows), "slices may meet without being at the same place");
+    assert_eq!(reason("gathered-scatter", &windows), "slices may overlap without having the same index");
 }
 
 #[test]

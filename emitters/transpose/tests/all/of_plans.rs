@@ -186,14 +186,20 @@ fn what_cannot_be_packed_is_declined_with_the_reason() {
         _ => panic!("accepted"),
     };
     let (gpu, cpu) = (DeviceDescription::sm(90), DeviceDescription::cpu(2));
-    assert_eq!(reason(&plain("f32", &[64, 64], &[1, 0]), &gpu), "elements of 4 bytes fill their bank's word");
-    assert_eq!(reason(&plain("s8", &[64, 63], &[1, 0]), &gpu), "rows of 63 elements are no whole words of 4");
+    assert_eq!(
+        reason(&plain("f32", &[64, 64], &[1, 0]), &gpu),
+        "elements of 4 bytes already fill the word of a memory bank"
+    );
+    assert_eq!(reason(&plain("s8", &[64, 63], &[1, 0]), &gpu), "rows of 63 elements are not whole words of 4 elements");
     assert_eq!(
         reason(&plain("s8", &[64, 36], &[1, 0]), &gpu),
-        "rows of 36 elements are too short: 10 words are the least"
+        "rows of 36 elements are too short: they need at least 10 words"
     );
-    assert_eq!(reason(&plain("s8", &[64, 6, 64], &[1, 0, 2]), &gpu), "rows stay rows: nothing has to be turned");
-    assert_eq!(reason(&plain("s8", &[64, 64], &[1, 0]), &cpu), "it is for blocks of many threads");
+    assert_eq!(
+        reason(&plain("s8", &[64, 6, 64], &[1, 0, 2]), &gpu),
+        "the minor dimension does not move: no rows become columns"
+    );
+    assert_eq!(reason(&plain("s8", &[64, 64], &[1, 0]), &cpu), "it requires blocks of many threads, as on a GPU");
 }
 
 #[test]

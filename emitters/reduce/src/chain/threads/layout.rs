@@ -15,10 +15,11 @@ use fusebox_core::emitter::{Configuration, EmitError, Fusion, Work};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
 use super::ThreadNormalise;
-use super::facts::{Facts, Keep, LEAST_TURNS};
-use crate::chain::kept::{Kept, element_bytes};
+use super::properties::{ElementStorage, LEAST_TURNS, LayoutProperties};
+use crate::chain::kept_values::{KeptValue, element_bytes};
 
-/// Bytes that a thread should have in flight to hide the latency of memory, if a row has the maximum number of threads.
+/// Bytes that a thread should have in flight to hide the latency of memory, if a row has the
+/// maximum number of threads.
 const BYTES_IN_FLIGHT: i64 = 32;
 
 /// Time in which a thread combines its value with another lane's, in additions.
@@ -26,7 +27,7 @@ const EXCHANGE: f64 = 1.0;
 
 /// Numbers and maps of one kernel.
 #[derive(Clone, Debug)]
-pub struct Layout {
+pub struct ThreadLayout {
     /// Number of all rows.
     pub all_rows: i64,
     /// Elements of a row.
@@ -43,16 +44,16 @@ pub struct Layout {
     /// Units per loop iteration.
     pub unrolled: i64,
     /// Where elements are kept.
-    pub keep: Keep,
-    /// Kept instructions, with the phases that compute them. Empty for [`Keep::Nowhere`].
-    pub kept: Vec<Kept>,
+    pub keep: ElementStorage,
+    /// Kept instructions, with the phases that compute them. Empty for [`ElementStorage::Nowhere`].
+    pub kept: Vec<KeptValue>,
     /// Bytes of shared memory.
     pub shared_bytes: i64,
     /// Other settings of the knobs that are worth trying.
     pub alternatives: Vec<Vec<(&'static str, i64)>>,
 }
 
-impl Layout {
+impl ThreadLayout {
     /// Chooses the layout of a form with the given knobs.
     ///
     /// # Errors
@@ -63,8 +64,8 @@ impl Layout {
         chain: &RowChain,
         device: &DeviceDescription,
         knobs: &Configuration,
-    ) -> Result<Layout, EmitError> {
-        let facts = Facts::new(fusion, chain, device);
+    ) -> Result<ThreadLayout, EmitError> {
+        let facts = LayoutProperties::new(fusion, chain, device);
         let space = chain.space;
         let vector = vector(&facts, knobs)?;
         let allowed = allowed_threads(form, &facts);
@@ -74,11 +75,11 @@ impl Layout {
         let keep = keep(&places, knobs)?;
         let steps = ceil_div(space.length / vector, threads);
         let unrolled = match keep {
-            Keep::Registers => steps,
+            ElementStorage::Registers => steps,
             _ => (BYTES_IN_FLIGHT / (vector * facts.read)).min(steps / LEAST_TURNS).max(1),
         };
-        let kept_bytes = if keep == Keep::Shared { facts.kept_bytes(rows) } else { 0 };
-        let mut layout = Layout {
+        let kept_bytes = if keep == ElementStorage::Shared { facts.kept_bytes(rows) } else { 0 };
+        let mut layout = ThreadLayout {
             all_rows: space.rows,
             length: space.length,
             vector,
@@ -93,7 +94,7 @@ impl Layout {
             alternatives: Vec::new(),
         };
         layout.alternatives = layout.neighbours(&facts, &allowed, &places);
-        if keep != Keep::Nowhere {
+        if keep != ElementStorage::Nowhere {
             layout.kept = facts.kept;
         }
         Ok(layout)
@@ -106,9 +107,9 @@ impl Layout {
     /// Returns alternative knobs: half and double of each number, other places for elements.
     fn neighbours(
         &self,
-        facts: &Facts<'_>,
+        facts: &LayoutProperties<'_>,
         allowed: &RangeInclusive<i64>,
-        places: &[Keep],
+        places: &[ElementStorage],
     ) -> Vec<Vec<(&'static str, i64)>> {
         let mut others = Vec::new();
         let best =
@@ -116,17 +117,17 @@ impl Layout {
         let halved = if self.threads > self.warp { facts.whole(self.threads / 2) } else { self.threads / 2 };
         for threads in [halved, self.threads * 2].into_iter().filter(|threads| allowed.contains(threads)) {
             let rows = facts.natural_rows(threads);
-            others.push(Layout { threads, rows, keep: best(self.vector, threads, rows), ..self.clone() }.knobs());
+            others.push(ThreadLayout { threads, rows, keep: best(self.vector, threads, rows), ..self.clone() }.knobs());
         }
         for rows in [self.rows / 2, self.rows * 2] {
             let is_whole = rows > 0 && rows * self.threads % self.warp == 0;
             if is_whole && rows * self.threads <= facts.most_threads() {
                 let keep = best(self.vector, self.threads, rows);
-                others.push(Layout { rows, keep, ..self.clone() }.knobs());
+                others.push(ThreadLayout { rows, keep, ..self.clone() }.knobs());
             }
         }
         for &keep in places.iter().rev().filter(|&&keep| keep != self.keep) {
-            others.push(Layout { keep, ..self.clone() }.knobs());
+            others.push(ThreadLayout { keep, ..self.clone() }.knobs());
         }
         others
     }
@@ -145,7 +146,7 @@ impl Layout {
     pub fn full_turns(&self) -> i64 {
         match self.keep {
             // Each element in registers is a separate value, which a loop cannot index.
-            Keep::Registers => 0,
+            ElementStorage::Registers => 0,
             _ => self.units() / (self.threads * self.unrolled),
         }
     }
@@ -168,7 +169,8 @@ impl Layout {
         .simplify()
     }
 
-    /// Returns the map `(in row, turn) -> unit` for the unit `number` of each iteration from `first` on.
+    /// Returns the map `(in row, turn) -> unit` for the unit `number` of each iteration from
+    /// `first` on.
     pub fn unit_map(&self, first: i64, turns: i64, number: i64) -> IndexingMap {
         let turn = Expr::dim(1) + first;
         let unit = (turn * self.unrolled + number) * self.threads + Expr::dim(0);
@@ -185,7 +187,8 @@ impl Layout {
         IndexingMap::from_tensor_sizes(vec![Expr::dim(0) * self.vector + lane], &[self.units()], &[])
     }
 
-    /// Returns the map `(th, bl)[step, lane] -> index` for an array with one element per element of the rows, or `(th, bl) -> index` for other arrays.
+    /// Returns the map `(th, bl)[step, lane] -> index` for an array with one element per element of
+    /// the rows, or `(th, bl) -> index` for other arrays.
     pub fn output_map(&self, chain: &RowChain, place: RowPlace, dims: &[i64]) -> IndexingMap {
         let mut map = self.thread_map();
         let [row, in_row] = [map.results[0].clone(), map.results[1].clone()];
@@ -213,7 +216,8 @@ impl Layout {
         map.simplify()
     }
 
-    /// Returns the work besides computing elements: threads combine elements, exchange partial results and keep elements in shared memory.
+    /// Returns the work besides computing elements: threads combine elements, exchange partial
+    /// results and keep elements in shared memory.
     pub fn work(&self, fusion: &Fusion, chain: &RowChain) -> Work {
         let phases = chain.phases.len() as f64;
         let elements = chain.space.element_count() as f64;
@@ -221,7 +225,7 @@ impl Layout {
         let lanes = f64::from((self.threads.min(self.warp) as u64).ilog2());
         let warps = self.groups().warps();
         let parts = if warps > 1 { warps.min(FEW_WARPS) as f64 + 1.0 } else { 1.0 };
-        let kept = if self.keep == Keep::Shared { self.kept.as_slice() } else { &[] };
+        let kept = if self.keep == ElementStorage::Shared { self.kept.as_slice() } else { &[] };
         let kept_bytes: i64 = kept.iter().map(|&(id, _)| 2 * element_bytes(fusion, id)).sum();
         Work {
             additions: phases * (elements + threads * EXCHANGE * (lanes + parts)),
@@ -231,20 +235,21 @@ impl Layout {
         }
     }
 
-    /// Returns the dimensions of a tile that keeps elements. The tile separates adjacent elements of a thread, so that elements of adjacent threads are contiguous.
+    /// Returns the dimensions of a tile that keeps elements. The tile separates adjacent elements
+    /// of a thread, so that elements of adjacent threads are contiguous.
     pub fn kept_dims(&self) -> [i64; 3] {
         [self.rows, self.vector, self.units()]
     }
 }
 
-fn vector(facts: &Facts<'_>, knobs: &Configuration) -> Result<i64, EmitError> {
+fn vector(facts: &LayoutProperties<'_>, knobs: &Configuration) -> Result<i64, EmitError> {
     let widest = facts.widest();
     let is_vector = |lanes: i64| lanes >= 1 && lanes <= widest && lanes & (lanes - 1) == 0;
     let vector = knobs.checked_knob("vector", || format!("a power of two up to {widest}"), is_vector)?;
     Ok(vector.unwrap_or_else(|| facts.natural_vector()))
 }
 
-fn allowed_threads(form: ThreadNormalise, facts: &Facts<'_>) -> RangeInclusive<i64> {
+fn allowed_threads(form: ThreadNormalise, facts: &LayoutProperties<'_>) -> RangeInclusive<i64> {
     match form {
         ThreadNormalise::Warp => 1..=facts.warp(),
         ThreadNormalise::Block => (2 * facts.warp()).min(facts.most_threads())..=facts.most_threads(),
@@ -253,7 +258,7 @@ fn allowed_threads(form: ThreadNormalise, facts: &Facts<'_>) -> RangeInclusive<i
 
 fn threads(
     form: ThreadNormalise,
-    facts: &Facts<'_>,
+    facts: &LayoutProperties<'_>,
     vector: i64,
     allowed: &RangeInclusive<i64>,
     knobs: &Configuration,
@@ -268,18 +273,18 @@ fn threads(
     Ok(threads.unwrap_or_else(|| facts.natural_threads(vector).clamp(least, most)))
 }
 
-fn rows(facts: &Facts<'_>, threads: i64, knobs: &Configuration) -> Result<i64, EmitError> {
+fn rows(facts: &LayoutProperties<'_>, threads: i64, knobs: &Configuration) -> Result<i64, EmitError> {
     let most = facts.most_threads() / threads;
     let is_full = |rows: i64| (1..=most).contains(&rows) && rows * threads % facts.warp() == 0;
     let wanted = || format!("1 to {most}, and whole warps of {threads} threads for a row");
     Ok(knobs.checked_knob("rows", wanted, is_full)?.unwrap_or_else(|| facts.natural_rows(threads)))
 }
 
-fn keep(places: &[Keep], knobs: &Configuration) -> Result<Keep, EmitError> {
+fn keep(places: &[ElementStorage], knobs: &Configuration) -> Result<ElementStorage, EmitError> {
     let of = |number: i64| places.iter().copied().find(|&place| place as i64 == number);
     let wanted = || "0 (nowhere), or, where they fit, 1 (in shared memory) or 2 (in registers)";
     let wish = knobs.checked_knob("keep", wanted, |number| of(number).is_some())?;
-    Ok(wish.and_then(of).or_else(|| places.last().copied()).unwrap_or(Keep::Nowhere))
+    Ok(wish.and_then(of).or_else(|| places.last().copied()).unwrap_or(ElementStorage::Nowhere))
 }
 
 #[cfg(test)]
@@ -291,7 +296,7 @@ mod tests {
 
     use super::*;
 
-    fn layout(form: ThreadNormalise, element: &str, length: i64, knobs: &[(&str, i64)]) -> Layout {
+    fn layout(form: ThreadNormalise, element: &str, length: i64, knobs: &[(&str, i64)]) -> ThreadLayout {
         let (wide, narrow) = (format!("{element}[300,{length}]"), format!("{element}[300]"));
         let text = format!(
             "add {{ a = {element}[] parameter(0)\n b = {element}[] parameter(1)\n ROOT s = {element}[] add(a, b) }}
@@ -306,11 +311,11 @@ fusion {{
         let fusion = Fusion::new("k", parse_module(&text, "test.hlo").unwrap()).unwrap();
         let chain = RowChain::of(&fusion).unwrap();
         let knobs = knobs.iter().copied().collect();
-        Layout::new(form, &fusion, &chain, &DeviceDescription::sm(90), &knobs).unwrap()
+        ThreadLayout::new(form, &fusion, &chain, &DeviceDescription::sm(90), &knobs).unwrap()
     }
 
     /// `(th)[step, lane] -> (row in block, lane, unit)`: where a thread keeps its elements.
-    fn kept_map(layout: &Layout) -> IndexingMap {
+    fn kept_map(layout: &ThreadLayout) -> IndexingMap {
         let thread = layout.thread_map();
         let unit = layout.unit_map(0, layout.steps(), 0);
         // Steps replace iterations: each has one unit.
@@ -329,10 +334,10 @@ fusion {{
             for (form, length, rows) in
                 [(ThreadNormalise::Warp, 512, 4), (ThreadNormalise::Block, 1000, 1), (ThreadNormalise::Block, 201, 3)]
             {
-                let knobs = [("keep", Keep::Shared as i64), ("rows", rows)];
+                let knobs = [("keep", ElementStorage::Shared as i64), ("rows", rows)];
                 let threads = if form == ThreadNormalise::Warp { 32 } else { 96 };
                 let layout = layout(form, element, length, &[knobs[0], knobs[1], ("threads", threads)]);
-                let layout = Layout { unrolled: 1, ..layout };
+                let layout = ThreadLayout { unrolled: 1, ..layout };
                 let access = TileAccess { element_bytes, lanes: 1 };
                 assert_eq!(
                     bank_conflicts(&kept_map(&layout), &layout.kept_dims(), access, 32),

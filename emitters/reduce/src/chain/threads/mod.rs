@@ -1,14 +1,15 @@
-//! The warp-normalise and block-normalise emitters: chains of row reductions for blocks of many threads.
+//! The warp-normalise and block-normalise emitters: chains of row reductions for blocks of many
+//! threads.
 //!
 //! ```text
-//! facts.rs   properties of the device, the chain and its elements that decide a layout
-//! layout.rs  distribution of rows and elements to threads, and the knobs
-//! emit.rs    the phases
+//! properties.rs  properties of the device, the chain and its elements that decide a layout
+//! layout.rs      distribution of rows and elements to threads, and the knobs
+//! emit.rs        the phases
 //! ```
 
 mod emit;
-mod facts;
 mod layout;
+mod properties;
 
 use fusebox_core::analysis::RowChain;
 use fusebox_core::device::DeviceDescription;
@@ -20,10 +21,10 @@ use fusebox_core::hlo::{Opcode, Shape};
 
 use super::MOST_POINTS;
 use super::bid::{bid, rows_of};
-use super::limits::Limits;
-use super::parts::visits;
-use facts::{Keep, usual_form};
-use layout::Layout;
+use super::functions::visits;
+use super::limits::RowLimits;
+use layout::ThreadLayout;
+use properties::{ElementStorage, usual_form};
 
 /// Maximum blocks of a grid.
 const MOST_BLOCKS: i64 = (1 << 31) - 1;
@@ -61,8 +62,10 @@ impl Strategy for ThreadNormalise {
 
     fn bid(&self, candidate: &Candidate, device: &DeviceDescription) -> Bid {
         match rows_of(candidate).map(|space| usual_form(space, device)) {
-            Some(other) if other != *self => Bid::decline(format!("{} asks for rows of this size", other.name())),
-            _ => bid(candidate, &Limits::of_many_threads(device)),
+            Some(other) if other != *self => {
+                Bid::decline(format!("emitter {} bids for rows of this size", other.name()))
+            }
+            _ => bid(candidate, &RowLimits::of_many_threads(device)),
         }
     }
 
@@ -85,7 +88,7 @@ impl Strategy for ThreadNormalise {
 
     fn plan(&self, task: &Task<RowChain>, knobs: &Configuration) -> Result<Plan, EmitError> {
         let Task { problem: chain, fusion, device } = *task;
-        let layout = Layout::new(*self, fusion, chain, device, knobs)?;
+        let layout = ThreadLayout::new(*self, fusion, chain, device, knobs)?;
         let mut outputs = Vec::new();
         for root in &chain.roots {
             let shape = &fusion.computation().instruction(root.instruction).shape;
@@ -108,16 +111,16 @@ impl Strategy for ThreadNormalise {
 
     fn emit(&self, task: &Task<RowChain>, plan: &Plan) -> Result<Kernel, EmitError> {
         let Task { problem: chain, fusion, device } = *task;
-        let layout = Layout::new(*self, fusion, chain, device, &plan.configuration)?;
+        let layout = ThreadLayout::new(*self, fusion, chain, device, &plan.configuration)?;
         emit::emit(fusion, chain, &layout)
     }
 }
 
-fn note(chain: &RowChain, layout: &Layout) -> String {
+fn note(chain: &RowChain, layout: &ThreadLayout) -> String {
     let place = match layout.keep {
-        Keep::Registers => "elements kept in registers",
-        Keep::Shared => "elements kept in shared memory",
-        Keep::Nowhere => "each phase reads its elements",
+        ElementStorage::Registers => "elements kept in registers",
+        ElementStorage::Shared => "elements kept in shared memory",
+        ElementStorage::Nowhere => "each phase reads its elements",
     };
     format!(
         "{} phases over rows of {} elements: {} threads for a row, {} rows in a block, {} elements a read, {place}",

@@ -10,7 +10,7 @@ use fusebox_core::hlo::{InstrId, Op, Shape};
 use fusebox_core::indexing::ceil_div;
 
 use super::ThreadNormalise;
-use crate::chain::kept::{Kept, alive, element_bytes, has_own_values, kept};
+use crate::chain::kept_values::{KeptValue, alive, element_bytes, has_own_values, kept};
 
 /// Threads of a block that holds several rows.
 const BLOCK: i64 = 128;
@@ -24,7 +24,8 @@ const KEEPING_REGISTERS: i64 = 32;
 const MOST_KEPT_BYTES: i64 = 16;
 /// Maximum operations in a thread's code for all its elements, if they are unrolled.
 const MOST_UNROLLED: i64 = 1024;
-/// Iterations from which no compiler unrolls a loop. An unrolled loop carries its reads from phase to phase in registers that other values need.
+/// Iterations from which no compiler unrolls a loop. An unrolled loop carries its reads from phase
+/// to phase in registers that other values need.
 pub const LEAST_TURNS: i64 = 5;
 /// Adjacent bytes that the threads of a row should read at once: a cache line.
 const LINE: i64 = 128;
@@ -33,7 +34,7 @@ const MOST_VECTORS: i64 = 2;
 
 /// Where elements are kept between phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Keep {
+pub enum ElementStorage {
     /// Nowhere: each phase recomputes them.
     Nowhere,
     /// In shared memory.
@@ -43,12 +44,12 @@ pub enum Keep {
 }
 
 /// Properties that decide a layout.
-pub struct Facts<'a> {
+pub struct LayoutProperties<'a> {
     fusion: &'a Fusion,
     chain: &'a RowChain,
     device: &'a DeviceDescription,
     /// Instructions worth keeping.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<KeptValue>,
     /// Registers for the kept values of an element.
     registers: i64,
     /// Maximum elements of a thread that may be unrolled.
@@ -59,10 +60,10 @@ pub struct Facts<'a> {
     pub read: i64,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> LayoutProperties<'a> {
     /// Collects the properties of a fusion on a device.
     pub fn new(fusion: &'a Fusion, chain: &'a RowChain, device: &'a DeviceDescription) -> Self {
-        let registers = |kept: &[Kept]| {
+        let registers = |kept: &[KeptValue]| {
             let of = |id| ceil_div(element_bytes(fusion, id), 4);
             alive(fusion, chain, kept).into_iter().map(|ids| ids.into_iter().map(of).sum::<i64>()).max().unwrap_or(0)
         };
@@ -80,7 +81,7 @@ impl<'a> Facts<'a> {
             .instructions
             .iter()
             .filter(|it| has_own_values(&it.op) && !matches!(it.op, Op::Parameter { .. }));
-        Facts {
+        LayoutProperties {
             fusion,
             chain,
             device,
@@ -160,21 +161,22 @@ impl<'a> Facts<'a> {
     }
 
     /// Returns the places with room for the kept elements, the best one last.
-    pub fn places(&self, vector: i64, threads: i64, rows: i64) -> Vec<Keep> {
+    pub fn places(&self, vector: i64, threads: i64, rows: i64) -> Vec<ElementStorage> {
         let each = ceil_div(self.chain.space.length / vector, threads) * vector;
         let bytes = self.tile_bytes(threads, rows).saturating_add(self.kept_bytes(rows));
         // Accesses to the tile have no bank conflicts if a warp is in one row.
         let is_shared = threads >= self.warp() && bytes <= i64::from(self.device.shared_bytes_per_block);
-        let mut places = vec![Keep::Nowhere];
+        let mut places = vec![ElementStorage::Nowhere];
         if !self.kept.is_empty() {
-            places.extend(is_shared.then_some(Keep::Shared));
-            places.extend((each <= self.most_kept()).then_some(Keep::Registers));
+            places.extend(is_shared.then_some(ElementStorage::Shared));
+            places.extend((each <= self.most_kept()).then_some(ElementStorage::Registers));
         }
         places
     }
 }
 
-/// Returns the threads of a row: few enough that each has `each` units of `vector` elements, but more if half the device would be idle.
+/// Returns the threads of a row: few enough that each has `each` units of `vector` elements, but
+/// more if half the device would be idle.
 fn natural_threads(space: RowSpace, device: &DeviceDescription, vector: i64, each: i64, bytes: i64) -> i64 {
     let units = space.length / vector;
     let device_threads = i64::from(device.core_count) * i64::from(device.max_threads_per_core);
@@ -191,17 +193,11 @@ fn natural_threads(space: RowSpace, device: &DeviceDescription, vector: i64, eac
 
 /// Rounds up to a power of two within a warp, and to a multiple of a warp above it.
 fn whole(threads: i64, warp: i64) -> i64 {
-    match threads <= warp {
-        true => (threads.max(1) as u64).next_power_of_two() as i64,
-        false => ceil_div(threads, warp) * warp,
-    }
+    if threads <= warp { (threads.max(1) as u64).next_power_of_two() as i64 } else { ceil_div(threads, warp) * warp }
 }
 
 fn form_of(threads: i64, device: &DeviceDescription) -> ThreadNormalise {
-    match threads <= i64::from(device.warp_size) {
-        true => ThreadNormalise::Warp,
-        false => ThreadNormalise::Block,
-    }
+    if threads <= i64::from(device.warp_size) { ThreadNormalise::Warp } else { ThreadNormalise::Block }
 }
 
 /// Returns the emitter that suits rows, from their size alone.
