@@ -109,9 +109,10 @@ fn another_value(random: &mut Random, line: &str) -> String {
         let near = number
             .parse::<i64>()
             .map_or_else(|_| other.to_owned(), |n| (n - 3 + random.below(5) as i64).max(0).to_string());
-        match i == at {
-            true => format!("{}{}", if random.chance(2) { other } else { &near }, &part[number.len()..]),
-            false => (*part).to_owned(),
+        if i == at {
+            format!("{}{}", if random.chance(2) { other } else { &near }, &part[number.len()..])
+        } else {
+            (*part).to_owned()
         }
     });
     changed.collect::<Vec<_>>().join("%")

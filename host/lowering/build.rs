@@ -1,4 +1,5 @@
-//! Compiles the dialect `xla_gpu` and the list of passes against the headers of the MLIR that is linked.
+//! Compiles the dialect `xla_gpu` and the list of passes against the headers of the MLIR that is
+//! linked.
 
 use std::path::PathBuf;
 use std::process::Command;

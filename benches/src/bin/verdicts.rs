@@ -16,7 +16,7 @@ use fusebox_benches::{compile, linked};
 use fusebox_compiler::Phase;
 use fusebox_run::inputs::{self, InputChoice};
 use fusebox_runtime::{Executable, Options, Program};
-use fusebox_workshop::measure::{Cache, Contest, Effort, Series, Watch};
+use fusebox_workshop::measure::{Cache, Contest, DisturbanceWatch, Effort, Series};
 use fusebox_workshop::statistics::{Summary, Verdict};
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +39,7 @@ struct Comparison {
 
 /// A verdict as stored in the file.
 #[derive(Serialize, Deserialize)]
-struct Row {
+struct RecordedVerdict {
     name: String,
     cache: Cache,
     right: Verdict,
@@ -71,7 +71,7 @@ fn five_percent(number: usize) -> Comparison {
 }
 
 impl Comparison {
-    fn measure(self, number: usize) -> Result<Row, Box<dyn Error>> {
+    fn measure(self, number: usize) -> Result<RecordedVerdict, Box<dyn Error>> {
         let begin = Instant::now();
         let emitters = linked()?;
         let executable = |text: &String| -> Result<Executable, Box<dyn Error>> {
@@ -85,13 +85,13 @@ impl Comparison {
         let inputs = inputs::arrays(&inputs::load(&InputChoice { inputs: None, seed: 0 }, &shapes)?);
         let contest = Contest { a: &a, b: &b, inputs: &inputs, options: &options };
         let effort = Effort { seed: number as u64, ..Effort::default() };
-        let series = contest.measure(self.cache, effort, &mut Watch::new())?;
+        let series = contest.measure(self.cache, effort, &mut DisturbanceWatch::new())?;
         Ok(self.row(&series, begin.elapsed()))
     }
 
-    fn row(self, series: &Series, time: Duration) -> Row {
+    fn row(self, series: &Series, time: Duration) -> RecordedVerdict {
         let times: Vec<f64> = series.pairs().map(|pair| pair.a).collect();
-        Row {
+        RecordedVerdict {
             name: self.name,
             cache: self.cache,
             right: self.right,
@@ -108,9 +108,9 @@ impl Comparison {
 }
 
 /// Prints the wrong verdicts, and the number of right ones.
-fn print(rows: &[Row]) {
-    let wrong: Vec<&Row> = rows.iter().filter(|row| row.verdict != row.right).collect();
-    for Row { name, cache, verdict, ratio, low, high, median_us, pairs, disturbed, .. } in &wrong {
+fn print(rows: &[RecordedVerdict]) {
+    let wrong: Vec<&RecordedVerdict> = rows.iter().filter(|row| row.verdict != row.right).collect();
+    for RecordedVerdict { name, cache, verdict, ratio, low, high, median_us, pairs, disturbed, .. } in &wrong {
         println!(
             "{name:<28} {cache:?}: {verdict}, {ratio:.3} ({low:.3} – {high:.3}), {median_us:.1} us, {pairs} pairs, \
              {disturbed} disturbed"
@@ -131,7 +131,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let begin = Instant::now();
     let mut out = OpenOptions::new().append(true).create(true).open(file)?;
     let kept = read_to_string(file)?;
-    let mut rows: Vec<Row> = kept.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    let mut rows: Vec<RecordedVerdict> = kept.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
     while rows.len() < count && begin.elapsed().as_secs_f64() < limit {
         let row = comparison(rows.len()).measure(rows.len())?;
         writeln!(out, "{}", serde_json::to_string(&row)?)?;

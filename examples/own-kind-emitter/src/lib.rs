@@ -32,7 +32,7 @@ impl Emitter for SimpleOwn {
     }
 
     fn bid(&self, candidate: &Candidate, _device: &DeviceDescription) -> Bid {
-        around(candidate).unwrap_or_else(|| Bid::decline("no result of the reduction goes back into its rows"))
+        around(candidate).unwrap_or_else(|| Bid::decline("no operation on the rows reads the result of their reduction"))
     }
 
     fn consider(&self, fusion: &Fusion, device: &DeviceDescription) -> Verdict {

@@ -77,5 +77,5 @@ fn what_it_cannot_do_is_declined_in_words() {
          ROOT y = f32[8] negate(x)",
     );
     let Verdict::Decline(decline) = SimpleOwn.consider(&loops, &DeviceDescription::cpu(4)) else { unreachable!() };
-    assert_eq!(decline.reason, "nothing reduces contiguous rows");
+    assert_eq!(decline.reason, "there is no reduction of contiguous rows");
 }

@@ -52,5 +52,5 @@ fn what_it_cannot_do_is_declined_in_words() {
  ROOT y = f32[8] negate(x) }",
     );
     let Verdict::Decline(decline) = SimpleReduce.consider(&loops, &DeviceDescription::cpu(4)) else { unreachable!() };
-    assert_eq!(decline.reason, "y: no reduce becomes it element by element");
+    assert_eq!(decline.reason, "y: no reduce leads to it through elementwise operations alone");
 }

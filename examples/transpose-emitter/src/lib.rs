@@ -125,7 +125,7 @@ impl Problem {
         let dims = match (&*found.form.dims, &*found.form.permutation) {
             (&[rows, columns], [1, 0]) => [1, rows, columns],
             (&[batch, rows, columns], [0, 2, 1]) => [batch, rows, columns],
-            _ => return Err(Decline::new(format!("{} is more than two dimensions that change places", found.form))),
+            _ => return Err(Decline::new(format!("{} exchanges more than two dimensions", found.form))),
         };
         if found.form.element_count() > MOST_ELEMENTS {
             return Err(Decline::new(format!("takes at most {MOST_ELEMENTS} elements")));

@@ -118,13 +118,12 @@ impl Target for KernelIr {
 fn damaged(kernels: &[Kernel], random: &mut Random) -> Option<Kernel> {
     let (mut kernel, other) = (random.pick(kernels)?.clone(), random.pick(kernels)?);
     let (text, other) = (std::mem::take(&mut kernel.text), &other.text);
-    kernel.text = match random.chance(8) {
-        true => {
-            let mut bytes = text.into_bytes();
-            mutate::bytes(random, &mut bytes, other.as_bytes());
-            String::from_utf8_lossy(&bytes).into_owned()
-        }
-        false => mutate::ir(random, &text, other, &WORDS),
+    kernel.text = if random.chance(8) {
+        let mut bytes = text.into_bytes();
+        mutate::bytes(random, &mut bytes, other.as_bytes());
+        String::from_utf8_lossy(&bytes).into_owned()
+    } else {
+        mutate::ir(random, &text, other, &WORDS)
     };
     Some(kernel)
 }

@@ -34,8 +34,5 @@ pub fn open(name: &str, seeds: &Seeds) -> Result<Box<dyn Target>, String> {
 
 /// Fails for internal errors: a compiler may reject bad input, but not with these.
 fn judge(error: &CompileError) -> Result<(), String> {
-    match error.is_internal() {
-        true => Err(error.to_string()),
-        false => Ok(()),
-    }
+    if error.is_internal() { Err(error.to_string()) } else { Ok(()) }
 }

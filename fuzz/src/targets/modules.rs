@@ -75,9 +75,10 @@ fn check(
 
 /// Requires that a rejection has diagnostics.
 fn said(faults: &[Diagnostic]) -> Result<(), String> {
-    match faults.iter().all(|fault| !fault.to_string().is_empty()) && !faults.is_empty() {
-        true => Ok(()),
-        false => Err("refused without a diagnostic".into()),
+    if faults.iter().all(|fault| !fault.to_string().is_empty()) && !faults.is_empty() {
+        Ok(())
+    } else {
+        Err("refused without a diagnostic".into())
     }
 }
 

@@ -68,9 +68,10 @@ impl Target for Npz {
                 value.shape().same_type_and_dims(shape) && value.data.len() as i64 == shape.byte_size()
             })
         });
-        match fits && read.len() == shapes.len() {
-            true => Ok("read"),
-            false => Err("arrays of other shapes than asked for".into()),
+        if fits && read.len() == shapes.len() {
+            Ok("read")
+        } else {
+            Err("arrays of other shapes than asked for".into())
         }
     }
 }

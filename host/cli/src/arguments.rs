@@ -69,11 +69,11 @@ pub enum Command {
 
 /// Arguments of the commands that compile a module.
 #[derive(Clone, Debug, Args)]
-pub struct Common {
+pub struct CommonArguments {
     /// HLO text (.hlo, .txt), a serialised HloModuleProto (.pb), or - for text on standard input
     pub module: PathBuf,
     #[command(flatten)]
-    pub compiling: Compiling,
+    pub compiling: CompilationArguments,
     #[command(flatten)]
     pub tuned: TunedChoice,
     /// Write the output of every phase to numbered files in this folder
@@ -83,7 +83,7 @@ pub struct Common {
 
 /// Options of compilation.
 #[derive(Clone, Debug, Args)]
-pub struct Compiling {
+pub struct CompilationArguments {
     /// Size limit of the module: bytes, or 512M, 4G, none
     #[arg(long, value_name = "SIZE", default_value_t)]
     pub file_limit: SizeLimit,
@@ -211,7 +211,7 @@ pub struct CacheChoice {
 #[derive(Debug, Args)]
 pub struct Run {
     #[command(flatten)]
-    pub common: Common,
+    pub common: CommonArguments,
     #[command(flatten)]
     pub cache: CacheChoice,
     #[command(flatten)]
@@ -239,7 +239,7 @@ pub struct Run {
 #[derive(Debug, Args)]
 pub struct Bench {
     #[command(flatten)]
-    pub common: Common,
+    pub common: CommonArguments,
     #[command(flatten)]
     pub cache: CacheChoice,
     #[command(flatten)]
@@ -259,14 +259,16 @@ pub struct Bench {
 #[derive(Debug, Args)]
 pub struct Ab {
     #[command(flatten)]
-    pub common: Common,
+    pub common: CommonArguments,
     /// More modules, each compared separately. A summary of all modules follows; with --json, each
     /// report is one line
     #[arg(value_name = "MODULE")]
     pub more: Vec<PathBuf>,
     #[command(flatten)]
     pub inputs: InputChoice,
-    /// Side A: an emitter, written as for --emitter; mlir:STAGE=PIPELINE, as for --mlir-passes; a fusebox.toml; or the path of another fusebox program. May be repeated. Default: fusebox's own choice. --emitter, --load, --knob and --mlir-passes apply to both sides
+    /// Side A: an emitter, written as for --emitter; mlir:STAGE=PIPELINE, as for --mlir-passes; a
+    /// fusebox.toml; or the path of another fusebox program. May be repeated. Default: fusebox's
+    /// own choice. --emitter, --load, --knob and --mlir-passes apply to both sides
     #[arg(long, value_name = "SPEC")]
     pub a: Vec<String>,
     /// Side B
@@ -292,7 +294,7 @@ pub struct Ab {
 #[derive(Debug, Args)]
 pub struct Bisect {
     #[command(flatten)]
-    pub common: Common,
+    pub common: CommonArguments,
     #[command(flatten)]
     pub inputs: InputChoice,
     /// Reference results: interpreter, or a file that `fusebox run --outputs` wrote
@@ -310,7 +312,7 @@ pub struct Bisect {
 #[derive(Debug, Args)]
 pub struct Repro {
     #[command(flatten)]
-    pub common: Common,
+    pub common: CommonArguments,
     #[command(flatten)]
     pub inputs: InputChoice,
     /// The fusion, as `fusebox explain` names it
@@ -328,7 +330,7 @@ pub struct Tune {
     #[arg(required_unless_present = "import")]
     pub modules: Vec<PathBuf>,
     #[command(flatten)]
-    pub compiling: Compiling,
+    pub compiling: CompilationArguments,
     #[command(flatten)]
     pub progress: ProgressChoice,
     /// File that keeps the choices; default: fusebox/tuned.redb in $XDG_CACHE_HOME or ~/.cache
@@ -357,7 +359,7 @@ pub struct Tune {
 #[derive(Debug, Args)]
 pub struct Compile {
     #[command(flatten)]
-    pub common: Common,
+    pub common: CommonArguments,
     #[command(flatten)]
     pub cache: CacheChoice,
     #[command(flatten)]
@@ -410,9 +412,9 @@ pub enum EmittersCommand {
     /// Show what a library states about itself, without running its code
     Inspect(Inspect),
     /// Compare the plugins of fusebox.toml with fusebox.lock, without running their code
-    Verify(Pinned),
+    Verify(PinnedArguments),
     /// Pin the present plugins of fusebox.toml in fusebox.lock
-    Lock(Pinned),
+    Lock(PinnedArguments),
 }
 
 /// `fusebox emitters inspect`
@@ -427,7 +429,7 @@ pub struct Inspect {
 
 /// `fusebox emitters verify` and `fusebox emitters lock`
 #[derive(Debug, Args)]
-pub struct Pinned {
+pub struct PinnedArguments {
     /// Read this file instead of the fusebox.toml in the working directory or the nearest folder
     /// above it
     #[arg(long, value_name = "FILE")]
@@ -465,7 +467,7 @@ pub struct EmittersList {
 #[derive(Debug, Args)]
 pub struct Explain {
     #[command(flatten)]
-    pub common: Common,
+    pub common: CommonArguments,
     /// Show details of the fusions whose name matches (* and ? are wildcards): emitter, heroes,
     /// plan, maps, and why other emitters declined
     #[arg(long, value_name = "NAME", conflicts_with_all = ["ptxas", "why", "memory", "html"])]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fusebox_compiler::Emitters;
-use fusebox_configuration::{Choice, Isolation, Lock, PinState, Place, Plugin, Settings};
+use fusebox_configuration::{FilePosition, Isolation, LocatedSpec, Lock, PinState, Plugin, Settings};
 use fusebox_files::SizeLimit;
 use fusebox_plugins::{
     FoundLibrary, LoadError, Override, OverrideError, PluginFile, ProcessLimits, Registry, SEARCH_PATH, Spec, Subject,
@@ -25,13 +25,13 @@ const ISOLATED_MEMORY: SizeLimit = SizeLimit::bytes(4 << 30);
 
 /// A library to load.
 #[derive(Default)]
-struct Library {
+struct LibraryToLoad {
     path: PathBuf,
     /// Whether the search path names only the library's folder.
     in_folder: bool,
     isolation: Isolation,
     /// Name and position of its entry in `fusebox.toml`.
-    plugin: Option<(String, Place)>,
+    plugin: Option<(String, FilePosition)>,
     /// Its bytes, if they have been read.
     file: Option<PluginFile>,
 }
@@ -62,7 +62,7 @@ pub fn choose(choice: &EmitterChoice, folder: &Path) -> Result<Emitters, Failure
         }
     }
     let mut overrides = Vec::new();
-    for Choice { spec, place } in written {
+    for LocatedSpec { spec, place } in written {
         let found = match Override::resolve(&registry, spec, false) {
             // The library with emitters of that kind may be one that only other runs load.
             Err(error @ OverrideError::Kind { .. }) => {
@@ -107,8 +107,8 @@ pub fn settings(config: Option<&Path>, folder: &Path) -> Result<Option<Settings>
 
 /// Reads the plugins of a configuration file, each once, and compares them with their pins. A
 /// plugin without a pin is under development and rebuilt often; it is accepted unless `locked`.
-fn pinned(settings: &Settings, locked: bool) -> Result<Vec<Library>, Failure> {
-    let lock = Lock::beside(&settings.path).map_err(Failure::input)?;
+fn pinned(settings: &Settings, locked: bool) -> Result<Vec<LibraryToLoad>, Failure> {
+    let lock = Lock::of_settings(&settings.path).map_err(Failure::input)?;
     let read = |Plugin { name, library, place, isolation }: &Plugin| {
         let refused = |reason: String| Failure::at(place, format!("plugin `{name}`: {reason}"));
         let file = PluginFile::read(library).map_err(|error| refused(error.to_string()))?;
@@ -117,7 +117,7 @@ fn pinned(settings: &Settings, locked: bool) -> Result<Vec<Library>, Failure> {
             PinState::Unpinned if !locked => {}
             state => return Err(refused(how_to_pin(&lock, library, file.sha256(), &state))),
         }
-        Ok(Library {
+        Ok(LibraryToLoad {
             path: library.clone(),
             in_folder: false,
             isolation: *isolation,
@@ -144,8 +144,9 @@ fn specs(choice: &EmitterChoice) -> Result<Vec<Spec>, Failure> {
     let knobs = knobs.collect::<Result<Vec<_>, _>>()?;
     if let (Some(first), true) = (choice.knobs.first(), choice.emitters.is_empty()) {
         return Err(Failure::usage(format!(
-            "--knob {first} is about no emitter: knobs are set for those that --emitter puts in charge, here as --emitter \
-             'NAME{{{first}}}'; who is not in charge plans as it chooses itself, or with what `fusebox tune` has found"
+            "--knob {first} applies to no emitter: it sets knobs only of emitters that --emitter names; write \
+             --emitter 'NAME{{{first}}}'. Other emitters choose their knobs themselves, or use those that `fusebox \
+             tune` has found"
         )));
     }
     let mut specs = Vec::new();
@@ -160,11 +161,15 @@ fn specs(choice: &EmitterChoice) -> Result<Vec<Spec>, Failure> {
 
 /// Returns the libraries to load, each file once: plugins of `fusebox.toml`, then libraries of the
 /// search path, of `--load` and of SPECs.
-fn libraries(choice: &EmitterChoice, plugins: Vec<Library>, specs: &[Spec]) -> Result<Vec<Library>, Failure> {
+fn libraries(
+    choice: &EmitterChoice,
+    plugins: Vec<LibraryToLoad>,
+    specs: &[Spec],
+) -> Result<Vec<LibraryToLoad>, Failure> {
     let mut libraries = plugins;
     if let Some(path) = std::env::var_os(SEARCH_PATH) {
         let found = Registry::libraries_of_search_path(&path).map_err(Failure::input)?;
-        let library = |FoundLibrary { path, in_folder }| Library { path, in_folder, ..Library::default() };
+        let library = |FoundLibrary { path, in_folder }| LibraryToLoad { path, in_folder, ..LibraryToLoad::default() };
         libraries.extend(found.into_iter().map(library));
     }
     let named = specs.iter().filter_map(|spec| match &spec.target {
@@ -172,7 +177,7 @@ fn libraries(choice: &EmitterChoice, plugins: Vec<Library>, specs: &[Spec]) -> R
         Target::Name { .. } => None,
     });
     let named = choice.load.iter().chain(named);
-    libraries.extend(named.map(|path| Library { path: path.clone(), ..Library::default() }));
+    libraries.extend(named.map(|path| LibraryToLoad { path: path.clone(), ..LibraryToLoad::default() }));
     let mut known = Vec::new();
     libraries.retain(|library| {
         // A missing file is reported when it is opened.
@@ -184,8 +189,8 @@ fn libraries(choice: &EmitterChoice, plugins: Vec<Library>, specs: &[Spec]) -> R
     Ok(libraries)
 }
 
-fn load(registry: &mut Registry, library: &mut Library, choice: &EmitterChoice) -> Result<(), LoadError> {
-    let Library { path, isolation, file, .. } = library;
+fn load(registry: &mut Registry, library: &mut LibraryToLoad, choice: &EmitterChoice) -> Result<(), LoadError> {
+    let LibraryToLoad { path, isolation, file, .. } = library;
     let file = file.take().map_or_else(|| PluginFile::read(path), Ok)?;
     if !choice.isolate && !isolation.isolate {
         return registry.load_file(file);

@@ -4,7 +4,7 @@ use std::fmt;
 use std::panic::{UnwindSafe, catch_unwind};
 
 use fusebox_compiler::CompileError;
-use fusebox_configuration::Place;
+use fusebox_configuration::FilePosition;
 use fusebox_files::{ReadError, WriteError};
 use fusebox_lowering::LoweringError;
 use fusebox_run::inputs::InputError;
@@ -33,7 +33,7 @@ impl Failure {
     }
 
     /// Returns a failure caused by a position in a file that the user wrote.
-    pub fn at(place: &Place, message: impl fmt::Display) -> Failure {
+    pub fn at(place: &FilePosition, message: impl fmt::Display) -> Failure {
         Failure::Input(format!("{place}: error: {message}"))
     }
 

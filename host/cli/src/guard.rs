@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use fusebox_configuration::LOCK_NAME;
 use fusebox_files::{check_output, will_read};
 
-use crate::arguments::{Common, EmitterChoice};
+use crate::arguments::{CommonArguments, EmitterChoice};
 use crate::exit::Failure;
 use crate::{module, tuned};
 
 /// Declares the files that a command reads: its module, the files of its choices, and `others`.
 /// Refuses outputs that are among them.
 pub fn check<'a>(
-    common: &'a Common,
+    common: &'a CommonArguments,
     others: impl IntoIterator<Item = &'a PathBuf>,
     outputs: impl IntoIterator<Item = &'a PathBuf>,
 ) -> Result<(), Failure> {

@@ -34,7 +34,7 @@ fn main() {
     };
     // If a process that serves an emitter aborts, its parent reports the cause.
     if !matches!(arguments.command, Command::ServeEmitter(_)) {
-        shortage::is_told();
+        shortage::install_handlers();
     }
     fusebox_files::keep_inputs();
     exit::after(move || match &arguments.command {

@@ -8,13 +8,13 @@ use fusebox_files::SizeLimit;
 use fusebox_lowering::Stage;
 use fusebox_run::terminal;
 
-use crate::arguments::{CacheChoice, Common, Compiling, ElidedConstants};
+use crate::arguments::{CacheChoice, CommonArguments, CompilationArguments, ElidedConstants};
 use crate::exit::Failure;
-use crate::progress::{Bar, ProgressChoice};
+use crate::progress::{ProgressChoice, ProgressReporter};
 use crate::{cache, emitters, passes, source, target, tuned};
 
 /// Reads a module with the options of the command line.
-pub fn read(path: &Path, compiling: &Compiling) -> Result<Source, Failure> {
+pub fn read(path: &Path, compiling: &CompilationArguments) -> Result<Source, Failure> {
     let elided = match compiling.elided_constants {
         ElidedConstants::Refuse => Elided::Refuse,
         ElidedConstants::Zero => Elided::Zero,
@@ -31,7 +31,7 @@ pub fn folder_of(module: &Path) -> &Path {
     }
 }
 
-pub fn dump(common: &Common) -> Result<Dump, Failure> {
+pub fn dump(common: &CommonArguments) -> Result<Dump, Failure> {
     dump_to(common.dump_to.as_deref())
 }
 
@@ -45,7 +45,7 @@ pub fn dump_to(folder: Option<&Path>) -> Result<Dump, Failure> {
 
 /// Returns the command line's options for compiling up to a phase.
 pub fn options(
-    common: &Common,
+    common: &CommonArguments,
     ptx_version: Option<u32>,
     until: Phase,
     stages: Vec<Stage>,
@@ -70,7 +70,7 @@ pub fn options(
 /// Compiles up to a phase with the options of the command line. Prints warnings to standard error.
 pub fn compile(
     source: &Source,
-    common: &Common,
+    common: &CommonArguments,
     ptx_version: Option<u32>,
     until: Phase,
     stages: Vec<Stage>,
@@ -80,7 +80,7 @@ pub fn compile(
 
 /// The compiler with the options of the command line, a progress bar and the cache.
 pub struct Compiler<'a> {
-    pub common: &'a Common,
+    pub common: &'a CommonArguments,
     pub progress: &'a ProgressChoice,
     pub cache: &'a CacheChoice,
     /// Whether the command reports the compile time.
@@ -96,17 +96,17 @@ impl Compiler<'_> {
         until: Phase,
         stages: Vec<Stage>,
     ) -> Result<Compilation, Failure> {
-        self.made(source, options(self.common, ptx_version, until, stages)?, fusebox_compiler::compile)
+        self.compile_with(source, options(self.common, ptx_version, until, stages)?, fusebox_compiler::compile)
     }
 
     /// Compiles a module to an executable. If the cache has the executable, the result holds
     /// nothing else.
     pub fn executable(&self, source: &Source, ptx_version: Option<u32>) -> Result<Compilation, Failure> {
         let options = options(self.common, ptx_version, Phase::Run, Vec::new())?;
-        self.made(source, options, fusebox_compiler::compile_or_load)
+        self.compile_with(source, options, fusebox_compiler::compile_or_load)
     }
 
-    fn made(
+    fn compile_with(
         &self,
         source: &Source,
         mut options: Options,
@@ -116,7 +116,7 @@ impl Compiler<'_> {
         if *is_measured {
             emitters::remark_on_builds([&options.emitters.registry]);
         }
-        let bar = Bar::new(&source.name, progress);
+        let bar = ProgressReporter::new(&source.name, progress);
         options.progress = bar.of_compiler();
         options.cache = cache::open(cache, &common.compiling.emitters, folder_of(&common.module))?;
         let made = compile(source, &options);

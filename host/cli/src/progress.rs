@@ -24,23 +24,23 @@ pub struct ProgressChoice {
 
 /// A progress bar: drawn on a terminal; printed as lines elsewhere, if the user asked for it.
 #[derive(Clone)]
-pub struct Bar {
+pub struct ProgressReporter {
     bar: ProgressBar,
     begin: Instant,
     /// Time of the last line; `None` if no lines are printed.
     line: Option<Arc<Mutex<Instant>>>,
 }
 
-impl Bar {
+impl ProgressReporter {
     /// Creates a bar for the work on `name`.
-    pub fn new(name: &str, choice: &ProgressChoice) -> Bar {
+    pub fn new(name: &str, choice: &ProgressChoice) -> ProgressReporter {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden()).with_prefix(name.to_owned());
         if let Ok(style) = ProgressStyle::with_template("{prefix} [{bar:30}] {pos}/{len}, {eta} left: {wide_msg}") {
             bar.set_style(style);
         }
         let begin = Instant::now();
         let line = choice.progress && !stderr().is_terminal();
-        Bar { bar, begin, line: line.then(|| Arc::new(Mutex::new(begin))) }
+        ProgressReporter { bar, begin, line: line.then(|| Arc::new(Mutex::new(begin))) }
     }
 
     /// Adds steps to the total.
@@ -87,9 +87,10 @@ impl Bar {
     fn write_line(&self) {
         let bar = &self.bar;
         let (name, done, all) = (bar.prefix(), bar.position(), bar.length().unwrap_or(0));
-        let time = match bar.is_finished() {
-            true => format!("{} in all", HumanDuration(self.begin.elapsed())),
-            false => format!("{} left", HumanDuration(bar.eta())),
+        let time = if bar.is_finished() {
+            format!("{} in all", HumanDuration(self.begin.elapsed()))
+        } else {
+            format!("{} left", HumanDuration(bar.eta()))
         };
         terminal::complain(&format!("{name}: {done}/{all}, {time}"));
     }

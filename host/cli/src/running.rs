@@ -6,7 +6,7 @@ use fusebox_plugins::LoadedEmitter;
 use fusebox_run::terminal;
 use fusebox_runtime::{KernelImage, Options, Watchdog};
 
-use crate::arguments::Compiling;
+use crate::arguments::CompilationArguments;
 use crate::exit::Failure;
 use crate::{bundled, target};
 
@@ -15,7 +15,7 @@ const KERNEL_TIME: Duration = Duration::from_secs(20);
 
 /// Returns the options for running programs. Kernels of emitters that are not bundled have a time
 /// limit.
-pub fn options(compiling: &Compiling) -> Result<Options, Failure> {
+pub fn options(compiling: &CompilationArguments) -> Result<Options, Failure> {
     let wanted = compiling.emitters.kernel_time.map(|seconds| Duration::from_secs(seconds.get().into()));
     let limit = wanted.unwrap_or(KERNEL_TIME);
     let is_limited = move |kernel: &KernelImage| wanted.is_some() || !is_bundled(kernel);

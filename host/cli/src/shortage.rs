@@ -17,7 +17,7 @@ const EXIT_CODE: i32 = 1;
 
 /// Installs handlers: an abort for lack of memory now ends the process with a message and the exit
 /// code of a faulty input. Other aborts are unchanged.
-pub fn is_told() {
+pub fn install_handlers() {
     extern "C" fn note(error: c_int, _: *mut c_void) {
         if error == libc::ENOMEM {
             IS_SHORT.store(true, Ordering::Relaxed);

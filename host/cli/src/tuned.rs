@@ -44,7 +44,7 @@ fn set_aside(error: DatabaseError, locked: bool) -> Result<(), Failure> {
                 .map_err(|refused| Failure::input(format!("{error}; it cannot be set aside: {refused}")))?;
             let (path, aside) = (path.display(), aside.display());
             terminal::complain(&format!(
-                "warning: {path} is damaged: {reason}; it is called {aside} from now on, and tuning begins anew"
+                "warning: {path} is damaged: {reason}; it is renamed to {aside}, and tuning starts anew"
             ));
             Ok(())
         }

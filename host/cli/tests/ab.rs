@@ -91,7 +91,7 @@ fn another_fusebox_is_a_side() {
     assert_eq!(report["program"]["results"]["different"], 0);
     place.write("other", b"no program");
     place.run(&["ab", "m.hlo", "--b", "./other"]).failed(1, &["./other compile"]);
-    place.run(&["ab", "m.hlo", "--b", other, "--b", "loop=loop"]).failed(2, &["a side that is one"]);
+    place.run(&["ab", "m.hlo", "--b", other, "--b", "loop=loop"]).failed(2, &["cannot be chosen for this side"]);
 }
 
 /// The time that the simulator takes says nothing about a GPU.

@@ -143,10 +143,10 @@ fn the_host_does_not_know_the_word() {
     let mut pending: Vec<PathBuf> = ["core/src", "host"].map(|folder| root.join(folder)).into();
     while let Some(path) = pending.pop() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        match path.is_dir() {
-            true if name == "tests" || name == "target" => {}
-            true => pending.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path())),
-            false => {
+        match path.is_dir().then_some(name.as_str()) {
+            Some("tests" | "target") => {}
+            Some(_) => pending.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path())),
+            None => {
                 let text = std::fs::read(&path).unwrap();
                 let text = String::from_utf8_lossy(&text).to_lowercase();
                 assert!(!text.contains("attention"), "{}", path.display());

@@ -93,7 +93,7 @@ fn fusions_are_chosen_by_name_and_by_fingerprint() {
     // the file it is not.
     place("")
         .run(&["run", "m.hlo", "--emitter", "fusion:nothing*=loop"])
-        .failed(1, &["fusion:nothing* fits no fusion", name, fingerprint]);
+        .failed(1, &["fusion:nothing* matches no fusion", name, fingerprint]);
     assert_eq!(chosen("[fusions]\n\"nothing*\" = \"loop\"\n", &[]), None);
 }
 

@@ -89,9 +89,10 @@ fn a_library_that_calls_itself_otherwise_than_its_file_is_refused() {
     let place = place();
     patched(&place, "mine.so", b"loop simple-loop 0.1.0\n", b"loop simple-lo0p 0.1.0\n");
     for isolate in [&["--isolate"][..], &[]] {
-        place
-            .run(&[&["run", "m.hlo", "--no-config", "--load", "mine.so"], isolate].concat())
-            .failed(1, &["mine.so: its emitters call themselves otherwise", "export_emitters!", "build it again"]);
+        place.run(&[&["run", "m.hlo", "--no-config", "--load", "mine.so"], isolate].concat()).failed(
+            1,
+            &["mine.so: its emitters describe themselves differently", "export_emitters!", "build it again"],
+        );
     }
 }
 

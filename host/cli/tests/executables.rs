@@ -146,7 +146,7 @@ ENTRY main {
 fn a_donated_input_is_updated_in_place_by_modules_and_executables() {
     let place = Workplace::with_module(DONATING);
     let text = place.run(&["explain", "m.hlo", "--memory"]).succeeded();
-    assert!(text.contains("result 0 stands in the buffer of input 0, which x donates"), "{text}");
+    assert!(text.contains("result 0 uses the buffer of input 0, which x donates"), "{text}");
     assert!(text.contains("outputs 4000, temporaries "), "{text}");
     for target in ["cpu", "simt"] {
         place.run(&["compile", "m.hlo", "--target", target, "--emit", "executable", "-o", "m.fusebox"]).succeeded();
@@ -230,7 +230,7 @@ fn only_what_the_key_has_signed_is_run_where_a_signature_is_required() {
     sign(&place, &theirs, "m.fusebox");
     run(&["theirs.pub", "m.fusebox"]).succeeded();
 
-    run(&["ours.pub", "m.hlo"]).failed(1, &["--require-signature is for executables"]);
+    run(&["ours.pub", "m.hlo"]).failed(1, &["--require-signature applies only to executables"]);
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn instructions_say_where_they_are_and_why() {
     let asked = why(&place, "all");
     assert!(asked.contains("around `sums`: row-normalise"), "an emitter has asked for all of it: {asked}");
     let dead = why(&place, "unread");
-    assert!(dead.contains("pass `dead-code` takes it away"), "{dead}");
+    assert!(dead.contains("pass `dead-code` removes it"), "{dead}");
     assert!(!dead.contains("fusion `"), "{dead}");
 }
 
@@ -53,9 +53,9 @@ fn fusion_has_a_reason_for_each_instruction() {
         "less {\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT l = pred[] compare(a, b), direction=LT\n}\n";
     let place = Workplace::with_module(&text.replacen("ENTRY", &format!("{less}ENTRY"), 1));
     for (name, reason) in [
-        ("y", "in `main`: it is computed inside of the kernel of `z`"),
-        ("z", "in `main`: it is the result of a kernel: `s`, which takes nothing into its kernel, reads it"),
-        ("s", "in `main`: no kernel computes it: a routine of the host does"),
+        ("y", "in `main`: it is computed inside the kernel of `z`"),
+        ("z", "in `main`: it is the result of a kernel: `s` reads it, and cannot be fused with its producers"),
+        ("s", "in `main`: a routine of the host computes it"),
         ("r", "in `main`: it is the result of a kernel: it is the computation's result"),
     ] {
         let told = why(&place, name);
@@ -176,7 +176,7 @@ fn a_table_comes_first_and_the_rest_on_demand() {
     place.run(&["explain", "m.hlo", "--fusion", "none"]).failed(2, &["no fusion fits `none`", "fused_small"]);
     place.run(&["explain", "m.hlo", "--fusion", "none", "--all"]).failed(2, &["--all"]);
     let nothing = Workplace::with_module("HloModule m\nENTRY e {\n  ROOT x = f32[4] parameter(0)\n}\n");
-    assert!(nothing.run(&["explain", "m.hlo"]).succeeded().contains("nothing is to be computed"));
+    assert!(nothing.run(&["explain", "m.hlo"]).succeeded().contains("the program computes nothing"));
 }
 
 /// The page in the browser after its script has run.

@@ -21,12 +21,12 @@ fn module(value: u8) -> String {
     )
 }
 
-struct Runs {
+struct KilledRuns {
     place: Workplace,
     program: Option<std::ffi::OsString>,
 }
 
-impl Runs {
+impl KilledRuns {
     fn command(&self, module: &str, output: &str) -> Command {
         let arguments = ["run", module, "--threads", "1", "--outputs", output];
         let mut command = match &self.program {
@@ -48,7 +48,7 @@ impl Runs {
 #[test]
 fn results_are_whole_whenever_the_program_is_killed() {
     let kills = std::env::var("FUSEBOX_KILLS").map_or(40, |text| text.parse().expect("FUSEBOX_KILLS is a number"));
-    let runs = Runs { place: Workplace::new(), program: std::env::var_os("FUSEBOX_PROGRAM") };
+    let runs = KilledRuns { place: Workplace::new(), program: std::env::var_os("FUSEBOX_PROGRAM") };
     runs.place.write("a.hlo", module(1).as_bytes());
     runs.place.write("b.hlo", module(2).as_bytes());
     let ((a, _), (b, mut time)) = (runs.whole("a.hlo"), runs.whole("b.hlo"));

@@ -86,10 +86,10 @@ fn lapack_with_other_operands_and_results() {
         let right = call(&results, &config);
         done(&operands, &right);
         refused("", &right, "without operand 0");
-        refused(&format!("{operands}; f32[3]"), &right, "these operands: wanted are");
-        refused(&format!("({})", operands.replace("; ", ", ")), &right, "these operands: wanted are");
+        refused(&format!("{operands}; f32[3]"), &right, "these operands: expected");
+        refused(&format!("({})", operands.replace("; ", ", ")), &right, "these operands: expected");
         for wrong in ["[]", "[2,3,3]", "[4,3]"] {
-            refused(&operands.replacen("[3,3]", wrong, 1), &right, "wanted");
+            refused(&operands.replacen("[3,3]", wrong, 1), &right, "expected");
         }
         for wrong in [
             format!("({results}, f32[])"),
@@ -97,7 +97,7 @@ fn lapack_with_other_operands_and_results() {
             results.replacen("[3", "[2,3", 1),
             results.replacen("f32", "f64", 1),
         ] {
-            refused(&operands, &call(&wrong, &config), "wanted are");
+            refused(&operands, &call(&wrong, &config), "expected");
         }
         for ty in ["s32", "bf16"] {
             let wrong = call(&results.replace("f32", ty), &config);
@@ -140,12 +140,12 @@ fn top_k() {
     for (k, n) in [(6, 5), (1, 0), (i64::MAX / 64, 5)] {
         let results = format!("(f32[{k}], s32[{k}])");
         refused(&format!("f32[{n}]"), &format!("{results} topk(), k={k}, largest=true"), "topk takes");
-        refused(&format!("f32[{n}]"), &call(&results, "TopK", ""), "wanted are at most as many as there are");
+        refused(&format!("f32[{n}]"), &call(&results, "TopK", ""), "expected at most as many as there are");
     }
     refused("f32[5]", "(f32[2], s32[2]) topk(), k=-1, largest=true", "topk takes");
-    refused("f32[5]; f32[5]", &call("(f32[2], s32[2])", "TopK", ""), "these operands: wanted are 1");
-    refused("f32[5]", &call("(f32[2], s32[2], s32[2])", "TopK", ""), "these results: wanted are values and positions");
-    refused("f32[5]", &call("(f32[2], s64[2])", "TopK", ""), "wanted are values, s32 positions");
+    refused("f32[5]; f32[5]", &call("(f32[2], s32[2])", "TopK", ""), "these operands: expected 1");
+    refused("f32[5]", &call("(f32[2], s32[2], s32[2])", "TopK", ""), "these results: expected values and positions");
+    refused("f32[5]", &call("(f32[2], s64[2])", "TopK", ""), "expected values and s32 positions");
     refused("c64[5]", &call("(c64[2], s32[2])", "TopK", ""), "a top-k of c64");
     refused("f32[]", &call("(f32[], s32[])", "TopK", ""), "dimension");
     refused("f32[5]", &call("(f32[2], s32[2])", "TopK", "largest = 3"), "`largest = 3` in backend_config");
@@ -186,12 +186,12 @@ fn random_numbers() {
             done("u64[2]", &bits(algorithm, "u64[2]", result));
         }
         for state in ["u64[0]", "u64[1]", "u64[4]", "u32[4]"] {
-            refused(state, &bits(algorithm, state, "u32[5]"), &format!("the state {state}: wanted is u64[2]"));
+            refused(state, &bits(algorithm, state, "u32[5]"), &format!("the state {state}: expected u64[2]"));
         }
         for state in ["u64[]", "u64[2,1]", "s64[2]", "f32[2]"] {
             refused(state, &bits(algorithm, state, "u32[5]"), "the state of rng-bit-generator must be");
         }
-        refused("u64[2]", &bits(algorithm, "u64[2]", "s4[3]"), "wanted are integers of 8 bits or more");
+        refused("u64[2]", &bits(algorithm, "u64[2]", "s4[3]"), "expected integers of 8 bits or more");
         refused("u64[2]", &bits(algorithm, "u64[2]", "f32[3]"), "cannot give");
     }
     let state = |ty: &str, delta: i64| format!("{ty} rng-get-and-update-state(), delta={delta}");

@@ -81,7 +81,7 @@ const MISDEEDS: [(&str, &str); 10] = [
     ("overlap", "is reached twice"),
     ("out_of_bounds", "is outside of [64]"),
     ("invalid_ir", "the emitted IR is invalid"),
-    ("deep_regions", "regions within each other; kernels have at most"),
+    ("deep_regions", "nested regions; kernels have at most"),
     ("unrolled", "copies, with the loops around it; loops have at most 512"),
     ("huge_text", "is the limit"),
     ("unsupported", "cannot be compiled for"),
@@ -138,7 +138,8 @@ fn a_kernel_out_of_bounds_on_the_cpu_is_told_by_the_simulator() {
     let library = format!("loop={}", built::hostile("").display());
     let run =
         |arguments: &[&str]| place.run(&[&["run", "m.hlo", "--check", "--emitter", &library], arguments].concat());
-    let words = ["not what the interpreter gives: ", "on the simulator: ", "hostile 0.1.0, is faulty", "out of bounds"];
+    let words =
+        ["the result is not the interpreter's: ", "on the simulator: ", "hostile 0.1.0, is faulty", "out of bounds"];
     run(&[]).failed(1, &words);
     let found = place.run(&["bisect", "m.hlo", "--emitter", &library]);
     for words in ["Emitter hostile 0.1.0 is at fault", "On the simulator: ", "is faulty", "out of bounds"] {
@@ -289,7 +290,7 @@ fn a_loaded_library_bids_like_the_others() {
 fn knobs_reach_the_emitter_in_charge_and_unknown_ones_are_named() {
     let place = Workplace::with_module("fusion {\n  p = f32[4096] parameter(0)\n  ROOT s = f32[4096] sine(p)\n}\n");
     let run = |arguments: &[&str]| place.run(&[&["explain", "m.hlo", "--all", "--target", "simt"], arguments].concat());
-    run(&["--knob", "threads=64"]).failed(2, &["in charge, here as --emitter 'NAME{threads=64}'"]);
+    run(&["--knob", "threads=64"]).failed(2, &["write --emitter 'NAME{threads=64}'"]);
     run(&["--emitter", "loop=loop", "--knob", "threads"]).failed(2, &["NAME=VALUE"]);
     run(&["--emitter", "loop=loop", "--knob", "wings=2"]).failed(1, &["no knob `wings`", "here it has"]);
     let chosen = run(&["--emitter", "loop=loop", "--knob", "threads=64"]).succeeded();
@@ -308,6 +309,6 @@ fn a_kind_has_several_emitters() {
     assert!(any.contains("chosen by `transpose=transpose`"), "{any}");
     let one = run("transpose=panel-transpose").succeeded();
     assert!(one.contains("chosen by `transpose=panel-transpose`"), "{one}");
-    run("transpose=tiled-transpose").failed(1, &["tiled-transpose", "it is for blocks of many threads"]);
+    run("transpose=tiled-transpose").failed(1, &["tiled-transpose", "it requires blocks of many threads, as on a GPU"]);
     run("transpose=transpose@9.9.9").failed(1, &["there is no such emitter"]);
 }

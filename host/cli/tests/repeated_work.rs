@@ -52,13 +52,13 @@ const PARAMETERS: &str = "x0 = s32[16] parameter(0)\n u = s32[3] parameter(1)\n 
      q = pred[16] parameter(4)\n c = s32[] constant(7)\n z = s32[] constant(0)\n";
 
 /// A chain that alternates between two steps. The earlier value is `reach` steps back.
-struct Chain {
+struct AlternatingChain {
     steps: [usize; 2],
     reach: usize,
     depth: usize,
 }
 
-impl Chain {
+impl AlternatingChain {
     /// The chain as a module's entry, or as a fusion that the entry calls.
     fn text(&self, is_fusion: bool) -> String {
         let mut body = String::from(PARAMETERS);
@@ -126,7 +126,7 @@ fn no_chain_multiplies_work() {
     // decision.
     let has_rows = |steps: [usize; 2]| steps.iter().any(|&step| STEPS[step].1.contains("reduce("));
     for (number, steps) in pairs.enumerate() {
-        let chain = Chain { steps, reach: [1, 2, 3, 7][number % 4], depth: 30 };
+        let chain = AlternatingChain { steps, reach: [1, 2, 3, 7][number % 4], depth: 30 };
         chain.check(number % 2 == 0 && !has_rows(steps));
     }
 }
@@ -134,7 +134,7 @@ fn no_chain_multiplies_work() {
 #[test]
 fn no_long_chain_multiplies_work() {
     for (steps, reach) in [([1, 2], 2), ([3, 2], 2), ([9, 5], 3)] {
-        let chain = Chain { steps, reach, depth: 1000 };
+        let chain = AlternatingChain { steps, reach, depth: 1000 };
         let [(apart, read), (fused, _)] = [false, true].map(|is_fusion| chain.check(is_fusion));
         assert_eq!(apart, fused, "{}", chain.name());
         assert!(read >= ELEMENTS as u64, "{}: {read} elements read", chain.name());

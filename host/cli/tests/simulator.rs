@@ -75,7 +75,7 @@ fn folder() -> PathBuf {
 
 fn check(file: &Path) -> Result<(), String> {
     let name = file.file_stem().unwrap().to_string_lossy().into_owned();
-    let case = Case::parse(&std::fs::read_to_string(file).unwrap());
+    let case = KernelFile::parse(&std::fs::read_to_string(file).unwrap());
     assert!(!case.says.is_empty(), "{name} says nothing");
     let run = |functions: &str, order| case.run(functions, order);
     let clean = |order| run(&case.correct, order).map_err(|e| format!("{name}, correct, {order:?}: {e}"));
@@ -95,7 +95,7 @@ fn check(file: &Path) -> Result<(), String> {
 }
 
 /// A file of `kernels/`.
-struct Case {
+struct KernelFile {
     launch: LaunchDimensions,
     shared_bytes: u32,
     arguments: Vec<(Access, ArrayShape)>,
@@ -104,10 +104,10 @@ struct Case {
     correct: String,
 }
 
-impl Case {
-    fn parse(text: &str) -> Case {
+impl KernelFile {
+    fn parse(text: &str) -> KernelFile {
         let without = |mark: &str| text.lines().filter(|line| !line.ends_with(mark)).collect::<Vec<_>>().join("\n");
-        let mut case = Case {
+        let mut case = KernelFile {
             launch: LaunchDimensions { blocks: 1, threads_per_block: 1 },
             shared_bytes: 0,
             arguments: Vec::new(),

@@ -51,7 +51,7 @@ fn what_was_measured_is_kept_and_every_command_goes_by_it() {
     assert_eq!(read(&place, "other.toml"), read(&place, "third.toml"));
     let explained = |arguments: &[&str]| place.run(&[&["explain", "m.hlo", "--all"], arguments].concat()).succeeded();
     let tuned = "fused_t300: loop ";
-    let reason = "chosen: tuned: `loop` is what";
+    let reason = "chosen: tuned: `fusebox tune` chose `loop`";
     assert!(explained(&[]).contains(tuned) && explained(&[]).contains(reason), "{}", explained(&[]));
     assert!(!explained(&["--no-tuned"]).contains(reason));
     assert!(!explained(&["--tuned", "elsewhere.redb"]).contains(reason));
@@ -109,7 +109,7 @@ fn a_cut_that_is_imported_is_made_and_explained() {
         place.run(&["tune", "--import", "cut.toml"]).succeeded();
         let told = place.run(&["explain", "m.hlo", "--why", "most"]).succeeded();
         let line = told.lines().find(|line| line.contains("row-normalise")).unwrap_or(&told);
-        assert!(line.contains(said) && line.contains(&format!("tuned: `{way}` is what")), "{told}");
+        assert!(line.contains(said) && line.contains(&format!("tuned: `fusebox tune` chose `{way}`")), "{told}");
         assert!(!place.run(&["explain", "m.hlo", "--why", "most", "--no-tuned"]).succeeded().contains("tuned"));
     }
 }
@@ -156,7 +156,7 @@ fn an_interrupt_keeps_what_is_done() {
     }
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let ran = Ran::from(child.wait_with_output().unwrap());
-    ran.failed(1, &["interrupted", "are not tuned", "what is done is kept"]);
+    ran.failed(1, &["interrupted", "are not tuned", "finished measurements are kept"]);
     let left = missing();
     assert!(left > 0 && left < 40, "{left} are left");
 }

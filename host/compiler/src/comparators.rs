@@ -8,7 +8,7 @@ use fusebox_lowering::{Code, Runner, Target};
 use fusebox_runtime::HostKernel;
 
 use crate::host_module::{self, with_callees};
-use crate::kernels::Unit;
+use crate::kernels::KernelUnit;
 use crate::lower::lower_on_elements;
 use crate::select::select;
 use crate::{CompileError, Options, Phase};
@@ -31,19 +31,20 @@ pub fn compile(module: &Module, comparator: ComputationId, options: &Options) ->
     let target = target(&options.target);
     let device = target.device().clone();
     let options = Options { target, device, ..options.clone() };
-    let alone =
-        match computation.instructions.iter().any(|it| matches!(it.op, Op::While { .. } | Op::Conditional { .. })) {
-            // A fusion cannot read elements of a loop or a branch. A computation that `map` applies
-            // to elements may contain both.
-            true => applied(module, comparator),
-            false => with_callees(module, computation.clone(), SYMBOL),
-        };
+    let alone = if computation.instructions.iter().any(|it| matches!(it.op, Op::While { .. } | Op::Conditional { .. }))
+    {
+        // A fusion cannot read elements of a loop or a branch. A computation that `map` applies to
+        // elements may contain both.
+        applied(module, comparator)
+    } else {
+        with_callees(module, computation.clone(), SYMBOL)
+    };
     let no_kernel = || {
-        let message = "a comparator that no kernel computes: it is to take numbers, and no tuples".to_owned();
+        let message = "no kernel can compute this comparator: it must take numbers, not tuples".to_owned();
         CompileError::at_computation(module, computation, message)
     };
     let fusion = Fusion::new(SYMBOL, alone).ok_or_else(no_kernel)?;
-    let unit = Unit { fusion, uses: vec![computation.name.clone()], kept: 0 };
+    let unit = KernelUnit { fusion, uses: vec![computation.name.clone()], kept: 0 };
     let selected =
         select(&unit, &options).map_err(|why| CompileError::at_computation(module, computation, why.to_string()))?;
     if selected.plan.launch.blocks != 1 {

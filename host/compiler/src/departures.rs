@@ -23,18 +23,18 @@ pub struct Departures {
 }
 
 /// A function that changes a module after the named pass, or after `fuse`.
-type InModule = Arc<dyn Fn(&str, &mut Module) + Send + Sync>;
+type ModuleChange = Arc<dyn Fn(&str, &mut Module) + Send + Sync>;
 /// A function that changes a kernel's functions after a stage of lowering.
-type InKernel = Arc<dyn Fn(Stage, &mut [Function]) + Send + Sync>;
+type KernelChange = Arc<dyn Fn(Stage, &mut [Function]) + Send + Sync>;
 /// A function that changes the finished executable.
-type InExecutable = Arc<dyn Fn(&mut Executable) + Send + Sync>;
+type ExecutableChange = Arc<dyn Fn(&mut Executable) + Send + Sync>;
 
 /// Faults that tests plant in order to check that fusebox finds them.
 #[derive(Clone, Default)]
 pub struct Planted {
-    pub module: Option<InModule>,
-    pub kernel: Option<InKernel>,
-    pub executable: Option<InExecutable>,
+    pub module: Option<ModuleChange>,
+    pub kernel: Option<KernelChange>,
+    pub executable: Option<ExecutableChange>,
 }
 
 impl Departures {

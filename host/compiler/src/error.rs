@@ -7,7 +7,7 @@ use fusebox_lowering::LoweringError;
 use fusebox_plugins::{Failure, SelectError};
 use thiserror::Error;
 
-use crate::Memory;
+use crate::MemoryUse;
 
 /// Reason why a module was not compiled.
 #[derive(Debug, Error)]
@@ -23,7 +23,8 @@ pub enum CompileError {
     Choice(String),
     /// The program needs more memory than the limit allows.
     #[error(
-        "outputs and temporaries take at least {least} bytes, whatever is computed twice, and only {limit} are allowed; alive at the peak: {}",
+        "outputs and temporaries need at least {least} bytes even with rematerialisation, but the limit is {limit}; \
+         alive at the peak: {}",
         alive(.memory)
     )]
     MemoryLimit {
@@ -32,7 +33,7 @@ pub enum CompileError {
         /// The smallest limit that the program can meet, in bytes.
         least: u64,
         /// The memory of the program under that limit.
-        memory: Box<Memory>,
+        memory: Box<MemoryUse>,
     },
     /// A dump could not be written.
     #[error(transparent)]
@@ -86,7 +87,7 @@ pub enum EmitterError {
         source: Box<LoweringError>,
     },
     /// The emitter asks for a routine, and fusebox has none for the fusion.
-    #[error("emitter {emitter}: no routine does this: {reason}")]
+    #[error("emitter {emitter}: no routine of the host supports {reason}")]
     Routine {
         /// Name, version and origin.
         emitter: String,
@@ -128,7 +129,7 @@ impl CompileError {
 }
 
 /// Lists the largest values that are alive at the peak.
-fn alive(memory: &Memory) -> String {
+fn alive(memory: &MemoryUse) -> String {
     let named: Vec<String> =
         memory.alive.iter().take(8).map(|it| format!("{} ({} bytes)", it.instruction, it.bytes)).collect();
     let others = memory.alive.len().saturating_sub(named.len());

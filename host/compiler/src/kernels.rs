@@ -13,7 +13,7 @@ use crate::roles::{Role, in_role};
 
 /// A kernel to compile.
 #[derive(Clone, Debug)]
-pub struct Unit {
+pub struct KernelUnit {
     /// The fusion that the kernel computes. Both have the same name.
     pub fusion: Fusion,
     /// Names of the fusion instructions that use the kernel.
@@ -26,7 +26,7 @@ pub struct Unit {
 #[derive(Clone, Debug, Default)]
 pub struct Kernels {
     /// In order of first use.
-    pub units: Vec<Unit>,
+    pub units: Vec<KernelUnit>,
     /// Unit of each fusion instruction.
     pub of: HashMap<(ComputationId, InstrId), usize>,
 }
@@ -38,7 +38,7 @@ pub fn collect(module: &Module) -> Kernels {
     let mut names = HashSet::new();
     for sequence in in_role(module, Role::Sequence) {
         let computation = module.computation(sequence);
-        let is_kept = kept(module, sequence);
+        let is_kept = launch_invariant(module, sequence);
         for id in computation.ids() {
             let instruction = computation.instruction(id);
             let Op::Fusion { calls, .. } = instruction.op else { continue };
@@ -47,7 +47,7 @@ pub fn collect(module: &Module) -> Kernels {
                 .or_insert(kernels.units.len());
             if unit == kernels.units.len() {
                 let Some(fusion) = fusion(module, calls, &mut names) else { continue };
-                kernels.units.push(Unit { fusion, uses: Vec::new(), kept: u64::MAX });
+                kernels.units.push(KernelUnit { fusion, uses: Vec::new(), kept: u64::MAX });
             }
             let kept = instruction.operands.iter().filter(|operand| is_kept[operand.index()]);
             let kept = kept.map(|&operand| cost::bytes(computation.instruction(operand)) as u64).sum();
@@ -61,13 +61,12 @@ pub fn collect(module: &Module) -> Kernels {
 
 /// Whether each instruction's value is the same in every launch: parameters and constants of the
 /// entry, and loop-invariant values of other computations.
-fn kept(module: &Module, sequence: ComputationId) -> Vec<bool> {
+fn launch_invariant(module: &Module, sequence: ComputationId) -> Vec<bool> {
     let computation = module.computation(sequence);
-    match module.entry == Some(sequence) {
-        true => {
-            computation.instructions.iter().map(|it| matches!(it.op, Op::Parameter { .. } | Op::Constant(_))).collect()
-        }
-        false => invariant(computation),
+    if module.entry == Some(sequence) {
+        computation.instructions.iter().map(|it| matches!(it.op, Op::Parameter { .. } | Op::Constant(_))).collect()
+    } else {
+        invariant(computation)
     }
 }
 

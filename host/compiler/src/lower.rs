@@ -23,7 +23,7 @@ const LEAST_OF_BATCH: usize = 100;
 
 /// Machine code of all kernels and composites.
 #[derive(Debug, Default)]
-pub struct Lowered {
+pub struct LoweredKernels {
     /// One per batch.
     pub code: Vec<Code>,
     /// One per launched kernel, then one per composite.
@@ -38,7 +38,7 @@ pub struct Lowered {
 
 /// A kernel that cannot be compiled.
 #[derive(Debug)]
-pub struct Refused {
+pub struct LoweringFailure {
     /// Number of the kernel.
     pub kernel: usize,
     /// The error of lowering.
@@ -51,7 +51,7 @@ pub fn lower(
     kernels: &[Selected],
     schedule: &Schedule,
     options: &Options,
-) -> Result<Result<Lowered, Refused>, CompileError> {
+) -> Result<Result<LoweredKernels, LoweringFailure>, CompileError> {
     let Options { target, threads, dump, .. } = options;
     // PTX and assembly are one module in one file. Only objects can be several.
     let threads = if target.takes_several_modules() { *threads } else { 1 };
@@ -66,18 +66,18 @@ pub fn lower(
         Some(_) if target.takes_several_modules() => sorted_parts(&compiled, &schedule.composites),
         _ => batches(&compiled, &schedule.composites, threads),
     };
-    let compile = |batch: &Batch| {
-        let mut texts = Texts::new(options);
+    let compile = |batch: &KernelBatch| {
+        let mut texts = StageTexts::new(options);
         let sources: Vec<KernelSource> = batch.kernels.iter().map(|kernel| source(kernel, target)).collect();
         let batch = fusebox_lowering::Batch { kernels: &sources, composites: &batch.composites, inner: &inner };
         let piece =
-            cache::kept_or_compiled(&batch, options, || fusebox_lowering::compile_batch(&batch, target, &mut texts));
+            cache::cached_or_compiled(&batch, options, || fusebox_lowering::compile_batch(&batch, target, &mut texts));
         // Code from the cache skips lowering, which would report the other step.
-        let steps = if piece.as_ref().is_ok_and(|piece| piece.was_kept) { 2 } else { 1 };
+        let steps = if piece.as_ref().is_ok_and(|piece| piece.was_cached) { 2 } else { 1 };
         options.progress.tell(Advance::Done(steps * sources.len()));
         (piece, texts.texts)
     };
-    let mut lowered = Lowered::default();
+    let mut lowered = LoweredKernels::default();
     let mut pieces = Vec::new();
     for (number, (piece, texts)) in in_parallel(&batches, threads, &compile).into_iter().enumerate() {
         dump_texts(dump, number, &texts)?;
@@ -99,7 +99,7 @@ pub fn lower(
 }
 
 /// Returns the batch of each function.
-fn numbers_by_symbol<'b>(batches: &'b [Batch]) -> HashMap<&'b str, usize> {
+fn numbers_by_symbol<'b>(batches: &'b [KernelBatch]) -> HashMap<&'b str, usize> {
     let numbered = batches.iter().zip(0..);
     numbered.flat_map(|(batch, number)| batch.symbols().map(move |symbol| (symbol, number))).collect()
 }
@@ -116,7 +116,7 @@ pub fn lower_on_elements(kernel: &Selected, options: &Options) -> Result<Code, C
 
 /// Kernels and composites that are compiled together.
 #[derive(Default)]
-struct Batch<'k> {
+struct KernelBatch<'k> {
     kernels: Vec<&'k Selected>,
     composites: Vec<Composite>,
     /// Operations of the kernels.
@@ -125,14 +125,14 @@ struct Batch<'k> {
 
 /// Distributes kernels over batches of about equal work: each part, the largest first, goes to the
 /// batch with the least work.
-fn batches<'k>(kernels: &[&'k Selected], composites: &[Composite], threads: usize) -> Vec<Batch<'k>> {
+fn batches<'k>(kernels: &[&'k Selected], composites: &[Composite], threads: usize) -> Vec<KernelBatch<'k>> {
     if kernels.is_empty() {
         return Vec::new();
     }
     let parts = sorted_parts(kernels, composites);
     let work: usize = parts.iter().map(|part| part.work).sum();
     let count = (work / LEAST_OF_BATCH).clamp(1, threads.max(1)).min(parts.len());
-    let mut batches: Vec<Batch> = (0..count).map(|_| Batch::default()).collect();
+    let mut batches: Vec<KernelBatch> = (0..count).map(|_| KernelBatch::default()).collect();
     for part in parts {
         if let Some(batch) = batches.iter_mut().min_by_key(|batch| batch.work) {
             batch.add(part);
@@ -142,20 +142,20 @@ fn batches<'k>(kernels: &[&'k Selected], composites: &[Composite], threads: usiz
 }
 
 /// Returns all parts, the largest first.
-fn sorted_parts<'k>(kernels: &[&'k Selected], composites: &[Composite]) -> Vec<Batch<'k>> {
+fn sorted_parts<'k>(kernels: &[&'k Selected], composites: &[Composite]) -> Vec<KernelBatch<'k>> {
     let mut parts = parts(kernels, composites);
     parts.sort_by_key(|part| Reverse(part.work));
     parts
 }
 
-impl<'k> Batch<'k> {
+impl<'k> KernelBatch<'k> {
     /// Names of the functions in the batch's code.
     fn symbols(&self) -> impl Iterator<Item = &str> {
         let kernels = self.kernels.iter().map(|kernel| kernel.unit.fusion.name.as_str());
         kernels.chain(self.composites.iter().map(|composite| composite.name.as_str()))
     }
 
-    fn add(&mut self, other: Batch<'k>) {
+    fn add(&mut self, other: KernelBatch<'k>) {
         self.kernels.extend(other.kernels);
         self.composites.extend(other.composites);
         self.work += other.work;
@@ -164,7 +164,7 @@ impl<'k> Batch<'k> {
 
 /// Splits kernels into the smallest parts that can be compiled separately. A composite is in the
 /// part of its kernels, and composites with a common kernel are in the same part.
-fn parts<'k>(kernels: &[&'k Selected], composites: &[Composite]) -> Vec<Batch<'k>> {
+fn parts<'k>(kernels: &[&'k Selected], composites: &[Composite]) -> Vec<KernelBatch<'k>> {
     let numbers: HashMap<&str, usize> =
         kernels.iter().map(|kernel| kernel.unit.fusion.name.as_str()).zip(0..).collect();
     let mut part_of: Vec<usize> = (0..kernels.len()).collect();
@@ -174,10 +174,10 @@ fn parts<'k>(kernels: &[&'k Selected], composites: &[Composite]) -> Vec<Batch<'k
         let first = joined.first().copied();
         part_of.iter_mut().filter(|part| joined.contains(part)).for_each(|part| *part = first.unwrap_or(*part));
     }
-    let mut parts: BTreeMap<usize, Batch> = BTreeMap::new();
+    let mut parts: BTreeMap<usize, KernelBatch> = BTreeMap::new();
     for (&kernel, &part) in kernels.iter().zip(&part_of) {
         let work = kernel.functions.iter().map(Function::size).sum();
-        parts.entry(part).or_default().add(Batch { kernels: vec![kernel], composites: Vec::new(), work });
+        parts.entry(part).or_default().add(KernelBatch { kernels: vec![kernel], composites: Vec::new(), work });
     }
     for (composite, numbers) in composites.iter().zip(&called) {
         let part = numbers.first().map_or(0, |&number| part_of[number]);
@@ -321,18 +321,18 @@ pub fn arguments(kernel: &Selected) -> Vec<KernelArgument> {
 }
 
 /// Collects the texts of one batch.
-struct Texts<'o> {
+struct StageTexts<'o> {
     options: &'o Options,
     texts: BTreeMap<Stage, String>,
 }
 
-impl<'o> Texts<'o> {
-    fn new(options: &'o Options) -> Texts<'o> {
-        Texts { options, texts: BTreeMap::new() }
+impl<'o> StageTexts<'o> {
+    fn new(options: &'o Options) -> StageTexts<'o> {
+        StageTexts { options, texts: BTreeMap::new() }
     }
 }
 
-impl Stages for Texts<'_> {
+impl Stages for StageTexts<'_> {
     fn wants(&self, stage: Stage) -> bool {
         self.options.dump.is_active() || self.options.stages.contains(&stage)
     }
@@ -384,11 +384,11 @@ pub fn dump_of_stage(stage: Stage, kernel: &str) -> String {
 
 /// Attributes an error of lowering. Invalid or unsupported IR is the emitter's fault. An error of
 /// LLVM is a bug in fusebox.
-fn refused(source: LoweringError, kernels: &[Selected]) -> Result<Refused, CompileError> {
+fn refused(source: LoweringError, kernels: &[Selected]) -> Result<LoweringFailure, CompileError> {
     match &source {
         LoweringError::Invalid { kernel, .. } | LoweringError::Unsupported { kernel, .. } => {
             match kernels.iter().position(|it| it.unit.fusion.name == *kernel) {
-                Some(kernel) => Ok(Refused { kernel, source }),
+                Some(kernel) => Ok(LoweringFailure { kernel, source }),
                 None => Err(internal(&source)),
             }
         }

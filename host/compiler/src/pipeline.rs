@@ -7,11 +7,11 @@ use fusebox_core::hlo::{Module, PrintOptions, print_module, print_module_with};
 use fusebox_lowering::{Code, Composite, Runner, Stage, Target};
 use fusebox_runtime::{CodeImage, Executable, HostOp, TILES_OF_BF16, TILES_OF_INT8};
 
-use crate::fuse::{BidRecord, Claims, Cut, Reason, Told};
-use crate::lower::{Lowered, Refused, lower};
-use crate::pointwise::{self, Pair};
+use crate::fuse::{BidRecord, Claims, Cut, FusionOutcome, Reason};
+use crate::lower::{LoweredKernels, LoweringFailure, lower};
+use crate::pointwise::{self, InPlacePair};
 use crate::progress::{Advance, Progress};
-use crate::schedule::{Made, Memory, Schedule, rematerialise, schedule};
+use crate::schedule::{MemoryUse, PlannedFusion, Schedule, rematerialise, schedule};
 use crate::select::{Emitters, Selected, check_choices, instead, select};
 use crate::source::Source;
 use crate::{Cache, Cached, CompileError, Departures, Dump, Phase, comparators, kernels, passes, report, steps};
@@ -66,9 +66,9 @@ pub struct Compilation {
     /// Loops that are compiled to one function with several kernels.
     pub composites: Vec<Composite>,
     /// Machine code and texts.
-    pub lowered: Lowered,
+    pub lowered: LoweredKernels,
     /// Memory of the executable by use.
-    pub memory: Option<Memory>,
+    pub memory: Option<MemoryUse>,
     /// The executable for the runtime.
     pub executable: Option<Executable>,
     /// Warnings, for example of emitters that failed and were passed over.
@@ -85,12 +85,12 @@ pub struct Compilation {
 /// If the module is malformed or unsupported, a chosen emitter fails, or a dump cannot be written.
 pub fn compile(source: &Source, options: &Options) -> Result<Compilation, CompileError> {
     let begin = Instant::now();
-    let mut made = Compilation::default();
+    let mut compilation = Compilation::default();
     let module = source.parse()?;
     dump_hlo(options, Phase::Parse, &module)?;
     let module = simplify(module, options)?;
-    made.fused = fused(module, options, &mut made)?;
-    finish(made, options, begin)
+    compilation.fused = fused(module, options, &mut compilation)?;
+    finish(compilation, options, begin)
 }
 
 /// Compiles a module that has fusions: runs the phases after [`Step::Fuse`](crate::Step::Fuse).
@@ -101,20 +101,20 @@ pub fn compile_fused(fused: Module, options: &Options) -> Result<Compilation, Co
     finish(Compilation { fused, ..Compilation::default() }, options, Instant::now())
 }
 
-fn finish(mut made: Compilation, options: &Options, begin: Instant) -> Result<Compilation, CompileError> {
+fn finish(mut compilation: Compilation, options: &Options, begin: Instant) -> Result<Compilation, CompileError> {
     if options.until > Phase::Fuse {
-        select_emitters(&mut made, options)?;
+        select_emitters(&mut compilation, options)?;
     }
     if options.until >= Phase::Emit {
-        let schedule = lowered(&mut made, options)?;
-        made.composites.clone_from(&schedule.composites);
-        made.memory = (options.until > Phase::Code).then(|| schedule.memory.clone());
+        let schedule = lowered(&mut compilation, options)?;
+        compilation.composites.clone_from(&schedule.composites);
+        compilation.memory = (options.until > Phase::Code).then(|| schedule.memory.clone());
         if options.until > Phase::Code {
-            made.executable = Some(assembled(&made, schedule, options)?);
+            compilation.executable = Some(assembled(&compilation, schedule, options)?);
         }
     }
-    made.elapsed = begin.elapsed();
-    Ok(made)
+    compilation.elapsed = begin.elapsed();
+    Ok(compilation)
 }
 
 fn simplify(mut module: Module, options: &Options) -> Result<Module, CompileError> {
@@ -136,25 +136,29 @@ fn simplify(mut module: Module, options: &Options) -> Result<Module, CompileErro
     Ok(module)
 }
 
-fn fused(mut module: Module, options: &Options, made: &mut Compilation) -> Result<Module, CompileError> {
-    Told { bids: made.bids, reasons: made.reasons, cuts: made.cuts, warnings: made.warnings } =
-        steps::fuse(&mut module, options)?;
+fn fused(mut module: Module, options: &Options, compilation: &mut Compilation) -> Result<Module, CompileError> {
+    FusionOutcome {
+        bids: compilation.bids,
+        reasons: compilation.reasons,
+        cuts: compilation.cuts,
+        warnings: compilation.warnings,
+    } = steps::fuse(&mut module, options)?;
     dump_hlo(options, Phase::Fuse, &module)?;
     Ok(module)
 }
 
-fn select_emitters(made: &mut Compilation, options: &Options) -> Result<(), CompileError> {
-    let units = kernels::collect(&made.fused).units;
+fn select_emitters(compilation: &mut Compilation, options: &Options) -> Result<(), CompileError> {
+    let units = kernels::collect(&compilation.fused).units;
     let steps = if options.until > Phase::Emit { STEPS } else { 1 };
     options.progress.tell(Advance::Begun(steps * units.len()));
     for unit in &units {
         let selected = select(unit, options)?;
         dump_selected(&selected, options)?;
-        made.warnings.extend(selected.failures.iter().map(ToString::to_string));
-        made.kernels.push(selected);
+        compilation.warnings.extend(selected.failures.iter().map(ToString::to_string));
+        compilation.kernels.push(selected);
         options.progress.tell(Advance::Done(1));
     }
-    made.warnings.extend(check_choices(&made.kernels, &made.bids, &options.emitters)?);
+    compilation.warnings.extend(check_choices(&compilation.kernels, &compilation.bids, &options.emitters)?);
     Ok(())
 }
 
@@ -167,49 +171,49 @@ fn dump_selected(selected: &Selected, options: &Options) -> Result<(), CompileEr
 
 /// Builds the schedule and, if requested, machine code. If a kernel cannot be compiled, the next
 /// emitter that accepts the fusion replaces it.
-fn lowered(made: &mut Compilation, options: &Options) -> Result<Schedule, CompileError> {
+fn lowered(compilation: &mut Compilation, options: &Options) -> Result<Schedule, CompileError> {
     loop {
-        let schedule = scheduled_in_place(made, options)?;
+        let schedule = scheduled_in_place(compilation, options)?;
         if options.until <= Phase::Emit {
             return Ok(schedule);
         }
-        let Refused { kernel, source } = match lower(&made.kernels, &schedule, options)? {
+        let LoweringFailure { kernel, source } = match lower(&compilation.kernels, &schedule, options)? {
             Ok(lowered) => {
-                made.cached = lowered.cached;
-                made.warnings.extend(lowered.warning.clone());
-                made.lowered = lowered;
+                compilation.cached = lowered.cached;
+                compilation.warnings.extend(lowered.warning.clone());
+                compilation.lowered = lowered;
                 return Ok(schedule);
             }
             Err(refused) => refused,
         };
-        let refused = made.kernels.remove(kernel);
-        let told = refused.failures.len();
+        let refused = compilation.kernels.remove(kernel);
+        let reported = refused.failures.len();
         let other = instead(refused, source, options)?;
         dump_selected(&other, options)?;
-        made.warnings.extend(other.failures[told..].iter().map(ToString::to_string));
-        made.kernels.insert(kernel, other);
+        compilation.warnings.extend(other.failures[reported..].iter().map(ToString::to_string));
+        compilation.kernels.insert(kernel, other);
     }
 }
 
 /// Builds the schedule after rewriting kernels to write outputs in-place into parameters that have
 /// no later user.
-fn scheduled_in_place(made: &mut Compilation, options: &Options) -> Result<Schedule, CompileError> {
-    let schedule = scheduled(made, options, None)?;
+fn scheduled_in_place(compilation: &mut Compilation, options: &Options) -> Result<Schedule, CompileError> {
+    let schedule = scheduled(compilation, options, None)?;
     if schedule.in_place.is_empty() && options.memory_limit.is_none() {
         return Ok(schedule);
     }
     for (unit, pair) in schedule.in_place {
-        pointwise::let_stand_in_place(&mut made.kernels[unit], pair);
+        pointwise::write_in_place(&mut compilation.kernels[unit], pair);
     }
-    scheduled(made, options, options.memory_limit)
+    scheduled(compilation, options, options.memory_limit)
 }
 
-fn scheduled(made: &Compilation, options: &Options, limit: Option<u64>) -> Result<Schedule, CompileError> {
-    let pairs: Vec<Vec<Pair>> = made.kernels.iter().map(pointwise::pairs).collect();
+fn scheduled(compilation: &Compilation, options: &Options, limit: Option<u64>) -> Result<Schedule, CompileError> {
+    let pairs: Vec<Vec<InPlacePair>> = compilation.kernels.iter().map(pointwise::pairs).collect();
     let mut numbers = 0..;
-    let units = made.kernels.iter().zip(&pairs).map(|(kernel, pairs)| {
+    let units = compilation.kernels.iter().zip(&pairs).map(|(kernel, pairs)| {
         let number = if kernel.is_routine() { None } else { numbers.next() };
-        Made {
+        PlannedFusion {
             plan: &kernel.plan,
             kernel: number,
             runs_alone: runs_alone(kernel, options),
@@ -217,12 +221,13 @@ fn scheduled(made: &Compilation, options: &Options, limit: Option<u64>) -> Resul
             pairs,
         }
     });
-    let units: Vec<Made> = units.collect();
-    let (kernels, alignment) = (kernels::collect(&made.fused), options.target.buffer_alignment());
-    let schedule = schedule(&made.fused, &kernels, &units, alignment)?;
+    let units: Vec<PlannedFusion> = units.collect();
+    let (kernels, alignment) = (kernels::collect(&compilation.fused), options.target.buffer_alignment());
+    let schedule = schedule(&compilation.fused, &kernels, &units, alignment)?;
     match limit {
         Some(limit) if schedule.memory.written() > limit => {
-            let program = rematerialise::Program { module: made.fused.clone(), kernels, made: &units, alignment };
+            let program =
+                rematerialise::Program { module: compilation.fused.clone(), kernels, planned: &units, alignment };
             rematerialise::within(limit, &program, schedule)
         }
         _ => Ok(schedule),
@@ -236,19 +241,21 @@ fn runs_alone(kernel: &Selected, options: &Options) -> bool {
     options.target.takes_composites() && kernel.is_better_alone(&options.device) && !uses_tiles()
 }
 
-fn assembled(made: &Compilation, schedule: Schedule, options: &Options) -> Result<Executable, CompileError> {
+fn assembled(compilation: &Compilation, schedule: Schedule, options: &Options) -> Result<Executable, CompileError> {
     let Schedule { thunks, allocations, mut host_ops, comparators, parameters, result, .. } = schedule;
     for (number, module, comparator) in comparators {
         host_ops[number].comparator = Some(comparators::compile(&module, comparator, options)?);
     }
-    let code = made.lowered.code.iter().map(image).collect::<Result<Vec<_>, _>>()?;
-    let name = made.fused.name.clone();
-    let (target, kernels) = (runs_on(&options.target)?, made.lowered.images.clone());
-    let instruction_sets = instruction_sets(&made.kernels, &host_ops, &options.target);
+    let code = compilation.lowered.code.iter().map(image).collect::<Result<Vec<_>, _>>()?;
+    let name = compilation.fused.name.clone();
+    let (target, kernels) = (runs_on(&options.target)?, compilation.lowered.images.clone());
+    let instruction_sets = instruction_sets(&compilation.kernels, &host_ops, &options.target);
     let mut executable =
         Executable { name, target, instruction_sets, code, kernels, host_ops, allocations, thunks, parameters, result };
     options.departures.planted.in_executable(&mut executable);
-    options.dump.write(Phase::Schedule, "", "txt", || report::thunks(&executable, &made.composites).into_bytes())?;
+    options
+        .dump
+        .write(Phase::Schedule, "", "txt", || report::thunks(&executable, &compilation.composites).into_bytes())?;
     Ok(executable)
 }
 

@@ -17,13 +17,13 @@ pub enum Advance {
 pub struct Progress(Option<Arc<dyn Fn(Advance) + Send + Sync>>);
 
 impl Progress {
-    /// Calls `told` whenever steps begin or are done.
-    pub fn to(told: impl Fn(Advance) + Send + Sync + 'static) -> Progress {
-        Progress(Some(Arc::new(told)))
+    /// Calls `report` whenever steps begin or are done.
+    pub fn to(report: impl Fn(Advance) + Send + Sync + 'static) -> Progress {
+        Progress(Some(Arc::new(report)))
     }
 
     /// Passes a message on to the receiver.
     pub fn tell(&self, advance: Advance) {
-        self.0.iter().for_each(|told| told(advance));
+        self.0.iter().for_each(|report| report(advance));
     }
 }

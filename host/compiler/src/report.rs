@@ -15,7 +15,7 @@ use fusebox_runtime::{Executable, Thunk};
 use crate::fuse::BidRecord;
 use crate::host_operations;
 use crate::select::Selected;
-use crate::{Memory, Shared};
+use crate::{MemoryUse, SharedBuffer};
 
 /// Prints the chosen emitter, and why the others were not chosen.
 pub fn selection(selected: &Selected) -> String {
@@ -86,13 +86,13 @@ fn prediction(text: &mut String, selected: &Selected, device: &DeviceDescription
     let Times { launch, computing, memory, waiting, unordered } = times;
     let _ = write!(
         text,
-        "    {} us for launch and dealing; computing {}, memory {}, ",
+        "    {} us for launch and distribution; computing {}, memory {}, ",
         us(launch),
         us(computing),
         us(memory)
     );
-    let _ = write!(text, "waiting {}: the longest, and a quarter of the others", us(waiting));
-    let unordered = if unordered > 0.0 { "; much, as results may differ from run to run" } else { "" };
+    let _ = write!(text, "waiting {}; the longest counts in full, the others by a quarter", us(waiting));
+    let unordered = if unordered > 0.0 { "; plus a penalty, as results may differ from run to run" } else { "" };
     let _ = writeln!(text, "{unordered}");
     let amount =
         |Amount { additions, bytes }: Amount| format!("{additions:.0} additions, {bytes:.0} bytes through memory");
@@ -122,14 +122,14 @@ pub fn bids(bids: &[BidRecord]) -> Vec<String> {
 }
 
 /// Prints the bytes of memory by use, and the values that are alive at the peak.
-pub fn memory(memory: &Memory) -> String {
-    let Memory { arguments, constants, outputs, temporaries, total, peak, waste, peak_step, alive, shared } = memory;
+pub fn memory(memory: &MemoryUse) -> String {
+    let MemoryUse { arguments, constants, outputs, temporaries, total, peak, waste, peak_step, alive, shared } = memory;
     let mut text = format!(
         "arguments {arguments}, constants {constants}, outputs {outputs}, temporaries {temporaries}: {total} bytes\n\
          peak of outputs and temporaries: {peak} bytes at step {peak_step}; gaps between them take {waste} more\n"
     );
-    for Shared { output, input, parameter } in shared {
-        let _ = writeln!(text, "result {output} stands in the buffer of input {input}, which {parameter} donates");
+    for SharedBuffer { output, input, parameter } in shared {
+        let _ = writeln!(text, "result {output} uses the buffer of input {input}, which {parameter} donates");
     }
     for it in alive {
         let _ = writeln!(text, "{:>14} bytes, steps {} to {}: {}", it.bytes, it.first, it.last, it.instruction);

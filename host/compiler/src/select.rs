@@ -17,7 +17,7 @@ use fusebox_plugins::{
 };
 
 use crate::fuse::BidRecord;
-use crate::kernels::Unit;
+use crate::kernels::KernelUnit;
 use crate::{CompileError, EmitterError, Options, Phase};
 
 /// The emitters to choose from, and the choices of the user and of tuning.
@@ -102,7 +102,7 @@ impl Emitters {
 #[derive(Debug)]
 pub struct Selected {
     /// The fusion and its uses.
-    pub unit: Unit,
+    pub unit: KernelUnit,
     /// The outcome of every emitter.
     pub selection: Selection,
     /// Position of the kernel's emitter in the selection's order.
@@ -137,13 +137,13 @@ fn text(functions: &[Function]) -> String {
 }
 
 /// Asks every emitter, and returns the plan and kernel of the best one that succeeds.
-pub fn select(unit: &Unit, options: &Options) -> Result<Selected, CompileError> {
+pub fn select(unit: &KernelUnit, options: &Options) -> Result<Selected, CompileError> {
     let Options { device, emitters, .. } = options;
     let selection = ask(|| fusebox_plugins::select(&emitters.registry, &unit.fusion, device, &emitters.overrides));
     let mut selection = selection.map_err(|error| Box::new(error.into()))?;
     let fingerprint = (!emitters.tuned.is_empty()).then(|| Fingerprint::of(&unit.fusion));
     if let Some(Tuned { emitter, knobs, spec }) = fingerprint.and_then(|it| emitters.tuned.get(&it)) {
-        selection.prefer(*emitter, knobs, &format!("tuned: `{spec}` is what `fusebox tune` has found"));
+        selection.prefer(*emitter, knobs, &format!("tuned: `fusebox tune` chose `{spec}`"));
     }
     first_from(0, unit.clone(), selection, Vec::new(), options)
 }
@@ -168,7 +168,7 @@ pub fn instead(refused: Selected, source: LoweringError, options: &Options) -> R
 /// Returns the kernel of the first emitter that succeeds, beginning at a position of the order.
 fn first_from(
     from: usize,
-    unit: Unit,
+    unit: KernelUnit,
     selection: Selection,
     mut failures: Vec<EmitterError>,
     options: &Options,
@@ -194,7 +194,7 @@ fn first_from(
 fn deliver(
     emitter: &LoadedEmitter,
     ranked: &Ranked,
-    unit: &Unit,
+    unit: &KernelUnit,
     options: &Options,
 ) -> Result<Result<(Plan, Vec<Function>), EmitterError>, CompileError> {
     let fusion = &unit.fusion;
@@ -229,7 +229,7 @@ fn deliver(
 fn dump_refused(
     options: &Options,
     emitter: &LoadedEmitter,
-    unit: &Unit,
+    unit: &KernelUnit,
     error: &EmitterError,
     plan: Option<&Plan>,
     kernel: Option<&dyn Fn() -> String>,
@@ -275,7 +275,7 @@ pub fn planned(
     };
     if let Some(number) = number {
         return match ask(|| all[number].consider(fusion, device)).map_err(|e| e.to_string())? {
-            Verdict::Decline(decline) => Err(format!("it declines what it asked for: {}", decline.reason)),
+            Verdict::Decline(decline) => Err(format!("it declines its own bid: {}", decline.reason)),
             verdict => plan(Ranked::new(number, &verdict)),
         };
     }
@@ -371,12 +371,12 @@ fn no_effect(
     if !matches!(subject, Subject::Kind(_)) {
         let fusion = |it: &Selected| format!("{} ({})", it.unit.fusion.name, Fingerprint::of(&it.unit.fusion));
         let fusions: Vec<String> = made.iter().map(fusion).collect();
-        return text + &format!("{subject} fits no fusion; there are: {}", fusions.join(", "));
+        return text + &format!("{subject} matches no fusion; the fusions are: {}", fusions.join(", "));
     }
     let all = emitters.registry.emitters().iter().enumerate();
     let chosen: Vec<String> = all.filter(|(n, _)| is_chosen(*n)).map(|(_, emitter)| emitter.identity()).collect();
     if let Some(bid) = bids.iter().find(|bid| chosen.contains(&bid.emitter)) {
-        return text + &format!("it asked for kernels and got none: {}: {}", bid.anchor, bid.outcome);
+        return text + &format!("none of its bids succeeded: {}: {}", bid.anchor, bid.outcome);
     }
     let record =
         |it: &Selected| it.selection.records.iter().find(|it| is_chosen(it.emitter)).map(|it| it.outcome.clone());
@@ -398,9 +398,10 @@ fn no_effect(
         }
     }
     let kinds: Vec<String> = kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-    text += &match kinds.is_empty() {
-        true => "the program has no kernels".to_owned(),
-        false => format!("its kernels are of other kinds: {}", kinds.join(", ")),
+    text += &if kinds.is_empty() {
+        "the program has no kernels".to_owned()
+    } else {
+        format!("its kernels are of other kinds: {}", kinds.join(", "))
     };
     text
 }

@@ -102,14 +102,14 @@ impl Source {
 }
 
 /// A module in a text of several modules.
-struct Part<'t> {
+struct ModuleText<'t> {
     name: &'t str,
     range: Range<usize>,
 }
 
 /// Splits a text into its modules. Each begins on a new line.
-fn modules(text: &str) -> Vec<Part<'_>> {
-    let mut parts: Vec<Part> = Vec::new();
+fn modules(text: &str) -> Vec<ModuleText<'_>> {
+    let mut parts: Vec<ModuleText> = Vec::new();
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         if let Some(header) = line.strip_prefix("HloModule ") {
@@ -117,7 +117,7 @@ fn modules(text: &str) -> Vec<Part<'_>> {
             if let Some(last) = parts.last_mut() {
                 last.range.end = start;
             }
-            parts.push(Part { name, range: start..text.len() });
+            parts.push(ModuleText { name, range: start..text.len() });
         }
         start += line.len();
     }

@@ -2,7 +2,7 @@
 
 use fusebox_core::hlo::{Module, verify};
 
-use crate::fuse::{self, Claims, Told};
+use crate::fuse::{self, Claims, FusionOutcome};
 use crate::passes::{PASSES, Pass};
 use crate::{CompileError, Options, Phase, host_operations, wide};
 
@@ -55,15 +55,15 @@ pub fn pass(number: usize, module: &mut Module, claims: &mut Claims, options: &O
     check(module, Phase::Passes, name)
 }
 
-pub fn fuse(module: &mut Module, options: &Options) -> Result<Told, CompileError> {
+pub fn fuse(module: &mut Module, options: &Options) -> Result<FusionOutcome, CompileError> {
     let most = options.target.most_buffers();
     wide::split(module, most);
-    let told = fuse::run(module, &options.device, &options.emitters);
+    let outcome = fuse::run(module, &options.device, &options.emitters);
     options.departures.planted.in_module(Step::Fuse.name(), module);
     check(module, Phase::Fuse, Step::Fuse.name())?;
     host_operations::check(module)?;
     match wide::refused(module, most) {
-        refused if refused.is_empty() => Ok(told),
+        refused if refused.is_empty() => Ok(outcome),
         refused => Err(CompileError::Module(refused)),
     }
 }

@@ -2,7 +2,7 @@
 
 use fusebox_files::ReadError;
 
-use crate::Place;
+use crate::FilePosition;
 
 /// Reason why a `fusebox.toml` or `fusebox.lock` cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -14,7 +14,7 @@ pub enum FileError {
     #[error("{place}: error: {message}")]
     Invalid {
         /// Position of the first fault.
-        place: Place,
+        place: FilePosition,
         /// The fault and the expected content.
         message: String,
     },

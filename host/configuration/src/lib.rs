@@ -15,12 +15,12 @@
 mod error;
 mod find;
 mod lock;
-mod place;
+mod position;
 mod settings;
 mod text;
 
 pub use error::FileError;
 pub use find::{FILE_NAME, FindError, above};
 pub use lock::{LOCK_NAME, Lock, PinState};
-pub use place::Place;
-pub use settings::{CacheSettings, Choice, Isolation, Plugin, Settings};
+pub use position::FilePosition;
+pub use settings::{CacheSettings, Isolation, LocatedSpec, Plugin, Settings};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use fusebox_files::{ReadError, WriteError};
 use serde::{Deserialize, Serialize};
 
-use crate::{FileError, Place, text};
+use crate::{FileError, FilePosition, text};
 
 /// Name of the file, which is in the folder of `fusebox.toml`.
 pub const LOCK_NAME: &str = "fusebox.lock";
@@ -38,7 +38,7 @@ pub enum PinState {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct PluginLockFile {
     version: u32,
     #[serde(default)]
     plugins: BTreeMap<String, Pin>,
@@ -55,17 +55,17 @@ impl Lock {
     ///
     /// # Errors
     /// If the file cannot be read or parsed.
-    pub fn beside(settings: &Path) -> Result<Lock, FileError> {
+    pub fn of_settings(settings: &Path) -> Result<Lock, FileError> {
         let path = settings.with_file_name(LOCK_NAME);
         let written = match text::read(&path) {
             Err(FileError::Read(ReadError::NotFound { .. })) => return Ok(Lock { path, plugins: BTreeMap::new() }),
             written => written?,
         };
-        let Written { version, plugins } = text::parse(&path, &written)?;
+        let PluginLockFile { version, plugins } = text::parse(&path, &written)?;
         if version == VERSION {
             return Ok(Lock { path, plugins });
         }
-        let place = Place::at(&path, &written, written.find("version").unwrap_or(0));
+        let place = FilePosition::at(&path, &written, written.find("version").unwrap_or(0));
         let message =
             format!("it has version {version}, wanted {VERSION}; use the fusebox that wrote it, or write it anew");
         Err(FileError::Invalid { place, message })
@@ -100,7 +100,7 @@ impl Lock {
     /// # Errors
     /// If the file cannot be written.
     pub fn write(&self) -> Result<(), WriteError> {
-        let written = Written { version: VERSION, plugins: self.plugins.clone() };
+        let written = PluginLockFile { version: VERSION, plugins: self.plugins.clone() };
         let text = toml::to_string(&written).map_err(std::io::Error::other);
         fusebox_files::rewrite(&self.path, |file| {
             let text = text?;
@@ -119,12 +119,12 @@ mod tests {
     fn what_is_pinned_is_read_back() {
         let folder = tempfile::tempdir().unwrap();
         let settings = folder.path().join("fusebox.toml");
-        let mut lock = Lock::beside(&settings).unwrap();
+        let mut lock = Lock::of_settings(&settings).unwrap();
         assert_eq!(lock.state("a", "00"), PinState::Unpinned);
         lock.pin("a", "00");
         lock.pin("b c", "11");
         lock.write().unwrap();
-        let mut lock = Lock::beside(&settings).unwrap();
+        let mut lock = Lock::of_settings(&settings).unwrap();
         assert_eq!(lock.state("a", "00"), PinState::Pinned);
         assert_eq!(lock.state("b c", "12"), PinState::Changed { wanted: "11".into() });
         lock.keep(["b c"].into_iter());
@@ -138,7 +138,7 @@ mod tests {
             ("version = 1\n<<<<<<<\n", "fusebox.lock:2:8: error: "),
         ] {
             std::fs::write(lock.path(), text).unwrap();
-            let error = Lock::beside(&settings).unwrap_err().to_string();
+            let error = Lock::of_settings(&settings).unwrap_err().to_string();
             assert!(error.contains(wanted), "{error}\nlacks\n{wanted}");
         }
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// A position in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct FilePosition {
     /// The file.
     pub file: PathBuf,
     /// Line, from 1.
@@ -14,13 +14,13 @@ pub struct Place {
     pub column: usize,
 }
 
-impl Place {
+impl FilePosition {
     /// Returns the position of a byte of a file's text.
-    pub fn at(file: &Path, text: &str, byte: usize) -> Place {
+    pub fn at(file: &Path, text: &str, byte: usize) -> FilePosition {
         let before = text.get(..byte).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |end| end + 1);
         let column = before[line_start..].chars().count() + 1;
-        Place { file: file.into(), line: before.matches('\n').count() + 1, column }
+        FilePosition { file: file.into(), line: before.matches('\n').count() + 1, column }
     }
 
     /// Prints file and line.
@@ -29,7 +29,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FilePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.file.display(), self.line, self.column)
     }

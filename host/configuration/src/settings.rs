@@ -11,7 +11,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
-use crate::{FileError, Place, text};
+use crate::{FileError, FilePosition, text};
 
 /// The content of a `fusebox.toml`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct Settings {
     pub plugins: Vec<Plugin>,
     /// Choices of emitters: for kinds, then for fusions by name, then by fingerprint, each in the
     /// file's order.
-    pub choices: Vec<Choice>,
+    pub choices: Vec<LocatedSpec>,
     /// Cache of compiled programs.
     pub cache: CacheSettings,
 }
@@ -47,7 +47,7 @@ pub struct Plugin {
     /// Isolation of the library.
     pub isolation: Isolation,
     /// Position of the library's path in the file.
-    pub place: Place,
+    pub place: FilePosition,
 }
 
 /// Isolation and limits of a library.
@@ -63,26 +63,26 @@ pub struct Isolation {
 
 /// A SPEC of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Choice {
+pub struct LocatedSpec {
     /// The SPEC. Its path, if any, is ready for opening.
     pub spec: Spec,
     /// Position in the file.
-    pub place: Place,
+    pub place: FilePosition,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Written {
-    plugins: BTreeMap<String, Spanned<WrittenPlugin>>,
+struct ConfigurationFile {
+    plugins: BTreeMap<String, Spanned<PluginTable>>,
     emitters: BTreeMap<String, Spanned<String>>,
     fusions: BTreeMap<String, Spanned<String>>,
     fingerprints: BTreeMap<String, Spanned<String>>,
-    cache: WrittenCache,
+    cache: CacheTable,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct WrittenCache {
+struct CacheTable {
     path: Option<PathBuf>,
     #[serde(deserialize_with = "size")]
     limit: Option<SizeLimit>,
@@ -90,7 +90,7 @@ struct WrittenCache {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenPlugin {
+struct PluginTable {
     path: Spanned<PathBuf>,
     #[serde(default)]
     isolate: bool,
@@ -113,11 +113,11 @@ impl Settings {
     }
 
     fn of(path: &Path, text: &str) -> Result<Settings, FileError> {
-        let place = |byte| Place::at(path, text, byte);
-        let written: Written = text::parse(path, text)?;
+        let place = |byte| FilePosition::at(path, text, byte);
+        let written: ConfigurationFile = text::parse(path, text)?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let plugin = |(name, _, plugin): (String, usize, WrittenPlugin)| {
-            let WrittenPlugin { path, isolate, memory, time } = plugin;
+        let plugin = |(name, _, plugin): (String, usize, PluginTable)| {
+            let PluginTable { path, isolate, memory, time } = plugin;
             let time = time.map(|seconds| Duration::from_secs(seconds.get().into()));
             let isolation = Isolation { isolate, memory, time };
             let place = place(path.span().start);
@@ -143,10 +143,10 @@ impl Settings {
                         plugins.push(Plugin { name, library, isolation, place: place(byte) });
                     }
                 }
-                choices.push(Choice { spec, place: place(byte) });
+                choices.push(LocatedSpec { spec, place: place(byte) });
             }
         }
-        let WrittenCache { path: kept_in, limit } = written.cache;
+        let CacheTable { path: kept_in, limit } = written.cache;
         let cache = CacheSettings { path: kept_in.map(|path| folder.join(path)), limit };
         Ok(Settings { path: path.into(), plugins, choices, cache })
     }

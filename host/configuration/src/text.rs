@@ -5,7 +5,7 @@ use std::path::Path;
 use fusebox_files::SizeLimit;
 use serde::de::DeserializeOwned;
 
-use crate::{FileError, Place};
+use crate::{FileError, FilePosition};
 
 /// Largest file that is read.
 const MOST_BYTES: SizeLimit = SizeLimit::bytes(1 << 20);
@@ -14,7 +14,7 @@ const MOST_BYTES: SizeLimit = SizeLimit::bytes(1 << 20);
 pub fn read(path: &Path) -> Result<String, FileError> {
     String::from_utf8(fusebox_files::read(path, MOST_BYTES)?).map_err(|error| {
         let end = error.utf8_error().valid_up_to();
-        let place = Place::at(path, &String::from_utf8_lossy(&error.as_bytes()[..end]), end);
+        let place = FilePosition::at(path, &String::from_utf8_lossy(&error.as_bytes()[..end]), end);
         FileError::Invalid { place, message: "this is no UTF-8 text".into() }
     })
 }
@@ -22,7 +22,7 @@ pub fn read(path: &Path) -> Result<String, FileError> {
 /// Parses the text of a file.
 pub fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, FileError> {
     toml::from_str(text).map_err(|error| {
-        let place = Place::at(path, text, error.span().map_or(0, |span| span.start));
+        let place = FilePosition::at(path, text, error.span().map_or(0, |span| span.start));
         FileError::Invalid { place, message: with_nearest_key(error.message()) }
     })
 }

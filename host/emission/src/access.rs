@@ -7,12 +7,12 @@ use fusebox_core::indexing::{Access, Constraint, Expr, Interval, OperandRead, ac
 
 use crate::elemental::state::loop_states;
 use crate::error::Result;
-use crate::index::{Atom, IndexId, Runtime, Token};
-use crate::partition::{Branch, Condition, Partition, Recipe, Site, leaf_dims};
+use crate::index::{Atom, IndexId, RuntimeIndex, Token};
+use crate::partition::{BoundsCondition, Branch, InstructionSite, Partition, Recipe, leaf_dims};
 use crate::scope::{ScopeId, ScopeKind};
 
 /// The scope and conditions of a read.
-struct Place {
+struct ReadContext {
     scope: ScopeId,
     /// Number of its innermost branch.
     branch: Option<usize>,
@@ -22,10 +22,10 @@ struct Place {
 }
 
 /// A recipe under construction.
-struct Planner<'p, 'm> {
+struct RecipePlanner<'p, 'm> {
     partition: &'p mut Partition<'m>,
     id: InstrId,
-    site: &'p Site,
+    site: &'p InstructionSite,
     access: &'p Access,
     /// Types of the values that each loop carries.
     states: Vec<Vec<Type>>,
@@ -38,39 +38,39 @@ struct Planner<'p, 'm> {
 
 impl Partition<'_> {
     /// Returns the reads of an instruction at its site.
-    pub fn recipe(&mut self, id: InstrId, site: &Site) -> Result<Recipe> {
+    pub fn recipe(&mut self, id: InstrId, site: &InstructionSite) -> Result<Recipe> {
         if leaf_dims(&self.instruction(id).shape).is_none() {
             return Err(self.error(id, "the results have different dimensions"));
         }
         let access = &access(self.computation, self.instruction(id)).map_err(|reason| self.error(id, reason))?;
         let states = loop_states(self, id, access.loops.len())?;
         let (ranges, recipe) = (Vec::new(), Recipe::default());
-        let mut planner = Planner { partition: self, id, site, access, states, ranges, one_part: false, recipe };
+        let mut planner = RecipePlanner { partition: self, id, site, access, states, ranges, one_part: false, recipe };
         planner.one_part = planner.hits_one_part()?;
         planner.recipe()
     }
 }
 
-impl Planner<'_, '_> {
+impl RecipePlanner<'_, '_> {
     fn recipe(mut self) -> Result<Recipe> {
         let reads = &self.access.reads;
-        let mut places = Vec::with_capacity(reads.len());
+        let mut contexts = Vec::with_capacity(reads.len());
         for read in reads {
-            places.push(match read.unless {
+            contexts.push(match read.unless {
                 None => Some(self.place(read)?),
                 Some(_) => None,
             });
         }
         // A loop does nothing if one of its operands has no elements.
-        let looped = |place: &Place| place.loops > 0;
-        let idle = places.iter().flatten().any(|place| looped(place) && !place.reachable);
-        for (read, place) in reads.iter().zip(&places) {
+        let looped = |place: &ReadContext| place.loops > 0;
+        let idle = contexts.iter().flatten().any(|place| looped(place) && !place.reachable);
+        for (read, place) in reads.iter().zip(&contexts) {
             if let Some(place) = place.as_ref().filter(|place| place.reachable && !(idle && looped(place))) {
                 self.read(read, place.scope, &place.runtime)?;
             }
         }
         for read in reads {
-            let other = read.unless.and_then(|other| places[other].as_ref());
+            let other = read.unless.and_then(|other| contexts[other].as_ref());
             if let Some(scope) = other.and_then(|other| self.otherwise(other)) {
                 self.read(read, scope, &[])?;
             }
@@ -104,13 +104,13 @@ impl Planner<'_, '_> {
 
     /// Enters the loops that a read depends on, outermost first. In each, adds the conditions that
     /// can be decided there.
-    fn place(&mut self, read: &OperandRead) -> Result<Place> {
+    fn place(&mut self, read: &OperandRead) -> Result<ReadContext> {
         let map = &read.reading.map;
         let depth = |expr: &Expr| self.access.loops_around(expr);
         let exprs = map.results.iter().chain(map.constraints.iter().map(|constraint| &constraint.expr));
         let loops = exprs.map(depth).max().unwrap_or(0);
         let runtime = self.runtime_values(read)?;
-        let mut place = Place { scope: self.site.scope, branch: None, loops, reachable: true, runtime };
+        let mut place = ReadContext { scope: self.site.scope, branch: None, loops, reachable: true, runtime };
         for level in 0..=loops {
             if level > 0 {
                 place.scope = self.enter(level - 1, place.scope);
@@ -121,7 +121,7 @@ impl Planner<'_, '_> {
                 // The first loop also checks conditions that need no loop: values are skipped
                 // there.
                 if self.access.loops_around(expr).max(loops.min(1)) == level {
-                    conditions.push(Condition { index: self.at(expr, &place.runtime)?, bounds: *bounds });
+                    conditions.push(BoundsCondition { index: self.at(expr, &place.runtime)?, bounds: *bounds });
                 }
             }
             if !conditions.is_empty() {
@@ -136,7 +136,7 @@ impl Planner<'_, '_> {
 
     /// Returns the scope of reads for which another read's conditions do not hold; `None` if these
     /// always hold.
-    fn otherwise(&mut self, other: &Place) -> Option<ScopeId> {
+    fn otherwise(&mut self, other: &ReadContext) -> Option<ScopeId> {
         let branch = &self.recipe.branches[other.branch?];
         match (branch.reachable, branch.conditions.is_empty()) {
             (false, _) => Some(self.site.scope),
@@ -172,7 +172,7 @@ impl Planner<'_, '_> {
 
     /// Returns the number of a part that is computed only under conditions. Drops conditions that
     /// the bounds decide.
-    fn branch(&mut self, parent: ScopeId, conditions: Vec<Condition>) -> usize {
+    fn branch(&mut self, parent: ScopeId, conditions: Vec<BoundsCondition>) -> usize {
         let mut open = Vec::new();
         let mut reachable = true;
         for condition in conditions {
@@ -212,7 +212,7 @@ impl Planner<'_, '_> {
             return partition.indices.constant(0);
         }
         let read = partition.read(instruction, scope, at);
-        let runtime = Runtime { instruction, at: read.token, scope: read.scope, limit: bounds.upper };
+        let runtime = RuntimeIndex { instruction, at: read.token, scope: read.scope, limit: bounds.upper };
         partition.indices.atom(Atom::Runtime(runtime), bounds, read.scope)
     }
 

@@ -28,14 +28,14 @@ pub enum Atom {
     /// A range variable of a loop scope.
     Range { scope: ScopeId, axis: u32 },
     /// An integer read at run time and clamped to `0..=limit`.
-    Runtime(Runtime),
+    Runtime(RuntimeIndex),
     /// Another index, computed separately to keep expressions small.
     Value(IndexId),
 }
 
 /// A value used as an index.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Runtime {
+pub struct RuntimeIndex {
     /// The instruction whose value is read.
     pub instruction: InstrId,
     pub at: Token,
@@ -44,7 +44,7 @@ pub struct Runtime {
     pub limit: i64,
 }
 
-struct Leaf {
+struct IndexLeaf {
     atom: Atom,
     index: IndexId,
     scope: ScopeId,
@@ -60,10 +60,10 @@ const LARGE: u32 = 12;
 
 /// The index values of a partition.
 #[derive(Default)]
-pub struct Indices {
+pub struct IndexTable {
     algebra: Algebra,
     /// Leaves by their number in the algebra.
-    leaves: Vec<Leaf>,
+    leaves: Vec<IndexLeaf>,
     known: HashMap<Atom, IndexId>,
     /// Per scope, its distance from the function's body.
     depths: HashMap<ScopeId, u32>,
@@ -72,7 +72,7 @@ pub struct Indices {
     computed: HashSet<IndexId>,
 }
 
-impl Indices {
+impl IndexTable {
     /// Registers `scope`. Depth counts from the function body, which has depth 0.
     pub fn register_scope(&mut self, scope: ScopeId, depth: u32) {
         self.depths.insert(scope, depth);
@@ -90,7 +90,7 @@ impl Indices {
         let depth = self.depths.get(&scope).copied().unwrap_or(0);
         let index = self.algebra.leaf(bounds, depth);
         if matches!(*self.algebra.kind(index), Kind::Leaf(_)) {
-            self.leaves.push(Leaf { atom: atom.clone(), index, scope });
+            self.leaves.push(IndexLeaf { atom: atom.clone(), index, scope });
         }
         self.known.insert(atom, index);
         index
@@ -170,7 +170,7 @@ impl Indices {
     /// Returns the index whose value is the operand for a leaf.
     fn operand(&self, number: u32) -> IndexId {
         match &self.leaves[number as usize] {
-            Leaf { atom: Atom::Value(index), .. } => *index,
+            IndexLeaf { atom: Atom::Value(index), .. } => *index,
             leaf => leaf.index,
         }
     }

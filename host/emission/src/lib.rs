@@ -32,7 +32,7 @@ use fusebox_core::ir::Function;
 pub use elemental::MAX_CONSTANT_ELEMENTS;
 pub use error::EmissionError;
 use error::Result;
-use partition::{Partition, Request};
+use partition::{FunctionRequest, Partition};
 
 /// Returns the functions that `calls` name, and all functions that these call. Each is private.
 ///
@@ -41,16 +41,22 @@ use partition::{Partition, Request};
 /// names the instruction and its source position.
 pub fn subgraph_functions(fusion: &Fusion, calls: &[SubgraphCall]) -> Result<Vec<Function>> {
     let calls = distinct(calls)?;
-    let taken: HashSet<String> = calls.iter().map(|call| call.symbol.clone()).collect();
-    let mut functions = values(fusion, &calls, &taken)?;
+    let used_names: HashSet<String> = calls.iter().map(|call| call.symbol.clone()).collect();
+    let mut functions = values(fusion, &calls, &used_names)?;
     for call in calls {
         match &call.kind {
             SubgraphKind::Values { .. } => {}
             SubgraphKind::Epilogue { roots, heroes } => {
                 check_epilogue(fusion, &call.symbol, roots, heroes)?;
-                let request = Request { symbol: call.symbol.clone(), instructions: roots.clone() };
-                let mut partition =
-                    Partition::new(&fusion.module, fusion.computation(), &[request], heroes, &call.symbol, &taken)?;
+                let request = FunctionRequest { symbol: call.symbol.clone(), instructions: roots.clone() };
+                let mut partition = Partition::new(
+                    &fusion.module,
+                    fusion.computation(),
+                    &[request],
+                    heroes,
+                    &call.symbol,
+                    &used_names,
+                )?;
                 functions.extend(subgraph::functions(&mut partition, heroes)?);
             }
             SubgraphKind::Combiner { instruction } => {
@@ -75,7 +81,11 @@ fn check_epilogue(fusion: &Fusion, symbol: &str, roots: &[InstrId], heroes: &[In
             let readings = match maps_to(&fusion.module, fusion.entry(), (root, 0), hero, heroes) {
                 Indexing::Known(readings) => readings,
                 Indexing::Unknown(reason) => {
-                    return refused(format!("how {} reads the hero {} is unknown: {reason}", name(root), name(hero)));
+                    return refused(format!(
+                        "{} reads the hero {} at unknown indices: {reason}",
+                        name(root),
+                        name(hero)
+                    ));
                 }
             };
             for Reading { map, runtime, .. } in readings {
@@ -86,7 +96,7 @@ fn check_epilogue(fusion: &Fusion, symbol: &str, roots: &[InstrId], heroes: &[In
                 if !map.ranges.is_empty() || read.as_ref().is_some_and(|known| *known != element) {
                     let (root, hero) = (name(root), name(hero));
                     return refused(format!(
-                        "{root} reads several elements of the hero {hero}, of which an epilogue is given one"
+                        "{root} reads several elements of the hero {hero}, but an epilogue receives only one"
                     ));
                 }
                 read = Some(element);
@@ -98,15 +108,15 @@ fn check_epilogue(fusion: &Fusion, symbol: &str, roots: &[InstrId], heroes: &[In
 
 /// Returns the functions without injected values. They are partitioned together, so that they use
 /// common functions.
-fn values(fusion: &Fusion, calls: &[&SubgraphCall], taken: &HashSet<String>) -> Result<Vec<Function>> {
+fn values(fusion: &Fusion, calls: &[&SubgraphCall], used_names: &HashSet<String>) -> Result<Vec<Function>> {
     let request = |call: &&SubgraphCall| match &call.kind {
         SubgraphKind::Values { instructions } => {
-            Some(Request { symbol: call.symbol.clone(), instructions: instructions.clone() })
+            Some(FunctionRequest { symbol: call.symbol.clone(), instructions: instructions.clone() })
         }
         SubgraphKind::Epilogue { .. } | SubgraphKind::Combiner { .. } => None,
     };
-    let requests: Vec<Request> = calls.iter().filter_map(request).collect();
-    let mut partition = Partition::new(&fusion.module, fusion.computation(), &requests, &[], &fusion.name, taken)?;
+    let requests: Vec<FunctionRequest> = calls.iter().filter_map(request).collect();
+    let mut partition = Partition::new(&fusion.module, fusion.computation(), &requests, &[], &fusion.name, used_names)?;
     subgraph::functions(&mut partition, &[])
 }
 

@@ -7,11 +7,11 @@ use fusebox_core::ir::Function;
 use crate::EmissionError;
 use crate::elemental;
 use crate::error::Result;
-use crate::index::{Atom, IndexId, Runtime};
-use crate::partition::{Partition, Read};
-use crate::schedule::{Need, schedule};
+use crate::index::{Atom, IndexId, RuntimeIndex};
+use crate::partition::{InstructionRead, Partition};
+use crate::schedule::{ScheduleItem, schedule};
 use crate::scope::{FunctionId, ScopeId};
-use crate::writer::{Reads, Writer};
+use crate::writer::{FunctionWriter, SiteOperands};
 
 /// Returns all functions of a partition. `heroes` are the injected instructions in the order of
 /// their arguments.
@@ -22,18 +22,18 @@ pub fn functions(partition: &mut Partition<'_>, heroes: &[InstrId]) -> Result<Ve
     }
     let mut functions = Vec::with_capacity(scopes.len());
     for (i, scopes) in scopes.iter().enumerate() {
-        let writer = Writer::new(partition, FunctionId(i as u32), heroes, scopes);
+        let writer = FunctionWriter::new(partition, FunctionId(i as u32), heroes, scopes);
         functions.push(writer.write()?);
     }
     Ok(functions)
 }
 
-impl Writer<'_, '_> {
+impl FunctionWriter<'_, '_> {
     fn write(mut self) -> Result<Function> {
-        for need in schedule(self.partition, self.function) {
-            match need {
-                Need::Value(id) => self.write_value(id)?,
-                Need::Index(index) => self.write_index(index)?,
+        for item in schedule(self.partition, self.function) {
+            match item {
+                ScheduleItem::Value(id) => self.write_value(id)?,
+                ScheduleItem::Index(index) => self.write_index(index)?,
             }
         }
         self.b.set_place(None);
@@ -57,7 +57,7 @@ impl Writer<'_, '_> {
         for read in &recipe.reads {
             operands.push(self.fetch(read)?);
         }
-        let reads = Reads { id, recipe: &recipe, operands: &operands };
+        let reads = SiteOperands { id, recipe: &recipe, operands: &operands };
         let values = self.within(site.scope, |writer| elemental::emit(writer, &reads))?;
         self.set_values(id, values);
         Ok(())
@@ -81,11 +81,11 @@ impl Writer<'_, '_> {
 
     /// Reads an integer and clamps it in its own type, so that the conversion to `index` loses
     /// nothing.
-    fn write_runtime(&mut self, runtime: Runtime) -> Result<Value> {
-        let Runtime { instruction, at, scope, limit } = runtime;
+    fn write_runtime(&mut self, runtime: RuntimeIndex) -> Result<Value> {
+        let RuntimeIndex { instruction, at, scope, limit } = runtime;
         let name = self.partition.instruction(instruction).name.clone();
         self.b.set_place(Some(&name));
-        let value = self.fetch(&Read { instruction, scope, token: at })?;
+        let value = self.fetch(&InstructionRead { instruction, scope, token: at })?;
         let ty = self.partition.array(instruction)?.element_type;
         let Some(&value) = value.first().filter(|_| ty.is_integer()) else {
             let instruction = self.partition.instruction(instruction);

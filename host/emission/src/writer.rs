@@ -13,27 +13,27 @@ use crate::EmissionError;
 use crate::elemental::constant::{constant, iota};
 use crate::error::Result;
 use crate::index::IndexId;
-use crate::partition::{Branch, Condition, Partition, Read, Recipe};
+use crate::partition::{BoundsCondition, Branch, InstructionRead, Partition, Recipe};
 use crate::scope::{FunctionId, ScopeId, ScopeKind};
 
 /// Largest number of iterations of a loop that is unrolled.
-const MOST_TURNS: i64 = 64;
+const MOST_ITERATIONS: i64 = 64;
 /// Largest number of operations that unrolling a loop may create.
 const MOST_OPERATIONS: i64 = 2048;
 
 /// How a loop is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turns {
+pub enum LoopForm {
     /// As a loop.
     Looped,
     /// Unrolled, if this is little code. A loop around it, over windows for example, then contains
     /// no loop and can be vectorised.
-    OneByOneIfFew,
+    UnrolledIfSmall,
 }
 
 /// Whether unrolling a loop with that body is little code. The body must contain no loops, and no
 /// calls: the size of functions is not known yet.
-fn are_few(map: &IndexingMap, body: &Region) -> bool {
+fn may_unroll(map: &IndexingMap, body: &Region) -> bool {
     let size = |range: &Variable| range.bounds.upper.saturating_sub(range.bounds.lower).saturating_add(1);
     let turns = map.ranges.iter().map(size).fold(1, i64::saturating_mul);
     let (mut operations, mut is_plain) = (0, true);
@@ -41,18 +41,18 @@ fn are_few(map: &IndexingMap, body: &Region) -> bool {
         operations += 1;
         is_plain &= !matches!(operation.kind, OpKind::Loop | OpKind::For | OpKind::While | OpKind::PureCall);
     });
-    is_plain && turns <= MOST_TURNS && turns.saturating_mul(operations) <= MOST_OPERATIONS
+    is_plain && turns <= MOST_ITERATIONS && turns.saturating_mul(operations) <= MOST_OPERATIONS
 }
 
 /// An instruction at its site; `operands` are the values of the recipe's reads.
-pub struct Reads<'r> {
+pub struct SiteOperands<'r> {
     pub id: InstrId,
     pub recipe: &'r Recipe,
     pub operands: &'r [Vec<Value>],
 }
 
 /// One function under construction.
-pub struct Writer<'p, 'm> {
+pub struct FunctionWriter<'p, 'm> {
     pub partition: &'p mut Partition<'m>,
     pub b: FunctionBuilder,
     pub function: FunctionId,
@@ -67,10 +67,10 @@ pub struct Writer<'p, 'm> {
     indices: HashMap<IndexId, Value>,
     values: HashMap<InstrId, Vec<Value>>,
     /// Values written for reads of instructions that this function does not compute.
-    fetched: HashMap<Read, Vec<Value>>,
+    fetched: HashMap<InstructionRead, Vec<Value>>,
 }
 
-impl<'p, 'm> Writer<'p, 'm> {
+impl<'p, 'm> FunctionWriter<'p, 'm> {
     pub fn new(partition: &'p mut Partition<'m>, function: FunctionId, heroes: &[InstrId], scopes: &[ScopeId]) -> Self {
         let mut b = FunctionBuilder::new(partition.function(function).symbol.clone());
         b.set_private();
@@ -78,7 +78,7 @@ impl<'p, 'm> Writer<'p, 'm> {
         let arrays = shapes.filter_map(|shape| shape.as_array());
         let parameters = arrays.map(|array| b.argument(Type::of_array(array))).collect();
         let (indices, regions, states) = (HashMap::new(), HashMap::new(), HashMap::new());
-        let mut writer = Writer {
+        let mut writer = FunctionWriter {
             partition,
             b,
             function,
@@ -133,7 +133,7 @@ impl<'p, 'm> Writer<'p, 'm> {
 
     /// Returns the values of an instruction for a reader. If this function does not compute the
     /// instruction, writes them in the reader's scope.
-    pub fn fetch(&mut self, read: &Read) -> Result<Vec<Value>> {
+    pub fn fetch(&mut self, read: &InstructionRead) -> Result<Vec<Value>> {
         let id = read.instruction;
         if let Some(values) = self.values.get(&id).or_else(|| self.injected_of.get(&id)) {
             return Ok(values.clone());
@@ -149,7 +149,7 @@ impl<'p, 'm> Writer<'p, 'm> {
         Ok(values)
     }
 
-    fn call(&mut self, function: FunctionId, id: InstrId, read: &Read) -> Vec<Value> {
+    fn call(&mut self, function: FunctionId, id: InstrId, read: &InstructionRead) -> Vec<Value> {
         let symbol = self.partition.function(function).symbol.clone();
         let index: Vec<Value> = read.token.iter().map(|&index| self.index(index)).collect();
         let arguments = [self.parameters.as_slice(), &index, &self.injected].concat();
@@ -157,7 +157,7 @@ impl<'p, 'm> Writer<'p, 'm> {
         self.b.pure_call(&symbol, &arguments, &results)
     }
 
-    fn inline(&mut self, id: InstrId, read: &Read) -> Result<Vec<Value>> {
+    fn inline(&mut self, id: InstrId, read: &InstructionRead) -> Result<Vec<Value>> {
         let instruction = self.partition.instruction(id);
         let index: Vec<Value> = read.token.iter().map(|&index| self.index(index)).collect();
         let value = match &instruction.op {
@@ -166,7 +166,8 @@ impl<'p, 'm> Writer<'p, 'm> {
                 None => Err("there is no such parameter".to_owned()),
             },
             Op::Broadcast { .. } => {
-                let scalar = Read { instruction: instruction.operands[0], scope: read.scope, token: Vec::new() };
+                let scalar =
+                    InstructionRead { instruction: instruction.operands[0], scope: read.scope, token: Vec::new() };
                 return self.inline(scalar.instruction, &scalar);
             }
             Op::Constant(literal) => constant(&mut self.b, literal, &index),
@@ -227,7 +228,7 @@ impl<'p, 'm> Writer<'p, 'm> {
     pub fn loop_over(
         &mut self,
         scope: ScopeId,
-        turns: Turns,
+        turns: LoopForm,
         initial: &[Value],
         body: impl FnOnce(&mut Self, &[Value]) -> Result<Vec<Value>>,
     ) -> Result<Vec<Value>> {
@@ -238,8 +239,8 @@ impl<'p, 'm> Writer<'p, 'm> {
         let map = IndexingMap { ranges: sizes.into_iter().map(Variable::from_size).collect(), ..Default::default() };
         let region = self.close(scope, OpKind::LoopYield, body)?;
         let unroll = match turns {
-            Turns::OneByOneIfFew if are_few(&map, &region) => (0..map.ranges.len() as i64).collect(),
-            Turns::OneByOneIfFew | Turns::Looped => Vec::new(),
+            LoopForm::UnrolledIfSmall if may_unroll(&map, &region) => (0..map.ranges.len() as i64).collect(),
+            LoopForm::UnrolledIfSmall | LoopForm::Looped => Vec::new(),
         };
         let attributes =
             vec![("map", Attribute::Map(std::sync::Arc::new(map))), ("unroll", Attribute::I64Array(unroll))];
@@ -282,7 +283,7 @@ impl<'p, 'm> Writer<'p, 'm> {
         })
     }
 
-    pub fn holds(&mut self, conditions: &[Condition]) -> Value {
+    pub fn holds(&mut self, conditions: &[BoundsCondition]) -> Value {
         let mut all = None;
         for condition in conditions {
             let index = self.index(condition.index);
@@ -308,7 +309,7 @@ impl<'p, 'm> Writer<'p, 'm> {
     }
 }
 
-impl Writer<'_, '_> {
+impl FunctionWriter<'_, '_> {
     /// Returns an error at an instruction of the partition.
     pub fn error(&self, id: InstrId, message: impl Into<String>) -> EmissionError {
         EmissionError::at(self.partition.module, self.partition.instruction(id), message)

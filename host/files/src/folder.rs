@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use crate::guard::check_output;
-use crate::place::folder_of;
+use crate::output_target::folder_of;
 use crate::replace::sync_folder;
 use crate::{FileKind, WriteError};
 

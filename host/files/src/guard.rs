@@ -14,7 +14,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use crate::place::folder_of;
+use crate::output_target::folder_of;
 use crate::{WriteError, store};
 
 /// The inputs of this process. `None` if they are not recorded.
@@ -29,17 +29,17 @@ pub fn keep_inputs() {
 pub fn will_read(path: &Path) {
     let stdin = Path::new("/dev/stdin");
     let found = std::fs::metadata(if path == Path::new("-") { stdin } else { path });
-    kept(|inputs| inputs.add(path, found));
+    with_inputs(|inputs| inputs.add(path, found));
 }
 
 /// Records a file that was opened.
 pub(crate) fn is_read(path: &Path, found: &Metadata) {
-    kept(|inputs| inputs.add(path, Ok(found.clone())));
+    with_inputs(|inputs| inputs.add(path, Ok(found.clone())));
 }
 
 /// Records the folder of a store, whose entries this process reads and writes.
 pub(crate) fn is_store(folder: &Metadata) {
-    kept(|inputs| {
+    with_inputs(|inputs| {
         inputs.stores.insert(identity(folder));
     });
 }
@@ -50,11 +50,11 @@ pub(crate) fn is_store(folder: &Metadata) {
 /// [`WriteError::IsInput`], or [`WriteError::InStore`] if it would be an entry of a store in use.
 pub fn check_output(output: &Path) -> Result<(), WriteError> {
     let mut outcome = Ok(());
-    kept(|inputs| outcome = inputs.check(output));
+    with_inputs(|inputs| outcome = inputs.check(output));
     outcome
 }
 
-fn kept(action: impl FnOnce(&mut Inputs)) {
+fn with_inputs(action: impl FnOnce(&mut Inputs)) {
     if let Some(inputs) = KEPT.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
         action(inputs);
     }

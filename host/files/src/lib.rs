@@ -6,29 +6,29 @@
 //! ```text
 //! limit     maximum sizes of files            replace   a draft, then renamed to the file's path
 //! kind      FIFO, device, directory, …        direct    FIFOs and devices, which cannot be replaced
-//! read      open, read, read a stream         place     the resolved path of an output
+//! read      open, read, read a stream         target    the resolved path of an output
 //! store     a folder of entries that can be recreated
 //! folder    a folder that is written as a whole
-//! aside     renames a damaged file
+//! damaged   renames a damaged file
 //! guard     no output of a run replaces a file that the run reads
 //! ```
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
-mod aside;
+mod damaged;
 mod direct;
 mod error;
 mod folder;
 mod guard;
 mod kind;
 mod limit;
-mod place;
+mod output_target;
 mod read;
 mod replace;
 mod store;
 
-pub use aside::set_aside;
+pub use damaged::set_aside;
 pub use error::{ReadError, StoreError, WriteError};
 pub use folder::{NewFolder, check_folder};
 pub use guard::{check_output, keep_inputs, will_read};

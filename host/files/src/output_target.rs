@@ -12,7 +12,7 @@ use crate::{FileKind, WriteError};
 
 /// The target of an output's path.
 #[derive(Debug)]
-pub(crate) enum Place {
+pub(crate) enum OutputTarget {
     /// A regular file, which need not exist yet.
     File {
         /// Path of the file, which is not a link.
@@ -26,7 +26,7 @@ pub(crate) enum Place {
 
 /// Follows links, also to files that do not exist yet. Fails if the path is a directory or invalid,
 /// or if the file may not be written.
-pub(crate) fn find(path: &Path) -> Result<Place, WriteError> {
+pub(crate) fn find(path: &Path) -> Result<OutputTarget, WriteError> {
     if path.as_os_str().as_bytes().ends_with(b"/") {
         return Err(WriteError::Directory { path: path.into() });
     }
@@ -39,13 +39,13 @@ pub(crate) fn find(path: &Path) -> Result<Place, WriteError> {
     match old.as_ref().map_or(FileKind::Regular, |old| FileKind::of(old.file_type())) {
         FileKind::Directory => return Err(WriteError::Directory { path: path.into() }),
         FileKind::Regular => {}
-        kind => return Ok(Place::Stream(kind)),
+        kind => return Ok(OutputTarget::Stream(kind)),
     }
-    let Some(end) = end_of_links(path).map_err(nowhere)? else { return Ok(Place::Stream(FileKind::Regular)) };
+    let Some(end) = end_of_links(path).map_err(nowhere)? else { return Ok(OutputTarget::Stream(FileKind::Regular)) };
     if old.is_some() {
         check_writable(&end).map_err(|source| WriteError::Protected { path: path.into(), source })?;
     }
-    Ok(Place::File { path: end, old })
+    Ok(OutputTarget::File { path: end, old })
 }
 
 /// Returns the path at the end of a chain of links. `None` if one of the links is the system's name

@@ -15,7 +15,7 @@ use tempfile::{NamedTempFile, TempPath};
 use crate::WriteError;
 use crate::direct;
 use crate::guard::check_output;
-use crate::place::{self, Place, folder_of};
+use crate::output_target::{self, OutputTarget, folder_of};
 
 /// Writes content into an empty seekable file.
 pub(crate) trait Fill<E>: FnOnce(&mut File) -> Result<(), E> {}
@@ -47,10 +47,10 @@ pub fn rewrite<E: Into<io::Error>>(
     path: &Path,
     fill: impl FnOnce(&mut File) -> Result<(), E>,
 ) -> Result<(), WriteError> {
-    match place::find(path)? {
-        Place::Stream(kind) => direct::write(path, kind, fill),
-        Place::File { path: place, old } => {
-            let draft = Draft::beside(&place).map_err(|source| no_draft(path, &place, source))?;
+    match output_target::find(path)? {
+        OutputTarget::Stream(kind) => direct::write(path, kind, fill),
+        OutputTarget::File { path: place, old } => {
+            let draft = Draft::next_to(&place).map_err(|source| no_draft(path, &place, source))?;
             finish(path, &place, old.as_ref(), draft, fill)
         }
     }
@@ -68,7 +68,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
 /// complete old or new file, but after a power cut it may be damaged. For files that can be
 /// recreated.
 pub(crate) fn write_unsaved(place: &Path, parts: &[&[u8]]) -> Result<(), WriteError> {
-    let mut draft = Draft::beside(place).map_err(|source| no_draft(place, place, source))?;
+    let mut draft = Draft::next_to(place).map_err(|source| no_draft(place, place, source))?;
     let failed = |step| move |source| WriteError::Draft { path: place.into(), step, source };
     parts.iter().try_for_each(|part| draft.file().write_all(part)).map_err(failed("writing the new file"))?;
     draft.put(place, false).map_err(failed("putting the new file in place"))
@@ -110,7 +110,7 @@ enum Draft {
 
 impl Draft {
     /// Creates a draft in the folder of its path, because a file cannot move between file systems.
-    fn beside(place: &Path) -> io::Result<Draft> {
+    fn next_to(place: &Path) -> io::Result<Draft> {
         let unnamed = Draft::unnamed(folder_of(place));
         let not_here = |error: &io::Error| {
             matches!(Errno::from_io_error(error), Some(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT))

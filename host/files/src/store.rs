@@ -34,7 +34,7 @@ pub struct Store {
 pub struct Key(Sha256);
 
 /// A file of the folder.
-struct Entry {
+struct StoreEntry {
     used: SystemTime,
     bytes: u64,
     path: PathBuf,
@@ -128,7 +128,7 @@ impl Store {
 
     fn trim(&self) -> io::Result<()> {
         let Some(most) = self.limit.most() else { return Ok(()) };
-        let mut entries: Vec<Entry> = fs::read_dir(&self.folder)?.filter_map(|file| entry(&file.ok()?)).collect();
+        let mut entries: Vec<StoreEntry> = fs::read_dir(&self.folder)?.filter_map(|file| entry(&file.ok()?)).collect();
         let mut bytes: u64 = entries.iter().map(|entry| entry.bytes).sum();
         if bytes <= most {
             return Ok(());
@@ -162,14 +162,14 @@ pub(crate) fn is_name_of_entry(name: &str) -> bool {
 
 /// Returns a file if it is an entry, or an entry's draft that a killed process has left. Ignores
 /// drafts that a process is writing.
-fn entry(file: &DirEntry) -> Option<Entry> {
+fn entry(file: &DirEntry) -> Option<StoreEntry> {
     let name = file.file_name().into_string().ok()?;
     let draft = name.strip_prefix('.');
     let found = file.metadata().ok()?;
     let used = found.modified().ok()?;
     let is_entry = found.is_file() && is_name_of_entry(draft.unwrap_or(&name));
     let is_being_written = draft.is_some() && used.elapsed().is_ok_and(|age| age < LONGEST_WRITE);
-    (is_entry && !is_being_written).then_some(Entry { used, bytes: found.len(), path: file.path() })
+    (is_entry && !is_being_written).then_some(StoreEntry { used, bytes: found.len(), path: file.path() })
 }
 
 #[cfg(test)]

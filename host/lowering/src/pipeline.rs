@@ -182,7 +182,7 @@ pub fn verify(kernel: &str, functions: &[ir::Function]) -> Result<(), LoweringEr
     }
     match foreign {
         Some(op) => {
-            let message = format!("'{}' is an operation that only lowering makes", op.kind);
+            let message = format!("only lowering may create the operation '{}'", op.kind);
             Err(invalid(kernel, op.place.to_string(), message))
         }
         None => verify_stage(kernel, functions),

@@ -37,7 +37,7 @@ fn invalid_ir_is_an_error_at_its_place() {
         (r#"%x = "tensor.extract"(%in) : (tensor<4xf32>) -> f32"#, ["kernel `bad`", "bad:4:6", "indices"]),
         (
             r#"%p = "xla_gpu.stack_memory"() {bytes = 4000000000 : i64, alignment = 64 : i64} : () -> !llvm.ptr"#,
-            ["kernel `bad`", "bad:4:6", "only lowering makes"],
+            ["kernel `bad`", "bad:4:6", "only lowering may create"],
         ),
         (r#""xla_gpu.yield"() : () -> ()"#, ["kernel `bad`", "bad:4:1", "ends the body of a loop"]),
         (r#"%x = "xla_gpu.pure_call"(%i) : (index) -> f32"#, ["kernel `bad`", "bad:4:6", "`callee`"]),

@@ -1,4 +1,5 @@
-//! MLIR's passes between stages: they know the effects of `xla_gpu`, and what they leave is verified.
+//! MLIR's passes between stages: they know the effects of `xla_gpu`, and what they leave is
+//! verified.
 
 use fusebox_core::ir::{Effect, OpKind};
 use fusebox_lowering::{LoweringError, MlirPasses, Stage, Target, check_with_mlir, lower, read_kernel};

@@ -94,5 +94,5 @@ fn tiles_of_two_shapes_are_refused() {
     }
     let kernel = product(Scalar::BF16, [false; 2], 8);
     let refused = compile(&[kernel], &Target::cpu(), &mut NoStages).unwrap_err().to_string();
-    assert!(refused.contains("tile registers of a kernel have as many rows each"), "{refused}");
+    assert!(refused.contains("tile registers of a kernel must have equal numbers of rows"), "{refused}");
 }

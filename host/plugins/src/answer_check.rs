@@ -13,16 +13,13 @@ use fusebox_core::hlo::{InstrId, Opcode};
 use fusebox_core::indexing::IndexingMap;
 use fusebox_core::plugin::limits;
 
-use crate::carrier::Description;
 use crate::failure::FailureKind;
+use crate::loaded_emitter::EmitterDescription;
 
-type Checked = Result<(), FailureKind>;
+type CheckResult = Result<(), FailureKind>;
 
-fn at_most(what: &'static str, found: usize, most: usize) -> Checked {
-    match found <= most {
-        true => Ok(()),
-        false => Err(FailureKind::Limit { what, found: found as u64, most: most as u64 }),
-    }
+fn at_most(what: &'static str, found: usize, most: usize) -> CheckResult {
+    if found <= most { Ok(()) } else { Err(FailureKind::Limit { what, found: found as u64, most: most as u64 }) }
 }
 
 /// Cuts a text for the user at the length limit.
@@ -41,10 +38,10 @@ pub fn shortened_error(error: EmitError) -> EmitError {
 }
 
 /// Checks the descriptions of a library's emitters.
-pub fn check_descriptions(descriptions: &[Description]) -> Checked {
+pub fn check_descriptions(descriptions: &[EmitterDescription]) -> CheckResult {
     at_most("the number of emitters", descriptions.len(), limits::MOST_EMITTERS)?;
     descriptions.iter().try_for_each(
-        |Description { descriptor: Descriptor { kind, name, version }, anchors, heroes }| {
+        |EmitterDescription { descriptor: Descriptor { kind, name, version }, anchors, heroes }| {
             at_most("the number of anchors", anchors.len(), Opcode::ALL.len())?;
             at_most("the number of heroes", heroes.len(), Opcode::ALL.len())?;
             [&kind.0, name, version]
@@ -97,15 +94,15 @@ pub fn checked_claim(claim: Claim, hero: &Candidate) -> Result<Claim, FailureKin
         at_most("the operands that a pass reads", pass.operands, operands)?;
     }
     if [claim.lost_inside, claim.lost_beside].iter().any(|lost| lost.is_nan() || *lost < 0.0) {
-        return wrong("what is lost without it is no number of additions");
+        return wrong("the loss without its kernel must be a number of additions, and not negative");
     }
     if claim.reads.iter().any(|read| !read.is_finite() || *read < 0.0) {
-        return wrong("what it reads of an operand is no number of elements");
+        return wrong("the elements that it reads of an operand must be a finite number, and not negative");
     }
     match claim.reads.len() {
         0 => {}
         count if count == operands => {}
-        _ => return wrong("it says of some operands how often they are read, and of others not"),
+        _ => return wrong("it states the elements read for some operands and not for others"),
     }
     match claim.place {
         HeroPlace::BeforeEpilogue if claim.starts_from > 0 => {
@@ -116,7 +113,7 @@ pub fn checked_claim(claim: Claim, hero: &Candidate) -> Result<Claim, FailureKin
 }
 
 /// Checks the size of all parts of a plan.
-pub fn check_plan_size(plan: &Plan) -> Checked {
+pub fn check_plan_size(plan: &Plan) -> CheckResult {
     at_most("the number of the plan's remarks", plan.notes.len(), limits::MOST_NOTES)?;
     for note in &plan.notes {
         at_most("the bytes of a remark", note.len(), limits::MOST_MESSAGE_BYTES)?;
@@ -139,7 +136,7 @@ pub fn check_plan_size(plan: &Plan) -> Checked {
     at_most("the parts of the plan's maps", nodes, limits::MOST_PLAN_NODES)
 }
 
-fn check_configuration(configuration: &Configuration) -> Checked {
+fn check_configuration(configuration: &Configuration) -> CheckResult {
     at_most("the number of knobs", configuration.0.len(), limits::MOST_KNOBS)?;
     let mut names = configuration.0.keys();
     names.try_for_each(|name| at_most("the bytes of a knob's name", name.len(), limits::MOST_NAME_BYTES))
@@ -159,7 +156,7 @@ fn check_map(map: &IndexingMap) -> Result<usize, FailureKind> {
 }
 
 /// Checks the size of a kernel and of the functions that it calls.
-pub fn check_kernel_size(kernel: &Kernel, fusion: &Fusion) -> Checked {
+pub fn check_kernel_size(kernel: &Kernel, fusion: &Fusion) -> CheckResult {
     if let KernelCode::Text(text) = &kernel.code {
         at_most("the bytes of the kernel's text", text.len(), limits::MOST_KERNEL_BYTES)?;
     }

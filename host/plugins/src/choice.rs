@@ -7,9 +7,9 @@ use std::path::Path;
 use fusebox_core::emitter::{Configuration, KernelKind};
 use semver::Version;
 
-use crate::carrier::LoadedEmitter;
 use crate::failure::LoadError;
 use crate::library::canonical;
+use crate::loaded_emitter::LoadedEmitter;
 use crate::registry::{Origin, Registry};
 use crate::spec::{Spec, Subject, Target};
 
@@ -81,7 +81,7 @@ impl Override {
             let kinds: BTreeSet<&str> =
                 registry.emitters().iter().map(|emitter| emitter.descriptor().kind.0.as_str()).collect();
             if !kinds.contains(kind.0.as_str()) {
-                let near = meant(&kind.0, kinds.iter().copied());
+                let near = nearest_name_hint(&kind.0, kinds.iter().copied());
                 let all = || format!("the kinds are {}", kinds.iter().copied().collect::<Vec<_>>().join(", "));
                 let (spec, kind, hint) = (spec.to_string(), kind.0.clone(), near.unwrap_or_else(all));
                 return Err(OverrideError::Kind { spec, kind, hint });
@@ -121,11 +121,11 @@ fn hint(registry: &Registry, target: &Target) -> String {
         return format!("there is {}", versions.join(" and "));
     }
     let names = descriptors().flat_map(|known| [known.name.as_str(), known.kind.0.as_str()]);
-    meant(wanted, names).unwrap_or_else(|| "`fusebox emitters` lists all".into())
+    nearest_name_hint(wanted, names).unwrap_or_else(|| "`fusebox emitters` lists all".into())
 }
 
 /// Returns a question for the name that is most similar to `wanted`, if one is similar enough.
-fn meant<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
+fn nearest_name_hint<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
     let distance = |name: &&str| strsim::damerau_levenshtein(wanted, name);
     let nearest = names.min_by_key(distance).filter(|name| 3 * distance(name) <= wanted.len())?;
     Some(format!("did you mean `{nearest}`?"))
@@ -170,9 +170,10 @@ fn of_name(
     let is_meant = |emitter: &LoadedEmitter| emitter.descriptor().kind == kind && *emitter.origin() == Origin::Linked;
     let linked = registry.emitters().iter().enumerate().filter(|(_, emitter)| is_meant(emitter));
     let linked: Vec<usize> = linked.map(|(number, _)| number).collect();
-    match version.is_some() || is_other || linked.is_empty() {
-        true => Vec::new(),
-        false => vec![(subject.cloned().unwrap_or(Subject::Kind(kind)), linked)],
+    if version.is_some() || is_other || linked.is_empty() {
+        Vec::new()
+    } else {
+        vec![(subject.cloned().unwrap_or(Subject::Kind(kind)), linked)]
     }
 }
 

@@ -48,7 +48,7 @@ pub enum LoadError {
     /// The library was built for another version of the interface.
     #[error(
         "emitter library {} ({package}): found interface version {found} of fusebox-core {core}, wanted {}; {}",
-        path.display(), Wanted, mend(*found)
+        path.display(), SupportedVersions, rebuild_advice(*found)
     )]
     Interface {
         path: PathBuf,
@@ -90,15 +90,12 @@ impl LoadError {
     }
 }
 
-struct Wanted;
+struct SupportedVersions;
 
-impl fmt::Display for Wanted {
+impl fmt::Display for SupportedVersions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let major = INTERFACE_VERSION / 1000 * 1000;
-        match INTERFACE_VERSION == major {
-            true => write!(f, "{major}"),
-            false => write!(f, "{major} to {INTERFACE_VERSION}"),
-        }
+        if INTERFACE_VERSION == major { write!(f, "{major}") } else { write!(f, "{major} to {INTERFACE_VERSION}") }
     }
 }
 
@@ -111,7 +108,7 @@ macro_rules! rebuild {
     };
 }
 
-fn mend(found: u32) -> &'static str {
+fn rebuild_advice(found: u32) -> &'static str {
     if found > INTERFACE_VERSION {
         concat!("update fusebox, or build the emitter against this release: ", rebuild!())
     } else {
@@ -192,9 +189,9 @@ impl FailureKind {
     fn remedy(&self) -> Option<&'static str> {
         match self {
             FailureKind::Refused(_) | FailureKind::Died { memory: Some(_), .. } => None,
-            FailureKind::TimedOut(_) => Some("`--isolate-time` gives it longer"),
+            FailureKind::TimedOut(_) => Some("`--isolate-time` raises the limit"),
             FailureKind::NotUnderstood(_) => Some("build it against this release of fusebox-core"),
-            _ => Some("the fault is the emitter's; until it is mended, `--emitter` puts another in charge"),
+            _ => Some("this is a fault of the emitter; until it is fixed, choose another emitter with `--emitter`"),
         }
     }
 }

@@ -12,13 +12,13 @@
 #![deny(clippy::undocumented_unsafe_blocks)]
 
 mod answer_check;
-mod carrier;
 mod choice;
 mod failure;
 mod file;
 mod fingerprint;
 mod kernel_check;
 mod library;
+mod loaded_emitter;
 mod note;
 mod process;
 mod produce;
@@ -27,11 +27,11 @@ mod registry;
 mod select;
 mod spec;
 
-pub use carrier::{Answers, LoadedEmitter};
 pub use choice::{Override, OverrideError};
 pub use failure::{Failure, FailureKind, LoadError, Stage};
 pub use file::PluginFile;
 pub use fingerprint::Fingerprint;
+pub use loaded_emitter::{Answers, LoadedEmitter};
 pub use note::{PluginNote, inspect};
 pub use process::{ProcessLimits, SERVE_COMMAND, ServeError, serve_library};
 pub use produce::{Produced, Unfinished, produce, produce_planned};

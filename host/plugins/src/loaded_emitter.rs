@@ -28,29 +28,29 @@ use crate::registry::Origin;
 /// An emitter of the registry.
 #[derive(Clone)]
 pub struct LoadedEmitter {
-    description: Description,
+    description: EmitterDescription,
     origin: Origin,
     sha256: Option<Arc<str>>,
-    carrier: Carrier,
+    transport: EmitterTransport,
 }
 
 /// The description of an emitter.
 #[derive(Clone)]
-pub(crate) struct Description {
+pub(crate) struct EmitterDescription {
     pub descriptor: Descriptor,
     pub anchors: Vec<Opcode>,
     pub heroes: Vec<Opcode>,
 }
 
 #[derive(Clone)]
-enum Carrier {
+enum EmitterTransport {
     Linked(Arc<dyn Emitter>),
-    Bytes { bytes: ByteCarrier, number: u32 },
+    Bytes { bytes: ByteTransport, number: u32 },
 }
 
 /// Sends requests to a plugin and receives the answers.
 #[derive(Clone)]
-pub(crate) enum ByteCarrier {
+pub(crate) enum ByteTransport {
     Library(PluginLibrary),
     Process(Arc<PluginProcess>),
     Answers(Answers),
@@ -59,7 +59,7 @@ pub(crate) enum ByteCarrier {
 /// A plugin as a function from the bytes of a request to the bytes of an answer.
 pub type Answers = Arc<dyn Fn(&[u8]) -> Vec<u8> + Send + Sync>;
 
-impl ByteCarrier {
+impl ByteTransport {
     fn ask(&self, request: &Request) -> Result<Response, FailureKind> {
         let most = match request.question() {
             Question::Emit => limits::MOST_KERNEL_BYTES,
@@ -67,9 +67,9 @@ impl ByteCarrier {
         };
         let request = request.encode_to_vec();
         let answer = match self {
-            ByteCarrier::Library(library) => library.call(&request),
-            ByteCarrier::Process(process) => process.call(&request, most)?,
-            ByteCarrier::Answers(answers) => answers(&request),
+            ByteTransport::Library(library) => library.call(&request),
+            ByteTransport::Process(process) => process.call(&request, most)?,
+            ByteTransport::Answers(answers) => answers(&request),
         };
         if answer.len() > most {
             let (found, most) = (answer.len() as u64, most as u64);
@@ -90,14 +90,14 @@ impl ByteCarrier {
     }
 
     /// Asks for the descriptions of the plugin's emitters.
-    pub(crate) fn describe(&self) -> Result<Vec<Description>, FailureKind> {
+    pub(crate) fn describe(&self) -> Result<Vec<EmitterDescription>, FailureKind> {
         let response = self.ask(&Request { question: Question::Describe.into(), ..Request::default() })?;
-        let described = response.emitters.into_iter().map(|emitter| Description {
+        let described = response.emitters.into_iter().map(|emitter| EmitterDescription {
             anchors: decode_opcodes(&emitter.anchors),
             heroes: decode_opcodes(&emitter.heroes),
             descriptor: emitter.into(),
         });
-        let described: Vec<Description> = described.collect();
+        let described: Vec<EmitterDescription> = described.collect();
         check_descriptions(&described)?;
         Ok(described)
     }
@@ -106,8 +106,11 @@ impl ByteCarrier {
 impl LoadedEmitter {
     /// Creates an emitter that is linked into this program.
     pub(crate) fn linked(emitter: Box<dyn Emitter>) -> Result<Self, Failure> {
-        let describe =
-            || Description { descriptor: emitter.descriptor(), anchors: emitter.anchors(), heroes: emitter.heroes() };
+        let describe = || EmitterDescription {
+            descriptor: emitter.descriptor(),
+            anchors: emitter.anchors(),
+            heroes: emitter.heroes(),
+        };
         let description = catch(describe).map_err(|kind| Failure {
             emitter: "linked into this program".into(),
             stage: Stage::Describe,
@@ -118,19 +121,19 @@ impl LoadedEmitter {
             description,
             origin: Origin::Linked,
             sha256: None,
-            carrier: Carrier::Linked(emitter.into()),
+            transport: EmitterTransport::Linked(emitter.into()),
         })
     }
 
     /// Creates the emitter with a number in a plugin.
     pub(crate) fn carried(
-        description: Description,
+        description: EmitterDescription,
         origin: Origin,
         sha256: Option<Arc<str>>,
-        bytes: ByteCarrier,
+        bytes: ByteTransport,
         number: u32,
     ) -> Self {
-        LoadedEmitter { description, origin, sha256, carrier: Carrier::Bytes { bytes, number } }
+        LoadedEmitter { description, origin, sha256, transport: EmitterTransport::Bytes { bytes, number } }
     }
 
     /// Kind, name and version.
@@ -175,9 +178,9 @@ impl LoadedEmitter {
     /// # Errors
     /// If there is no usable answer.
     pub fn claim(&self, hero: &Candidate, device: &DeviceDescription) -> Result<Option<Claim>, Failure> {
-        let claim = match &self.carrier {
-            Carrier::Linked(emitter) => catch(|| emitter.claim(hero, device)),
-            Carrier::Bytes { bytes, number } => {
+        let claim = match &self.transport {
+            EmitterTransport::Linked(emitter) => catch(|| emitter.claim(hero, device)),
+            EmitterTransport::Bytes { bytes, number } => {
                 let asked = bytes.ask(&anchored(Question::Claim, *number, hero, device));
                 asked.map(|response| response.claim.map(Into::into))
             }
@@ -192,9 +195,9 @@ impl LoadedEmitter {
     /// If there is no usable answer.
     pub fn bid(&self, candidate: &Candidate, device: &DeviceDescription) -> Result<Bid, Failure> {
         let region = &candidate.region;
-        let bid = match &self.carrier {
-            Carrier::Linked(emitter) => catch(|| emitter.bid(candidate, device)),
-            Carrier::Bytes { bytes, number } => {
+        let bid = match &self.transport {
+            EmitterTransport::Linked(emitter) => catch(|| emitter.bid(candidate, device)),
+            EmitterTransport::Bytes { bytes, number } => {
                 bytes.ask(&anchored(Question::Bid, *number, candidate, device)).and_then(|response| {
                     let bid = response.bid.ok_or_else(|| lacks("bid"))?;
                     decode_bid(bid, region).map_err(malformed)
@@ -210,9 +213,9 @@ impl LoadedEmitter {
     /// # Errors
     /// If there is no usable answer.
     pub fn consider(&self, fusion: &Fusion, device: &DeviceDescription) -> Result<Verdict, Failure> {
-        let verdict = match &self.carrier {
-            Carrier::Linked(emitter) => catch(|| emitter.consider(fusion, device)),
-            Carrier::Bytes { bytes, number } => {
+        let verdict = match &self.transport {
+            EmitterTransport::Linked(emitter) => catch(|| emitter.consider(fusion, device)),
+            EmitterTransport::Bytes { bytes, number } => {
                 let response = bytes.ask(&request(Question::Consider, *number, fusion, device));
                 response.and_then(|response| response.verdict.map(Into::into).ok_or_else(|| lacks("verdict")))
             }
@@ -230,9 +233,9 @@ impl LoadedEmitter {
         device: &DeviceDescription,
         configuration: &Configuration,
     ) -> Result<Plan, Failure> {
-        let plan = match &self.carrier {
-            Carrier::Linked(emitter) => catch_result(|| emitter.plan(fusion, device, configuration)),
-            Carrier::Bytes { bytes, number } => {
+        let plan = match &self.transport {
+            EmitterTransport::Linked(emitter) => catch_result(|| emitter.plan(fusion, device, configuration)),
+            EmitterTransport::Bytes { bytes, number } => {
                 let request = Request {
                     configuration: Some(configuration.into()),
                     ..request(Question::Plan, *number, fusion, device)
@@ -252,9 +255,9 @@ impl LoadedEmitter {
     /// # Errors
     /// If the emitter refuses, or there is no usable answer.
     pub fn emit(&self, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, Failure> {
-        let kernel = match &self.carrier {
-            Carrier::Linked(emitter) => catch_result(|| emitter.emit(fusion, device, plan)),
-            Carrier::Bytes { bytes, number } => {
+        let kernel = match &self.transport {
+            EmitterTransport::Linked(emitter) => catch_result(|| emitter.emit(fusion, device, plan)),
+            EmitterTransport::Bytes { bytes, number } => {
                 let request = Request {
                     plan: Some(encode_plan(plan, fusion)),
                     ..request(Question::Emit, *number, fusion, device)

@@ -38,14 +38,15 @@ impl PluginNote {
     /// # Errors
     /// If the host does not support it. `path` is the path of the library.
     pub fn check(&self, path: &Path) -> Result<(), LoadError> {
-        match accepts(self.interface) {
-            true => Ok(()),
-            false => Err(LoadError::Interface {
+        if accepts(self.interface) {
+            Ok(())
+        } else {
+            Err(LoadError::Interface {
                 path: path.into(),
                 package: self.package.clone(),
                 core: self.core.clone(),
                 found: self.interface,
-            }),
+            })
         }
     }
 }
@@ -149,10 +150,7 @@ fn check_kind(file: &ElfFile64) -> Result<(), String> {
     if header.e_type.get(file.endian()) != elf::ET_DYN {
         return Err("it is an ELF file of another kind".into());
     }
-    match header.e_machine.get(file.endian()) == machine {
-        true => Ok(()),
-        false => Err("it is for another processor".into()),
-    }
+    if header.e_machine.get(file.endian()) == machine { Ok(()) } else { Err("it is for another processor".into()) }
 }
 
 /// Detects truncated files. The loader maps segments without checking the file's length, and a read

@@ -3,9 +3,9 @@
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Fusion, Kernel, Plan, check_plan};
 
-use crate::carrier::LoadedEmitter;
 use crate::failure::{Failure, FailureKind, Stage};
 use crate::kernel_check::check_kernel;
+use crate::loaded_emitter::LoadedEmitter;
 
 /// An emitter's plan and kernel for a fusion.
 #[derive(Clone, Debug, PartialEq)]

@@ -16,8 +16,8 @@ use fusebox_core::hlo::Opcode;
 use fusebox_core::times::microseconds;
 use semver::Version;
 
-use crate::carrier::LoadedEmitter;
 use crate::failure::{Failure, FailureKind, Stage};
+use crate::loaded_emitter::LoadedEmitter;
 
 /// An emitter that accepts a fusion.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use fusebox_core::emitter::{Descriptor, Emitter};
 use semver::Version;
 
-use crate::carrier::{Answers, ByteCarrier, LoadedEmitter};
 use crate::failure::{Failure, LoadError};
 use crate::file::PluginFile;
 use crate::library::{PluginLibrary, canonical};
+use crate::loaded_emitter::{Answers, ByteTransport, LoadedEmitter};
 use crate::process::{PluginProcess, ProcessLimits};
 use crate::spec::is_name;
 
@@ -59,17 +59,21 @@ pub struct FoundLibrary {
 
 /// Facts about a library from its file.
 #[derive(Default)]
-struct Read {
+struct LibraryFileFacts {
     /// The library's emitters, if the file lists them.
     listed: Option<Vec<Descriptor>>,
     sha256: Option<Arc<str>>,
     is_unoptimised: bool,
 }
 
-impl Read {
-    fn of(file: &PluginFile) -> Read {
+impl LibraryFileFacts {
+    fn of(file: &PluginFile) -> LibraryFileFacts {
         let note = file.note();
-        Read { listed: note.emitters.clone(), sha256: Some(file.sha256().into()), is_unoptimised: !note.is_optimised }
+        LibraryFileFacts {
+            listed: note.emitters.clone(),
+            sha256: Some(file.sha256().into()),
+            is_unoptimised: !note.is_optimised,
+        }
     }
 }
 
@@ -121,9 +125,9 @@ impl Registry {
         if self.has(&origin) {
             return Ok(());
         }
-        let read = Read::of(&file);
+        let read = LibraryFileFacts::of(&file);
         let library = PluginLibrary::open(file)?;
-        self.add(origin, ByteCarrier::Library(library), read)
+        self.add(origin, ByteTransport::Library(library), read)
     }
 
     /// Loads a library in a separate process. `program` must serve it, see
@@ -155,9 +159,9 @@ impl Registry {
         if self.has(&origin) {
             return Ok(());
         }
-        let read = Read::of(&file);
+        let read = LibraryFileFacts::of(&file);
         let process = PluginProcess::new(program.into(), file, limits);
-        self.add(origin, ByteCarrier::Process(Arc::new(process)), read)
+        self.add(origin, ByteTransport::Process(Arc::new(process)), read)
     }
 
     /// Adds a function that answers like the library of a path. For tests and fuzzing.
@@ -165,7 +169,7 @@ impl Registry {
     /// # Errors
     /// See [`LoadError`]; the registry is as before.
     pub fn add_answers(&mut self, path: &Path, answers: Answers) -> Result<(), LoadError> {
-        self.add(Origin::Library(path.into()), ByteCarrier::Answers(answers), Read::default())
+        self.add(Origin::Library(path.into()), ByteTransport::Answers(answers), LibraryFileFacts::default())
     }
 
     /// Returns the libraries of a search path in the form of [`SEARCH_PATH`]: its files, and for a
@@ -202,7 +206,7 @@ impl Registry {
         self.emitters.iter().any(|emitter| emitter.origin() == origin)
     }
 
-    fn add(&mut self, origin: Origin, bytes: ByteCarrier, read: Read) -> Result<(), LoadError> {
+    fn add(&mut self, origin: Origin, bytes: ByteTransport, read: LibraryFileFacts) -> Result<(), LoadError> {
         let path = origin.path().map(Path::to_path_buf).unwrap_or_default();
         let wrong = |reason: String| LoadError::Description { path: path.clone(), reason };
         let descriptions = bytes.describe().map_err(|kind| wrong(format!("cannot describe itself: {kind}")))?;
@@ -212,7 +216,7 @@ impl Registry {
         if let Some(listed) = read.listed
             && !listed.iter().eq(descriptions.iter().map(|description| &description.descriptor))
         {
-            let reason = "its emitters call themselves otherwise than `export_emitters!` does, which stands in the file; \
+            let reason = "its emitters describe themselves differently from the `export_emitters!` list in the file; \
                           use one constant for both and build it again";
             return Err(wrong(reason.into()));
         }
@@ -235,11 +239,11 @@ fn check_unique(emitters: &[LoadedEmitter], new: &LoadedEmitter) -> Result<(), L
     let same = emitters.iter().find(|old| {
         // A file may be loaded into this process and also isolated, for comparison. Both are one
         // plugin.
-        let other_carrier = old.origin() != new.origin() && old.origin().path() == new.origin().path();
+        let other_transport = old.origin() != new.origin() && old.origin().path() == new.origin().path();
         old.descriptor().name == *name
             && old.descriptor().version == *version
             && *old.origin() != Origin::Linked
-            && !other_carrier
+            && !other_transport
     });
     match same {
         None => Ok(()),

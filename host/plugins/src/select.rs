@@ -3,9 +3,9 @@
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Fusion, KernelKind, Verdict};
 
-use crate::carrier::LoadedEmitter;
 use crate::choice::Override;
 use crate::failure::Failure;
+use crate::loaded_emitter::LoadedEmitter;
 use crate::rank::{Ranked, rank};
 use crate::registry::Registry;
 use crate::spec::Subject;
@@ -117,14 +117,13 @@ pub fn select(
     let (mut in_charge, mut declined, mut chosen_by) = (None, None, None);
     if let Some(number) = override_for(fusion, kind.as_ref(), &order, emitters, overrides) {
         let choice = &overrides[number];
-        match order.iter().any(|it| choice.emitters.contains(&it.emitter)) {
-            true => {
-                order.retain(|it| choice.emitters.contains(&it.emitter));
-                order.iter_mut().for_each(|it| it.knobs.clone_from(&choice.knobs));
-                chosen_by = Some(format!("chosen by {choice}"));
-                in_charge = Some(number);
-            }
-            false => declined = Some((number, not_taken(emitters, &verdicts, choice, fusion)?)),
+        if order.iter().any(|it| choice.emitters.contains(&it.emitter)) {
+            order.retain(|it| choice.emitters.contains(&it.emitter));
+            order.iter_mut().for_each(|it| it.knobs.clone_from(&choice.knobs));
+            chosen_by = Some(format!("chosen by {choice}"));
+            in_charge = Some(number);
+        } else {
+            declined = Some((number, reasons_to_decline(emitters, &verdicts, choice, fusion)?))
         }
     }
     let Some(first) = first_planned(&order).map(|it| it.emitter) else {
@@ -186,7 +185,7 @@ fn first_planned(order: &[Ranked]) -> Option<&Ranked> {
 
 /// Returns the reasons of an override whose emitters all decline. Returns an error if the override
 /// is forced, or if an emitter failed.
-fn not_taken(
+fn reasons_to_decline(
     emitters: &[LoadedEmitter],
     verdicts: &[Result<Verdict, Failure>],
     choice: &Override,

@@ -51,8 +51,8 @@ pub enum Target {
 /// A SPEC that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "emitter spec `{spec}`: {reason}; write kind=name, kind=name@version, kind=./file.so or ./file.so, instead of the kind \
-     also fusion:GLOB or fingerprint:GLOB, and {{knob=value}} at the end"
+    "emitter spec `{spec}`: {reason}; write kind=name, kind=name@version, kind=./file.so or ./file.so; fusion:GLOB or \
+     fingerprint:GLOB may replace the kind, and {{knob=value}} may follow"
 )]
 pub struct SpecError {
     pub spec: String,
@@ -94,9 +94,10 @@ impl Subject {
     /// # Errors
     /// If the kind is not a valid name.
     pub fn kind(name: &str) -> Result<Subject, String> {
-        match is_name(name) {
-            true => Ok(Subject::Kind(KernelKind(name.into()))),
-            false => Err(format!("the kind `{name}` is not a name")),
+        if is_name(name) {
+            Ok(Subject::Kind(KernelKind(name.into())))
+        } else {
+            Err(format!("the kind `{name}` is not a name"))
         }
     }
 
@@ -183,10 +184,7 @@ fn named(target: &str) -> Result<Target, String> {
             (name, Some(version))
         }
     };
-    match is_name(name) {
-        true => Ok(Target::Name { name: name.into(), version }),
-        false => Err(format!("`{name}` is not a name")),
-    }
+    if is_name(name) { Ok(Target::Name { name: name.into(), version }) } else { Err(format!("`{name}` is not a name")) }
 }
 
 /// Whether a text is a valid name of a kind or an emitter.

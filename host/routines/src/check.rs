@@ -3,23 +3,23 @@
 use fusebox_core::hlo::{ArrayLiteral, ElementType, FloatFormat, Literal, Module, Shape, parse_module, verify};
 use fusebox_core::random::SplitMix64;
 
-use crate::lines::Memory;
-use crate::{Alone, Context, Workers, routine_for};
+use crate::lines::AlignedMemory;
+use crate::{CallingThread, Context, Workers, routine_for};
 
 /// Executes parts from the last to the first.
-struct Backwards;
+struct BackwardWorkers;
 
-impl Workers for Backwards {
-    fn share(&self, parts: usize, task: &(dyn Fn(usize) + Sync)) {
+impl Workers for BackwardWorkers {
+    fn run_parts(&self, parts: usize, task: &(dyn Fn(usize) + Sync)) {
         (0..parts).rev().for_each(task);
     }
 }
 
 /// Two threads that each execute every other part.
-struct Two;
+struct TwoWorkers;
 
-impl Workers for Two {
-    fn share(&self, parts: usize, task: &(dyn Fn(usize) + Sync)) {
+impl Workers for TwoWorkers {
+    fn run_parts(&self, parts: usize, task: &(dyn Fn(usize) + Sync)) {
         std::thread::scope(|scope| {
             scope.spawn(|| (0..parts).step_by(2).for_each(task));
             (1..parts).step_by(2).for_each(task);
@@ -38,23 +38,23 @@ pub fn module(text: &str) -> Module {
 /// parts.
 pub fn run(module: &Module, inputs: &[ArrayLiteral]) -> Vec<Vec<u8>> {
     let routine = routine_for(module).unwrap();
-    let inputs: Vec<Memory> = inputs.iter().map(|input| aligned(&input.data)).collect();
-    let arguments: Vec<&[u8]> = inputs.iter().map(Memory::bytes).collect();
+    let inputs: Vec<AlignedMemory> = inputs.iter().map(|input| aligned(&input.data)).collect();
+    let arguments: Vec<&[u8]> = inputs.iter().map(AlignedMemory::bytes).collect();
     let shape = &module.entry_computation().unwrap().root_instruction().shape;
     let sizes = shape.leaves().into_iter().filter_map(Shape::as_array).map(|array| array.byte_size() as usize);
     let by = |workers: &dyn Workers| {
-        let mut results: Vec<Memory> = sizes.clone().map(|bytes| aligned(&vec![0xa5; bytes])).collect();
-        let mut written: Vec<&mut [u8]> = results.iter_mut().map(Memory::bytes_mut).collect();
+        let mut results: Vec<AlignedMemory> = sizes.clone().map(|bytes| aligned(&vec![0xa5; bytes])).collect();
+        let mut written: Vec<&mut [u8]> = results.iter_mut().map(AlignedMemory::bytes_mut).collect();
         routine.run(&arguments, &mut written, &Context { workers }).unwrap();
         results.iter().map(|result| result.bytes().to_vec()).collect::<Vec<_>>()
     };
-    let alone = by(&Alone);
-    assert!(alone == by(&Backwards) && alone == by(&Two), "the result depends on who works");
+    let alone = by(&CallingThread);
+    assert!(alone == by(&BackwardWorkers) && alone == by(&TwoWorkers), "the result depends on who works");
     alone
 }
 
-fn aligned(bytes: &[u8]) -> Memory {
-    let mut memory = Memory::zeroed(bytes.len()).unwrap();
+fn aligned(bytes: &[u8]) -> AlignedMemory {
+    let mut memory = AlignedMemory::zeroed(bytes.len()).unwrap();
     memory.bytes_mut().copy_from_slice(bytes);
     memory
 }
@@ -83,9 +83,10 @@ fn element(random: &mut SplitMix64, ty: ElementType, few: bool) -> u64 {
     let Some(format) = FloatFormat::of(ty) else {
         let narrow = if few { any % 5 } else { any };
         let unused = 64 - ty.bits();
-        return match ty.is_signed_integer() {
-            true => ((narrow << unused) as i64 >> unused) as u64 & (u64::MAX >> (64 - 8 * ty.byte_size())),
-            false => narrow << unused >> unused,
+        return if ty.is_signed_integer() {
+            ((narrow << unused) as i64 >> unused) as u64 & (u64::MAX >> (64 - 8 * ty.byte_size()))
+        } else {
+            narrow << unused >> unused
         };
     };
     // Only quiet NaNs: the interpreter does not preserve others.

@@ -80,34 +80,34 @@ elements! {
 #[derive(Debug)]
 struct Gemm<T> {
     product: Product,
-    cut: Cut,
+    cut: BandSplit,
     element: PhantomData<T>,
 }
 
 /// How the result is split into bands: each has this number of rows or columns, or fewer.
 #[derive(Clone, Copy, Debug)]
-enum Cut {
+enum BandSplit {
     Rows(usize),
     Columns(usize),
 }
 
-impl Cut {
+impl BandSplit {
     /// Chooses bands across the longer side, because each band packs the operand of the shorter
     /// side.
-    fn of(product: &Product) -> Cut {
+    fn of(product: &Product) -> BandSplit {
         let Product { rows, steps, columns, .. } = *product;
         let products = rows.saturating_mul(columns).saturating_mul(steps);
         // Batches are distributed among threads in any case.
         let batches = product.batch.iter().map(|(size, _)| *size).fold(1, usize::saturating_mul);
         let bands = (products / LEAST_PRODUCTS).clamp(1, MOST_BANDS.div_ceil(batches.max(1)));
         let band = |lines: usize| lines.div_ceil(bands).next_multiple_of(LINES).max(1);
-        if columns > rows { Cut::Columns(band(columns)) } else { Cut::Rows(band(rows)) }
+        if columns > rows { BandSplit::Columns(band(columns)) } else { BandSplit::Rows(band(rows)) }
     }
 }
 
 impl<T> Gemm<T> {
     fn of(product: Product) -> Box<Self> {
-        Box::new(Gemm { cut: Cut::of(&product), product, element: PhantomData })
+        Box::new(Gemm { cut: BandSplit::of(&product), product, element: PhantomData })
     }
 }
 
@@ -154,7 +154,7 @@ fn product(operation: &Operation) -> Result<Product, Unsupported> {
                 let size = of.iter().map(|&dim| array.dims[dim as usize] as usize).product();
                 Ok((size, stride(array, last) as isize))
             }
-            _ => Err(Unsupported::new("a product with dimensions of one role that lie apart in an operand")),
+            _ => Err(Unsupported::new("a product whose operand has dimensions of one role that are not adjacent")),
         };
         Ok::<_, Unsupported>((one(&lines)?, one(steps)?))
     };
@@ -253,20 +253,20 @@ struct Band<'r, T> {
 
 /// Splits the result of one batch into bands. The batch starts at the indices `begin` of the
 /// operands.
-fn bands<T>(mut rest: MatMut<'_, T>, begin: [usize; 2], cut: Cut) -> Vec<Band<'_, T>> {
+fn bands<T>(mut rest: MatMut<'_, T>, begin: [usize; 2], cut: BandSplit) -> Vec<Band<'_, T>> {
     let (mut bands, mut row, mut column) = (Vec::new(), 0, 0);
     while rest.nrows() > 0 && rest.ncols() > 0 {
         let (rows, columns) = (rest.nrows(), rest.ncols());
         let (results, others) = match cut {
-            Cut::Rows(count) => rest.split_at_row_mut(count.min(rows)),
-            Cut::Columns(count) => rest.split_at_col_mut(count.min(columns)),
+            BandSplit::Rows(count) => rest.split_at_row_mut(count.min(rows)),
+            BandSplit::Columns(count) => rest.split_at_col_mut(count.min(columns)),
         };
         rest = others;
         let (rows, columns) = (results.nrows(), results.ncols());
         bands.push(Band { begin, row, column, results });
         match cut {
-            Cut::Rows(_) => row += rows,
-            Cut::Columns(_) => column += columns,
+            BandSplit::Rows(_) => row += rows,
+            BandSplit::Columns(_) => column += columns,
         }
     }
     bands
@@ -313,13 +313,13 @@ impl<T: Element + 'static> Routine for Gemm<T> {
 mod tests {
     use fusebox_core::hlo::{ArrayLiteral, ElementType, FloatFormat, Literal, parse_module};
 
-    use crate::{Alone, Context, Workers, routine_for};
+    use crate::{CallingThread, Context, Workers, routine_for};
 
     /// Workers with one thread per part.
     struct Threads;
 
     impl Workers for Threads {
-        fn share(&self, parts: usize, task: &(dyn Fn(usize) + Sync)) {
+        fn run_parts(&self, parts: usize, task: &(dyn Fn(usize) + Sync)) {
             std::thread::scope(|scope| {
                 for part in 0..parts {
                     scope.spawn(move || task(part));
@@ -357,7 +357,7 @@ mod tests {
         let inputs = [literal(left, &operands[0]), literal(right, &operands[1])];
         let expected = fusebox_interpreter::evaluate(&module, &inputs).unwrap();
         let routine = routine_for(&module).unwrap();
-        for workers in [&Alone as &dyn Workers, &Threads] {
+        for workers in [&CallingThread as &dyn Workers, &Threads] {
             let mut found = vec![0xaa; result.iter().product::<i64>() as usize * ty.byte_size()];
             // Routines need aligned buffers; vectors of bytes may be unaligned.
             let aligned: Vec<Vec<u64>> = operands.iter().map(|bytes| words(bytes)).collect();

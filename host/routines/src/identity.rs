@@ -9,10 +9,7 @@ struct Identity;
 pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let (arguments, results) = (operation.arguments(), operation.results());
     let fits = arguments.len() == results.len() && arguments.iter().zip(&results).all(|(a, b)| a.same_type_and_dims(b));
-    match fits {
-        true => Ok(Box::new(Identity)),
-        false => Err(Unsupported::new("an annotation whose result is not its operands")),
-    }
+    if fits { Ok(Box::new(Identity)) } else { Err(Unsupported::new("an annotation whose result is not its operands")) }
 }
 
 impl Routine for Identity {
@@ -35,7 +32,7 @@ impl Routine for Identity {
 mod tests {
     use fusebox_core::hlo::parse_module;
 
-    use crate::{Alone, Context, routine_for};
+    use crate::{CallingThread, Context, routine_for};
 
     fn module(result: &str) -> String {
         format!(
@@ -47,7 +44,7 @@ mod tests {
     fn annotations_hand_on_their_operand() {
         let routine = routine_for(&parse_module(&module("s32[2]"), "m").unwrap()).unwrap();
         let mut result = [0; 8];
-        routine.run(&[&[1, 2, 3, 4, 5, 6, 7, 8]], &mut [&mut result], &Context { workers: &Alone }).unwrap();
+        routine.run(&[&[1, 2, 3, 4, 5, 6, 7, 8]], &mut [&mut result], &Context { workers: &CallingThread }).unwrap();
         assert_eq!(result, [1, 2, 3, 4, 5, 6, 7, 8]);
     }
 

@@ -8,14 +8,14 @@ use fusebox_core::hlo::{ElementType, FloatFormat, Specials};
 pub struct Order {
     /// Width of a value in bytes: 1, 2, 4 or 8.
     pub bytes: u32,
-    code: Code,
+    code: Encoding,
     /// Whether NaNs are unordered with all values. Codes do not express this.
     pub is_partial: bool,
 }
 
 /// Values that are considered equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Merged {
+pub struct MergedValues {
     /// Bits that replace zeros of both signs.
     pub zero: Option<u64>,
     /// Bits that replace all NaNs.
@@ -23,18 +23,18 @@ pub struct Merged {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Code {
+enum Encoding {
     /// Codes of one-byte values, from a table.
-    Table(Box<Tables>),
+    Table(Box<CodeTables>),
     /// Codes are the bits, of which some are flipped.
     Integer { flip: u64 },
     /// Codes are the integers of [`Bits::ordered`], of which some bits are flipped.
-    Float { flip: u64, infinity: u64, merged: Merged },
+    Float { flip: u64, infinity: u64, merged: MergedValues },
 }
 
 /// Tables between the bits of one-byte values and their codes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Tables {
+struct CodeTables {
     codes: [u8; 256],
     /// One value per code.
     values: [u8; 256],
@@ -47,13 +47,13 @@ impl Order {
 
     /// Returns the order of a real type's values. Floats are in total order after merging or, if
     /// the order is partial, in the order of IEEE 754. `None` for other types.
-    pub fn new(ty: ElementType, merged: Merged, is_partial: bool, is_descending: bool) -> Option<Order> {
+    pub fn new(ty: ElementType, merged: MergedValues, is_partial: bool, is_descending: bool) -> Option<Order> {
         let bytes = ty.byte_size() as u32;
         if ty.is_complex() || !Order::BYTES.contains(&bytes) {
             return None;
         }
         let format = FloatFormat::of(ty);
-        let merged = if is_partial { Merged { zero: Some(0), ..merged } } else { merged };
+        let merged = if is_partial { MergedValues { zero: Some(0), ..merged } } else { merged };
         // NaNs that are replaced by a number are ordered.
         let are_nans_left = |format: FloatFormat| merged.nan.is_none_or(|bits| format.is_nan(bits));
         let is_partial = is_partial && format.is_some_and(are_nans_left);
@@ -61,10 +61,10 @@ impl Order {
         let descending = if is_descending { all } else { 0 };
         let sign = 1 << (8 * bytes - 1);
         let code = match format {
-            _ if bytes == 1 => Code::Table(Box::new(Tables::new(ty, merged, is_descending))),
-            Some(format) => Code::Float { flip: descending, infinity: format.infinity_bits(), merged },
-            None if ty.is_signed_integer() => Code::Integer { flip: descending ^ sign },
-            None => Code::Integer { flip: descending },
+            _ if bytes == 1 => Encoding::Table(Box::new(CodeTables::new(ty, merged, is_descending))),
+            Some(format) => Encoding::Float { flip: descending, infinity: format.infinity_bits(), merged },
+            None if ty.is_signed_integer() => Encoding::Integer { flip: descending ^ sign },
+            None => Encoding::Integer { flip: descending },
         };
         Some(Order { bytes, code, is_partial })
     }
@@ -72,8 +72,8 @@ impl Order {
     /// Returns the codes that represent several bit patterns.
     pub fn shared_codes(&self) -> Vec<u64> {
         match &self.code {
-            Code::Integer { .. } => Vec::new(),
-            Code::Float { flip, merged, .. } => {
+            Encoding::Integer { .. } => Vec::new(),
+            Encoding::Float { flip, merged, .. } => {
                 let code = |bits: u64| match self.bytes {
                     2 => u64::from((bits as u16).ordered()) ^ flip,
                     4 => u64::from((bits as u32).ordered()) ^ flip,
@@ -81,7 +81,7 @@ impl Order {
                 };
                 merged.zero.into_iter().chain(merged.nan).map(code).collect()
             }
-            Code::Table(tables) => {
+            Encoding::Table(tables) => {
                 let mut counts = [0u32; 256];
                 tables.codes.iter().for_each(|&code| counts[usize::from(code)] += 1);
                 (0..256).filter(|&code| counts[code as usize] > 1).collect()
@@ -101,7 +101,7 @@ impl Order {
     #[inline]
     pub fn encode<B: Bits>(&self, values: &[B], mut put: impl FnMut(usize, B)) -> bool {
         match &self.code {
-            Code::Table(tables) => {
+            Encoding::Table(tables) => {
                 let mut changed = false;
                 for (at, value) in values.iter().enumerate() {
                     let code = tables.codes[value.low_byte()];
@@ -110,15 +110,15 @@ impl Order {
                 }
                 changed
             }
-            Code::Integer { flip } => {
+            Encoding::Integer { flip } => {
                 let flip = B::of(*flip);
                 values.iter().enumerate().for_each(|(at, &value)| put(at, value ^ flip));
                 false
             }
-            Code::Float { flip, infinity, merged } => {
+            Encoding::Float { flip, infinity, merged } => {
                 let (flip, infinity) = (B::of(*flip), B::of(*infinity));
                 match merged {
-                    Merged { zero: None, nan: None } => {
+                    MergedValues { zero: None, nan: None } => {
                         values.iter().enumerate().for_each(|(at, &value)| put(at, value.ordered() ^ flip));
                         false
                     }
@@ -142,27 +142,27 @@ impl Order {
     pub fn decode<B: Bits>(&self, codes: impl Iterator<Item = B>, values: &mut [B]) {
         let pairs = values.iter_mut().zip(codes);
         match &self.code {
-            Code::Table(tables) => {
+            Encoding::Table(tables) => {
                 pairs.for_each(|(value, code)| *value = B::of(tables.values[code.low_byte()].into()))
             }
-            Code::Integer { flip } => pairs.for_each(|(value, code)| *value = code ^ B::of(*flip)),
-            Code::Float { flip, .. } => pairs.for_each(|(value, code)| *value = (code ^ B::of(*flip)).unordered()),
+            Encoding::Integer { flip } => pairs.for_each(|(value, code)| *value = code ^ B::of(*flip)),
+            Encoding::Float { flip, .. } => pairs.for_each(|(value, code)| *value = (code ^ B::of(*flip)).unordered()),
         }
     }
 
     /// Whether the bits represent a NaN.
     pub fn is_nan<B: Bits>(&self, value: B) -> bool {
         match &self.code {
-            Code::Table(tables) => tables.is_nan[value.low_byte()],
-            Code::Integer { .. } => false,
-            Code::Float { infinity, .. } => value.magnitude() > B::of(*infinity),
+            Encoding::Table(tables) => tables.is_nan[value.low_byte()],
+            Encoding::Integer { .. } => false,
+            Encoding::Float { infinity, .. } => value.magnitude() > B::of(*infinity),
         }
     }
 }
 
-impl Tables {
-    fn new(ty: ElementType, merged: Merged, is_descending: bool) -> Tables {
-        let mut tables = Tables { codes: [0; 256], values: [0; 256], is_nan: [false; 256] };
+impl CodeTables {
+    fn new(ty: ElementType, merged: MergedValues, is_descending: bool) -> CodeTables {
+        let mut tables = CodeTables { codes: [0; 256], values: [0; 256], is_nan: [false; 256] };
         for bits in (0..=255u8).rev() {
             let at = usize::from(bits);
             let (code, is_nan) = match FloatFormat::of(ty) {
@@ -191,12 +191,12 @@ impl Tables {
 fn ordered_byte(format: FloatFormat, bits: u8) -> u8 {
     let sign = format.sign_bit() as u8;
     let magnitude = bits & sign.wrapping_sub(1);
-    match bits & sign != 0 {
-        _ if !format.signed => bits,
-        false => 0x80 + magnitude,
-        true if format.specials != Specials::NanNegativeZero => 0x7f - magnitude,
-        true if magnitude == 0 => 0,
-        true => 0x80 - magnitude,
+    match () {
+        () if !format.signed => bits,
+        () if bits & sign == 0 => 0x80 + magnitude,
+        () if format.specials != Specials::NanNegativeZero => 0x7f - magnitude,
+        () if magnitude == 0 => 0,
+        () => 0x80 - magnitude,
     }
 }
 
@@ -287,7 +287,7 @@ bits! {
 mod tests {
     use fusebox_core::hlo::{ElementType, FloatFormat};
 
-    use super::{Merged, Order};
+    use super::{MergedValues, Order};
 
     /// Codes of all values of types of at most 16 bits have the order of the values.
     #[test]
@@ -296,7 +296,7 @@ mod tests {
             let format = FloatFormat::of(ty).unwrap();
             let mut values: Vec<u16> = (0..1u32 << ty.bits()).map(|bits| bits as u16).collect();
             values.retain(|&bits| !format.is_nan(bits.into()));
-            let order = Order::new(ty, Merged { zero: Some(0), nan: None }, false, false).unwrap();
+            let order = Order::new(ty, MergedValues { zero: Some(0), nan: None }, false, false).unwrap();
             let code = |bits: u16| match ty.byte_size() {
                 1 => order.encode_one(bits as u8).into(),
                 _ => order.encode_one(bits),
@@ -316,7 +316,7 @@ mod tests {
             .into_iter()
             .flat_map(|ty| [(ty, false), (ty, true)])
         {
-            let order = Order::new(ty, Merged::default(), false, is_descending).unwrap();
+            let order = Order::new(ty, MergedValues::default(), false, is_descending).unwrap();
             let values: Vec<u16> = (0..=u16::MAX).collect();
             let (mut codes, mut decoded) = (vec![0; values.len()], vec![0; values.len()]);
             assert!(!order.encode(&values, |at, code| codes[at] = code), "{ty}");

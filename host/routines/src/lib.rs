@@ -8,11 +8,11 @@
 //! routine      the trait of routines, their context, their errors
 //! operation    the operation that a routine executes
 //! table        opcode or custom-call target -> routine
-//! parts        distribution of work among threads
+//! workers      distribution of work among threads
 //! elements     bytes as elements, memory for intermediate values
 //! lines        arrays as lines along a dimension
 //! key          values as unsigned integers in the same order
-//! spare        scratch memory that parts use one after another
+//! scratch_pool scratch memory that parts use one after another
 //! widened      routines on f32 for narrower floats
 //! fft          Fourier transforms
 //! linalg       matrices and their factorisations
@@ -33,10 +33,10 @@ mod elements;
 mod key;
 mod lines;
 mod operation;
-mod parts;
 mod routine;
-mod spare;
+mod scratch_pool;
 mod table;
+mod workers;
 
 mod dot;
 mod fft;
@@ -53,7 +53,7 @@ pub use dot::{Product, Strides, product_of};
 pub use elements::{elements, elements_mut, scratch};
 pub use lapack::TriangularSystem;
 pub use operation::Operation;
-pub use parts::{Alone, Workers, for_each, try_for_each};
 pub use random::{Generator, SharedGenerator};
 pub use routine::{ALIGNMENT, Companions, Comparator, Context, Routine, RoutineError, Unsupported};
 pub use table::{comparator_to_compile, describe, routine_for, routine_with};
+pub use workers::{CallingThread, Workers, for_each, try_for_each};

@@ -12,7 +12,7 @@ const TRANSPOSED: usize = 1 << 16;
 
 /// Decomposition of an array into lines along one dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lines {
+pub struct LineDecomposition {
     /// Number of positions in the dimensions before that dimension.
     pub outer: usize,
     /// Elements of a line.
@@ -22,24 +22,24 @@ pub struct Lines {
     pub inner: usize,
 }
 
-impl Lines {
+impl LineDecomposition {
     /// Returns the lines of an array along a dimension.
     ///
     /// # Errors
     /// If the array does not have this dimension or is too large for this machine.
-    pub fn of(shape: &ArrayShape, dimension: i64) -> Result<Lines, Unsupported> {
+    pub fn of(shape: &ArrayShape, dimension: i64) -> Result<LineDecomposition, Unsupported> {
         let wrong = || Unsupported::new(format!("dimension {dimension} of an array of {} dimensions", shape.rank()));
         let at = usize::try_from(dimension).ok().filter(|&at| at < shape.rank()).ok_or_else(wrong)?;
         let size = |dims: &[i64]| {
             let sizes = dims.iter().map(|&size| usize::try_from(size).ok());
             sizes.into_iter().try_fold(1usize, |all, size| all.checked_mul(size?))
         };
-        let lines = Some(Lines {
+        let lines = Some(LineDecomposition {
             outer: size(&shape.dims[..at]).unwrap_or(0),
             length: size(&shape.dims[at..=at]).unwrap_or(0),
             inner: size(&shape.dims[at + 1..]).unwrap_or(0),
         });
-        let fits = |lines: &Lines| lines.outer.checked_mul(lines.length)?.checked_mul(lines.inner);
+        let fits = |lines: &LineDecomposition| lines.outer.checked_mul(lines.length)?.checked_mul(lines.inner);
         lines.filter(|lines| fits(lines).is_some()).ok_or_else(|| Unsupported::new("an array this large"))
     }
 
@@ -56,18 +56,18 @@ impl Lines {
 
 /// Memory for elements of any type.
 #[derive(Debug)]
-pub struct Memory {
+pub struct AlignedMemory {
     words: Vec<u128>,
     bytes: usize,
 }
 
-impl Memory {
+impl AlignedMemory {
     /// Allocates zeros.
     ///
     /// # Errors
     /// If memory is short.
-    pub fn zeroed(bytes: usize) -> Result<Memory, RoutineError> {
-        Ok(Memory { words: scratch(bytes.div_ceil(size_of::<u128>()))?, bytes })
+    pub fn zeroed(bytes: usize) -> Result<AlignedMemory, RoutineError> {
+        Ok(AlignedMemory { words: scratch(bytes.div_ceil(size_of::<u128>()))?, bytes })
     }
 
     /// Returns the bytes for reading.
@@ -136,7 +136,7 @@ fn transpose_elements<T: Pod + Send + Sync>(
 
 /// A range of lines of every array.
 #[derive(Default)]
-struct Part<'a> {
+struct LineRange<'a> {
     arrays: Vec<&'a [u8]>,
     results: Vec<&'a mut [u8]>,
 }
@@ -148,7 +148,7 @@ struct Part<'a> {
 /// The first error of `work`, in the order of parts.
 pub fn for_each_part(
     workers: &dyn Workers,
-    lines: Lines,
+    lines: LineDecomposition,
     part: usize,
     arrays: &[&[u8]],
     results: &mut [&mut [u8]],
@@ -160,7 +160,7 @@ pub fn for_each_part(
         return Ok(());
     }
     let size = |bytes: usize| bytes / lines.count() * together;
-    let mut items: Vec<Part> = (0..parts).map(|_| Part::default()).collect();
+    let mut items: Vec<LineRange> = (0..parts).map(|_| LineRange::default()).collect();
     for array in arrays {
         items.iter_mut().zip(array.chunks(size(array.len()).max(1))).for_each(|(part, chunk)| part.arrays.push(chunk));
     }

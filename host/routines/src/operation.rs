@@ -28,9 +28,10 @@ impl<'a> Operation<'a> {
         };
         let in_order =
             instruction.operands.iter().copied().map(number).eq((0..).map(Some).take(entry.parameters().len()));
-        match in_order && entry.instructions.len() == instruction.operands.len() + 1 {
-            true => Ok(Operation { module, instruction }),
-            false => Err(Unsupported::new("a module of more than one operation on its parameters")),
+        if in_order && entry.instructions.len() == instruction.operands.len() + 1 {
+            Ok(Operation { module, instruction })
+        } else {
+            Err(Unsupported::new("a module of more than one operation on its parameters"))
         }
     }
 
@@ -57,9 +58,10 @@ impl<'a> Operation<'a> {
     /// If they are not.
     pub fn takes_arrays(&self, count: usize) -> Result<(), Unsupported> {
         let operands = self.operands();
-        match operands.len() == count && operands.iter().all(|shape| shape.as_array().is_some()) {
-            true => Ok(()),
-            false => Err(Unsupported::new(format!("these operands: wanted are {count}, all of them arrays"))),
+        if operands.len() == count && operands.iter().all(|shape| shape.as_array().is_some()) {
+            Ok(())
+        } else {
+            Err(Unsupported::new(format!("these operands: expected {count} arrays")))
         }
     }
 

@@ -28,7 +28,7 @@ pub type SharedGenerator = std::sync::Arc<Mutex<Generator>>;
 
 /// The routine of `rng` for one distribution.
 #[derive(Debug)]
-struct Numbers {
+struct RandomNumbers {
     ty: ElementType,
     distribution: RandomDistribution,
     generator: SharedGenerator,
@@ -36,7 +36,7 @@ struct Numbers {
 
 /// The routine of `rng-get-and-update-state`, which adds `delta` to the state each time.
 #[derive(Debug)]
-struct State {
+struct GeneratorState {
     delta: i64,
     generator: SharedGenerator,
 }
@@ -56,7 +56,7 @@ pub fn numbers(operation: &Operation, companions: &Companions) -> Result<Box<dyn
     if !is_known || bounds.iter().any(|bound| bound.element_type != ty || !bound.dims.is_empty()) {
         return Err(Unsupported::new(format!("the distribution {distribution} of {ty}")));
     }
-    Ok(Box::new(Numbers { ty, distribution, generator: companions.generator.clone() }))
+    Ok(Box::new(RandomNumbers { ty, distribution, generator: companions.generator.clone() }))
 }
 
 /// Creates the routine of `rng-get-and-update-state`.
@@ -68,10 +68,10 @@ pub fn state(operation: &Operation, companions: &Companions) -> Result<Box<dyn R
     if shape.element_type != ElementType::U64 || shape.dims != [2] {
         return Err(Unsupported::new("a state of random numbers other than u64[2]"));
     }
-    Ok(Box::new(State { delta, generator: companions.generator.clone() }))
+    Ok(Box::new(GeneratorState { delta, generator: companions.generator.clone() }))
 }
 
-impl Routine for State {
+impl Routine for GeneratorState {
     fn run(&self, _: &[&[u8]], results: &mut [&mut [u8]], _: &Context<'_>) -> Result<(), RoutineError> {
         let [result] = results else { return Err(RoutineError::Buffer) };
         let mut generator = self.generator.lock().unwrap_or_else(PoisonError::into_inner);
@@ -89,7 +89,7 @@ impl Routine for State {
     }
 }
 
-impl Routine for Numbers {
+impl Routine for RandomNumbers {
     fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], _: &Context<'_>) -> Result<(), RoutineError> {
         let ([first, second], [result]) = (arguments, results) else { return Err(RoutineError::Buffer) };
         let bytes = self.ty.byte_size();
@@ -137,10 +137,7 @@ fn word(bytes: &[u8]) -> u64 {
 /// Sign-extends or zero-extends the low bits of an integer, depending on its type.
 fn extended(ty: ElementType, bits: u64) -> u64 {
     let unused = 64 - ty.bits();
-    match ty.is_signed_integer() {
-        true => ((bits << unused) as i64 >> unused) as u64,
-        false => bits << unused >> unused,
-    }
+    if ty.is_signed_integer() { ((bits << unused) as i64 >> unused) as u64 } else { bits << unused >> unused }
 }
 
 fn uniform_integer(random: &mut SplitMix64, first: u64, end: u64) -> u64 {
@@ -166,12 +163,15 @@ mod tests {
     use fusebox_core::hlo::{ArrayLiteral, ElementType, FloatFormat};
 
     use crate::check::{expected, module};
-    use crate::{Alone, Companions, Context, routine_for, routine_with};
+    use crate::{CallingThread, Companions, Context, routine_for, routine_with};
 
     fn run(text: &str, inputs: &[ArrayLiteral], bytes: usize) -> Vec<u8> {
         let arguments: Vec<&[u8]> = inputs.iter().map(|input| &input.data[..]).collect();
         let mut result = vec![0; bytes];
-        routine_for(&module(text)).unwrap().run(&arguments, &mut [&mut result], &Context { workers: &Alone }).unwrap();
+        routine_for(&module(text))
+            .unwrap()
+            .run(&arguments, &mut [&mut result], &Context { workers: &CallingThread })
+            .unwrap();
         result
     }
 
@@ -205,7 +205,7 @@ mod tests {
         let [a, b] = [(); 2].map(|()| routine_with(&module(text), &companions).unwrap());
         let run = |routine: &dyn crate::Routine| {
             let mut result = [0; 16];
-            routine.run(&[], &mut [&mut result], &Context { workers: &Alone }).unwrap();
+            routine.run(&[], &mut [&mut result], &Context { workers: &CallingThread }).unwrap();
             u128::from_le_bytes(result)
         };
         let first = run(&*a);

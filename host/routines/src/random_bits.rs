@@ -29,16 +29,16 @@ pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let (state, bits) = (operation.argument(0)?, operation.result(1)?);
     let ty = bits.element_type;
     if !ty.is_integer() || ty.bits() < 8 {
-        return Err(Unsupported::new(format!("random bits as {ty}: wanted are integers of 8 bits or more")));
+        return Err(Unsupported::new(format!("random bits as {ty}: expected integers of 8 bits or more")));
     }
     let words = if state.element_type == ElementType::U64 { state.element_count() } else { 0 };
     if !matches!((algorithm, words), (_, 2) | (RandomAlgorithm::Philox | RandomAlgorithm::Default, 3)) {
         return Err(Unsupported::new(format!(
-            "{algorithm} with the state {state}: wanted is u64[2], or of rng_philox u64[3]"
+            "{algorithm} with the state {state}: expected u64[2], or u64[3] for rng_philox"
         )));
     }
     if !operation.result(0)?.same_type_and_dims(state) {
-        return Err(Unsupported::new("a new state that is not like the old one"));
+        return Err(Unsupported::new("a new state whose shape is not that of the old one"));
     }
     let dims = bits.dims.iter().map(|&size| usize::try_from(size).unwrap_or(usize::MAX)).collect();
     Ok(Box::new(RandomBits { algorithm, bytes: ty.byte_size(), dims, state_words: words as usize }))
@@ -125,19 +125,19 @@ fn threefry_words(old: &[u64], new: &mut [u64], bits: &mut [u64], workers: &dyn 
     new.copy_from_slice(&[key, counter.wrapping_add(bits.len() as u64)]);
     for_each(workers, bits.chunks_mut(PART).enumerate().collect(), |(part, bits): (usize, &mut [u64])| {
         let first = counter.wrapping_add((part * PART) as u64);
-        Arch::new().dispatch(Joined { key, first, bits });
+        Arch::new().dispatch(JoinedWords { key, first, bits });
     });
 }
 
 /// Joins both words of each block to one element. Like the similar types below, it is compiled for
 /// each vector width, which requires that `call` is inlined.
-struct Joined<'a> {
+struct JoinedWords<'a> {
     key: u64,
     first: u64,
     bits: &'a mut [u64],
 }
 
-impl NullaryFnOnce for Joined<'_> {
+impl NullaryFnOnce for JoinedWords<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -153,7 +153,7 @@ impl NullaryFnOnce for Joined<'_> {
 
 /// Two rows of elements from the same blocks. `low` receives the first words and `high`, if not
 /// empty, the second words.
-struct Pair<'a, T> {
+struct PairedRows<'a, T> {
     key: u64,
     /// Counter of the first block.
     first: u64,
@@ -164,7 +164,7 @@ struct Pair<'a, T> {
 impl RandomBits {
     /// Generates elements of at most 32 bits. The two words of a block become adjacent elements
     /// along one dimension.
-    fn threefry<T: Word>(&self, old: &[u64], new: &mut [u64], bits: &mut [T], workers: &dyn Workers) {
+    fn threefry<T: RandomWord>(&self, old: &[u64], new: &mut [u64], bits: &mut [T], workers: &dyn Workers) {
         let (key, counter) = (old[0], old[1]);
         let split = split_dimension(&self.dims);
         let length = split.map_or(1, |at| self.dims[at]);
@@ -184,7 +184,7 @@ impl RandomBits {
                     .map(move |(part, bits)| (first.wrapping_add((part * PART) as u64), bits))
             });
             for_each(workers, parts.collect(), |(first, bits)| {
-                Arch::new().dispatch(SideBySide { key, first, bits });
+                Arch::new().dispatch(AdjacentWords { key, first, bits });
             });
             return;
         }
@@ -197,19 +197,19 @@ impl RandomBits {
                 .enumerate()
                 .map(move |(part, low)| {
                     let first = first.wrapping_add((part * PART) as u64);
-                    Pair { key, first, low, high: high.next().unwrap_or_default() }
+                    PairedRows { key, first, low, high: high.next().unwrap_or_default() }
                 })
                 .collect::<Vec<_>>()
         });
-        let parts: Vec<Pair<T>> = parts.collect();
-        for_each(workers, together(parts, inner), |pairs| {
+        let parts: Vec<PairedRows<T>> = parts.collect();
+        for_each(workers, grouped(parts, inner), |pairs| {
             pairs.into_iter().for_each(|pair| Arch::new().dispatch(pair));
         });
     }
 }
 
 /// Groups short pairs into parts of about [`PART`] blocks.
-fn together<T>(pairs: Vec<Pair<T>>, inner: usize) -> Vec<Vec<Pair<T>>> {
+fn grouped<T>(pairs: Vec<PairedRows<T>>, inner: usize) -> Vec<Vec<PairedRows<T>>> {
     let count = (PART / inner).max(1);
     let mut pairs = pairs.into_iter().peekable();
     let mut parts = Vec::new();
@@ -220,13 +220,13 @@ fn together<T>(pairs: Vec<Pair<T>>, inner: usize) -> Vec<Vec<Pair<T>>> {
 }
 
 /// Writes both words of each block to consecutive elements.
-struct SideBySide<'a, T> {
+struct AdjacentWords<'a, T> {
     key: u64,
     first: u64,
     bits: &'a mut [T],
 }
 
-impl<T: Word> NullaryFnOnce for SideBySide<'_, T> {
+impl<T: RandomWord> NullaryFnOnce for AdjacentWords<'_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -244,7 +244,7 @@ impl<T: Word> NullaryFnOnce for SideBySide<'_, T> {
     }
 }
 
-impl<T: Word> NullaryFnOnce for Pair<'_, T> {
+impl<T: RandomWord> NullaryFnOnce for PairedRows<'_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -289,7 +289,7 @@ fn philox(key: u64, low: u64, high: u64) -> [u32; 4] {
 /// Generates elements with Philox. The state is the key and a counter of one or two words. If the
 /// state lacks the high word of the counter, the key is used instead. A block yields four elements,
 /// or two of 64 bits.
-fn philox_bits<T: Word>(old: &[u64], new: &mut [u64], bits: &mut [T], workers: &dyn Workers) {
+fn philox_bits<T: RandomWord>(old: &[u64], new: &mut [u64], bits: &mut [T], workers: &dyn Workers) {
     let key = old[0];
     let counter = u128::from(old[1]) | u128::from(old.get(2).copied().unwrap_or(key)) << 64;
     let per_block = T::PER_BLOCK;
@@ -310,7 +310,7 @@ struct Philox<'a, T> {
     bits: &'a mut [T],
 }
 
-impl<T: Word> NullaryFnOnce for Philox<'_, T> {
+impl<T: RandomWord> NullaryFnOnce for Philox<'_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -324,7 +324,7 @@ impl<T: Word> NullaryFnOnce for Philox<'_, T> {
 }
 
 /// An element of random bits.
-trait Word: Pod + Send {
+trait RandomWord: Pod + Send {
     /// Number of elements from a block of four words.
     const PER_BLOCK: usize;
 
@@ -340,7 +340,7 @@ trait Word: Pod + Send {
 
 macro_rules! words {
     ($($type:ty),*) => { $(
-        impl Word for $type {
+        impl RandomWord for $type {
             const PER_BLOCK: usize = 4;
 
             #[inline(always)]
@@ -353,7 +353,7 @@ macro_rules! words {
 
 words!(u8, u16, u32);
 
-impl Word for u64 {
+impl RandomWord for u64 {
     const PER_BLOCK: usize = 2;
 
     #[inline(always)]

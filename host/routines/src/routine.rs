@@ -79,6 +79,6 @@ pub enum RoutineError {
     #[error("{0}")]
     Value(String),
     /// A buffer does not satisfy the requirements of [`Routine::run`].
-    #[error("a buffer has another size or alignment than the operation")]
+    #[error("a buffer does not have the size or alignment that the operation needs")]
     Buffer,
 }

@@ -5,14 +5,14 @@ use std::sync::{Mutex, PoisonError};
 use crate::RoutineError;
 
 /// A pool of scratch values. It holds at most one value per concurrently running part.
-pub(crate) struct Spare<S, F> {
+pub(crate) struct ScratchPool<S, F> {
     idle: Mutex<Vec<S>>,
     make: F,
 }
 
-impl<S: Send, F: Fn() -> Result<S, RoutineError> + Sync> Spare<S, F> {
+impl<S: Send, F: Fn() -> Result<S, RoutineError> + Sync> ScratchPool<S, F> {
     pub fn new(make: F) -> Self {
-        Spare { idle: Mutex::default(), make }
+        ScratchPool { idle: Mutex::default(), make }
     }
 
     /// Calls `work` with an idle value, whose content is undefined. Fails if a new value is needed

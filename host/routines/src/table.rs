@@ -10,13 +10,13 @@ use crate::{
 };
 
 /// Function that creates the routine of an operation.
-type Make = fn(&Operation) -> Result<Box<dyn Routine>, Unsupported>;
+type MakeRoutine = fn(&Operation) -> Result<Box<dyn Routine>, Unsupported>;
 
-/// As [`Make`], with the program's companions of the operation.
-type MakeWith = fn(&Operation, &Companions) -> Result<Box<dyn Routine>, Unsupported>;
+/// As [`MakeRoutine`], with the program's companions of the operation.
+type MakeRoutineWith = fn(&Operation, &Companions) -> Result<Box<dyn Routine>, Unsupported>;
 
 /// Routines of operations other than custom calls.
-const OPERATIONS: &[(Opcode, Make)] = &[
+const OPERATIONS: &[(Opcode, MakeRoutine)] = &[
     (Opcode::Cholesky, lapack::make_cholesky),
     (Opcode::Dot, dot::make),
     (Opcode::Fft, fft::make),
@@ -26,11 +26,11 @@ const OPERATIONS: &[(Opcode, Make)] = &[
 ];
 
 /// Routines of operations that need companions.
-const ACCOMPANIED: &[(Opcode, MakeWith)] =
+const ACCOMPANIED: &[(Opcode, MakeRoutineWith)] =
     &[(Opcode::Rng, random::numbers), (Opcode::RngGetAndUpdateState, random::state), (Opcode::Sort, sort::make)];
 
 /// Routines of custom calls by target. A target that ends in `*` is a prefix.
-const CUSTOM_CALLS: &[(&str, Make)] = &[
+const CUSTOM_CALLS: &[(&str, MakeRoutine)] = &[
     // Annotations for passes that are not needed for a single device.
     ("Sharding", identity::make),
     ("SPMDFullToShardShape", identity::make),
@@ -101,11 +101,11 @@ pub fn describe(module: &Module) -> Result<String, Unsupported> {
     Ok(routine_with(module, &companions)?.describe())
 }
 
-fn for_opcode(opcode: Opcode) -> Option<Make> {
+fn for_opcode(opcode: Opcode) -> Option<MakeRoutine> {
     OPERATIONS.iter().find(|(known, _)| *known == opcode).map(|(_, make)| *make)
 }
 
-fn for_target(target: &str) -> Option<Make> {
+fn for_target(target: &str) -> Option<MakeRoutine> {
     let is_meant = |pattern: &str| match pattern.strip_suffix('*') {
         Some(start) => target.starts_with(start),
         None => target == pattern,

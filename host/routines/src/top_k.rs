@@ -8,8 +8,8 @@
 use fusebox_core::hlo::{ArrayShape, ElementType, Op};
 
 use crate::attributes::Attributes;
-use crate::key::{Bits, Merged, Order};
-use crate::lines::{Lines, for_each_part};
+use crate::key::{Bits, MergedValues, Order};
+use crate::lines::{LineDecomposition, for_each_part};
 use crate::{Context, Operation, Routine, RoutineError, Unsupported, elements, elements_mut, scratch};
 
 /// Number of elements per block, of which one maximum is computed. A block is a few cache lines,
@@ -22,7 +22,7 @@ const PART: usize = 1 << 15;
 
 #[derive(Debug)]
 struct TopK {
-    lines: Lines,
+    lines: LineDecomposition,
     k: usize,
     order: Order,
 }
@@ -46,9 +46,9 @@ pub fn custom_call(operation: &Operation) -> Result<Box<dyn Routine>, Unsupporte
 fn make(operation: &Operation, k: i64, largest: bool) -> Result<Box<dyn Routine>, Unsupported> {
     operation.takes_arrays(1)?;
     let array = operation.argument(0)?;
-    let lines = Lines::of(array, array.rank() as i64 - 1)?;
+    let lines = LineDecomposition::of(array, array.rank() as i64 - 1)?;
     let wrong = || {
-        Unsupported::new(format!("the first {k} of {} elements: wanted are at most as many as there are", lines.length))
+        Unsupported::new(format!("the first {k} of {} elements: expected at most as many as there are", lines.length))
     };
     let k = usize::try_from(k).ok().filter(|&k| k <= lines.length).ok_or_else(wrong)?;
     let is_result = |shape: &ArrayShape, ty: ElementType| {
@@ -56,17 +56,17 @@ fn make(operation: &Operation, k: i64, largest: bool) -> Result<Box<dyn Routine>
         shape.element_type == ty && shape.dims.split_last() == Some((&last, outer))
     };
     let &[values, places] = &operation.results()[..] else {
-        return Err(Unsupported::new("these results: wanted are values and positions"));
+        return Err(Unsupported::new("these results: expected values and positions"));
     };
     if !is_result(values, array.element_type) || !is_result(places, ElementType::S32) {
         return Err(Unsupported::new(format!(
-            "the results {values} and {places} of {array}: wanted are values, s32 positions"
+            "the results {values} and {places} of {array}: expected values and s32 positions"
         )));
     }
     if i32::try_from(lines.length).is_err() {
         return Err(Unsupported::new("a top-k of lines of more than 2^31 elements"));
     }
-    let order = Order::new(array.element_type, Merged::default(), false, !largest);
+    let order = Order::new(array.element_type, MergedValues::default(), false, !largest);
     let order = order.ok_or_else(|| Unsupported::new(format!("a top-k of {}", array.element_type)))?;
     Ok(Box::new(TopK { lines, k, order }))
 }
@@ -89,9 +89,10 @@ impl Routine for TopK {
     }
 
     fn describe(&self) -> String {
-        match self.is_bound_worth_finding() {
-            true => format!("top {} by the maxima of blocks of {BLOCK}", self.k),
-            false => format!("top {} by selection", self.k),
+        if self.is_bound_worth_finding() {
+            format!("top {} by the maxima of blocks of {BLOCK}", self.k)
+        } else {
+            format!("top {} by selection", self.k)
         }
     }
 }
@@ -170,9 +171,10 @@ mod tests {
         let (&length, outer) = dims.split_last().unwrap();
         let list = |last: i64| [outer, &[last]].concat().iter().map(i64::to_string).collect::<Vec<_>>().join(",");
         let (array, first) = (list(length), list(k));
-        let call = match is_call {
-            true => format!("custom-call(p), custom_call_target=\"TopK\", backend_config=\"{{largest = {largest}}}\""),
-            false => format!("topk(p), k={k}, largest={largest}"),
+        let call = if is_call {
+            format!("custom-call(p), custom_call_target=\"TopK\", backend_config=\"{{largest = {largest}}}\"")
+        } else {
+            format!("topk(p), k={k}, largest={largest}")
         };
         let text = format!(
             "ENTRY e {{\n  p = {ty}[{array}] parameter(0)\n  ROOT t = ({ty}[{first}], s32[{first}]) {call}\n}}\n"

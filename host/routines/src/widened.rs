@@ -6,7 +6,7 @@ use crate::{Context, Routine, RoutineError, Unsupported, scratch};
 
 /// A routine on `f32` that is adapted to arguments and results of a narrower type.
 #[derive(Debug)]
-struct Widened {
+struct WidenedRoutine {
     inner: Box<dyn Routine>,
     format: FloatFormat,
     /// Bytes of an element.
@@ -16,10 +16,10 @@ struct Widened {
 /// Adapts a routine on `f32` to elements of `ty`.
 pub fn widened(inner: Box<dyn Routine>, ty: ElementType) -> Result<Box<dyn Routine>, Unsupported> {
     let format = FloatFormat::of(ty).ok_or_else(|| Unsupported::new(format!("an array of {ty} computed in f32")))?;
-    Ok(Box::new(Widened { inner, format, width: ty.byte_size() }))
+    Ok(Box::new(WidenedRoutine { inner, format, width: ty.byte_size() }))
 }
 
-impl Widened {
+impl WidenedRoutine {
     fn widen(&self, bytes: &[u8]) -> Result<Vec<f32>, RoutineError> {
         let mut values = scratch(bytes.len() / self.width)?;
         for (value, element) in values.iter_mut().zip(bytes.chunks_exact(self.width)) {
@@ -30,7 +30,7 @@ impl Widened {
     }
 }
 
-impl Routine for Widened {
+impl Routine for WidenedRoutine {
     fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], context: &Context<'_>) -> Result<(), RoutineError> {
         let wide = arguments.iter().map(|bytes| self.widen(bytes)).collect::<Result<Vec<_>, _>>()?;
         let counts = results.iter().map(|result| result.len() / self.width);

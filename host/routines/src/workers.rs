@@ -6,15 +6,15 @@ use std::sync::{Mutex, PoisonError};
 pub trait Workers: Sync {
     /// Calls `task` once with each number below `parts`, in any order and concurrently. Returns
     /// when all calls are done.
-    fn share(&self, parts: usize, task: &(dyn Fn(usize) + Sync));
+    fn run_parts(&self, parts: usize, task: &(dyn Fn(usize) + Sync));
 }
 
 /// Workers that consist of the calling thread only.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Alone;
+pub struct CallingThread;
 
-impl Workers for Alone {
-    fn share(&self, parts: usize, task: &(dyn Fn(usize) + Sync)) {
+impl Workers for CallingThread {
+    fn run_parts(&self, parts: usize, task: &(dyn Fn(usize) + Sync)) {
         (0..parts).for_each(task);
     }
 }
@@ -23,7 +23,7 @@ impl Workers for Alone {
 /// the pieces of the results to write, and their inputs.
 pub fn for_each<T: Send>(workers: &dyn Workers, items: Vec<T>, work: impl Fn(T) + Sync) {
     let items: Vec<Mutex<Option<T>>> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
-    workers.share(items.len(), &|number| {
+    workers.run_parts(items.len(), &|number| {
         let item = items[number].lock().unwrap_or_else(PoisonError::into_inner).take();
         item.into_iter().for_each(&work);
     });

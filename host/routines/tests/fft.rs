@@ -8,12 +8,12 @@ use std::f64::consts::TAU;
 use fusebox_core::hlo::FftType;
 use support::{Random, execute};
 
-type Pair = (f64, f64);
+type ComplexPair = (f64, f64);
 
 /// The definition along one dimension of `(outer, length, inner)`.
-fn direct(x: &[Pair], length: usize, inner: usize, inverse: bool) -> Vec<Pair> {
+fn direct(x: &[ComplexPair], length: usize, inner: usize, inverse: bool) -> Vec<ComplexPair> {
     let sign = if inverse { 1.0 } else { -1.0 };
-    let roots: Vec<Pair> = (0..length)
+    let roots: Vec<ComplexPair> = (0..length)
         .map(|k| (TAU * k as f64 / length as f64).sin_cos())
         .map(|(sine, cosine)| (cosine, sign * sine))
         .collect();
@@ -31,14 +31,14 @@ fn direct(x: &[Pair], length: usize, inner: usize, inverse: bool) -> Vec<Pair> {
     (0..x.len()).map(element).collect()
 }
 
-fn complex_direct(x: &[Pair], lengths: &[usize], inverse: bool) -> Vec<Pair> {
+fn complex_direct(x: &[ComplexPair], lengths: &[usize], inverse: bool) -> Vec<ComplexPair> {
     (0..lengths.len()).fold(x.to_vec(), |x, d| direct(&x, lengths[d], lengths[d + 1..].iter().product(), inverse))
 }
 
 /// The largest error relative to the root mean square of the exact result.
-fn error(found: &[Pair], exact: &[Pair]) -> f64 {
+fn error(found: &[ComplexPair], exact: &[ComplexPair]) -> f64 {
     assert_eq!(found.len(), exact.len());
-    let square = |(a, b): Pair| a * a + b * b;
+    let square = |(a, b): ComplexPair| a * a + b * b;
     let norm = (exact.iter().map(|&z| square(z)).sum::<f64>() / exact.len().max(1) as f64).sqrt();
     let difference = found.iter().zip(exact).map(|(f, e)| square((f.0 - e.0, f.1 - e.1)).sqrt());
     difference.fold(0f64, |largest, d| if d.is_nan() { d } else { largest.max(d) }) / norm.max(f64::MIN_POSITIVE)
@@ -69,13 +69,12 @@ fn run(kind: FftType, lengths: &[usize], double: bool, input: &[f64], batch: usi
         "ENTRY e {{\n  p = {operand} parameter(0)\n  ROOT r = {result} fft(p), fft_type={kind}, fft_length={{{}}}\n}}\n",
         list(lengths)
     );
-    let run = |fill: f64, threads: usize| match double {
-        true => {
+    let run = |fill: f64, threads: usize| {
+        if double {
             let mut found = vec![fill; numbers];
             execute(&text, &[bytemuck::cast_slice(input)], &mut [bytemuck::cast_slice_mut(&mut found)], threads);
             found
-        }
-        false => {
+        } else {
             let input: Vec<f32> = input.iter().map(|&x| x as f32).collect();
             let mut found = vec![fill as f32; numbers];
             execute(&text, &[bytemuck::cast_slice(&input)], &mut [bytemuck::cast_slice_mut(&mut found)], threads);
@@ -88,7 +87,7 @@ fn run(kind: FftType, lengths: &[usize], double: bool, input: &[f64], batch: usi
     found
 }
 
-fn pairs(x: &[f64]) -> Vec<Pair> {
+fn pairs(x: &[f64]) -> Vec<ComplexPair> {
     x.chunks(2).map(|z| (z[0], z[1])).collect()
 }
 
@@ -130,9 +129,9 @@ fn transforms_agree_with_the_definition() {
                 assert!(error <= limit, "{kind} of {batch} x {lengths:?}: {error:e} > {limit:e}");
             }
             let real = values(batch * points);
-            let as_complex: Vec<Pair> = real.iter().map(|&re| (re, 0.0)).collect();
+            let as_complex: Vec<ComplexPair> = real.iter().map(|&re| (re, 0.0)).collect();
             let exact = complex_direct(&as_complex, &lengths, false);
-            let exact: Vec<Pair> = exact.chunks(last).flat_map(|line| &line[..half]).copied().collect();
+            let exact: Vec<ComplexPair> = exact.chunks(last).flat_map(|line| &line[..half]).copied().collect();
             let found = run(FftType::Rfft, &lengths, double, &real, batch, 7);
             let error_of_rfft = error(&pairs(&found), &exact);
             assert!(error_of_rfft <= limit, "RFFT of {batch} x {lengths:?}: {error_of_rfft:e} > {limit:e}");
@@ -140,7 +139,7 @@ fn transforms_agree_with_the_definition() {
             let halves = values(2 * rows * half);
             let exact = to_real(&pairs(&halves), &lengths, half);
             let found = run(FftType::Irfft, &lengths, double, &halves, batch, 7);
-            let found: Vec<Pair> = found.iter().map(|&re| (re, 0.0)).collect();
+            let found: Vec<ComplexPair> = found.iter().map(|&re| (re, 0.0)).collect();
             let error = error(&found, &exact);
             assert!(error <= limit, "IRFFT of {batch} x {lengths:?}: {error:e} > {limit:e}");
         }
@@ -149,16 +148,16 @@ fn transforms_agree_with_the_definition() {
 
 /// Inverts the leading dimensions. In each line, the first element and the middle one of an even
 /// length then count as real, and the second half is the conjugate of the first.
-fn to_real(x: &[Pair], lengths: &[usize], half: usize) -> Vec<Pair> {
+fn to_real(x: &[ComplexPair], lengths: &[usize], half: usize) -> Vec<ComplexPair> {
     let (&last, others) = lengths.split_last().unwrap();
     let with_half = [others, &[half]].concat();
     let x = (0..others.len()).fold(x.to_vec(), |x, d| direct(&x, others[d], with_half[d + 1..].iter().product(), true));
-    let element = |line: &[Pair], k: usize| match k {
+    let element = |line: &[ComplexPair], k: usize| match k {
         k if k == 0 || 2 * k == last => (line[k].0, 0.0),
         k if k < half => line[k],
         k => (line[last - k].0, -line[last - k].1),
     };
-    let whole: Vec<Pair> = x.chunks(half).flat_map(|line| (0..last).map(|k| element(line, k))).collect();
+    let whole: Vec<ComplexPair> = x.chunks(half).flat_map(|line| (0..last).map(|k| element(line, k))).collect();
     direct(&whole, last, 1, true).iter().map(|z| (z.0, 0.0)).collect()
 }
 

@@ -13,7 +13,7 @@ pub struct Processors {
 /// Keeps a thread on its processor. When that thread drops this value, it may again run on all its
 /// previous processors.
 #[derive(Debug)]
-pub struct Pinned {
+pub struct PinnedThread {
     before: CpuSet,
 }
 
@@ -26,15 +26,15 @@ impl Processors {
     }
 
     /// Pins the calling thread to the processor with index `place`, if the system allows it.
-    pub fn pin(&self, place: usize) -> Option<Pinned> {
+    pub fn pin(&self, place: usize) -> Option<PinnedThread> {
         let mut own = CpuSet::new();
         own.set(*self.numbers.get(place)?);
         sched_setaffinity(None, &own).ok()?;
-        Some(Pinned { before: self.allowed })
+        Some(PinnedThread { before: self.allowed })
     }
 }
 
-impl Drop for Pinned {
+impl Drop for PinnedThread {
     fn drop(&mut self) {
         // On failure the thread remains pinned, which is harmless.
         let _ = sched_setaffinity(None, &self.before);

@@ -100,7 +100,7 @@ impl Executable {
                 in_range("host operation", *op, self.host_ops.len())?;
                 arguments.iter().try_for_each(|s| self.check_slice(s))?;
                 results.iter().try_for_each(|s| self.check_written(s))?;
-                check_apart(arguments, results)
+                check_disjoint(arguments, results)
             }
             Thunk::While { name, predicate, .. } => {
                 self.check_slice(predicate)?;
@@ -113,7 +113,9 @@ impl Executable {
                 self.check_slice(index)?;
                 match (index.bytes, branches.len()) {
                     (1, 2) | (4, 1..) => Ok(()),
-                    (bytes, count) => Err(format!("conditional {name} chooses by {bytes} bytes of {count} branches")),
+                    (bytes, count) => {
+                        Err(format!("conditional {name} has an index of {bytes} bytes for {count} branches"))
+                    }
                 }
             }
         }
@@ -148,9 +150,10 @@ impl Executable {
 
     fn check_written(&self, slice: &Slice) -> Result<(), String> {
         self.check_slice(slice)?;
-        match self.kind(slice).is_some_and(AllocationKind::is_writable) {
-            true => Ok(()),
-            false => Err("a step writes to a parameter or a constant".into()),
+        if self.kind(slice).is_some_and(AllocationKind::is_writable) {
+            Ok(())
+        } else {
+            Err("a step writes to a parameter or a constant".into())
         }
     }
 
@@ -160,10 +163,7 @@ impl Executable {
         if end > self.allocations[slice.allocation as usize].bytes {
             return Err("a slice leaves its allocation".into());
         }
-        match slice.offset.is_multiple_of(ALIGNMENT as u64) {
-            true => Ok(()),
-            false => Err("a slice is not aligned".into()),
-        }
+        if slice.offset.is_multiple_of(ALIGNMENT as u64) { Ok(()) } else { Err("a slice is not aligned".into()) }
     }
 
     fn kind(&self, slice: &Slice) -> Option<&AllocationKind> {
@@ -173,7 +173,7 @@ impl Executable {
 
 /// Checks that no result overlaps an argument or another result: a routine writes its results while
 /// it reads its arguments.
-fn check_apart(arguments: &[Slice], results: &[Slice]) -> Result<(), String> {
+fn check_disjoint(arguments: &[Slice], results: &[Slice]) -> Result<(), String> {
     let start = |slice: &Slice| (slice.allocation, slice.offset);
     let mut written: Vec<&Slice> = results.iter().filter(|slice| slice.bytes > 0).collect();
     written.sort_by_key(|slice| start(slice));
@@ -184,9 +184,10 @@ fn check_apart(arguments: &[Slice], results: &[Slice]) -> Result<(), String> {
         let before = written.partition_point(|slice| start(slice) < end);
         argument.bytes > 0 && before > 0 && written[before - 1].overlaps(argument)
     };
-    match written.windows(2).any(|pair| pair[0].overlaps(pair[1])) || arguments.iter().any(is_written) {
-        true => Err("a result of a host operation shares memory with an operand or another result".into()),
-        false => Ok(()),
+    if written.windows(2).any(|pair| pair[0].overlaps(pair[1])) || arguments.iter().any(is_written) {
+        Err("a result of a host operation shares memory with an operand or another result".into())
+    } else {
+        Ok(())
     }
 }
 

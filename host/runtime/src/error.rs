@@ -68,7 +68,7 @@ pub enum RunError {
         found: String,
     },
     /// A donated input holds no value, because the last run has overwritten it.
-    #[error("input {index} is donated: the last run has taken it; donate it anew, or set all inputs")]
+    #[error("the last run has overwritten the donated input {index}; donate it again, or set all inputs")]
     Taken {
         /// Number of the array.
         index: usize,

@@ -115,10 +115,7 @@ fn intact_data(bytes: &[u8]) -> Result<&[u8], FormatError> {
         let wanted = length.saturating_add((PREFIX + DIGEST) as u64);
         return Err(FormatError::Length { wanted, found: bytes.len() as u64 });
     }
-    match digest(&bytes[..PREFIX], data) == *stored {
-        true => Ok(data),
-        false => Err(FormatError::Digest),
-    }
+    if digest(&bytes[..PREFIX], data) == *stored { Ok(data) } else { Err(FormatError::Digest) }
 }
 
 fn digest(prefix: &[u8], data: &[u8]) -> [u8; DIGEST] {

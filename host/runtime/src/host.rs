@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fusebox_routines::{Alone, Context, Workers};
+use fusebox_routines::{CallingThread, Context, Workers};
 
 use crate::host_op::LoadedHostOp;
 use crate::kernel::{CpuFunction, LoadedKernel};
@@ -198,7 +198,7 @@ impl Machine for Host {
             .collect();
         let workers: &dyn Workers = match &self.pool {
             Some(pool) => &**pool,
-            None => &Alone,
+            None => &CallingThread,
         };
         let context = Context { workers };
         let mut execute = || self.host_ops[op as usize].execute(&arguments, &mut results, &context);

@@ -107,9 +107,10 @@ fn canonical(ty: ElementType, bytes: &[u8]) -> Result<Cow<'_, [u8]>, RunError> {
     }
     let mut extended = copy(bytes)?;
     let unused = 8 - ty.bits();
-    match ty.is_signed_integer() {
-        true => extended.iter_mut().for_each(|byte| *byte = ((*byte << unused) as i8 >> unused) as u8),
-        false => extended.iter_mut().for_each(|byte| *byte = *byte << unused >> unused),
+    if ty.is_signed_integer() {
+        extended.iter_mut().for_each(|byte| *byte = ((*byte << unused) as i8 >> unused) as u8)
+    } else {
+        extended.iter_mut().for_each(|byte| *byte = *byte << unused >> unused)
     }
     Ok(Cow::Owned(extended))
 }

@@ -43,7 +43,7 @@ mod within_bounds;
 
 pub mod npz;
 
-pub use affinity::Pinned;
+pub use affinity::PinnedThread;
 pub use cuda::describe_gpu;
 pub use error::{LoadError, RunError};
 pub use executable::{
@@ -53,7 +53,7 @@ pub use executable::{
 pub use format::FormatError;
 pub use host::PART_BYTES;
 pub use measure::{Effort, Timing, measure};
-pub use memory::{Buffer, Passage, Sweep};
+pub use memory::{Buffer, Sweep, SweepAccess};
 pub use peak::operations_per_second;
 pub use processor::{TILES_OF_BF16, TILES_OF_INT8, describe_cpu};
 pub use program::{Options, Program};

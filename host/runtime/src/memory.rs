@@ -21,7 +21,7 @@ pub(crate) const HUGE_PAGE: usize = 2 << 20;
 
 /// Access of a sweep to every byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Passage {
+pub enum SweepAccess {
     Read,
     /// Writes zero.
     Write,
@@ -32,7 +32,7 @@ pub enum Passage {
 /// A pass over memory by all threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sweep {
-    pub passage: Passage,
+    pub passage: SweepAccess,
     /// Whether each thread starts with its last bytes, which the caches still hold after a forward
     /// sweep.
     pub is_backward: bool,
@@ -85,14 +85,14 @@ impl Buffer {
     ///
     /// # Safety
     /// If `passage` writes, no other code accesses the bytes during the call.
-    pub(crate) unsafe fn sweep(&self, passage: Passage, bytes: Range<usize>) {
-        if passage == Passage::Read {
+    pub(crate) unsafe fn sweep(&self, passage: SweepAccess, bytes: Range<usize>) {
+        if passage == SweepAccess::Read {
             return sweeps::read(&self.as_slice()[bytes]);
         }
         // SAFETY: the bytes lie in memory that this buffer owns, and the caller has exclusive
         // access to them.
         let bytes = unsafe { std::slice::from_raw_parts_mut(self.address().add(bytes.start), bytes.len()) };
-        if passage == Passage::Update { sweeps::update(bytes) } else { sweeps::write(bytes) }
+        if passage == SweepAccess::Update { sweeps::update(bytes) } else { sweeps::write(bytes) }
     }
 
     /// Writes a range of bytes back to memory and evicts it from all caches. Does nothing on
@@ -106,9 +106,10 @@ impl Buffer {
                 // SAFETY: the line lies in memory that this buffer owns. Evicting it changes no
                 // value. The processor has the instruction.
                 unsafe {
-                    match drops_many_at_once {
-                        true => std::arch::asm!("clflushopt [{}]", in(reg) line, options(nostack, preserves_flags)),
-                        false => std::arch::x86_64::_mm_clflush(line),
+                    if drops_many_at_once {
+                        std::arch::asm!("clflushopt [{}]", in(reg) line, options(nostack, preserves_flags))
+                    } else {
+                        std::arch::x86_64::_mm_clflush(line)
                     }
                 }
             }

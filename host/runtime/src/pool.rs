@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use fusebox_routines::Workers;
 
-use crate::affinity::{Pinned, Processors};
+use crate::affinity::{PinnedThread, Processors};
 use crate::subnormals;
 
 /// Claims per thread: enough to balance uneven blocks, few enough to keep each claim long.
@@ -32,15 +32,15 @@ const TURNS: u32 = 32;
 
 #[derive(Debug)]
 pub struct Pool {
-    shared: Arc<Shared>,
+    shared: Arc<PoolState>,
     workers: Vec<JoinHandle<()>>,
     /// Held while the workers have a job.
     turn: Mutex<()>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
-    state: Mutex<State>,
+struct PoolState {
+    state: Mutex<CurrentJob>,
     /// Signals a new job or the end of the pool.
     wake: Condvar,
     /// Signals that no worker executes the job any more.
@@ -48,7 +48,7 @@ struct Shared {
     /// Counts jobs, so that a worker takes each at most once.
     generation: AtomicU64,
     /// Per thread, the first unclaimed block of its range. The caller is thread 0.
-    next: Box<[Next]>,
+    next: Box<[NextBlock]>,
     /// Number of workers that execute the job.
     active: AtomicUsize,
     /// Whether the caller sleeps until `active` is zero.
@@ -61,10 +61,10 @@ struct Shared {
 /// A counter on a separate cache line, because its thread changes it with every claim.
 #[derive(Debug, Default)]
 #[repr(align(64))]
-struct Next(AtomicU64);
+struct NextBlock(AtomicU64);
 
 #[derive(Debug, Default)]
-struct State {
+struct CurrentJob {
     job: Option<Job>,
     /// Number of sleeping workers.
     sleeping: usize,
@@ -100,7 +100,7 @@ impl Job {
     ///
     /// # Safety
     /// `task` must be alive.
-    unsafe fn work(&self, next: &[Next], thread: usize) {
+    unsafe fn work(&self, next: &[NextBlock], thread: usize) {
         // SAFETY: alive by contract.
         let task = unsafe { &*self.task };
         for offset in 0..next.len() {
@@ -121,8 +121,8 @@ impl Pool {
     /// Starts a pool of `threads` threads, including the caller of [`Pool::run`]. Fails if the
     /// system refuses a thread.
     pub fn new(threads: usize) -> std::io::Result<Pool> {
-        let next = (0..threads.max(1)).map(|_| Next::default()).collect();
-        let shared = Arc::new(Shared { next, ..Shared::default() });
+        let next = (0..threads.max(1)).map(|_| NextBlock::default()).collect();
+        let shared = Arc::new(PoolState { next, ..PoolState::default() });
         let mut workers = Vec::new();
         for index in 1..threads {
             let shared = shared.clone();
@@ -176,14 +176,15 @@ impl Pool {
 
     /// Pins every thread to a different processor. Returns `None` if there are fewer processors
     /// than threads. Workers remain pinned while they live, the caller while the result lives.
-    pub fn pin(&self) -> Option<Pinned> {
+    pub fn pin(&self) -> Option<PinnedThread> {
         let processors = Processors::for_threads(self.workers.len() + 1)?;
         let (caller, of_caller) = (std::thread::current().id(), Mutex::new(None));
         self.on_each(&|number| {
             let pinned = processors.pin(number);
-            match std::thread::current().id() == caller {
-                true => *of_caller.lock().unwrap_or_else(PoisonError::into_inner) = pinned,
-                false => std::mem::forget(pinned),
+            if std::thread::current().id() == caller {
+                *of_caller.lock().unwrap_or_else(PoisonError::into_inner) = pinned
+            } else {
+                std::mem::forget(pinned)
             }
         });
         of_caller.into_inner().unwrap_or_else(PoisonError::into_inner)
@@ -206,7 +207,7 @@ impl Pool {
 
 /// Runs parts of routines, which flush subnormal numbers as kernels do.
 impl Workers for Pool {
-    fn share(&self, parts: usize, task: &(dyn Fn(usize) + Sync)) {
+    fn run_parts(&self, parts: usize, task: &(dyn Fn(usize) + Sync)) {
         self.run(parts as u64, &|parts| subnormals::flushed(|| parts.for_each(|part| task(part as usize))));
     }
 }
@@ -227,8 +228,8 @@ fn spin_until(has_come: impl Fn() -> bool) -> bool {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl PoolState {
+    fn lock(&self) -> MutexGuard<'_, CurrentJob> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

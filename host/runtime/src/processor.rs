@@ -66,7 +66,7 @@ fn tile_products() -> NarrowProducts {
     static KNOWN: OnceLock<NarrowProducts> = OnceLock::new();
     *KNOWN.get_or_init(|| {
         let has = instructions();
-        if has != NarrowProducts::default() && asked_for_tiles() { has } else { NarrowProducts::default() }
+        if has != NarrowProducts::default() && request_tiles() { has } else { NarrowProducts::default() }
     })
 }
 
@@ -109,7 +109,7 @@ fn instructions() -> NarrowProducts {
 /// Asks Linux to save tile registers for the process's threads. Linux does so only on request,
 /// because they take 8 KiB. Returns whether Linux agrees.
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-fn asked_for_tiles() -> bool {
+fn request_tiles() -> bool {
     const ARCH_REQ_XCOMP_PERM: libc::c_int = 0x1023;
     const XFEATURE_XTILEDATA: libc::c_ulong = 18;
     // SAFETY: the call takes two numbers, accesses no memory of this process, and returns whether
@@ -118,7 +118,7 @@ fn asked_for_tiles() -> bool {
 }
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
-fn asked_for_tiles() -> bool {
+fn request_tiles() -> bool {
     false
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use fusebox_core::hlo::{ArrayLiteral, Literal, Shape};
 use fusebox_routines::{Generator, SharedGenerator};
 
-use crate::affinity::Pinned;
+use crate::affinity::PinnedThread;
 use crate::cuda::Cuda;
 use crate::donation::Donations;
 use crate::host::Host;
@@ -63,7 +63,7 @@ impl Program {
     ///
     /// # Errors
     /// As [`Program::load`].
-    pub fn load_beside(&self, executable: Executable, options: &Options) -> Result<Program, LoadError> {
+    pub fn load_on_same_pool(&self, executable: Executable, options: &Options) -> Result<Program, LoadError> {
         Program::load_on(|| self.machine.pool().map_or_else(|| Host::start_pool(options), Ok), executable, options)
     }
 
@@ -118,9 +118,10 @@ impl Program {
                 let (expected, found) = (describe(shape), describe(&input.shape()));
                 return Err(RunError::InputShape { index, expected, found });
             }
-            placed.push(match shape.dims == input.dims {
-                true => input.clone(),
-                false => within_bounds::placed(input, &shape.dims)?,
+            placed.push(if shape.dims == input.dims {
+                input.clone()
+            } else {
+                within_bounds::placed(input, &shape.dims)?
             });
         }
         let slices = self.executable.parameters.iter().flat_map(|p| &p.leaves);
@@ -195,7 +196,7 @@ impl Program {
     /// Pins each thread of the pool to a different processor, so that the system does not run two
     /// of them on one. The calling thread is pinned while the result lives. `None` without a pool
     /// or if there are fewer processors than threads.
-    pub fn pin_threads(&self) -> Option<Pinned> {
+    pub fn pin_threads(&self) -> Option<PinnedThread> {
         self.machine.pool()?.pin()
     }
 
@@ -254,7 +255,7 @@ impl Program {
         }
         for ((array, bounds), leaf) in arrays.iter().zip(&bounds).zip(leaves) {
             if array.dims != *bounds {
-                *leaf = within_bounds::taken(leaf, array.element_type.byte_size(), &array.dims, bounds)?.into();
+                *leaf = within_bounds::extracted(leaf, array.element_type.byte_size(), &array.dims, bounds)?.into();
             }
         }
         Ok(())

@@ -10,7 +10,7 @@ use crate::{RunError, Slice, Thunk};
 
 /// A thunk prepared for repeated execution. Its addresses are valid because the machine's buffers
 /// do not move during the execution.
-enum Prepared<'t> {
+enum PreparedThunk<'t> {
     Launch {
         function: CpuFunction,
         blocks: u64,
@@ -18,13 +18,13 @@ enum Prepared<'t> {
         arguments: Vec<*mut u8>,
     },
     While {
-        condition: Vec<Prepared<'t>>,
+        condition: Vec<PreparedThunk<'t>>,
         predicate: &'t Slice,
-        body: Vec<Prepared<'t>>,
+        body: Vec<PreparedThunk<'t>>,
     },
     Conditional {
         index: &'t Slice,
-        branches: Vec<Vec<Prepared<'t>>>,
+        branches: Vec<Vec<PreparedThunk<'t>>>,
     },
     /// Looked up in each iteration: the lookup is cheap compared with the thunk.
     Other(&'t Thunk),
@@ -37,44 +37,45 @@ impl Host {
         self.turn(&prepared, pool)
     }
 
-    fn prepared<'t>(&self, thunks: &'t [Thunk]) -> Vec<Prepared<'t>> {
+    fn prepared<'t>(&self, thunks: &'t [Thunk]) -> Vec<PreparedThunk<'t>> {
         let prepared = |thunk: &'t Thunk| match thunk {
             Thunk::Kernel { kernel, arguments } => {
                 let kernel = self.kernel(*kernel);
                 let arguments = arguments.iter().map(|slice| self.address(slice)).collect();
                 let watch = kernel.watch.clone();
-                Prepared::Launch { function: kernel.cpu_function(), blocks: kernel.image.blocks, watch, arguments }
+                PreparedThunk::Launch { function: kernel.cpu_function(), blocks: kernel.image.blocks, watch, arguments }
             }
             Thunk::While { condition, predicate, body, .. } => {
-                Prepared::While { condition: self.prepared(condition), predicate, body: self.prepared(body) }
+                PreparedThunk::While { condition: self.prepared(condition), predicate, body: self.prepared(body) }
             }
-            Thunk::Conditional { index, branches, .. } => {
-                Prepared::Conditional { index, branches: branches.iter().map(|branch| self.prepared(branch)).collect() }
-            }
-            other => Prepared::Other(other),
+            Thunk::Conditional { index, branches, .. } => PreparedThunk::Conditional {
+                index,
+                branches: branches.iter().map(|branch| self.prepared(branch)).collect(),
+            },
+            other => PreparedThunk::Other(other),
         };
         thunks.iter().map(prepared).collect()
     }
 
-    fn turn(&mut self, steps: &[Prepared<'_>], pool: &Pool) -> Result<(), RunError> {
+    fn turn(&mut self, steps: &[PreparedThunk<'_>], pool: &Pool) -> Result<(), RunError> {
         steps.iter().try_for_each(|step| match step {
-            Prepared::Launch { function, blocks, watch, arguments } => {
+            PreparedThunk::Launch { function, blocks, watch, arguments } => {
                 let _launch = watch.as_ref().map(Watch::launch);
                 call(*function, *blocks, arguments, pool);
                 Ok(())
             }
-            Prepared::While { condition, predicate, body } => loop {
+            PreparedThunk::While { condition, predicate, body } => loop {
                 self.turn(condition, pool)?;
                 if self.read(predicate)?[0] == 0 {
                     return Ok(());
                 }
                 self.turn(body, pool)?;
             },
-            Prepared::Conditional { index, branches } => {
+            PreparedThunk::Conditional { index, branches } => {
                 let taken = branch_taken(&self.read(index)?, branches.len());
                 self.turn(&branches[taken], pool)
             }
-            Prepared::Other(thunk) => self.step(thunk),
+            PreparedThunk::Other(thunk) => self.step(thunk),
         })
     }
 }

@@ -11,24 +11,24 @@ pub fn flushed<T>(call: impl FnOnce() -> T) -> T {
     /// Bits of `MXCSR` that flush subnormal results (bit 15) and subnormal operands (bit 6) to
     /// zero.
     const ZEROS: u32 = 1 << 15 | 1 << 6;
-    let before = Mode::now();
-    Mode(before.0 | ZEROS).set();
-    let _restored = Restored(before);
+    let before = FloatMode::now();
+    FloatMode(before.0 | ZEROS).set();
+    let _restored = FloatModeGuard(before);
     call()
 }
 
 /// The processor's floating-point mode: its register `MXCSR`.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
-struct Mode(u32);
+struct FloatMode(u32);
 
 #[cfg(target_arch = "x86_64")]
-impl Mode {
-    fn now() -> Mode {
+impl FloatMode {
+    fn now() -> FloatMode {
         let mut mode = 0u32;
         // SAFETY: the instruction stores the register in a variable.
         unsafe { std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut mode, options(nostack, preserves_flags)) };
-        Mode(mode)
+        FloatMode(mode)
     }
 
     fn set(self) {
@@ -42,10 +42,10 @@ impl Mode {
 
 /// Restores the previous mode on drop.
 #[cfg(target_arch = "x86_64")]
-struct Restored(Mode);
+struct FloatModeGuard(FloatMode);
 
 #[cfg(target_arch = "x86_64")]
-impl Drop for Restored {
+impl Drop for FloatModeGuard {
     fn drop(&mut self) {
         self.0.set();
     }

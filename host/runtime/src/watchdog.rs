@@ -21,10 +21,10 @@ const STEPS: u32 = 64;
 /// All programs loaded with clones of one watchdog share its thread. Only one of them may execute
 /// at a time.
 #[derive(Clone, Debug)]
-pub struct Watchdog(Arc<Shared>);
+pub struct Watchdog(Arc<WatchdogState>);
 
 #[derive(Debug, Default)]
-struct Shared {
+struct WatchdogState {
     /// Number of the current launch, above [`KERNEL_BITS`], and number of its kernel; 0 between
     /// launches.
     running: AtomicU64,
@@ -46,7 +46,7 @@ impl Watchdog {
         is_limited: impl Fn(&KernelImage) -> bool + Send + 'static,
         report: impl FnOnce(&KernelImage) + Send + 'static,
     ) -> std::io::Result<Watchdog> {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(WatchdogState::default());
         let watched = Arc::downgrade(&shared);
         std::thread::Builder::new().name("watchdog".into()).spawn(move || {
             if let Some(kernel) = first_late(&watched, limit, is_limited) {
@@ -71,7 +71,7 @@ impl Watchdog {
 
 /// Waits for a kernel that exceeds its limit; `None` once all programs are dropped.
 fn first_late(
-    watched: &Weak<Shared>,
+    watched: &Weak<WatchdogState>,
     limit: Duration,
     is_limited: impl Fn(&KernelImage) -> bool,
 ) -> Option<Arc<KernelImage>> {
@@ -97,7 +97,7 @@ fn first_late(
 /// A kernel registered with a watchdog.
 #[derive(Clone, Debug)]
 pub struct Watch {
-    shared: Arc<Shared>,
+    shared: Arc<WatchdogState>,
     /// The kernel's number, from 1.
     number: u64,
     /// Keeps the number reserved.
@@ -108,7 +108,7 @@ impl Watch {
     /// Marks the kernel as running while the result lives. Costs only three stores, so that
     /// measurements of kernels are not affected.
     pub fn launch(&self) -> Launch<'_> {
-        let Shared { running, launches, .. } = &*self.shared;
+        let WatchdogState { running, launches, .. } = &*self.shared;
         let launch = launches.load(Ordering::Relaxed) + 1;
         launches.store(launch, Ordering::Relaxed);
         running.store(launch << KERNEL_BITS | self.number, Ordering::Relaxed);

@@ -12,7 +12,7 @@ pub fn placed(array: &ArrayLiteral, bounds: &[i64]) -> Result<ArrayLiteral, RunE
     let count = bounds.iter().fold(bytes, |count, &bound| count.saturating_mul(bound as usize));
     let mut data = reserved(count)?;
     data.resize(count, 0);
-    for Line { start, start_within, length } in lines(&array.dims, bounds) {
+    for BoundedLine { start, start_within, length } in lines(&array.dims, bounds) {
         let [start, start_within, length] = [start, start_within, length].map(|elements| elements * bytes);
         data[start_within..start_within + length].copy_from_slice(&array.data[start..start + length]);
     }
@@ -21,9 +21,9 @@ pub fn placed(array: &ArrayLiteral, bounds: &[i64]) -> Result<ArrayLiteral, RunE
 
 /// Extracts an array of size `dims` from the bytes of an array of size `bounds`. `bytes` is the
 /// size of one element. Fails if memory is short.
-pub fn taken(within: &[u8], bytes: usize, dims: &[i64], bounds: &[i64]) -> Result<Vec<u8>, RunError> {
+pub fn extracted(within: &[u8], bytes: usize, dims: &[i64], bounds: &[i64]) -> Result<Vec<u8>, RunError> {
     let mut data = reserved(dims.iter().fold(bytes, |count, &size| count.saturating_mul(size as usize)))?;
-    for Line { start_within, length, .. } in lines(dims, bounds) {
+    for BoundedLine { start_within, length, .. } in lines(dims, bounds) {
         data.extend_from_slice(&within[start_within * bytes..(start_within + length) * bytes]);
     }
     Ok(data)
@@ -36,7 +36,7 @@ fn reserved(bytes: usize) -> Result<Vec<u8>, RunError> {
 }
 
 /// A line along the last dimension. Offsets and length are in elements.
-struct Line {
+struct BoundedLine {
     /// Offset of the line in the array.
     start: usize,
     /// Offset of the line in the array of the bounds.
@@ -45,7 +45,7 @@ struct Line {
 }
 
 /// Returns all lines of an array of size `dims`, in order. `dims` does not exceed `bounds`.
-fn lines(dims: &[i64], bounds: &[i64]) -> impl Iterator<Item = Line> {
+fn lines(dims: &[i64], bounds: &[i64]) -> impl Iterator<Item = BoundedLine> {
     let dims: Vec<usize> = dims.iter().map(|&size| size as usize).collect();
     let bounds: Vec<usize> = bounds.iter().map(|&bound| bound as usize).collect();
     let length = dims.last().copied().unwrap_or(1);
@@ -58,7 +58,7 @@ fn lines(dims: &[i64], bounds: &[i64]) -> impl Iterator<Item = Line> {
             rest /= dims[d];
             stride *= bounds[d];
         }
-        Line { start: line * length, start_within: place, length }
+        BoundedLine { start: line * length, start_within: place, length }
     })
 }
 
@@ -67,7 +67,7 @@ fn lines(dims: &[i64], bounds: &[i64]) -> impl Iterator<Item = Line> {
 mod tests {
     use fusebox_core::hlo::{ArrayLiteral, ElementType};
 
-    use super::{placed, taken};
+    use super::{extracted, placed};
 
     fn array(dims: &[i64]) -> ArrayLiteral {
         let count = dims.iter().product::<i64>() as u16;
@@ -95,7 +95,7 @@ mod tests {
         ] {
             let array = array(dims);
             let within = placed(&array, bounds).unwrap();
-            assert_eq!(taken(&within.data, 2, dims, bounds).unwrap(), array.data[..], "{dims:?} in {bounds:?}");
+            assert_eq!(extracted(&within.data, 2, dims, bounds).unwrap(), array.data[..], "{dims:?} in {bounds:?}");
         }
     }
 }

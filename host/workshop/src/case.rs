@@ -20,7 +20,7 @@ pub struct Case {
 impl Case {
     /// Returns a case of a single fusion, as a module printed without `ENTRY`.
     pub fn of_fusion(kernel: &Selected, inputs: Vec<Literal>) -> Case {
-        Case { module: alone(kernel), inputs }
+        Case { module: isolated_module(kernel), inputs }
     }
 
     /// Returns the module as source text for the compiler.
@@ -41,7 +41,7 @@ impl Case {
     ///
     /// # Errors
     /// If the interpreter fails.
-    pub fn meant(&self) -> Result<Literal, EvalError> {
+    pub fn expected_result(&self) -> Result<Literal, EvalError> {
         fusebox_interpreter::evaluate(&self.module, &self.inputs)
     }
 
@@ -51,7 +51,7 @@ impl Case {
     /// # Errors
     /// If the interpreter has no result.
     pub fn difference(&self, found: &Literal) -> Result<Option<String>, EvalError> {
-        self.difference_between(found, &self.meant()?)
+        self.difference_between(found, &self.expected_result()?)
     }
 
     /// Describes how a result of the module differs from another one; `None` if rounding explains
@@ -62,7 +62,7 @@ impl Case {
     pub fn difference_between(&self, found: &Literal, expected: &Literal) -> Result<Option<String>, EvalError> {
         let jittered = || {
             let inputs: Vec<Literal> = self.inputs.iter().map(jitter).collect();
-            Ok([self.meant()?, fusebox_interpreter::evaluate(&self.module, &inputs)?])
+            Ok([self.expected_result()?, fusebox_interpreter::evaluate(&self.module, &inputs)?])
         };
         difference_beyond_rounding(found, expected, jittered)
     }
@@ -99,11 +99,11 @@ pub fn loaded(executable: Option<Executable>, options: &fusebox_runtime::Options
 }
 
 /// Returns a fusion of a program as a separate module.
-pub fn alone(kernel: &Selected) -> Module {
+pub fn isolated_module(kernel: &Selected) -> Module {
     Module { bare: true, ..kernel.unit.fusion.module.clone() }
 }
 
 /// Returns a fusion of a program as source text.
-pub fn source_alone(kernel: &Selected) -> Source {
-    Source::text(&kernel.unit.fusion.name, &print_module(&alone(kernel)))
+pub fn isolated_source(kernel: &Selected) -> Source {
+    Source::text(&kernel.unit.fusion.name, &print_module(&isolated_module(kernel)))
 }

@@ -14,12 +14,12 @@ pub struct Agreement {
     /// `u64::MAX` between a NaN and a number.
     pub ulps: u64,
     /// Position of the largest difference.
-    pub worst: Option<Place>,
+    pub worst: Option<ElementPosition>,
 }
 
 /// An element of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Place {
+pub struct ElementPosition {
     /// Number of the array, tuples flattened.
     pub array: usize,
     /// Number of the element in it, in row-major order.
@@ -55,7 +55,7 @@ impl Agreement {
             self.different += 1;
             if ulps > self.ulps || self.worst.is_none() {
                 self.ulps = ulps;
-                self.worst = Some(Place { array, element });
+                self.worst = Some(ElementPosition { array, element });
             }
         }
     }
@@ -99,7 +99,7 @@ mod tests {
     fn differences_are_counted_in_units_in_the_last_place() {
         let next = f32::from_bits(1.0f32.to_bits() + 3);
         let agreement = Agreement::of(&floats(&[1.0, 2.0, 5.0]), &floats(&[next, 2.0, 5.0]));
-        let worst = Some(Place { array: 0, element: 0 });
+        let worst = Some(ElementPosition { array: 0, element: 0 });
         assert_eq!(agreement, Agreement { elements: 3, different: 1, ulps: 3, worst });
         let across_zero = Agreement::of(&floats(&[f32::from_bits(1)]), &floats(&[-f32::from_bits(2)]));
         assert_eq!(across_zero.ulps, 3);

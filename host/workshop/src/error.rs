@@ -70,7 +70,8 @@ pub enum WorkshopError {
     Lock(#[from] crate::tune::LockError),
     /// Some fusions have not been tuned, and `--locked` forbids measuring.
     #[error(
-        "--locked, but on {device} there is no choice for these fusions; run `fusebox tune` without it, or --import:\n  {missing}"
+        "--locked forbids measuring, but {device} has no choice for these fusions; run `fusebox tune` without \
+         --locked, or use --import:\n  {missing}"
     )]
     Locked {
         /// The device.
@@ -89,7 +90,7 @@ pub enum WorkshopError {
         reason: String,
     },
     /// An executable of another fusebox program cannot be loaded.
-    #[error("{program}: what it compiles is for another runtime: {source}", program = program.display())]
+    #[error("{program}: its executables are for another runtime: {source}", program = program.display())]
     Foreign {
         /// Its file.
         program: PathBuf,

@@ -194,7 +194,7 @@ impl NewEmitter {
 
 /// Returns the folder of fusebox-core's sources that a program was built from, if the program is
 /// still in that source tree, like `target/release/fusebox`.
-pub fn core_beside(program: &Path) -> Option<PathBuf> {
+pub fn core_sources_of(program: &Path) -> Option<PathBuf> {
     program.ancestors().map(|folder| folder.join("core")).find(|folder| is_core(folder))
 }
 
@@ -242,12 +242,12 @@ mod tests {
     fn sources_are_found_above_the_program() {
         let root = tempfile::tempdir().unwrap();
         let program = root.path().join("target/release/fusebox");
-        assert_eq!(core_beside(&program), None);
+        assert_eq!(core_sources_of(&program), None);
         std::fs::create_dir_all(root.path().join("core")).unwrap();
         write(&root.path().join("core/Cargo.toml"), b"[package]\nname = \"other\"\n").unwrap();
-        assert_eq!(core_beside(&program), None);
+        assert_eq!(core_sources_of(&program), None);
         write(&root.path().join("core/Cargo.toml"), b"[package]\nname = \"fusebox-core\"\n").unwrap();
-        assert_eq!(core_beside(&program), Some(root.path().join("core")));
+        assert_eq!(core_sources_of(&program), Some(root.path().join("core")));
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub enum AssemblerError {
 
 /// Resources of a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Quality {
+pub struct KernelQuality {
     pub kernel: String,
     /// Registers of a thread.
     pub registers: u32,
@@ -64,7 +64,7 @@ const THREADS: u32 = 2048;
 const BLOCKS: u32 = 32;
 const REGISTERS_AT_A_TIME: u32 = 256;
 
-impl Quality {
+impl KernelQuality {
     /// Returns the fraction of a multiprocessor's threads that can be resident with blocks of this
     /// size, on a data-centre GPU of that compute capability (`80`, `90`). Registers, shared memory
     /// and the number of blocks limit it.
@@ -84,7 +84,7 @@ impl Quality {
 ///
 /// # Errors
 /// If there is no assembler, or it refuses the code.
-pub fn measure(ptx: &str, target: &str) -> Result<Vec<Quality>, AssemblerError> {
+pub fn measure(ptx: &str, target: &str) -> Result<Vec<KernelQuality>, AssemblerError> {
     let mut kernels = parse_report(&assemble(ptx, target)?);
     for kernel in &mut kernels {
         (kernel.widest_read, kernel.widest_write) = widest_accesses(ptx, &kernel.kernel);
@@ -134,12 +134,12 @@ fn architecture(ptx: &str) -> Option<&str> {
     directive.split(',').next().map(str::trim)
 }
 
-fn parse_report(report: &str) -> Vec<Quality> {
-    let mut kernels: Vec<Quality> = Vec::new();
+fn parse_report(report: &str) -> Vec<KernelQuality> {
+    let mut kernels: Vec<KernelQuality> = Vec::new();
     for line in report.lines() {
         if let Some((_, rest)) = line.split_once("Compiling entry function '") {
             let kernel = rest.split('\'').next().unwrap_or_default().to_owned();
-            kernels.push(Quality { kernel, ..Quality::default() });
+            kernels.push(KernelQuality { kernel, ..KernelQuality::default() });
         }
         let Some(kernel) = kernels.last_mut() else { continue };
         // `8 bytes stack frame, 4 bytes spill stores, …`; `Used 18 registers, used 1 barriers, 512
@@ -203,8 +203,8 @@ ptxas info    : Used 18 registers, used 0 barriers
 ";
         let kernels = parse_report(report);
         let (spill_stores, spill_loads) = (12, 4);
-        let a = Quality { registers: 48, spill_stores, spill_loads, stack: 8, shared: 512, ..named("a") };
-        assert_eq!(kernels, [a, Quality { registers: 18, ..named("b") }]);
+        let a = KernelQuality { registers: 48, spill_stores, spill_loads, stack: 8, shared: 512, ..named("a") };
+        assert_eq!(kernels, [a, KernelQuality { registers: 18, ..named("b") }]);
     }
 
     #[test]
@@ -215,13 +215,13 @@ ptxas info    : Used 18 registers, used 0 barriers
 
     #[test]
     fn what_is_scarcest_bounds_the_threads_at_work() {
-        let of = |registers, shared, threads| Quality { registers, shared, ..named("a") }.occupancy(threads, 90);
+        let of = |registers, shared, threads| KernelQuality { registers, shared, ..named("a") }.occupancy(threads, 90);
         assert_eq!([of(32, 0, 256), of(64, 0, 256), of(255, 0, 256)], [1.0, 0.5, 0.125]);
         assert_eq!([of(32, 47 << 10, 256), of(32, 0, 32)], [0.5, 0.5]);
     }
 
-    fn named(kernel: &str) -> Quality {
-        Quality { kernel: kernel.into(), ..Quality::default() }
+    fn named(kernel: &str) -> KernelQuality {
+        KernelQuality { kernel: kernel.into(), ..KernelQuality::default() }
     }
 
     #[test]

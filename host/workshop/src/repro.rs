@@ -11,7 +11,7 @@ use fusebox_runtime::npz::write_outputs;
 use crate::WorkshopError;
 use crate::case::Case;
 use crate::probe::Probe;
-use crate::stages::{Judged, Stages};
+use crate::stages::{JudgedStage, KernelStages};
 
 /// The content of the folder.
 pub struct Repro<'r> {
@@ -35,7 +35,7 @@ pub const STAGES: &str = "stages";
 /// # Errors
 /// If the folder is not empty and `may_be_occupied` is false, a file cannot be written, or the
 /// module cannot be compiled or interpreted.
-pub fn write(place: &Path, may_be_occupied: bool, repro: &Repro<'_>) -> Result<Vec<Judged>, WorkshopError> {
+pub fn write(place: &Path, may_be_occupied: bool, repro: &Repro<'_>) -> Result<Vec<JudgedStage>, WorkshopError> {
     let new = NewFolder::draft(place, may_be_occupied)?;
     let folder = new.path();
     let Repro { case, options, .. } = repro;
@@ -43,11 +43,11 @@ pub fn write(place: &Path, may_be_occupied: bool, repro: &Repro<'_>) -> Result<V
     let emitters = Emitters { of_part: true, ..options.emitters.clone() };
     let options = Options { dump, emitters, until: Phase::Run, ..(*options).clone() };
     let made = compile(&case.source(), &options)?;
-    let stages = Stages::of(case, &Options { dump: Dump::default(), ..options })?;
-    let judged = stages.as_ref().map(Stages::judged).transpose()?.unwrap_or_default();
+    let stages = KernelStages::of(case, &Options { dump: Dump::default(), ..options })?;
+    let judged = stages.as_ref().map(KernelStages::judged).transpose()?.unwrap_or_default();
     fusebox_files::write(&folder.join(MODULE), &case.source().bytes)?;
     write_outputs(&folder.join(INPUTS), &Literal::Tuple(case.inputs.clone()))?;
-    write_outputs(&folder.join(EXPECTED), &case.meant()?)?;
+    write_outputs(&folder.join(EXPECTED), &case.expected_result()?)?;
     let in_charge: Vec<usize> = made.kernels.iter().filter_map(|kernel| kernel.selection.in_charge).collect();
     let command = command(repro, &in_charge);
     fusebox_files::write(&folder.join("check.sh"), script(&command).as_bytes())?;
@@ -82,22 +82,22 @@ fn quoted(text: &str) -> String {
 fn script(command: &str) -> String {
     format!(
         "#!/bin/sh\n\
-         # Passes if the compiled module gives what the interpreter gives. FUSEBOX names another fusebox; further arguments are\n\
-         # handed on.\n\
+         # Passes if the compiled module gives the result of the interpreter. FUSEBOX names another fusebox program;\n\
+         # further arguments are passed on.\n\
          cd \"$(dirname \"$0\")\" || exit 2\n\
          exec \"${{FUSEBOX:-fusebox}}\" {command} \"$@\"\n"
     )
 }
 
-fn readme(repro: &Repro<'_>, command: &str, stages: &[Judged]) -> String {
+fn readme(repro: &Repro<'_>, command: &str, stages: &[JudgedStage]) -> String {
     format!(
         "# {name}\n\n{about}\n\n    fusebox {command}\n\n\
          `sh check.sh` runs this, with the program that `FUSEBOX` names, and fails if the result is not the interpreter's. \
-         Made by fusebox {version}.\n\n\
+         Written by fusebox {version}.\n\n\
          * `{MODULE}`: the module.\n\
          * `{INPUTS}`: its inputs, `arr_0`, `arr_1`, … in the order of its parameters, tuples flattened.\n\
-         * `{EXPECTED}`: what the interpreter makes of them.\n\
-         * `{STAGES}/`: what every phase and stage made of the module, numbered.\n{stages}",
+         * `{EXPECTED}`: the interpreter's results.\n\
+         * `{STAGES}/`: the module after every phase and stage, numbered.\n{stages}",
         stages = table(stages),
         name = repro.case.module.name,
         about = repro.about,
@@ -106,10 +106,13 @@ fn readme(repro: &Repro<'_>, command: &str, stages: &[Judged]) -> String {
 }
 
 /// Returns a table with the kernel interpreter's judgement of each stage.
-fn table(stages: &[Judged]) -> String {
-    let row = |it: &Judged| format!("| {} | `{STAGES}/{}` | {} |\n", it.stage.name(), it.file, it.judgement);
-    let head = "\nThe kernel after each stage, executed on the inputs without code being made of it:\n\n\
-                | stage | file | result |\n| --- | --- | --- |\n";
+fn table(stages: &[JudgedStage]) -> String {
+    let row = |it: &JudgedStage| format!("| {} | `{STAGES}/{}` | {} |\n", it.stage.name(), it.file, it.judgement);
+    let head = "\n\
+                The kernel after each stage, executed on the inputs by the interpreter of kernels:\n\
+                \n\
+                | stage | file | result |\n\
+                | --- | --- | --- |\n";
     if stages.is_empty() { String::new() } else { head.to_owned() + &stages.iter().map(row).collect::<String>() }
 }
 
@@ -129,7 +132,7 @@ pub fn fusion(
     let way =
         way.ok_or_else(|| WorkshopError::Interface(format!("nothing runs fusion {}", kernel.unit.fusion.name)))?;
     let mut inputs = inputs.to_vec();
-    for Stop { sequence, operands } in way {
+    for PathStep { sequence, operands } in way {
         let values = Probe::new(fused, sequence, operands.clone(), options, run)?.values(&inputs)?;
         inputs = operands.iter().map(|operand| values[operand.index()].clone()).collect();
     }
@@ -138,23 +141,23 @@ pub fn fusion(
 
 /// A step on the path to a fusion: a sequence, and the operands that it passes to a called sequence
 /// or to the fusion.
-struct Stop {
+struct PathStep {
     sequence: ComputationId,
     operands: Vec<InstrId>,
 }
 
 /// Returns the path from a sequence through loops and branches to a fusion instruction with one of
 /// these names.
-fn way_to(module: &Module, sequence: ComputationId, names: &[String]) -> Option<Vec<Stop>> {
+fn way_to(module: &Module, sequence: ComputationId, names: &[String]) -> Option<Vec<PathStep>> {
     module.computation(sequence).instructions.iter().find_map(|instruction| {
         let operands = &instruction.operands;
         let inner = |called: ComputationId, operands: &[InstrId]| {
-            let stop = Stop { sequence, operands: operands.to_vec() };
+            let stop = PathStep { sequence, operands: operands.to_vec() };
             Some([stop].into_iter().chain(way_to(module, called, names)?).collect())
         };
         match &instruction.op {
             Op::Fusion { .. } if names.contains(&instruction.name) => {
-                Some(vec![Stop { sequence, operands: operands.clone() }])
+                Some(vec![PathStep { sequence, operands: operands.clone() }])
             }
             Op::While { condition, body } => inner(*condition, operands).or_else(|| inner(*body, operands)),
             Op::Conditional { branches } => {

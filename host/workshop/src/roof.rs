@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use fusebox_compiler::Selected;
 use fusebox_core::cost;
 use fusebox_core::device::DeviceDescription;
-use fusebox_runtime::{Executable, Options, Passage, Program, Sweep, Target, operations_per_second};
+use fusebox_runtime::{Executable, Options, Program, Sweep, SweepAccess, Target, operations_per_second};
 use serde::Serialize;
 
 use crate::WorkshopError;
@@ -19,7 +19,7 @@ const SWEEPS: usize = 31;
 
 /// Bytes and operations of a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Work {
+pub struct WorkAmount {
     /// Bytes read and written.
     pub bytes: u64,
     /// Operations, as the number of additions that take as long.
@@ -57,12 +57,12 @@ impl Bound {
     }
 }
 
-impl Work {
+impl WorkAmount {
     /// Returns the bytes that the kernel's plan states, and the operations of computing each
     /// instruction once.
-    pub fn of(kernel: &Selected, device: &DeviceDescription) -> Work {
+    pub fn of(kernel: &Selected, device: &DeviceDescription) -> WorkAmount {
         let bytes = kernel.prediction.read.saturating_add(kernel.prediction.written);
-        Work { bytes, operations: cost::arithmetic_of_computation(kernel.unit.fusion.computation(), device) }
+        WorkAmount { bytes, operations: cost::arithmetic_of_computation(kernel.unit.fusion.computation(), device) }
     }
 }
 
@@ -83,7 +83,7 @@ impl Roof {
 }
 
 /// This machine. It measures each figure once.
-pub struct Machine<'o> {
+pub struct MachineSpeeds<'o> {
     target: Target,
     options: &'o Options,
     /// Microseconds of moving bytes, by their number and the cache state.
@@ -92,9 +92,9 @@ pub struct Machine<'o> {
     launch_us: f64,
 }
 
-impl<'o> Machine<'o> {
+impl<'o> MachineSpeeds<'o> {
     /// Measures how fast this machine adds. The roof of a GPU considers only its memory.
-    pub fn new(target: Target, options: &'o Options) -> Machine<'o> {
+    pub fn new(target: Target, options: &'o Options) -> MachineSpeeds<'o> {
         let operations = match target {
             Target::Cpu => operations_per_second(options.thread_count()),
             Target::Simt | Target::Cuda(_) => None,
@@ -102,7 +102,7 @@ impl<'o> Machine<'o> {
         let operations_per_us = operations.map_or(f64::INFINITY, |operations| operations / 1e6);
         let device = if target == Target::Cpu { DeviceDescription::cpu(1) } else { DeviceDescription::simt() };
         let launch_us = device.launch_seconds * 1e6;
-        Machine { target, options, moves: HashMap::new(), operations_per_us, launch_us }
+        MachineSpeeds { target, options, moves: HashMap::new(), operations_per_us, launch_us }
     }
 
     /// Returns the roof for some work. The time for memory is the fastest of: a copy on all threads
@@ -112,7 +112,7 @@ impl<'o> Machine<'o> {
     ///
     /// # Errors
     /// If memory is short, or a GPU fails.
-    pub fn roof(&mut self, work: Work, cache: Cache) -> Result<Roof, WorkshopError> {
+    pub fn roof(&mut self, work: WorkAmount, cache: Cache) -> Result<Roof, WorkshopError> {
         let memory_us = match self.moves.get(&(work.bytes, cache)) {
             Some(&us) => us,
             None => self.moving_us(work.bytes, cache)?,
@@ -136,7 +136,8 @@ impl<'o> Machine<'o> {
         // If the caches hold all bytes, a kernel that only reads (like a reduction), only writes,
         // or writes in-place is faster than a copy. A backward sweep finds the last bytes in the
         // nearest caches, as a kernel does that reads the result of the kernel before it.
-        for (passage, bytes) in [(Passage::Read, bytes), (Passage::Write, bytes), (Passage::Update, bytes.div_ceil(2))]
+        for (passage, bytes) in
+            [(SweepAccess::Read, bytes), (SweepAccess::Write, bytes), (SweepAccess::Update, bytes.div_ceil(2))]
         {
             for number in 0..SWEEPS {
                 if cache == Cache::Cold {

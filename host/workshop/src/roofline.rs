@@ -11,11 +11,11 @@ use fusebox_core::times::microseconds;
 use serde::Serialize;
 
 use crate::profile::Profile;
-use crate::roof::{Bound, Roof, Work};
+use crate::roof::{Bound, Roof, WorkAmount};
 
 /// A fusion compared with its roof. Times are of one launch, in microseconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct RooflineRow {
     pub fusion: String,
     /// Name and version of the emitter.
     pub emitter: String,
@@ -27,7 +27,7 @@ pub struct Row {
     #[serde(skip)]
     pub launch: LaunchDimensions,
     #[serde(flatten)]
-    pub work: Work,
+    pub work: WorkAmount,
     pub bound: Bound,
     /// Time at the full speed of memory or arithmetic, without the launch: of this machine if times
     /// were measured, else of the device description.
@@ -36,7 +36,7 @@ pub struct Row {
     pub measured_us: Option<f64>,
 }
 
-impl Row {
+impl RooflineRow {
     /// Returns the roof as a fraction of the measured time, or of the predicted time if none was
     /// measured.
     pub fn of_roof(&self) -> f64 {
@@ -46,19 +46,19 @@ impl Row {
 
 /// Returns a row per kernel, in order of decreasing time in the program. Times are measured, else
 /// predicted.
-pub fn rows(kernels: &[Selected], device: &DeviceDescription, profile: Option<&Profile>) -> Vec<Row> {
-    let mut rows: Vec<Row> = kernels.iter().map(|kernel| row(kernel, device, profile)).collect();
-    let time = |row: &Row| row.measured_us.unwrap_or(row.predicted_us) * row.uses as f64;
+pub fn rows(kernels: &[Selected], device: &DeviceDescription, profile: Option<&Profile>) -> Vec<RooflineRow> {
+    let mut rows: Vec<RooflineRow> = kernels.iter().map(|kernel| row(kernel, device, profile)).collect();
+    let time = |row: &RooflineRow| row.measured_us.unwrap_or(row.predicted_us) * row.uses as f64;
     rows.sort_by(|a, b| time(b).total_cmp(&time(a)));
     rows
 }
 
-fn row(kernel: &Selected, device: &DeviceDescription, profile: Option<&Profile>) -> Row {
+fn row(kernel: &Selected, device: &DeviceDescription, profile: Option<&Profile>) -> RooflineRow {
     let fusion = &kernel.unit.fusion;
-    let work = Work::of(kernel, device);
+    let work = WorkAmount::of(kernel, device);
     let measured = profile.and_then(|profile| profile.rows.iter().find(|row| row.name == fusion.name));
     let roof = measured.map_or_else(|| described(work, device), |row| row.roof);
-    Row {
+    RooflineRow {
         fusion: fusion.name.clone(),
         emitter: format!("{} {}", kernel.emitter.name, kernel.emitter.version),
         uses: kernel.unit.uses.len(),
@@ -73,7 +73,7 @@ fn row(kernel: &Selected, device: &DeviceDescription, profile: Option<&Profile>)
 }
 
 /// Returns the roof according to the device description.
-fn described(work: Work, device: &DeviceDescription) -> Roof {
+fn described(work: WorkAmount, device: &DeviceDescription) -> Roof {
     Roof {
         memory_us: work.bytes as f64 / cost::bandwidth(work.bytes, device) * 1e6,
         arithmetic_us: work.operations / cost::peak(device) * 1e6,
@@ -86,13 +86,13 @@ fn described(work: Work, device: &DeviceDescription) -> Roof {
 ///
 /// # Errors
 /// If `out` cannot be written.
-pub fn write_fusions(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
-    let name = |row: &Row| match row.uses {
+pub fn write_fusions(out: &mut dyn Write, rows: &[RooflineRow]) -> io::Result<()> {
+    let name = |row: &RooflineRow| match row.uses {
         0 | 1 => row.fusion.clone(),
         uses => format!("{} ({uses} times)", row.fusion),
     };
-    let launch = |row: &Row| format!("{} x {}", row.launch.blocks, row.launch.threads_per_block);
-    let width = |head: &str, text: &dyn Fn(&Row) -> String| {
+    let launch = |row: &RooflineRow| format!("{} x {}", row.launch.blocks, row.launch.threads_per_block);
+    let width = |head: &str, text: &dyn Fn(&RooflineRow) -> String| {
         rows.iter().map(|row| text(row).chars().count()).max().unwrap_or(0).max(head.len())
     };
     let (names, emitters) = (width("fusion", &name), width("emitter", &|row| row.emitter.clone()));
@@ -131,7 +131,7 @@ pub fn write_fusions(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
 ///
 /// # Errors
 /// If `out` cannot be written.
-pub fn write(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
+pub fn write(out: &mut dyn Write, rows: &[RooflineRow]) -> io::Result<()> {
     let longest = rows.iter().map(|row| row.fusion.chars().count()).max().unwrap_or(0).max(6);
     writeln!(
         out,
@@ -158,7 +158,7 @@ pub fn write(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
 }
 
 /// Writes how far predictions are off, if there are measured times.
-fn write_error(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
+fn write_error(out: &mut dyn Write, rows: &[RooflineRow]) -> io::Result<()> {
     let ratios = rows.iter().filter_map(|row| Some(row.measured_us.filter(|us| *us > 0.0)? / row.predicted_us));
     let ratios: Vec<f64> = ratios.filter(|ratio| ratio.is_finite() && *ratio > 0.0).collect();
     if ratios.is_empty() {

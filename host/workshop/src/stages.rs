@@ -17,16 +17,16 @@ const LIMIT: Duration = Duration::from_secs(20);
 
 /// The judgement of a kernel after one stage.
 #[derive(Clone, Debug)]
-pub struct Judged {
+pub struct JudgedStage {
     pub stage: Stage,
     /// Name of the dump with the kernel.
     pub file: String,
-    pub judgement: Judgement,
+    pub judgement: StageJudgement,
 }
 
 /// Whether a kernel computes its fusion's result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Judgement {
+pub enum StageJudgement {
     Right,
     /// Wrong, with a description.
     Wrong(String),
@@ -34,18 +34,18 @@ pub enum Judgement {
     Unknown(String),
 }
 
-impl fmt::Display for Judgement {
+impl fmt::Display for StageJudgement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Judgement::Right => f.write_str("right"),
-            Judgement::Wrong(fault) => write!(f, "wrong: {fault}"),
-            Judgement::Unknown(reason) => write!(f, "not executed: {reason}"),
+            StageJudgement::Right => f.write_str("right"),
+            StageJudgement::Wrong(fault) => write!(f, "wrong: {fault}"),
+            StageJudgement::Unknown(reason) => write!(f, "not executed: {reason}"),
         }
     }
 }
 
 /// A fusion's kernel after each stage.
-pub struct Stages<'c> {
+pub struct KernelStages<'c> {
     case: &'c Case,
     meant: Literal,
     kernel: Selected,
@@ -53,13 +53,13 @@ pub struct Stages<'c> {
     warp: u32,
 }
 
-impl<'c> Stages<'c> {
+impl<'c> KernelStages<'c> {
     /// Compiles a fusion and returns the stages of its kernel; `None` if the case is no fusion, or
     /// has not exactly one compiled kernel.
     ///
     /// # Errors
     /// If the fusion cannot be compiled or interpreted.
-    pub fn of(case: &'c Case, options: &Options) -> Result<Option<Stages<'c>>, WorkshopError> {
+    pub fn of(case: &'c Case, options: &Options) -> Result<Option<KernelStages<'c>>, WorkshopError> {
         if !case.module.bare {
             return Ok(None);
         }
@@ -69,8 +69,8 @@ impl<'c> Stages<'c> {
         let texts = made.lowered.texts.into_iter().filter(|(stage, _)| *stage <= Stage::Scalars);
         let texts: Vec<(Stage, String)> = texts.filter_map(|(stage, mut texts)| Some((stage, texts.pop()?))).collect();
         let is_compiled = !kernel.is_routine();
-        let (meant, warp) = (case.meant()?, options.device.warp_size);
-        Ok(is_compiled.then_some(Stages { case, meant, kernel, texts, warp }))
+        let (meant, warp) = (case.expected_result()?, options.device.warp_size);
+        Ok(is_compiled.then_some(KernelStages { case, meant, kernel, texts, warp }))
     }
 
     /// Returns the kernel's name.
@@ -83,14 +83,14 @@ impl<'c> Stages<'c> {
     ///
     /// # Errors
     /// If the fusion cannot be interpreted.
-    pub fn judged(&self) -> Result<Vec<Judged>, WorkshopError> {
+    pub fn judged(&self) -> Result<Vec<JudgedStage>, WorkshopError> {
         let mut all = Vec::new();
         for (stage, text) in &self.texts {
             let found = self.executed(text, false);
             let is_last = matches!(found, Err(KernelFault::TooLong(_)));
             let judgement = self.judgement(found)?;
-            let is_last = is_last || matches!(judgement, Judgement::Wrong(_));
-            all.push(Judged { stage: *stage, file: dump_of_stage(*stage, self.kernel()), judgement });
+            let is_last = is_last || matches!(judgement, StageJudgement::Wrong(_));
+            all.push(JudgedStage { stage: *stage, file: dump_of_stage(*stage, self.kernel()), judgement });
             if is_last {
                 break;
             }
@@ -109,14 +109,14 @@ impl<'c> Stages<'c> {
         broken.next()
     }
 
-    fn judgement(&self, found: Result<Literal, KernelFault>) -> Result<Judgement, WorkshopError> {
+    fn judgement(&self, found: Result<Literal, KernelFault>) -> Result<StageJudgement, WorkshopError> {
         Ok(match found {
             Ok(found) => match self.case.difference_between(&found, &self.meant)? {
-                Some(difference) => Judgement::Wrong(difference),
-                None => Judgement::Right,
+                Some(difference) => StageJudgement::Wrong(difference),
+                None => StageJudgement::Right,
             },
-            Err(fault @ KernelFault::Undefined { .. }) => Judgement::Wrong(fault.to_string()),
-            Err(fault) => Judgement::Unknown(fault.to_string()),
+            Err(fault @ KernelFault::Undefined { .. }) => StageJudgement::Wrong(fault.to_string()),
+            Err(fault) => StageJudgement::Unknown(fault.to_string()),
         })
     }
 

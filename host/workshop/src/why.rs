@@ -20,8 +20,8 @@ pub fn why(name: &str, source: &Source, made: &Compilation, options: &Options) -
         step.apply(&mut module, options)?;
         let now = all(&module, name);
         match (is_there, now.first()) {
-            (true, None) => lines.push(format!("pass `{}` takes it away", step.name())),
-            (false, Some(&new)) => lines.push(format!("pass `{}` makes it: {}", step.name(), described(new))),
+            (true, None) => lines.push(format!("pass `{}` removes it", step.name())),
+            (false, Some(&new)) => lines.push(format!("pass `{}` creates it: {}", step.name(), described(new))),
             _ => {}
         }
         is_there = !now.is_empty();
@@ -44,9 +44,10 @@ pub fn why(name: &str, source: &Source, made: &Compilation, options: &Options) -
             lines.push(format!("fusion `{fusion}` computes it, by emitter {} {}", emitter.name, emitter.version));
         }
     }
-    match lines.is_empty() {
-        false => Ok(lines),
-        true => Err(WorkshopError::NoSuchInstruction { name: name.into(), similar: similar(name, &made.fused) }),
+    if lines.is_empty() {
+        Err(WorkshopError::NoSuchInstruction { name: name.into(), similar: similar(name, &made.fused) })
+    } else {
+        Ok(lines)
     }
 }
 
@@ -74,5 +75,5 @@ fn similar(name: &str, module: &Module) -> String {
     similar.sort_unstable();
     similar.dedup();
     similar.truncate(MOST_SIMILAR);
-    if similar.is_empty() { "none is like it".into() } else { format!("there are {}", similar.join(", ")) }
+    if similar.is_empty() { "no name is similar".into() } else { format!("there are {}", similar.join(", ")) }
 }

@@ -16,7 +16,7 @@ use fusebox_lowering::{Stage, Target};
 use fusebox_plugins::Registry;
 use fusebox_run::inputs::InputChoice;
 use fusebox_runtime::Executable;
-use fusebox_workshop::bisect::{Settings, Suspect, Verdict, bisect};
+use fusebox_workshop::bisect::{BisectionSettings, BisectionVerdict, Suspect, bisect};
 
 const MODULE: &str = "HloModule planted
 sum {
@@ -85,7 +85,7 @@ ENTRY main {
 }
 ";
 
-fn settings(planted: Planted, emitters: Vec<Box<dyn Emitter>>) -> Settings {
+fn settings(planted: Planted, emitters: Vec<Box<dyn Emitter>>) -> BisectionSettings {
     let target = Target::cpu();
     let all = emitters.into_iter().chain(fusebox_bundle::emitters()).collect();
     let compile = Options {
@@ -103,10 +103,10 @@ fn settings(planted: Planted, emitters: Vec<Box<dyn Emitter>>) -> Settings {
     };
     let run = fusebox_runtime::Options { threads: 1, ..Default::default() };
     let inputs = InputChoice { inputs: None, seed: 1 };
-    Settings { compile, run, target: "cpu".into(), inputs, reference: None, repro: None, force: false }
+    BisectionSettings { compile, run, target: "cpu".into(), inputs, reference: None, repro: None, force: false }
 }
 
-fn found(text: &str, planted: Planted) -> Verdict {
+fn found(text: &str, planted: Planted) -> BisectionVerdict {
     bisect(&Source::text("planted.hlo", text), &settings(planted, Vec::new())).unwrap()
 }
 
@@ -169,7 +169,7 @@ fn a_pass_that_swaps_operands() {
 fn what_goes_wrong_is_written_down_small() {
     let folder = tempfile::tempdir().unwrap();
     let planted = after("movements", swapped(Opcode::Subtract));
-    let settings = Settings { repro: Some(folder.path().join("r")), ..settings(planted, Vec::new()) };
+    let settings = BisectionSettings { repro: Some(folder.path().join("r")), ..settings(planted, Vec::new()) };
     let verdict = bisect(&Source::text("planted.hlo", MODULE), &settings).unwrap();
     let read = |name: &str| std::fs::read_to_string(folder.path().join("r").join(name)).unwrap();
     let module = read("module.hlo");
@@ -239,17 +239,17 @@ fn a_fusion_with_its_operands_in_the_wrong_order() {
 }
 
 /// An emitter that wraps another one and computes every element from a wrong element.
-struct Careless(Box<dyn Emitter>);
+struct WrongElementEmitter(Box<dyn Emitter>);
 
-impl Careless {
+impl WrongElementEmitter {
     fn like(name: &str) -> Box<dyn Emitter> {
         let mut all = fusebox_bundle::emitters();
         let place = all.iter().position(|emitter| emitter.descriptor().name == name).unwrap();
-        Box::new(Careless(all.swap_remove(place)))
+        Box::new(WrongElementEmitter(all.swap_remove(place)))
     }
 }
 
-impl Emitter for Careless {
+impl Emitter for WrongElementEmitter {
     fn descriptor(&self) -> Descriptor {
         Descriptor { name: "careless".into(), ..self.0.descriptor() }
     }
@@ -278,7 +278,7 @@ impl Emitter for Careless {
 
 #[test]
 fn an_emitter_that_computes_other_elements() {
-    let settings = settings(Planted::default(), vec![Careless::like("loop")]);
+    let settings = settings(Planted::default(), vec![WrongElementEmitter::like("loop")]);
     let only_elements = MODULE.replace("tuple(result, sums)", "tuple(result, start)").replace(
         "sums = f32[64] reduce(turned, zero), dimensions={1}, to_apply=sum",
         "start = f32[64] broadcast(zero), dimensions={}",
@@ -294,13 +294,13 @@ fn an_emitter_that_computes_other_elements() {
 }
 
 #[track_caller]
-fn assert_kernel(verdict: &Verdict, instructions: usize) {
+fn assert_kernel(verdict: &BisectionVerdict, instructions: usize) {
     assert!(matches!(verdict.suspect, Suspect::Kernel { .. }), "{verdict:?}");
     assert_eq!(verdict.instructions_after, Some(instructions), "{verdict:?}");
 }
 
 #[track_caller]
-fn assert_stage(verdict: &Verdict, wanted: Stage, last_right: Stage) {
+fn assert_stage(verdict: &BisectionVerdict, wanted: Stage, last_right: Stage) {
     match &verdict.suspect {
         Suspect::Stage { stage, before, .. } => {
             assert_eq!([stage, before], [wanted.name(), last_right.name()], "{verdict:?}")
@@ -380,7 +380,7 @@ fn the_last_stage() {
 fn a_stage_at_fault_has_its_kernel_before_and_after_it_in_files() {
     let folder = tempfile::tempdir().unwrap();
     let planted = at(Stage::Loops, OpKind::Sin, |it| it.kind = OpKind::Cos);
-    let settings = Settings { repro: Some(folder.path().join("r")), ..settings(planted, Vec::new()) };
+    let settings = BisectionSettings { repro: Some(folder.path().join("r")), ..settings(planted, Vec::new()) };
     let verdict = bisect(&Source::text("planted.hlo", CHAIN), &settings).unwrap();
     let read = |path: &Path| std::fs::read_to_string(path).unwrap();
     let [before, after] = &verdict.kernel_ir[..] else { panic!("{verdict:?}") };

@@ -5,12 +5,12 @@
 use std::path::Path;
 
 use fusebox_core::random::SplitMix64;
-use fusebox_workshop::tune::{Choices, Chosen, Database, DatabaseError};
+use fusebox_workshop::tune::{Choices, Database, DatabaseError, StoredChoice};
 
 const DEVICE: &str = "cpu: 2 threads, 01234567";
 
 fn choices(count: u32) -> Choices {
-    let chosen = Chosen {
+    let chosen = StoredChoice {
         fusion: "fused_transpose_of_a_long_name".into(),
         spec: "tiled-transpose@0.3.0{edge=64}".into(),
         instead_of: "vector-loop@0.1.0".into(),

@@ -8,7 +8,7 @@ use fusebox_lowering::{Stage, Target};
 use fusebox_plugins::Registry;
 use fusebox_run::inputs::{self, InputChoice};
 use fusebox_workshop::case::Case;
-use fusebox_workshop::stages::{Judgement, Stages};
+use fusebox_workshop::stages::{KernelStages, StageJudgement};
 
 fn options(target: Target) -> Options {
     Options {
@@ -39,11 +39,11 @@ fn assert_right(name: &str, text: &str, target: &Target) {
         let shapes = Case::parameters(&kernel.unit.fusion.module);
         let inputs = inputs::load(&InputChoice { inputs: None, seed: 1 }, &shapes).unwrap();
         let case = Case::of_fusion(kernel, inputs);
-        let stages = Stages::of(&case, &options).unwrap().unwrap();
+        let stages = KernelStages::of(&case, &options).unwrap().unwrap();
         let judged = stages.judged().unwrap();
         let (kernel, target) = (stages.kernel(), target.device().name.clone());
         for it in &judged {
-            assert_eq!(it.judgement, Judgement::Right, "{name}: {kernel} for {target} after {}", it.stage.name());
+            assert_eq!(it.judgement, StageJudgement::Right, "{name}: {kernel} for {target} after {}", it.stage.name());
         }
         assert_eq!(judged.last().unwrap().stage, Stage::Scalars);
         assert_eq!(stages.broken_promise(), None, "{name}: {kernel} for {target}");

@@ -33,25 +33,25 @@ pub fn check_together(
     seeds: Range<u64>,
     tally: &mut Tally,
 ) -> Result<(), Failure> {
-    let checked = Checked { emitters };
+    let checked = CheckedEmitters { emitters };
     let seeds: Vec<u64> = seeds.collect();
     checked.all(&Machine::cpu(), &seeds, tally)?;
     checked.all(&Machine::simt(), &seeds, tally)
 }
 
 /// The emitters to check.
-struct Checked<'a> {
+struct CheckedEmitters<'a> {
     emitters: &'a dyn Fn() -> Vec<Box<dyn Emitter>>,
 }
 
 /// A fusion and the interpreter's results.
-struct Case {
+struct ExpectedFusion {
     fusion: Fusion,
     expected: Vec<ArrayLiteral>,
 }
 
 /// The choice of emitter and configuration.
-enum Choice {
+enum EmitterSelection {
     /// The emitter that selection chooses, with its default configuration.
     Usual,
     /// The emitter with this name.
@@ -60,31 +60,36 @@ enum Choice {
     Alternative,
 }
 
-impl Checked<'_> {
+impl CheckedEmitters<'_> {
     /// Runs the fusions of all seeds on a machine.
     fn all(&self, machine: &Machine, seeds: &[u64], tally: &mut Tally) -> Result<(), Failure> {
         for seeds in seeds.chunks(PER_PROGRAM) {
-            let cases = seeds.iter().map(|&seed| Case::new(fusions::any(seed)));
-            let cases: Vec<Case> = cases.collect::<Result<_, _>>()?;
-            self.some(&cases.iter().collect::<Vec<_>>(), machine, tally)?;
+            let cases = seeds.iter().map(|&seed| ExpectedFusion::new(fusions::any(seed)));
+            let cases: Vec<ExpectedFusion> = cases.collect::<Result<_, _>>()?;
+            self.run_batch(&cases.iter().collect::<Vec<_>>(), machine, tally)?;
         }
         Ok(())
     }
 
     /// Runs some fusions as one program. On a fault, runs them one by one to find the faulty one.
-    fn some(&self, cases: &[&Case], machine: &Machine, tally: &mut Tally) -> Result<(), Failure> {
-        let Err(failure) = self.in_all_ways(cases, machine, tally) else { return Ok(()) };
+    fn run_batch(&self, cases: &[&ExpectedFusion], machine: &Machine, tally: &mut Tally) -> Result<(), Failure> {
+        let Err(failure) = self.with_all_selections(cases, machine, tally) else { return Ok(()) };
         match cases {
             [case] => Err(Failure { seed: Some(case.fusion.seed), fusion: case.fusion.text(), ..failure }),
             _ => {
-                cases.iter().try_for_each(|&case| self.some(&[case], machine, &mut Tally::new()))?;
+                cases.iter().try_for_each(|&case| self.run_batch(&[case], machine, &mut Tally::new()))?;
                 Err(failure)
             }
         }
     }
 
-    fn in_all_ways(&self, cases: &[&Case], machine: &Machine, tally: &mut Tally) -> Result<(), Failure> {
-        let (made, names) = self.run(cases, machine, &Choice::Usual)?;
+    fn with_all_selections(
+        &self,
+        cases: &[&ExpectedFusion],
+        machine: &Machine,
+        tally: &mut Tally,
+    ) -> Result<(), Failure> {
+        let (made, names) = self.run(cases, machine, &EmitterSelection::Usual)?;
         let target = &machine.target;
         let mut others: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         let mut configurable = BTreeSet::new();
@@ -101,15 +106,17 @@ impl Checked<'_> {
             }
         }
         for (emitter, taken) in others {
-            let some: Vec<&Case> = cases.iter().filter(|case| taken.contains(&*case.call())).copied().collect();
+            let some: Vec<&ExpectedFusion> =
+                cases.iter().filter(|case| taken.contains(&*case.call())).copied().collect();
             if !some.is_empty() {
-                self.run(&some, machine, &Choice::Forced(emitter.into()))?;
+                self.run(&some, machine, &EmitterSelection::Forced(emitter.into()))?;
                 *tally.entry(format!("{target} {emitter}, forced")).or_default() += some.len();
             }
         }
-        let some: Vec<&Case> = cases.iter().filter(|case| configurable.contains(&*case.call())).copied().collect();
+        let some: Vec<&ExpectedFusion> =
+            cases.iter().filter(|case| configurable.contains(&*case.call())).copied().collect();
         if !some.is_empty() {
-            let (made, _) = self.run(&some, machine, &Choice::Alternative)?;
+            let (made, _) = self.run(&some, machine, &EmitterSelection::Alternative)?;
             for name in made.emitters {
                 *tally.entry(format!("{target} {name}, otherwise configured")).or_default() += 1;
             }
@@ -119,14 +126,19 @@ impl Checked<'_> {
 
     /// Compiles and runs fusions, and compares their results. Also returns the names of all
     /// emitters.
-    fn run(&self, cases: &[&Case], machine: &Machine, choice: &Choice) -> Result<(Made, Vec<String>), Failure> {
+    fn run(
+        &self,
+        cases: &[&ExpectedFusion],
+        machine: &Machine,
+        choice: &EmitterSelection,
+    ) -> Result<(Made, Vec<String>), Failure> {
         let compiler = self.compiler(choice)?;
         let registry = compiler.registry().emitters().iter();
         let names: Vec<String> = registry.map(|emitter| emitter.descriptor().name.clone()).collect();
         let (emitter, how) = match choice {
-            Choice::Usual => ("the emitters chosen", ""),
-            Choice::Forced(name) => (name.as_str(), ""),
-            Choice::Alternative => ("the emitters chosen", ", otherwise configured"),
+            EmitterSelection::Usual => ("the emitters chosen", ""),
+            EmitterSelection::Forced(name) => (name.as_str(), ""),
+            EmitterSelection::Alternative => ("the emitters chosen", ", otherwise configured"),
         };
         let place = format!("{}{how}", machine.device.name);
         let failed = |fault: String| Failure::of(emitter, &place, fault, &program(cases));
@@ -154,15 +166,15 @@ impl Checked<'_> {
         Ok((made, names))
     }
 
-    fn compiler(&self, choice: &Choice) -> Result<Compiler, Failure> {
+    fn compiler(&self, choice: &EmitterSelection) -> Result<Compiler, Failure> {
         let emitters = (self.emitters)();
         match choice {
-            Choice::Usual => Compiler::new(emitters),
-            Choice::Alternative => {
+            EmitterSelection::Usual => Compiler::new(emitters),
+            EmitterSelection::Alternative => {
                 let others = emitters.into_iter().map(|inner| Box::new(Reconfigured(inner)) as Box<dyn Emitter>);
                 Compiler::new(others.collect())
             }
-            Choice::Forced(name) => {
+            EmitterSelection::Forced(name) => {
                 let registry = Compiler::new(emitters)?.registry().clone();
                 let descriptors = registry.emitters().iter().map(|emitter| emitter.descriptor());
                 let number = descriptors.clone().position(|descriptor| descriptor.name == *name).unwrap_or_default();
@@ -174,13 +186,13 @@ impl Checked<'_> {
     }
 }
 
-impl Case {
-    fn new(fusion: Fusion) -> Result<Case, Failure> {
+impl ExpectedFusion {
+    fn new(fusion: Fusion) -> Result<ExpectedFusion, Failure> {
         let seed = Some(fusion.seed);
         let inputs: Vec<ArrayLiteral> = fusion.inputs().collect();
         let value = interpreted(&fusion.text(), &inputs).map_err(|failure| Failure { seed, ..failure })?;
         let expected = value.leaves().iter().filter_map(|leaf| leaf.as_array().cloned()).collect();
-        Ok(Case { fusion, expected })
+        Ok(ExpectedFusion { fusion, expected })
     }
 
     /// Name of the fusion's instruction.
@@ -222,12 +234,12 @@ impl Emitter for Reconfigured {
 }
 
 /// Returns a program that calls each fusion on separate parameters.
-fn program(cases: &[&Case]) -> String {
+fn program(cases: &[&ExpectedFusion]) -> String {
     let mut combiners: BTreeMap<&str, &str> = BTreeMap::new();
     let (mut computations, mut lines) = (String::new(), Vec::new());
     let (mut shapes, mut names) = (Vec::new(), Vec::new());
     let mut parameters = 0;
-    for Case { fusion, .. } in cases {
+    for ExpectedFusion { fusion, .. } in cases {
         combiners.extend(fusion.combiners.iter().map(|(name, text)| (name.as_str(), text.as_str())));
         computations += &fusion.computation;
         let mut operands = Vec::new();

@@ -18,7 +18,7 @@
 //! machine.rs   the cpu and the simulated GPU
 //! compiler.rs  a fusion's text, compiled by emitters under test, compared with the interpreter
 //! examine/     one emitter, with all of this: `check`; for a library, `fusebox check-emitter`
-//! together.rs  many fusions as one program, by every emitter that takes them
+//! batch.rs     many fusions as one program, by every emitter that takes them
 //! assembler.rs NVIDIA's assembler, where it is installed
 //! ```
 
@@ -26,13 +26,13 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what makes fusions and inputs fails only if it is wrong itself")]
 
 mod assembler;
+mod batch;
 mod compiler;
 pub mod examine;
 pub mod fusions;
 pub mod literals;
 mod machine;
 pub mod plans;
-mod together;
 
 use std::fmt;
 use std::ops::Range;
@@ -41,14 +41,14 @@ use fusebox_core::emitter::{self, Configuration, Descriptor, EmitError, Emitter,
 use fusebox_core::{device::DeviceDescription, hlo::Opcode};
 
 pub use assembler::assemble;
+pub use batch::{Tally, check_together};
 pub use compiler::{Compiler, Made, inputs, interpreted};
 pub use fusebox_compiler::Progress;
 pub use fusebox_lowering::Target;
 pub use fusebox_plugins::Registry;
 pub use machine::Machine;
-pub use together::{Tally, check_together};
 
-use examine::{Finding, Report, Settings, examine};
+use examine::{ExaminationReport, ExaminationSettings, Finding, examine};
 
 /// Number of random fusions that [`check`] tries.
 const FUSIONS: u64 = 100;
@@ -93,21 +93,24 @@ impl Failure {
 ///
 /// # Errors
 /// The first fault. Accepting none of the fusions is a fault.
-pub fn check(emitter: &'static dyn Emitter, kind: &str) -> Result<Report, Failure> {
-    checked(emitter, Settings { kind: kind.into(), seeds: 1..FUSIONS + 1, of_programs: true, of_modules: Vec::new() })
+pub fn check(emitter: &'static dyn Emitter, kind: &str) -> Result<ExaminationReport, Failure> {
+    checked(
+        emitter,
+        ExaminationSettings { kind: kind.into(), seeds: 1..FUSIONS + 1, of_programs: true, of_modules: Vec::new() },
+    )
 }
 
 /// Checks an emitter like [`check`], but only with the random fusions of these seeds.
 ///
 /// # Errors
 /// See [`check`].
-pub fn check_seeds(emitter: &'static dyn Emitter, kind: &str, seeds: Range<u64>) -> Result<Report, Failure> {
-    checked(emitter, Settings { kind: kind.into(), seeds, of_programs: false, of_modules: Vec::new() })
+pub fn check_seeds(emitter: &'static dyn Emitter, kind: &str, seeds: Range<u64>) -> Result<ExaminationReport, Failure> {
+    checked(emitter, ExaminationSettings { kind: kind.into(), seeds, of_programs: false, of_modules: Vec::new() })
 }
 
-fn checked(emitter: &'static dyn Emitter, settings: Settings) -> Result<Report, Failure> {
+fn checked(emitter: &'static dyn Emitter, settings: ExaminationSettings) -> Result<ExaminationReport, Failure> {
     let name = emitter.descriptor().name;
-    let registry = Compiler::new(vec![Box::new(Shared(emitter))])?.registry().clone();
+    let registry = Compiler::new(vec![Box::new(StaticEmitter(emitter))])?.registry().clone();
     let number = registry.emitters().iter().position(|it| it.descriptor().name == name).unwrap_or_default();
     let report = examine(&registry, number, &settings, &Progress::default())?;
     match report.findings.first() {
@@ -150,9 +153,9 @@ pub fn takers<'e>(
 }
 
 /// An emitter that lives until the end of the process.
-struct Shared(&'static dyn Emitter);
+struct StaticEmitter(&'static dyn Emitter);
 
-impl Emitter for Shared {
+impl Emitter for StaticEmitter {
     fn descriptor(&self) -> Descriptor {
         self.0.descriptor()
     }

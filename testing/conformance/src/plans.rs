@@ -5,7 +5,7 @@ use fusebox_core::emitter::{Configuration, Emitter, Fusion, Plan, PlanFault, Ver
 use fusebox_core::hlo::parse_module;
 use fusebox_plugins::{FailureKind, LoadedEmitter, Registry, produce};
 
-use crate::{Failure, Shared};
+use crate::{Failure, StaticEmitter};
 
 /// The fault of an emitter's plans or kernels for a fusion.
 #[derive(Debug, thiserror::Error)]
@@ -41,11 +41,11 @@ pub fn planned(
     if let Verdict::Decline(_) = emitter.consider(fusion, device).map_err(failed)? {
         return Ok(None);
     }
-    let first = made_twice(emitter, fusion, device, &default)?;
+    let first = built_twice(emitter, fusion, device, &default)?;
     let mut configurations = vec![first.configuration];
     configurations.extend(first.alternatives);
     for configuration in &configurations {
-        let plan = made_twice(emitter, fusion, device, configuration)?;
+        let plan = built_twice(emitter, fusion, device, configuration)?;
         if plan.configuration != *configuration {
             return Err(PlanError::OtherConfiguration(configuration.clone(), plan.configuration));
         }
@@ -53,7 +53,7 @@ pub fn planned(
     Ok(Some(configurations))
 }
 
-fn made_twice(
+fn built_twice(
     emitter: &LoadedEmitter,
     fusion: &Fusion,
     device: &DeviceDescription,
@@ -84,7 +84,7 @@ pub fn check(emitter: &'static dyn Emitter, fusion: &Fusion, device: &DeviceDesc
     if let Verdict::Decline(decline) = emitter.consider(fusion, device) {
         return Err(failed(format!("it declines: {}", decline.reason)));
     }
-    let registry = Registry::new(vec![Box::new(Shared(emitter))]).map_err(|e| failed(e.to_string()))?;
+    let registry = Registry::new(vec![Box::new(StaticEmitter(emitter))]).map_err(|e| failed(e.to_string()))?;
     planned(&registry.emitters()[0], fusion, device).map_err(|error| failed(error.to_string()))?;
     emitter.plan(fusion, device, &Configuration::default()).map_err(|error| failed(error.to_string()))
 }

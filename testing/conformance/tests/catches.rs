@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use fusebox_conformance::examine::{Place, Promise, Report, Settings, examine};
+use fusebox_conformance::examine::{ExaminationReport, ExaminationSettings, Promise, TestedTarget, examine};
 use fusebox_conformance::{Progress, Registry, check_seeds, named};
 use fusebox_core::builder::{KernelBuilder, Type};
 use fusebox_core::device::DeviceDescription;
@@ -13,7 +13,7 @@ use fusebox_core::emitter::{
 };
 
 /// The loop emitter with a fault.
-enum Broken {
+enum FaultyLoop {
     /// Maps cover elements twice.
     Overlaps,
     /// Kernels write zeros.
@@ -40,16 +40,18 @@ fn inner() -> &'static dyn Emitter {
     named(fusebox_bundle::emitters(), "loop").unwrap()
 }
 
-impl Emitter for Broken {
+impl Emitter for FaultyLoop {
     fn descriptor(&self) -> Descriptor {
         Descriptor { kind: KernelKind("loop".into()), name: "broken".into(), version: "0.1.0".into() }
     }
 
     fn consider(&self, fusion: &Fusion, device: &DeviceDescription) -> Verdict {
         match self {
-            Broken::Declines => Verdict::Decline(Decline::new("not today")),
-            Broken::TakesAll => Verdict::Accept,
-            Broken::Zeros | Broken::LaterZeros | Broken::GoesOn | Broken::Races if fusion.output_shapes().len() > 1 => {
+            FaultyLoop::Declines => Verdict::Decline(Decline::new("not today")),
+            FaultyLoop::TakesAll => Verdict::Accept,
+            FaultyLoop::Zeros | FaultyLoop::LaterZeros | FaultyLoop::GoesOn | FaultyLoop::Races
+                if fusion.output_shapes().len() > 1 =>
+            {
                 Verdict::Decline(Decline::new("several results"))
             }
             _ => inner().consider(fusion, device),
@@ -64,10 +66,10 @@ impl Emitter for Broken {
     ) -> Result<Plan, EmitError> {
         let mut plan = inner().plan(fusion, device, configuration)?;
         match self {
-            Broken::Panics if plan.launch.blocks > 1 => panic!("too many blocks"),
-            Broken::Overlaps => plan.outputs.iter_mut().for_each(|output| output.maps.extend(output.maps.clone())),
-            Broken::OffersTheImpossible => plan.alternatives.push([("blocks", -1), ("threads", -1)].into()),
-            Broken::Wavers(asked) => plan.notes.push(asked.fetch_add(1, Ordering::Relaxed).to_string()),
+            FaultyLoop::Panics if plan.launch.blocks > 1 => panic!("too many blocks"),
+            FaultyLoop::Overlaps => plan.outputs.iter_mut().for_each(|output| output.maps.extend(output.maps.clone())),
+            FaultyLoop::OffersTheImpossible => plan.alternatives.push([("blocks", -1), ("threads", -1)].into()),
+            FaultyLoop::Wavers(asked) => plan.notes.push(asked.fetch_add(1, Ordering::Relaxed).to_string()),
             _ => {}
         }
         Ok(plan)
@@ -75,8 +77,8 @@ impl Emitter for Broken {
 
     fn emit(&self, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, EmitError> {
         let is_wrong = match self {
-            Broken::Zeros | Broken::GoesOn | Broken::Races => true,
-            Broken::LaterZeros => {
+            FaultyLoop::Zeros | FaultyLoop::GoesOn | FaultyLoop::Races => true,
+            FaultyLoop::LaterZeros => {
                 let first = inner().plan(fusion, device, &Configuration::default())?;
                 first.alternatives.iter().skip(1).any(|later| *later == plan.configuration)
             }
@@ -90,46 +92,46 @@ impl Emitter for Broken {
         let element = Type::of_element(fusion.output_shapes()[0].as_array().unwrap().element_type);
         let values = kernel.values(&fusion.roots);
         let mut map = plan.outputs[0].maps[0].clone();
-        if matches!(self, Broken::GoesOn) {
+        if matches!(self, FaultyLoop::GoesOn) {
             map.constraints.clear();
         }
         let written = kernel.indexed_loop(&map, &point, &outputs, &[], |b, _, index, outputs| {
             let value = match self {
-                Broken::Zeros | Broken::LaterZeros => b.zero(&element),
+                FaultyLoop::Zeros | FaultyLoop::LaterZeros => b.zero(&element),
                 _ => b.call_subgraph(&values, index, &[])[0],
             };
             let written = b.insert(value, outputs[0], index);
             let first = vec![b.index(0); index.len()];
-            vec![if matches!(self, Broken::Races) { b.insert(value, written, &first) } else { written }]
+            vec![if matches!(self, FaultyLoop::Races) { b.insert(value, written, &first) } else { written }]
         });
         kernel.finish(&written)
     }
 }
 
 /// The error for an emitter with this fault.
-fn said(broken: Broken) -> String {
+fn said(broken: FaultyLoop) -> String {
     let failure = check_seeds(Box::leak(Box::new(broken)), "loop", 1..21).unwrap_err();
     failure.to_string()
 }
 
 /// The report of an examination.
-fn found(broken: Broken) -> Report {
+fn found(broken: FaultyLoop) -> ExaminationReport {
     let mut emitters = fusebox_bundle::emitters();
     emitters.push(Box::new(broken));
     let number = emitters.len() - 1;
-    let settings = Settings { kind: "loop".into(), seeds: 1..2, of_programs: true, of_modules: Vec::new() };
+    let settings = ExaminationSettings { kind: "loop".into(), seeds: 1..2, of_programs: true, of_modules: Vec::new() };
     examine(&Registry::new(emitters).unwrap(), number, &settings, &Progress::default()).unwrap()
 }
 
 #[test]
 fn an_examination_says_which_promise_is_broken_where_and_shrinks_the_fusion() {
     for (broken, promise, place, words) in [
-        (Broken::Overlaps, Promise::Plan, Place::Simt, "is reached twice"),
-        (Broken::Zeros, Promise::Result, Place::Simt, "] is 0"),
-        (Broken::GoesOn, Promise::Behaves, Place::Simt, "is faulty"),
-        (Broken::Races, Promise::Behaves, Place::Simt, "second write to element 0"),
-        (Broken::Wavers(AtomicU32::new(0)), Promise::Repeats, Place::Simt, "asked twice"),
-        (Broken::Panics, Promise::Answers, Place::Simt, "too many blocks"),
+        (FaultyLoop::Overlaps, Promise::Plan, TestedTarget::Simt, "is reached twice"),
+        (FaultyLoop::Zeros, Promise::Result, TestedTarget::Simt, "] is 0"),
+        (FaultyLoop::GoesOn, Promise::Behaves, TestedTarget::Simt, "is faulty"),
+        (FaultyLoop::Races, Promise::Behaves, TestedTarget::Simt, "second write to element 0"),
+        (FaultyLoop::Wavers(AtomicU32::new(0)), Promise::Repeats, TestedTarget::Simt, "asked twice"),
+        (FaultyLoop::Panics, Promise::Answers, TestedTarget::Simt, "too many blocks"),
     ] {
         let report = found(broken);
         let finding = report.findings.iter().find(|it| (it.promise, it.place) == (promise, place));
@@ -149,10 +151,10 @@ fn an_examination_says_which_promise_is_broken_where_and_shrinks_the_fusion() {
 
 #[test]
 fn an_emitter_that_takes_nothing_or_everything_does_not_conform() {
-    let nothing = found(Broken::Declines);
+    let nothing = found(FaultyLoop::Declines);
     assert!(nothing.taken == 0 && nothing.findings.is_empty() && !nothing.conforms(), "{nothing:?}");
     assert_eq!(nothing.declined[0].0, "not today");
-    let all = found(Broken::TakesAll);
+    let all = found(FaultyLoop::TakesAll);
     assert!(all.findings.iter().any(|finding| finding.promise == Promise::Declines), "{all:?}");
 }
 
@@ -165,36 +167,36 @@ fn what_is_right_passes() {
 
 #[test]
 fn a_plan_that_overlaps() {
-    let said = said(Broken::Overlaps);
+    let said = said(FaultyLoop::Overlaps);
     assert!(said.starts_with("broken on simt: with {") && said.contains("the fusion of seed "), "{said}");
     assert!(said.contains("is reached twice"), "{said}");
 }
 
 #[test]
 fn a_kernel_that_writes_something_else() {
-    let said = said(Broken::Zeros);
+    let said = said(FaultyLoop::Zeros);
     assert!(said.contains(" on simt: result 0: element [") && said.contains("] is 0"), "{said}");
     assert!(said.contains("instead of") && said.contains("the fusion of seed "), "{said}");
 }
 
 #[test]
 fn a_kernel_of_another_configuration_that_writes_something_else() {
-    let said = said(Broken::LaterZeros);
+    let said = said(FaultyLoop::LaterZeros);
     assert!(said.contains(" on cpu: with {") && said.contains("] is 0"), "{said}");
 }
 
 #[test]
 fn answers_that_differ() {
-    assert!(said(Broken::Wavers(AtomicU32::new(0))).contains("asked twice it answers differently"));
+    assert!(said(FaultyLoop::Wavers(AtomicU32::new(0))).contains("asked twice it answers differently"));
 }
 
 #[test]
 fn an_alternative_that_is_none() {
-    let said = said(Broken::OffersTheImpossible);
+    let said = said(FaultyLoop::OffersTheImpossible);
     assert!(said.starts_with("broken on simt: with {\"blocks\": -1"), "{said}");
 }
 
 #[test]
 fn nothing_taken_is_nothing_tested() {
-    assert!(said(Broken::Declines).contains("it takes none of the fusions"));
+    assert!(said(FaultyLoop::Declines).contains("it takes none of the fusions"));
 }

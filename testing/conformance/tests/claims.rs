@@ -42,9 +42,10 @@ impl Emitter for Reversals {
         let computation = fusion.computation();
         let form = |id: InstrId| (computation.instruction(id).opcode() == Opcode::Reverse).then_some(());
         let mut heroes = fusion.roots.iter().map(|&root| hero_of(computation, root, form));
-        match heroes.all(|hero| hero.instruction.is_some()) {
-            true => Verdict::Accept,
-            false => Verdict::Decline(Decline::new("some result is no reversed array")),
+        if heroes.all(|hero| hero.instruction.is_some()) {
+            Verdict::Accept
+        } else {
+            Verdict::Decline(Decline::new("some result is no reversed array"))
         }
     }
 

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use fusebox_compiler::Phase;
 use fusebox_lowering::{MlirPasses, Stage};
 use fusebox_run::terminal;
-use fusebox_workshop::ab::{self, Comparison, Maker, Report, Settings, Side};
+use fusebox_workshop::ab::{self, Comparison, ComparisonReport, ComparisonSettings, Side, SideCompiler};
 use fusebox_workshop::measure::Effort;
 use fusebox_workshop::page;
 use serde_json::json;
 
-use crate::arguments::{Ab, Common, EmitterChoice};
+use crate::arguments::{Ab, CommonArguments, EmitterChoice};
 use crate::exit::Failure;
 use crate::{bundled, emitters, guard, module, running};
 
@@ -25,16 +25,15 @@ pub fn run(arguments: &Ab) -> Result<(), Failure> {
     }
     let mut reports = Vec::new();
     for module in [&first.module].into_iter().chain(&arguments.more) {
-        let report = compare(arguments, &Common { module: module.clone(), ..first.clone() })?;
+        let report = compare(arguments, &CommonArguments { module: module.clone(), ..first.clone() })?;
         if let Some(folder) = &arguments.html {
             let name = module.file_stem().unwrap_or_default();
             let folder = if arguments.more.is_empty() { folder.clone() } else { folder.join(name) };
             write_page(&report, &folder)?;
         }
-        terminal::print(|out| match arguments.json {
-            true => writeln!(out, "{}", json!(report)),
-            false => ab::write(out, &report),
-        })?;
+        terminal::print(
+            |out| if arguments.json { writeln!(out, "{}", json!(report)) } else { ab::write(out, &report) },
+        )?;
         reports.push(report);
     }
     if !arguments.more.is_empty() && !arguments.json {
@@ -48,7 +47,7 @@ pub fn run(arguments: &Ab) -> Result<(), Failure> {
 }
 
 /// Describes the wrong results of a report.
-fn wrong(report: &Report) -> Vec<String> {
+fn wrong(report: &ComparisonReport) -> Vec<String> {
     let faults = |comparison: &Comparison| -> Vec<String> {
         let name = &comparison.name;
         let faults = comparison.judged.faults();
@@ -57,17 +56,17 @@ fn wrong(report: &Report) -> Vec<String> {
     report.comparisons().flat_map(faults).collect()
 }
 
-fn compare(arguments: &Ab, common: &Common) -> Result<Report, Failure> {
+fn compare(arguments: &Ab, common: &CommonArguments) -> Result<ComparisonReport, Failure> {
     let source = module::read(&common.module, &common.compiling)?;
     let a = side(&arguments.a, common, "a")?;
     let b = side(&arguments.b, common, "b")?;
-    emitters::remark_on_builds([&a, &b].into_iter().filter_map(|side| match &side.maker {
-        Maker::Emitters(emitters) => Some(&emitters.registry),
-        Maker::Program(_) => None,
+    emitters::remark_on_builds([&a, &b].into_iter().filter_map(|side| match &side.compiler {
+        SideCompiler::Emitters(emitters) => Some(&emitters.registry),
+        SideCompiler::Program(_) => None,
     }));
     let stages = if arguments.html.is_some() { Stage::ALL.to_vec() } else { Vec::new() };
-    let settings = Settings {
-        compile: module::options(&Common { dump_to: None, ..common.clone() }, None, Phase::Run, stages)?,
+    let settings = ComparisonSettings {
+        compile: module::options(&CommonArguments { dump_to: None, ..common.clone() }, None, Phase::Run, stages)?,
         bundled: bundled::emitters()?,
         run: running::options(&common.compiling)?,
         target: common.compiling.target.clone(),
@@ -78,42 +77,45 @@ fn compare(arguments: &Ab, common: &Common) -> Result<Report, Failure> {
     Ok(ab::compare(&source, &a, &b, &settings)?)
 }
 
-fn write_page(report: &Report, folder: &Path) -> Result<(), Failure> {
+fn write_page(report: &ComparisonReport, folder: &Path) -> Result<(), Failure> {
     let failed = |error| Failure::input(format!("cannot make the directory {}: {error}", folder.display()));
     std::fs::create_dir_all(folder).map_err(failed)?;
     Ok(fusebox_files::write(&folder.join("index.html"), page::of_comparison(report).as_bytes())?)
 }
 
 /// Builds a side from its SPECs on the command line. Its dumps go to the subfolder `dumps`.
-fn side(specs: &[String], common: &Common, dumps: &str) -> Result<Side, Failure> {
+fn side(specs: &[String], common: &CommonArguments, dumps: &str) -> Result<Side, Failure> {
     let both = &common.compiling.emitters;
     let folder = module::folder_of(&common.module);
     let name = if specs.is_empty() { "what fusebox chooses".to_owned() } else { specs.join(" ") };
     let (passes, specs): (Vec<&String>, Vec<&String>) = specs.iter().partition(|spec| spec.starts_with(MLIR));
     let mlir_passes = passes.iter().map(|spec| MlirPasses::parse(&spec[MLIR.len()..])).collect::<Result<_, _>>()?;
     let programs: Vec<PathBuf> = specs.iter().filter(|spec| is_program(spec)).map(PathBuf::from).collect();
-    let maker = match (programs.as_slice(), specs.len() + passes.len()) {
+    let compiler = match (programs.as_slice(), specs.len() + passes.len()) {
         ([], _) => {
             let (files, specs): (Vec<&String>, Vec<&String>) =
                 specs.into_iter().partition(|spec| spec.ends_with(".toml"));
             let config = match files.as_slice() {
                 [] => both.config.clone(),
                 [file] => Some(PathBuf::from(file)),
-                [_, other, ..] => return Err(Failure::usage(format!("{other} is a second file for one side"))),
+                [_, other, ..] => return Err(Failure::usage(format!("{other}: a side takes only one .toml file"))),
             };
             let specs = both.emitters.iter().chain(specs).cloned().collect();
-            Maker::Emitters(emitters::choose(&EmitterChoice { emitters: specs, config, ..both.clone() }, folder)?)
+            SideCompiler::Emitters(emitters::choose(
+                &EmitterChoice { emitters: specs, config, ..both.clone() },
+                folder,
+            )?)
         }
-        ([program], 1) => Maker::Program(program.clone()),
+        ([program], 1) => SideCompiler::Program(program.clone()),
         ([program, ..], _) => {
             let program = program.display();
             return Err(Failure::usage(format!(
-                "{program} is a program: a side that is one has no emitters or passes to choose"
+                "{program} is a program: emitters and passes cannot be chosen for this side"
             )));
         }
     };
     let dump_to = common.dump_to.as_ref().map(|dump_to| dump_to.join(dumps));
-    Ok(Side { name, maker, mlir_passes, dump: module::dump_to(dump_to.as_deref())? })
+    Ok(Side { name, compiler, mlir_passes, dump: module::dump_to(dump_to.as_deref())? })
 }
 
 /// Whether a SPEC names a fusebox program and not a library of emitters.

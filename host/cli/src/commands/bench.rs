@@ -42,16 +42,19 @@ pub fn run(arguments: &Bench) -> Result<(), Failure> {
         line["cache"] = cached.name().into();
     }
     let cached = made.cached.map(|cached| format!(" (cache: {cached})")).unwrap_or_default();
-    Ok(terminal::print(|out| match arguments.json {
-        true => writeln!(out, "{line}"),
-        false => writeln!(
-            out,
-            "compile {compile_ms:.1} ms{cached}, run median {} us, min {} us, {} runs on {}",
-            microseconds(timing.median_us, 1),
-            microseconds(timing.min_us, 1),
-            timing.runs,
-            arguments.common.compiling.target
-        ),
+    Ok(terminal::print(|out| {
+        if arguments.json {
+            writeln!(out, "{line}")
+        } else {
+            writeln!(
+                out,
+                "compile {compile_ms:.1} ms{cached}, run median {} us, min {} us, {} runs on {}",
+                microseconds(timing.median_us, 1),
+                microseconds(timing.min_us, 1),
+                timing.runs,
+                arguments.common.compiling.target
+            )
+        }
     })?)
 }
 
@@ -68,8 +71,7 @@ fn show_profile(
     if let Some(path) = trace {
         fusebox_files::write(path, profile::trace(&program.executable().name, &profile).to_string().as_bytes())?;
     }
-    Ok(terminal::print(|out| match arguments.json {
-        true => writeln!(out, "{}", json!(profile)),
-        false => profile::write(out, &profile),
+    Ok(terminal::print(|out| {
+        if arguments.json { writeln!(out, "{}", json!(profile)) } else { profile::write(out, &profile) }
     })?)
 }

@@ -2,7 +2,7 @@
 
 use fusebox_compiler::Phase;
 use fusebox_run::terminal;
-use fusebox_workshop::bisect::{self, Settings};
+use fusebox_workshop::bisect::{self, BisectionSettings};
 use serde_json::json;
 
 use crate::arguments::Bisect;
@@ -16,7 +16,7 @@ pub fn run(arguments: &Bisect) -> Result<(), Failure> {
     let force = common.compiling.emitters.force;
     arguments.output.iter().try_for_each(|folder| fusebox_files::check_folder(folder, force))?;
     let source = module::read(&common.module, &common.compiling)?;
-    let settings = Settings {
+    let settings = BisectionSettings {
         compile: module::options(common, None, Phase::Run, Vec::new())?,
         run: running::options(&common.compiling)?,
         target: common.compiling.target.clone(),
@@ -26,8 +26,7 @@ pub fn run(arguments: &Bisect) -> Result<(), Failure> {
         force,
     };
     let verdict = bisect::bisect(&source, &settings)?;
-    Ok(terminal::print(|out| match arguments.json {
-        true => writeln!(out, "{}", json!(verdict)),
-        false => writeln!(out, "{}", verdict.words()),
+    Ok(terminal::print(|out| {
+        if arguments.json { writeln!(out, "{}", json!(verdict)) } else { writeln!(out, "{}", verdict.words()) }
     })?)
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use fusebox_compiler::Source;
-use fusebox_conformance::examine::{Report, Settings, examine, fusions_of};
+use fusebox_conformance::examine::{ExaminationReport, ExaminationSettings, examine, fusions_of};
 use fusebox_files::SizeLimit;
 use fusebox_plugins::ProcessLimits;
 use fusebox_run::terminal;
@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::bundled;
 use crate::exit::Failure;
-use crate::progress::{Bar, ProgressChoice};
+use crate::progress::{ProgressChoice, ProgressReporter};
 use crate::source;
 
 /// Limits of the library's process. They are generous: an emitter answers in milliseconds.
@@ -62,9 +62,10 @@ pub fn run(arguments: &CheckEmitter) -> Result<(), Failure> {
     if arguments.watch {
         return watch(arguments);
     }
-    let reports = match arguments.library.is_dir() {
-        true => check(arguments, &Sources::new(&arguments.library).build()?)?,
-        false => check(arguments, &arguments.library)?,
+    let reports = if arguments.library.is_dir() {
+        check(arguments, &Sources::new(&arguments.library).build()?)?
+    } else {
+        check(arguments, &arguments.library)?
     };
     match reports.iter().find(|report| !report.conforms()) {
         None => Ok(()),
@@ -104,7 +105,7 @@ impl From<SourcesError> for Failure {
 }
 
 /// Checks a library and prints the reports.
-fn check(arguments: &CheckEmitter, library: &Path) -> Result<Vec<Report>, Failure> {
+fn check(arguments: &CheckEmitter, library: &Path) -> Result<Vec<ExaminationReport>, Failure> {
     let mut registry = bundled::emitters()?;
     let bundled = registry.emitters().len();
     let program =
@@ -127,8 +128,8 @@ fn check(arguments: &CheckEmitter, library: &Path) -> Result<Vec<Report>, Failur
                 Err(failure) => failures.push(format!("{} on {}: {}", failure.emitter, failure.place, failure.fault)),
             }
         }
-        let settings = Settings { kind: kind.clone(), seeds, of_programs: true, of_modules };
-        let bar = Bar::new(&emitter.descriptor().name, &arguments.progress);
+        let settings = ExaminationSettings { kind: kind.clone(), seeds, of_programs: true, of_modules };
+        let bar = ProgressReporter::new(&emitter.descriptor().name, &arguments.progress);
         let examined = examine(&registry, number, &settings, &bar.of_compiler());
         bar.end();
         let report = examined.map_err(|failure| Failure::Bug(format!("the fusions to check with: {failure}")))?;
@@ -152,7 +153,7 @@ fn check(arguments: &CheckEmitter, library: &Path) -> Result<Vec<Report>, Failur
 }
 
 /// Writes the fusion of each finding to a file that `fusebox run` can read.
-fn write_findings(report: &Report, name: &str, folder: &Path) -> Result<(), Failure> {
+fn write_findings(report: &ExaminationReport, name: &str, folder: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(folder).map_err(|error| Failure::input(format!("{}: {error}", folder.display())))?;
     for (number, finding) in report.findings.iter().enumerate() {
         let words = finding.words.replace('\n', "\n// ");

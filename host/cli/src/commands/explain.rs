@@ -12,7 +12,7 @@ use fusebox_plugins::Fingerprint;
 use fusebox_run::{inputs, terminal};
 use fusebox_runtime::{Effort, Executable, Program};
 use fusebox_workshop::profile::{self, Profile};
-use fusebox_workshop::ptxas::{self, Quality};
+use fusebox_workshop::ptxas::{self, KernelQuality};
 use fusebox_workshop::roofline;
 use fusebox_workshop::{WorkshopError, page, why};
 use glob::Pattern;
@@ -34,15 +34,17 @@ pub fn run(arguments: &Explain) -> Result<(), Failure> {
     let mut made = module::compile_with(&source, &options)?;
     if let Some(name) = &arguments.why {
         let lines = why::why(name, &source, &made, &options)?;
-        return Ok(terminal::print(|out| match arguments.json {
-            true => writeln!(out, "{}", json!(lines)),
-            false => lines.iter().try_for_each(|line| writeln!(out, "{line}")),
+        return Ok(terminal::print(|out| {
+            if arguments.json {
+                writeln!(out, "{}", json!(lines))
+            } else {
+                lines.iter().try_for_each(|line| writeln!(out, "{line}"))
+            }
         })?);
     }
     if let Some(memory) = made.memory.as_ref().filter(|_| arguments.memory) {
-        return Ok(terminal::print(|out| match arguments.json {
-            true => writeln!(out, "{}", json!(memory)),
-            false => write!(out, "{}", report::memory(memory)),
+        return Ok(terminal::print(|out| {
+            if arguments.json { writeln!(out, "{}", json!(memory)) } else { write!(out, "{}", report::memory(memory)) }
         })?);
     }
     let profile = made.executable.take().map(|it| measured(it, &made, &options.device, arguments)).transpose()?;
@@ -51,7 +53,7 @@ pub fn run(arguments: &Explain) -> Result<(), Failure> {
         let page = page::of_program(&made, &options, &arguments.common.compiling.target, &rows);
         return Ok(fusebox_files::write(path, page.as_bytes())?);
     }
-    let meant = meant(&made, arguments.fusion.as_ref())?;
+    let meant = matching_kernels(&made, arguments.fusion.as_ref())?;
     Ok(terminal::print(|out| {
         if arguments.json {
             let described = meant.iter().map(|kernel| describe(kernel, &options, &rows)).collect();
@@ -64,13 +66,13 @@ pub fn run(arguments: &Explain) -> Result<(), Failure> {
         if arguments.all {
             print_others(out, &made)?;
         }
-        let is_meant = |row: &&roofline::Row| meant.iter().any(|kernel| kernel.unit.fusion.name == row.fusion);
+        let is_meant = |row: &&roofline::RooflineRow| meant.iter().any(|kernel| kernel.unit.fusion.name == row.fusion);
         roofline::write(out, &rows.iter().filter(is_meant).cloned().collect::<Vec<_>>())
     })?)
 }
 
 /// Returns the kernels of fusions whose name matches `pattern`; without a pattern, all kernels.
-fn meant<'m>(made: &'m Compilation, pattern: Option<&Pattern>) -> Result<Vec<&'m Selected>, Failure> {
+fn matching_kernels<'m>(made: &'m Compilation, pattern: Option<&Pattern>) -> Result<Vec<&'m Selected>, Failure> {
     let name = |kernel: &Selected| kernel.unit.fusion.name.clone();
     let Some(pattern) = pattern else { return Ok(made.kernels.iter().collect()) };
     let meant: Vec<&Selected> = made.kernels.iter().filter(|kernel| pattern.matches(&name(kernel))).collect();
@@ -111,34 +113,32 @@ fn kernel_quality(source: &Source, arguments: &Explain) -> Result<(), Failure> {
         for code in &made.lowered.code {
             let Code::Ptx(text) = code else { continue };
             let kernels = ptxas::measure(text, target)?;
-            let row = |quality: Quality| Row { target, emitter: emitter_of(&quality.kernel), quality };
+            let row =
+                |quality: KernelQuality| KernelQualityRow { target, emitter: emitter_of(&quality.kernel), quality };
             all.extend(kernels.into_iter().map(row));
         }
     }
-    Ok(terminal::print(|out| match arguments.json {
-        true => writeln!(out, "{}", json!(all)),
-        false => print_quality(out, &all),
-    })?)
+    Ok(terminal::print(|out| if arguments.json { writeln!(out, "{}", json!(all)) } else { print_quality(out, &all) })?)
 }
 
 /// A row of the table: one kernel for one target.
 #[derive(Serialize)]
-struct Row<'a> {
+struct KernelQualityRow<'a> {
     target: &'a str,
     emitter: String,
     #[serde(flatten)]
-    quality: Quality,
+    quality: KernelQuality,
 }
 
-fn print_quality(out: &mut dyn Write, all: &[Row<'_>]) -> io::Result<()> {
+fn print_quality(out: &mut dyn Write, all: &[KernelQualityRow<'_>]) -> io::Result<()> {
     let longest = all.iter().map(|row| row.quality.kernel.len()).max().unwrap_or(0).max(6);
     writeln!(
         out,
         "{:<6} {:<longest$} {:<22} {:>9} {:>6} {:>6} {:>6} {:>4} {:>5}",
         "target", "kernel", "emitter", "registers", "spills", "stack", "shared", "read", "write"
     )?;
-    for Row { target, emitter, quality } in all {
-        let Quality { kernel, registers, spill_stores, spill_loads, stack, shared, widest_read, widest_write } =
+    for KernelQualityRow { target, emitter, quality } in all {
+        let KernelQuality { kernel, registers, spill_stores, spill_loads, stack, shared, widest_read, widest_write } =
             quality;
         let spills = spill_stores + spill_loads;
         writeln!(
@@ -151,10 +151,10 @@ fn print_quality(out: &mut dyn Write, all: &[Row<'_>]) -> io::Result<()> {
 }
 
 /// Prints a line for each fusion, and a line for each operation that no kernel executes.
-fn print_table(out: &mut dyn Write, made: &Compilation, rows: &[roofline::Row]) -> io::Result<()> {
+fn print_table(out: &mut dyn Write, made: &Compilation, rows: &[roofline::RooflineRow]) -> io::Result<()> {
     let routines = report::host_operations(&made.fused);
     if rows.is_empty() && routines.is_empty() {
-        return writeln!(out, "nothing is to be computed: there is no kernel, and no routine is called");
+        return writeln!(out, "the program computes nothing: it has no kernel and calls no routine");
     }
     if !rows.is_empty() {
         roofline::write_fusions(out, rows)?;
@@ -163,7 +163,7 @@ fn print_table(out: &mut dyn Write, made: &Compilation, rows: &[roofline::Row]) 
     if rows.is_empty() {
         return Ok(());
     }
-    writeln!(out, "--fusion NAME tells why an emitter was chosen for a fusion and the others were not, --all for all")
+    writeln!(out, "--fusion NAME says why a fusion has its emitter and not another one; --all says so for all fusions")
 }
 
 /// Prints all details of these kernels.
@@ -202,7 +202,7 @@ fn described(fusion: &Fusion, Breakdown { visits, writes, work, times }: &Breakd
     })
 }
 
-fn describe(kernel: &Selected, options: &Options, rows: &[roofline::Row]) -> serde_json::Value {
+fn describe(kernel: &Selected, options: &Options, rows: &[roofline::RooflineRow]) -> serde_json::Value {
     let candidates: Vec<_> = kernel
         .selection
         .records

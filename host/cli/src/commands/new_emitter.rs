@@ -31,7 +31,7 @@ pub fn run(arguments: &NewEmitter) -> Result<(), Failure> {
     let NewEmitter { name, kind, path, core } = arguments;
     let folder = path.clone().unwrap_or_else(|| name.into());
     let program = std::env::current_exe().ok();
-    let core = core.clone().or_else(|| new_emitter::core_beside(program.as_deref()?));
+    let core = core.clone().or_else(|| new_emitter::core_sources_of(program.as_deref()?));
     let is_release = core.is_none();
     let begun = new_emitter::NewEmitter { name: name.clone(), kind: kind.clone(), folder: folder.clone(), core };
     let files = begun.write()?;

@@ -32,7 +32,7 @@ pub fn run(arguments: &arguments::Repro) -> Result<(), Failure> {
     let inputs = inputs::load(&arguments.inputs, &Case::parameters(&made.fused))?;
     let case = repro::fusion(&made.fused, kernel, &inputs, &options, &run)?;
     let about = format!(
-        "Fusion `{}` of `{}`, made by emitter {} {}, with the values that the program gives it.",
+        "Fusion `{}` of `{}`, compiled by emitter {} {}, with the inputs that it has in the program.",
         arguments.fusion, source.name, kernel.emitter.name, kernel.emitter.version
     );
     let alone = pinned(kernel, &options);

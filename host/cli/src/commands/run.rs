@@ -7,7 +7,7 @@ use fusebox_runtime::{Executable, Program};
 use fusebox_workshop::case::Case;
 use fusebox_workshop::simulated;
 
-use crate::arguments::{Common, Run};
+use crate::arguments::{CommonArguments, Run};
 use crate::exit::Failure;
 use crate::module::Compiler;
 use crate::{guard, module, running};
@@ -19,16 +19,13 @@ pub fn run(arguments: &Run) -> Result<(), Failure> {
     let others = [&arguments.inputs.inputs, &arguments.trust.require_signature];
     guard::check(&arguments.common, others.into_iter().flatten(), &arguments.outputs)?;
     let source = module::read(&arguments.common.module, &arguments.common.compiling)?;
-    let result = match arguments.interpreter {
-        _ if arguments.check && is_stored(arguments, &source)? => {
-            return Err(Failure::usage("an executable is machine code: --check needs the module"));
-        }
-        true if is_stored(arguments, &source)? => {
-            return Err(Failure::usage("an executable is machine code: the interpreter needs the module"));
-        }
-        true => interpret(arguments, &source)?,
-        false => execute(arguments, &source)?,
-    };
+    let needs_module = [(arguments.check, "--check"), (arguments.interpreter, "the interpreter")];
+    if let Some((_, needing)) = needs_module.into_iter().find(|(is_chosen, _)| *is_chosen)
+        && is_stored(arguments, &source)?
+    {
+        return Err(Failure::usage(format!("an executable is machine code: {needing} needs the module")));
+    }
+    let result = if arguments.interpreter { interpret(arguments, &source)? } else { execute(arguments, &source)? };
     let dump = module::dump(&arguments.common)?;
     dump.stream(Phase::Run, "", "txt", |out| results::write(out, &result, MOST_DUMPED_VALUES))?;
     if let Some(path) = &arguments.outputs {
@@ -51,14 +48,13 @@ fn interpret(arguments: &Run, source: &Source) -> Result<Literal, Failure> {
 
 fn execute(arguments: &Run, source: &Source) -> Result<Literal, Failure> {
     let options = running::options(&arguments.common.compiling)?;
-    let mut program = match is_stored(arguments, source)? {
-        true => {
-            let path = &arguments.common.module;
-            let executable = stored::read(path, &source.bytes, &arguments.trust)?;
-            // An error in loading is a fault of the file, not of this compiler.
-            Program::load(executable, &options).map_err(Failure::input)?
-        }
-        false => Program::load(compile(arguments, source)?, &options)?,
+    let mut program = if is_stored(arguments, source)? {
+        let path = &arguments.common.module;
+        let executable = stored::read(path, &source.bytes, &arguments.trust)?;
+        // An error in loading is a fault of the file, not of this compiler.
+        Program::load(executable, &options).map_err(Failure::input)?
+    } else {
+        Program::load(compile(arguments, source)?, &options)?
     };
     let values = inputs::load(&arguments.inputs, &program.parameter_shapes())?;
     let result = program.run(&inputs::arrays(&values))?;
@@ -72,23 +68,27 @@ fn execute(arguments: &Run, source: &Source) -> Result<Literal, Failure> {
 fn check(arguments: &Run, source: &Source, inputs: Vec<Literal>, result: &Literal) -> Result<(), Failure> {
     let case = Case { module: source.parse()?, inputs };
     let Some(difference) = case.difference(result).map_err(Failure::input)? else { return Ok(()) };
-    let common = Common { dump_to: None, ..arguments.common.clone() };
+    let common = CommonArguments { dump_to: None, ..arguments.common.clone() };
     let compile = module::options(&common, None, Phase::Run, Vec::new())?;
     let run = running::options(&common.compiling)?;
     let fault = simulated::fault(&case, &compile, &run);
     let fault = fault.map_or_else(String::new, |fault| format!("\non the simulator: {fault}"));
     Err(Failure::input(format!(
-        "not what the interpreter gives: {difference}{fault}\n`fusebox bisect` with the same inputs finds the pass, the fusion or \
-         the stage at fault"
+        "the result is not the interpreter's: {difference}{fault}\n`fusebox bisect` with the same inputs finds the \
+         pass, the fusion or the stage at fault"
     )))
 }
 
 /// Whether the input is an executable and not a module.
 fn is_stored(arguments: &Run, source: &Source) -> Result<bool, Failure> {
     let is_stored = Executable::is_executable(&source.bytes);
-    match arguments.trust.require_signature.is_some() && !is_stored {
-        true => Err(Failure::input(format!("{}: --require-signature is for executables, this is none", source.name))),
-        false => Ok(is_stored),
+    if arguments.trust.require_signature.is_some() && !is_stored {
+        Err(Failure::input(format!(
+            "{} is not an executable, and --require-signature applies only to executables",
+            source.name
+        )))
+    } else {
+        Ok(is_stored)
     }
 }
 

@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use fusebox_compiler::{Options, Phase};
 use fusebox_lowering::Runner;
 use fusebox_run::terminal;
-use fusebox_workshop::tune::{self, Choices, Database, Origin, Progress, Report, Settings};
+use fusebox_workshop::tune::{self, Choices, Database, DecisionOrigin, Progress, TuningReport, TuningSettings};
 use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 
-use crate::arguments::{Common, Tune, TunedChoice};
+use crate::arguments::{CommonArguments, Tune, TunedChoice};
 use crate::exit::Failure;
-use crate::progress::Bar;
+use crate::progress::ProgressReporter;
 use crate::{emitters, guard, module, running, tuned};
 
 pub fn run(arguments: &Tune) -> Result<(), Failure> {
@@ -24,7 +24,7 @@ pub fn run(arguments: &Tune) -> Result<(), Failure> {
         return Err(Failure::usage("tune keeps choices for kernels as fusebox compiles them: leave out --mlir-passes"));
     }
     if arguments.inputs.inputs.is_some() && arguments.modules.len() > 1 {
-        return Err(Failure::usage("--inputs is for one module: tune the others by commands of their own"));
+        return Err(Failure::usage("--inputs applies to one module: tune the other modules with separate commands"));
     }
     let place = tuned::place(arguments.tuned.as_deref())
         .ok_or_else(|| Failure::usage("there is no folder for choices: set HOME, or name a file with --tuned"))?;
@@ -45,13 +45,13 @@ pub fn run(arguments: &Tune) -> Result<(), Failure> {
         let device = tune::device(&compile);
         let (again, seed) = (arguments.again, arguments.inputs.seed);
         let program = (!arguments.fusions_alone).then(|| arguments.inputs.clone());
-        let settings = Settings { compile, run, locked, again, seed, program, stop: &stop };
-        let bar = Bar::new(&source.name, &arguments.progress);
+        let settings = TuningSettings { compile, run, locked, again, seed, program, stop: &stop };
+        let bar = ProgressReporter::new(&source.name, &arguments.progress);
         let report = tune::tune(&source, &settings, &database, &mut |progress| show(&bar, progress));
         bar.end();
         let report = report?;
         report.warnings.iter().for_each(|warning| terminal::complain(&format!("warning: {warning}")));
-        let kept = report.rows.iter().filter(|row| row.origin != Origin::Nobody);
+        let kept = report.rows.iter().filter(|row| row.origin != DecisionOrigin::Nobody);
         choices.entry(device).or_default().extend(kept.map(|row| (row.question, row.decision.chosen.clone())));
         reports.push(report);
         if stop.load(Ordering::Relaxed) {
@@ -86,20 +86,21 @@ fn stopped_by_interrupt() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
-fn end(reports: &[Report], is_stopped: bool) -> Result<(), Failure> {
+fn end(reports: &[TuningReport], is_stopped: bool) -> Result<(), Failure> {
     let left: usize = reports.iter().map(|report| report.interrupted).sum();
-    match is_stopped {
-        true => Err(Failure::Input(format!(
-            "interrupted: {left} fusions of the last module are not tuned, nothing is exported; what is done is kept, the same \
-             command goes on from there"
-        ))),
-        false => Ok(()),
+    if is_stopped {
+        Err(Failure::Input(format!(
+            "interrupted: {left} fusions of the last module are not tuned, and nothing is exported; finished \
+             measurements are kept, and the same command resumes from there"
+        )))
+    } else {
+        Ok(())
     }
 }
 
 /// Returns the arguments for one module in the form of the other commands.
-fn common(arguments: &Tune, module: &Path) -> Common {
-    Common {
+fn common(arguments: &Tune, module: &Path) -> CommonArguments {
+    CommonArguments {
         module: module.into(),
         compiling: arguments.compiling.clone(),
         tuned: TunedChoice { tuned: None, no_tuned: true },
@@ -111,18 +112,18 @@ fn check_target(options: &Options) -> Result<(), Failure> {
     match options.target.runner() {
         Some(Runner::Cpu | Runner::Cuda(_)) => Ok(()),
         Some(Runner::Simulator) => {
-            Err(Failure::usage("how long a simulator takes says nothing about what it simulates: tune for cpu or cuda"))
+            Err(Failure::usage("times on the simulator say nothing about a GPU: tune for cpu or cuda"))
         }
         None => Err(Failure::usage(format!("{} cannot run here: tune for cpu or cuda", options.target))),
     }
 }
 
-fn show(bar: &Bar, progress: Progress<'_>) {
+fn show(bar: &ProgressReporter, progress: Progress<'_>) {
     match progress {
         Progress::Begun(questions) => bar.expect(questions),
         Progress::Compiling(name, count) => bar.say(format!("{name}, {count} are compiled")),
         Progress::Measuring(name, count) => bar.say(format!("{name}, {count} are measured")),
         Progress::Done(_) => bar.advance(1),
-        Progress::Trying(count) => bar.say(format!("{count} that won by themselves are tried in the program")),
+        Progress::Trying(count) => bar.say(format!("trying {count} winners in the whole program")),
     }
 }

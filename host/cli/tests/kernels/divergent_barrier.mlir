@@ -2,7 +2,7 @@
 // launch: 1 x 64, 256 shared
 // in: f32[64]
 // out: f32[64]
-// says: divergent barrier: waited for by thread
+// says: divergent barrier: thread
 // says: has finished
 // says: xla_gpu.sync_threads at kernel
 func.func @kernel(%in: tensor<64xf32>, %out: tensor<64xf32>) -> tensor<64xf32> {

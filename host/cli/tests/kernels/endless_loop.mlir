@@ -2,7 +2,7 @@
 // launch: 1 x 32, 0 shared
 // in: f32[32]
 // out: f32[32]
-// says: a loop does not end, of thread
+// says: a loop does not end in thread
 func.func @kernel(%in: tensor<32xf32>, %out: tensor<32xf32>) -> tensor<32xf32> {
   %thread = gpu.thread_id x
   %c0 = arith.constant 0 : index

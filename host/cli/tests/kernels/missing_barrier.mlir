@@ -6,7 +6,7 @@
 // says: of shared tile 0
 // says: read by thread
 // says: write by thread
-// says: no barrier between
+// says: no barrier separates them
 // says: tensor.insert at kernel
 func.func @kernel(%in: tensor<128xf32>, %out: tensor<128xf32>) -> tensor<128xf32> {
   %thread = gpu.thread_id x

@@ -5,7 +5,7 @@
 // says: of output 0
 // says: of block 0
 // says: of block 1
-// says: blocks have no order
+// says: blocks run in no fixed order
 func.func @kernel(%out: tensor<64xf32>) -> tensor<64xf32> {
   %thread = gpu.thread_id x
   %block = gpu.block_id x

@@ -3,7 +3,7 @@
 // in_place: f32[64]
 // says: data race on element
 // says: of output 0
-// says: no barrier between
+// says: no barrier separates them
 func.func @kernel(%out: tensor<64xf32>) -> tensor<64xf32> {
   %thread = gpu.thread_id x
   %c63 = arith.constant 63 : index

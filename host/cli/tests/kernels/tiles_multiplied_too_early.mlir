@@ -3,7 +3,7 @@
 // in: f32[128]
 // out: f32[512]
 // says: data race on element
-// says: no barrier between
+// says: no barrier separates them
 // says: xla_gpu.wgmma at kernel
 func.func @kernel(%in: tensor<128xf32>, %out: tensor<512xf32>) -> tensor<512xf32> attributes {fusebox.entry} {
   %c0 = arith.constant 0 : index

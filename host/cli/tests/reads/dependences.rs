@@ -10,14 +10,14 @@ use super::values;
 /// Compares the elements that a fusion's indexing maps predict with those on which its results
 /// depend. Leaves out parameters whose elements are indices of other reads: one changed value does
 /// not show all dependences on them.
-pub fn check(text: &str, foretold: &[BTreeSet<u64>]) -> Result<(), String> {
+pub fn check(text: &str, predicted: &[BTreeSet<u64>]) -> Result<(), String> {
     let module = Source::text("m.hlo", text).parse().map_err(|e| e.to_string())?;
     let computation = module.entry_computation().ok_or("no fusion")?;
     let selects = computation.instructions.iter().any(|i| matches!(i.op, Op::SelectAndScatter { .. }));
     let shapes = computation.parameters().into_iter().map(|id| computation.instruction(id).shape.as_array().unwrap());
     let inputs: Vec<ArrayLiteral> = shapes.enumerate().map(|(seed, shape)| values(shape, seed as u64)).collect();
     let usual = results(&module, &inputs)?;
-    for (number, (input, foretold)) in inputs.iter().zip(foretold).enumerate() {
+    for (number, (input, predicted)) in inputs.iter().zip(predicted).enumerate() {
         if input.element_type.is_signed_integer() {
             continue;
         }
@@ -29,9 +29,9 @@ pub fn check(text: &str, foretold: &[BTreeSet<u64>]) -> Result<(), String> {
                 found.insert(element);
             }
         }
-        let agree = if selects { found.is_subset(foretold) } else { found == *foretold };
+        let agree = if selects { found.is_subset(predicted) } else { found == *predicted };
         if !agree {
-            let different: Vec<_> = found.symmetric_difference(foretold).take(6).collect();
+            let different: Vec<_> = found.symmetric_difference(predicted).take(6).collect();
             return Err(format!(
                 "parameter {number}: what results depend on and what maps say differ in {different:?}"
             ));
@@ -51,9 +51,10 @@ fn with_other_value(array: &ArrayLiteral, element: u64) -> ArrayLiteral {
     let width = array.element_type.byte_size();
     let mut data = array.data.to_vec();
     let own = &mut data[element as usize * width..][..width];
-    match array.element_type.is_float() {
-        true => own[width - 2] ^= 0x80,
-        false => own.iter_mut().for_each(|byte| *byte ^= 1),
+    if array.element_type.is_float() {
+        own[width - 2] ^= 0x80
+    } else {
+        own.iter_mut().for_each(|byte| *byte ^= 1)
     }
     ArrayLiteral::new(array.element_type, array.dims.clone(), data).unwrap()
 }

@@ -26,8 +26,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod depended_on;
-mod foretold;
+mod dependences;
+mod predicted;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ fn kernels_read_what_maps_say() {
     for file in files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reads/fusions")) {
         let text = std::fs::read_to_string(&file).unwrap();
         let checked = check(&text).map_err(|fault| fault.text().to_owned());
-        if let Err(fault) = checked.and_then(|foretold| depended_on::check(&text, &foretold)) {
+        if let Err(fault) = checked.and_then(|predicted| dependences::check(&text, &predicted)) {
             failures.push(format!("{}: {fault}", file.display()));
         }
     }
@@ -65,9 +65,9 @@ fn kernels_of_the_corpus_read_what_maps_say() {
         let Ok(made) = compiled(&text, Phase::Emit) else { panic!("{} is not compiled", file.display()) };
         for fusion in fusions(&made) {
             let outcome = match check(&fusion) {
-                Ok(foretold) => format!("kernels compared, with {} parameters", foretold.len()),
-                Err(Fault::Unknown(reason)) => reason,
-                Err(Fault::Wrong(fault)) => {
+                Ok(predicted) => format!("kernels compared, with {} parameters", predicted.len()),
+                Err(ReadsMismatch::Unknown(reason)) => reason,
+                Err(ReadsMismatch::Wrong(fault)) => {
                     failures.push(format!("{}: {fault}\n{fusion}", file.display()));
                     "wrong".into()
                 }
@@ -81,25 +81,25 @@ fn kernels_of_the_corpus_read_what_maps_say() {
 }
 
 /// The reason why a fusion does not agree.
-pub enum Fault {
+pub enum ReadsMismatch {
     /// The prediction or the kernel is missing.
     Unknown(String),
     /// The kernel reads other elements.
     Wrong(String),
 }
 
-impl Fault {
+impl ReadsMismatch {
     fn text(&self) -> &str {
-        let (Fault::Unknown(text) | Fault::Wrong(text)) = self;
+        let (ReadsMismatch::Unknown(text) | ReadsMismatch::Wrong(text)) = self;
         text
     }
 }
 
 /// Checks a module without `ENTRY`, which is one fusion. Returns the elements of each parameter
 /// that its results need.
-fn check(text: &str) -> Result<Vec<BTreeSet<u64>>, Fault> {
-    let unknown = |reason: &str| Fault::Unknown(reason.into());
-    let mut made = compiled(text, Phase::Run).map_err(Fault::Unknown)?;
+fn check(text: &str) -> Result<Vec<BTreeSet<u64>>, ReadsMismatch> {
+    let unknown = |reason: &str| ReadsMismatch::Unknown(reason.into());
+    let mut made = compiled(text, Phase::Run).map_err(ReadsMismatch::Unknown)?;
     let executable = made.executable.take().ok_or_else(|| unknown("no executable"))?;
     let [kernel] = made.kernels.as_slice() else { return Err(unknown("not one kernel")) };
     let fusion = &kernel.unit.fusion;
@@ -107,28 +107,28 @@ fn check(text: &str) -> Result<Vec<BTreeSet<u64>>, Fault> {
     let shapes = parameters.iter().map(|&id| fusion.computation().instruction(id).shape.as_array().unwrap());
     let inputs: Vec<ArrayLiteral> = shapes.enumerate().map(|(seed, shape)| values(shape, seed as u64)).collect();
     let mut program = Program::load(executable, &fusebox_runtime::Options { threads: 1, ..Default::default() })
-        .map_err(|e| Fault::Unknown(e.to_string()))?;
+        .map_err(|e| ReadsMismatch::Unknown(e.to_string()))?;
     if program.parameter_shapes().len() != inputs.len() {
         return Err(unknown("parameters of the program that no kernel has"));
     }
     let (result, launches) = trace_reads(|| program.run(&inputs));
-    result.map_err(|e| Fault::Wrong(e.to_string()))?;
+    result.map_err(|e| ReadsMismatch::Wrong(e.to_string()))?;
     let [launch] = launches.as_slice() else { return Err(unknown("not one launch")) };
     let starts: Vec<Option<usize>> =
         kernel.plan.outputs.iter().map(|output| output.initial.map(|p| p as usize)).collect();
-    let foretold = foretold::reads(fusion, &inputs, &starts).map_err(Fault::Unknown)?;
-    compare(fusion, launch, &foretold, &starts).map_err(Fault::Wrong)?;
-    foretold::composed_maps_agree(fusion, &foretold).map_err(Fault::Wrong)?;
-    foretold::reads(fusion, &inputs, &vec![None; starts.len()]).map_err(Fault::Unknown)
+    let predicted = predicted::reads(fusion, &inputs, &starts).map_err(ReadsMismatch::Unknown)?;
+    compare(fusion, launch, &predicted, &starts).map_err(ReadsMismatch::Wrong)?;
+    predicted::composed_maps_agree(fusion, &predicted).map_err(ReadsMismatch::Wrong)?;
+    predicted::reads(fusion, &inputs, &vec![None; starts.len()]).map_err(ReadsMismatch::Unknown)
 }
 
 fn compare(
     fusion: &Fusion,
     launch: &LaunchReads,
-    foretold: &[BTreeSet<u64>],
+    predicted: &[BTreeSet<u64>],
     starts: &[Option<usize>],
 ) -> Result<(), String> {
-    for (number, expected) in foretold.iter().enumerate() {
+    for (number, expected) in predicted.iter().enumerate() {
         // The output uses the parameter's buffer.
         if starts.contains(&Some(number)) {
             continue;

@@ -11,7 +11,7 @@ use fusebox_core::indexing::{Access, Expr, OperandRead, Program, access, fusion_
 const MOST_POINTS: u64 = 4_000_000;
 
 /// State of the search for the elements that a fusion needs.
-struct Needs<'f> {
+struct NeededElements<'f> {
     fusion: &'f Fusion,
     inputs: &'f [ArrayLiteral],
     /// Per instruction, the elements that are needed in any of its leaves.
@@ -26,7 +26,7 @@ struct Needs<'f> {
 pub fn reads(fusion: &Fusion, inputs: &[ArrayLiteral], starts: &[Option<usize>]) -> Result<Vec<BTreeSet<u64>>, String> {
     let computation = fusion.computation();
     let needed = vec![BTreeSet::new(); computation.instructions.len()];
-    let mut needs = Needs { fusion, inputs, needed, values: None };
+    let mut needs = NeededElements { fusion, inputs, needed, values: None };
     let mut in_place = BTreeSet::new();
     let mut output = 0;
     for &root in &fusion.roots {
@@ -46,7 +46,7 @@ pub fn reads(fusion: &Fusion, inputs: &[ArrayLiteral], starts: &[Option<usize>])
     Ok(computation.parameters().into_iter().map(|id| needs.needed[id.index()].clone()).collect())
 }
 
-impl Needs<'_> {
+impl NeededElements<'_> {
     /// Marks the operands' elements from which the needed elements of an instruction are computed.
     fn of_operands(&mut self, id: InstrId, in_place: bool) -> Result<(), String> {
         let instruction = self.fusion.computation().instruction(id);
@@ -150,7 +150,7 @@ impl Needs<'_> {
 
 /// Checks that the composed and simplified maps from the roots to the parameters lead to the same
 /// elements. Leaves out maps that need runtime values.
-pub fn composed_maps_agree(fusion: &Fusion, foretold: &[BTreeSet<u64>]) -> Result<(), String> {
+pub fn composed_maps_agree(fusion: &Fusion, predicted: &[BTreeSet<u64>]) -> Result<(), String> {
     let computation = fusion.computation();
     let maps = fusion_maps(&fusion.module, fusion.entry());
     let shows_through = computation.instructions.iter().any(|i| matches!(i.op, Op::DynamicUpdateSlice));
@@ -169,7 +169,7 @@ pub fn composed_maps_agree(fusion: &Fusion, foretold: &[BTreeSet<u64>]) -> Resul
                 });
             }
         }
-        let expected = &foretold[number];
+        let expected = &predicted[number];
         let agree = if shows_through { found.is_superset(expected) } else { found == *expected };
         if !agree {
             return Err(format!(

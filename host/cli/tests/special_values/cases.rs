@@ -15,7 +15,7 @@ const PRECISIONS: [(u32, u32); 13] =
 
 /// The parameters that give a result its size.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Values {
+pub enum OperandSet {
     /// `u`
     Single,
     /// `x`, `y`, `z`, `p`
@@ -23,20 +23,20 @@ pub enum Values {
 }
 
 /// One operation.
-pub struct Step {
+pub struct TestedOperation {
     /// The element type of the result.
     pub result: ElementType,
     /// Parameters that it reads.
-    pub values: Values,
+    pub values: OperandSet,
     /// The size of a second dimension, if there is one.
     pub parts: Option<u32>,
     /// `opcode(operands), attributes`
     pub operation: String,
 }
 
-impl Step {
+impl TestedOperation {
     fn shape(&self, [single, paired]: [usize; 2]) -> String {
-        let count = if self.values == Values::Single { single } else { paired };
+        let count = if self.values == OperandSet::Single { single } else { paired };
         let parts = self.parts.map(|parts| format!(",{parts}")).unwrap_or_default();
         format!("{}[{count}{parts}]", self.result)
     }
@@ -48,18 +48,18 @@ impl Step {
 
 /// A module that returns the results of many operations as one tuple. Its parameters: `u`, the
 /// values of the type; `x` and `y`, all pairs of some of them; `z`, any; `p`, truth values.
-pub struct Case {
+pub struct OperationsModule {
     /// The type of all operands except `p`.
     pub element: ElementType,
     /// `u`, `x`, `y`, `z`, `p`.
     pub inputs: Vec<ArrayLiteral>,
     /// The operations, in the order of the results.
-    pub steps: Vec<Step>,
+    pub steps: Vec<TestedOperation>,
 }
 
-impl Case {
+impl OperationsModule {
     /// All operations that the verifier accepts for this type.
-    pub fn all(element: ElementType) -> Case {
+    pub fn all(element: ElementType) -> OperationsModule {
         let single = values::array(element, values::single(element));
         let paired = values::paired(element);
         let n = paired.len();
@@ -68,7 +68,7 @@ impl Case {
         let (x, y) = (pairs(|i, n| i / n), pairs(|i, n| i % n));
         let z = pairs(|i, n| (i / n * 5 + i % n * 3 + 1) % n);
         let p = values::array(ElementType::Pred, (0..n * n).map(|i| vec![u8::from(i % 3 == 0)]));
-        let mut case = Case { element, inputs: vec![single, x, y, z, p], steps: Vec::new() };
+        let mut case = OperationsModule { element, inputs: vec![single, x, y, z, p], steps: Vec::new() };
         case.add_operations();
         case.add_comparisons();
         case.add_conversions();
@@ -76,7 +76,7 @@ impl Case {
         case.add_stochastic_conversions();
         for (exponent, mantissa) in PRECISIONS {
             let attributes = format!("exponent_bits={exponent}, mantissa_bits={mantissa}");
-            case.add(element, Values::Single, format!("reduce-precision(u), {attributes}"));
+            case.add(element, OperandSet::Single, format!("reduce-precision(u), {attributes}"));
         }
         case
     }
@@ -94,7 +94,7 @@ impl Case {
                 UnaryOp::Abs | UnaryOp::Real | UnaryOp::Imag => part,
                 _ => element,
             };
-            self.add(result, Values::Single, format!("{}(u)", op.opcode()));
+            self.add(result, OperandSet::Single, format!("{}(u)", op.opcode()));
         }
         for op in BinaryOp::ALL {
             let result = match (op, element) {
@@ -102,10 +102,10 @@ impl Case {
                 (BinaryOp::Complex, _) => ElementType::C64,
                 _ => element,
             };
-            self.add(result, Values::Paired, format!("{}(x, y)", op.opcode()));
+            self.add(result, OperandSet::Paired, format!("{}(x, y)", op.opcode()));
         }
-        self.add(element, Values::Paired, "clamp(z, x, y)".into());
-        self.add(element, Values::Paired, "select(p, x, y)".into());
+        self.add(element, OperandSet::Paired, "clamp(z, x, y)".into());
+        self.add(element, OperandSet::Paired, "select(p, x, y)".into());
     }
 
     fn add_comparisons(&mut self) {
@@ -113,14 +113,14 @@ impl Case {
         for order in std::iter::once(String::new()).chain(orders) {
             for direction in Comparison::ALL {
                 let operation = format!("compare(x, y), direction={direction}{order}");
-                self.add(ElementType::Pred, Values::Paired, operation);
+                self.add(ElementType::Pred, OperandSet::Paired, operation);
             }
         }
     }
 
     fn add_conversions(&mut self) {
         for &to in ElementType::ALL {
-            self.add(to, Values::Single, "convert(u)".into());
+            self.add(to, OperandSet::Single, "convert(u)".into());
         }
     }
 
@@ -135,8 +135,8 @@ impl Case {
             let parts = (from != width).then_some(from / width);
             let operation = "bitcast-convert(u)".into();
             let back = format!("bitcast-convert(r{})", self.steps.len());
-            if self.add_step(Step { result: to, values: Values::Single, parts, operation }) {
-                self.add(self.element, Values::Single, back);
+            if self.add_step(TestedOperation { result: to, values: OperandSet::Single, parts, operation }) {
+                self.add(self.element, OperandSet::Single, back);
             }
         }
     }
@@ -144,19 +144,19 @@ impl Case {
     fn add_stochastic_conversions(&mut self) {
         let Ok(random) = format!("u{}", self.element.bits()).parse() else { return };
         let bits = format!("r{}", self.steps.len());
-        if self.element.is_float() && self.add(random, Values::Paired, "bitcast-convert(y)".into()) {
+        if self.element.is_float() && self.add(random, OperandSet::Paired, "bitcast-convert(y)".into()) {
             for &to in ElementType::ALL {
-                self.add(to, Values::Paired, format!("stochastic-convert(x, {bits})"));
+                self.add(to, OperandSet::Paired, format!("stochastic-convert(x, {bits})"));
             }
         }
     }
 
-    fn add(&mut self, result: ElementType, values: Values, operation: String) -> bool {
-        self.add_step(Step { result, values, parts: None, operation })
+    fn add(&mut self, result: ElementType, values: OperandSet, operation: String) -> bool {
+        self.add_step(TestedOperation { result, values, parts: None, operation })
     }
 
     /// Adds an operation if the verifier accepts it; returns whether it does.
-    fn add_step(&mut self, step: Step) -> bool {
+    fn add_step(&mut self, step: TestedOperation) -> bool {
         let counts = self.counts();
         let mut lines = self.parameters();
         // Some operations read another result: the last one, or the bits of a stochastic

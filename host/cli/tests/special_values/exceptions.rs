@@ -2,7 +2,7 @@
 
 use fusebox_core::hlo::ElementType;
 
-use crate::cases::Step;
+use crate::cases::TestedOperation;
 
 /// Results in which compiled kernels and the interpreter, or folding, differ.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub struct Exception {
 
 impl Exception {
     /// Whether the exception allows this operation on this type to differ.
-    pub fn covers(&self, element: ElementType, step: &Step) -> bool {
+    pub fn covers(&self, element: ElementType, step: &TestedOperation) -> bool {
         self.element == element.name() && step.operation == self.operation
     }
 }

@@ -8,7 +8,7 @@ use fusebox_core::hlo::{ArrayLiteral, Literal, Op};
 use fusebox_lowering::Target;
 use fusebox_plugins::Registry;
 
-use crate::cases::{Case, Values};
+use crate::cases::{OperandSet, OperationsModule};
 
 /// Most elements of an operation that the compiler folds.
 const FOLDED: usize = 16;
@@ -26,13 +26,13 @@ pub struct Folded {
 
 impl Folded {
     /// The range of folded elements in a result of the whole case.
-    pub fn places(&self, values: Values) -> Range<usize> {
-        if values == Values::Single { self.single.clone() } else { self.pairs.clone() }
+    pub fn places(&self, values: OperandSet) -> Range<usize> {
+        if values == OperandSet::Single { self.single.clone() } else { self.pairs.clone() }
     }
 }
 
 /// Folds the case with constants as operands, in several parts.
-pub fn fold(case: &Case) -> Vec<Folded> {
+pub fn fold(case: &OperationsModule) -> Vec<Folded> {
     let [single, pairs] = case.counts();
     let parts = single.div_ceil(FOLDED).min(MODULES);
     let part = |count: usize, part: usize| {
@@ -44,7 +44,7 @@ pub fn fold(case: &Case) -> Vec<Folded> {
     (0..parts).map(|k| fold_part(case, part(single, k), part(pairs, k))).collect()
 }
 
-fn fold_part(case: &Case, single: Range<usize>, pairs: Range<usize>) -> Folded {
+fn fold_part(case: &OperationsModule, single: Range<usize>, pairs: Range<usize>) -> Folded {
     let text = case.constant_text(single.clone(), pairs.clone());
     let options = Options {
         target: Target::cpu(),

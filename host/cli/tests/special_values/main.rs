@@ -19,19 +19,19 @@ use std::ops::Range;
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType};
 
-use cases::{Case, Step, Values};
+use cases::{OperandSet, OperationsModule, TestedOperation};
 use closeness::{is_close, show};
 use engines::Engine;
 use exceptions::EXCEPTIONS;
 
 /// Differences found for a type.
-struct Report {
-    case: Case,
+struct DifferenceReport {
+    case: OperationsModule,
     faults: Vec<String>,
     excused: Vec<bool>,
 }
 
-impl Report {
+impl DifferenceReport {
     /// Compares a result with the expected values: each element must equal one of them. `places` is
     /// the range of the elements among the operands.
     fn compare(&mut self, who: &str, number: usize, places: Range<usize>, found: &[u8], expected: &[&[u8]]) {
@@ -98,17 +98,17 @@ impl Report {
 }
 
 /// The operands of a result's element, as text.
-fn operands(case: &Case, step: &Step, place: usize) -> String {
+fn operands(case: &OperationsModule, step: &TestedOperation, place: usize) -> String {
     let operands = operands_at(case, step, place).into_iter().map(|bytes| show(case.element, bytes));
     let names = if operands.len() == 1 { ["u"].iter() } else { ["x", "y", "z"].iter() };
     names.zip(operands).map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
 }
 
 /// The bytes of the operands of a result's element.
-fn operands_at<'c>(case: &'c Case, step: &Step, place: usize) -> Vec<&'c [u8]> {
+fn operands_at<'c>(case: &'c OperationsModule, step: &TestedOperation, place: usize) -> Vec<&'c [u8]> {
     let inputs = match step.values {
-        Values::Single => &case.inputs[..1],
-        Values::Paired => &case.inputs[1..4],
+        OperandSet::Single => &case.inputs[..1],
+        OperandSet::Paired => &case.inputs[1..4],
     };
     let at = |input: &'c ArrayLiteral| input.data.chunks(input.element_type.byte_size()).nth(place).unwrap_or_default();
     inputs.iter().map(at).collect()
@@ -116,17 +116,17 @@ fn operands_at<'c>(case: &'c Case, step: &Step, place: usize) -> Vec<&'c [u8]> {
 
 /// Computes all operations on the type with all engines and compares the results.
 fn check(element: ElementType) {
-    let case = Case::all(element);
+    let case = OperationsModule::all(element);
     let text = case.text();
     let [expected, on_cpu, simulated] =
         [Engine::Interpreter, Engine::Cpu, Engine::Simt].map(|engine| engine.run(&text, &case.inputs));
     let flushed_inputs: Vec<ArrayLiteral> = case.inputs.iter().map(values::with_zeros_for_subnormals).collect();
     let flushed = Engine::Interpreter.run(&text, &flushed_inputs);
-    let mut report = Report { case, faults: Vec::new(), excused: vec![false; EXCEPTIONS.len()] };
+    let mut report = DifferenceReport { case, faults: Vec::new(), excused: vec![false; EXCEPTIONS.len()] };
     report.compare_all("Cpu", &on_cpu, &[&expected, &flushed]);
     report.compare_all("Simt", &simulated, &[&expected]);
     report.compare_folded(&on_cpu, &expected, &flushed);
-    let Report { mut faults, excused, .. } = report;
+    let DifferenceReport { mut faults, excused, .. } = report;
     for (exception, excused) in EXCEPTIONS.iter().zip(excused) {
         if exception.element == element.name() && !excused {
             faults.push(format!("{exception:?} no longer occurs; take it off the list"));

@@ -3,7 +3,7 @@
 
 use fusebox_core::hlo::{BinaryOp, UnaryOp};
 
-use crate::cases::Case;
+use crate::cases::OperationsModule;
 
 const OF_BITS: &[&str] = &[
     "count-leading-zeros",
@@ -47,7 +47,7 @@ const OF_REALS: &[&str] = &["ceil", "erf", "floor", "is-finite", "round-nearest-
 
 /// Operations without attributes that the type does not have.
 fn refused(ty: &str) -> Vec<&'static str> {
-    let case = Case::all(ty.parse().unwrap());
+    let case = OperationsModule::all(ty.parse().unwrap());
     let has = |name: &str| case.steps.iter().any(|step| step.operation.starts_with(&format!("{name}(")));
     let unary = UnaryOp::ALL.iter().map(|op| op.opcode().name());
     let binary = BinaryOp::ALL.iter().map(|op| op.opcode().name());

@@ -96,6 +96,6 @@ fn linkers_id() -> Option<Vec<u8>> {
 
 fn digest_of_this_program() -> Result<Vec<u8>, String> {
     let bytes = fusebox_files::read(Path::new(THIS_PROGRAM), SizeLimit::none());
-    let bytes = bytes.map_err(|error| format!("this build of fusebox cannot be told from others: {error}"))?;
+    let bytes = bytes.map_err(|error| format!("this build of fusebox cannot be identified: {error}"))?;
     Ok(Key::of("build").and(bytes).to_string().into_bytes())
 }

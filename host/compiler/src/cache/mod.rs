@@ -19,7 +19,7 @@ use fusebox_files::Store;
 
 use crate::Options;
 
-pub use code::{found, keep, kept_or_compiled};
+pub use code::{cached_or_compiled, found, keep};
 pub use program::compile_or_load;
 
 /// Folder where compilations store and find results. By default there is none.

@@ -27,12 +27,12 @@ ENTRY main {
 }
 ";
 
-struct Place {
+struct CacheFolder {
     _folder: tempfile::TempDir,
     options: Options,
 }
 
-fn place() -> Place {
+fn place() -> CacheFolder {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path(), SizeLimit::none()).unwrap();
     let options = Options {
@@ -48,7 +48,7 @@ fn place() -> Place {
         progress: Progress::default(),
         cache: Cache::of(store),
     };
-    Place { _folder: folder, options }
+    CacheFolder { _folder: folder, options }
 }
 
 fn found(text: &str, options: &Options) -> Option<Cached> {
@@ -57,7 +57,7 @@ fn found(text: &str, options: &Options) -> Option<Cached> {
 
 #[test]
 fn a_program_is_compiled_once_and_a_kernel_too() {
-    let Place { _folder, options } = place();
+    let CacheFolder { _folder, options } = place();
     let source = Source::text("m.hlo", MODULE);
     let first = compile_or_load(&source, &options).unwrap();
     assert_eq!(first.cached, Some(Cached::Code { found: 0, of: 2 }));
@@ -74,7 +74,7 @@ fn a_program_is_compiled_once_and_a_kernel_too() {
 
 #[test]
 fn code_that_has_to_be_one_module_is_kept_as_one() {
-    let Place { _folder, options } = place();
+    let CacheFolder { _folder, options } = place();
     let options = Options { target: Target::nvptx(90), device: DeviceDescription::sm(90), ..options };
     assert_eq!(found(MODULE, &options), Some(Cached::Code { found: 0, of: 1 }));
     assert_eq!(found(MODULE, &options), Some(Cached::Program));
@@ -82,7 +82,7 @@ fn code_that_has_to_be_one_module_is_kept_as_one() {
 
 #[test]
 fn all_that_a_compilation_is_given_tells_its_program_from_others() {
-    let Place { _folder, options } = place();
+    let CacheFolder { _folder, options } = place();
     let source = Source::text("m.hlo", MODULE);
     let bundled = fusebox_bundle::emitters;
     let registry = Registry::new(bundled().into_iter().rev().collect()).unwrap();
@@ -126,7 +126,7 @@ fn all_that_a_compilation_is_given_tells_its_program_from_others() {
 
 #[test]
 fn texts_and_planted_faults_are_not_the_caches() {
-    let Place { _folder, options } = place();
+    let CacheFolder { _folder, options } = place();
     found(MODULE, &options);
     let stages = vec![fusebox_lowering::Stage::Llvm];
     let made = compile_or_load(&Source::text("m.hlo", MODULE), &Options { stages, ..options.clone() }).unwrap();
@@ -137,7 +137,7 @@ fn texts_and_planted_faults_are_not_the_caches() {
 
 #[test]
 fn what_cannot_be_kept_is_told() {
-    let Place { _folder, options } = place();
+    let CacheFolder { _folder, options } = place();
     let store = Store::open(_folder.path(), SizeLimit::bytes(100)).unwrap();
     let options = Options { cache: Cache::of(store), ..options };
     let made = compile_or_load(&Source::text("m.hlo", MODULE), &options).unwrap();

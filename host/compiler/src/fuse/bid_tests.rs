@@ -17,12 +17,12 @@ use fusebox_plugins::{Override, Registry};
 use crate::{BidRecord, Emitters};
 
 /// An emitter that anchors on sines and bids for the instructions with given names.
-struct Asker {
-    taken: fn(&Candidate) -> Vec<String>,
+struct TestBidder {
+    wanted: fn(&Candidate) -> Vec<String>,
     accepts: bool,
 }
 
-impl Emitter for Asker {
+impl Emitter for TestBidder {
     fn descriptor(&self) -> Descriptor {
         Descriptor { kind: KernelKind("waves".into()), name: "asker".into(), version: "1.0.0".into() }
     }
@@ -35,16 +35,17 @@ impl Emitter for Asker {
         let computation = candidate.region.computation();
         assert_eq!(computation.instruction(candidate.anchor).opcode(), Opcode::Sine);
         let named = |name: &String| computation.find(name).unwrap_or(InstrId(u32::MAX));
-        match (self.taken)(candidate) {
+        match (self.wanted)(candidate) {
             names if names.is_empty() => Bid::decline("no wave is large enough"),
             names => Bid::Take { instructions: names.iter().map(named).collect() },
         }
     }
 
     fn consider(&self, _: &Fusion, _: &DeviceDescription) -> Verdict {
-        match self.accepts {
-            true => Verdict::Accept,
-            false => Verdict::Decline(fusebox_core::emitter::Decline { reason: "not today".into(), instruction: None }),
+        if self.accepts {
+            Verdict::Accept
+        } else {
+            Verdict::Decline(fusebox_core::emitter::Decline { reason: "not today".into(), instruction: None })
         }
     }
 
@@ -81,9 +82,9 @@ ENTRY main {
   ROOT all = (f16[10000], f16[10000], f16[10000]) tuple(second, third, other)
 }";
 
-fn emitters(asker: Asker) -> Emitters {
+fn emitters(bidder: TestBidder) -> Emitters {
     let mut all = fusebox_bundle::emitters();
-    all.push(Box::new(asker));
+    all.push(Box::new(bidder));
     Emitters { registry: Registry::new(all).unwrap(), ..Emitters::default() }
 }
 
@@ -118,9 +119,9 @@ fn names(list: &[&str]) -> Vec<String> {
     list.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// Returns the outcome of an asker's only bid, which must not change the fusions.
-fn outcome(asker: Asker) -> String {
-    let (fusions, records) = fused(&emitters(asker));
+/// Returns the outcome of a bidder's only bid, which must not change the fusions.
+fn outcome(bidder: TestBidder) -> String {
+    let (fusions, records) = fused(&emitters(bidder));
     let (usual, _) = fused(&Emitters::bundled());
     assert_eq!(fusions, usual, "{records:?}");
     assert_eq!(records.len(), 1, "{records:?}");
@@ -130,8 +131,8 @@ fn outcome(asker: Asker) -> String {
 
 #[test]
 fn what_an_emitter_takes_is_one_kernel_with_all_that_is_read_elsewhere_as_results() {
-    let taken = |_: &Candidate| names(&["halves", "half", "first", "second"]);
-    let (fusions, records) = fused(&emitters(Asker { taken, accepts: true }));
+    let wanted = |_: &Candidate| names(&["halves", "half", "first", "second"]);
+    let (fusions, records) = fused(&emitters(TestBidder { wanted, accepts: true }));
     assert!(records[0].outcome.contains("takes 4 instructions"), "{records:?}");
     let own = fusions.iter().find(|fusion| fusion.contains(&"second".to_owned())).unwrap();
     assert_eq!(*own, names(&["half", "halves", "first", "second"]));
@@ -161,9 +162,9 @@ ENTRY main {
   c = f16[10000] add(b, wave)
   ROOT all = (f16[10000], f16[10000]) tuple(c, first)
 }";
-    let taken = |_: &Candidate| names(&["one", "ones", "first", "square", "rest", "both", "wave", "moved"]);
-    let mut emitters = emitters(Asker { taken, accepts: true });
-    let number = asker(&emitters);
+    let wanted = |_: &Candidate| names(&["one", "ones", "first", "square", "rest", "both", "wave", "moved"]);
+    let mut emitters = emitters(TestBidder { wanted, accepts: true });
+    let number = bidder(&emitters);
     emitters.overrides.push(Override::of_kind(KernelKind("waves".into()), vec![number], "waves=asker"));
     let (fusions, records) = fused_of(text, &emitters);
     // The kernel writes the program's result, a value with two inputs, an expensive value, and a
@@ -176,7 +177,7 @@ ENTRY main {
 
 #[test]
 fn a_region_shows_what_is_around_an_anchor_and_what_is_read_elsewhere() {
-    let taken = |candidate: &Candidate| {
+    let wanted = |candidate: &Candidate| {
         let region = &candidate.region;
         let computation = region.computation();
         let parameters: Vec<&str> =
@@ -186,12 +187,12 @@ fn a_region_shows_what_is_around_an_anchor_and_what_is_read_elsewhere() {
         assert_eq!(results, ["second", "third", "other"]);
         Vec::new()
     };
-    assert_eq!(outcome(Asker { taken, accepts: true }), "no wave is large enough");
+    assert_eq!(outcome(TestBidder { wanted, accepts: true }), "no wave is large enough");
 }
 
 #[test]
 fn what_only_uses_the_same_constant_is_not_around() {
-    let taken = |candidate: &Candidate| {
+    let wanted = |candidate: &Candidate| {
         let names = &candidate.region.computation().instructions;
         let has = |name: &str| names.iter().any(|it| it.name == name);
         assert!(has("half") && has("halves") && has("first") != has("second"), "{:?}", candidate.region.module);
@@ -210,7 +211,7 @@ ENTRY main {
   ROOT all = (f32[64], f32[64]) tuple(less, least)
 }";
     let mut module = parse_module(text, "test.hlo").unwrap();
-    let emitters = emitters(Asker { taken, accepts: true });
+    let emitters = emitters(TestBidder { wanted, accepts: true });
     let records = super::run(&mut module, &DeviceDescription::cpu(1), &emitters).bids;
     let asked: Vec<&str> = records.iter().map(|record| record.anchor.as_str()).collect();
     assert_eq!(asked, ["first", "second"], "{records:?}");
@@ -219,43 +220,43 @@ ENTRY main {
 
 #[test]
 fn a_bid_that_depends_on_itself_is_refused() {
-    let taken = |_: &Candidate| names(&["first", "second", "third"]);
-    let said = outcome(Asker { taken, accepts: true });
-    assert!(said.contains("third needs what is left out"), "{said}");
+    let wanted = |_: &Candidate| names(&["first", "second", "third"]);
+    let said = outcome(TestBidder { wanted, accepts: true });
+    assert!(said.contains("third needs an instruction that the bid leaves out"), "{said}");
 }
 
 #[test]
 fn bids_on_nothing_twice_or_elsewhere_are_refused() {
-    for taken in [
+    for wanted in [
         |_: &Candidate| names(&["first", "first"]),
         |_: &Candidate| names(&["second"]),
         |_: &Candidate| names(&["param_0.x", "first"]),
         |_: &Candidate| names(&["nowhere", "first"]),
     ] {
-        let said = outcome(Asker { taken, accepts: true });
+        let said = outcome(TestBidder { wanted, accepts: true });
         assert!(said.contains("its bid"), "{said}");
     }
 }
 
 #[test]
 fn an_emitter_that_declines_what_it_asked_for_does_not_get_it() {
-    let taken = |_: &Candidate| names(&["first", "second"]);
-    let said = outcome(Asker { taken, accepts: false });
-    assert!(said.contains("declines what it asked for: not today"), "{said}");
+    let wanted = |_: &Candidate| names(&["first", "second"]);
+    let said = outcome(TestBidder { wanted, accepts: false });
+    assert!(said.contains("declines its own bid: not today"), "{said}");
 }
 
 #[test]
 fn a_bid_that_takes_longer_than_without_it_is_passed_over() {
     // Half of a kernel: with this bid both halves read the sine.
-    let taken = |_: &Candidate| names(&["first"]);
-    let said = outcome(Asker { taken, accepts: true });
+    let wanted = |_: &Candidate| names(&["first"]);
+    let said = outcome(TestBidder { wanted, accepts: true });
     assert!(said.contains("instead of"), "{said}");
 }
 
 #[test]
 fn an_emitter_that_the_user_has_replaced_for_its_kind_is_not_asked() {
-    let taken = |_: &Candidate| names(&["first", "second"]);
-    let mut emitters = emitters(Asker { taken, accepts: true });
+    let wanted = |_: &Candidate| names(&["first", "second"]);
+    let mut emitters = emitters(TestBidder { wanted, accepts: true });
     emitters.overrides.push(Override::of_kind(KernelKind("waves".into()), vec![0], "waves=loop"));
     let (fusions, records) = fused(&emitters);
     assert_eq!(fusions, fused(&Emitters::bundled()).0);
@@ -264,8 +265,8 @@ fn an_emitter_that_the_user_has_replaced_for_its_kind_is_not_asked() {
 
 #[test]
 fn an_emitter_that_fails_while_bidding_is_passed_over_with_a_warning() {
-    let taken = |_: &Candidate| panic!("no bid today");
-    let emitters = emitters(Asker { taken, accepts: true });
+    let wanted = |_: &Candidate| panic!("no bid today");
+    let emitters = emitters(TestBidder { wanted, accepts: true });
     let mut module = parse_module(PROGRAM, "test.hlo").unwrap();
     let warnings = super::run(&mut module, &DeviceDescription::cpu(1), &emitters).warnings;
     let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
@@ -274,27 +275,27 @@ fn an_emitter_that_fails_while_bidding_is_passed_over_with_a_warning() {
 }
 
 /// Returns the asker's number in the registry.
-fn asker(emitters: &Emitters) -> usize {
+fn bidder(emitters: &Emitters) -> usize {
     emitters.registry.emitters().len() - 1
 }
 
 #[test]
 fn an_emitter_that_the_user_puts_in_charge_gets_what_it_bids_on_whatever_is_predicted() {
-    let taken = |_: &Candidate| names(&["first", "second", "back"]);
-    let mut emitters = emitters(Asker { taken, accepts: true });
+    let wanted = |_: &Candidate| names(&["first", "second", "back"]);
+    let mut emitters = emitters(TestBidder { wanted, accepts: true });
     let lost = fused(&emitters);
     assert!(lost.1[0].outcome.starts_with("would take"), "{lost:?}");
-    let number = asker(&emitters);
+    let number = bidder(&emitters);
     emitters.overrides.push(Override::of_kind(KernelKind("waves".into()), vec![number], "waves=asker"));
     let (fusions, records) = fused(&emitters);
     assert!(fusions.iter().any(|fusion| fusion.ends_with(&names(&["first", "second", "back"]))), "{fusions:?}");
-    assert!(records[0].outcome.ends_with(", as the user has put `asker@1.0.0` in charge"), "{records:?}");
+    assert!(records[0].outcome.ends_with(", because the user chose `asker@1.0.0`"), "{records:?}");
 }
 
 #[test]
 fn where_predictions_do_not_tell_cuts_apart_a_decision_is_gone_by() {
-    let taken = |_: &Candidate| names(&["halves", "half", "first", "second"]);
-    let mut emitters = emitters(Asker { taken, accepts: true });
+    let wanted = |_: &Candidate| names(&["halves", "half", "first", "second"]);
+    let mut emitters = emitters(TestBidder { wanted, accepts: true });
     let module = || parse_module(PROGRAM, "test.hlo").unwrap();
     let cuts = super::run(&mut module(), &DeviceDescription::cpu(1), &emitters).cuts;
     let [cut] = cuts.as_slice() else { panic!("{cuts:?}") };
@@ -306,7 +307,7 @@ fn where_predictions_do_not_tell_cuts_apart_a_decision_is_gone_by() {
     emitters.cuts.insert(cut.fingerprint, "apart".into());
     let (fusions, records) = fused(&emitters);
     assert_eq!(fusions, fused(&Emitters::bundled()).0);
-    assert!(records[0].outcome.contains("tuned: `apart` is what"), "{records:?}");
+    assert!(records[0].outcome.contains("tuned: `fusebox tune` chose `apart`"), "{records:?}");
     // No emitter has this name, so the prediction decides.
     emitters.cuts.insert(cut.fingerprint, "nobody@1.0.0".into());
     assert!(fused(&emitters).1[0].outcome.starts_with("takes 4 instructions"));
@@ -314,8 +315,8 @@ fn where_predictions_do_not_tell_cuts_apart_a_decision_is_gone_by() {
 
 #[test]
 fn cuts_whose_predictions_differ_much_are_no_question() {
-    let taken = |_: &Candidate| names(&["first", "second", "back"]);
-    let emitters = emitters(Asker { taken, accepts: true });
+    let wanted = |_: &Candidate| names(&["first", "second", "back"]);
+    let emitters = emitters(TestBidder { wanted, accepts: true });
     let mut module = parse_module(PROGRAM, "test.hlo").unwrap();
     assert!(super::run(&mut module, &DeviceDescription::cpu(1), &emitters).cuts.is_empty());
 }
@@ -323,12 +324,12 @@ fn cuts_whose_predictions_differ_much_are_no_question() {
 /// The cut of a loaded emitter is measured regardless of the prediction.
 #[test]
 fn the_cut_that_a_loaded_emitter_asks_for_is_a_question_always() {
-    fn asker() -> Vec<Box<dyn Emitter>> {
-        let taken = |_: &Candidate| names(&["first", "second", "back"]);
-        vec![Box::new(Asker { taken, accepts: true })]
+    fn bidder() -> Vec<Box<dyn Emitter>> {
+        let wanted = |_: &Candidate| names(&["first", "second", "back"]);
+        vec![Box::new(TestBidder { wanted, accepts: true })]
     }
     let mut emitters = Emitters::bundled();
-    let answers = Arc::new(|request: &[u8]| serve(asker, request));
+    let answers = Arc::new(|request: &[u8]| serve(bidder, request));
     emitters.registry.add_answers(Path::new("asker.so"), answers).unwrap();
     let mut module = parse_module(PROGRAM, "test.hlo").unwrap();
     let cuts = super::run(&mut module, &DeviceDescription::cpu(1), &emitters).cuts;
@@ -363,8 +364,8 @@ ENTRY main {
     let bundled = Emitters { registry: Registry::new(fusebox_bundle::emitters()).unwrap(), ..Emitters::default() };
     let decided = |result: &str| {
         let (fusions, records) = fused_of(&program.replace("RESULT", result), &bundled);
-        let taken = records.into_iter().find(|record| record.outcome.contains(" us instead of ")).unwrap();
-        (fusions, taken.outcome)
+        let wanted = records.into_iter().find(|record| record.outcome.contains(" us instead of ")).unwrap();
+        (fusions, wanted.outcome)
     };
     let (fusions, outcome) = decided("ROOT all = f32[4096,128] concatenate(sums, differences), dimensions={1}");
     assert!(outcome.starts_with("would take ") && outcome.ends_with(", with the kernels around it"), "{outcome}");

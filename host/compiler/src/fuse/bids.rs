@@ -20,15 +20,15 @@ use fusebox_core::emitter::{Bid, Fusion};
 use fusebox_core::hlo::{ComputationId, InstrId, Module, canonical_text};
 use fusebox_core::times::microseconds;
 
-use super::candidate::{Offer, Seen, Sequence};
+use super::candidate::{Offer, Sequence, VisitedInstructions};
 use super::claims::Claims;
-use super::cuts::{self, Bidding, Cut, Forecast};
+use super::convex_region::{ConvexRegion, convex_region};
+use super::cuts::{self, Cut, Forecast, ViableBid};
 use super::decide::Decisions;
 use super::outline::put_in_place;
 use super::region::Region;
 use super::surroundings::{more_stored, surroundings, with_bid};
-use super::taken::{Taken, taken};
-use super::{Total, decisions, forecast, forecast_beside};
+use super::{PredictedTotal, decisions, forecast, forecast_keeping_fusions};
 use crate::host_module::with_callees;
 use crate::select::{Emitters, ask, planned};
 
@@ -49,7 +49,7 @@ pub struct BidRecord {
 
 /// A bid that is ignored while the kernels around it are predicted without it.
 #[derive(Default)]
-struct Within {
+struct IgnoredBid {
     /// The instructions of the bid.
     anchors: Vec<InstrId>,
     emitter: usize,
@@ -67,7 +67,7 @@ pub struct Bids<'a, 'c> {
     predictions: HashMap<(String, usize), Result<Forecast, String>>,
     /// Set while the kernels around a bid are predicted. The surroundings of bids inside them are
     /// then not predicted.
-    within: Option<Within>,
+    ignored: Option<IgnoredBid>,
     /// Outcome of every bid, in the order in which emitters were asked.
     pub records: Vec<BidRecord>,
     /// Regions for which predictions do not decide between several cuts, without repetitions.
@@ -86,7 +86,7 @@ impl<'a, 'c> Bids<'a, 'c> {
             claims,
             answers: HashMap::new(),
             predictions: HashMap::new(),
-            within: None,
+            ignored: None,
             records: Vec::new(),
             cuts: Vec::new(),
             warnings: Vec::new(),
@@ -97,53 +97,53 @@ impl<'a, 'c> Bids<'a, 'c> {
     /// fusion. Regions that were fused earlier are single steps.
     pub fn fuse(&mut self, module: &mut Module, id: ComputationId) {
         let mut sequence = Sequence::of(module, id);
-        let mut seen = Seen::default();
-        let mut has_taken = false;
+        let mut visited = VisitedInstructions::default();
+        let mut has_fused = false;
         let mut alone = None;
         for anchor in sequence.computation.ids() {
             let mut bidders = self.emitters.bidders(sequence.computation.instruction(anchor).opcode());
-            if let Some(within) = self.within.as_ref().filter(|within| within.anchors.contains(&anchor)) {
-                bidders.retain(|&number| number != within.emitter);
+            if let Some(ignored) = self.ignored.as_ref().filter(|ignored| ignored.anchors.contains(&anchor)) {
+                bidders.retain(|&number| number != ignored.emitter);
             }
             if bidders.is_empty() {
                 continue;
             }
-            let members = sequence.nearest(anchor, &mut seen);
+            let members = sequence.nearest(anchor, &mut visited);
             let Some(offer) = Offer::around(&sequence, anchor, members) else { continue };
             let alone = &*alone.get_or_insert_with(|| decisions(sequence.module, id, self.claims));
             let judged = bidders.into_iter().filter_map(|number| self.judge(&sequence, alone, &offer, number));
-            let mut bids: Vec<Bidding> = judged.collect();
+            let mut bids: Vec<ViableBid> = judged.collect();
             let Some(place) = self.decided(&sequence, &bids) else { continue };
-            sequence.take(bids.swap_remove(place).taken);
-            has_taken = true;
+            sequence.fuse(bids.swap_remove(place).convex);
+            has_fused = true;
         }
         let steps = sequence.graph.into_steps();
-        if has_taken {
+        if has_fused {
             put_in_place(module, id, steps);
         }
     }
 
     /// Asks an emitter for its bid. Returns it with its prediction if it can become a fusion, and
     /// records the outcome.
-    fn judge(&mut self, sequence: &Sequence, alone: &Decisions, offer: &Offer, number: usize) -> Option<Bidding> {
+    fn judge(&mut self, sequence: &Sequence, alone: &Decisions, offer: &Offer, number: usize) -> Option<ViableBid> {
         let members = self.answer(offer, number).and_then(|members| checked(offer, &members));
         let judged = members.and_then(|members| {
-            let taken = taken(sequence, members)?;
-            let forecast = self.prediction(sequence, alone, &taken, number)?;
-            Ok((taken, forecast))
+            let convex = convex_region(sequence, members)?;
+            let forecast = self.prediction(sequence, alone, &convex, number)?;
+            Ok((convex, forecast))
         });
         let region = offer.candidate.region.computation();
         let anchor = region.instruction(offer.candidate.anchor).name.clone();
         let emitter = self.emitters.registry.emitters()[number].identity();
         let outcome = judged.as_ref().err().cloned().unwrap_or_default();
         self.records.push(BidRecord { anchor, emitter, outcome });
-        let (taken, forecast) = judged.ok()?;
-        Some(Bidding { emitter: number, taken, forecast, record: self.records.len() - 1 })
+        let (convex, forecast) = judged.ok()?;
+        Some(ViableBid { emitter: number, convex, forecast, record: self.records.len() - 1 })
     }
 
     /// Returns the position of the bid that becomes a fusion among the bids at one anchor. Records
     /// the outcome of each bid.
-    fn decided(&mut self, sequence: &Sequence, bids: &[Bidding]) -> Option<usize> {
+    fn decided(&mut self, sequence: &Sequence, bids: &[ViableBid]) -> Option<usize> {
         let in_charge = bids.iter().position(|bid| self.emitters.is_in_charge(bid.emitter));
         let predicted = || {
             let worth = bids.iter().enumerate().rev().filter(|(_, bid)| bid.forecast.gain() > 0.0);
@@ -152,17 +152,18 @@ impl<'a, 'c> Bids<'a, 'c> {
         let (decided, why) = match in_charge {
             Some(place) => {
                 let name = self.emitters.name_of(bids[place].emitter);
-                (Some(place), format!(", as the user has put `{name}` in charge"))
+                (Some(place), format!(", because the user chose `{name}`"))
             }
             None => match self.tuned(sequence, bids, predicted()) {
-                Some((place, name)) => (place, format!(", tuned: `{name}` is what `fusebox tune` has found")),
+                Some((place, name)) => (place, format!(", tuned: `fusebox tune` chose `{name}`")),
                 None => (predicted(), String::new()),
             },
         };
         for (place, bid) in bids.iter().enumerate() {
-            let does = match decided == Some(place) {
-                true => format!("takes {} instructions:", bid.taken.region.members.len()),
-                false => "would take".into(),
+            let does = if decided == Some(place) {
+                format!("takes {} instructions:", bid.convex.region.members.len())
+            } else {
+                "would take".into()
             };
             let Forecast { bid: own, otherwise, .. } = bid.forecast;
             let (own, otherwise) = (microseconds(own * 1e6, 1), microseconds(otherwise * 1e6, 1));
@@ -178,13 +179,13 @@ impl<'a, 'c> Bids<'a, 'c> {
     fn tuned(
         &mut self,
         sequence: &Sequence,
-        bids: &[Bidding],
+        bids: &[ViableBid],
         predicted: Option<usize>,
     ) -> Option<(Option<usize>, String)> {
-        let is_loaded = |bid: &Bidding| !self.emitters.registry.emitters()[bid.emitter].is_linked();
-        let open = cuts::open(bids, predicted, bids.iter().any(is_loaded))?;
+        let is_loaded = |bid: &ViableBid| !self.emitters.registry.emitters()[bid.emitter].is_linked();
+        let undecided = cuts::undecided(bids, predicted, bids.iter().any(is_loaded))?;
         let anchor = self.records[bids.first()?.record].anchor.clone();
-        let cut = open.cut(sequence, bids, &anchor, self.claims)?;
+        let cut = undecided.cut(sequence, bids, &anchor, self.claims)?;
         let known = self.emitters.cuts.get(&cut.fingerprint);
         let way = known.and_then(|name| cut.ways.iter().find(|way| way.name == *name));
         let found = way.map(|way| (way.bid, way.name.clone()));
@@ -216,23 +217,23 @@ impl<'a, 'c> Bids<'a, 'c> {
         &mut self,
         sequence: &Sequence,
         alone: &Decisions,
-        taken: &Taken,
+        convex: &ConvexRegion,
         number: usize,
     ) -> Result<Forecast, String> {
         let module_of =
             |region: &Region| with_callees(sequence.module, region.computation(sequence.computation), "bid");
-        let own = self.remembered(module_of(&taken.region), number, |this, own| this.predict(own, number))?;
-        let is_doubtful = own.gain() > 0.0 && own.gain() < more_stored(sequence, alone, taken, self.device);
-        if !is_doubtful || self.within.is_some() {
+        let own = self.remembered(module_of(&convex.region), number, |this, own| this.predict(own, number))?;
+        let is_doubtful = own.gain() > 0.0 && own.gain() < more_stored(sequence, alone, convex, self.device);
+        if !is_doubtful || self.ignored.is_some() {
             return Ok(own);
         }
-        let around = surroundings(sequence, alone, taken).and_then(|region| {
+        let around = surroundings(sequence, alone, convex).and_then(|region| {
             let without = module_of(&region);
-            let with = with_bid(&without, &region, &taken.region)?;
+            let with = with_bid(&without, &region, &convex.region)?;
             self.remembered(with.module, number, |this, module| {
-                let within = Within { anchors: with.members, emitter: number };
-                let otherwise = this.predict_rest(without, within)?;
-                let bid = this.predict_rest(module, Within::default())?;
+                let ignored = IgnoredBid { anchors: with.members, emitter: number };
+                let otherwise = this.predict_rest(without, ignored)?;
+                let bid = this.predict_rest(module, IgnoredBid::default())?;
                 Ok(Forecast { bid, otherwise, is_other_cut: true, has_surroundings: true })
             })
             .ok()
@@ -242,15 +243,15 @@ impl<'a, 'c> Bids<'a, 'c> {
 
     /// Predicts the seconds of a module that may already contain fusions, including bids for its
     /// other instructions.
-    fn predict_rest(&mut self, mut module: Module, within: Within) -> Result<f64, String> {
+    fn predict_rest(&mut self, mut module: Module, ignored: IgnoredBid) -> Result<f64, String> {
         let entry = module.entry.ok_or("the module has no computation")?;
         let mut inner = Bids::new(self.device, self.emitters, self.claims);
         std::mem::swap(&mut inner.answers, &mut self.answers);
         std::mem::swap(&mut inner.predictions, &mut self.predictions);
-        inner.within = Some(within);
+        inner.ignored = Some(ignored);
         inner.fuse(&mut module, entry);
         (self.answers, self.predictions) = (inner.answers, inner.predictions);
-        Ok(forecast_beside(module, self.claims)?.seconds)
+        Ok(forecast_keeping_fusions(module, self.claims)?.seconds)
     }
 
     /// Returns the cached prediction for a module and an emitter, or computes it.
@@ -272,7 +273,7 @@ impl<'a, 'c> Bids<'a, 'c> {
     fn predict(&mut self, alone: Module, number: usize) -> Result<Forecast, String> {
         let fusion = Fusion::new("bid", alone.clone()).ok_or("the bid is empty")?;
         let bid = planned(&fusion, self.device, self.emitters, Some(number))?.seconds;
-        let Total { seconds, kernels } = forecast(alone, self.claims)?;
+        let PredictedTotal { seconds, kernels } = forecast(alone, self.claims)?;
         let is_other_cut = kernels > 1;
         let otherwise = if is_other_cut { seconds * ONE_KERNEL } else { seconds };
         Ok(Forecast { bid, otherwise, is_other_cut, has_surroundings: false })
@@ -283,15 +284,11 @@ impl<'a, 'c> Bids<'a, 'c> {
 fn checked(offer: &Offer, bid: &[InstrId]) -> Result<Vec<InstrId>, String> {
     let mut members = Vec::with_capacity(bid.len());
     for &id in bid {
-        let origin =
-            offer.origin(id).ok_or("its bid names what is no instruction of the region, or a parameter of it")?;
+        let origin = offer.origin(id).ok_or("its bid names an instruction outside the region, or a parameter")?;
         if members.contains(&origin) {
             return Err("its bid names an instruction twice".into());
         }
         members.push(origin);
     }
-    match bid.contains(&offer.candidate.anchor) {
-        true => Ok(members),
-        false => Err("its bid lacks the anchor".into()),
-    }
+    if bid.contains(&offer.candidate.anchor) { Ok(members) } else { Err("its bid lacks the anchor".into()) }
 }

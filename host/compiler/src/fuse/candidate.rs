@@ -7,8 +7,8 @@ use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module, Op, canonic
 
 use super::decide::is_scalar_constant;
 use super::executor::{Executor, executor};
-use super::order::Graph;
 use super::region::Region;
+use super::step_graph::StepGraph;
 use crate::host_module::with_callees;
 
 /// Most instructions of a region, which are the nearest ones to the anchor.
@@ -21,7 +21,7 @@ const NAME: &str = "region";
 pub struct Sequence<'m> {
     pub module: &'m Module,
     pub computation: &'m Computation,
-    pub graph: Graph,
+    pub graph: StepGraph,
     /// Whether each instruction can be computed by a kernel and is not in a fused region.
     pub computable: Vec<bool>,
 }
@@ -29,13 +29,13 @@ pub struct Sequence<'m> {
 /// The instructions that a search has visited. There are many short searches, so a counter replaces
 /// clearing.
 #[derive(Default)]
-pub struct Seen {
+pub struct VisitedInstructions {
     /// Number of the last search that visited each instruction.
     last: Vec<u32>,
     search: u32,
 }
 
-impl Seen {
+impl VisitedInstructions {
     fn begin(&mut self, instructions: usize) {
         self.search += 1;
         self.last.resize(instructions.max(self.last.len()), 0);
@@ -52,7 +52,7 @@ impl<'m> Sequence<'m> {
     pub fn of(module: &'m Module, id: ComputationId) -> Sequence<'m> {
         let computation = module.computation(id);
         let computable = computation.ids().map(|id| is_computable(computation, id)).collect();
-        Sequence { module, computation, graph: Graph::of_instructions(computation), computable }
+        Sequence { module, computation, graph: StepGraph::of_instructions(computation), computable }
     }
 
     /// Whether a user for which `is_inside` does not hold reads an instruction, or the instruction
@@ -64,15 +64,15 @@ impl<'m> Sequence<'m> {
 
     /// Returns the computable instructions nearest to the anchor along operands and users, in
     /// program order.
-    pub fn nearest(&self, anchor: InstrId, seen: &mut Seen) -> Vec<InstrId> {
-        seen.begin(self.computation.instructions.len());
+    pub fn nearest(&self, anchor: InstrId, visited: &mut VisitedInstructions) -> Vec<InstrId> {
+        visited.begin(self.computation.instructions.len());
         let mut found = Vec::new();
         let mut pending = VecDeque::from([anchor]);
         while let Some(id) = pending.pop_front() {
             if found.len() == MOST_INSTRUCTIONS {
                 break;
             }
-            if !self.computable[id.index()] || !seen.insert(id) {
+            if !self.computable[id.index()] || !visited.insert(id) {
                 continue;
             }
             found.push(id);

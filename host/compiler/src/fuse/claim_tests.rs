@@ -18,13 +18,13 @@ use crate::Emitters;
 use crate::kernels::collect;
 
 /// An emitter of a kind that the host does not know.
-struct Claimant {
+struct TestClaimant {
     kind: &'static str,
     hero: Opcode,
     claim: fn(&Candidate) -> Option<Claim>,
 }
 
-impl Emitter for Claimant {
+impl Emitter for TestClaimant {
     fn descriptor(&self) -> Descriptor {
         let name = format!("{}-claimant", self.kind);
         Descriptor { kind: KernelKind(self.kind.into()), name, version: "1.0.0".into() }
@@ -54,14 +54,14 @@ impl Emitter for Claimant {
 }
 
 /// Returns the bundled emitters and some claimants.
-fn with(claimants: Vec<Claimant>) -> Emitters {
+fn with(claimants: Vec<TestClaimant>) -> Emitters {
     let mut all = fusebox_bundle::emitters();
     all.extend(claimants.into_iter().map(|claimant| Box::new(claimant) as Box<dyn Emitter>));
     Emitters { registry: Registry::new(all).unwrap(), ..Emitters::default() }
 }
 
 /// Returns the bundled emitters and a claimant that is called like a loaded plugin.
-fn with_carried(claimant: fn() -> Claimant) -> Emitters {
+fn with_carried(claimant: fn() -> TestClaimant) -> Emitters {
     let mut emitters = Emitters::bundled();
     let answers = move |request: &[u8]| serve(|| vec![Box::new(claimant()) as Box<dyn Emitter>], request);
     emitters.registry.add_answers(Path::new("claimant.so"), Arc::new(answers)).unwrap();
@@ -69,13 +69,13 @@ fn with_carried(claimant: fn() -> Claimant) -> Emitters {
 }
 
 /// Sorted names of the instructions in each fusion, `hero (kind)` of each root, and warnings.
-struct Cut {
+struct FusedModule {
     fusions: Vec<Vec<String>>,
     heroes: Vec<String>,
     warnings: Vec<String>,
 }
 
-fn cut(text: &str, emitters: &Emitters) -> Cut {
+fn cut(text: &str, emitters: &Emitters) -> FusedModule {
     let device = DeviceDescription::cpu(2);
     let reducers = "add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT s = f32[] add(a, b) }
 turned { p = f32[256,128] parameter(0)\n y = f32[256,128] negate(p)\n ROOT back = f32[256,128] reverse(y), dimensions={0} }
@@ -94,7 +94,7 @@ lt { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = pred[] compare(a
         }
     }
     found.sort();
-    Cut { fusions, heroes: found, warnings }
+    FusedModule { fusions, heroes: found, warnings }
 }
 
 fn names(lists: &[&[&str]]) -> Vec<Vec<String>> {
@@ -110,8 +110,8 @@ const TURNED: &str = "x = f32[256,128] parameter(0)
   ROOT all = (f32[256,128], f32[256]) tuple(wave, sums)";
 
 /// Returns a claimant that claims reversals.
-fn reversals() -> Claimant {
-    Claimant {
+fn reversals() -> TestClaimant {
+    TestClaimant {
         kind: "reversals",
         hero: Opcode::Reverse,
         claim: |_| Some(Claim { lost_inside: 1e6, lost_beside: 1e6, ..Claim::default() }),
@@ -143,7 +143,7 @@ fn what_other_results_can_be_written_on_the_way_of_is_merged_with_them() {
   ROOT all = (f32[256,128], f32[256,128]) tuple(back, wave)";
     let apart = cut(text, &with(vec![reversals()]));
     assert_eq!(apart.fusions, names(&[&["back"], &["wave"]]));
-    let together = cut(text, &with(vec![Claimant { claim, ..reversals() }]));
+    let together = cut(text, &with(vec![TestClaimant { claim, ..reversals() }]));
     assert_eq!(together.fusions, names(&[&["back", "wave"]]));
 }
 
@@ -152,7 +152,7 @@ fn a_claim_that_costs_less_than_a_launch_elsewhere_changes_nothing_inside_of_oth
     let claim = |_: &Candidate| Some(Claim { lost_inside: 100.0, lost_beside: 100.0, ..Claim::default() });
     let text = TURNED.replace("tuple(wave, sums)", "tuple(x, sums)");
     let usual = cut(&text, &Emitters::bundled());
-    let asked = cut(&text, &with(vec![Claimant { claim, ..reversals() }]));
+    let asked = cut(&text, &with(vec![TestClaimant { claim, ..reversals() }]));
     assert_eq!(asked.fusions, usual.fusions);
     assert_eq!(cut(&text, &with(vec![reversals()])).fusions, names(&[&["back"], &["zero", "wave", "sums"]]));
 }
@@ -161,8 +161,8 @@ fn a_claim_that_costs_less_than_a_launch_elsewhere_changes_nothing_inside_of_oth
 fn of_several_claims_the_one_that_loses_most_counts_and_then_the_first() {
     let little = |_: &Candidate| Some(Claim { lost_inside: 10.0, ..Claim::default() });
     let heroes_of = |claimants| cut(TURNED, &with(claimants)).heroes;
-    let turned = |kind| Claimant { kind, ..reversals() };
-    let kept = [Claimant { claim: little, ..turned("little") }, turned("much"), turned("later")];
+    let turned = |kind| TestClaimant { kind, ..reversals() };
+    let kept = [TestClaimant { claim: little, ..turned("little") }, turned("much"), turned("later")];
     assert_eq!(heroes_of(kept.into()), ["back (much)", "sums (reduce)"]);
 }
 
@@ -177,12 +177,12 @@ fn an_update_in_place_is_a_root_that_nothing_of_what_it_starts_from_is_computed_
         let lost = f64::INFINITY;
         Some(Claim { place: HeroPlace::Root, starts_from: 1, lost_inside: lost, lost_beside: lost, ..Claim::default() })
     };
-    let asked = cut(text, &with(vec![Claimant { claim, ..reversals() }]));
+    let asked = cut(text, &with(vec![TestClaimant { claim, ..reversals() }]));
     assert_eq!(asked.fusions, names(&[&["back"], &["wave"], &["y"]]));
     // A fusion of the text stays as it is unless the initial value of a result is not a parameter.
     let text = "x = f32[256,128] parameter(0)\n ROOT wave = f32[256,128] fusion(x), kind=kLoop, calls=turned";
     assert_eq!(cut(text, &Emitters::bundled()).fusions, names(&[&["y", "back"]]));
-    let asked = cut(text, &with(vec![Claimant { claim, ..reversals() }]));
+    let asked = cut(text, &with(vec![TestClaimant { claim, ..reversals() }]));
     assert_eq!(asked.fusions, names(&[&["back"], &["y"]]));
 }
 
@@ -228,7 +228,7 @@ fn what_the_host_would_compute_is_a_kernel_if_an_emitter_asks_and_in_no_other_ke
   half = f32[2048] slice(sorted), slice={[0:2048]}
   ROOT all = (f32[4096], f32[2048]) tuple(wave, half)";
     assert_eq!(cut(text, &Emitters::bundled()).fusions, names(&[&["half"], &["wave"], &["y"]]));
-    let sorts = |claim| Claimant { kind: "sorts", hero: Opcode::Sort, claim };
+    let sorts = |claim| TestClaimant { kind: "sorts", hero: Opcode::Sort, claim };
     let asked = cut(text, &with(vec![sorts(|_| Some(Claim::default()))]));
     assert_eq!(asked.heroes, ["sorted (sorts)"]);
     assert_eq!(asked.fusions, names(&[&["half"], &["sorted"], &["wave"], &["y"]]));
@@ -248,7 +248,7 @@ fn custom_calls_that_are_configured_otherwise_are_other_operations() {
         let call = hero.region.computation().instruction(hero.anchor);
         call.extra.as_ref().and_then(|extra| extra.backend_config.clone())
     }
-    let calls = |claim| Claimant { kind: "calls", hero: Opcode::CustomCall, claim };
+    let calls = |claim| TestClaimant { kind: "calls", hero: Opcode::CustomCall, claim };
     let first = cut(text, &with(vec![calls(|hero| (config(hero)? == "one").then(Claim::default))]));
     assert_eq!(first.heroes, ["one (calls)"]);
     let both = cut(text, &with(vec![calls(|_| Some(Claim::default()))]));
@@ -258,7 +258,7 @@ fn custom_calls_that_are_configured_otherwise_are_other_operations() {
 #[test]
 fn who_is_put_in_charge_of_a_kind_and_claims_nothing_gets_the_kernels_there_are() {
     let of_reductions = |claim: fn(&Candidate) -> Option<Claim>, hero| {
-        let mut emitters = with(vec![Claimant { kind: "mine", hero, claim }]);
+        let mut emitters = with(vec![TestClaimant { kind: "mine", hero, claim }]);
         let number = emitters.registry.emitters().len() - 1;
         emitters.overrides.push(Override::of_kind(KernelKind("reduce".into()), vec![number], "reduce=mine-claimant"));
         cut(TURNED, &emitters).heroes
@@ -278,7 +278,7 @@ fn an_emitter_that_fails_while_claiming_is_passed_over_with_one_warning() {
         ((|_| panic!("no claims today")) as fn(&Candidate) -> Option<Claim>, "it panicked: no claims today"),
         (|_| Some(Claim { lost_inside: f64::NAN, ..Claim::default() }), "its claim is wrong"),
     ] {
-        let asked = cut(&text, &with(vec![Claimant { claim, ..reversals() }]));
+        let asked = cut(&text, &with(vec![TestClaimant { claim, ..reversals() }]));
         assert_eq!(asked.fusions, cut(&text, &Emitters::bundled()).fusions);
         let [warning] = asked.warnings.as_slice() else { panic!("{:?}", asked.warnings) };
         assert!(warning.contains("emitter reversals-claimant 1.0.0 (linked in) failed while claiming"), "{warning}");

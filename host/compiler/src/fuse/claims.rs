@@ -21,7 +21,7 @@ pub struct Claims<'a> {
     device: &'a DeviceDescription,
     emitters: &'a Emitters,
     claimants: HashMap<Opcode, Rc<[usize]>>,
-    answers: HashMap<String, Option<Rc<Hero>>>,
+    answers: HashMap<String, Option<Rc<SelectedClaim>>>,
     /// Predicted seconds with the best emitter, or the reason why there are none, by the form of
     /// the kernel.
     seconds: RefCell<HashMap<String, Result<f64, String>>>,
@@ -31,7 +31,7 @@ pub struct Claims<'a> {
 
 /// The claim that was selected for an operation.
 #[derive(Debug)]
-struct Hero {
+struct SelectedClaim {
     /// Kind of the claim's emitter.
     kind: KernelKind,
     claim: Claim,
@@ -39,7 +39,7 @@ struct Hero {
 
 /// The operations of one computation that emitters claim.
 #[derive(Debug, Default)]
-pub struct Heroes(HashMap<InstrId, Rc<Hero>>);
+pub struct Heroes(HashMap<InstrId, Rc<SelectedClaim>>);
 
 impl<'a> Claims<'a> {
     /// Creates an empty cache for these emitters.
@@ -85,7 +85,7 @@ impl<'a> Claims<'a> {
         Heroes(computation.ids().filter_map(hero).collect())
     }
 
-    fn hero(&mut self, module: &Module, computation: &Computation, id: InstrId) -> Option<Rc<Hero>> {
+    fn hero(&mut self, module: &Module, computation: &Computation, id: InstrId) -> Option<Rc<SelectedClaim>> {
         let instruction = computation.instruction(id);
         let shapes: Vec<Shape> =
             instruction.operands.iter().map(|&operand| computation.instruction(operand).shape.clone()).collect();
@@ -97,7 +97,12 @@ impl<'a> Claims<'a> {
         self.hero_alone(module, instruction, operands).is_some()
     }
 
-    fn hero_alone(&mut self, module: &Module, instruction: &Instruction, shapes: &[Shape]) -> Option<Rc<Hero>> {
+    fn hero_alone(
+        &mut self,
+        module: &Module,
+        instruction: &Instruction,
+        shapes: &[Shape],
+    ) -> Option<Rc<SelectedClaim>> {
         let emitters = self.emitters;
         let opcode = instruction.opcode();
         let claimants = self.claimants.entry(opcode).or_insert_with(|| emitters.claimants(opcode).into()).clone();
@@ -124,11 +129,11 @@ impl<'a> Claims<'a> {
     /// Selects the claim with the largest loss. Ties go to the first registered emitter. An emitter
     /// that the user has replaced is asked only if its replacements claim nothing. Its replacements
     /// then compute the kernels that it claims.
-    fn best(&mut self, claimants: &[usize], region: Fusion) -> Option<Hero> {
+    fn best(&mut self, claimants: &[usize], region: Fusion) -> Option<SelectedClaim> {
         let anchor = region.computation().root;
         let is_elemental = region.computation().instruction(anchor).op.is_elemental();
         let candidate = Candidate { region, anchor };
-        let mut best: Option<Hero> = None;
+        let mut best: Option<SelectedClaim> = None;
         let mut claimed: Vec<usize> = Vec::new();
         for &number in claimants {
             let in_its_place = self.emitters.replaced_by(number).unwrap_or_default();
@@ -154,7 +159,7 @@ impl<'a> Claims<'a> {
                 (claim.lost_inside, claim.lost_beside) = (f64::INFINITY, f64::INFINITY);
             }
             if best.as_ref().is_none_or(|best| most_lost(&claim) > most_lost(&best.claim)) {
-                best = Some(Hero { kind: emitter.descriptor().kind.clone(), claim });
+                best = Some(SelectedClaim { kind: emitter.descriptor().kind.clone(), claim });
             }
         }
         best

@@ -5,23 +5,23 @@ use std::collections::HashSet;
 use fusebox_core::hlo::{Computation, InstrId};
 
 use super::candidate::Sequence;
-use super::order::Step;
+use super::recomputation::{is_copied, recomputable};
 use super::region::Region;
-use super::repeated::{is_copied, repeatable};
+use super::step_graph::SequenceStep;
 
 /// The instructions of a bid. No path leads out of them and back in.
-pub struct Taken {
+pub struct ConvexRegion {
     pub region: Region,
     /// Members that readers outside recompute.
-    repeated: HashSet<InstrId>,
+    recomputed: HashSet<InstrId>,
 }
 
-impl Taken {
+impl ConvexRegion {
     /// Returns the members that only the fusion computes, in order. The other members are
     /// recomputed outside, or recomputed members need them.
-    pub fn gone(&self, computation: &Computation) -> Vec<InstrId> {
+    pub fn exclusive_members(&self, computation: &Computation) -> Vec<InstrId> {
         let Region { roots, members, .. } = &self.region;
-        let mut remain = self.repeated.clone();
+        let mut remain = self.recomputed.clone();
         for &id in members.iter().rev() {
             if remain.contains(&id) {
                 let operands = &computation.instruction(id).operands;
@@ -34,36 +34,39 @@ impl Taken {
 
 /// Builds the fusion of a bid, if no path leads out of it and back in. There are many bids, so the
 /// time depends on the distance between members, not on the size of the computation.
-pub fn taken(sequence: &Sequence, mut members: Vec<InstrId>) -> Result<Taken, String> {
+pub fn convex_region(sequence: &Sequence, mut members: Vec<InstrId>) -> Result<ConvexRegion, String> {
     let computation = sequence.computation;
     members.sort_unstable();
     sequence.check_convex(&members)?;
     let inside: HashSet<InstrId> = members.iter().copied().collect();
-    let may_repeat = repeatable(sequence, &members, &inside);
-    let (mut roots, mut repeated) = (Vec::new(), HashSet::new());
+    let may_recompute = recomputable(sequence, &members, &inside);
+    let (mut roots, mut recomputed) = (Vec::new(), HashSet::new());
     for id in members.into_iter().rev() {
-        let is_read = sequence.is_read_outside(id, |user| inside.contains(&user) && !repeated.contains(&user));
-        match is_read {
-            true if may_repeat.contains(&id) => drop(repeated.insert(id)),
-            true => roots.push(id),
-            false => {}
+        let is_read = sequence.is_read_outside(id, |user| inside.contains(&user) && !recomputed.contains(&user));
+        if !is_read {
+            continue;
+        }
+        if may_recompute.contains(&id) {
+            recomputed.insert(id);
+        } else {
+            roots.push(id);
         }
     }
     roots.reverse();
     if roots.is_empty() {
-        return Err("nothing of what it takes is a result".into());
+        return Err("no instruction outside its bid reads a result of it".into());
     }
     let members = needed_by(computation, &roots, &inside);
-    Ok(Taken { region: Region::of_members(computation, roots, members), repeated })
+    Ok(ConvexRegion { region: Region::of_members(computation, roots, members), recomputed })
 }
 
 impl Sequence<'_> {
     /// Replaces the instructions of a bid by one step.
-    pub fn take(&mut self, taken: Taken) {
-        let gone = taken.gone(self.computation);
-        gone.iter().for_each(|id| self.computable[id.index()] = false);
-        let from = self.first_position(&taken.region.members);
-        self.graph.replace(self.computation, &gone, from, taken.region);
+    pub fn fuse(&mut self, convex: ConvexRegion) {
+        let exclusive_members = convex.exclusive_members(self.computation);
+        exclusive_members.iter().for_each(|id| self.computable[id.index()] = false);
+        let from = self.first_position(&convex.region.members);
+        self.graph.replace(self.computation, &exclusive_members, from, convex.region);
     }
 
     /// Returns the position of the first member that is not duplicated into every kernel.
@@ -90,16 +93,18 @@ impl Sequence<'_> {
             let leads_back = operands.iter().any(|operand| behind.contains(operand));
             let needs = operands.iter().any(|operand| inside.contains(operand) && !is_free.contains(operand));
             match step {
-                Step::Single(id) if inside.contains(id) => {
+                SequenceStep::Single(id) if inside.contains(id) => {
                     if leads_back {
                         let name = &computation.instruction(*id).name;
-                        return Err(format!("what it takes depends on itself: {name} needs what is left out"));
+                        return Err(format!(
+                            "its bid depends on itself: {name} needs an instruction that the bid leaves out"
+                        ));
                     }
                     if is_copied(computation, *id) && !needs {
                         is_free.insert(*id);
                     }
                 }
-                _ if leads_back || needs => behind.extend(step.makes()),
+                _ if leads_back || needs => behind.extend(step.results()),
                 _ => {}
             }
         }

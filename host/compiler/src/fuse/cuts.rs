@@ -10,8 +10,8 @@ use fusebox_plugins::Fingerprint;
 
 use super::candidate::Sequence;
 use super::claims::Claims;
+use super::convex_region::ConvexRegion;
 use super::surroundings::with_bid;
-use super::taken::Taken;
 use crate::host_module::with_callees;
 
 /// Predictions that differ by less than this factor do not decide which cut is faster. If a loaded
@@ -44,10 +44,10 @@ impl Forecast {
 }
 
 /// A bid that can become a fusion.
-pub struct Bidding {
+pub struct ViableBid {
     /// Number of the emitter.
     pub emitter: usize,
-    pub taken: Taken,
+    pub convex: ConvexRegion,
     pub forecast: Forecast,
     /// Number of the bid's record.
     pub record: usize,
@@ -80,7 +80,7 @@ pub struct Way {
 }
 
 /// Cuts with similar predictions.
-pub struct Open {
+pub struct UndecidedCuts {
     /// Positions of bids, or `None` for the cut without a bid, with predicted seconds. The fastest
     /// prediction comes first.
     ways: Vec<(Option<usize>, f64)>,
@@ -90,16 +90,16 @@ pub struct Open {
 
 /// Returns the cuts between which predictions do not decide, if there are several. `predicted`: the
 /// cut with the best prediction. `has_loaded`: whether a loaded emitter is among the bidders.
-pub fn open(bids: &[Bidding], predicted: Option<usize>, has_loaded: bool) -> Option<Open> {
-    let all: BTreeSet<&InstrId> = bids.iter().flat_map(|bid| &bid.taken.region.members).collect();
+pub fn undecided(bids: &[ViableBid], predicted: Option<usize>, has_loaded: bool) -> Option<UndecidedCuts> {
+    let all: BTreeSet<&InstrId> = bids.iter().flat_map(|bid| &bid.convex.region.members).collect();
     // Without a bid for all these instructions, their time without bids is unknown.
-    let whole = bids.iter().position(|bid| bid.taken.region.members.len() == all.len())?;
-    let apart = bids[whole].forecast.otherwise;
-    let seconds = |way: Option<usize>| apart - way.map_or(0.0, |place| bids[place].forecast.gain());
+    let whole = bids.iter().position(|bid| bid.convex.region.members.len() == all.len())?;
+    let without_bids = bids[whole].forecast.otherwise;
+    let seconds = |way: Option<usize>| without_bids - way.map_or(0.0, |place| bids[place].forecast.gain());
     // Equal bids of several emitters are the same cut. A bid for instructions that are one kernel
     // anyway is the cut without a bid.
     let cut = |way: Option<usize>| {
-        way.map(|place| &bids[place]).filter(|bid| bid.forecast.is_other_cut).map(|bid| &bid.taken.region.members)
+        way.map(|place| &bids[place]).filter(|bid| bid.forecast.is_other_cut).map(|bid| &bid.convex.region.members)
     };
     let mut ways = vec![(predicted, seconds(predicted))];
     for way in std::iter::once(None).chain((0..bids.len()).map(Some)) {
@@ -108,21 +108,21 @@ pub fn open(bids: &[Bidding], predicted: Option<usize>, has_loaded: bool) -> Opt
             ways.push((way, seconds(way)));
         }
     }
-    (ways.len() > 1).then_some(Open { ways, whole })
+    (ways.len() > 1).then_some(UndecidedCuts { ways, whole })
 }
 
-impl Open {
+impl UndecidedCuts {
     /// Builds the region of the cuts, and its module for each way.
-    pub fn cut(&self, sequence: &Sequence, bids: &[Bidding], anchor: &str, claims: &mut Claims) -> Option<Cut> {
-        let region = &bids[self.whole].taken.region;
+    pub fn cut(&self, sequence: &Sequence, bids: &[ViableBid], anchor: &str, claims: &mut Claims) -> Option<Cut> {
+        let region = &bids[self.whole].convex.region;
         let alone = with_callees(sequence.module, region.computation(sequence.computation), NAME);
         let mut ways = Vec::with_capacity(self.ways.len());
         for &(bid, seconds) in &self.ways {
             let mut made = match bid {
-                Some(place) => with_bid(&alone, region, &bids[place].taken.region)?.module,
+                Some(place) => with_bid(&alone, region, &bids[place].convex.region)?.module,
                 None => alone.clone(),
             };
-            super::the_rest(&mut made, claims, None);
+            super::fuse_remaining(&mut made, claims, None);
             let name = bid.map_or_else(|| APART.to_owned(), |place| claims.emitters().name_of(bids[place].emitter));
             ways.push(Way { name, seconds, module: made, bid });
         }

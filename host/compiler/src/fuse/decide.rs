@@ -16,11 +16,11 @@ use fusebox_core::analysis::takes_what_is_replaced;
 use fusebox_core::cost::{CHEAP_SCALAR, ROUND_TRIP, first_array, is_heavy, per_element, per_repetition};
 use fusebox_core::hlo::{Computation, InstrId, Op};
 
-use super::apart::Apart;
+use super::buffer_reason::BufferReason;
 use super::claims::Heroes;
 use super::hero::{Zone, is_admitted, zone_of_operands};
-use super::reads::{Read, elsewhere, read};
-use super::sites::{self, Indices, Site};
+use super::reads::{OperandReads, elsewhere, read};
+use super::sites::{self, EvaluationSite, SiteIndices};
 
 /// Most instructions of one kernel.
 const MOST_INSTRUCTIONS: usize = 400;
@@ -35,7 +35,7 @@ const MOST_INPUTS: usize = 40;
 const MOST_DIVISIONS: u32 = 12;
 /// Number of copies of an instruction that take as long to compile as one launch per run takes over
 /// all runs of a program.
-const PLACES_OF_LAUNCH: f64 = 20.0;
+const COPIES_OF_LAUNCH: f64 = 20.0;
 /// Most kernels that a producer is duplicated into.
 const MOST_COPIES: usize = 4;
 
@@ -59,7 +59,7 @@ pub struct Decisions {
     pub hero_of: HashMap<InstrId, InstrId>,
     /// For each instruction that might have been fused into its users' kernels, the reason why it
     /// is not.
-    pub apart: HashMap<InstrId, Apart>,
+    pub buffer_reasons: HashMap<InstrId, BufferReason>,
     /// The emitters' claims.
     pub heroes: Heroes,
 }
@@ -73,59 +73,59 @@ impl Decisions {
 
 /// The computation of a value in one kernel.
 #[derive(Clone, Debug)]
-struct Placement {
+struct ValuePlacement {
     kernel: InstrId,
-    site: Site,
+    site: EvaluationSite,
     zone: Zone,
-    evaluations: Evaluations,
+    evaluations: EvaluationCounts,
 }
 
 /// The number of element evaluations of a value in a kernel, and of copies of its code.
 #[derive(Clone, Copy, Debug, Default)]
-struct Evaluations {
+struct EvaluationCounts {
     /// Evaluation count claimed by the emitters of the consuming heroes.
     claimed: f64,
     /// Evaluation count from the indexing maps, for an emitter that accepts any fusion and computes
     /// an element at each read.
     plain: f64,
     /// Copies of the value's code: LLVM may inline a function at each call.
-    places: f64,
+    code_copies: f64,
 }
 
-impl Evaluations {
+impl EvaluationCounts {
     fn times(self, claimed: f64, plain: f64) -> Self {
-        Evaluations { claimed: self.claimed * claimed, plain: self.plain * plain, ..self }
+        EvaluationCounts { claimed: self.claimed * claimed, plain: self.plain * plain, ..self }
     }
 }
 
-impl Sum for Evaluations {
+impl Sum for EvaluationCounts {
     fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
-        all.fold(Evaluations::default(), |sum, it| Evaluations {
+        all.fold(EvaluationCounts::default(), |sum, it| EvaluationCounts {
             claimed: sum.claimed + it.claimed,
             plain: sum.plain + it.plain,
-            places: sum.places + it.places,
+            code_copies: sum.code_copies + it.code_copies,
         })
     }
 }
 
 /// The reads of a value in one kernel.
-struct Uses {
+struct KernelReads {
     kernel: InstrId,
     zone: Zone,
     /// The distinct sites, with the number of evaluations.
-    sites: Vec<(Site, Evaluations)>,
+    sites: Vec<(EvaluationSite, EvaluationCounts)>,
 }
 
 /// A kernel while its members are decided.
 #[derive(Default)]
-struct Kernel {
+struct OpenKernel {
     instructions: usize,
     /// The arrays that the kernel reads, with the needed values that are computed from each.
     inputs: HashMap<InstrId, HashSet<InstrId>>,
     hero: Option<InstrId>,
 }
 
-impl Kernel {
+impl OpenKernel {
     /// Adds a needed value, which is computed from an array.
     fn need(&mut self, value: InstrId, array: InstrId) {
         self.inputs.entry(array).or_default().insert(value);
@@ -155,10 +155,10 @@ struct Decider<'a> {
     users: Vec<Vec<InstrId>>,
     /// The array that is read for each instruction: see [`arrays`].
     arrays: Vec<InstrId>,
-    placements: Vec<Vec<Placement>>,
-    kernels: HashMap<InstrId, Kernel>,
-    apart: HashMap<InstrId, Apart>,
-    indices: Indices,
+    placements: Vec<Vec<ValuePlacement>>,
+    kernels: HashMap<InstrId, OpenKernel>,
+    buffer_reasons: HashMap<InstrId, BufferReason>,
+    indices: SiteIndices,
 }
 
 /// Decides for every instruction of a computation that thunks execute. A launch takes the time of
@@ -173,15 +173,15 @@ pub fn decide(computation: &Computation, heroes: Heroes, launch: f64) -> Decisio
         users,
         placements: vec![Vec::new(); computation.instructions.len()],
         kernels: HashMap::new(),
-        apart: HashMap::new(),
-        indices: Indices::default(),
+        buffer_reasons: HashMap::new(),
+        indices: SiteIndices::default(),
     };
     for id in computation.ids().rev() {
         decider.place(id);
     }
     let kernels = decider.placements.iter().map(|list| list.iter().map(|p| p.kernel).collect()).collect();
     let hero_of = decider.kernels.iter().filter_map(|(&root, kernel)| Some((root, kernel.hero?))).collect();
-    Decisions { kernels, hero_of, apart: decider.apart, heroes }
+    Decisions { kernels, hero_of, buffer_reasons: decider.buffer_reasons, heroes }
 }
 
 impl<'a> Decider<'a> {
@@ -192,8 +192,8 @@ impl<'a> Decider<'a> {
         } else if self.heroes.is_kernel(self.computation, id) {
             match self.inside_users(id) {
                 Ok(placements) => self.fuse(id, placements),
-                Err(apart) => {
-                    self.apart.insert(id, apart);
+                Err(reason) => {
+                    self.buffer_reasons.insert(id, reason);
                     self.open_kernel(id);
                 }
             }
@@ -208,19 +208,19 @@ impl<'a> Decider<'a> {
 
     fn open_kernel(&mut self, id: InstrId) {
         let instruction = self.computation.instruction(id);
-        let site = Site::function_of(id);
+        let site = EvaluationSite::function_of(id);
         let all = elements(self.computation, id);
-        let evaluations = Evaluations { claimed: all, plain: all, places: 1.0 };
-        self.placements[id.index()] = vec![Placement { kernel: id, site, zone: Zone::Epilogue, evaluations }];
+        let evaluations = EvaluationCounts { claimed: all, plain: all, code_copies: 1.0 };
+        self.placements[id.index()] = vec![ValuePlacement { kernel: id, site, zone: Zone::Epilogue, evaluations }];
         let fusible = &instruction.operands[self.initial_values(id).len()..];
         let hero = self.heroes.claim(id).map(|_| id);
-        let mut kernel = Kernel { instructions: 1, inputs: HashMap::new(), hero };
+        let mut kernel = OpenKernel { instructions: 1, inputs: HashMap::new(), hero };
         let counted = fusible.iter().filter(|&&operand| is_counted(self.computation, operand));
         counted.for_each(|&operand| kernel.need(operand, self.arrays[operand.index()]));
         self.kernels.insert(id, kernel);
     }
 
-    fn fuse(&mut self, id: InstrId, placements: Vec<Placement>) {
+    fn fuse(&mut self, id: InstrId, placements: Vec<ValuePlacement>) {
         let operands: Vec<InstrId> = self
             .computation
             .instruction(id)
@@ -244,28 +244,28 @@ impl<'a> Decider<'a> {
 
     /// Returns the placements of a value in its users' kernels, or the reason why it must have a
     /// buffer.
-    fn inside_users(&mut self, id: InstrId) -> Result<Vec<Placement>, Apart> {
+    fn inside_users(&mut self, id: InstrId) -> Result<Vec<ValuePlacement>, BufferReason> {
         let instruction = self.computation.instruction(id);
         if id == self.computation.root {
-            return Err(Apart::Result);
+            return Err(BufferReason::Result);
         }
         if matches!(instruction.op, Op::Fusion { .. }) {
-            return Err(Apart::Given);
+            return Err(BufferReason::AlreadyFused);
         }
         if instruction.shape.as_array().is_none() {
-            return Err(Apart::NoArray);
+            return Err(BufferReason::NoArray);
         }
         let users = &self.users[id.index()];
         if let Some(&user) = users.iter().find(|&&user| self.initial_values(user).contains(&id)) {
-            return Err(Apart::StartOf(self.name(user)));
+            return Err(BufferReason::InitialValueOf(self.name(user)));
         }
         if let Some(&user) = users.iter().find(|&&user| !self.accepts_producers(user)) {
-            return Err(Apart::ReadOutside(self.name(user)));
+            return Err(BufferReason::ReadByNonFusible(self.name(user)));
         }
         if users.is_empty() {
-            return Err(Apart::Unread);
+            return Err(BufferReason::Unread);
         }
-        let placements: Vec<Placement> = self.uses(id).iter().map(|uses| placement(id, uses)).collect();
+        let placements: Vec<ValuePlacement> = self.uses(id).iter().map(|uses| placement(id, uses)).collect();
         placements.iter().try_for_each(|placement| self.admits(placement, id))?;
         self.is_worth_it(id, &placements)?;
         self.fits(id, &placements)?;
@@ -278,22 +278,23 @@ impl<'a> Decider<'a> {
 
     /// Checks that a kernel's iteration space suits the producer, and that the producer does not
     /// harm the kernel.
-    fn admits(&self, placement: &Placement, id: InstrId) -> Result<(), Apart> {
+    fn admits(&self, placement: &ValuePlacement, id: InstrId) -> Result<(), BufferReason> {
         let kernel = placement.kernel;
         let hero = self.hero(kernel);
-        if self.heroes.is_updated_in_place(self.computation, kernel, id) || self.reads_beside_the_update(id, kernel) {
-            return Err(Apart::UpdatedBy(self.name(kernel)));
+        if self.heroes.is_updated_in_place(self.computation, kernel, id) || self.reads_outside_the_update(id, kernel) {
+            return Err(BufferReason::UpdatedBy(self.name(kernel)));
         }
-        match is_admitted(self.heroes, id, placement.zone, hero) {
-            true => Ok(()),
-            false => Err(Apart::OtherHero { kernel: self.name(kernel), hero: hero.map(|hero| self.name(hero)) }),
+        if is_admitted(self.heroes, id, placement.zone, hero) {
+            Ok(())
+        } else {
+            Err(BufferReason::OtherHero { kernel: self.name(kernel), hero: hero.map(|hero| self.name(hero)) })
         }
     }
 
     /// Whether an instruction reads a small part of an array that the root of a kernel updates, at
     /// elements other than the replaced ones. Inside that kernel it might read elements that are
     /// already written, so the whole array would need a copy.
-    fn reads_beside_the_update(&self, id: InstrId, root: InstrId) -> bool {
+    fn reads_outside_the_update(&self, id: InstrId, root: InstrId) -> bool {
         let instruction = self.computation.instruction(id);
         let bytes =
             |of: InstrId| self.computation.instruction(of).shape.as_array().map_or(0, |array| array.byte_size());
@@ -330,32 +331,32 @@ impl<'a> Decider<'a> {
         !self.placements[user.index()].is_empty() && !matches!(instruction.op, Op::Fusion { .. })
     }
 
-    fn is_worth_it(&self, id: InstrId, placements: &[Placement]) -> Result<(), Apart> {
+    fn is_worth_it(&self, id: InstrId, placements: &[ValuePlacement]) -> Result<(), BufferReason> {
         let instruction = self.computation.instruction(id);
         let count = elements(self.computation, id);
-        let Evaluations { claimed, plain, places } = placements.iter().map(|p| p.evaluations).sum();
+        let EvaluationCounts { claimed, plain, code_copies } = placements.iter().map(|p| p.evaluations).sum();
         let is_free = matches!(instruction.op, Op::Broadcast { .. } | Op::Iota { .. });
         // An emitter that keeps its operands rarely accepts expensive producers of its hero.
         if is_heavy(&instruction.op) && plain.max(claimed) > count {
-            return Err(Apart::Heavy { evaluations: plain.max(claimed) / count });
+            return Err(BufferReason::Heavy { evaluations: plain.max(claimed) / count });
         }
         // A scalar does not depend on the index, so a block computes it once, not once per element.
         let is_cheap_scalar = count == 1.0 && per_element(self.computation, instruction) <= CHEAP_SCALAR;
         if (is_cheap_scalar || !is_free) && placements.len() > MOST_COPIES {
-            return Err(Apart::Copies { kernels: placements.len(), most: MOST_COPIES });
+            return Err(BufferReason::Copies { kernels: placements.len(), most: MOST_COPIES });
         }
-        let further = if is_free { 0.0 } else { places - placements.len() as f64 };
-        let compiled = further * self.launch / PLACES_OF_LAUNCH;
+        let further = if is_free { 0.0 } else { code_copies - placements.len() as f64 };
+        let compiled = further * self.launch / COPIES_OF_LAUNCH;
         let costs = (claimed - count) * per_repetition(self.computation, instruction) + compiled;
         let saves = self.launch + ROUND_TRIP * count;
-        if is_cheap_scalar || costs <= saves { Ok(()) } else { Err(Apart::Repeated { costs, saves }) }
+        if is_cheap_scalar || costs <= saves { Ok(()) } else { Err(BufferReason::RepeatedWork { costs, saves }) }
     }
 
     /// Checks the kernels' limits. A value that is computed from arrays which a kernel reads anyway
     /// replaces a read, so a higher limit of instructions holds for it.
-    fn fits(&self, id: InstrId, placements: &[Placement]) -> Result<(), Apart> {
+    fn fits(&self, id: InstrId, placements: &[ValuePlacement]) -> Result<(), BufferReason> {
         let operands = &self.computation.instruction(id).operands;
-        let is_full = |kernel: &Kernel| {
+        let is_full = |kernel: &OpenKernel| {
             let is_new = |&&o: &&InstrId| {
                 is_counted(self.computation, o) && !kernel.inputs.contains_key(&self.arrays[o.index()])
             };
@@ -368,18 +369,20 @@ impl<'a> Decider<'a> {
             is_beyond_all || new > 0 && (is_large || is_wider)
         };
         if let Some(placement) = placements.iter().find(|p| self.kernels.get(&p.kernel).is_some_and(is_full)) {
-            return Err(Apart::Full(self.name(placement.kernel)));
+            return Err(BufferReason::Full(self.name(placement.kernel)));
         }
-        let is_divided = |it: &&Placement| self.indices.divisions(it.site) > MOST_DIVISIONS;
+        let is_divided = |it: &&ValuePlacement| self.indices.divisions(it.site) > MOST_DIVISIONS;
         match placements.iter().find(is_divided) {
-            Some(placement) => Err(Apart::Divided { kernel: self.name(placement.kernel), most: MOST_DIVISIONS }),
+            Some(placement) => {
+                Err(BufferReason::NestedDivisions { kernel: self.name(placement.kernel), most: MOST_DIVISIONS })
+            }
             None => Ok(()),
         }
     }
 
     /// Returns the reads of a value in each kernel.
-    fn uses(&mut self, id: InstrId) -> Vec<Uses> {
-        let mut kernels: Vec<Uses> = Vec::new();
+    fn uses(&mut self, id: InstrId) -> Vec<KernelReads> {
+        let mut kernels: Vec<KernelReads> = Vec::new();
         for user in self.users[id.index()].clone() {
             let instruction = self.computation.instruction(user);
             let fusible = self.initial_values(user).len()..instruction.operands.len();
@@ -403,15 +406,15 @@ impl<'a> Decider<'a> {
     }
 
     /// Returns how the kernel of a claimed hero reads the operand at a position.
-    fn claimed_read(&self, hero: InstrId, position: usize) -> Option<Read> {
+    fn claimed_read(&self, hero: InstrId, position: usize) -> Option<OperandReads> {
         let factor = *self.heroes.claim(hero)?.reads.get(position)?;
         Some(elsewhere(self.computation.instruction(hero), position, factor))
     }
 }
 
-fn add(kernels: &mut Vec<Uses>, kernel: InstrId, zone: Zone, site: (Site, Evaluations)) {
+fn add(kernels: &mut Vec<KernelReads>, kernel: InstrId, zone: Zone, site: (EvaluationSite, EvaluationCounts)) {
     let position = kernels.iter().position(|uses| uses.kernel == kernel).unwrap_or_else(|| {
-        kernels.push(Uses { kernel, zone: Zone::Epilogue, sites: Vec::new() });
+        kernels.push(KernelReads { kernel, zone: Zone::Epilogue, sites: Vec::new() });
         kernels.len() - 1
     });
     let uses = &mut kernels[position];
@@ -422,9 +425,9 @@ fn add(kernels: &mut Vec<Uses>, kernel: InstrId, zone: Zone, site: (Site, Evalua
 }
 
 /// Returns the placement of a value in a kernel with these reads.
-fn placement(id: InstrId, uses: &Uses) -> Placement {
+fn placement(id: InstrId, uses: &KernelReads) -> ValuePlacement {
     let (site, evaluations) = sites::common(id, &uses.sites);
-    Placement { kernel: uses.kernel, site, zone: uses.zone, evaluations }
+    ValuePlacement { kernel: uses.kernel, site, zone: uses.zone, evaluations }
 }
 
 /// Whether a value needs a buffer argument if it is not fused. A value computed only from constants

@@ -40,10 +40,8 @@ fn pass_arrays(caller: &Computation, fused: ComputationId, arrays: &[Instruction
     let mut rebuild = Rebuild::new(caller);
     for (id, instruction) in caller.ids().zip(&caller.instructions) {
         let calls_it = matches!(instruction.op, Op::Fusion { calls, .. } if calls == fused);
-        let constants: Vec<InstrId> = match calls_it {
-            true => arrays.iter().map(|array| rebuild.push(array.clone())).collect(),
-            false => Vec::new(),
-        };
+        let constants: Vec<InstrId> =
+            if calls_it { arrays.iter().map(|array| rebuild.push(array.clone())).collect() } else { Vec::new() };
         let mut operands = rebuild.operands(instruction);
         operands.extend(constants);
         let new = rebuild.add(instruction, instruction.op.clone(), instruction.shape.clone(), operands);

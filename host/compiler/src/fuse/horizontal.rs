@@ -17,9 +17,9 @@ use fusebox_core::cost::{self, LAUNCH_SECONDS};
 use fusebox_core::hlo::{Computation, InstrId, canonical_text};
 
 use super::decide::Decisions;
-use super::order::Graph;
-use super::predicted::{GAIN_PER_COPY, Predicted};
+use super::predictor::{GAIN_PER_COPY, KernelPredictor};
 use super::region::Region;
+use super::step_graph::StepGraph;
 
 /// Most results of a combined kernel.
 const MOST_RESULTS: usize = 48;
@@ -41,38 +41,38 @@ const LEAST_PART: f64 = 0.25;
 
 /// Kernels that may be combined.
 #[derive(Default)]
-struct Group {
+struct LaunchGroup {
     steps: Vec<usize>,
-    made: HashSet<InstrId>,
+    written: HashSet<InstrId>,
     read: HashSet<InstrId>,
     instructions: usize,
     bytes: i64,
 }
 
 /// Combines kernels of one computation.
-pub struct Beside<'p, 'm, 'c, 'a> {
+pub struct HorizontalFusion<'p, 'm, 'c, 'a> {
     computation: &'m Computation,
     decisions: &'m Decisions,
-    predicted: &'p mut Predicted<'m, 'c, 'a>,
+    predictor: &'p mut KernelPredictor<'m, 'c, 'a>,
 }
 
-impl<'p, 'm, 'c, 'a> Beside<'p, 'm, 'c, 'a> {
+impl<'p, 'm, 'c, 'a> HorizontalFusion<'p, 'm, 'c, 'a> {
     /// Creates a combiner for the computation that the predictions are for.
     pub fn new(
         computation: &'m Computation,
         decisions: &'m Decisions,
-        predicted: &'p mut Predicted<'m, 'c, 'a>,
+        predictor: &'p mut KernelPredictor<'m, 'c, 'a>,
     ) -> Self {
-        Beside { computation, decisions, predicted }
+        HorizontalFusion { computation, decisions, predictor }
     }
 
     /// Combines candidates, given as steps of the graph, where that pays. Predicts nothing if there
     /// is only one.
-    pub fn join(mut self, graph: &mut Graph, mut candidates: Vec<usize>) {
+    pub fn join(mut self, graph: &mut StepGraph, mut candidates: Vec<usize>) {
         if candidates.len() < 2 {
             return;
         }
-        let device = self.predicted.device();
+        let device = self.predictor.device();
         let most = MOST_LAUNCHES * (device.launch_seconds + device.share_seconds);
         let is_short = |seconds: Option<f64>| seconds.is_some_and(|seconds| seconds <= most);
         candidates.retain(|&step| graph.region(step).is_some_and(|region| is_short(self.seconds(region))));
@@ -85,7 +85,7 @@ impl<'p, 'm, 'c, 'a> Beside<'p, 'm, 'c, 'a> {
     }
 
     /// Returns a sort key that is equal for equal kernels.
-    fn form(&self, graph: &Graph, step: usize) -> (Vec<i64>, usize, usize) {
+    fn form(&self, graph: &StepGraph, step: usize) -> (Vec<i64>, usize, usize) {
         let Some(region) = graph.region(step) else { return (Vec::new(), 0, 0) };
         let shape = region.roots.first().and_then(|&root| self.computation.instruction(root).shape.as_array());
         (shape.map_or(Vec::new(), |shape| shape.dims.clone()), region.members.len(), region.operands().count())
@@ -93,47 +93,47 @@ impl<'p, 'm, 'c, 'a> Beside<'p, 'm, 'c, 'a> {
 
     /// Whether one kernel for the whole group is predicted to take enough less time than its
     /// kernels.
-    fn pays(&mut self, graph: &Graph, group: &[usize]) -> Option<bool> {
+    fn pays(&mut self, graph: &StepGraph, group: &[usize]) -> Option<bool> {
         let regions: Vec<&Region> = group.iter().filter_map(|&step| graph.region(step)).collect();
-        let joined = self.together(&regions);
-        let together = self.seconds(&joined)?;
-        let mut apart = 0.0;
+        let joined = self.combined(&regions);
+        let combined = self.seconds(&joined)?;
+        let mut separate = 0.0;
         let mut compiled: HashMap<String, usize> = HashMap::new();
         for region in regions {
-            apart += self.seconds(region)?;
+            separate += self.seconds(region)?;
             compiled.insert(
-                canonical_text(&self.predicted.alone(region.computation(self.computation))),
+                canonical_text(&self.predictor.alone(region.computation(self.computation))),
                 region.members.len(),
             );
         }
         let copies = joined.members.len().saturating_sub(compiled.values().sum());
-        Some(apart - together >= LEAST_GAIN.max(apart * LEAST_PART).max(copies as f64 * GAIN_PER_COPY))
+        Some(separate - combined >= LEAST_GAIN.max(separate * LEAST_PART).max(copies as f64 * GAIN_PER_COPY))
     }
 
-    fn together(&self, regions: &[&Region]) -> Region {
+    fn combined(&self, regions: &[&Region]) -> Region {
         Region::together(self.computation, regions, self.decisions)
     }
 
     /// Predicts the seconds of a kernel with its best emitter. `None` if no emitter accepts it.
     fn seconds(&mut self, region: &Region) -> Option<f64> {
-        self.predicted.seconds(region.computation(self.computation))
+        self.predictor.seconds(region.computation(self.computation))
     }
 
-    fn join_group(&self, graph: &mut Graph, group: &[usize]) {
+    fn join_group(&self, graph: &mut StepGraph, group: &[usize]) {
         let Some((&first, others)) = group.split_first() else { return };
         for &other in others {
             if !graph.may_join_within(first, other, MOST_BEHIND) {
                 continue;
             }
             let (Some(one), Some(two)) = (graph.region(first), graph.region(other)) else { continue };
-            let merged = self.together(&[one, two]);
+            let merged = self.combined(&[one, two]);
             graph.join(first, other, merged);
         }
     }
 
     /// Removes and returns the first candidate and all later ones that fit into one kernel with it.
-    fn next_group(&self, graph: &Graph, candidates: &mut Vec<usize>) -> Option<Vec<usize>> {
-        let mut group = Group::default();
+    fn next_group(&self, graph: &StepGraph, candidates: &mut Vec<usize>) -> Option<Vec<usize>> {
+        let mut group = LaunchGroup::default();
         let is_left = |step: &usize| graph.region(*step).is_some_and(|region| !self.admit(&mut group, *step, region));
         *candidates = candidates.drain(..).filter(is_left).collect();
         (!group.steps.is_empty()).then_some(group.steps)
@@ -141,22 +141,22 @@ impl<'p, 'm, 'c, 'a> Beside<'p, 'm, 'c, 'a> {
 
     /// Adds a kernel to a group if it fits. The group must fit into the caches: a common launch
     /// does not speed up reads from memory.
-    fn admit(&self, group: &mut Group, step: usize, region: &Region) -> bool {
+    fn admit(&self, group: &mut LaunchGroup, step: usize, region: &Region) -> bool {
         let new: Vec<InstrId> = region.operands().filter(|operand| !group.read.contains(operand)).collect();
         let values = new.iter().chain(&region.roots);
         let bytes =
             values.map(|&id| cost::bytes(self.computation.instruction(id))).fold(group.bytes, i64::saturating_add);
         let instructions = group.instructions + region.members.len();
-        let fits = group.made.len() + region.roots.len() <= MOST_RESULTS
+        let fits = group.written.len() + region.roots.len() <= MOST_RESULTS
             && group.read.len() + new.len() <= MOST_INPUTS
             && instructions <= MOST_INSTRUCTIONS
-            && !self.predicted.device().exceeds_core_caches(bytes as u64);
-        let is_apart = !region.operands().any(|operand| group.made.contains(&operand))
+            && !self.predictor.device().exceeds_core_caches(bytes as u64);
+        let is_independent = !region.operands().any(|operand| group.written.contains(&operand))
             && !region.roots.iter().any(|root| group.read.contains(root));
-        let is_admitted = group.steps.is_empty() || fits && is_apart;
+        let is_admitted = group.steps.is_empty() || fits && is_independent;
         if is_admitted {
             group.steps.push(step);
-            group.made.extend(&region.roots);
+            group.written.extend(&region.roots);
             group.read.extend(new);
             (group.instructions, group.bytes) = (instructions, bytes);
         }

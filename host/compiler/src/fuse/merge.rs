@@ -5,7 +5,7 @@
 //! equal form whose claims state a pass, elementwise results over the operands of this pass, or
 //! elementwise kernels of equal dimensions. A value that one kernel computes for the other becomes
 //! an additional result. Two kernels are not merged if a third one depends on the first and feeds
-//! the second. Finally, [`Beside`] combines the remaining small elementwise kernels.
+//! the second. Finally, [`HorizontalFusion`] combines the remaining small elementwise kernels.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -13,12 +13,12 @@ use std::collections::{BTreeSet, HashMap};
 use fusebox_core::cost::{CACHED_BYTES, bytes, first_array, is_heavy};
 use fusebox_core::hlo::{Computation, InstrId};
 
-use super::beside::Beside;
 use super::decide::Decisions;
-use super::order::{Graph, Step};
-use super::predicted::Predicted;
-use super::reads::{Index, read};
+use super::horizontal::HorizontalFusion;
+use super::predictor::KernelPredictor;
+use super::reads::{ReadIndex, read};
 use super::region::Region;
+use super::step_graph::{SequenceStep, StepGraph};
 
 /// Limits of a merged kernel.
 struct Limits {
@@ -40,8 +40,8 @@ const MOST_READERS: usize = 32;
 
 /// Most points of kernels that are merged only to save launches.
 const MOST_POINTS: i64 = CACHED_BYTES / 4;
-/// Most points of kernels that [`Beside`] combines. Their points are separate.
-const MOST_POINTS_BESIDE: i64 = 8 * MOST_POINTS;
+/// Most points of kernels that [`HorizontalFusion`] combines. Their points are separate.
+const MOST_POINTS_HORIZONTAL: i64 = 8 * MOST_POINTS;
 
 /// Whether a kernel is within limits.
 fn is_within(region: &Region, most: &Limits) -> bool {
@@ -52,14 +52,14 @@ fn is_within(region: &Region, most: &Limits) -> bool {
 
 /// The iteration space of a kernel, each of whose points it visits once.
 #[derive(Clone, Debug)]
-struct Space {
+struct IterationSpace {
     /// Dimensions of the space.
     dims: Vec<i64>,
     /// The hero whose pass visits the space. `None` for an elementwise kernel.
     hero: Option<InstrId>,
 }
 
-impl Space {
+impl IterationSpace {
     /// Whether the values at all points fit into nearby caches.
     fn is_small(&self) -> bool {
         self.points() <= MOST_POINTS
@@ -75,32 +75,32 @@ impl Space {
 pub fn merge<'m>(
     computation: &'m Computation,
     decisions: &'m Decisions,
-    steps: Vec<Step>,
-    mut predicted: Predicted<'m, '_, '_>,
+    steps: Vec<SequenceStep>,
+    mut predictor: KernelPredictor<'m, '_, '_>,
     launches_count: bool,
-) -> Vec<Step> {
+) -> Vec<SequenceStep> {
     let spaces = steps.iter().map(|step| space(computation, decisions, step)).collect();
-    let graph = Graph::new(computation, steps);
-    let mut merger = Merger { computation, decisions, graph, spaces, predicted: &mut predicted };
+    let graph = StepGraph::new(computation, steps);
+    let mut merger = Merger { computation, decisions, graph, spaces, predictor: &mut predictor };
     let mut values: Vec<InstrId> = computation.ids().collect();
     values.sort_by_key(|&id| Reverse(bytes(computation.instruction(id))));
     values.iter().for_each(|&value| merger.merge_readers(value));
     values.iter().for_each(|&value| merger.merge_around(value));
     let Merger { mut graph, spaces, .. } = merger;
     if launches_count {
-        let may_stand_beside =
-            |space: &Space| space.hero.is_none() && (1..=MOST_POINTS_BESIDE).contains(&space.points());
-        let candidates = spaces.iter().enumerate().filter(|(_, space)| space.as_ref().is_some_and(may_stand_beside));
+        let may_be_combined =
+            |space: &IterationSpace| space.hero.is_none() && (1..=MOST_POINTS_HORIZONTAL).contains(&space.points());
+        let candidates = spaces.iter().enumerate().filter(|(_, space)| space.as_ref().is_some_and(may_be_combined));
         let candidates = candidates.map(|(step, _)| step).collect();
-        Beside::new(computation, decisions, &mut predicted).join(&mut graph, candidates);
+        HorizontalFusion::new(computation, decisions, &mut predictor).join(&mut graph, candidates);
     }
     graph.into_steps()
 }
 
 /// Returns the space of a kernel that may be merged. All expensive operations of this kernel are
 /// heroes of the same form as its hero.
-fn space(computation: &Computation, decisions: &Decisions, step: &Step) -> Option<Space> {
-    let Step::Kernel(region) = step else { return None };
+fn space(computation: &Computation, decisions: &Decisions, step: &SequenceStep) -> Option<IterationSpace> {
+    let SequenceStep::Kernel(region) = step else { return None };
     let root = *region.roots.first()?;
     let dims = &computation.instruction(root).shape.as_array()?.dims;
     let hero = decisions.hero_of.get(&root).copied();
@@ -110,16 +110,16 @@ fn space(computation: &Computation, decisions: &Decisions, step: &Step) -> Optio
     };
     let mut heavy = region.members.iter().filter(|&&id| is_heavy(&computation.instruction(id).op));
     let is_served = |&id: &InstrId| hero.is_some_and(|hero| decisions.heroes.go_together(id, hero));
-    heavy.all(is_served).then(|| Space { dims: dims.clone(), hero })
+    heavy.all(is_served).then(|| IterationSpace { dims: dims.clone(), hero })
 }
 
 struct Merger<'p, 'm, 'c, 'a> {
     computation: &'m Computation,
     decisions: &'m Decisions,
-    graph: Graph,
+    graph: StepGraph,
     /// Space of each step of the graph.
-    spaces: Vec<Option<Space>>,
-    predicted: &'p mut Predicted<'m, 'c, 'a>,
+    spaces: Vec<Option<IterationSpace>>,
+    predictor: &'p mut KernelPredictor<'m, 'c, 'a>,
 }
 
 impl Merger<'_, '_, '_, '_> {
@@ -127,7 +127,7 @@ impl Merger<'_, '_, '_, '_> {
     fn merge_readers(&mut self, value: InstrId) {
         let is_large = bytes(self.computation.instruction(value)) > CACHED_BYTES;
         let mut candidates: Vec<usize> =
-            self.graph.maker(value).into_iter().chain(self.graph.readers(value).iter().copied()).collect();
+            self.graph.producer(value).into_iter().chain(self.graph.readers(value).iter().copied()).collect();
         candidates.retain(|&step| self.spaces[step].as_ref().is_some_and(|space| is_large || space.is_small()));
         candidates.truncate(MOST_READERS);
         let mut kept: Vec<usize> = Vec::new();
@@ -170,22 +170,22 @@ impl Merger<'_, '_, '_, '_> {
     /// no buffer. The merged kernel may be large, but must be predicted to take less time than the
     /// separate ones.
     fn merge_around(&mut self, value: InstrId) {
-        let Some(maker) = self.graph.maker(value) else { return };
+        let Some(producer) = self.graph.producer(value) else { return };
         let readers = self.graph.readers(value).to_vec();
         let is_read_here = (1..MOST_READERS).contains(&readers.len()) && value != self.computation.root;
         let is_large = bytes(self.computation.instruction(value)) > CACHED_BYTES;
-        if !is_read_here || !is_large || !readers.iter().all(|&reader| self.may_be_around(maker, reader)) {
+        if !is_read_here || !is_large || !readers.iter().all(|&reader| self.may_be_around(producer, reader)) {
             return;
         }
-        let steps: Vec<usize> = [&[maker], readers.as_slice()].concat();
+        let steps: Vec<usize> = [&[producer], readers.as_slice()].concat();
         if !self.pays(&steps) {
             return;
         }
         let (graph, spaces) = (self.graph.clone(), self.spaces.clone());
         let is_done = readers.iter().all(|&reader| {
-            let goes = self.go_together(maker, reader);
+            let goes = self.go_together(producer, reader);
             if goes {
-                self.join(maker, reader);
+                self.join(producer, reader);
             }
             goes
         });
@@ -195,9 +195,9 @@ impl Merger<'_, '_, '_, '_> {
     }
 
     /// Whether both are elementwise kernels over the same points that can be merged.
-    fn may_be_around(&self, maker: usize, reader: usize) -> bool {
-        let space = self.common_space(maker, reader);
-        maker != reader && space.is_some_and(|space| space.hero.is_none()) && self.go_together(maker, reader)
+    fn may_be_around(&self, producer: usize, reader: usize) -> bool {
+        let space = self.common_space(producer, reader);
+        producer != reader && space.is_some_and(|space| space.hero.is_none()) && self.go_together(producer, reader)
     }
 
     /// Whether one kernel is predicted to take less time than these steps.
@@ -206,14 +206,14 @@ impl Merger<'_, '_, '_, '_> {
         if !is_within(&merged, &LARGE) {
             return false;
         }
-        let mut apart = 0.0;
+        let mut separate = 0.0;
         for region in steps.iter().filter_map(|&step| self.graph.region(step)) {
-            match self.predicted.seconds(region.computation(self.computation)) {
-                Some(seconds) => apart += seconds,
+            match self.predictor.seconds(region.computation(self.computation)) {
+                Some(seconds) => separate += seconds,
                 None => return false,
             }
         }
-        self.predicted.seconds(merged.computation(self.computation)).is_some_and(|together| together < apart)
+        self.predictor.seconds(merged.computation(self.computation)).is_some_and(|combined| combined < separate)
     }
 
     /// Returns the merged kernel of several steps.
@@ -243,23 +243,23 @@ impl Merger<'_, '_, '_, '_> {
 
     /// Returns the space of the merged kernel. An elementwise kernel that is merged into a hero's
     /// pass gets the hero's space.
-    fn common_space(&self, a: usize, b: usize) -> Option<Space> {
+    fn common_space(&self, a: usize, b: usize) -> Option<IterationSpace> {
         let (one, other) = (self.spaces[a].as_ref()?, self.spaces[b].as_ref()?);
         let is_common = match (one.hero, other.hero) {
             (Some(one), Some(other)) => self.decisions.heroes.go_together(one, other),
             _ => one.dims == other.dims,
         };
-        is_common.then(|| Space { hero: one.hero.or(other.hero), ..one.clone() })
+        is_common.then(|| IterationSpace { hero: one.hero.or(other.hero), ..one.clone() })
     }
 
     /// Whether one kernel reads the other's results only at the point where they are computed.
-    fn reads_at_point(&self, reader: usize, maker: usize) -> bool {
-        let (Some(reader), Some(maker), Some(space)) =
-            (self.graph.region(reader), self.graph.region(maker), &self.spaces[reader])
+    fn reads_at_point(&self, reader: usize, producer: usize) -> bool {
+        let (Some(reader), Some(producer), Some(space)) =
+            (self.graph.region(reader), self.graph.region(producer), &self.spaces[reader])
         else {
             return false;
         };
-        let made: BTreeSet<InstrId> = reader.operands().filter(|id| maker.roots.contains(id)).collect();
+        let made: BTreeSet<InstrId> = reader.operands().filter(|id| producer.roots.contains(id)).collect();
         if made.is_empty() {
             return true;
         }
@@ -307,6 +307,6 @@ impl Merger<'_, '_, '_, '_> {
         let same_dims = first_array(self.computation.instruction(instruction.operands[position]))
             .zip(first_array(instruction))
             .is_some_and(|(from, to)| from.dims == to.dims);
-        same_dims && read(self.computation, instruction, position).index == Index::Own
+        same_dims && read(self.computation, instruction, position).index == ReadIndex::Own
     }
 }

@@ -1,49 +1,49 @@
 //! Rewrites HLO so that every kernel is a fusion instruction.
 //!
 //! ```text
-//! bids     emitters' bids for candidates -> fusion instructions, after
-//!          surroundings  predictions of kernels that lose instructions to a bid
-//!          cuts    tuned decisions, where predictions of several cuts are similar
-//! decide   per instruction: a buffer, or computed inside its users' kernels, after
-//!          cost    cost of repeated work and launches
-//!          claims  demands of emitters on kernels with their heroes
-//!          hero    the instruction whose iteration space a kernel uses
-//! merge    kernels with common operands -> one kernel with several results, and then
-//!          beside  small independent kernels -> one launch
-//! outline  a buffered instruction, and those computed inside it -> fusion instruction
-//! derived  drop a result that all its consumers can recompute from their other operands
-//! starts   duplicate operand-free kernels (zero fills), one per user
+//! bids          emitters' bids for candidates -> fusion instructions, after
+//!               surroundings  predictions of kernels that lose instructions to a bid
+//!               cuts          tuned decisions, where predictions of several cuts are similar
+//! decide        per instruction: a buffer, or computed inside its users' kernels, after
+//!               cost          cost of repeated work and launches
+//!               claims        demands of emitters on kernels with their heroes
+//!               hero          the instruction whose iteration space a kernel uses
+//! merge         kernels with common operands -> one kernel with several results, and then
+//!               horizontal    small independent kernels -> one launch
+//! outline       a buffered instruction, and those computed inside it -> fusion instruction
+//! derived       drop a result that all its consumers can recompute from their other operands
+//! operand_free  duplicate operand-free kernels (zero fills), one per user
 //! ```
 //!
-//! Fusions of the text stay as they are (with the exceptions in `in_place` and `multiplied`). Text
-//! without `ENTRY` is one fusion.
+//! Fusions of the text stay as they are (with the exceptions in `in_place` and `repeated_work`).
+//! Text without `ENTRY` is one fusion.
 
-mod apart;
 mod bare;
-mod beside;
 mod bids;
+mod buffer_reason;
 mod candidate;
 mod claims;
+mod convex_region;
 mod cuts;
 mod decide;
 mod derived;
 mod executor;
 mod hero;
 mod hoist;
+mod horizontal;
 mod in_place;
 mod merge;
-mod multiplied;
-mod order;
+mod operand_free;
 mod outline;
-mod predicted;
+mod predictor;
 mod reads;
 mod reasons;
+mod recomputation;
 mod region;
-mod repeated;
+mod repeated_work;
 mod sites;
-mod starts;
+mod step_graph;
 mod surroundings;
-mod taken;
 
 #[cfg(test)]
 mod bid_tests;
@@ -70,7 +70,7 @@ use crate::select::Emitters;
 
 /// Results of fusion besides the module.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct FusionOutcome {
     /// Outcomes of bids.
     pub bids: Vec<BidRecord>,
     /// Reasons for the fusion of each instruction, except instructions that bids have fused.
@@ -83,28 +83,29 @@ pub struct Told {
 
 /// Fuses every computation that thunks execute: first by the emitters' bids, then the other
 /// instructions.
-pub fn run(module: &mut Module, device: &DeviceDescription, emitters: &Emitters) -> Told {
+pub fn run(module: &mut Module, device: &DeviceDescription, emitters: &Emitters) -> FusionOutcome {
     let mut claims = Claims::new(device, emitters);
     prepare(module, &mut claims);
-    let repeated = multiplied::take_apart(module);
+    let repeated = repeated_work::dissolve_repeated_work(module);
     let mut bids = bids::Bids::new(device, emitters, &mut claims);
     for name in sequences(module) {
         if let Some(id) = module.find_computation(&name) {
             bids.fuse(module, id);
         }
     }
-    let mut told = Told { bids: bids.records, reasons: Vec::new(), cuts: bids.cuts, warnings: bids.warnings };
-    the_rest(module, &mut claims, Some(&mut told.reasons));
-    derived::where_read(module, &mut claims, &mut told.reasons);
-    starts::apart(module);
-    told.warnings.append(&mut claims.warnings);
-    told.warnings.extend(repeated);
-    told
+    let mut outcome =
+        FusionOutcome { bids: bids.records, reasons: Vec::new(), cuts: bids.cuts, warnings: bids.warnings };
+    fuse_remaining(module, &mut claims, Some(&mut outcome.reasons));
+    derived::recompute_in_readers(module, &mut claims, &mut outcome.reasons);
+    operand_free::duplicate_for_users(module);
+    outcome.warnings.append(&mut claims.warnings);
+    outcome.warnings.extend(repeated);
+    outcome
 }
 
 /// Kernels that run one after another.
 #[derive(Clone, Copy, Debug)]
-pub struct Total {
+pub struct PredictedTotal {
     /// Predicted seconds of all kernels.
     pub seconds: f64,
     /// Number of launches.
@@ -116,15 +117,15 @@ pub struct Total {
 ///
 /// # Errors
 /// A message, if no emitter plans one of the kernels.
-pub fn forecast(mut module: Module, claims: &mut Claims) -> Result<Total, String> {
+pub fn forecast(mut module: Module, claims: &mut Claims) -> Result<PredictedTotal, String> {
     prepare(&mut module, claims);
-    forecast_beside(module, claims)
+    forecast_keeping_fusions(module, claims)
 }
 
 /// Predicts a module that already has fusions, and keeps them as they are.
-fn forecast_beside(mut module: Module, claims: &mut Claims) -> Result<Total, String> {
-    the_rest(&mut module, claims, None);
-    let mut total = Total { seconds: 0.0, kernels: 0 };
+fn forecast_keeping_fusions(mut module: Module, claims: &mut Claims) -> Result<PredictedTotal, String> {
+    fuse_remaining(&mut module, claims, None);
+    let mut total = PredictedTotal { seconds: 0.0, kernels: 0 };
     for unit in &collect(&module).units {
         let runs = unit.uses.len();
         total.seconds += claims.seconds(&unit.fusion)? * runs as f64;
@@ -142,13 +143,13 @@ fn prepare(module: &mut Module, claims: &mut Claims) {
     hoist::arrays_out_of_fusions(module);
 }
 
-/// Fuses all instructions that are not fused yet. Adds the reasons to `told`, if given.
-fn the_rest(module: &mut Module, claims: &mut Claims, mut told: Option<&mut Vec<Reason>>) {
+/// Fuses all instructions that are not fused yet. Adds the reasons to `reasons`, if given.
+fn fuse_remaining(module: &mut Module, claims: &mut Claims, mut reasons: Option<&mut Vec<Reason>>) {
     for name in sequences(module) {
         let Some(id) = module.find_computation(&name) else { continue };
         let decisions = decisions(module, id, claims);
-        if let Some(told) = &mut told {
-            told.extend(reasons::reasons(module.computation(id), &decisions));
+        if let Some(reasons) = &mut reasons {
+            reasons.extend(reasons::reasons(module.computation(id), &decisions));
         }
         let launches_count = launches_count(module, id, claims.device());
         outline::outline(module, id, &decisions, claims, launches_count);

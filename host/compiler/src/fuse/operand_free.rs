@@ -11,14 +11,14 @@ use crate::rebuild::Rebuild;
 
 /// Duplicates each kernel without operands for its users. The root of the program uses an existing
 /// copy.
-pub fn apart(module: &mut Module) {
+pub fn duplicate_for_users(module: &mut Module) {
     for name in sequences(module) {
         let Some(id) = module.find_computation(&name) else { continue };
         let computation = module.computation(id);
         let shared = shared(computation);
         if shared.iter().any(|&it| it) {
             let is_entry = module.entry == Some(id);
-            let made = made_apart(computation, &shared, |user| is_entry && user == computation.root);
+            let made = duplicated(computation, &shared, |user| is_entry && user == computation.root);
             module.computations[id.index()] = made;
         }
     }
@@ -33,7 +33,7 @@ fn shared(computation: &Computation) -> Vec<bool> {
     computation.instructions.iter().zip(uses).map(|(it, uses)| uses > 1 && is_free(it)).collect()
 }
 
-fn made_apart(old: &Computation, shared: &[bool], keeps: impl Fn(InstrId) -> bool) -> Computation {
+fn duplicated(old: &Computation, shared: &[bool], keeps: impl Fn(InstrId) -> bool) -> Computation {
     let mut rebuild = Rebuild::new(old);
     let mut is_used = vec![false; old.instructions.len()];
     for (id, instruction) in old.ids().zip(&old.instructions) {
@@ -66,7 +66,7 @@ ENTRY main { zero = f32[8] fusion(), kind=kLoop, calls=zeros
   t = (f32[8], f32[8]) tuple(x, zero)
   ROOT r = (f32[8], (f32[8], f32[8], f32[8]), (f32[8], f32[8])) tuple(zero, s, t) }";
         let mut module = parse_module(text, "test.hlo").unwrap();
-        apart(&mut module);
+        duplicate_for_users(&mut module);
         assert_eq!(verify(&module), Ok(()));
         let main = module.entry_computation().unwrap();
         let operands = |name| main.instruction(main.find(name).unwrap()).operands.clone();

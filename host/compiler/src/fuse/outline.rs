@@ -7,35 +7,35 @@ use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module, Op};
 use super::claims::Claims;
 use super::decide::Decisions;
 use super::merge::merge;
-use super::order::Step;
-use super::predicted::Predicted;
+use super::predictor::KernelPredictor;
 use super::region::Region;
+use super::step_graph::SequenceStep;
 use crate::passes::renumber;
 use crate::rebuild::Rebuild;
 
 /// Rewrites one computation by the decisions. Inserts the fused computations before it.
 pub fn outline(module: &mut Module, id: ComputationId, decisions: &Decisions, claims: &Claims, launches_count: bool) {
     let old = module.computation(id);
-    let predicted = Predicted::new(module, claims);
+    let predictor = KernelPredictor::new(module, claims);
     let needs_buffer = buffers(old, decisions);
     let steps = old.ids().filter(|id| needs_buffer[id.index()]).map(|id| step(old, id, decisions)).collect();
-    let steps = merge(old, decisions, steps, predicted, launches_count);
+    let steps = merge(old, decisions, steps, predictor, launches_count);
     put_in_place(module, id, steps);
 }
 
 /// Rewrites a computation to these steps. Inserts the fused computations before it.
-pub fn put_in_place(module: &mut Module, id: ComputationId, steps: Vec<Step>) {
+pub fn put_in_place(module: &mut Module, id: ComputationId, steps: Vec<SequenceStep>) {
     let old = module.computation(id);
     let first_new = module.computations.len() as u32;
     let mut fused = Vec::new();
     let mut rebuild = Rebuild::new(old);
     for step in steps {
         match step {
-            Step::Single(id) => {
+            SequenceStep::Single(id) => {
                 let new = rebuild.copy(old.instruction(id));
                 rebuild.set(id, new);
             }
-            Step::Kernel(region) => {
+            SequenceStep::Kernel(region) => {
                 let calls = ComputationId(first_new + fused.len() as u32);
                 fused.push(region.computation(old));
                 let call = region.call(&mut rebuild, old, calls);
@@ -63,12 +63,12 @@ fn results(rebuild: &mut Rebuild, old: &Computation, region: &Region, call: Inst
 
 /// Returns the kernel with root `id`. Returns the single instruction if it is not a root, or if it
 /// is already a fusion or an alias.
-fn step(old: &Computation, id: InstrId, decisions: &Decisions) -> Step {
+fn step(old: &Computation, id: InstrId, decisions: &Decisions) -> SequenceStep {
     if !decisions.is_root(id) || matches!(old.instruction(id).op, Op::Fusion { .. }) {
-        return Step::Single(id);
+        return SequenceStep::Single(id);
     }
     let region = Region::of(old, &[id], decisions);
-    if region.is_alias(old) { Step::Single(id) } else { Step::Kernel(region) }
+    if region.is_alias(old) { SequenceStep::Single(id) } else { SequenceStep::Kernel(region) }
 }
 
 /// Returns for each instruction whether it stays in the new sequence: roots, instructions that no
@@ -107,12 +107,12 @@ fn insert(module: &mut Module, id: ComputationId, new: Computation, mut fused: V
 }
 
 fn unique_names(module: &Module, fused: &mut [Computation]) {
-    let taken: HashSet<&str> = module.computations.iter().map(|c| c.name.as_str()).collect();
+    let used_names: HashSet<&str> = module.computations.iter().map(|c| c.name.as_str()).collect();
     let mut own = HashSet::new();
     for computation in fused {
         let base = computation.name.clone();
         let mut number = 1;
-        while taken.contains(computation.name.as_str()) || !own.insert(computation.name.clone()) {
+        while used_names.contains(computation.name.as_str()) || !own.insert(computation.name.clone()) {
             computation.name = format!("{base}.clone{number}");
             number += 1;
         }

@@ -13,15 +13,15 @@ use crate::host_module::with_callees;
 pub const GAIN_PER_COPY: f64 = 1e-7;
 
 /// Predictions for kernels of one module.
-pub struct Predicted<'m, 'c, 'a> {
+pub struct KernelPredictor<'m, 'c, 'a> {
     module: &'m Module,
     claims: &'c Claims<'a>,
 }
 
-impl<'m, 'c, 'a> Predicted<'m, 'c, 'a> {
+impl<'m, 'c, 'a> KernelPredictor<'m, 'c, 'a> {
     /// Creates predictions for kernels that call computations of this module.
     pub fn new(module: &'m Module, claims: &'c Claims<'a>) -> Self {
-        Predicted { module, claims }
+        KernelPredictor { module, claims }
     }
 
     /// The device that predictions are for.

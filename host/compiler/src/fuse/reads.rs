@@ -6,17 +6,17 @@ use fusebox_core::indexing::{Access, Expr, ExprKind, OperandRead, Reading, acces
 
 /// The reads of one operand by one evaluation of an instruction.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Read {
+pub struct OperandReads {
     /// Elements of the operand that are read per element of the instruction.
     pub factor: f64,
     /// Index of these elements.
-    pub index: Index,
+    pub index: ReadIndex,
 }
 
 /// Index of the elements of an operand that are read. Users at equal indices with equal values of
 /// this type read the same element.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Index {
+pub enum ReadIndex {
     /// The element at the instruction's own index.
     Own,
     /// The element at the index that this map computes.
@@ -26,10 +26,10 @@ pub enum Index {
     Elsewhere(String, usize),
 }
 
-impl Index {
+impl ReadIndex {
     /// Whether divisions compute the index, as for most reshapes.
     pub fn divides(&self) -> bool {
-        matches!(self, Index::At(reading) if reading.map.results.iter().any(divides))
+        matches!(self, ReadIndex::At(reading) if reading.map.results.iter().any(divides))
     }
 }
 
@@ -45,7 +45,7 @@ fn divides(expr: &Expr) -> bool {
 }
 
 /// Returns the reads of operand number `position` by `instruction`.
-pub fn read(computation: &Computation, instruction: &Instruction, position: usize) -> Read {
+pub fn read(computation: &Computation, instruction: &Instruction, position: usize) -> OperandReads {
     let operand = computation.instruction(instruction.operands[position]);
     let (Some(from), Some(to)) = (operand.shape.as_array(), first_array(instruction)) else {
         return elsewhere(instruction, position, 1.0);
@@ -66,20 +66,20 @@ fn of_value(
     read: &OperandRead,
     from: &ArrayShape,
     to: &ArrayShape,
-    elsewhere: impl FnOnce() -> Read,
-) -> Read {
+    elsewhere: impl FnOnce() -> OperandReads,
+) -> OperandReads {
     let map = &read.reading.map;
     let exprs = map.results.iter().chain(map.constraints.iter().map(|constraint| &constraint.expr));
     let nests = exprs.map(|expr| access.loops_around(expr)).max().unwrap_or(0);
     match (nests, map.constraints.is_empty()) {
-        (0, true) if map.is_identity() => Read { factor: 1.0, index: Index::Own },
-        (0, true) => Read { factor: 1.0, index: Index::At(read.reading.clone()) },
-        (0, false) => Read { factor: ratio(from, to).min(1.0), ..elsewhere() },
+        (0, true) if map.is_identity() => OperandReads { factor: 1.0, index: ReadIndex::Own },
+        (0, true) => OperandReads { factor: 1.0, index: ReadIndex::At(read.reading.clone()) },
+        (0, false) => OperandReads { factor: ratio(from, to).min(1.0), ..elsewhere() },
         _ => {
             // A constraint on a remainder holds only in one iteration out of its divisor, as for
             // elements with a stride.
             let apart: f64 = map.constraints.iter().filter_map(|c| Some(c.expr.as_remainder()?.1 as f64)).product();
-            Read { factor: access.turns(nests) as f64 / apart, ..elsewhere() }
+            OperandReads { factor: access.turns(nests) as f64 / apart, ..elsewhere() }
         }
     }
 }
@@ -92,8 +92,8 @@ fn indices_read(access: &Access, instruction: &Instruction, position: usize) -> 
 }
 
 /// Returns reads of a known number of elements at unknown indices.
-pub fn elsewhere(instruction: &Instruction, position: usize, factor: f64) -> Read {
-    Read { factor, index: Index::Elsewhere(instruction.name.clone(), position) }
+pub fn elsewhere(instruction: &Instruction, position: usize, factor: f64) -> OperandReads {
+    OperandReads { factor, index: ReadIndex::Elsewhere(instruction.name.clone(), position) }
 }
 
 fn ratio(from: &ArrayShape, to: &ArrayShape) -> f64 {
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     /// Returns the reads of an operand by the root of a computation.
-    fn of_root(body: &str, position: usize) -> Read {
+    fn of_root(body: &str, position: usize) -> OperandReads {
         let pick =
             "pick { x = f32[] parameter(0)\n y = f32[] parameter(1)\n ROOT c = pred[] compare(x, y), direction=GE }\n";
         let add = "add { x = f32[] parameter(0)\n y = f32[] parameter(1)\n ROOT s = f32[] add(x, y) }\n";
@@ -120,9 +120,9 @@ mod tests {
     fn equal_maps_are_equal_reads_whatever_the_operation() {
         let reshape = of_root("p = f32[4,6] parameter(0)\n ROOT r = f32[24] reshape(p)", 0);
         let bitcast = of_root("p = f32[4,6] parameter(0)\n ROOT r = f32[24] bitcast(p)", 0);
-        assert!(matches!(reshape.index, Index::At(_)) && reshape == bitcast);
+        assert!(matches!(reshape.index, ReadIndex::At(_)) && reshape == bitcast);
         let slice = of_root("p = f32[9] parameter(0)\n ROOT r = f32[4] slice(p), slice={[0:4]}", 0);
-        assert_eq!(slice, Read { factor: 1.0, index: Index::Own });
+        assert_eq!(slice, OperandReads { factor: 1.0, index: ReadIndex::Own });
         let later = of_root("p = f32[9] parameter(0)\n ROOT r = f32[4] slice(p), slice={[1:5]}", 0);
         assert_ne!(slice.index, later.index);
     }

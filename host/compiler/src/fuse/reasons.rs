@@ -21,17 +21,17 @@ pub fn reasons<'c>(computation: &'c Computation, decisions: &'c Decisions) -> im
     let name = |id: &InstrId| format!("`{}`", computation.instruction(*id).name);
     computation.ids().filter_map(move |id| {
         let instruction = computation.instruction(id);
-        let outcome = match (decisions.kernels[id.index()].as_slice(), decisions.apart.get(&id)) {
-            (_, Some(apart)) => format!("it is the result of a kernel: {apart}"),
+        let outcome = match (decisions.kernels[id.index()].as_slice(), decisions.buffer_reasons.get(&id)) {
+            (_, Some(reason)) => format!("it is the result of a kernel: {reason}"),
             ([], None) => match executor(instruction) {
                 Executor::Alias => return None,
                 Executor::Control => "it is control flow, which the runtime executes step by step".into(),
-                Executor::Host => "no kernel computes it: a routine of the host does".into(),
-                Executor::Kernel => "a buffer holds it: no kernel that reads it computes it".into(),
+                Executor::Host => "a routine of the host computes it".into(),
+                Executor::Kernel => "it is stored in a buffer: no kernel that reads it recomputes it".into(),
             },
             (kernels, None) => {
                 let kernels: Vec<String> = kernels.iter().map(name).collect();
-                format!("it is computed inside of the kernel of {}", kernels.join(" and "))
+                format!("it is computed inside the kernel of {}", kernels.join(" and "))
             }
         };
         let (computation, instruction) = (computation.name.clone(), instruction.name.clone());

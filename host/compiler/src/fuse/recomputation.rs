@@ -14,34 +14,34 @@ use super::decide::is_scalar_constant;
 
 /// Inputs and cost of recomputing an element.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Source {
+struct Recomputation {
     /// The only value that is read from a buffer, if any.
     value: Option<InstrId>,
     /// Additions per element after reading this value.
     cost: f64,
 }
 
-impl Source {
-    const NOTHING: Source = Source { value: None, cost: 0.0 };
+impl Recomputation {
+    const NOTHING: Recomputation = Recomputation { value: None, cost: 0.0 };
 
-    fn of(value: InstrId) -> Source {
-        Source { value: Some(value), cost: 0.0 }
+    fn of(value: InstrId) -> Recomputation {
+        Recomputation { value: Some(value), cost: 0.0 }
     }
 
     /// Combines two sources. `None` if they read two different values.
-    fn and(self, other: Source) -> Option<Source> {
+    fn and(self, other: Recomputation) -> Option<Recomputation> {
         let value = self.value.or(other.value);
         let is_one = other.value.is_none_or(|other| value == Some(other));
-        is_one.then_some(Source { value, cost: self.cost + other.cost })
+        is_one.then_some(Recomputation { value, cost: self.cost + other.cost })
     }
 }
 
 /// Returns the members of a kernel that each reader outside may recompute. `members` are in program
 /// order.
-pub fn repeatable(sequence: &Sequence, members: &[InstrId], inside: &HashSet<InstrId>) -> HashSet<InstrId> {
+pub fn recomputable(sequence: &Sequence, members: &[InstrId], inside: &HashSet<InstrId>) -> HashSet<InstrId> {
     let computation = sequence.computation;
-    let mut sources: HashMap<InstrId, Source> = HashMap::new();
-    let mut repeatable = HashSet::new();
+    let mut sources: HashMap<InstrId, Recomputation> = HashMap::new();
+    let mut recomputable = HashSet::new();
     for &id in members {
         let source = source(sequence, id, inside, &sources);
         let is_read = sequence.is_read_outside(id, |reader| inside.contains(&reader));
@@ -49,12 +49,12 @@ pub fn repeatable(sequence: &Sequence, members: &[InstrId], inside: &HashSet<Ins
         let source = source.filter(|_| may_be);
         let is_kept = is_read && source.is_none() && !(may_be && is_copied(computation, id));
         if source.is_some() || (may_be && is_copied(computation, id)) {
-            repeatable.insert(id);
+            recomputable.insert(id);
         }
-        let source = source.or(is_kept.then_some(Source::of(id)));
+        let source = source.or(is_kept.then_some(Recomputation::of(id)));
         sources.extend(source.map(|source| (id, source)));
     }
-    repeatable
+    recomputable
 }
 
 /// Returns the source of a member, if cheap operations compute it from at most one value in a
@@ -63,8 +63,8 @@ fn source(
     sequence: &Sequence,
     id: InstrId,
     inside: &HashSet<InstrId>,
-    sources: &HashMap<InstrId, Source>,
-) -> Option<Source> {
+    sources: &HashMap<InstrId, Recomputation>,
+) -> Option<Recomputation> {
     let computation = sequence.computation;
     let instruction = computation.instruction(id);
     if is_copied(computation, id) {
@@ -74,17 +74,17 @@ fn source(
             !inside.contains(operand)
                 || sources.get(operand).is_some_and(|it| it.value.is_none_or(|value| value == *operand))
         };
-        return instruction.operands.iter().all(is_there).then_some(Source::NOTHING);
+        return instruction.operands.iter().all(is_there).then_some(Recomputation::NOTHING);
     }
     if !instruction.op.is_elementwise() {
         return None;
     }
-    let of_operand = |&operand: &InstrId| match inside.contains(&operand) {
-        true => sources.get(&operand).copied(),
-        false if is_copied(computation, operand) => Some(Source::NOTHING),
-        false => (!sequence.computable[operand.index()]).then_some(Source::of(operand)),
+    let of_operand = |&operand: &InstrId| match () {
+        () if inside.contains(&operand) => sources.get(&operand).copied(),
+        () if is_copied(computation, operand) => Some(Recomputation::NOTHING),
+        () => (!sequence.computable[operand.index()]).then_some(Recomputation::of(operand)),
     };
-    let mut all = Source { value: None, cost: per_element(computation, instruction) };
+    let mut all = Recomputation { value: None, cost: per_element(computation, instruction) };
     for operand in &instruction.operands {
         all = all.and(of_operand(operand)?)?;
     }

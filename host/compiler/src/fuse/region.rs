@@ -14,7 +14,7 @@ pub struct Region {
     pub roots: Vec<InstrId>,
     /// Roots of the kernels that were merged into this one: its roots, and values that no other
     /// kernel reads any more.
-    pub made_of: Vec<InstrId>,
+    pub merged_roots: Vec<InstrId>,
     /// All instructions of the kernel, in program order.
     pub members: Vec<InstrId>,
     /// Initial values of the root's results. They are the first parameters, which no other
@@ -53,13 +53,14 @@ impl Region {
                 inputs.push(*operand);
             }
         }
-        Region { roots: roots.to_vec(), made_of: roots.to_vec(), members, initial, inputs }
+        Region { roots: roots.to_vec(), merged_roots: roots.to_vec(), members, initial, inputs }
     }
 
     /// Merges several kernels into one with the results of all.
     pub fn together(computation: &Computation, regions: &[&Region], decisions: &Decisions) -> Region {
-        let made_of: Vec<InstrId> = regions.iter().flat_map(|region| region.made_of.iter().copied()).collect();
-        let mut together = Region::of(computation, &made_of, decisions);
+        let merged_roots: Vec<InstrId> =
+            regions.iter().flat_map(|region| region.merged_roots.iter().copied()).collect();
+        let mut together = Region::of(computation, &merged_roots, decisions);
         together.roots.retain(|value| regions.iter().any(|region| region.roots.contains(value)));
         together
     }
@@ -73,7 +74,7 @@ impl Region {
                 inputs.push(operand);
             }
         }
-        Region { made_of: roots.clone(), roots, members, initial: Vec::new(), inputs }
+        Region { merged_roots: roots.clone(), roots, members, initial: Vec::new(), inputs }
     }
 
     /// Returns all values that the kernel reads.

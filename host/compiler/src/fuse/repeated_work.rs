@@ -23,7 +23,7 @@ use fusebox_core::hlo::{Computation, InstrId, Module, Op};
 use super::decide::{elements, is_scalar_constant};
 use super::in_place::dissolve;
 use super::reads::read;
-use super::sites::{Indices, Site, add, common};
+use super::sites::{EvaluationSite, SiteIndices, add, common};
 use crate::roles::{Role, in_role};
 
 /// Most evaluations of an element by one kernel, per element of the longest row or window that an
@@ -49,7 +49,7 @@ impl Sum for Evaluations {
 }
 
 /// Dissolves fusions whose kernels would multiply work. Returns warnings that name them.
-pub fn take_apart(module: &mut Module) -> Vec<String> {
+pub fn dissolve_repeated_work(module: &mut Module) -> Vec<String> {
     let mut warnings = Vec::new();
     let mut repeated = HashSet::new();
     for fused in in_role(module, Role::Fused) {
@@ -59,8 +59,8 @@ pub fn take_apart(module: &mut Module) -> Vec<String> {
         if evaluations > most {
             let (name, value) = (&computation.name, &computation.instruction(value).name);
             warnings.push(format!(
-                "{name}: a kernel of it would compute each element of {value} {evaluations:.3e} times, {most} are the \
-                 most; it is taken apart and fused anew"
+                "{name}: one kernel would compute each element of {value} {evaluations:.3e} times; the limit is \
+                 {most}, so the fusion is split and fused anew"
             ));
             repeated.insert(fused);
         }
@@ -81,7 +81,7 @@ fn longest_row(computation: &Computation) -> f64 {
 /// Returns the value of a fused computation with the most evaluations per element, and their
 /// number. Ignores values that need no computation, such as constants.
 fn most_repeated(computation: &Computation) -> Option<(InstrId, f64)> {
-    let mut kernel = Kernel::new(computation);
+    let mut kernel = EvaluationCounter::new(computation);
     let mut most: Option<(InstrId, f64)> = None;
     for id in computation.ids().rev() {
         let reads = kernel.reads(id);
@@ -101,23 +101,24 @@ fn most_repeated(computation: &Computation) -> Option<(InstrId, f64)> {
 }
 
 /// A fused computation as one kernel computes it.
-struct Kernel<'c> {
+struct EvaluationCounter<'c> {
     computation: &'c Computation,
     users: Vec<Vec<InstrId>>,
-    indices: Indices,
+    indices: SiteIndices,
     /// Site and evaluations of each instruction that is read.
-    placed: Vec<Option<(Site, Evaluations)>>,
+    placed: Vec<Option<(EvaluationSite, Evaluations)>>,
 }
 
-impl<'c> Kernel<'c> {
+impl<'c> EvaluationCounter<'c> {
     fn new(computation: &'c Computation) -> Self {
         let placed = vec![None; computation.instructions.len()];
-        Kernel { computation, users: computation.users(), indices: Indices::default(), placed }
+        EvaluationCounter { computation, users: computation.users(), indices: SiteIndices::default(), placed }
     }
 
     /// Returns the reads of a value. Its users must be placed already.
-    fn reads(&mut self, id: InstrId) -> Vec<(Site, Evaluations)> {
-        let as_result = (Site::function_of(id), Evaluations { per_result: 1.0, all: elements(self.computation, id) });
+    fn reads(&mut self, id: InstrId) -> Vec<(EvaluationSite, Evaluations)> {
+        let as_result =
+            (EvaluationSite::function_of(id), Evaluations { per_result: 1.0, all: elements(self.computation, id) });
         let mut reads = Vec::new();
         if id == self.computation.root {
             reads.push(as_result);
@@ -137,10 +138,10 @@ impl<'c> Kernel<'c> {
     /// Returns the site and evaluations of a user's read of an operand.
     fn read_by(
         &mut self,
-        (site, evaluations): (Site, Evaluations),
+        (site, evaluations): (EvaluationSite, Evaluations),
         user: InstrId,
         position: usize,
-    ) -> (Site, Evaluations) {
+    ) -> (EvaluationSite, Evaluations) {
         let instruction = self.computation.instruction(user);
         let read = read(self.computation, instruction, position);
         let [made, there] = [user, instruction.operands[position]].map(|id| elements(self.computation, id));
@@ -160,14 +161,14 @@ mod tests {
 
     /// Returns the number of dissolved fusions of a module with one fusion of this body, whose
     /// operand is `f32[64,64]`.
-    fn taken_apart(body: &str) -> usize {
+    fn dissolved_count(body: &str) -> usize {
         let add = "add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] add(a, b) }\n";
         let text = format!(
             "HloModule m\n{add}fused {{ x0 = f32[64,64] parameter(0)\n z = f32[] constant(0)\n {body} }}\n\
              ENTRY e {{ x = f32[64,64] parameter(0)\n ROOT f = f32[64,64] fusion(x), kind=kLoop, calls=fused }}\n"
         );
         let mut module = parse_module(&text, "m.hlo").unwrap_or_else(|faults| panic!("{}", faults[0]));
-        let warnings = take_apart(&mut module);
+        let warnings = dissolve_repeated_work(&mut module);
         let is_fusion = |op: &Op| matches!(op, Op::Fusion { .. });
         let left = module.entry_computation().unwrap().instructions.iter().filter(|it| is_fusion(&it.op)).count();
         assert_eq!(left + warnings.len(), 1, "{warnings:?}");
@@ -186,12 +187,12 @@ mod tests {
     #[test]
     fn a_chain_of_shared_values_is_taken_apart_before_it_multiplies_work() {
         let step = " r% = f32[64,64] reverse(x<), dimensions={0}\n x% = f32[64,64] add(x<, r%)";
-        assert_eq!([4, 9, 10, 60, 2000].map(|depth| taken_apart(&chain(step, depth))), [0, 0, 1, 1, 1]);
+        assert_eq!([4, 9, 10, 60, 2000].map(|depth| dissolved_count(&chain(step, depth))), [0, 0, 1, 1, 1]);
         // A few reductions, such as the mean and variance of a layer norm, are allowed. A long
         // chain is not.
         let centred = " s% = f32[64] reduce(x<, z), dimensions={1}, to_apply=add\n \
              b% = f32[64,64] broadcast(s%), dimensions={0}\n x% = f32[64,64] subtract(x<, b%)";
-        assert_eq!([1, 3, 6, 30].map(|depth| taken_apart(&chain(centred, depth))), [0, 0, 0, 1]);
+        assert_eq!([1, 3, 6, 30].map(|depth| dissolved_count(&chain(centred, depth))), [0, 0, 0, 1]);
     }
 
     #[test]
@@ -201,10 +202,10 @@ mod tests {
             " x% = f32[64,64] add(x<, x<)",
             " r% = f32[64,64] reverse(x<), dimensions={0}\n n% = f32[64,64] negate(r%)\n x% = f32[64,64] add(n%, r%)",
         ] {
-            assert_eq!(taken_apart(&chain(step, 300)), 0, "{step}");
+            assert_eq!(dissolved_count(&chain(step, 300)), 0, "{step}");
         }
         let windows = " w% = f32[64,64] reduce-window(x<, z), window={size=5x5 pad=2_2x2_2}, to_apply=add\n \
              x% = f32[64,64] subtract(x<, w%)";
-        assert_eq!([2, 3, 4].map(|depth| taken_apart(&chain(windows, depth))), [0, 0, 1]);
+        assert_eq!([2, 3, 4].map(|depth| dissolved_count(&chain(windows, depth))), [0, 0, 1]);
     }
 }

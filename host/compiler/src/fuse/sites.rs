@@ -6,11 +6,11 @@ use std::iter::Sum;
 
 use fusebox_core::hlo::InstrId;
 
-use super::reads::Index;
+use super::reads::ReadIndex;
 
 /// An index in a function of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Site {
+pub struct EvaluationSite {
     function: InstrId,
     index: u32,
 }
@@ -20,24 +20,24 @@ const OWN_INDEX: u32 = 0;
 
 /// Numbers of the indices at which values are read.
 #[derive(Debug, Default)]
-pub struct Indices {
-    numbers: HashMap<(u32, Index), u32>,
+pub struct SiteIndices {
+    numbers: HashMap<(u32, ReadIndex), u32>,
     /// Nested divisions that compute each index, from number 1 on.
     divisions: Vec<u32>,
 }
 
-impl Site {
+impl EvaluationSite {
     /// Returns the site of a function's result: the function that computes an instruction, at its
     /// own arguments.
-    pub fn function_of(id: InstrId) -> Site {
-        Site { function: id, index: OWN_INDEX }
+    pub fn function_of(id: InstrId) -> EvaluationSite {
+        EvaluationSite { function: id, index: OWN_INDEX }
     }
 }
 
-impl Indices {
+impl SiteIndices {
     /// Returns the site at which an instruction at `site` reads an operand with index `step`.
-    pub fn read(&mut self, site: Site, step: &Index) -> Site {
-        if *step == Index::Own {
+    pub fn read(&mut self, site: EvaluationSite, step: &ReadIndex) -> EvaluationSite {
+        if *step == ReadIndex::Own {
             return site;
         }
         let next = self.numbers.len() as u32 + 1;
@@ -45,26 +45,26 @@ impl Indices {
         if index == next {
             self.divisions.push(self.divisions(site) + u32::from(step.divides()));
         }
-        Site { index, ..site }
+        EvaluationSite { index, ..site }
     }
 
     /// Returns the number of nested divisions that compute the index of a site.
-    pub fn divisions(&self, site: Site) -> u32 {
+    pub fn divisions(&self, site: EvaluationSite) -> u32 {
         site.index.checked_sub(1).map_or(0, |position| self.divisions[position as usize])
     }
 }
 
 /// Returns the site that computes a value with these reads, and the value's evaluations. Each read
 /// is a site with its evaluations.
-pub fn common<N: Copy + Sum>(id: InstrId, reads: &[(Site, N)]) -> (Site, N) {
+pub fn common<N: Copy + Sum>(id: InstrId, reads: &[(EvaluationSite, N)]) -> (EvaluationSite, N) {
     match reads {
         [one] => *one,
-        several => (Site::function_of(id), several.iter().map(|(_, evaluations)| *evaluations).sum()),
+        several => (EvaluationSite::function_of(id), several.iter().map(|(_, evaluations)| *evaluations).sum()),
     }
 }
 
 /// Adds a read unless its site is known already: each site computes a value once.
-pub fn add<N>(reads: &mut Vec<(Site, N)>, read: (Site, N)) {
+pub fn add<N>(reads: &mut Vec<(EvaluationSite, N)>, read: (EvaluationSite, N)) {
     if !reads.iter().any(|(known, _)| *known == read.0) {
         reads.push(read);
     }

@@ -8,27 +8,27 @@ use super::region::Region;
 
 /// A part of the old computation that becomes one instruction of the new sequence.
 #[derive(Clone, Debug)]
-pub enum Step {
+pub enum SequenceStep {
     /// An unchanged instruction.
     Single(InstrId),
     /// A fusion.
     Kernel(Region),
 }
 
-impl Step {
+impl SequenceStep {
     /// Returns the instructions whose values the step writes to buffers.
-    pub fn makes(&self) -> &[InstrId] {
+    pub fn results(&self) -> &[InstrId] {
         match self {
-            Step::Single(id) => std::slice::from_ref(id),
-            Step::Kernel(region) => &region.roots,
+            SequenceStep::Single(id) => std::slice::from_ref(id),
+            SequenceStep::Kernel(region) => &region.roots,
         }
     }
 
     /// Returns the values that the step reads.
     pub fn operands(&self, computation: &Computation) -> Vec<InstrId> {
         match self {
-            Step::Single(id) => computation.instruction(*id).operands.clone(),
-            Step::Kernel(region) => region.operands().collect(),
+            SequenceStep::Single(id) => computation.instruction(*id).operands.clone(),
+            SequenceStep::Kernel(region) => region.operands().collect(),
         }
     }
 }
@@ -36,11 +36,11 @@ impl Step {
 /// Steps with the values that connect them, in a valid order of execution. A step keeps its number
 /// when others are joined to it.
 #[derive(Clone)]
-pub struct Graph {
+pub struct StepGraph {
     /// The steps by number. `None` for a step that was joined to another.
-    steps: Vec<Option<Step>>,
+    steps: Vec<Option<SequenceStep>>,
     /// The step that computes each value.
-    makers: Vec<Option<usize>>,
+    producers: Vec<Option<usize>>,
     /// The steps that read each value, in order of their numbers.
     readers: Vec<Vec<usize>>,
     order: Vec<usize>,
@@ -48,24 +48,24 @@ pub struct Graph {
     position: Vec<usize>,
 }
 
-impl Graph {
+impl StepGraph {
     /// Creates a graph of steps that are in a valid order of execution.
-    pub fn new(computation: &Computation, steps: Vec<Step>) -> Graph {
+    pub fn new(computation: &Computation, steps: Vec<SequenceStep>) -> StepGraph {
         let values = computation.instructions.len();
         let order: Vec<usize> = (0..steps.len()).collect();
-        let (makers, readers) = (vec![None; values], vec![Vec::new(); values]);
-        let mut graph = Graph { steps: Vec::new(), makers, readers, position: order.clone(), order };
+        let (producers, readers) = (vec![None; values], vec![Vec::new(); values]);
+        let mut graph = StepGraph { steps: Vec::new(), producers, readers, position: order.clone(), order };
         for (number, step) in steps.into_iter().enumerate() {
             step.operands(computation).into_iter().for_each(|value| graph.add_reader(value, number));
-            step.makes().iter().for_each(|value| graph.makers[value.index()] = Some(number));
+            step.results().iter().for_each(|value| graph.producers[value.index()] = Some(number));
             graph.steps.push(Some(step));
         }
         graph
     }
 
     /// Creates a graph with one step per instruction of a computation, with the same numbers.
-    pub fn of_instructions(computation: &Computation) -> Graph {
-        Graph::new(computation, computation.ids().map(Step::Single).collect())
+    pub fn of_instructions(computation: &Computation) -> StepGraph {
+        StepGraph::new(computation, computation.ids().map(SequenceStep::Single).collect())
     }
 
     fn add_reader(&mut self, value: InstrId, step: usize) {
@@ -85,21 +85,21 @@ impl Graph {
     }
 
     /// Returns the steps from one position to another, both included, in order.
-    pub fn between(&self, first: usize, last: usize) -> impl Iterator<Item = &Step> {
+    pub fn between(&self, first: usize, last: usize) -> impl Iterator<Item = &SequenceStep> {
         self.order[first..=last].iter().filter_map(|&step| self.steps[step].as_ref())
     }
 
     /// Returns the kernel of a step.
     pub fn region(&self, step: usize) -> Option<&Region> {
         match self.steps.get(step)? {
-            Some(Step::Kernel(region)) => Some(region),
+            Some(SequenceStep::Kernel(region)) => Some(region),
             _ => None,
         }
     }
 
     /// Returns the step that computes a value.
-    pub fn maker(&self, value: InstrId) -> Option<usize> {
-        self.makers[value.index()]
+    pub fn producer(&self, value: InstrId) -> Option<usize> {
+        self.producers[value.index()]
     }
 
     /// Returns the steps that read a value.
@@ -112,7 +112,7 @@ impl Graph {
     }
 
     fn successors(&self, step: usize) -> BTreeSet<usize> {
-        let made = self.steps[step].as_ref().map_or(&[][..], Step::makes);
+        let made = self.steps[step].as_ref().map_or(&[][..], SequenceStep::results);
         made.iter().flat_map(|value| self.readers(*value)).copied().collect()
     }
 
@@ -174,8 +174,8 @@ impl Graph {
     /// Replaces a step by a kernel.
     fn put(&mut self, step: usize, region: Region) {
         region.operands().for_each(|value| self.add_reader(value, step));
-        region.roots.iter().for_each(|value| self.makers[value.index()] = Some(step));
-        self.steps[step] = Some(Step::Kernel(region));
+        region.roots.iter().for_each(|value| self.producers[value.index()] = Some(step));
+        self.steps[step] = Some(SequenceStep::Kernel(region));
     }
 
     /// Replaces single steps, including the steps of the kernel's roots, by a kernel. The kernel
@@ -196,7 +196,7 @@ impl Graph {
                 None if number == kernel => {}
                 None => holes.push(number),
                 Some(step) if step.operands(computation).iter().any(|value| made.contains(value)) => {
-                    made.extend(step.makes());
+                    made.extend(step.results());
                     behind.push(number);
                 }
                 Some(_) => before.push(number),
@@ -211,7 +211,7 @@ impl Graph {
     }
 
     /// Returns the steps in order, producers before consumers.
-    pub fn into_steps(mut self) -> Vec<Step> {
+    pub fn into_steps(mut self) -> Vec<SequenceStep> {
         let order = std::mem::take(&mut self.order);
         order.into_iter().filter_map(|step| self.steps[step].take()).collect()
     }

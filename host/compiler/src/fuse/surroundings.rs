@@ -10,19 +10,20 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{ArrayShape, InstrId, Module};
 
 use super::candidate::Sequence;
+use super::convex_region::{ConvexRegion, convex_region};
 use super::decide::Decisions;
 use super::outline::put_in_place;
 use super::region::Region;
-use super::taken::{Taken, taken};
 
 /// Most instructions of the compared kernels. Planning more takes as long as compiling them.
 const MOST_INSTRUCTIONS: usize = 64;
 
 /// Returns the instructions of all kernels that would contain the bid's instructions without the
 /// bid, and of their readers. `None` if the bid contains all of them, or if they are too many.
-pub fn surroundings(sequence: &Sequence, alone: &Decisions, bid: &Taken) -> Option<Region> {
+pub fn surroundings(sequence: &Sequence, alone: &Decisions, bid: &ConvexRegion) -> Option<Region> {
     let kernels_of = |id: &InstrId| alone.kernels[id.index()].iter().copied();
-    let taken_from: BTreeSet<InstrId> = bid.gone(sequence.computation).iter().flat_map(kernels_of).collect();
+    let taken_from: BTreeSet<InstrId> =
+        bid.exclusive_members(sequence.computation).iter().flat_map(kernels_of).collect();
     // Another emitter may bid for the readers of their results together with the remaining
     // instructions.
     let readers = taken_from.iter().flat_map(|&root| sequence.graph.readers(root));
@@ -45,25 +46,26 @@ pub fn surroundings(sequence: &Sequence, alone: &Decisions, bid: &Taken) -> Opti
         return None;
     }
     members.extend(own);
-    Some(taken(sequence, members.into_iter().collect()).ok()?.region)
+    Some(convex_region(sequence, members.into_iter().collect()).ok()?.region)
 }
 
 /// Returns the most seconds for writing and reading the values that a bid stores, beyond the values
 /// that the host would store without it.
-pub fn more_stored(sequence: &Sequence, alone: &Decisions, bid: &Taken, device: &DeviceDescription) -> f64 {
+pub fn more_stored(sequence: &Sequence, alone: &Decisions, bid: &ConvexRegion, device: &DeviceDescription) -> f64 {
     let bytes = |id: InstrId| {
         let shape = sequence.computation.instruction(id).shape.as_array();
         shape.map_or(0, ArrayShape::byte_size)
     };
     let roots = &bid.region.roots;
     let stored: i64 = roots.iter().filter(|&&id| !alone.is_root(id)).map(|&id| bytes(id)).sum();
-    let gone = bid.gone(sequence.computation);
-    let not_stored: i64 = gone.into_iter().filter(|&id| alone.is_root(id) && !roots.contains(&id)).map(bytes).sum();
+    let exclusive_members = bid.exclusive_members(sequence.computation);
+    let not_stored: i64 =
+        exclusive_members.into_iter().filter(|&id| alone.is_root(id) && !roots.contains(&id)).map(bytes).sum();
     2.0 * (stored - not_stored) as f64 / device.memory_bandwidth
 }
 
 /// A region in which a bid is a fusion.
-pub struct WithBid {
+pub struct RegionWithBid {
     pub module: Module,
     /// Ids of the bid's instructions in the region's module without the bid.
     pub members: Vec<InstrId>,
@@ -71,15 +73,15 @@ pub struct WithBid {
 
 /// Replaces the members of a bid by a fusion in a region, whose module is `alone`. `None` if the
 /// region does not contain all of them.
-pub fn with_bid(alone: &Module, region: &Region, bid: &Region) -> Option<WithBid> {
+pub fn with_bid(alone: &Module, region: &Region, bid: &Region) -> Option<RegionWithBid> {
     let parameters = region.operands().count();
     let origin = |id: &InstrId| region.members.binary_search(id).ok().map(|place| InstrId((parameters + place) as u32));
     let members: Vec<InstrId> = bid.members.iter().map(origin).collect::<Option<_>>()?;
     let mut made = alone.clone();
     let entry = alone.entry?;
     let mut sequence = Sequence::of(alone, entry);
-    let taken = taken(&sequence, members.clone()).ok()?;
-    sequence.take(taken);
+    let convex = convex_region(&sequence, members.clone()).ok()?;
+    sequence.fuse(convex);
     put_in_place(&mut made, entry, sequence.graph.into_steps());
-    Some(WithBid { module: made, members })
+    Some(RegionWithBid { module: made, members })
 }

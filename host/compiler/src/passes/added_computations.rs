@@ -7,17 +7,17 @@ use fusebox_core::hlo::{
 use super::dead_code::renumber;
 use super::inline_calls::copied;
 
-/// Computations to be added, each behind a computation that it calls. Until [`Added::put_into`]
-/// inserts them, their ids are beyond those of the module.
-pub struct Added {
+/// Computations to be added, each behind a computation that it calls. Until
+/// [`AddedComputations::put_into`] inserts them, their ids are beyond those of the module.
+pub struct AddedComputations {
     first: usize,
     computations: Vec<(ComputationId, Computation)>,
 }
 
-impl Added {
+impl AddedComputations {
     /// Starts with no computations.
-    pub fn to(module: &Module) -> Added {
-        Added { first: module.computations.len(), computations: Vec::new() }
+    pub fn to(module: &Module) -> AddedComputations {
+        AddedComputations { first: module.computations.len(), computations: Vec::new() }
     }
 
     /// Returns the id of the next computation.
@@ -32,23 +32,26 @@ impl Added {
         id
     }
 
-    /// Inserts each computation behind its callee: callees come before callers.
+    /// Inserts each computation behind its callee, which may be an added one: callees come before
+    /// callers.
     pub fn put_into(self, module: &mut Module) {
         if self.computations.is_empty() {
             return;
         }
         let mut new_ids = vec![ComputationId(0); self.first + self.computations.len()];
-        let mut added: Vec<(usize, ComputationId, Option<Computation>)> = Vec::new();
-        for (number, (callee, computation)) in self.computations.into_iter().enumerate() {
-            added.push((self.first + number, callee, Some(computation)));
-        }
+        let numbered = self.computations.into_iter().enumerate();
+        let mut waiting: Vec<(usize, ComputationId, Computation)> =
+            numbered.map(|(number, (callee, computation))| (self.first + number, callee, computation)).collect();
         let mut all = Vec::with_capacity(new_ids.len());
         for (index, computation) in std::mem::take(&mut module.computations).into_iter().enumerate() {
-            new_ids[index] = ComputationId(all.len() as u32);
-            all.push(computation);
-            for (id, _, caller) in added.iter_mut().filter(|(_, callee, _)| callee.index() == index) {
-                new_ids[*id] = ComputationId(all.len() as u32);
-                all.extend(caller.take());
+            let mut next = vec![(index, computation)];
+            while let Some((id, computation)) = next.pop() {
+                new_ids[id] = ComputationId(all.len() as u32);
+                all.push(computation);
+                let callers = waiting.extract_if(.., |(_, callee, _)| callee.index() == id);
+                let mut callers: Vec<_> = callers.map(|(id, _, computation)| (id, computation)).collect();
+                callers.reverse();
+                next.extend(callers);
             }
         }
         for instruction in all.iter_mut().flat_map(|computation| &mut computation.instructions) {
@@ -87,11 +90,11 @@ pub fn combiner(module: &Module, name: &str, op: BinaryOp, ty: ElementType) -> C
 
 /// A computation under construction, whose last instruction is its root.
 #[derive(Default)]
-pub struct Draft {
+pub struct ComputationDraft {
     instructions: Vec<Instruction>,
 }
 
-impl Draft {
+impl ComputationDraft {
     /// Adds the next parameter; parameters come first.
     pub fn parameter(&mut self, shape: Shape) -> InstrId {
         let number = self.instructions.len() as i64;
@@ -114,5 +117,30 @@ impl Draft {
     pub fn finish(self, name: String, origin: &Computation) -> Computation {
         let root = InstrId(self.instructions.len().saturating_sub(1) as u32);
         Computation { name, instructions: self.instructions, root, execution_thread: None, span: origin.span }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fusebox_core::hlo::{ComputationId, Module, parse_module};
+
+    use super::{AddedComputations, ComputationDraft};
+
+    #[test]
+    fn callees_come_before_callers() {
+        let text =
+            "HloModule m\n\na {\n  ROOT x = f32[] parameter(0)\n}\n\nENTRY e {\n  ROOT y = f32[] parameter(0)\n}\n";
+        let mut module = parse_module(text, "m.hlo").unwrap();
+        let origin = module.computations[0].clone();
+        let named = |name: &str| ComputationDraft::default().finish(name.to_owned(), &origin);
+        let mut added = AddedComputations::to(&module);
+        let first = added.add(ComputationId(0), named("of_a"));
+        let second = added.add(first, named("of_of_a"));
+        added.add(second, named("of_of_of_a"));
+        added.add(ComputationId(0), named("also_of_a"));
+        added.put_into(&mut module);
+        let names = |module: &Module| module.computations.iter().map(|it| it.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&module), ["a", "of_a", "of_of_a", "of_of_of_a", "also_of_a", "e"]);
+        assert_eq!(module.entry, Some(ComputationId(5)));
     }
 }

@@ -15,7 +15,7 @@ use fusebox_core::hlo::{
     ArrayLiteral, BinaryOp, ComputationId, ElementType, InstrId, Instruction, Literal, Module, Op, Shape, UnaryOp,
 };
 
-use super::added::{combiner, put_in_front};
+use super::added_computations::{combiner, put_in_front};
 use crate::CompileError;
 use crate::rebuild::Rebuild;
 
@@ -27,7 +27,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     if !module.computations.iter().flat_map(|c| &c.instructions).any(is_one) {
         return Ok(());
     }
-    let sums = Sums::add_to(module);
+    let sums = SumCombiners::add_to(module);
     for computation in &mut module.computations {
         *computation = Rebuild::each(computation, |rebuild, _, instruction| {
             Ok::<_, CompileError>(is_one(instruction).then(|| expand(rebuild, instruction, sums)).flatten())
@@ -38,22 +38,22 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
 
 /// Combiners of the sums.
 #[derive(Clone, Copy)]
-struct Sums {
+struct SumCombiners {
     f32: ComputationId,
     f64: ComputationId,
 }
 
-impl Sums {
+impl SumCombiners {
     /// Inserts them in front of all computations.
-    fn add_to(module: &mut Module) -> Sums {
+    fn add_to(module: &mut Module) -> SumCombiners {
         let sum = |ty: ElementType| combiner(module, &format!("sum_{ty}"), BinaryOp::Add, ty);
         let new = [sum(ElementType::F32), sum(ElementType::F64)];
         put_in_front(module, new.into());
-        Sums { f32: ComputationId(0), f64: ComputationId(1) }
+        SumCombiners { f32: ComputationId(0), f64: ComputationId(1) }
     }
 }
 
-fn expand(rebuild: &mut Rebuild, origin: &Instruction, sums: Sums) -> Option<InstrId> {
+fn expand(rebuild: &mut Rebuild, origin: &Instruction, sums: SumCombiners) -> Option<InstrId> {
     let operands = rebuild.operands(origin);
     let shape = rebuild.instruction(operands[0]).shape.as_array()?.clone();
     let (epsilon, feature) = match origin.op {
@@ -94,7 +94,7 @@ struct Expansion<'r, 'a> {
     feature: i64,
     ty: ElementType,
     result: ElementType,
-    sums: Sums,
+    sums: SumCombiners,
 }
 
 impl Expansion<'_, '_> {

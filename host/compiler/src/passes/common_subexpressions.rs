@@ -9,7 +9,7 @@ use crate::rebuild::Rebuild;
 
 /// All that decides the value of an instruction.
 #[derive(PartialEq, Eq, Hash)]
-enum Key {
+enum ValueKey {
     Constant(fusebox_core::hlo::Literal),
     Operation { op: String, shape: Shape, operands: Vec<InstrId> },
 }
@@ -24,7 +24,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
 
 /// Returns the computation with equal instructions merged.
 pub fn merge_equal(computation: &Computation) -> Computation {
-    let mut seen: HashMap<Key, InstrId> = HashMap::new();
+    let mut seen: HashMap<ValueKey, InstrId> = HashMap::new();
     let mut rebuild = Rebuild::new(computation);
     for (id, instruction) in computation.ids().zip(&computation.instructions) {
         let key = key(&rebuild, instruction);
@@ -54,11 +54,11 @@ pub fn depends_on_operands_alone(op: &Op) -> bool {
 }
 
 /// Returns `None` for instructions that must not be merged.
-fn key(rebuild: &Rebuild, instruction: &Instruction) -> Option<Key> {
+fn key(rebuild: &Rebuild, instruction: &Instruction) -> Option<ValueKey> {
     match &instruction.op {
         op if !depends_on_operands_alone(op) => None,
-        Op::Constant(literal) => Some(Key::Constant(literal.clone())),
-        op => Some(Key::Operation {
+        Op::Constant(literal) => Some(ValueKey::Constant(literal.clone())),
+        op => Some(ValueKey::Operation {
             op: format!("{op:?}"),
             shape: instruction.shape.clone(),
             operands: rebuild.operands(instruction),

@@ -25,18 +25,18 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
         let old = module.computation(id);
         let wanted = wanted(old);
         if wanted.iter().any(|it| !it.is_empty()) {
-            module.computations[id.index()] = apart(old, &wanted)?;
+            module.computations[id.index()] = scalarised(old, &wanted)?;
         }
     }
     Ok(())
 }
 
 /// An element of an array, by its index.
-type Index = Vec<i64>;
+type ElementIndex = Vec<i64>;
 
 /// Returns, for each instruction to split, the indices of its elements that are used; an empty set
 /// for all others.
-fn wanted(computation: &Computation) -> Vec<BTreeSet<Index>> {
+fn wanted(computation: &Computation) -> Vec<BTreeSet<ElementIndex>> {
     let users = computation.users();
     let mut wanted = vec![BTreeSet::new(); users.len()];
     // Users come after their operands.
@@ -49,7 +49,7 @@ fn wanted(computation: &Computation) -> Vec<BTreeSet<Index>> {
             None if reads_as_a_whole(computation, user, id) => wanted[user.index()].clone(),
             None => BTreeSet::new(),
         };
-        let sets: Vec<BTreeSet<Index>> = users[id.index()].iter().map(of_user).collect();
+        let sets: Vec<BTreeSet<ElementIndex>> = users[id.index()].iter().map(of_user).collect();
         if sets.iter().all(|set| !set.is_empty()) {
             wanted[id.index()] = sets.into_iter().flatten().collect();
         }
@@ -77,15 +77,15 @@ fn dims(instruction: &Instruction) -> &[i64] {
 }
 
 /// Returns the index of the only element of a slice.
-fn one_element(instruction: &Instruction) -> Option<Index> {
+fn one_element(instruction: &Instruction) -> Option<ElementIndex> {
     let Op::Slice { dims } = &instruction.op else { return None };
     let is_one = instruction.shape.as_array()?.element_count() == 1;
     is_one.then(|| dims.iter().map(|dim| dim.start).collect())
 }
 
 /// Replaces the arrays in `wanted` by their elements.
-fn apart(old: &Computation, wanted: &[BTreeSet<Index>]) -> Result<Computation, CompileError> {
-    let mut elements: HashMap<(InstrId, Index), InstrId> = HashMap::new();
+fn scalarised(old: &Computation, wanted: &[BTreeSet<ElementIndex>]) -> Result<Computation, CompileError> {
+    let mut elements: HashMap<(InstrId, ElementIndex), InstrId> = HashMap::new();
     Rebuild::each(old, |rebuild, id, instruction| {
         for index in &wanted[id.index()] {
             let element = element(rebuild, &elements, instruction, index);
@@ -99,9 +99,9 @@ fn apart(old: &Computation, wanted: &[BTreeSet<Index>]) -> Result<Computation, C
 /// Computes an element of an elementwise operation's result from its operands' elements.
 fn element(
     rebuild: &mut Rebuild,
-    elements: &HashMap<(InstrId, Index), InstrId>,
+    elements: &HashMap<(InstrId, ElementIndex), InstrId>,
     instruction: &Instruction,
-    index: &Index,
+    index: &ElementIndex,
 ) -> InstrId {
     let operands = instruction.operands.iter().map(|&operand| match elements.get(&(operand, index.clone())) {
         Some(&element) => element,
@@ -113,7 +113,7 @@ fn element(
 
 /// Slices one element of an operand. An operand with other dimensions has only one element, which
 /// is used at every index.
-fn part(rebuild: &mut Rebuild, operand: InstrId, sizes: &[i64], index: &Index) -> InstrId {
+fn part(rebuild: &mut Rebuild, operand: InstrId, sizes: &[i64], index: &ElementIndex) -> InstrId {
     let source = rebuild.mapped(operand);
     let whole = rebuild.instruction(source).clone();
     if dims(&whole) != sizes {

@@ -20,24 +20,24 @@ use crate::roles::{Role, roles};
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     let roles = roles(module);
     let mut first: Vec<ComputationId> = Vec::with_capacity(roles.len());
-    let mut seen: HashMap<Meaning, ComputationId> = HashMap::new();
+    let mut seen: HashMap<StructuralKey, ComputationId> = HashMap::new();
     for (index, (computation, role)) in module.computations.iter_mut().zip(roles).enumerate() {
         for instruction in &mut computation.instructions {
             // Callees come before callers.
             renumber(&mut instruction.op, &|id: ComputationId| first.get(id.index()).copied().unwrap_or(id));
         }
         let id = ComputationId(index as u32);
-        let meaning = if role == Role::Applied { meaning(computation) } else { None };
-        first.push(meaning.map_or(id, |meaning| *seen.entry(meaning).or_insert(id)));
+        let structural_key = if role == Role::Applied { structural_key(computation) } else { None };
+        first.push(structural_key.map_or(id, |structural_key| *seen.entry(structural_key).or_insert(id)));
     }
     Ok(())
 }
 
 /// A computation without names and source positions.
-type Meaning = (InstrId, Vec<(String, Shape, Vec<InstrId>)>);
+type StructuralKey = (InstrId, Vec<(String, Shape, Vec<InstrId>)>);
 
 /// Returns `None` if an operation's attributes do not describe it completely.
-fn meaning(computation: &Computation) -> Option<Meaning> {
+fn structural_key(computation: &Computation) -> Option<StructuralKey> {
     let of = |instruction: &Instruction| {
         let is_plain = !matches!(instruction.op, Op::CustomCall(_) | Op::Other { .. });
         is_plain.then(|| (format!("{:?}", instruction.op), instruction.shape.clone(), instruction.operands.clone()))

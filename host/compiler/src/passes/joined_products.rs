@@ -29,7 +29,7 @@ const LEAST_GAIN: f64 = 0.1;
 /// Joins the products in all computations that thunks execute.
 pub fn run(module: &mut Module, claims: &mut Claims) -> Result<(), CompileError> {
     let leaving = leaving(module, claims.device());
-    let mut judge = Judge { claims, known: HashMap::new() };
+    let mut judge = ProductPredictor { claims, known: HashMap::new() };
     for id in in_role(module, Role::Sequence) {
         let old = module.computation(id);
         let leaves = leaving.get(&id).map_or(&[][..], |leaves| leaves);
@@ -43,7 +43,7 @@ pub fn run(module: &mut Module, claims: &mut Claims) -> Result<(), CompileError>
 }
 
 /// Products with a common operand.
-pub(super) struct Group {
+pub(super) struct ProductGroup {
     /// Number of the common operand: 0 or 1.
     side: usize,
     products: Vec<InstrId>,
@@ -54,13 +54,13 @@ pub(super) struct Group {
 }
 
 /// Returns the groups of a computation. No product is in two groups.
-pub(super) fn groups(computation: &Computation) -> Vec<Group> {
+pub(super) fn groups(computation: &Computation) -> Vec<ProductGroup> {
     let is_early = before_products(computation);
     let users = computation.users();
     let mut is_taken = vec![false; users.len()];
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups: Vec<ProductGroup> = Vec::new();
     for (side, shared) in [0, 1].into_iter().flat_map(|side| computation.ids().map(move |id| (side, id))) {
-        let mut of_shared: Vec<Group> = Vec::new();
+        let mut of_shared: Vec<ProductGroup> = Vec::new();
         for &user in &users[shared.index()] {
             let instruction = computation.instruction(user);
             let is_product = matches!(instruction.op, Op::Dot(_)) && instruction.operands[side] == shared;
@@ -68,7 +68,7 @@ pub(super) fn groups(computation: &Computation) -> Vec<Group> {
                 let found = of_shared.iter_mut().any(|group| group.admit(computation, user));
                 if !found {
                     let others = vec![instruction.operands[1 - side]];
-                    of_shared.push(Group { side, products: vec![user], others, differs: None });
+                    of_shared.push(ProductGroup { side, products: vec![user], others, differs: None });
                 }
             }
         }
@@ -93,7 +93,7 @@ fn before_products(computation: &Computation) -> Vec<bool> {
     is_early
 }
 
-impl Group {
+impl ProductGroup {
     /// Adds a product of the common operand, if it differs from the first at most in the length of
     /// a free dimension.
     fn admit(&mut self, computation: &Computation, product: InstrId) -> bool {
@@ -151,7 +151,7 @@ impl Group {
     }
 
     /// Returns a computation of the group's products alone, and the group in it.
-    fn alone(&self, computation: &Computation) -> (Computation, Group) {
+    fn alone(&self, computation: &Computation) -> (Computation, ProductGroup) {
         let shared = computation.instruction(self.products[0]).operands[self.side];
         let mut instructions: Vec<Instruction> = Vec::new();
         let mut numbers: HashMap<InstrId, InstrId> = HashMap::new();
@@ -178,7 +178,7 @@ impl Group {
         let others = self.others.iter().map(|id| numbers[id]).collect();
         let alone =
             Computation { name: "main".into(), instructions, root, execution_thread: None, span: Span::default() };
-        (alone, Group { side: self.side, products, others, differs: self.differs })
+        (alone, ProductGroup { side: self.side, products, others, differs: self.differs })
     }
 
     /// Returns a replacement for each product: a slice of the product of the common operand with
@@ -205,7 +205,7 @@ impl Group {
             let mut dims: Vec<SliceDim> =
                 array.dims.iter().map(|&limit| SliceDim { start: 0, limit, stride: 1 }).collect();
             dims[in_product] = SliceDim { start, limit: start + sizes[number], stride: 1 };
-            Some(rebuild.push(beside(instruction, Op::Slice { dims }, shape, vec![product])))
+            Some(rebuild.push(with_metadata_of(instruction, Op::Slice { dims }, shape, vec![product])))
         };
         self.products.iter().map(slice).collect()
     }
@@ -220,45 +220,45 @@ impl Group {
 }
 
 /// Asks emitters for the time of products. Remembers the answer for each form of them.
-struct Judge<'a, 'c> {
+struct ProductPredictor<'a, 'c> {
     claims: &'a mut Claims<'c>,
     known: HashMap<(String, bool), bool>,
 }
 
-impl Judge<'_, '_> {
+impl ProductPredictor<'_, '_> {
     /// Whether one product is predicted to take less time. `is_free`: the concatenation is hoisted
     /// out of the loop.
-    fn is_won(&mut self, module: &Module, computation: &Computation, group: &Group, is_free: bool) -> bool {
+    fn is_won(&mut self, module: &Module, computation: &Computation, group: &ProductGroup, is_free: bool) -> bool {
         let (alone, group) = group.alone(computation);
-        let apart = with_callees(module, alone, "products");
-        let key = (canonical_text(&apart), is_free);
+        let separate = with_callees(module, alone, "products");
+        let key = (canonical_text(&separate), is_free);
         if let Some(&known) = self.known.get(&key) {
             return known;
         }
-        let is_won = self.gain(&apart, &group, is_free).is_some_and(|gain| gain > LEAST_GAIN);
+        let is_won = self.gain(&separate, &group, is_free).is_some_and(|gain| gain > LEAST_GAIN);
         self.known.insert(key, is_won);
         is_won
     }
 
     /// Returns the fraction of the products' time that one product saves.
-    fn gain(&mut self, apart: &Module, group: &Group, is_free: bool) -> Option<f64> {
-        let alone = apart.entry_computation()?;
-        let mut together = joined(alone, std::slice::from_ref(group));
+    fn gain(&mut self, separate: &Module, group: &ProductGroup, is_free: bool) -> Option<f64> {
+        let alone = separate.entry_computation()?;
+        let mut merged = joined(alone, std::slice::from_ref(group));
         if is_free {
-            let number = together.parameters().len() as i64;
-            let whole = together.instructions.iter_mut().find(|it| matches!(it.op, Op::Concatenate { .. }))?;
+            let number = merged.parameters().len() as i64;
+            let whole = merged.instructions.iter_mut().find(|it| matches!(it.op, Op::Concatenate { .. }))?;
             (whole.op, whole.operands) = (Op::Parameter { number }, Vec::new());
         }
-        let together = forecast(with_callees(apart, together, "joined"), self.claims).ok()?.seconds;
-        let apart = forecast(apart.clone(), self.claims).ok()?.seconds;
-        Some(1.0 - together / apart)
+        let merged = forecast(with_callees(separate, merged, "joined"), self.claims).ok()?.seconds;
+        let separate = forecast(separate.clone(), self.claims).ok()?.seconds;
+        Some(1.0 - merged / separate)
     }
 }
 
 /// Returns the computation with one product for each group. The instructions that the product needs
 /// come before the group's first product.
-pub(super) fn joined(old: &Computation, groups: &[Group]) -> Computation {
-    let group_of: HashMap<InstrId, &Group> =
+pub(super) fn joined(old: &Computation, groups: &[ProductGroup]) -> Computation {
+    let group_of: HashMap<InstrId, &ProductGroup> =
         groups.iter().flat_map(|group| group.products.iter().map(move |&product| (product, group))).collect();
     let mut is_placed = vec![false; old.instructions.len()];
     let mut rebuild = Rebuild::new(old);
@@ -297,12 +297,12 @@ fn needed(old: &Computation, values: &[InstrId], is_placed: &[bool]) -> BTreeSet
 }
 
 /// Concatenates the other operands of a group.
-fn put_together(rebuild: &mut Rebuild, old: &Computation, group: &Group) -> Option<InstrId> {
+fn put_together(rebuild: &mut Rebuild, old: &Computation, group: &ProductGroup) -> Option<InstrId> {
     let (along, _) = group.along(old)?;
     let operands = group.others.iter().map(|&other| rebuild.mapped(other)).collect();
     let origin = old.instruction(group.others[0]);
     let shape = group.shape(old, along)?;
-    Some(rebuild.push(beside(origin, Op::Concatenate { dimension: along as i64 }, shape, operands)))
+    Some(rebuild.push(with_metadata_of(origin, Op::Concatenate { dimension: along as i64 }, shape, operands)))
 }
 
 /// Returns the free dimensions of an operand: neither batch nor contracted.
@@ -326,7 +326,7 @@ fn attributes(instruction: &Instruction) -> (Option<&String>, &[(String, String)
 
 /// Returns an instruction with the name, metadata and source position of `origin`, but none of its
 /// other attributes.
-fn beside(origin: &Instruction, op: Op, shape: Shape, operands: Vec<InstrId>) -> Instruction {
+fn with_metadata_of(origin: &Instruction, op: Op, shape: Shape, operands: Vec<InstrId>) -> Instruction {
     let metadata = origin.extra.as_ref().and_then(|extra| extra.metadata.clone());
     let extra = metadata.map(|metadata| Box::new(Extra { metadata: Some(metadata), ..Extra::default() }));
     Instruction { name: origin.name.clone(), shape, op, operands, extra, span: origin.span }

@@ -34,8 +34,8 @@ pub fn run(module: &mut Module, device: &DeviceDescription) -> Result<(), Compil
         for &at in &loops {
             prepare(module, caller, at, device)?;
         }
-        let found = loops.into_iter().filter_map(|id| Loop::of(module, caller, id, device));
-        let found: Vec<Loop> = found.filter(|it| is_called_once(module, it)).collect();
+        let found = loops.into_iter().filter_map(|id| HoistingLoop::of(module, caller, id, device));
+        let found: Vec<HoistingLoop> = found.filter(|it| is_called_once(module, it)).collect();
         if !found.is_empty() {
             hoist(module, caller, &found);
             has_changed = true;
@@ -66,7 +66,7 @@ fn prepare(
 
 /// Whether the invariants of a loop may be computed before it.
 fn may_leave(module: &Module, condition: ComputationId, body: ComputationId) -> bool {
-    [body, condition].iter().all(|&it| takes_state_apart(module.computation(it)) && calls_of(module, it) == 1)
+    [body, condition].iter().all(|&it| reads_only_state_elements(module.computation(it)) && calls_of(module, it) == 1)
 }
 
 /// Returns, for each body of a loop, which of its instructions may be computed before the loop.
@@ -87,7 +87,7 @@ pub fn leaving(module: &Module, device: &DeviceDescription) -> HashMap<Computati
 }
 
 /// A loop, and the instructions to hoist out of it.
-struct Loop {
+struct HoistingLoop {
     at: InstrId,
     condition: ComputationId,
     body: ComputationId,
@@ -99,25 +99,25 @@ struct Loop {
     state: Shape,
 }
 
-impl Loop {
+impl HoistingLoop {
     /// Returns `None` if there is nothing to hoist, or if an instruction uses the state as a whole.
-    fn of(module: &Module, caller: ComputationId, at: InstrId, device: &DeviceDescription) -> Option<Loop> {
+    fn of(module: &Module, caller: ComputationId, at: InstrId, device: &DeviceDescription) -> Option<HoistingLoop> {
         let instruction = module.computation(caller).instruction(at);
         let Op::While { condition, body } = instruction.op else { return None };
         let (of_body, of_condition) = (module.computation(body), module.computation(condition));
-        if !takes_state_apart(of_body) || !takes_state_apart(of_condition) {
+        if !reads_only_state_elements(of_body) || !reads_only_state_elements(of_condition) {
             return None;
         }
         let values = worth_hoisting(of_body, &invariant(of_body), device);
         let hoisted = needed_for(of_body, &values);
         let shapes = values.iter().map(|&value| of_body.instruction(value).shape.clone());
         let state = Shape::Tuple(instruction.shape.as_tuple()?.iter().cloned().chain(shapes).collect());
-        (!values.is_empty()).then_some(Loop { at, condition, body, values, hoisted, state })
+        (!values.is_empty()).then_some(HoistingLoop { at, condition, body, values, hoisted, state })
     }
 }
 
 /// Whether only this loop calls its body and its condition, so that they may be changed.
-fn is_called_once(module: &Module, it: &Loop) -> bool {
+fn is_called_once(module: &Module, it: &HoistingLoop) -> bool {
     calls_of(module, it.body) == 1 && calls_of(module, it.condition) == 1
 }
 
@@ -128,7 +128,7 @@ pub(super) fn calls_of(module: &Module, callee: ComputationId) -> usize {
 }
 
 /// Whether instructions use only elements of the state, and none uses it as a whole.
-pub(super) fn takes_state_apart(computation: &Computation) -> bool {
+pub(super) fn reads_only_state_elements(computation: &Computation) -> bool {
     let [state] = computation.parameters()[..] else { return false };
     let uses = |instruction: &&Instruction| instruction.operands.contains(&state);
     computation.root != state
@@ -185,13 +185,13 @@ fn worth_hoisting(body: &Computation, invariant: &[bool], device: &DeviceDescrip
         if !is_wanted[id.index()] || element_of_state(body, id).is_some() {
             continue;
         }
-        match has_room(body, id, device) && (is_long(body, id) || is_put_together(body, id, is_multiplied[id.index()]))
-        {
-            true => values.push(id),
-            false => body.instruction(id).operands.iter().for_each(|operand| {
+        if has_room(body, id, device) && (is_long(body, id) || is_put_together(body, id, is_multiplied[id.index()])) {
+            values.push(id)
+        } else {
+            body.instruction(id).operands.iter().for_each(|operand| {
                 is_wanted[operand.index()] = true;
                 is_multiplied[operand.index()] |= is_multiplied[id.index()];
-            }),
+            })
         }
     }
     values.reverse();
@@ -256,7 +256,7 @@ fn needed_for(body: &Computation, values: &[InstrId]) -> Vec<InstrId> {
 }
 
 /// Rewrites the loops of a computation, their bodies and conditions.
-fn hoist(module: &mut Module, caller: ComputationId, loops: &[Loop]) {
+fn hoist(module: &mut Module, caller: ComputationId, loops: &[HoistingLoop]) {
     let mut rebuild = Rebuild::new(module.computation(caller));
     let old = module.computation(caller);
     for (id, instruction) in old.ids().zip(&old.instructions) {
@@ -278,7 +278,7 @@ fn hoist(module: &mut Module, caller: ComputationId, loops: &[Loop]) {
 
 /// Writes the hoisted instructions and the loop with their values in its state. Returns the loop's
 /// result in its old shape.
-fn before_loop(module: &Module, rebuild: &mut Rebuild, instruction: &Instruction, it: &Loop) -> InstrId {
+fn before_loop(module: &Module, rebuild: &mut Rebuild, instruction: &Instruction, it: &HoistingLoop) -> InstrId {
     let body = module.computation(it.body);
     let initial = rebuild.mapped(instruction.operands[0]);
     let parts = instruction.shape.as_tuple().unwrap_or_default();
@@ -324,7 +324,7 @@ fn with_state(computation: &Computation, shape: &Shape) -> Computation {
 }
 
 /// Returns the body: it reads the values from the state and passes them on.
-fn passing_on(body: Computation, it: &Loop) -> Computation {
+fn passing_on(body: Computation, it: &HoistingLoop) -> Computation {
     let mut rebuild = Rebuild::new(&body);
     let first = it.state.as_tuple().map_or(0, <[Shape]>::len) - it.values.len();
     for (id, instruction) in body.ids().zip(&body.instructions) {

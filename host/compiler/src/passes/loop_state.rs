@@ -12,7 +12,7 @@
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Shape};
 
 use super::constant_folding::constant;
-use super::loop_invariants::{calls_of, element_of_state, elements, takes_state_apart};
+use super::loop_invariants::{calls_of, element_of_state, elements, reads_only_state_elements};
 use super::tuples;
 use crate::CompileError;
 use crate::rebuild::Rebuild;
@@ -25,7 +25,8 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     for caller in in_role(module, Role::Sequence).into_iter().rev() {
         let of_caller = module.computation(caller);
         let users = of_caller.users();
-        let found: Vec<Loop> = of_caller.ids().filter_map(|id| Loop::of(module, of_caller, &users, id)).collect();
+        let found: Vec<ShrinkableLoop> =
+            of_caller.ids().filter_map(|id| ShrinkableLoop::of(module, of_caller, &users, id)).collect();
         if !found.is_empty() {
             rewrite(module, caller, &found);
             has_changed = true;
@@ -36,7 +37,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
 
 /// The fate of an element of a loop's state.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum ElementFate {
     /// It becomes the element of that number.
     Kept(usize),
     /// It is a constant, which that instruction of the caller computes.
@@ -46,11 +47,11 @@ enum Fate {
 }
 
 /// A loop whose state has too many elements.
-struct Loop {
+struct ShrinkableLoop {
     at: InstrId,
     condition: ComputationId,
     body: ComputationId,
-    fates: Vec<Fate>,
+    fates: Vec<ElementFate>,
     /// Per element, whether every iteration passes it on.
     passed_on: Vec<bool>,
     /// Per instruction of the body, whether the new body needs it.
@@ -58,14 +59,17 @@ struct Loop {
     state: Shape,
 }
 
-impl Loop {
+impl ShrinkableLoop {
     /// Returns `None` if the state does not change.
-    fn of(module: &Module, caller: &Computation, users: &[Vec<InstrId>], at: InstrId) -> Option<Loop> {
+    fn of(module: &Module, caller: &Computation, users: &[Vec<InstrId>], at: InstrId) -> Option<ShrinkableLoop> {
         let instruction = caller.instruction(at);
         let Op::While { condition, body } = instruction.op else { return None };
         let (of_body, of_condition) = (module.computation(body), module.computation(condition));
         let root = of_body.instruction(of_body.root);
-        if !matches!(root.op, Op::Tuple) || !takes_state_apart(of_body) || !takes_state_apart(of_condition) {
+        if !matches!(root.op, Op::Tuple)
+            || !reads_only_state_elements(of_body)
+            || !reads_only_state_elements(of_condition)
+        {
             return None;
         }
         let passed_on: Vec<bool> =
@@ -81,19 +85,19 @@ impl Loop {
         let live = live(of_body, &mut is_needed);
         let mut kept = 0..;
         let fate = |number: usize| match constant(number) {
-            _ if !is_needed[number] => Fate::Gone,
-            Some(initial) => Fate::Constant(initial),
-            None => Fate::Kept(kept.next().unwrap_or_default()),
+            _ if !is_needed[number] => ElementFate::Gone,
+            Some(initial) => ElementFate::Constant(initial),
+            None => ElementFate::Kept(kept.next().unwrap_or_default()),
         };
-        let fates: Vec<Fate> = (0..passed_on.len()).map(fate).collect();
+        let fates: Vec<ElementFate> = (0..passed_on.len()).map(fate).collect();
         let count = kept.next().unwrap_or_default();
         if count == 0 || count == fates.len() || calls_of(module, body) != 1 || calls_of(module, condition) != 1 {
             return None;
         }
         let shapes = instruction.shape.as_tuple()?.iter().zip(&fates);
-        let shapes = shapes.filter(|(_, fate)| matches!(fate, Fate::Kept(_))).map(|(shape, _)| shape.clone());
+        let shapes = shapes.filter(|(_, fate)| matches!(fate, ElementFate::Kept(_))).map(|(shape, _)| shape.clone());
         let state = Shape::Tuple(shapes.collect());
-        Some(Loop { at, condition, body, fates, passed_on, live, state })
+        Some(ShrinkableLoop { at, condition, body, fates, passed_on, live, state })
     }
 }
 
@@ -148,7 +152,7 @@ fn live(body: &Computation, is_needed: &mut [bool]) -> Vec<bool> {
     }
 }
 
-fn rewrite(module: &mut Module, caller: ComputationId, loops: &[Loop]) {
+fn rewrite(module: &mut Module, caller: ComputationId, loops: &[ShrinkableLoop]) {
     let old = module.computation(caller).clone();
     let mut rebuild = Rebuild::new(&old);
     for (id, instruction) in old.ids().zip(&old.instructions) {
@@ -170,15 +174,16 @@ fn rewrite(module: &mut Module, caller: ComputationId, loops: &[Loop]) {
 }
 
 /// Writes the loop with less state. Returns a tuple of all elements that the state had.
-fn smaller(rebuild: &mut Rebuild, instruction: &Instruction, it: &Loop) -> InstrId {
+fn smaller(rebuild: &mut Rebuild, instruction: &Instruction, it: &ShrinkableLoop) -> InstrId {
     let before = rebuild.mapped(instruction.operands[0]);
     let initial = elements(rebuild, instruction, before, instruction.shape.as_tuple().unwrap_or_default());
-    let kept = initial.iter().zip(&it.fates).filter(|(_, fate)| matches!(fate, Fate::Kept(_))).map(|(id, _)| *id);
+    let kept =
+        initial.iter().zip(&it.fates).filter(|(_, fate)| matches!(fate, ElementFate::Kept(_))).map(|(id, _)| *id);
     let state = rebuild.add(instruction, Op::Tuple, it.state.clone(), kept.collect());
     let last = rebuild.add(instruction, instruction.op.clone(), it.state.clone(), vec![state]);
     let mut results = initial;
     for (number, fate) in it.fates.iter().enumerate() {
-        if let (Fate::Kept(index), false) = (fate, it.passed_on[number]) {
+        if let (ElementFate::Kept(index), false) = (fate, it.passed_on[number]) {
             let shape = rebuild.instruction(results[number]).shape.clone();
             let element = Op::GetTupleElement { index: *index as i64 };
             results[number] = rebuild.add(instruction, element, shape, vec![last]);
@@ -188,7 +193,7 @@ fn smaller(rebuild: &mut Rebuild, instruction: &Instruction, it: &Loop) -> Instr
 }
 
 /// Returns a body or condition without the removed elements, and with copies of the constants.
-fn with_less_state(computation: &Computation, caller: &Computation, it: &Loop, live: &[bool]) -> Computation {
+fn with_less_state(computation: &Computation, caller: &Computation, it: &ShrinkableLoop, live: &[bool]) -> Computation {
     let mut rebuild = Rebuild::new(computation);
     for (id, instruction) in computation.ids().zip(&computation.instructions) {
         let is_state = matches!(instruction.op, Op::Parameter { .. });
@@ -196,18 +201,18 @@ fn with_less_state(computation: &Computation, caller: &Computation, it: &Loop, l
             _ if is_state => rebuild.add(instruction, instruction.op.clone(), it.state.clone(), Vec::new()),
             _ if id == computation.root && matches!(instruction.op, Op::Tuple) => {
                 let next = instruction.operands.iter().zip(&it.fates);
-                let next = next.filter(|(_, fate)| matches!(fate, Fate::Kept(_)));
+                let next = next.filter(|(_, fate)| matches!(fate, ElementFate::Kept(_)));
                 let next = next.map(|(next, _)| rebuild.mapped(*next)).collect();
                 rebuild.add(instruction, Op::Tuple, it.state.clone(), next)
             }
             _ if !live[id.index()] => continue,
-            Some(Fate::Kept(index)) => {
+            Some(ElementFate::Kept(index)) => {
                 let state = rebuild.operands(instruction);
                 let element = Op::GetTupleElement { index: index as i64 };
                 rebuild.add(instruction, element, instruction.shape.clone(), state)
             }
-            Some(Fate::Constant(initial)) => made_again(&mut rebuild, caller, initial),
-            Some(Fate::Gone) => continue,
+            Some(ElementFate::Constant(initial)) => duplicated_constant(&mut rebuild, caller, initial),
+            Some(ElementFate::Gone) => continue,
             None => rebuild.copy(instruction),
         };
         rebuild.set(id, new);
@@ -216,8 +221,8 @@ fn with_less_state(computation: &Computation, caller: &Computation, it: &Loop, l
 }
 
 /// Duplicates a constant of the caller, or a broadcast of one.
-fn made_again(rebuild: &mut Rebuild, caller: &Computation, id: InstrId) -> InstrId {
+fn duplicated_constant(rebuild: &mut Rebuild, caller: &Computation, id: InstrId) -> InstrId {
     let instruction = caller.instruction(id);
-    let operands = instruction.operands.iter().map(|&operand| made_again(rebuild, caller, operand)).collect();
+    let operands = instruction.operands.iter().map(|&operand| duplicated_constant(rebuild, caller, operand)).collect();
     rebuild.add(instruction, instruction.op.clone(), instruction.shape.clone(), operands)
 }

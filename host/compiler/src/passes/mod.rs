@@ -8,7 +8,7 @@
 //! * no reshapes, broadcasts or transposes in a row
 //! * no common subexpressions, no dead code
 
-mod added;
+mod added_computations;
 mod batch_norm;
 mod canonical_ops;
 mod common_subexpressions;
@@ -55,7 +55,7 @@ use crate::CompileError;
 use crate::fuse::Claims;
 
 /// The function of a pass. It may read the emitters' claims and the device.
-pub type Run = fn(&mut Module, &mut Claims) -> Result<(), CompileError>;
+pub type PassFunction = fn(&mut Module, &mut Claims) -> Result<(), CompileError>;
 
 /// A step from HLO to simpler HLO.
 pub struct Pass {
@@ -66,16 +66,16 @@ pub struct Pass {
     /// Whether later steps work without this pass.
     pub is_optional: bool,
     /// The function that runs the pass.
-    pub run: Run,
+    pub run: PassFunction,
 }
 
 /// Defines a pass that later steps rely on.
-const fn needed(name: &'static str, about: &'static str, run: Run) -> Pass {
+const fn needed(name: &'static str, about: &'static str, run: PassFunction) -> Pass {
     Pass { name, about, is_optional: false, run }
 }
 
 /// Defines a pass without which programs are as correct, but slower.
-const fn optional(name: &'static str, about: &'static str, run: Run) -> Pass {
+const fn optional(name: &'static str, about: &'static str, run: PassFunction) -> Pass {
     Pass { name, about, is_optional: true, run }
 }
 
@@ -83,64 +83,70 @@ const fn optional(name: &'static str, about: &'static str, run: Run) -> Pass {
 pub const PASSES: &[Pass] = &[
     needed(
         "one-device",
-        "exchanges between devices, and operations in two halves, as what they are on one device",
+        "replace exchanges between devices and asynchronous operations by their meaning on one device",
         |module, _| one_device::run(module),
     ),
-    needed("supported", "refuses what is not supported", |module, _| supported::check(module)),
-    needed("dynamic-dimensions", "arrays of dynamic sizes as arrays of their bounds, sizes as values", |module, _| {
-        dynamic_dimensions::run(module)
+    needed("supported", "refuse operations that are not supported", |module, _| supported::check(module)),
+    needed(
+        "dynamic-dimensions",
+        "replace arrays of dynamic size by arrays of their bounds, with the sizes as values",
+        |module, _| dynamic_dimensions::run(module),
+    ),
+    needed("expansions", "expand scan, ragged-dot and scaled-dot into loops and products", |module, _| {
+        expansions::run(module)
     }),
-    needed("expansions", "scan, ragged-dot and scaled-dot as loops and products", |module, _| expansions::run(module)),
-    needed("inline-calls", "called computations stand where they are called", |module, _| inline_calls::run(module)),
-    optional("equal-combiners", "what is applied to elements and says the same as one computation", |module, _| {
-        equal_combiners::run(module)
-    }),
-    needed("row-major", "all arrays without layouts, what is laid out otherwise transposed", |module, _| {
+    needed("inline-calls", "inline calls", |module, _| inline_calls::run(module)),
+    optional("equal-combiners", "merge equal combiners and comparators", |module, _| equal_combiners::run(module)),
+    needed("row-major", "make all arrays row-major, with transposes for other layouts", |module, _| {
         row_major::run(module)
     }),
-    needed("batch-norm", "batch normalisation as arithmetic", |module, _| batch_norm::run(module)),
-    needed("canonical-ops", "no operation without effect on one device", |module, _| canonical_ops::run(module)),
-    needed("four-bit-integers", "their arithmetic in eight bits", |module, _| four_bit_integers::run(module)),
-    needed("tuples", "no tuple that is taken apart again", |module, _| tuples::run(module)),
-    optional("movements", "reshapes, broadcasts and transposes in a row as one", |module, _| movements::run(module)),
-    optional("top-k", "sorts of which the first elements are used as top-k", |module, _| top_k::run(module)),
-    needed("empty-arrays", "arrays without elements as constants", |module, _| empty_arrays::run(module)),
-    optional("selected-elements", "what each window selects found once, then scattered", |module, _| {
-        selected_elements::run(module)
+    needed("batch-norm", "expand batch normalisation into arithmetic", |module, _| batch_norm::run(module)),
+    needed("canonical-ops", "remove operations without effect on one device", |module, _| canonical_ops::run(module)),
+    needed("four-bit-integers", "compute with four-bit integers in eight bits", |module, _| {
+        four_bit_integers::run(module)
     }),
-    optional("small-systems", "triangular systems of a few equations as arithmetic", |module, _| {
+    needed("tuples", "remove tuples whose elements are read one by one", |module, _| tuples::run(module)),
+    optional("movements", "merge reshapes, broadcasts and transposes in a row", |module, _| movements::run(module)),
+    optional("top-k", "replace a sort by top-k if only its first elements are used", |module, _| top_k::run(module)),
+    needed("empty-arrays", "replace arrays without elements by constants", |module, _| empty_arrays::run(module)),
+    optional(
+        "selected-elements",
+        "expand select-and-scatter: select in each window once, then scatter",
+        |module, _| selected_elements::run(module),
+    ),
+    optional("small-systems", "expand triangular systems of a few equations into arithmetic", |module, _| {
         small_systems::run(module)
     }),
-    optional("wide-sums", "sums of narrow floats in wide ones, rounded once", |module, _| wide_sums::run(module)),
-    optional("control-flow", "loops of few turns and known branches as plain instructions", |module, _| {
+    optional("wide-sums", "accumulate sums of narrow floats in wide ones, and round once", |module, _| {
+        wide_sums::run(module)
+    }),
+    optional("control-flow", "unroll loops of few iterations, and inline known branches", |module, _| {
         control_flow::run(module)
     }),
-    optional("loop-state", "loops without elements of their state that nobody needs", |module, _| {
-        loop_state::run(module)
-    }),
-    optional("constant-folding", "small operations on constants evaluated", |module, _| constant_folding::run(module)),
-    optional("elements", "small arrays of which only single elements are used, taken apart", |module, _| {
+    optional("loop-state", "remove unused elements from the state of loops", |module, _| loop_state::run(module)),
+    optional("constant-folding", "fold small operations on constants", |module, _| constant_folding::run(module)),
+    optional("elements", "compute small arrays element by element if only single elements are used", |module, _| {
         elements::run(module)
     }),
-    optional("simplify", "neutral elements, conversions in a row, parts of what was put together", |module, _| {
-        simplify::run(module)
-    }),
     optional(
-        "products",
-        "products of transposed arrays, transposed products, and those that sum nothing",
-        |module, _| products::run(module),
+        "simplify",
+        "simplify neutral elements, conversions in a row, and slices of concatenations",
+        |module, _| simplify::run(module),
     ),
-    optional("joined-products", "products of one array with several others as one", joined_products::run),
-    optional("loop-invariants", "what a loop does not change computed before it", |module, claims| {
+    optional("products", "remove transposes around products, and products that sum over one element", |module, _| {
+        products::run(module)
+    }),
+    optional("joined-products", "merge products of one array with several others", joined_products::run),
+    optional("loop-invariants", "hoist operations out of loops", |module, claims| {
         loop_invariants::run(module, claims.device())
     }),
-    optional("row-products", "rows times large matrices as sums along columns", |module, claims| {
+    optional("row-products", "compute rows times large matrices as sums along columns", |module, claims| {
         row_products::run(module, claims.device())
     }),
-    optional("cumulative", "long cumulative reductions in blocks", cumulative::run),
-    optional("split-reductions", "reductions of much into little in two steps", |module, claims| {
+    optional("cumulative", "split long cumulative reductions into blocks", cumulative::run),
+    optional("split-reductions", "split reductions to few results into two steps", |module, claims| {
         split_reductions::run(module, claims.device())
     }),
-    optional("common-subexpressions", "equal instructions as one", |module, _| common_subexpressions::run(module)),
-    needed("dead-code", "nothing that nobody reads", |module, _| dead_code::run(module)),
+    optional("common-subexpressions", "merge equal instructions", |module, _| common_subexpressions::run(module)),
+    needed("dead-code", "remove instructions that no instruction reads", |module, _| dead_code::run(module)),
 ];

@@ -79,10 +79,10 @@ fn transpose(rebuild: &mut Rebuild, instruction: &Instruction, permutation: &[i6
         return Some(source);
     }
     let real: Vec<i64> = permutation.iter().copied().filter(|&d| from.dims[d as usize] != 1).collect();
-    let op = match real.is_sorted() {
-        true => Op::Reshape,
-        false if is_chain => Op::Transpose { permutation },
-        false => return None,
+    let op = match () {
+        () if real.is_sorted() => Op::Reshape,
+        () if is_chain => Op::Transpose { permutation },
+        () => return None,
     };
     Some(rebuild.add(instruction, op, instruction.shape.clone(), vec![source]))
 }

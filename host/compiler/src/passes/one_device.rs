@@ -31,7 +31,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
 fn alone(rebuild: &mut Rebuild, instruction: &Instruction) -> Option<InstrId> {
     let Op::Other { opcode, called, attributes } = &instruction.op else { return None };
     let operands = rebuild.operands(instruction);
-    if !stays_here(attributes) {
+    if !is_on_one_device(attributes) {
         return None;
     }
     match opcode {
@@ -66,7 +66,7 @@ fn alone(rebuild: &mut Rebuild, instruction: &Instruction) -> Option<InstrId> {
 }
 
 /// Whether no other device takes part, and this one receives what it sends.
-fn stays_here(attributes: &[(String, String)]) -> bool {
+fn is_on_one_device(attributes: &[(String, String)]) -> bool {
     attributes.iter().all(|(name, value)| {
         let value: String = value.chars().filter(|c| !c.is_whitespace()).collect();
         match name.as_str() {

@@ -62,13 +62,15 @@ fn to_memory_order(rebuild: &mut Rebuild, origin: &Instruction, value: InstrId, 
 fn retype(rebuild: &mut Rebuild, origin: &Instruction, value: InstrId, to: &ArrayShape) -> InstrId {
     let dims: Vec<i64> = major_to_minor(to).iter().map(|&d| to.dims[d as usize]).collect();
     let Some(current) = rebuild.instruction(value).shape.as_array().cloned() else { return value };
-    let value = match current.dims == dims {
-        true => value,
-        false => rebuild.add(origin, Op::Reshape, Shape::array(current.element_type, dims.clone()), vec![value]),
+    let value = if current.dims == dims {
+        value
+    } else {
+        rebuild.add(origin, Op::Reshape, Shape::array(current.element_type, dims.clone()), vec![value])
     };
-    match current.element_type == to.element_type {
-        true => value,
-        false => rebuild.add(origin, Op::BitcastConvert, Shape::array(to.element_type, dims), vec![value]),
+    if current.element_type == to.element_type {
+        value
+    } else {
+        rebuild.add(origin, Op::BitcastConvert, Shape::array(to.element_type, dims), vec![value])
     }
 }
 

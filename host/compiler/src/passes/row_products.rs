@@ -13,7 +13,7 @@ use fusebox_core::hlo::{
     Literal, Module, Op, Shape,
 };
 
-use super::added::{combiner, put_in_front};
+use super::added_computations::{combiner, put_in_front};
 use super::products::without_precision;
 use crate::CompileError;
 use crate::rebuild::Rebuild;
@@ -36,7 +36,7 @@ pub fn run(module: &mut Module, device: &DeviceDescription) -> Result<(), Compil
     let computations: Vec<usize> = in_role(module, Role::Sequence).into_iter().map(ComputationId::index).collect();
     let is_touched = |&index: &usize| {
         let computation = &module.computations[index];
-        computation.instructions.iter().any(|it| Product::of(it, |id| computation.instruction(id)).is_some())
+        computation.instructions.iter().any(|it| RowProduct::of(it, |id| computation.instruction(id)).is_some())
     };
     let touched: Vec<usize> = computations.into_iter().filter(is_touched).collect();
     if touched.is_empty() {
@@ -54,7 +54,7 @@ pub fn run(module: &mut Module, device: &DeviceDescription) -> Result<(), Compil
 }
 
 /// A product of one row and a matrix.
-struct Product<'a> {
+struct RowProduct<'a> {
     /// The matrix: first the contracted dimensions, then the columns.
     matrix: &'a ArrayShape,
     result: &'a ArrayShape,
@@ -64,8 +64,8 @@ struct Product<'a> {
     sum: ComputationId,
 }
 
-impl<'a> Product<'a> {
-    fn of(instruction: &'a Instruction, instruction_of: impl Fn(InstrId) -> &'a Instruction) -> Option<Product<'a>> {
+impl<'a> RowProduct<'a> {
+    fn of(instruction: &'a Instruction, instruction_of: impl Fn(InstrId) -> &'a Instruction) -> Option<RowProduct<'a>> {
         let Op::Dot(dims) = &instruction.op else { return None };
         let &[row, matrix] = &instruction.operands[..] else { return None };
         let (row, matrix) = (instruction_of(row).shape.as_array()?, instruction_of(matrix).shape.as_array()?);
@@ -75,7 +75,7 @@ impl<'a> Product<'a> {
         let columns: i64 = matrix.dims.iter().skip(summed).product();
         let is_row = row.element_count() == matrix.dims.iter().take(summed).product::<i64>();
         let suits = is_plain(dims) && is_row && columns >= FEWEST_COLUMNS && matrix.byte_size() >= LARGE;
-        suits.then_some(Product { matrix, result, summed, sum: ComputationId(sum as u32) })
+        suits.then_some(RowProduct { matrix, result, summed, sum: ComputationId(sum as u32) })
     }
 }
 
@@ -96,7 +96,7 @@ fn zero(element_type: ElementType) -> Literal {
 
 fn by_columns(rebuild: &mut Rebuild, old: &Computation, instruction: &Instruction) -> Option<InstrId> {
     let operands = rebuild.operands(instruction);
-    let Product { matrix, result, summed, sum } = Product::of(instruction, |id| old.instruction(id))?;
+    let RowProduct { matrix, result, summed, sum } = RowProduct::of(instruction, |id| old.instruction(id))?;
     let origin = without_precision(instruction);
     let (steps, columns) = matrix.dims.split_at(summed);
     let ty = matrix.element_type;

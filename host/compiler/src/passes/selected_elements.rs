@@ -17,7 +17,7 @@ use fusebox_core::hlo::{
     Literal, Module, Op, PaddingDim, Shape, SliceDim, Window, WindowDim,
 };
 
-use super::added::{Added, Draft};
+use super::added_computations::{AddedComputations, ComputationDraft};
 use super::identity::combining;
 use crate::CompileError;
 use crate::rebuild::Rebuild;
@@ -30,7 +30,7 @@ const FURTHEST: u64 = 1 << 40;
 
 /// Rewrites each `select-and-scatter` that thunks execute.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
-    let mut added = Added::to(module);
+    let mut added = AddedComputations::to(module);
     let mut rewritten = Vec::new();
     for id in in_role(module, Role::Sequence) {
         let old = module.computation(id);
@@ -38,7 +38,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
             continue;
         }
         let new = Rebuild::each(old, |rebuild, _, instruction| {
-            Ok::<_, CompileError>(in_two_steps(rebuild, module, &mut added, old, instruction, Valid::default()))
+            Ok::<_, CompileError>(in_two_steps(rebuild, module, &mut added, old, instruction, ValidityMasks::default()))
         })?;
         rewritten.push((id, new));
     }
@@ -51,7 +51,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
 
 /// Masks of the valid elements of the array and of the source, if their sizes are dynamic.
 #[derive(Clone, Copy, Default)]
-pub struct Valid {
+pub struct ValidityMasks {
     pub elements: Option<InstrId>,
     pub windows: Option<InstrId>,
 }
@@ -62,16 +62,16 @@ pub struct Valid {
 pub fn in_two_steps(
     rebuild: &mut Rebuild,
     module: &Module,
-    added: &mut Added,
+    added: &mut AddedComputations,
     old: &Computation,
     origin: &Instruction,
-    valid: Valid,
+    valid: ValidityMasks,
 ) -> Option<InstrId> {
-    Selection::of(module, old, origin, valid)?.in_two_steps(rebuild, module, added)
+    SelectAndScatter::of(module, old, origin, valid)?.in_two_steps(rebuild, module, added)
 }
 
 /// A `select-and-scatter` to rewrite.
-struct Selection<'m> {
+struct SelectAndScatter<'m> {
     origin: &'m Instruction,
     window: &'m Window,
     select: ComputationId,
@@ -80,11 +80,11 @@ struct Selection<'m> {
     source: &'m ArrayShape,
     /// Type of positions in the array.
     place: ElementType,
-    valid: Valid,
+    valid: ValidityMasks,
 }
 
-impl<'m> Selection<'m> {
-    fn of(module: &'m Module, old: &'m Computation, origin: &'m Instruction, valid: Valid) -> Option<Self> {
+impl<'m> SelectAndScatter<'m> {
+    fn of(module: &'m Module, old: &'m Computation, origin: &'m Instruction, valid: ValidityMasks) -> Option<Self> {
         let Op::SelectAndScatter { window, select, scatter } = &origin.op else { return None };
         let array_of = |number: usize| old.instruction(*origin.operands.get(number)?).shape.as_array();
         let (array, source) = (array_of(0)?, array_of(1)?);
@@ -99,10 +99,19 @@ impl<'m> Selection<'m> {
             && window.dims.iter().all(is_plain)
             && window.dims.iter().zip(&array.dims).all(are_near)
             && windows <= MOST;
-        is_rewritten.then_some(Selection { origin, window, select: *select, scatter, array, source, place, valid })
+        is_rewritten.then_some(SelectAndScatter {
+            origin,
+            window,
+            select: *select,
+            scatter,
+            array,
+            source,
+            place,
+            valid,
+        })
     }
 
-    fn in_two_steps(&self, rebuild: &mut Rebuild, module: &Module, added: &mut Added) -> Option<InstrId> {
+    fn in_two_steps(&self, rebuild: &mut Rebuild, module: &Module, added: &mut AddedComputations) -> Option<InstrId> {
         let [operand, source, initial] = rebuild.operands(self.origin)[..] else { return None };
         let own = self.own_places(rebuild);
         let nowhere = self.nowhere(rebuild);
@@ -138,10 +147,17 @@ impl<'m> Selection<'m> {
     }
 
     /// Returns for each window the position of the element that it selects; -1 if it covers none.
-    fn selected(&self, rebuild: &mut Rebuild, module: &Module, added: &mut Added, operands: [InstrId; 4]) -> InstrId {
+    fn selected(
+        &self,
+        rebuild: &mut Rebuild,
+        module: &Module,
+        added: &mut AddedComputations,
+        operands: [InstrId; 4],
+    ) -> InstrId {
         let select = module.computation(self.select);
         let name = format!("{}.at.{}", select.name, added.next().index());
-        let combiner = kept(select, self.array.element_type, self.place, name, self.valid.elements.is_some());
+        let combiner =
+            selecting_combiner(select, self.array.element_type, self.place, name, self.valid.elements.is_some());
         let to_apply = added.add(self.select, combiner);
         let of_windows = |ty| ArrayShape::new(ty, self.source.dims.clone());
         let (value, at) = (of_windows(self.array.element_type), of_windows(self.place));
@@ -170,19 +186,23 @@ impl<'m> Selection<'m> {
     fn lying_over(&self, rebuild: &mut Rebuild, of_windows: InstrId, fill: InstrId, back: &[i64]) -> InstrId {
         let ty = element_type(rebuild, of_windows);
         let dims = self.window.dims.iter().zip(back).zip(self.source.dims.iter().zip(&self.array.dims));
-        let lines: Vec<Line> =
-            dims.map(|((dim, &back), (&windows, &elements))| Line::new(dim, back, windows, elements)).collect();
+        let lines: Vec<WindowExpansion> = dims
+            .map(|((dim, &back), (&windows, &elements))| WindowExpansion::new(dim, back, windows, elements))
+            .collect();
         let mut made = of_windows;
         if lines.iter().any(|it| it.padding.low != 0 || it.padding.high != 0) {
             let dims = lines.iter().map(|it| it.padding).collect();
             let padded: Vec<i64> = lines.iter().map(|it| it.windows).collect();
             made = self.add(rebuild, Op::Pad { dims }, ArrayShape::new(ty, padded), vec![made, fill]);
         }
-        made = self.each_as_often_as_far_apart(rebuild, made, &lines);
-        let is_whole = |(it, &elements): (&Line, &i64)| it.start == 0 && it.windows * it.stride == elements;
+        made = self.repeated_by_stride(rebuild, made, &lines);
+        let is_whole = |(it, &elements): (&WindowExpansion, &i64)| it.start == 0 && it.windows * it.stride == elements;
         if !lines.iter().zip(&self.array.dims).all(is_whole) {
-            let part =
-                |(it, &elements): (&Line, &i64)| SliceDim { start: it.start, limit: it.start + elements, stride: 1 };
+            let part = |(it, &elements): (&WindowExpansion, &i64)| SliceDim {
+                start: it.start,
+                limit: it.start + elements,
+                stride: 1,
+            };
             let dims = lines.iter().zip(&self.array.dims).map(part).collect();
             made = self.add(rebuild, Op::Slice { dims }, self.of_type(ty), vec![made]);
         }
@@ -190,13 +210,13 @@ impl<'m> Selection<'m> {
     }
 
     /// Repeats each window's entry `stride` times in a row.
-    fn each_as_often_as_far_apart(&self, rebuild: &mut Rebuild, of_windows: InstrId, lines: &[Line]) -> InstrId {
+    fn repeated_by_stride(&self, rebuild: &mut Rebuild, of_windows: InstrId, lines: &[WindowExpansion]) -> InstrId {
         if lines.iter().all(|it| it.stride == 1) {
             return of_windows;
         }
         let ty = element_type(rebuild, of_windows);
         let (mut dimensions, mut repeated, mut joined) = (Vec::new(), Vec::new(), Vec::new());
-        for &Line { windows, stride, .. } in lines {
+        for &WindowExpansion { windows, stride, .. } in lines {
             dimensions.push(repeated.len() as i64);
             repeated.push(windows);
             repeated.extend((stride > 1).then_some(stride));
@@ -223,7 +243,7 @@ impl<'m> Selection<'m> {
 
 /// Maps the windows of a dimension to its elements. The windows are shifted so that the one over
 /// the first element comes first, then each is repeated, and then the result is sliced.
-struct Line {
+struct WindowExpansion {
     padding: PaddingDim,
     /// Number of windows with the padding.
     windows: i64,
@@ -232,14 +252,14 @@ struct Line {
     start: i64,
 }
 
-impl Line {
-    fn new(dim: &WindowDim, back: i64, windows: i64, elements: i64) -> Line {
+impl WindowExpansion {
+    fn new(dim: &WindowDim, back: i64, windows: i64, elements: i64) -> WindowExpansion {
         let stride = dim.stride.max(1);
         let first = dim.padding_low.div_euclid(stride);
         let last = (dim.padding_low + elements - 1).div_euclid(stride);
         let (low, all) = (back - first, last - first + 1);
         let padding = PaddingDim { low, high: all - windows - low, interior: 0 };
-        Line { padding, windows: all, stride, start: dim.padding_low - first * stride }
+        WindowExpansion { padding, windows: all, stride, start: dim.padding_low - first * stride }
     }
 }
 
@@ -254,7 +274,7 @@ fn element_type(rebuild: &Rebuild, id: InstrId) -> ElementType {
 
 /// Returns a combiner of two elements with their positions. It keeps the first if that exists and
 /// `select` prefers it, or if the second does not exist.
-fn kept(
+fn selecting_combiner(
     select: &Computation,
     element: ElementType,
     place_type: ElementType,
@@ -262,7 +282,7 @@ fn kept(
     may_be_missing: bool,
 ) -> Computation {
     let [element, place, pred] = [element, place_type, ElementType::Pred].map(|ty| Shape::array(ty, []));
-    let mut draft = Draft::default();
+    let mut draft = ComputationDraft::default();
     let mut parameter = |shape: &Shape| draft.parameter(shape.clone());
     let [a, at_a, b, at_b] = [parameter(&element), parameter(&place), parameter(&element), parameter(&place)];
     let first = draft.add("first", place.clone(), place_constant(place_type, 0), Vec::new());

@@ -22,7 +22,7 @@ const MOST: i64 = 4;
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     for id in in_role(module, Role::Sequence) {
         let new = Rebuild::each(module.computation(id), |rebuild, _, instruction| {
-            let solved = System::of(rebuild, instruction).map(|system| system.solve(rebuild));
+            let solved = SmallSystem::of(rebuild, instruction).map(|system| system.solve(rebuild));
             Ok::<_, CompileError>(solved)
         })?;
         module.computations[id.index()] = new;
@@ -31,10 +31,10 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
 }
 
 /// A system `op(a) x = b`. Its equations are lines of `b` along a dimension.
-struct System {
+struct SmallSystem {
     /// Name and source position of the new instructions.
     origin: Instruction,
-    asked: TriangularSystem,
+    attributes: TriangularSystem,
     a: InstrId,
     b: InstrId,
     matrices: ArrayShape,
@@ -43,15 +43,15 @@ struct System {
     equations: i64,
 }
 
-impl System {
+impl SmallSystem {
     /// Returns the system that an instruction solves, if it is real and has few equations.
-    fn of(rebuild: &Rebuild, instruction: &Instruction) -> Option<System> {
-        let asked = TriangularSystem::of(instruction).ok()?;
+    fn of(rebuild: &Rebuild, instruction: &Instruction) -> Option<SmallSystem> {
+        let attributes = TriangularSystem::of(instruction).ok()?;
         let [a, b] = rebuild.operands(instruction)[..] else { return None };
         let array = |id: InstrId| rebuild.instruction(id).shape.as_array().cloned();
         let (matrices, mut lines) = (array(a)?, array(b)?);
         let batch = lines.rank().checked_sub(2)?;
-        let dimension = if asked.left_side { batch } else { batch + 1 };
+        let dimension = if attributes.left_side { batch } else { batch + 1 };
         let equations = lines.dims[dimension];
         // A custom call of the routine may have any shapes.
         let is_system = matrices.element_type == lines.element_type
@@ -66,12 +66,21 @@ impl System {
             extra.backend_config = None;
             extra.frontend_attributes.clear();
         }
-        (is_system && is_small).then_some(System { origin, asked, a, b, matrices, lines, dimension, equations })
+        (is_system && is_small).then_some(SmallSystem {
+            origin,
+            attributes,
+            a,
+            b,
+            matrices,
+            lines,
+            dimension,
+            equations,
+        })
     }
 
     /// Computes the unknowns in order, each from the previous ones.
     fn solve(&self, rebuild: &mut Rebuild) -> InstrId {
-        let is_downwards = self.asked.lower != self.asked.is_transposed();
+        let is_downwards = self.attributes.lower != self.attributes.is_transposed();
         let order: Vec<i64> =
             if is_downwards { (0..self.equations).collect() } else { (0..self.equations).rev().collect() };
         let mut found: Vec<(i64, InstrId)> = Vec::new();
@@ -82,7 +91,7 @@ impl System {
                 let product = self.of_lines(rebuild, Op::Binary(BinaryOp::Multiply), vec![coefficient, unknown]);
                 rest = self.of_lines(rebuild, Op::Binary(BinaryOp::Subtract), vec![rest, product]);
             }
-            if !self.asked.unit_diagonal {
+            if !self.attributes.unit_diagonal {
                 let diagonal = self.coefficient(rebuild, row, row);
                 rest = self.of_lines(rebuild, Op::Binary(BinaryOp::Divide), vec![rest, diagonal]);
             }
@@ -108,7 +117,7 @@ impl System {
     /// Returns the coefficient of an unknown in an equation, for all elements of a line.
     fn coefficient(&self, rebuild: &mut Rebuild, row: i64, column: i64) -> InstrId {
         let batch = self.matrices.rank() - 2;
-        let place = if self.asked.is_transposed() { [column, row] } else { [row, column] };
+        let place = if self.attributes.is_transposed() { [column, row] } else { [row, column] };
         let mut dims = whole(&self.matrices.dims);
         for (dim, start) in dims[batch..].iter_mut().zip(place) {
             *dim = SliceDim { start, limit: start + 1, stride: 1 };

@@ -88,9 +88,9 @@ fn split(
     let identities = identities(module, *to_apply, instruction.operands.len() / 2);
     let work = if device.is_single_threaded_block() { work_per_element(old, users, instruction, shape) } else { 1.0 };
     let wanted = parts(shape, dimensions, work, device);
-    let mut split = wanted.and_then(|wanted| Split::of(shape, dimensions, wanted, identities.is_some()));
+    let mut split = wanted.and_then(|wanted| ReductionSplit::of(shape, dimensions, wanted, identities.is_some()));
     if device.is_single_threaded_block() {
-        split = Split::before_short_rows(split, shape, dimensions);
+        split = ReductionSplit::before_short_rows(split, shape, dimensions);
     }
     Some(split?.rewrite(rebuild, instruction, *to_apply, identities))
 }
@@ -144,9 +144,10 @@ fn parts(shape: &ArrayShape, reduced: &[i64], work: f64, device: &DeviceDescript
     let cores = i64::from(device.core_count);
     let side_by_side = columns.clamp(1, per_piece);
     let least = ((LEAST_PART as f64 / work) as i64 / side_by_side).max(1);
-    let longest = match device.is_single_threaded_block() {
-        true => least,
-        false => i64::from(device.max_threads_per_block) * ELEMENTS_PER_THREAD / side_by_side,
+    let longest = if device.is_single_threaded_block() {
+        least
+    } else {
+        i64::from(device.max_threads_per_block) * ELEMENTS_PER_THREAD / side_by_side
     };
     if pieces >= 2 * cores
         || per_result <= longest
@@ -159,26 +160,26 @@ fn parts(shape: &ArrayShape, reduced: &[i64], work: f64, device: &DeviceDescript
 }
 
 /// How the dimensions of a reduction are cut.
-struct Split {
+struct ReductionSplit {
     /// Reduced dimensions that the first step keeps.
     whole: Vec<i64>,
     /// A dimension cut into `parts` of `length`, the last one padded.
-    cut: Option<Cut>,
+    cut: Option<DimensionSplit>,
     reduced: Vec<i64>,
 }
 
 #[derive(Clone, Copy)]
-struct Cut {
+struct DimensionSplit {
     dimension: i64,
     parts: i64,
     length: i64,
     padding: i64,
 }
 
-impl Split {
+impl ReductionSplit {
     /// Keeps whole dimensions from the major end while their product fits the number of parts, then
     /// cuts one.
-    fn of(shape: &ArrayShape, reduced: &[i64], wanted: i64, may_pad: bool) -> Option<Split> {
+    fn of(shape: &ArrayShape, reduced: &[i64], wanted: i64, may_pad: bool) -> Option<ReductionSplit> {
         let mut reduced = reduced.to_vec();
         reduced.sort_unstable();
         let mut whole = Vec::new();
@@ -186,9 +187,9 @@ impl Split {
         for &dimension in &reduced {
             let size = shape.dims[dimension as usize];
             if size > left {
-                let cut = Cut::of(dimension, size, left, may_pad);
+                let cut = DimensionSplit::of(dimension, size, left, may_pad);
                 let is_split = cut.is_some() || !whole.is_empty();
-                return is_split.then_some(Split { whole, cut, reduced });
+                return is_split.then_some(ReductionSplit { whole, cut, reduced });
             }
             left /= size.max(1);
             whole.push(dimension);
@@ -197,7 +198,7 @@ impl Split {
     }
 
     /// Leaves the dimensions of short rows to the second step, if there are short rows.
-    fn before_short_rows(split: Option<Split>, shape: &ArrayShape, reduced: &[i64]) -> Option<Split> {
+    fn before_short_rows(split: Option<ReductionSplit>, shape: &ArrayShape, reduced: &[i64]) -> Option<ReductionSplit> {
         let is_reduced = |d: &usize| reduced.contains(&(*d as i64));
         let extent = |dims: &[usize]| dims.iter().map(|&d| shape.dims[d]).fold(1, i64::saturating_mul);
         let row: Vec<usize> = (0..shape.rank()).rev().take_while(is_reduced).collect();
@@ -206,7 +207,7 @@ impl Split {
         if !is_short || extent(&others) < LEAST_ROWS || shape.element_count() < LEAST_IN_ROWS {
             return split;
         }
-        let mut split = split.unwrap_or_else(|| Split::of_nothing(reduced));
+        let mut split = split.unwrap_or_else(|| ReductionSplit::of_nothing(reduced));
         let is_of_others = |d: i64| others.contains(&(d as usize)) && !split.whole.contains(&d);
         // Otherwise the first step would have nothing to reduce: the first step keeps all other
         // dimensions, or the row is cut.
@@ -217,10 +218,10 @@ impl Split {
     }
 
     /// Leaves all dimensions to the first step.
-    fn of_nothing(reduced: &[i64]) -> Split {
+    fn of_nothing(reduced: &[i64]) -> ReductionSplit {
         let mut reduced = reduced.to_vec();
         reduced.sort_unstable();
-        Split { whole: Vec::new(), cut: None, reduced }
+        ReductionSplit { whole: Vec::new(), cut: None, reduced }
     }
 
     /// Writes the two steps.
@@ -313,19 +314,19 @@ impl Split {
     }
 }
 
-impl Cut {
+impl DimensionSplit {
     /// Cuts into a number of parts close to the wanted one that divides the size. Pads if there is
     /// none and the combiner has an identity.
-    fn of(dimension: i64, size: i64, wanted: i64, may_pad: bool) -> Option<Cut> {
+    fn of(dimension: i64, size: i64, wanted: i64, may_pad: bool) -> Option<DimensionSplit> {
         if wanted < 2 {
             return None;
         }
         let fewer_first = ((wanted / 2).max(2)..=wanted).rev().chain(wanted..=4 * wanted);
         if let Some(parts) = fewer_first.into_iter().find(|parts| size % parts == 0) {
-            return Some(Cut { dimension, parts, length: size / parts, padding: 0 });
+            return Some(DimensionSplit { dimension, parts, length: size / parts, padding: 0 });
         }
         let length = (size + wanted - 1) / wanted;
-        may_pad.then(|| Cut { dimension, parts: wanted, length, padding: wanted * length - size })
+        may_pad.then(|| DimensionSplit { dimension, parts: wanted, length, padding: wanted * length - size })
     }
 }
 

@@ -18,7 +18,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     for sequence in in_role(module, Role::Sequence) {
         let old = module.computation(sequence);
         let users = old.users();
-        let found: Vec<(InstrId, First)> =
+        let found: Vec<(InstrId, SortPrefix)> =
             old.ids().filter_map(|id| Some((id, first_elements(module, old, &users, id)?))).collect();
         if found.is_empty() {
             continue;
@@ -32,7 +32,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
 }
 
 /// The part of a sort that is used.
-struct First {
+struct SortPrefix {
     k: i64,
     largest: bool,
     is_stable: bool,
@@ -41,12 +41,12 @@ struct First {
 fn rewrite(
     rebuild: &mut Rebuild,
     old: &Computation,
-    found: &[(InstrId, First)],
+    found: &[(InstrId, SortPrefix)],
     id: InstrId,
     instruction: &Instruction,
 ) -> Option<InstrId> {
     let of = |id: InstrId| found.iter().find(|(sort, _)| *sort == id).map(|(_, first)| first);
-    if let Some(&First { k, largest, is_stable }) = of(id) {
+    if let Some(&SortPrefix { k, largest, is_stable }) = of(id) {
         let operand = rebuild.mapped(*instruction.operands.first()?);
         let values = first(old.instruction(*instruction.operands.first()?).shape.as_array()?, k);
         let places = ArrayShape::new(ElementType::S32, values.dims.clone());
@@ -60,9 +60,10 @@ fn rewrite(
             let place = Shape::array(ElementType::S32, shape.dims.clone());
             let made = if index == 0 { Shape::Array(shape.clone()) } else { place.clone() };
             let element = rebuild.add(instruction, Op::GetTupleElement { index }, made, vec![rebuild.mapped(tuple)]);
-            match index == 0 || shape.element_type == ElementType::S32 {
-                true => Some(element),
-                false => Some(rebuild.add(instruction, Op::Convert, Shape::Array(shape), vec![element])),
+            if index == 0 || shape.element_type == ElementType::S32 {
+                Some(element)
+            } else {
+                Some(rebuild.add(instruction, Op::Convert, Shape::Array(shape), vec![element]))
             }
         }
         Op::Slice { .. } => {
@@ -83,7 +84,12 @@ fn first(shape: &ArrayShape, k: i64) -> ArrayShape {
 }
 
 /// Returns the used part of a sort that can be replaced; `None` for all other instructions.
-fn first_elements(module: &Module, computation: &Computation, users: &[Vec<InstrId>], id: InstrId) -> Option<First> {
+fn first_elements(
+    module: &Module,
+    computation: &Computation,
+    users: &[Vec<InstrId>],
+    id: InstrId,
+) -> Option<SortPrefix> {
     let instruction = computation.instruction(id);
     let Op::Sort { dimension, is_stable, to_apply } = instruction.op else { return None };
     let &[values, places] = &instruction.operands[..] else { return None };
@@ -101,7 +107,7 @@ fn first_elements(module: &Module, computation: &Computation, users: &[Vec<Instr
     let mut lengths =
         elements.iter().flat_map(|id| &users[id.index()]).map(|&id| length_of_first(computation, id, last));
     let k = lengths.next()??;
-    lengths.all(|length| length == Some(k)).then_some(First { k, largest, is_stable })
+    lengths.all(|length| length == Some(k)).then_some(SortPrefix { k, largest, is_stable })
 }
 
 /// Whether every element is its own index along the last dimension, in a type that holds all these

@@ -11,7 +11,7 @@
 
 use fusebox_core::hlo::{BinaryOp, Computation, ComputationId, ElementType, InstrId, Instruction, Module, Op, Shape};
 
-use super::added::{combiner, put_in_front};
+use super::added_computations::{combiner, put_in_front};
 use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};

@@ -10,7 +10,7 @@ use fusebox_core::ir::{Attribute, Form, Function, OpKind, Operation, Value};
 const DEEPEST: usize = 16;
 
 /// Definitions of the values of a function.
-pub struct Places<'f> {
+pub struct ValueDefinitions<'f> {
     /// The operation that computes a value, and the number of the result.
     makers: HashMap<Value, (&'f Operation, usize)>,
     /// Loops by their induction variables.
@@ -19,19 +19,19 @@ pub struct Places<'f> {
 
 /// Maps induction variables of loops around a write to the corresponding induction variables of
 /// loops around a read.
-pub type Turns = HashMap<Value, Value>;
+pub type InductionMap = HashMap<Value, Value>;
 
-impl<'f> Places<'f> {
+impl<'f> ValueDefinitions<'f> {
     /// Collects the definitions of all values of a function.
-    pub fn of(function: &'f Function) -> Places<'f> {
-        let mut places = Places { makers: HashMap::new(), loops: HashMap::new() };
+    pub fn of(function: &'f Function) -> ValueDefinitions<'f> {
+        let mut definitions = ValueDefinitions { makers: HashMap::new(), loops: HashMap::new() };
         function.body.walk(&mut |op| {
-            places.makers.extend(op.results.iter().enumerate().map(|(number, &result)| (result, (op, number))));
+            definitions.makers.extend(op.results.iter().enumerate().map(|(number, &result)| (result, (op, number))));
             if let (OpKind::For, [body]) = (op.kind, &op.regions[..]) {
-                places.loops.extend(body.arguments.first().map(|&induction| (induction, op)));
+                definitions.loops.extend(body.arguments.first().map(|&induction| (induction, op)));
             }
         });
-        places
+        definitions
     }
 
     /// Returns the values among `known` that equal `written` at some iteration of the loops
@@ -42,8 +42,8 @@ impl<'f> Places<'f> {
         written: Value,
         known: &[Value],
         around: &[&'f Operation],
-        turns: &Turns,
-    ) -> Vec<(Value, Turns)> {
+        turns: &InductionMap,
+    ) -> Vec<(Value, InductionMap)> {
         let candidate = |&read: &Value| {
             let mut turns = turns.clone();
             self.is_same(read, written, around, &mut turns, DEEPEST).then_some((read, turns))
@@ -53,7 +53,7 @@ impl<'f> Places<'f> {
 
     /// Whether each of these loops executes the iteration that corresponds to one of another loop,
     /// or at least one iteration.
-    pub fn are_made(&self, loops: &[&'f Operation], turns: &Turns) -> bool {
+    pub fn all_iterate(&self, loops: &[&'f Operation], turns: &InductionMap) -> bool {
         loops.iter().all(|it| {
             let induction = it.regions.first().and_then(|body| body.arguments.first());
             induction.is_some_and(|induction| turns.contains_key(induction)) || self.count(it) > Some(0)
@@ -67,7 +67,14 @@ impl<'f> Places<'f> {
         end.checked_sub(first).filter(|_| step > 0).map(|length| ceil_div(length, step))
     }
 
-    fn is_same(&self, read: Value, written: Value, around: &[&'f Operation], turns: &mut Turns, depth: usize) -> bool {
+    fn is_same(
+        &self,
+        read: Value,
+        written: Value,
+        around: &[&'f Operation],
+        turns: &mut InductionMap,
+        depth: usize,
+    ) -> bool {
         if read == written {
             return true;
         }
@@ -75,7 +82,7 @@ impl<'f> Places<'f> {
             return *turn == read;
         }
         if let (Some(reading), Some(writing)) = (self.loops.get(&read), self.loops.get(&written)) {
-            let is_turn = around.iter().any(|it| std::ptr::eq(*it, *writing)) && self.has_turns_of(writing, reading);
+            let is_turn = around.iter().any(|it| std::ptr::eq(*it, *writing)) && self.iterates_as(writing, reading);
             if is_turn {
                 turns.insert(written, read);
             }
@@ -99,7 +106,7 @@ impl<'f> Places<'f> {
     }
 
     /// Whether a loop executes all iterations of another loop.
-    fn has_turns_of(&self, writing: &Operation, reading: &Operation) -> bool {
+    fn iterates_as(&self, writing: &Operation, reading: &Operation) -> bool {
         let ([first, end, step, ..], [of_first, of_end, of_step, ..]) = (&writing.operands[..], &reading.operands[..])
         else {
             return false;

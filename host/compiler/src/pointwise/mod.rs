@@ -7,9 +7,9 @@
 //! read the output itself, whose initial value is the parameter's (see
 //! [`OutputPlan::initial`](fusebox_core::emitter::OutputPlan)).
 
-mod followed;
-mod places;
-mod reads;
+mod definitions;
+mod read_order;
+mod tensor_tracer;
 
 #[cfg(test)]
 mod tests;
@@ -21,12 +21,12 @@ use fusebox_core::emitter::WriteMode;
 use fusebox_core::ir::{Function, OpKind, Region, Value};
 
 use crate::select::Selected;
-use places::Places;
-use reads::Reads;
+use definitions::ValueDefinitions;
+use read_order::ReadOrderCheck;
 
 /// A parameter and an output that may be written into its buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Pair {
+pub struct InPlacePair {
     /// Number of the parameter.
     pub parameter: usize,
     /// Number of the output.
@@ -34,28 +34,28 @@ pub struct Pair {
 }
 
 /// Returns all pairs of a kernel.
-pub fn pairs(kernel: &Selected) -> Vec<Pair> {
+pub fn pairs(kernel: &Selected) -> Vec<InPlacePair> {
     let Some(entry) = entry(&kernel.functions, &kernel.unit.fusion.name) else { return Vec::new() };
     let outputs = kernel.plan.outputs.len();
     let parameters = entry.body.arguments.len().saturating_sub(outputs);
     let (inputs, results) = entry.body.arguments.split_at(parameters);
     // Computed once for all outputs, and only if an output has the type of a parameter.
-    let places = LazyCell::new(|| Places::of(entry));
+    let definitions = LazyCell::new(|| ValueDefinitions::of(entry));
     let mut pairs = Vec::new();
     for (output, &result) in results.iter().enumerate() {
         let fits = |&parameter: &usize| entry.type_of(inputs[parameter]) == entry.type_of(result);
         let mut parameters = (0..parameters).filter(fits).peekable();
         if kernel.plan.outputs[output].mode == WriteMode::Unique && parameters.peek().is_some() {
-            let reads = Reads::new(&kernel.functions, entry, handed_on(entry, result), &places);
-            let in_place = parameters.filter(|&parameter| reads.come_first(inputs[parameter]));
-            pairs.extend(in_place.map(|parameter| Pair { parameter, output }));
+            let reads = ReadOrderCheck::new(&kernel.functions, entry, output_aliases(entry, result), &definitions);
+            let in_place = parameters.filter(|&parameter| reads.precede_writes(inputs[parameter]));
+            pairs.extend(in_place.map(|parameter| InPlacePair { parameter, output }));
         }
     }
     pairs
 }
 
 /// Rewrites a kernel to read the output instead of the parameter.
-pub fn let_stand_in_place(kernel: &mut Selected, Pair { parameter, output }: Pair) {
+pub fn write_in_place(kernel: &mut Selected, InPlacePair { parameter, output }: InPlacePair) {
     let name = &kernel.unit.fusion.name;
     let outputs = kernel.plan.outputs.len();
     let Some(entry) = kernel.functions.iter_mut().find(|function| &function.name == name) else { return };
@@ -79,7 +79,7 @@ pub fn entry<'f>(functions: &'f [Function], name: &str) -> Option<&'f Function> 
 
 /// Returns the values that are an output at some point: the kernel's argument, the result of each
 /// insertion, and the values that loops and branches carry.
-fn handed_on(entry: &Function, output: Value) -> HashSet<Value> {
+fn output_aliases(entry: &Function, output: Value) -> HashSet<Value> {
     let mut links: HashMap<Value, Vec<Value>> = HashMap::new();
     let mut link = |same: &[Value]| {
         for pair in same.windows(2).filter(|pair| entry.type_of(pair[0]) == entry.type_of(output)) {

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 
 use fusebox_core::ir::{Function, OpKind, Operation, Region, Value};
 
-use super::followed::{Followed, Index};
-use super::places::{Places, Turns};
+use super::definitions::{InductionMap, ValueDefinitions};
+use super::tensor_tracer::{TensorIndex, TensorTracer};
 
 /// Least iterations of a loop that writes a row in-place after an earlier loop has read it. LLVM
 /// unrolls loops over shorter rows completely if it knows that output and input do not alias.
@@ -16,30 +16,30 @@ const LONG: i64 = 64;
 const MOST_TRIED: usize = 6;
 
 /// Checks the reads of a kernel against its writes of one output.
-pub struct Reads<'f> {
+pub struct ReadOrderCheck<'f> {
     functions: &'f [Function],
     entry: &'f Function,
     /// The values that are the output at some point.
     output: HashSet<Value>,
-    places: &'f Places<'f>,
+    definitions: &'f ValueDefinitions<'f>,
 }
 
-impl<'f> Reads<'f> {
+impl<'f> ReadOrderCheck<'f> {
     /// Creates a check for a kernel with that entry function. `output`: the values that are the
-    /// output at some point. `places`: the definitions of the entry's values.
+    /// output at some point. `definitions`: the definitions of the entry's values.
     pub fn new(
         functions: &'f [Function],
         entry: &'f Function,
         output: HashSet<Value>,
-        places: &'f Places<'f>,
-    ) -> Reads<'f> {
-        Reads { functions, entry, output, places }
+        definitions: &'f ValueDefinitions<'f>,
+    ) -> ReadOrderCheck<'f> {
+        ReadOrderCheck { functions, entry, output, definitions }
     }
 
     /// Whether each read of a parameter is followed, in a region around it, by the insertion of the
     /// output's elements at the same index. Since no element is written twice, each is then read
     /// before it is written.
-    pub fn come_first(&self, parameter: Value) -> bool {
+    pub fn precede_writes(&self, parameter: Value) -> bool {
         self.left_over(&self.entry.body, parameter).is_empty()
     }
 
@@ -100,10 +100,10 @@ impl<'f> Reads<'f> {
         if insertion.kind != OpKind::Insert && !around.is_empty() {
             return false;
         }
-        if !around.is_empty() && around.iter().all(|it| self.places.count(it).is_none_or(|turns| turns < LONG)) {
+        if !around.is_empty() && around.iter().all(|it| self.definitions.count(it).is_none_or(|turns| turns < LONG)) {
             return false;
         }
-        self.is_read_at(index, op, tensor, around, &mut Vec::new(), &Turns::new())
+        self.is_read_at(index, op, tensor, around, &mut Vec::new(), &InductionMap::new())
     }
 
     /// Whether an operation reads a tensor only at an index, at some iterations of the loops
@@ -115,27 +115,28 @@ impl<'f> Reads<'f> {
         op: &'f Operation,
         tensor: Value,
         around: &[&'f Operation],
-        found: &mut Index,
-        turns: &Turns,
+        found: &mut TensorIndex,
+        turns: &InductionMap,
     ) -> bool {
         let Some(&component) = index.get(found.len()) else {
             // A loop that might have no iterations would insert nothing.
-            return self.places.are_made(around, turns)
-                && Followed::new(self.functions).is_at(self.entry, op, tensor, found);
+            return self.definitions.all_iterate(around, turns)
+                && TensorTracer::new(self.functions).is_at(self.entry, op, tensor, found);
         };
-        let mut is_read_with = |operand: Option<Value>, turns: &Turns| {
+        let mut is_read_with = |operand: Option<Value>, turns: &InductionMap| {
             found.push(operand);
             let is_read = self.is_read_at(index, op, tensor, around, found, turns);
             found.pop();
             is_read
         };
-        let mut candidates = self.places.candidates(component, &op.operands, around, turns);
+        let mut candidates = self.definitions.candidates(component, &op.operands, around, turns);
         if index.len() > MOST_TRIED {
             candidates.truncate(1);
         }
-        match candidates.is_empty() {
-            true => is_read_with(None, turns),
-            false => candidates.iter().any(|(operand, turns)| is_read_with(Some(*operand), turns)),
+        if candidates.is_empty() {
+            is_read_with(None, turns)
+        } else {
+            candidates.iter().any(|(operand, turns)| is_read_with(Some(*operand), turns))
         }
     }
 
@@ -143,7 +144,8 @@ impl<'f> Reads<'f> {
     fn reads_nothing(&self, op: &'f Operation, tensor: Value) -> bool {
         // No tensor has this many dimensions, so only a call without reads passes this check.
         let rank = op.operands.len() + self.entry.body.arguments.len();
-        op.kind == OpKind::PureCall && Followed::new(self.functions).is_at(self.entry, op, tensor, &vec![None; rank])
+        op.kind == OpKind::PureCall
+            && TensorTracer::new(self.functions).is_at(self.entry, op, tensor, &vec![None; rank])
     }
 }
 
@@ -151,14 +153,14 @@ impl<'f> Reads<'f> {
 mod tests {
     use fusebox_core::ir::parse;
 
-    use super::super::handed_on;
-    use super::{Places, Reads};
+    use super::super::output_aliases;
+    use super::{ReadOrderCheck, ValueDefinitions};
 
     /// Prints the loop in which a kernel reads its parameter, or the loop in which it writes its
     /// output. `end`: upper bound of the loop. `index`: operations that compute the indices.
     fn one(reads: bool, end: &str, index: &str) -> String {
-        match reads {
-            true => format!(
+        if reads {
+            format!(
                 r#"%sum = "scf.for"(%zero, {end}, %one, %none) ({{
     ^bb0(%j: index, %before: f32):
       {index}
@@ -167,8 +169,9 @@ mod tests {
       "scf.yield"(%after) : (f32) -> ()
     }}) : (index, index, index, f32) -> f32
 "#
-            ),
-            false => format!(
+            )
+        } else {
+            format!(
                 r#"%row = "scf.for"(%zero, {end}, %one, %rows) ({{
     ^bb0(%k: index, %old: tensor<64x64xf32>):
       {index}
@@ -176,7 +179,7 @@ mod tests {
       "scf.yield"(%new) : (tensor<64x64xf32>) -> ()
     }}) : (index, index, index, tensor<64x64xf32>) -> tensor<64x64xf32>
 "#
-            ),
+            )
         }
     }
 
@@ -205,7 +208,8 @@ mod tests {
         let functions = parse("kernel.mlir", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         let entry = &functions[0];
         let [parameter, output] = entry.body.arguments[..] else { panic!("{text}") };
-        Reads::new(&functions, entry, handed_on(entry, output), &Places::of(entry)).come_first(parameter)
+        ReadOrderCheck::new(&functions, entry, output_aliases(entry, output), &ValueDefinitions::of(entry))
+            .precede_writes(parameter)
     }
 
     fn copy(to: &str, from: &str) -> String {

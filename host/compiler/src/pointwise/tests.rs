@@ -4,7 +4,7 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_lowering::Target;
 use fusebox_runtime::Thunk;
 
-use super::{Pair, pairs};
+use super::{InPlacePair, pairs};
 use crate::{Cache, Compilation, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
 
 fn compiled(text: &str, until: Phase) -> Compilation {
@@ -28,7 +28,7 @@ fn compiled(text: &str, until: Phase) -> Compilation {
 fn pairs_of(text: &str) -> Vec<(usize, usize)> {
     let made = compiled(text, Phase::Emit);
     let [kernel] = &made.kernels[..] else { panic!("{} kernels", made.kernels.len()) };
-    pairs(kernel).into_iter().map(|Pair { parameter, output }| (parameter, output)).collect()
+    pairs(kernel).into_iter().map(|InPlacePair { parameter, output }| (parameter, output)).collect()
 }
 
 #[test]

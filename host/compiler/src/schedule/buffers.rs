@@ -6,8 +6,8 @@
 use fusebox_core::hlo::Module;
 use fusebox_runtime::{Allocation, AllocationKind, Slice, Thunk};
 
-use super::memory::{Maker, Memory};
-use super::placement::{Placement, Request, place};
+use super::memory::{BufferProducer, MemoryUse};
+use super::placement::{ArenaPlacement, PlacementRequest, place};
 
 /// Buffers before placement. Time is counted in steps of the whole program. The steps of a loop's
 /// body lie between the loop's first and last step.
@@ -16,7 +16,7 @@ pub struct Buffers {
     buffers: Vec<Buffer>,
     now: u32,
     /// Instruction whose steps are being created.
-    maker: Option<Maker>,
+    producer: Option<BufferProducer>,
 }
 
 struct Buffer {
@@ -24,15 +24,15 @@ struct Buffer {
     kind: AllocationKind,
     /// First and last step that reads or writes it.
     life: Option<(u32, u32)>,
-    made_by: Option<Maker>,
+    producer: Option<BufferProducer>,
 }
 
 /// The result of placement: allocations, and the location of each buffer.
-pub struct Placed {
+pub struct PlacedBuffers {
     /// The allocations.
     pub allocations: Vec<Allocation>,
     /// The memory by purpose.
-    pub memory: Memory,
+    pub memory: MemoryUse,
     /// Per buffer: allocation and offset.
     places: Vec<(u32, u64)>,
 }
@@ -40,7 +40,7 @@ pub struct Placed {
 impl Buffers {
     /// Starts without buffers. Offsets will be multiples of `alignment`.
     pub fn new(alignment: u64) -> Self {
-        Buffers { alignment, buffers: Vec::new(), now: 0, maker: None }
+        Buffers { alignment, buffers: Vec::new(), now: 0, producer: None }
     }
 
     /// Adds a buffer that is filled from outside.
@@ -79,13 +79,13 @@ impl Buffers {
     }
 
     fn add(&mut self, bytes: u64, kind: AllocationKind) -> Slice {
-        self.buffers.push(Buffer { bytes, kind, life: None, made_by: self.maker });
+        self.buffers.push(Buffer { bytes, kind, life: None, producer: self.producer });
         Slice { allocation: self.buffers.len() as u32 - 1, offset: 0, bytes }
     }
 
-    /// Creates buffers for instruction `maker` from now on. Returns the previous one.
-    pub fn make_for(&mut self, maker: Option<Maker>) -> Option<Maker> {
-        std::mem::replace(&mut self.maker, maker)
+    /// Creates buffers for instruction `producer` from now on. Returns the previous one.
+    pub fn make_for(&mut self, producer: Option<BufferProducer>) -> Option<BufferProducer> {
+        std::mem::replace(&mut self.producer, producer)
     }
 
     /// Returns the current step.
@@ -108,15 +108,15 @@ impl Buffers {
     }
 
     /// Places all buffers; temporaries share one allocation.
-    pub fn place(self, module: &Module) -> Placed {
+    pub fn place(self, module: &Module) -> PlacedBuffers {
         let places = vec![(0, 0); self.buffers.len()];
-        let mut placed = Placed { allocations: Vec::new(), memory: Memory::default(), places };
-        let mut temporaries: Vec<(usize, Request)> = Vec::new();
+        let mut placed = PlacedBuffers { allocations: Vec::new(), memory: MemoryUse::default(), places };
+        let mut temporaries: Vec<(usize, PlacementRequest)> = Vec::new();
         for (index, buffer) in self.buffers.iter().enumerate() {
             match (&buffer.kind, buffer.life) {
                 (AllocationKind::Temporary, Some((first, last))) => {
                     let bytes = buffer.bytes.max(1).next_multiple_of(self.alignment);
-                    temporaries.push((index, Request { bytes, life: first..=last }));
+                    temporaries.push((index, PlacementRequest { bytes, life: first..=last }));
                 }
                 (AllocationKind::Temporary, None) => {}
                 (kind, _) => {
@@ -126,10 +126,11 @@ impl Buffers {
             }
         }
         let arena = placed.allocations.len() as u32;
-        let (indices, requests): (Vec<usize>, Vec<Request>) = temporaries.into_iter().unzip();
-        let Placement { offsets, bytes } = place(&requests);
-        let makers: Vec<Option<Maker>> = indices.iter().map(|&index| self.buffers[index].made_by).collect();
-        placed.memory = Memory::at_peak(module, &requests, &makers, bytes);
+        let (indices, requests): (Vec<usize>, Vec<PlacementRequest>) = temporaries.into_iter().unzip();
+        let ArenaPlacement { offsets, bytes } = place(&requests);
+        let producers: Vec<Option<BufferProducer>> =
+            indices.iter().map(|&index| self.buffers[index].producer).collect();
+        placed.memory = MemoryUse::at_peak(module, &requests, &producers, bytes);
         for (index, offset) in indices.into_iter().zip(offsets) {
             placed.places[index] = (arena, offset);
         }
@@ -138,7 +139,7 @@ impl Buffers {
     }
 }
 
-impl Placed {
+impl PlacedBuffers {
     /// Replaces a slice of a buffer by its location in an allocation.
     pub fn resolve(&self, slice: &mut Slice) {
         let (allocation, offset) = self.places[slice.allocation as usize];

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use fusebox_lowering::{Argument, Composite, Step};
 use fusebox_runtime::{PART_BYTES, Slice, Thunk};
 
-use super::Made;
+use super::PlannedFusion;
 use super::buffers::Buffers;
 use crate::kernels::symbol;
 
@@ -30,9 +30,9 @@ const FEW: u64 = 64;
 const MOST_NESTED_LOOPS: usize = 24;
 
 /// Replaces loops by launches of composites.
-pub struct Composing<'s, 'a> {
+pub struct CompositeBuilder<'s, 'a> {
     /// The kernels, by number: name and decisions.
-    kernels: &'s [(&'a str, Made<'a>)],
+    kernels: &'s [(&'a str, PlannedFusion<'a>)],
     buffers: &'s mut Buffers,
     /// Number of uses of each buffer in the program.
     uses: HashMap<u32, usize>,
@@ -43,17 +43,17 @@ pub struct Composing<'s, 'a> {
 
 /// Uses of a buffer inside a loop.
 #[derive(Clone, Copy, Debug, Default)]
-struct Inside {
+struct LoopBufferUse {
     bytes: u64,
     uses: usize,
     is_written: bool,
 }
 
-impl<'s, 'a> Composing<'s, 'a> {
+impl<'s, 'a> CompositeBuilder<'s, 'a> {
     /// Starts for a program of these thunks, with the buffers of its parameters and result in
     /// `interface`. No buffer is placed yet.
     pub fn new(
-        kernels: &'s [(&'a str, Made<'a>)],
+        kernels: &'s [(&'a str, PlannedFusion<'a>)],
         buffers: &'s mut Buffers,
         thunks: &[Thunk],
         interface: &[Slice],
@@ -62,7 +62,7 @@ impl<'s, 'a> Composing<'s, 'a> {
         interface.iter().for_each(|slice| *uses.entry(slice.allocation).or_default() += 1);
         each_slice(kernels, thunks, &mut |slice, _| *uses.entry(slice.allocation).or_default() += 1);
         let names = kernels.iter().map(|(name, _)| (*name).to_owned()).collect();
-        Composing { kernels, buffers, uses, names, composites: Vec::new() }
+        CompositeBuilder { kernels, buffers, uses, names, composites: Vec::new() }
     }
 
     /// Replaces the outermost loops that have only small steps. Composites are numbered after the
@@ -92,12 +92,13 @@ impl<'s, 'a> Composing<'s, 'a> {
         if nested_loops(thunk) > MOST_NESTED_LOOPS {
             return None;
         }
-        let mut inside: BTreeMap<u32, Inside> = BTreeMap::new();
+        let mut inside: BTreeMap<u32, LoopBufferUse> = BTreeMap::new();
         each_slice(self.kernels, std::slice::from_ref(thunk), &mut |slice, is_written| {
             let it = inside.entry(slice.allocation).or_default();
-            *it = Inside { bytes: slice.bytes, uses: it.uses + 1, is_written: it.is_written || is_written };
+            *it = LoopBufferUse { bytes: slice.bytes, uses: it.uses + 1, is_written: it.is_written || is_written };
         });
-        let Layout { given, own, numbers } = Layout::of(&inside, |number| self.is_inner(number, &inside));
+        let CompositeBuffers { argument_buffers, own, numbers } =
+            CompositeBuffers::of(&inside, |number| self.is_inner(number, &inside));
         let repeated = self.step(thunk, &numbers)?;
         let argument = |number: &u32| Argument {
             bytes: inside[number].bytes,
@@ -106,24 +107,26 @@ impl<'s, 'a> Composing<'s, 'a> {
             // Two buffers that only the loop uses may share memory, at different times.
             no_alias: !self.is_inner(*number, &inside),
         };
-        let arguments = given.iter().map(argument).collect();
-        let shared = own.iter().filter_map(|own| Some((own, given.iter().position(|given| given == own)?)));
+        let arguments = argument_buffers.iter().map(argument).collect();
+        let shared = own.iter().filter_map(|own| {
+            Some((own, argument_buffers.iter().position(|argument_buffers| argument_buffers == own)?))
+        });
         let begins = shared.clone().map(|(own, argument)| Step::Copy { from: argument, to: numbers[own] });
         let written = shared.filter(|(own, _)| inside[own].is_written);
         let ends = written.map(|(own, argument)| Step::Copy { from: numbers[own], to: argument });
         let steps = begins.chain([repeated]).chain(ends).collect();
         let own_bytes = own.iter().map(|number| inside[number].bytes).collect();
-        own.iter().filter(|number| !given.contains(number)).for_each(|&number| self.buffers.forget(number));
+        own.iter().filter(|number| !argument_buffers.contains(number)).for_each(|&number| self.buffers.forget(number));
         let name = symbol(&format!("loop_{name}"), &mut self.names);
         self.composites.push(Composite { name, arguments, own: own_bytes, steps });
         let slice = |&allocation: &u32| Slice { allocation, offset: 0, bytes: inside[&allocation].bytes };
         let kernel = (self.kernels.len() + self.composites.len() - 1) as u32;
-        Some(Thunk::Kernel { kernel, arguments: given.iter().map(slice).collect() })
+        Some(Thunk::Kernel { kernel, arguments: argument_buffers.iter().map(slice).collect() })
     }
 
     /// Whether the loop writes a buffer that is used only in the loop. A buffer that it only reads
     /// comes from outside, even a constant.
-    fn is_inner(&self, number: u32, inside: &BTreeMap<u32, Inside>) -> bool {
+    fn is_inner(&self, number: u32, inside: &BTreeMap<u32, LoopBufferUse>) -> bool {
         inside.get(&number).is_some_and(|it| it.is_written && self.uses.get(&number) == Some(&it.uses))
     }
 
@@ -134,9 +137,9 @@ impl<'s, 'a> Composing<'s, 'a> {
             |thunks: &[Thunk]| thunks.iter().map(|thunk| self.step(thunk, numbers)).collect::<Option<Vec<Step>>>();
         match thunk {
             Thunk::Kernel { kernel, arguments } => {
-                let (name, made) = self.kernels.get(*kernel as usize)?;
+                let (name, planned) = self.kernels.get(*kernel as usize)?;
                 let buffers = arguments.iter().map(number).collect::<Option<Vec<usize>>>()?;
-                made.runs_alone.then(|| Step::Kernel { kernel: (*name).to_owned(), buffers })
+                planned.runs_alone.then(|| Step::Kernel { kernel: (*name).to_owned(), buffers })
             }
             Thunk::Copy { from, to } if from.bytes <= PART_BYTES => {
                 Some(Step::Copy { from: number(from)?, to: number(to)? })
@@ -155,9 +158,9 @@ impl<'s, 'a> Composing<'s, 'a> {
 }
 
 /// The buffers of a loop in its composite.
-struct Layout {
+struct CompositeBuffers {
     /// Buffers that are arguments of the composite, in order.
-    given: Vec<u32>,
+    argument_buffers: Vec<u32>,
     /// Local buffers, in order. A local buffer that is also an argument starts as a copy of the
     /// argument; if written, it is copied back at the end.
     own: Vec<u32>,
@@ -165,10 +168,10 @@ struct Layout {
     numbers: BTreeMap<u32, usize>,
 }
 
-impl Layout {
+impl CompositeBuffers {
     /// Makes the smallest buffers local. Large buffers, and buffers that others use, are arguments.
-    fn of(inside: &BTreeMap<u32, Inside>, is_inner: impl Fn(u32) -> bool) -> Layout {
-        let is_small = |it: &Inside| it.bytes <= if it.is_written { MOST_OWN } else { FEW };
+    fn of(inside: &BTreeMap<u32, LoopBufferUse>, is_inner: impl Fn(u32) -> bool) -> CompositeBuffers {
+        let is_small = |it: &LoopBufferUse| it.bytes <= if it.is_written { MOST_OWN } else { FEW };
         let mut small: Vec<(u64, u32)> =
             inside.iter().filter(|(_, it)| is_small(it)).map(|(&number, it)| (it.bytes, number)).collect();
         small.sort_unstable();
@@ -179,11 +182,11 @@ impl Layout {
         };
         let own: Vec<u32> = small.into_iter().take_while(fits).map(|(_, number)| number).collect();
         let is_own: BTreeSet<u32> = own.iter().copied().collect();
-        let given: Vec<u32> =
+        let argument_buffers: Vec<u32> =
             inside.keys().copied().filter(|&number| !(is_own.contains(&number) && is_inner(number))).collect();
-        let mut numbers: BTreeMap<u32, usize> = given.iter().copied().zip(0..).collect();
-        numbers.extend(own.iter().copied().zip(given.len()..));
-        Layout { given, own, numbers }
+        let mut numbers: BTreeMap<u32, usize> = argument_buffers.iter().copied().zip(0..).collect();
+        numbers.extend(own.iter().copied().zip(argument_buffers.len()..));
+        CompositeBuffers { argument_buffers, own, numbers }
     }
 }
 
@@ -194,11 +197,11 @@ fn nested_loops(thunk: &Thunk) -> usize {
 }
 
 /// Calls `f` for all slices of thunks; the flag says whether the slice is written.
-fn each_slice(kernels: &[(&str, Made)], thunks: &[Thunk], f: &mut dyn FnMut(&Slice, bool)) {
+fn each_slice(kernels: &[(&str, PlannedFusion)], thunks: &[Thunk], f: &mut dyn FnMut(&Slice, bool)) {
     for thunk in thunks {
         match thunk {
             Thunk::Kernel { kernel, arguments } => {
-                let outputs = kernels.get(*kernel as usize).map_or(0, |(_, made)| made.plan.outputs.len());
+                let outputs = kernels.get(*kernel as usize).map_or(0, |(_, planned)| planned.plan.outputs.len());
                 let parameters = arguments.len().saturating_sub(outputs);
                 arguments.iter().enumerate().for_each(|(number, slice)| f(slice, number >= parameters));
             }

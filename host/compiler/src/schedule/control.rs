@@ -6,8 +6,8 @@ use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction};
 use fusebox_runtime::{Slice, Thunk};
 
 use super::Scheduler;
-use super::sequence::{Arguments, Frame, Value};
-use super::uses::Uses;
+use super::sequence::{Arguments, Frame, ValueSlices};
+use super::uses::LeafUses;
 use crate::CompileError;
 
 impl Scheduler<'_> {
@@ -21,7 +21,7 @@ impl Scheduler<'_> {
         condition: ComputationId,
         body: ComputationId,
         thunks: &mut Vec<Thunk>,
-    ) -> Result<Value, CompileError> {
+    ) -> Result<ValueSlices, CompileError> {
         let instruction = self.module.computation(frame.id).instruction(id);
         let (state, borrowed) = self.loop_state(frame, id, instruction, body, thunks);
         self.buffers.step();
@@ -55,7 +55,7 @@ impl Scheduler<'_> {
         instruction: &Instruction,
         body: ComputationId,
         thunks: &mut Vec<Thunk>,
-    ) -> (Value, HashSet<u32>) {
+    ) -> (ValueSlices, HashSet<u32>) {
         let operand = frame.operands(instruction);
         let is_invariant = passed_on(self.module.computation(body));
         let mut state = self.results(frame, id, &instruction.shape);
@@ -80,10 +80,10 @@ impl Scheduler<'_> {
         id: InstrId,
         branches: &[ComputationId],
         thunks: &mut Vec<Thunk>,
-    ) -> Result<Value, CompileError> {
+    ) -> Result<ValueSlices, CompileError> {
         let instruction = self.module.computation(frame.id).instruction(id);
         let index = frame.values[instruction.operands[0].index()][0];
-        let arguments: Vec<Value> =
+        let arguments: Vec<ValueSlices> =
             instruction.operands[1..].iter().map(|operand| frame.values[operand.index()].clone()).collect();
         let mut results = self.results(frame, id, &instruction.shape);
         self.take_places(frame, id, branches, &arguments, &mut results);
@@ -113,19 +113,20 @@ impl Scheduler<'_> {
         frame: &Frame,
         id: InstrId,
         branches: &[ComputationId],
-        arguments: &[Value],
-        results: &mut Value,
+        arguments: &[ValueSlices],
+        results: &mut ValueSlices,
     ) {
-        let given_back: Vec<Vec<Option<usize>>> =
-            branches.iter().map(|&branch| given_back(self.module.computation(branch))).collect();
+        let returned_parameters: Vec<Vec<Option<usize>>> =
+            branches.iter().map(|&branch| returned_parameters(self.module.computation(branch))).collect();
         for leaf in 0..results.len() {
             let wanted = frame.wanted(id, leaf);
             if wanted == Some(results[leaf]) {
                 continue;
             }
-            let given = given_back.iter().zip(arguments).filter_map(|(given, value)| Some(value[given[leaf]?]));
+            let given =
+                returned_parameters.iter().zip(arguments).filter_map(|(given, value)| Some(value[given[leaf]?]));
             let may_be = |place: &Slice| {
-                let shows = |value: &&Value| value.iter().any(|other| other.overlaps(place));
+                let shows = |value: &&ValueSlices| value.iter().any(|other| other.overlaps(place));
                 let mut shown = arguments.iter().filter(shows).peekable();
                 let is_operand = shown.peek().is_some();
                 is_operand
@@ -142,12 +143,12 @@ impl Scheduler<'_> {
 
 /// Returns for each leaf of a loop's state whether the body passes it on unchanged.
 fn passed_on(body: &Computation) -> Vec<bool> {
-    given_back(body).into_iter().enumerate().map(|(number, leaf)| leaf == Some(number)).collect()
+    returned_parameters(body).into_iter().enumerate().map(|(number, leaf)| leaf == Some(number)).collect()
 }
 
 /// Returns for each leaf of the result the leaf of the parameter that it equals.
-fn given_back(computation: &Computation) -> Vec<Option<usize>> {
-    let uses = Uses::in_program_order(computation);
+fn returned_parameters(computation: &Computation) -> Vec<Option<usize>> {
+    let uses = LeafUses::in_program_order(computation);
     let given = computation.parameters().first().map_or(&[][..], |&id| uses.leaves(id));
     uses.result().iter().map(|result| given.iter().position(|leaf| leaf == result)).collect()
 }

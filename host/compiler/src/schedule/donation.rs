@@ -15,12 +15,12 @@ pub struct Donations {
     /// Leaves of the parameters that the program may write.
     pub donated: HashSet<usize>,
     /// For each leaf of the result, the leaf of the parameters whose buffer it reuses.
-    pub place_of: Vec<Option<usize>>,
+    pub input_of: Vec<Option<usize>>,
 }
 
 /// A result in the buffer of an input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Shared {
+pub struct SharedBuffer {
     /// Number of the result's leaf.
     pub output: usize,
     /// Number of the input among the leaves of the parameters.
@@ -38,7 +38,7 @@ impl Donations {
         let input = |number: i64, path: &[i64]| leaves_of_parameter(&parameters, number, path).unwrap_or(0..0);
         let inputs: Vec<&Shape> = parameters.iter().flat_map(|shape| arrays(shape)).collect();
         let outputs = arrays(result);
-        let mut donations = Donations { donated: HashSet::new(), place_of: vec![None; outputs.len()] };
+        let mut donations = Donations { donated: HashSet::new(), input_of: vec![None; outputs.len()] };
         for alias in &module.input_output_alias {
             let outputs_of = leaves_at(result, &alias.output).unwrap_or(0..0);
             for (input, output) in input(alias.parameter, &alias.parameter_index).zip(outputs_of) {
@@ -48,8 +48,8 @@ impl Donations {
             }
         }
         for (parameter, path) in &module.buffer_donor {
-            for input in input(*parameter, path).filter(|input| !donations.is_given(*input)).collect::<Vec<_>>() {
-                let takes = |output: &usize| donations.place_of[*output].is_none() && inputs[input] == outputs[*output];
+            for input in input(*parameter, path).filter(|input| !donations.is_external(*input)).collect::<Vec<_>>() {
+                let takes = |output: &usize| donations.input_of[*output].is_none() && inputs[input] == outputs[*output];
                 match (0..outputs.len()).find(takes) {
                     Some(output) => donations.give(input, output),
                     None => donations.donated.extend([input]),
@@ -59,27 +59,27 @@ impl Donations {
         donations
     }
 
-    fn is_given(&self, input: usize) -> bool {
-        self.place_of.contains(&Some(input))
+    fn is_external(&self, input: usize) -> bool {
+        self.input_of.contains(&Some(input))
     }
 
     /// Assigns an input's buffer to one result.
     fn give(&mut self, input: usize, output: usize) {
-        if !self.is_given(input) && self.place_of[output].is_none() {
+        if !self.is_external(input) && self.input_of[output].is_none() {
             self.donated.insert(input);
-            self.place_of[output] = Some(input);
+            self.input_of[output] = Some(input);
         }
     }
 
     /// Describes for users which results share a buffer with an input.
-    pub fn shared(&self, entry: &Computation) -> Vec<Shared> {
+    pub fn shared(&self, entry: &Computation) -> Vec<SharedBuffer> {
         let of_leaves = entry.parameters().into_iter().flat_map(|id| {
             let instruction = entry.instruction(id);
             std::iter::repeat_n(&instruction.name, leaf_count(&instruction.shape))
         });
         let names: Vec<&String> = of_leaves.collect();
-        let places = self.place_of.iter().enumerate().filter_map(|(output, place)| Some((output, (*place)?)));
-        places.map(|(output, input)| Shared { output, input, parameter: names[input].clone() }).collect()
+        let places = self.input_of.iter().enumerate().filter_map(|(output, place)| Some((output, (*place)?)));
+        places.map(|(output, input)| SharedBuffer { output, input, parameter: names[input].clone() }).collect()
     }
 }
 
@@ -132,21 +132,21 @@ ENTRY main {{ s = (f32[4], (f32[8], s32[4])) parameter(0)
     #[test]
     fn aliases_are_followed_through_tuples() {
         let donations = of("input_output_alias={ {0}: (0, {1, 1}, may-alias), {1}: (1, {}, must-alias) }");
-        assert_eq!(donations.place_of, [Some(2), Some(3)]);
+        assert_eq!(donations.input_of, [Some(2), Some(3)]);
     }
 
     #[test]
     fn what_does_not_fit_or_is_given_already_has_no_place() {
         let donations = of("input_output_alias={ {0}: (0, {1, 0}, may-alias), {1}: (1, {}, may-alias) }");
-        assert_eq!(donations.place_of, [None, Some(3)]);
+        assert_eq!(donations.input_of, [None, Some(3)]);
         let donations = of("input_output_alias={ {0}: (1, {}, may-alias), {1}: (1, {}, may-alias) }");
-        assert_eq!(donations.place_of, [Some(3), None]);
+        assert_eq!(donations.input_of, [Some(3), None]);
     }
 
     #[test]
     fn donors_become_the_first_free_result_of_their_shape() {
         let donations = of("input_output_alias={ {0}: (1, {}, may-alias) }, buffer_donor={ (0, {0}), (0, {1, 1}) }");
-        assert_eq!(donations.place_of, [Some(3), Some(0)]);
+        assert_eq!(donations.input_of, [Some(3), Some(0)]);
         assert_eq!(donations.donated, HashSet::from([0, 2, 3]), "an s32[4] may be written, and is no f32[4]");
     }
 }

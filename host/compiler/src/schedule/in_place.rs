@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use crate::pointwise::Pair;
+use crate::pointwise::InPlacePair;
 
 /// The benefit of writing an output into a parameter's buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,12 +19,12 @@ pub enum Merit {
 }
 
 /// The least merit of each pair of a kernel's parameter and output, over all launches.
-pub type Merits = HashMap<(usize, Pair), Merit>;
+pub type Merits = HashMap<(usize, InPlacePair), Merit>;
 
 /// Returns the pairs to use: the best first, with each parameter and each output of a kernel at
 /// most once.
-pub fn chosen(merits: &Merits) -> Vec<(usize, Pair)> {
-    let mut sorted: Vec<(Reverse<Merit>, usize, Pair)> = merits
+pub fn chosen(merits: &Merits) -> Vec<(usize, InPlacePair)> {
+    let mut sorted: Vec<(Reverse<Merit>, usize, InPlacePair)> = merits
         .iter()
         .filter(|(_, merit)| **merit > Merit::Refused)
         .map(|(&(unit, pair), &merit)| (Reverse(merit), unit, pair))

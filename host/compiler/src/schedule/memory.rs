@@ -3,12 +3,12 @@
 use fusebox_core::hlo::{ComputationId, InstrId, Module};
 use serde::Serialize;
 
-use super::donation::Shared;
-use super::placement::{Occupancy, Request};
+use super::donation::SharedBuffer;
+use super::placement::{Occupancy, PlacementRequest};
 
 /// The memory of a program, in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Memory {
+pub struct MemoryUse {
     /// Inputs.
     pub arguments: u64,
     /// Constants with their own allocations.
@@ -26,14 +26,14 @@ pub struct Memory {
     /// The first step with this peak.
     pub peak_step: u32,
     /// Buffers that are alive then, the largest first.
-    pub alive: Vec<Alive>,
+    pub alive: Vec<LiveBuffer>,
     /// Results in buffers of donated inputs.
-    pub shared: Vec<Shared>,
+    pub shared: Vec<SharedBuffer>,
 }
 
 /// A buffer that is alive at the peak.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Alive {
+pub struct LiveBuffer {
     /// The instruction that first writes a value into the buffer; later ones may update it
     /// in-place.
     pub instruction: String,
@@ -47,34 +47,39 @@ pub struct Alive {
 }
 
 /// The instruction whose steps create a buffer, and its computation.
-pub type Maker = (ComputationId, InstrId);
+pub type BufferProducer = (ComputationId, InstrId);
 
-impl Memory {
+impl MemoryUse {
     /// Returns the bytes that steps write, without inputs.
     pub fn written(&self) -> u64 {
         self.outputs + self.temporaries
     }
 
-    /// Fills in the peak and the buffers alive there; the other sizes are not known yet. `makers`:
+    /// Fills in the peak and the buffers alive there; the other sizes are not known yet. `producers`:
     /// for each request.
-    pub fn at_peak(module: &Module, requests: &[Request], makers: &[Option<Maker>], arena: u64) -> Memory {
+    pub fn at_peak(
+        module: &Module,
+        requests: &[PlacementRequest],
+        producers: &[Option<BufferProducer>],
+        arena: u64,
+    ) -> MemoryUse {
         let Occupancy { peak, step } = Occupancy::of(requests);
-        let name = |maker: &Option<Maker>| match maker {
+        let name = |producer: &Option<BufferProducer>| match producer {
             Some((computation, id)) => module.computation(*computation).instruction(*id).name.clone(),
             None => String::new(),
         };
-        let mut alive: Vec<Alive> = requests
+        let mut alive: Vec<LiveBuffer> = requests
             .iter()
-            .zip(makers)
+            .zip(producers)
             .filter(|(request, _)| request.life.contains(&step))
-            .map(|(request, maker)| Alive {
-                instruction: name(maker),
+            .map(|(request, producer)| LiveBuffer {
+                instruction: name(producer),
                 bytes: request.bytes,
                 first: *request.life.start(),
                 last: *request.life.end(),
             })
             .collect();
         alive.sort_by_key(|it| (std::cmp::Reverse(it.bytes), it.first));
-        Memory { peak, waste: arena.saturating_sub(peak), peak_step: step, alive, ..Memory::default() }
+        MemoryUse { peak, waste: arena.saturating_sub(peak), peak_step: step, alive, ..MemoryUse::default() }
     }
 }

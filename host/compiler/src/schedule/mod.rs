@@ -41,13 +41,13 @@ use fusebox_runtime::{Allocation, AllocationKind, Binding, HostOp, Slice, Thunk,
 
 use crate::CompileError;
 use crate::kernels::Kernels;
-use crate::pointwise::Pair;
+use crate::pointwise::InPlacePair;
 use buffers::Buffers;
-use composites::Composing;
+use composites::CompositeBuilder;
 use donation::Donations;
-pub use donation::Shared;
+pub use donation::SharedBuffer;
 use in_place::Merits;
-pub use memory::{Alive, Memory};
+pub use memory::{LiveBuffer, MemoryUse};
 use order::Orders;
 use sequence::Arguments;
 
@@ -56,8 +56,8 @@ use sequence::Arguments;
 pub struct Schedule {
     /// The steps. They number the kernels in `launched` by position there, then the composites.
     pub thunks: Vec<Thunk>,
-    /// Numbers of the kernels that steps launch, as in [`Made::kernel`]; others are parts of
-    /// composites.
+    /// Numbers of the kernels that steps launch, as in [`PlannedFusion::kernel`]; others are parts
+    /// of composites.
     pub launched: Vec<u32>,
     /// Loops that became functions.
     pub composites: Vec<Composite>,
@@ -73,18 +73,18 @@ pub struct Schedule {
     /// The entry's result.
     pub result: Binding,
     /// The memory by purpose.
-    pub memory: Memory,
+    pub memory: MemoryUse,
     /// Per computation, its instructions in execution order.
     pub orders: Orders,
     /// Computations that run at the peak of memory use, the innermost first.
-    pub at_peak: Vec<Running>,
+    pub at_peak: Vec<RunningComputation>,
     /// Outputs that may be written into a parameter's buffer at all launches, by the kernel's unit.
-    pub in_place: Vec<(usize, Pair)>,
+    pub in_place: Vec<(usize, InPlacePair)>,
 }
 
 /// A computation during its run.
 #[derive(Clone, Copy, Debug)]
-pub struct Running {
+pub struct RunningComputation {
     /// The computation.
     pub computation: ComputationId,
     /// Position of the current instruction in execution order.
@@ -93,7 +93,7 @@ pub struct Running {
 
 /// The decisions about a fusion.
 #[derive(Clone, Copy, Debug)]
-pub struct Made<'a> {
+pub struct PlannedFusion<'a> {
     /// Its plan.
     pub plan: &'a Plan,
     /// The number of its kernel; `None` if a routine executes it.
@@ -103,7 +103,7 @@ pub struct Made<'a> {
     /// Predicted time of its kernel, in seconds.
     pub seconds: f64,
     /// Outputs that may be written into a parameter's buffer.
-    pub pairs: &'a [Pair],
+    pub pairs: &'a [InPlacePair],
 }
 
 /// Number of single computations for which the other order is tried.
@@ -111,19 +111,25 @@ const MOST_TRIED: usize = 3;
 
 /// Creates the steps of the entry computation and places all buffers.
 ///
-/// `made`: the decisions about each of `kernels`' units.
-pub fn schedule(module: &Module, kernels: &Kernels, made: &[Made], alignment: u64) -> Result<Schedule, CompileError> {
-    let updates = updates::of_module(module, kernels, made);
+/// `planned`: the decisions about each of `kernels`' units.
+pub fn schedule(
+    module: &Module,
+    kernels: &Kernels,
+    planned: &[PlannedFusion],
+    alignment: u64,
+) -> Result<Schedule, CompileError> {
+    let updates = updates::of_module(module, kernels, planned);
     let of_program = order::of_program(module, &updates);
-    let best = in_order(module, kernels, made, alignment, &of_program)?;
+    let best = in_order(module, kernels, planned, alignment, &of_program)?;
     let early = order::freeing_early(module, &updates);
     if early == of_program {
         return Ok(best);
     }
-    let freeing_early = in_order(module, kernels, made, alignment, &early)?;
-    let (mut best, mut orders, other) = match freeing_early.memory.total < best.memory.total {
-        true => (freeing_early, early, of_program),
-        false => (best, of_program, early),
+    let freeing_early = in_order(module, kernels, planned, alignment, &early)?;
+    let (mut best, mut orders, other) = if freeing_early.memory.total < best.memory.total {
+        (freeing_early, early, of_program)
+    } else {
+        (best, of_program, early)
     };
     // At the peak of memory use, the other order may be better for one computation alone.
     let mut tried: HashSet<ComputationId> = HashSet::new();
@@ -132,11 +138,8 @@ pub fn schedule(module: &Module, kernels: &Kernels, made: &[Made], alignment: u6
         let Some(id) = best.at_peak.iter().map(|it| it.computation).find(differs) else { break };
         tried.insert(id);
         let kept = std::mem::replace(&mut orders[id.index()], other[id.index()].clone());
-        let changed = in_order(module, kernels, made, alignment, &orders)?;
-        match changed.memory.total < best.memory.total {
-            true => best = changed,
-            false => orders[id.index()] = kept,
-        }
+        let changed = in_order(module, kernels, planned, alignment, &orders)?;
+        if changed.memory.total < best.memory.total { best = changed } else { orders[id.index()] = kept }
     }
     Ok(best)
 }
@@ -144,19 +147,19 @@ pub fn schedule(module: &Module, kernels: &Kernels, made: &[Made], alignment: u6
 fn in_order(
     module: &Module,
     kernels: &Kernels,
-    made: &[Made],
+    planned: &[PlannedFusion],
     alignment: u64,
     orders: &Orders,
 ) -> Result<Schedule, CompileError> {
     let Some(entry) = module.entry else {
         return Err(CompileError::Internal { phase: "schedule", message: "the module has no entry".into() });
     };
-    let mut scheduler = Scheduler::new(module, kernels, made, Buffers::new(alignment), orders);
+    let mut scheduler = Scheduler::new(module, kernels, planned, Buffers::new(alignment), orders);
     let computation = module.computation(entry);
     let donations = Donations::of(module, computation);
     let (parameters, values) = scheduler.bind_parameters(entry, &donations);
     let inputs: Vec<Slice> = values.iter().flatten().copied().collect();
-    let targets: Vec<Option<Slice>> = donations.place_of.iter().map(|place| place.map(|input| inputs[input])).collect();
+    let targets: Vec<Option<Slice>> = donations.input_of.iter().map(|place| place.map(|input| inputs[input])).collect();
     let arguments = Arguments { values, borrowed: HashSet::new(), targets: targets.clone() };
     let mut thunks = Vec::new();
     let values = scheduler.sequence(entry, &arguments, &mut thunks)?;
@@ -174,7 +177,7 @@ fn in_order(
 struct Scheduler<'a> {
     module: &'a Module,
     kernels: &'a Kernels,
-    made: &'a [Made<'a>],
+    planned: &'a [PlannedFusion<'a>],
     orders: &'a Orders,
     buffers: Buffers,
     host_ops: Vec<HostOp>,
@@ -182,23 +185,23 @@ struct Scheduler<'a> {
     constants: HashMap<Vec<u8>, Slice>,
     merits: Merits,
     /// Each run of a computation; inner runs precede outer ones.
-    runs: Vec<Run>,
+    runs: Vec<ComputationRun>,
 }
 
 /// The steps of one run of a computation.
-struct Run {
+struct ComputationRun {
     computation: ComputationId,
     steps: RangeInclusive<u32>,
     /// Per instruction in execution order, the last step before it.
     begins: Vec<u32>,
 }
 
-impl Run {
+impl ComputationRun {
     /// Returns the computation and its position, if it runs at that step.
-    fn at(&self, step: u32) -> Option<Running> {
+    fn at(&self, step: u32) -> Option<RunningComputation> {
         // An instruction begins with the step after its entry in `begins`.
         let position = self.begins.partition_point(|&begin| begin < step).saturating_sub(1);
-        self.steps.contains(&step).then_some(Running { computation: self.computation, position })
+        self.steps.contains(&step).then_some(RunningComputation { computation: self.computation, position })
     }
 }
 
@@ -206,14 +209,14 @@ impl<'a> Scheduler<'a> {
     fn new(
         module: &'a Module,
         kernels: &'a Kernels,
-        made: &'a [Made<'a>],
+        planned: &'a [PlannedFusion<'a>],
         buffers: Buffers,
         orders: &'a Orders,
     ) -> Self {
         Scheduler {
             module,
             kernels,
-            made,
+            planned,
             orders,
             buffers,
             host_ops: Vec::new(),
@@ -228,9 +231,12 @@ impl<'a> Scheduler<'a> {
     fn bind_parameters(&mut self, entry: ComputationId, donations: &Donations) -> (Vec<Binding>, Vec<Vec<Slice>>) {
         let computation = self.module.computation(entry);
         let mut numbers = 0..;
-        let mut buffer = |bytes| match numbers.next().is_some_and(|number| donations.donated.contains(&number)) {
-            true => self.buffers.donated(bytes),
-            false => self.buffers.parameter(bytes),
+        let mut buffer = |bytes| {
+            if numbers.next().is_some_and(|number| donations.donated.contains(&number)) {
+                self.buffers.donated(bytes)
+            } else {
+                self.buffers.parameter(bytes)
+            }
         };
         let bindings: Vec<Binding> = computation
             .parameters()
@@ -268,7 +274,8 @@ impl<'a> Scheduler<'a> {
 
     fn finish(mut self, mut thunks: Vec<Thunk>, mut parameters: Vec<Binding>, mut result: Binding) -> Schedule {
         let composites = self.composed(&mut thunks, &parameters, &result);
-        let launched = composites::renumber(&mut thunks, self.made.iter().filter(|made| made.kernel.is_some()).count());
+        let launched =
+            composites::renumber(&mut thunks, self.planned.iter().filter(|planned| planned.kernel.is_some()).count());
         let placed = self.buffers.place(self.module);
         parameters.iter_mut().chain([&mut result]).flat_map(|b| &mut b.leaves).for_each(|s| placed.resolve(s));
         placed.resolve_all(&mut thunks);
@@ -294,15 +301,16 @@ impl<'a> Scheduler<'a> {
     }
 
     fn composed(&mut self, thunks: &mut [Thunk], parameters: &[Binding], result: &Binding) -> Vec<Composite> {
-        let units = self.kernels.units.iter().zip(self.made).filter(|(_, made)| made.kernel.is_some());
-        let kernels: Vec<(&str, Made)> = units.map(|(unit, made)| (unit.fusion.name.as_str(), *made)).collect();
+        let units = self.kernels.units.iter().zip(self.planned).filter(|(_, planned)| planned.kernel.is_some());
+        let kernels: Vec<(&str, PlannedFusion)> =
+            units.map(|(unit, planned)| (unit.fusion.name.as_str(), *planned)).collect();
         let interface: Vec<Slice> = parameters.iter().chain([result]).flat_map(|it| it.leaves.clone()).collect();
-        Composing::new(&kernels, &mut self.buffers, thunks, &interface).compose(thunks)
+        CompositeBuilder::new(&kernels, &mut self.buffers, thunks, &interface).compose(thunks)
     }
 }
 
 /// Sums allocations by purpose, and splits the temporary ones into results and others.
-fn accounted(memory: Memory, allocations: &[Allocation], result: &Binding) -> Memory {
+fn accounted(memory: MemoryUse, allocations: &[Allocation], result: &Binding) -> MemoryUse {
     let sum = |is_such: fn(&AllocationKind) -> bool| -> u64 {
         allocations.iter().filter(|it| is_such(&it.kind)).map(|it| it.bytes).sum()
     };
@@ -313,7 +321,7 @@ fn accounted(memory: Memory, allocations: &[Allocation], result: &Binding) -> Me
     let results: HashSet<&Slice> = result.leaves.iter().filter(is_written).collect();
     let outputs: u64 = results.iter().map(|slice| slice.bytes).sum();
     let total = arguments + constants + written;
-    Memory { arguments, constants, outputs, temporaries: written.saturating_sub(outputs), total, ..memory }
+    MemoryUse { arguments, constants, outputs, temporaries: written.saturating_sub(outputs), total, ..memory }
 }
 
 /// Returns the sizes of a shape's array leaves, in bytes.

@@ -15,7 +15,7 @@ use super::effects::{effects, is_ordered};
 use super::late::late;
 use super::leaf_bytes;
 use super::updates::{Updates, after_readers};
-use super::uses::{Leaf, Uses};
+use super::uses::{LeafUses, ValueLeaf};
 use crate::roles::{Role, roles};
 
 /// Per computation, its instructions in execution order.
@@ -39,7 +39,7 @@ pub fn freeing_early(module: &Module, updates: &[Updates]) -> Orders {
         let (computation, updates) = (&module.computations[number], &updates[number]);
         match roles[number] {
             Role::Sequence => {
-                let order = Listing::new(computation, &has_effect, updates).list();
+                let order = ListScheduler::new(computation, &has_effect, updates).list();
                 late(computation, after_readers(computation, order, updates, &has_effect))
             }
             _ => computation.ids().collect(),
@@ -49,14 +49,14 @@ pub fn freeing_early(module: &Module, updates: &[Updates]) -> Orders {
 }
 
 /// A computation while the list scheduler orders its instructions.
-struct Listing {
+struct ListScheduler {
     /// Per instruction, the instructions that wait for it.
     successors: Vec<Vec<InstrId>>,
     /// Per instruction, the number of instructions that it waits for.
     waits_for: Vec<u32>,
     /// Per instruction, the leaves that it reads, each once.
     reads: Vec<Vec<usize>>,
-    leaves: Vec<Read>,
+    leaves: Vec<LeafReads>,
     /// Per instruction, bytes freed minus bytes allocated if it comes next.
     gain: Vec<i64>,
     is_done: Vec<bool>,
@@ -64,22 +64,22 @@ struct Listing {
 
 /// A leaf and its readers.
 #[derive(Default)]
-struct Read {
+struct LeafReads {
     /// Bytes that are free after the last reader.
     bytes: i64,
     readers: Vec<InstrId>,
     /// Readers that would write a result into its buffer.
     updated_by: Vec<InstrId>,
     /// Whether it is a parameter or a constant: only an update can reuse its bytes.
-    is_given: bool,
+    is_external: bool,
     /// Number of readers not yet in the order.
-    to_come: usize,
+    pending_readers: usize,
 }
 
-impl Listing {
-    fn new(computation: &Computation, has_effect: &[bool], updates: &Updates) -> Listing {
+impl ListScheduler {
+    fn new(computation: &Computation, has_effect: &[bool], updates: &Updates) -> ListScheduler {
         let count = computation.instructions.len();
-        let mut listing = Listing {
+        let mut listing = ListScheduler {
             successors: vec![Vec::new(); count],
             waits_for: vec![0; count],
             reads: vec![Vec::new(); count],
@@ -102,31 +102,31 @@ impl Listing {
 
     /// Records the readers of each leaf, and the bytes that computing the leaf allocates.
     fn follow_leaves(&mut self, computation: &Computation, updates: &Updates) {
-        let uses = Uses::in_program_order(computation);
-        let stays: HashSet<&Leaf> = uses.result().iter().collect();
-        let mut numbers: HashMap<Leaf, usize> = HashMap::new();
+        let uses = LeafUses::in_program_order(computation);
+        let stays: HashSet<&ValueLeaf> = uses.result().iter().collect();
+        let mut numbers: HashMap<ValueLeaf, usize> = HashMap::new();
         for (id, instruction) in computation.ids().zip(&computation.instructions) {
             for &leaf in uses.reads(id) {
                 let read = &mut self.leaves[numbers[&leaf]];
                 if read.readers.last() != Some(&id) {
                     read.readers.push(id);
-                    read.to_come += 1;
+                    read.pending_readers += 1;
                     self.reads[id.index()].push(numbers[&leaf]);
                     if updates.get(&id).is_some_and(|taken| taken.contains(&leaf)) {
                         read.updated_by.push(id);
                     }
                 }
             }
-            let is_given = matches!(instruction.op, Op::Parameter { .. } | Op::Constant(_));
-            let own = uses.leaves(id).iter().filter(|leaf| leaf.made_by == id);
+            let is_external = matches!(instruction.op, Op::Parameter { .. } | Op::Constant(_));
+            let own = uses.leaves(id).iter().filter(|leaf| leaf.producer == id);
             for (&leaf, bytes) in own.zip(leaf_bytes(&instruction.shape)) {
                 let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
-                if !is_given {
+                if !is_external {
                     self.gain[id.index()] = self.gain[id.index()].saturating_sub(bytes);
                 }
                 numbers.insert(leaf, self.leaves.len());
                 let bytes = if stays.contains(&leaf) { 0 } else { bytes };
-                self.leaves.push(Read { bytes, is_given, ..Read::default() });
+                self.leaves.push(LeafReads { bytes, is_external, ..LeafReads::default() });
             }
         }
     }
@@ -167,7 +167,7 @@ impl Listing {
             self.is_done[id.index()] = true;
             order.push(id);
             for leaf in std::mem::take(&mut self.reads[id.index()]) {
-                self.leaves[leaf].to_come -= 1;
+                self.leaves[leaf].pending_readers -= 1;
                 let reader = self.credit_last_reader(leaf).filter(|reader| self.waits_for[reader.index()] == 0);
                 ready.extend(reader.map(|reader| self.key(reader)));
             }
@@ -188,9 +188,11 @@ impl Listing {
 
     /// If only one reader of a leaf remains, credits this reader with the leaf's bytes.
     fn credit_last_reader(&mut self, leaf: usize) -> Option<InstrId> {
-        let Read { bytes, readers, updated_by, is_given, to_come: 1 } = &self.leaves[leaf] else { return None };
+        let LeafReads { bytes, readers, updated_by, is_external, pending_readers: 1 } = &self.leaves[leaf] else {
+            return None;
+        };
         let reader = readers.iter().copied().find(|reader| !self.is_done[reader.index()])?;
-        if *is_given && !updated_by.contains(&reader) {
+        if *is_external && !updated_by.contains(&reader) {
             return None;
         }
         self.gain[reader.index()] = self.gain[reader.index()].saturating_add(*bytes);
@@ -240,9 +242,9 @@ mod tests {
         let module = parse_module(text, "test.hlo").unwrap();
         let main = module.entry_computation().unwrap();
         let named = |name: &str| main.ids().find(|&id| main.instruction(id).name == name).unwrap();
-        let of_main = Updates::from([(named("u"), vec![Leaf { made_by: named("state"), number: 0 }])]);
+        let of_main = Updates::from([(named("u"), vec![ValueLeaf { producer: named("state"), number: 0 }])]);
         let list = |updates: &Updates| -> Vec<String> {
-            let order = Listing::new(main, &[false], updates).list();
+            let order = ListScheduler::new(main, &[false], updates).list();
             order.into_iter().map(|id| main.instruction(id).name.clone()).collect()
         };
         assert_eq!(list(&of_main), ["p", "state", "w", "a", "u", "s", "r"]);

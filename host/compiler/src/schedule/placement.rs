@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 
 /// A value to place.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct PlacementRequest {
     /// Its size, a multiple of the alignment.
     pub bytes: u64,
     /// First and last step that uses it.
@@ -16,7 +16,7 @@ pub struct Request {
 
 /// The offsets of all values.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Placement {
+pub struct ArenaPlacement {
     /// Offset of each request.
     pub offsets: Vec<u64>,
     /// Size of the arena.
@@ -32,11 +32,11 @@ const IMPROVEMENTS: usize = 16;
 
 /// Places all values. No order of placing is best for every program, so this function tries several
 /// and keeps the smallest arena.
-pub fn place(requests: &[Request]) -> Placement {
+pub fn place(requests: &[PlacementRequest]) -> ArenaPlacement {
     let least = Occupancy::of(requests).peak;
-    let span = |it: &Request| it.life.end() - it.life.start();
-    let mut best = Placement { bytes: u64::MAX, ..Placement::default() };
-    let mut is_enough = |accepted: u64, placement: Placement| {
+    let span = |it: &PlacementRequest| it.life.end() - it.life.start();
+    let mut best = ArenaPlacement { bytes: u64::MAX, ..ArenaPlacement::default() };
+    let mut is_enough = |accepted: u64, placement: ArenaPlacement| {
         if placement.bytes < best.bytes {
             best = placement;
         }
@@ -66,13 +66,13 @@ pub fn place(requests: &[Request]) -> Placement {
 
 /// Returns for each value whether it ends where the arena ends. If placed earlier, such a value
 /// would have a lower offset.
-fn topmost(requests: &[Request], placement: &Placement) -> Vec<bool> {
+fn topmost(requests: &[PlacementRequest], placement: &ArenaPlacement) -> Vec<bool> {
     let ends = requests.iter().zip(&placement.offsets).map(|(request, offset)| offset + request.bytes);
     ends.map(|end| end == placement.bytes).collect()
 }
 
 /// Returns the values sorted by a key.
-fn sorted<K: Ord>(requests: &[Request], key: impl Fn(&Request) -> K) -> Vec<usize> {
+fn sorted<K: Ord>(requests: &[PlacementRequest], key: impl Fn(&PlacementRequest) -> K) -> Vec<usize> {
     let mut order: Vec<usize> = (0..requests.len()).collect();
     order.sort_by_key(|&index| key(&requests[index]));
     order
@@ -80,18 +80,18 @@ fn sorted<K: Ord>(requests: &[Request], key: impl Fn(&Request) -> K) -> Vec<usiz
 
 /// Places one value after the other, each in the tightest gap between placed values that are alive
 /// at the same time.
-fn in_order(requests: &[Request], order: &[usize]) -> Placement {
+fn in_order(requests: &[PlacementRequest], order: &[usize]) -> ArenaPlacement {
     let last = requests.iter().map(|it| *it.life.end()).max().unwrap_or(0);
-    let mut placed = Lives::until(last);
-    let mut placement = Placement { offsets: vec![0; requests.len()], bytes: 0 };
+    let mut placed = LifetimeIndex::until(last);
+    let mut placement = ArenaPlacement { offsets: vec![0; requests.len()], bytes: 0 };
     for &index in order {
         let request = &requests[index];
-        let mut taken: Vec<(u64, u64)> = placed
+        let mut occupied: Vec<(u64, u64)> = placed
             .together_with(&request.life)
             .map(|other| (placement.offsets[other], placement.offsets[other] + requests[other].bytes))
             .collect();
-        taken.sort_unstable();
-        let offset = tightest_gap(&taken, request.bytes);
+        occupied.sort_unstable();
+        let offset = tightest_gap(&occupied, request.bytes);
         placement.offsets[index] = offset;
         placement.bytes = placement.bytes.max(offset + request.bytes);
         placed.insert(index, &request.life);
@@ -99,12 +99,12 @@ fn in_order(requests: &[Request], order: &[usize]) -> Placement {
     placement
 }
 
-/// Returns the start of the smallest gap that is wide enough, or the end of all ranges in `taken`.
-/// `taken` is sorted by start.
-fn tightest_gap(taken: &[(u64, u64)], bytes: u64) -> u64 {
+/// Returns the start of the smallest gap that is wide enough, or the end of all ranges in
+/// `occupied`, which are sorted by start.
+fn tightest_gap(occupied: &[(u64, u64)], bytes: u64) -> u64 {
     let mut end = 0;
     let mut best: Option<(u64, u64)> = None;
-    for &(start, until) in taken {
+    for &(start, until) in occupied {
         let gap = start.saturating_sub(end);
         if gap >= bytes && best.is_none_or(|(smallest, _)| gap < smallest) {
             best = Some((gap, end));
@@ -116,18 +116,18 @@ fn tightest_gap(taken: &[(u64, u64)], bytes: u64) -> u64 {
 
 /// An index of lifetimes. A query for those that overlap another takes time proportional to the
 /// answer and the logarithm of the steps.
-struct Lives {
+struct LifetimeIndex {
     /// A binary tree over the steps. Each lifetime is stored at the fewest nodes that cover it.
     nodes: Vec<Vec<usize>>,
     leaves: usize,
     by_start: BTreeSet<(u32, usize)>,
 }
 
-impl Lives {
+impl LifetimeIndex {
     /// Starts empty, for steps up to `last`.
-    fn until(last: u32) -> Lives {
+    fn until(last: u32) -> LifetimeIndex {
         let leaves = (last as usize + 1).next_power_of_two();
-        Lives { nodes: vec![Vec::new(); 2 * leaves], leaves, by_start: BTreeSet::new() }
+        LifetimeIndex { nodes: vec![Vec::new(); 2 * leaves], leaves, by_start: BTreeSet::new() }
     }
 
     fn insert(&mut self, index: usize, life: &RangeInclusive<u32>) {
@@ -168,7 +168,7 @@ pub struct Occupancy {
 
 impl Occupancy {
     /// Sums the bytes that are alive at each step.
-    pub fn of(requests: &[Request]) -> Occupancy {
+    pub fn of(requests: &[PlacementRequest]) -> Occupancy {
         let mut changes: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
         for request in requests {
             changes.entry(*request.life.start()).or_default().0 += request.bytes;
@@ -190,12 +190,12 @@ impl Occupancy {
 mod tests {
     use super::*;
 
-    fn request(bytes: u64, first: u32, last: u32) -> Request {
-        Request { bytes, life: first..=last }
+    fn request(bytes: u64, first: u32, last: u32) -> PlacementRequest {
+        PlacementRequest { bytes, life: first..=last }
     }
 
     /// Fails if two values that are alive together share bytes. Returns the size of the arena.
-    fn placed(requests: &[Request]) -> u64 {
+    fn placed(requests: &[PlacementRequest]) -> u64 {
         let placement = place(requests);
         for (number, one) in requests.iter().enumerate() {
             let start = placement.offsets[number];
@@ -230,23 +230,24 @@ mod tests {
             seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             (seed >> 33) % bound
         };
-        let (mut needed, mut taken) = (0, 0);
+        let (mut needed, mut occupied) = (0, 0);
         for _ in 0..50 {
-            let requests: Vec<Request> = (0..60)
+            let requests: Vec<PlacementRequest> = (0..60)
                 .map(|_| {
                     let first = below(40) as u32;
                     request(64 * (1 + below(30)), first, first + below(12) as u32)
                 })
                 .collect();
             needed += Occupancy::of(&requests).peak;
-            taken += placed(&requests);
+            occupied += placed(&requests);
         }
-        assert!(taken * 100 <= needed * 108, "{taken} bytes for {needed}");
+        assert!(occupied * 100 <= needed * 108, "{occupied} bytes for {needed}");
     }
 
     #[test]
     fn places_for_very_many_values_are_found() {
-        let requests: Vec<Request> = (0..80_000).map(|it| request(64 * u64::from(1 + it % 7), it, it + 5)).collect();
+        let requests: Vec<PlacementRequest> =
+            (0..80_000).map(|it| request(64 * u64::from(1 + it % 7), it, it + 5)).collect();
         let least = Occupancy::of(&requests);
         assert!(place(&requests).bytes < 2 * least.peak);
     }

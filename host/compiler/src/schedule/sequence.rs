@@ -10,8 +10,8 @@ use fusebox_routines::comparator_to_compile;
 use fusebox_runtime::{HostOp, Slice, Thunk};
 
 use super::in_place::Merit;
-use super::uses::{Leaf, Uses};
-use super::{Run, Scheduler, leaf_bytes, leaf_count};
+use super::uses::{LeafUses, ValueLeaf};
+use super::{ComputationRun, Scheduler, leaf_bytes, leaf_count};
 use crate::CompileError;
 use crate::host_module;
 
@@ -20,29 +20,29 @@ use crate::host_module;
 const LEAST_SAVED: u64 = 4 << 10;
 
 /// Slices of a value's array leaves.
-pub type Value = Vec<Slice>;
+pub type ValueSlices = Vec<Slice>;
 
 /// A computation while its steps are created.
 pub struct Frame {
     /// The computation.
     pub id: ComputationId,
     /// Per instruction, the slices of its value; empty until it is computed.
-    pub values: Vec<Value>,
-    uses: Uses,
+    pub values: Vec<ValueSlices>,
+    uses: LeafUses,
     /// Per buffer, the leaves in it. Contains the leaves of all parameters, even those whose
     /// instruction comes late.
-    standing: HashMap<u32, Vec<(Slice, Leaf)>>,
+    leaves_in_buffer: HashMap<u32, Vec<(Slice, ValueLeaf)>>,
     /// Argument buffers that the computation must not write.
     borrowed: HashSet<u32>,
     /// Slices in which the caller wants leaves of the result.
-    wanted: HashMap<Leaf, Slice>,
+    wanted: HashMap<ValueLeaf, Slice>,
 }
 
 /// The inputs of a computation.
 #[derive(Default)]
 pub struct Arguments {
     /// One value per parameter.
-    pub values: Vec<Value>,
+    pub values: Vec<ValueSlices>,
     /// Buffers among them that the computation must not write.
     pub borrowed: HashSet<u32>,
     /// Slices to which the caller copies leaves of the result, unless they are already there.
@@ -51,43 +51,43 @@ pub struct Arguments {
 
 impl Frame {
     fn new(computation: &Computation, id: ComputationId, order: &[InstrId], arguments: &Arguments) -> Frame {
-        let uses = Uses::of(computation, order);
+        let uses = LeafUses::of(computation, order);
         let mut wanted = HashMap::new();
         for (&leaf, target) in uses.result().iter().zip(&arguments.targets) {
             target.iter().for_each(|&target| _ = wanted.entry(leaf).or_insert(target));
         }
-        let of_parameter = |(id, value): (InstrId, &Value)| {
+        let of_parameter = |(id, value): (InstrId, &ValueSlices)| {
             value.iter().copied().zip(uses.leaves(id).iter().copied()).collect::<Vec<_>>()
         };
         let placed = computation.parameters().into_iter().zip(&arguments.values).flat_map(of_parameter);
-        let mut standing: HashMap<u32, Vec<(Slice, Leaf)>> = HashMap::new();
-        placed.for_each(|(place, leaf)| standing.entry(place.allocation).or_default().push((place, leaf)));
-        let values = vec![Value::new(); computation.instructions.len()];
-        Frame { id, values, uses, standing, borrowed: arguments.borrowed.clone(), wanted }
+        let mut leaves_in_buffer: HashMap<u32, Vec<(Slice, ValueLeaf)>> = HashMap::new();
+        placed.for_each(|(place, leaf)| leaves_in_buffer.entry(place.allocation).or_default().push((place, leaf)));
+        let values = vec![ValueSlices::new(); computation.instructions.len()];
+        Frame { id, values, uses, leaves_in_buffer, borrowed: arguments.borrowed.clone(), wanted }
     }
 
     /// Returns the slice in which the caller wants a leaf of an instruction's value.
     pub fn wanted(&self, id: InstrId, leaf: usize) -> Option<Slice> {
-        self.wanted.get(&Leaf { made_by: id, number: leaf }).copied()
+        self.wanted.get(&ValueLeaf { producer: id, number: leaf }).copied()
     }
 
     /// Returns the values of an instruction's operands, one after the other.
-    pub fn operands(&self, instruction: &Instruction) -> Value {
+    pub fn operands(&self, instruction: &Instruction) -> ValueSlices {
         instruction.operands.iter().flat_map(|o| self.values[o.index()].clone()).collect()
     }
 
     /// Whether `f` holds for any leaf in `slice`, of an argument or of a value computed so far.
-    fn any_leaf_in(&self, slice: &Slice, f: impl Fn(Leaf) -> bool) -> bool {
-        let standing = self.standing.get(&slice.allocation).into_iter().flatten();
-        standing.into_iter().any(|(place, leaf)| place.overlaps(slice) && f(*leaf))
+    fn any_leaf_in(&self, slice: &Slice, f: impl Fn(ValueLeaf) -> bool) -> bool {
+        let leaves_in_buffer = self.leaves_in_buffer.get(&slice.allocation).into_iter().flatten();
+        leaves_in_buffer.into_iter().any(|(place, leaf)| place.overlaps(slice) && f(*leaf))
     }
 
     /// Stores the value of an instruction. Forgets leaves in its buffers that are no longer needed.
-    fn keep(&mut self, id: InstrId, value: Value) {
-        for (&place, &leaf) in value.iter().zip(self.uses.leaves(id)).filter(|(_, leaf)| leaf.made_by == id) {
-            let standing = self.standing.entry(place.allocation).or_default();
-            standing.retain(|(_, old)| self.uses.is_needed_after(*old, id));
-            standing.push((place, leaf));
+    fn keep(&mut self, id: InstrId, value: ValueSlices) {
+        for (&place, &leaf) in value.iter().zip(self.uses.leaves(id)).filter(|(_, leaf)| leaf.producer == id) {
+            let leaves_in_buffer = self.leaves_in_buffer.entry(place.allocation).or_default();
+            leaves_in_buffer.retain(|(_, old)| self.uses.is_needed_after(*old, id));
+            leaves_in_buffer.push((place, leaf));
         }
         self.values[id.index()] = value;
     }
@@ -100,7 +100,7 @@ impl Scheduler<'_> {
         id: ComputationId,
         arguments: &Arguments,
         thunks: &mut Vec<Thunk>,
-    ) -> Result<Value, CompileError> {
+    ) -> Result<ValueSlices, CompileError> {
         let module = self.module;
         let computation = module.computation(id);
         let orders = self.orders;
@@ -121,7 +121,7 @@ impl Scheduler<'_> {
             };
             frame.keep(instr, value);
         }
-        self.runs.push(Run { computation: id, steps: start..=self.buffers.now(), begins });
+        self.runs.push(ComputationRun { computation: id, steps: start..=self.buffers.now(), begins });
         Ok(frame.values.swap_remove(computation.root.index()))
     }
 
@@ -142,7 +142,7 @@ impl Scheduler<'_> {
 
     /// Returns buffers for the results of instruction `id`: the slices that the caller wants if
     /// they are free by now, else new buffers.
-    pub fn results(&mut self, frame: &Frame, id: InstrId, shape: &Shape) -> Value {
+    pub fn results(&mut self, frame: &Frame, id: InstrId, shape: &Shape) -> ValueSlices {
         let fresh = self.new_value(shape);
         let place = |(number, fresh): (usize, Slice)| {
             let is_free = |slice: &Slice| !frame.any_leaf_in(slice, |leaf| frame.uses.is_needed_from(leaf, id));
@@ -157,7 +157,7 @@ impl Scheduler<'_> {
         id: InstrId,
         instruction: &Instruction,
         thunks: &mut Vec<Thunk>,
-    ) -> Result<Value, CompileError> {
+    ) -> Result<ValueSlices, CompileError> {
         match &instruction.op {
             Op::Constant(literal) => Ok(self.constant(literal)),
             Op::Tuple | Op::Reshape => Ok(frame.operands(instruction)),
@@ -170,7 +170,7 @@ impl Scheduler<'_> {
         }
     }
 
-    fn constant(&mut self, literal: &Literal) -> Value {
+    fn constant(&mut self, literal: &Literal) -> ValueSlices {
         literal.leaves().into_iter().filter_map(Literal::as_array).map(|array| self.constant_array(array)).collect()
     }
 
@@ -183,7 +183,7 @@ impl Scheduler<'_> {
         slice
     }
 
-    fn element(&self, frame: &Frame, instruction: &Instruction, index: usize) -> Value {
+    fn element(&self, frame: &Frame, instruction: &Instruction, index: usize) -> ValueSlices {
         let operand = instruction.operands[0];
         let shape = &self.module.computation(frame.id).instruction(operand).shape;
         let elements = shape.as_tuple().unwrap_or(&[]);
@@ -197,7 +197,7 @@ impl Scheduler<'_> {
         id: InstrId,
         instruction: &Instruction,
         thunks: &mut Vec<Thunk>,
-    ) -> Result<Value, CompileError> {
+    ) -> Result<ValueSlices, CompileError> {
         let unit = *self.kernels.of.get(&(frame.id, id)).ok_or_else(|| CompileError::Internal {
             phase: "schedule",
             message: format!("no kernel was made for {}", instruction.name),
@@ -206,7 +206,7 @@ impl Scheduler<'_> {
         let mut arguments = frame.operands(instruction);
         self.note_pairs(frame, id, unit, &arguments, &results);
         self.start_outputs(frame, id, unit, &mut arguments, &mut results, thunks);
-        let Some(kernel) = self.made.get(unit).and_then(|made| made.kernel) else {
+        let Some(kernel) = self.planned.get(unit).and_then(|planned| planned.kernel) else {
             let fusion = &self.kernels.units[unit].fusion;
             let opcode = fusion.computation().root_instruction().opcode();
             self.routine(&instruction.name, opcode, &fusion.module, (arguments, results.clone()), thunks);
@@ -222,8 +222,8 @@ impl Scheduler<'_> {
     /// Records the merit of overwriting a parameter with an output, for each pair. Keeps the least
     /// merit of all launches.
     fn note_pairs(&mut self, frame: &Frame, id: InstrId, unit: usize, parameters: &[Slice], results: &[Slice]) {
-        let Some(made) = self.made.get(unit) else { return };
-        for &pair in made.pairs {
+        let Some(planned) = self.planned.get(unit) else { return };
+        for &pair in planned.pairs {
             let Some(parameter) = parameters.get(pair.parameter) else { continue };
             let wanted = frame.wanted(id, pair.output);
             let is_where_wanted = wanted.is_some() && wanted == results.get(pair.output).copied();
@@ -249,8 +249,8 @@ impl Scheduler<'_> {
         results: &mut [Slice],
         thunks: &mut Vec<Thunk>,
     ) {
-        let Some(made) = self.made.get(unit) else { return };
-        for (number, output) in made.plan.outputs.iter().enumerate().take(results.len()) {
+        let Some(planned) = self.planned.get(unit) else { return };
+        for (number, output) in planned.plan.outputs.iter().enumerate().take(results.len()) {
             let Some(initial) = output.initial.map(|number| number as usize) else { continue };
             let Some(&parameter) = parameters.get(initial) else { continue };
             let is_taken = results.iter().any(|result| result.overlaps(&parameter));
@@ -273,7 +273,13 @@ impl Scheduler<'_> {
         }
     }
 
-    fn host_op(&mut self, frame: &Frame, id: InstrId, instruction: &Instruction, thunks: &mut Vec<Thunk>) -> Value {
+    fn host_op(
+        &mut self,
+        frame: &Frame,
+        id: InstrId,
+        instruction: &Instruction,
+        thunks: &mut Vec<Thunk>,
+    ) -> ValueSlices {
         let computation = self.module.computation(frame.id);
         let shapes: Vec<Shape> =
             instruction.operands.iter().map(|&o| computation.instruction(o).shape.clone()).collect();
@@ -289,7 +295,7 @@ impl Scheduler<'_> {
         name: &str,
         opcode: Opcode,
         module: &Module,
-        (arguments, results): (Value, Value),
+        (arguments, results): (ValueSlices, ValueSlices),
         thunks: &mut Vec<Thunk>,
     ) {
         let op = self.host_ops.len() as u32;
@@ -304,7 +310,7 @@ impl Scheduler<'_> {
     }
 
     /// Returns new buffers for a value of that shape.
-    pub fn new_value(&mut self, shape: &Shape) -> Value {
+    pub fn new_value(&mut self, shape: &Shape) -> ValueSlices {
         leaf_bytes(shape).map(|bytes| self.buffers.temporary(bytes)).collect()
     }
 

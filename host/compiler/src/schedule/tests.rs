@@ -9,17 +9,17 @@ use fusebox_core::indexing::IndexingMap;
 use fusebox_lowering::{Composite, Step};
 use fusebox_runtime::{AllocationKind, Slice, Thunk};
 
-use super::{Made, Schedule, schedule};
+use super::{PlannedFusion, Schedule, schedule};
 use crate::kernels::{self, Kernels};
 
-struct Compiled {
+struct ScheduledModule {
     module: Module,
     kernels: Kernels,
     plans: Vec<Plan>,
     schedule: Schedule,
 }
 
-fn compiled(text: &str) -> Compiled {
+fn compiled(text: &str) -> ScheduledModule {
     compiled_with(text, false)
 }
 
@@ -29,24 +29,25 @@ fn parsed(text: &str) -> Module {
     module
 }
 
-fn compiled_with(text: &str, runs_alone: bool) -> Compiled {
+fn compiled_with(text: &str, runs_alone: bool) -> ScheduledModule {
     let mut module = parsed(text);
     crate::fuse::run(&mut module, &fusebox_core::device::DeviceDescription::cpu(2), &crate::Emitters::bundled());
     scheduled(module, runs_alone)
 }
 
 /// Schedules a module with the fusions that it has.
-fn scheduled(module: Module, runs_alone: bool) -> Compiled {
+fn scheduled(module: Module, runs_alone: bool) -> ScheduledModule {
     let kernels = kernels::collect(&module);
     let plans: Vec<Plan> = kernels.units.iter().map(plan).collect();
-    let made = |(number, plan)| Made { plan, kernel: Some(number as u32), runs_alone, seconds: 1e-6, pairs: &[] };
-    let made = plans.iter().enumerate().map(made);
-    let schedule = schedule(&module, &kernels, &made.collect::<Vec<_>>(), 64).unwrap();
-    Compiled { module, kernels, plans, schedule }
+    let planned =
+        |(number, plan)| PlannedFusion { plan, kernel: Some(number as u32), runs_alone, seconds: 1e-6, pairs: &[] };
+    let planned = plans.iter().enumerate().map(planned);
+    let schedule = schedule(&module, &kernels, &planned.collect::<Vec<_>>(), 64).unwrap();
+    ScheduledModule { module, kernels, plans, schedule }
 }
 
 /// Plans as an emitter would: updates of a parameter are in-place.
-fn plan(unit: &kernels::Unit) -> Plan {
+fn plan(unit: &kernels::KernelUnit) -> Plan {
     let computation = unit.fusion.computation();
     let root = computation.root_instruction();
     let updated = match root.op {
@@ -63,7 +64,7 @@ fn plan(unit: &kernels::Unit) -> Plan {
 }
 
 struct Machine<'a> {
-    compiled: &'a Compiled,
+    compiled: &'a ScheduledModule,
     memory: Vec<Vec<u8>>,
     steps: usize,
 }
@@ -136,11 +137,11 @@ fn literal(shape: &ArrayShape, data: Vec<u8>) -> Literal {
 
 /// Executes the schedule and compares the results with the interpreter's. Returns the compiled
 /// module.
-fn check(text: &str) -> Compiled {
+fn check(text: &str) -> ScheduledModule {
     check_schedule(compiled(text), text)
 }
 
-fn check_schedule(compiled: Compiled, text: &str) -> Compiled {
+fn check_schedule(compiled: ScheduledModule, text: &str) -> ScheduledModule {
     let mut memory: Vec<Vec<u8>> = Vec::new();
     for allocation in &compiled.schedule.allocations {
         memory.push(match &allocation.kind {
@@ -283,14 +284,14 @@ fn states_that_change_places_come_out_right() {
     check(&counting("a = s32[4] add(x, y)\n  b = s32[4] dynamic-update-slice(x, u, i)"));
 }
 
-/// Lines of random operations over arrays of four elements.
-struct Lines {
+/// The text of a program of random operations over arrays of four elements.
+struct RandomProgram {
     seed: u64,
     text: String,
     names: Vec<String>,
 }
 
-impl Lines {
+impl RandomProgram {
     fn below(&mut self, bound: usize) -> usize {
         self.seed = self.seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.seed >> 33) as usize % bound
@@ -345,7 +346,7 @@ fn random_body(seed: u64, name: &str, callees: &[&str]) -> String {
   one = s32[] constant(1)
   j = s32[] add(i, one)\n"
     );
-    let mut lines = Lines { seed, text, names: vec!["x".into(), "y".into()] };
+    let mut lines = RandomProgram { seed, text, names: vec!["x".into(), "y".into()] };
     let count = 1 + lines.below(5);
     lines.grow("v", count, callees);
     let (a, b) = (lines.any(), lines.any());
@@ -363,7 +364,7 @@ fn random_programs_compute_what_the_module_says() {
   c = s32[4] constant({5, 6, 7, 8})
   n = s32[4] negate(p)\n";
         let names = ["p", "q", "c", "n"].map(String::from).to_vec();
-        let mut lines = Lines { seed, text: entry.into(), names };
+        let mut lines = RandomProgram { seed, text: entry.into(), names };
         lines.grow("e", 6, &["other", "inner"]);
         let (a, b) = (lines.any(), lines.any());
         for donated in ["", ", input_output_alias={ {0}: (0, {}, may-alias), {2}: (1, {}, may-alias) }"] {
@@ -376,7 +377,7 @@ fn random_programs_compute_what_the_module_says() {
 }
 
 /// Compiles a program of two parameters, the first of them donated to the first result.
-fn donating(body: &str) -> Compiled {
+fn donating(body: &str) -> ScheduledModule {
     let compiled = check(&format!(
         "HloModule m, input_output_alias={{ {{0}}: (0, {{}}, may-alias) }}
 ENTRY main {{ p = s32[4] parameter(0)
@@ -421,7 +422,7 @@ fn a_loop_runs_on_donated_state() {
     let text = counting("a = s32[4] dynamic-update-slice(x, u, i)\n  b = s32[4] reshape(y)");
     let text = text.replace("n = s32[4] negate(p)", "n = s32[4] reshape(p)");
     let donated = text.replace("HloModule m", "HloModule m, input_output_alias={ {0}: (0, {}, may-alias) }");
-    let arrays = |compiled: &Compiled| {
+    let arrays = |compiled: &ScheduledModule| {
         compiled.schedule.thunks.iter().filter(|t| matches!(t, Thunk::Copy { from, .. } if from.bytes > 4)).count()
     };
     assert_eq!(arrays(&check(&text)), 1);

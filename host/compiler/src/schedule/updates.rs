@@ -10,8 +10,8 @@ use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module, Op};
 
 use super::donation::Donations;
 use super::effects::is_ordered;
-use super::uses::{Leaf, Uses};
-use super::{Made, leaf_bytes};
+use super::uses::{LeafUses, ValueLeaf};
+use super::{PlannedFusion, leaf_bytes};
 use crate::kernels::Kernels;
 use crate::roles::{Role, roles};
 
@@ -24,33 +24,40 @@ const FARTHEST: usize = 512;
 
 /// For each instruction of a computation, the operand leaves whose buffers it would overwrite with
 /// a result.
-pub type Updates = HashMap<InstrId, Vec<Leaf>>;
+pub type Updates = HashMap<InstrId, Vec<ValueLeaf>>;
 
 /// Returns the updates of every computation that thunks execute; none for others.
-pub fn of_module(module: &Module, kernels: &Kernels, made: &[Made]) -> Vec<Updates> {
+pub fn of_module(module: &Module, kernels: &Kernels, planned: &[PlannedFusion]) -> Vec<Updates> {
     let roles = roles(module);
     let of = |(number, computation): (usize, &Computation)| match roles[number] {
-        Role::Sequence => updates(module, ComputationId(number as u32), computation, kernels, made),
+        Role::Sequence => updates(module, ComputationId(number as u32), computation, kernels, planned),
         _ => Updates::new(),
     };
     module.computations.iter().enumerate().map(of).collect()
 }
 
-fn updates(module: &Module, id: ComputationId, computation: &Computation, kernels: &Kernels, made: &[Made]) -> Updates {
-    let uses = Uses::in_program_order(computation);
+fn updates(
+    module: &Module,
+    id: ComputationId,
+    computation: &Computation,
+    kernels: &Kernels,
+    planned: &[PlannedFusion],
+) -> Updates {
+    let uses = LeafUses::in_program_order(computation);
     let is_entry = module.entry == Some(id);
     let donations = if is_entry { Some(Donations::of(module, computation)) } else { None };
-    let kept = donations.iter().flat_map(|donations| kept(computation, &uses, donations)).collect::<HashSet<_>>();
+    let borrowed_leaves =
+        donations.iter().flat_map(|donations| borrowed_leaves(computation, &uses, donations)).collect::<HashSet<_>>();
     let wanted = wanted(computation, &uses, donations.as_ref());
     let mut updates = Updates::new();
     for (instr, instruction) in computation.ids().zip(&computation.instructions) {
         let of_operand = |number: usize| Some(*uses.leaves(*instruction.operands.get(number)?).first()?);
-        let mut taken: Vec<Leaf> =
-            match (&instruction.op, kernels.of.get(&(id, instr)).and_then(|&unit| made.get(unit))) {
+        let mut overwritten: Vec<ValueLeaf> =
+            match (&instruction.op, kernels.of.get(&(id, instr)).and_then(|&unit| planned.get(unit))) {
                 (Op::While { .. } | Op::Conditional { .. }, _) => uses.reads(instr).to_vec(),
-                (_, Some(made)) => {
-                    let initial = made.plan.outputs.iter().filter_map(|output| of_operand(output.initial? as usize));
-                    let in_place = made.pairs.iter().filter_map(|pair| {
+                (_, Some(planned)) => {
+                    let initial = planned.plan.outputs.iter().filter_map(|output| of_operand(output.initial? as usize));
+                    let in_place = planned.pairs.iter().filter_map(|pair| {
                         let (old, new) = (of_operand(pair.parameter)?, *uses.leaves(instr).get(pair.output)?);
                         wanted.contains(&(old, new)).then_some(old)
                     });
@@ -58,26 +65,30 @@ fn updates(module: &Module, id: ComputationId, computation: &Computation, kernel
                 }
                 _ => continue,
             };
-        taken.retain(|leaf| !kept.contains(leaf));
-        if !taken.is_empty() {
-            updates.insert(instr, taken);
+        overwritten.retain(|leaf| !borrowed_leaves.contains(leaf));
+        if !overwritten.is_empty() {
+            updates.insert(instr, overwritten);
         }
     }
     updates
 }
 
 /// Returns the leaves of a program's parameters that its caller has not donated.
-fn kept(entry: &Computation, uses: &Uses, donations: &Donations) -> Vec<Leaf> {
+fn borrowed_leaves(entry: &Computation, uses: &LeafUses, donations: &Donations) -> Vec<ValueLeaf> {
     let leaves = entry.parameters().into_iter().flat_map(|id| uses.leaves(id));
     leaves.enumerate().filter(|(number, _)| !donations.donated.contains(number)).map(|(_, &leaf)| leaf).collect()
 }
 
 /// Returns leaves of the parameters, each with the leaf of the result that should be in its buffer:
 /// for donated inputs, and for a loop's state, where the next state is wanted.
-fn wanted(computation: &Computation, uses: &Uses, donations: Option<&Donations>) -> HashSet<(Leaf, Leaf)> {
-    let leaves: Vec<Leaf> = computation.parameters().into_iter().flat_map(|id| uses.leaves(id)).copied().collect();
+fn wanted(
+    computation: &Computation,
+    uses: &LeafUses,
+    donations: Option<&Donations>,
+) -> HashSet<(ValueLeaf, ValueLeaf)> {
+    let leaves: Vec<ValueLeaf> = computation.parameters().into_iter().flat_map(|id| uses.leaves(id)).copied().collect();
     let place = |number: usize| match donations {
-        Some(donations) => donations.place_of.get(number).copied().flatten(),
+        Some(donations) => donations.input_of.get(number).copied().flatten(),
         None => Some(number),
     };
     let results = uses.result().iter().enumerate();
@@ -96,19 +107,19 @@ pub fn after_readers(
     if updates.is_empty() {
         return order;
     }
-    let uses = Uses::in_program_order(computation);
-    let mut readers: HashMap<Leaf, Vec<InstrId>> = HashMap::new();
+    let uses = LeafUses::in_program_order(computation);
+    let mut readers: HashMap<ValueLeaf, Vec<InstrId>> = HashMap::new();
     for id in computation.ids() {
         uses.reads(id).iter().for_each(|&leaf| readers.entry(leaf).or_default().push(id));
     }
-    let mut places = vec![0; computation.instructions.len()];
-    order.iter().enumerate().for_each(|(place, id)| places[id.index()] = place);
-    let mut moving = Moving { computation, order, places };
+    let mut positions = vec![0; computation.instructions.len()];
+    order.iter().enumerate().for_each(|(place, id)| positions[id.index()] = place);
+    let mut moving = MovableOrder { computation, order, positions };
     let mut updating: Vec<InstrId> = updates.keys().copied().collect();
     updating.sort_unstable();
     for id in updating {
         for leaf in &updates[&id] {
-            let bytes = leaf_bytes(&computation.instruction(leaf.made_by).shape).nth(leaf.number);
+            let bytes = leaf_bytes(&computation.instruction(leaf.producer).shape).nth(leaf.number);
             if bytes.is_some_and(|bytes| bytes >= LEAST_COPIED) && !uses.result().contains(leaf) {
                 moving.behind(id, &readers[leaf], has_effect);
             }
@@ -118,18 +129,18 @@ pub fn after_readers(
 }
 
 /// An order under change, and the position of each instruction in it.
-struct Moving<'a> {
+struct MovableOrder<'a> {
     computation: &'a Computation,
     order: Vec<InstrId>,
-    places: Vec<usize>,
+    positions: Vec<usize>,
 }
 
-impl Moving<'_> {
+impl MovableOrder<'_> {
     /// Moves `id`, and the instructions that wait for it, behind the last of `readers`. Does
     /// nothing if one of the readers waits for `id` too.
     fn behind(&mut self, id: InstrId, readers: &[InstrId], has_effect: &[bool]) {
-        let first = self.places[id.index()];
-        let last = readers.iter().map(|reader| self.places[reader.index()]).max().unwrap_or(first);
+        let first = self.positions[id.index()];
+        let last = readers.iter().map(|reader| self.positions[reader.index()]).max().unwrap_or(first);
         if last <= first || last - first > FARTHEST {
             return;
         }
@@ -149,7 +160,7 @@ impl Moving<'_> {
         }
         for (place, other) in (first..).zip(before.into_iter().chain(behind)) {
             self.order[place] = other;
-            self.places[other.index()] = place;
+            self.positions[other.index()] = place;
         }
     }
 }
@@ -165,7 +176,7 @@ mod tests {
         let module = parse_module(&text, "test.hlo").unwrap();
         let main = module.entry_computation().unwrap();
         let named = |name: &str| main.ids().find(|&id| main.instruction(id).name == name).unwrap();
-        let updates = Updates::from([(named("u"), vec![Leaf { made_by: named("old"), number: 0 }])]);
+        let updates = Updates::from([(named("u"), vec![ValueLeaf { producer: named("old"), number: 0 }])]);
         let order = after_readers(main, main.ids().collect(), &updates, &vec![false; module.computations.len()]);
         let names = order.into_iter().map(|id| main.instruction(id).name.clone());
         names.filter(|name| !["p", "z"].contains(&name.as_str())).collect()

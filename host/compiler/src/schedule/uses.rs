@@ -7,20 +7,20 @@ use super::leaf_count;
 /// A leaf of a value, named by the instruction that computes it. Tuples, reshapes and the like only
 /// pass leaves on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Leaf {
+pub struct ValueLeaf {
     /// The instruction that computes it.
-    pub made_by: InstrId,
+    pub producer: InstrId,
     /// Number among the array leaves of that instruction.
     pub number: usize,
 }
 
 /// The leaves of a computation.
 #[derive(Debug)]
-pub struct Uses {
+pub struct LeafUses {
     /// Per instruction, the leaves of its value.
-    leaves: Vec<Vec<Leaf>>,
+    leaves: Vec<Vec<ValueLeaf>>,
     /// Per instruction, the leaves that it reads. Instructions that pass leaves on read none.
-    reads: Vec<Vec<Leaf>>,
+    reads: Vec<Vec<ValueLeaf>>,
     /// Per instruction, its time of execution.
     times: Vec<usize>,
     /// Per instruction and leaf computed there, the time of the last read.
@@ -28,31 +28,31 @@ pub struct Uses {
     root: InstrId,
 }
 
-impl Uses {
+impl LeafUses {
     /// Follows every leaf of a computation that executes in program order.
-    pub fn in_program_order(computation: &Computation) -> Uses {
-        Uses::of(computation, &computation.ids().collect::<Vec<_>>())
+    pub fn in_program_order(computation: &Computation) -> LeafUses {
+        LeafUses::of(computation, &computation.ids().collect::<Vec<_>>())
     }
 
     /// Follows every leaf of a computation that executes in this order.
-    pub fn of(computation: &Computation, order: &[InstrId]) -> Uses {
+    pub fn of(computation: &Computation, order: &[InstrId]) -> LeafUses {
         let mut times = vec![0; computation.instructions.len()];
         order.iter().enumerate().for_each(|(time, id)| times[id.index()] = time);
         let (leaves, reads, last) = (Vec::new(), Vec::new(), Vec::new());
-        let mut uses = Uses { leaves, reads, times, last, root: computation.root };
+        let mut uses = LeafUses { leaves, reads, times, last, root: computation.root };
         for (id, instruction) in computation.ids().zip(&computation.instructions) {
             let passed_on = uses.passed_on(computation, instruction);
-            let mut read: Vec<Leaf> = Vec::new();
+            let mut read: Vec<ValueLeaf> = Vec::new();
             if passed_on.is_none() {
                 read.extend(instruction.operands.iter().flat_map(|o| &uses.leaves[o.index()]));
             }
             for leaf in &read {
-                let last: &mut Option<usize> = &mut uses.last[leaf.made_by.index()][leaf.number];
+                let last: &mut Option<usize> = &mut uses.last[leaf.producer.index()][leaf.number];
                 *last = (*last).max(Some(uses.times[id.index()]));
             }
             uses.reads.push(read);
             let made = if passed_on.is_none() { leaf_count(&instruction.shape) } else { 0 };
-            let own = || (0..made).map(|number| Leaf { made_by: id, number }).collect();
+            let own = || (0..made).map(|number| ValueLeaf { producer: id, number }).collect();
             uses.leaves.push(passed_on.unwrap_or_else(own));
             uses.last.push(vec![None; made]);
         }
@@ -60,7 +60,7 @@ impl Uses {
     }
 
     /// Returns the leaves that an instruction passes on without computing them.
-    fn passed_on(&self, computation: &Computation, instruction: &Instruction) -> Option<Vec<Leaf>> {
+    fn passed_on(&self, computation: &Computation, instruction: &Instruction) -> Option<Vec<ValueLeaf>> {
         let of = |id: InstrId| &self.leaves[id.index()];
         match instruction.op {
             Op::Tuple | Op::Reshape => Some(instruction.operands.iter().flat_map(|&o| of(o).clone()).collect()),
@@ -75,29 +75,29 @@ impl Uses {
     }
 
     /// Returns the leaves of an instruction's value.
-    pub fn leaves(&self, id: InstrId) -> &[Leaf] {
+    pub fn leaves(&self, id: InstrId) -> &[ValueLeaf] {
         &self.leaves[id.index()]
     }
 
     /// Returns the leaves that an instruction reads.
-    pub fn reads(&self, id: InstrId) -> &[Leaf] {
+    pub fn reads(&self, id: InstrId) -> &[ValueLeaf] {
         &self.reads[id.index()]
     }
 
     /// Returns the leaves of the result.
-    pub fn result(&self) -> &[Leaf] {
+    pub fn result(&self) -> &[ValueLeaf] {
         self.leaves(self.root)
     }
 
     /// Whether a leaf is read after `id`. The computation's caller reads the leaves of the result.
-    pub fn is_needed_after(&self, leaf: Leaf, id: InstrId) -> bool {
-        self.last[leaf.made_by.index()][leaf.number] > Some(self.times[id.index()]) || self.result().contains(&leaf)
+    pub fn is_needed_after(&self, leaf: ValueLeaf, id: InstrId) -> bool {
+        self.last[leaf.producer.index()][leaf.number] > Some(self.times[id.index()]) || self.result().contains(&leaf)
     }
 
     /// Whether a leaf is read by `id` or after it. The computation's caller reads the leaves of the
     /// result.
-    pub fn is_needed_from(&self, leaf: Leaf, id: InstrId) -> bool {
-        self.last[leaf.made_by.index()][leaf.number] >= Some(self.times[id.index()]) || self.result().contains(&leaf)
+    pub fn is_needed_from(&self, leaf: ValueLeaf, id: InstrId) -> bool {
+        self.last[leaf.producer.index()][leaf.number] >= Some(self.times[id.index()]) || self.result().contains(&leaf)
     }
 }
 
@@ -123,10 +123,10 @@ ENTRY main { x = f32[4] parameter(0)
         .unwrap();
         let main = module.entry_computation().unwrap();
         let id = |name| main.find(name).unwrap();
-        let uses = Uses::in_program_order(main);
+        let uses = LeafUses::in_program_order(main);
         let (x, y) = (uses.leaves(id("x"))[0], uses.leaves(id("y"))[0]);
         assert_eq!(uses.leaves(id("r")), [x]);
-        assert_eq!(uses.result(), [y, Leaf { made_by: id("n"), number: 0 }]);
+        assert_eq!(uses.result(), [y, ValueLeaf { producer: id("n"), number: 0 }]);
         assert!(uses.is_needed_from(x, id("n")) && !uses.is_needed_after(x, id("n")));
         assert!(uses.is_needed_after(x, id("r")) && uses.is_needed_after(y, id("o")));
     }

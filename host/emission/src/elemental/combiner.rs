@@ -22,19 +22,20 @@ pub fn combiner_function(fusion: &Fusion, symbol: &str, id: InstrId) -> Result<f
         arguments.push(b.argument(Type::of_element(scalar_type(&fusion.module, parameter)?)));
     }
     // A scatter's emitter decides the order of updates.
-    let order = if matches!(instruction.op, Op::Scatter { .. }) { Order::Kept } else { Order::Open };
-    let results = write(&mut b, &fusion.module, applied, &arguments, order)?;
+    let regrouping =
+        if matches!(instruction.op, Op::Scatter { .. }) { Regrouping::Forbidden } else { Regrouping::Allowed };
+    let results = write(&mut b, &fusion.module, applied, &arguments, regrouping)?;
     b.ret(&results);
     Ok(b.finish()?)
 }
 
 /// Whether LLVM may regroup sums, products, maxima and minima.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub enum Regrouping {
     /// They are computed as written.
-    Kept,
+    Forbidden,
     /// They may be regrouped: HLO leaves open in which order elements are combined.
-    Open,
+    Allowed,
 }
 
 /// Writes a computation on scalars inline. Returns its leaves.
@@ -43,12 +44,12 @@ pub fn write(
     module: &Module,
     id: ComputationId,
     arguments: &[Value],
-    order: Order,
+    regrouping: Regrouping,
 ) -> Result<Vec<Value>> {
     let computation = module.computation(id);
     let mut values: Vec<Vec<Value>> = Vec::with_capacity(computation.instructions.len());
     for instruction in &computation.instructions {
-        let value = instruction_values(b, module, (computation, instruction), &values, arguments, order)
+        let value = instruction_values(b, module, (computation, instruction), &values, arguments, regrouping)
             .map_err(|message| EmissionError::at(module, instruction, message))?;
         values.push(value);
     }
@@ -61,7 +62,7 @@ fn instruction_values(
     (computation, instruction): (&Computation, &Instruction),
     values: &[Vec<Value>],
     arguments: &[Value],
-    order: Order,
+    regrouping: Regrouping,
 ) -> Result<Vec<Value>, String> {
     let operands: Vec<Value> = instruction.operands.iter().flat_map(|id| &values[id.index()]).copied().collect();
     let shapes = instruction.operands.iter().map(|&id| computation.instruction(id).shape.as_array());
@@ -81,11 +82,11 @@ fn instruction_values(
         }
         Op::Copy | Op::OptBarrier | Op::Broadcast { .. } | Op::Reshape | Op::Transpose { .. } => Ok(operands),
         Op::Map { to_apply, .. } | Op::Call { to_apply } => {
-            write(b, module, *to_apply, &operands, order).map_err(in_words)
+            write(b, module, *to_apply, &operands, regrouping).map_err(in_words)
         }
         Op::While { condition, body } => {
             let computation =
-                |id| move |b: &mut FunctionBuilder, state: &[Value]| write(b, module, id, state, Order::Kept);
+                |id| move |b: &mut FunctionBuilder, state: &[Value]| write(b, module, id, state, Regrouping::Forbidden);
             control::repeat(b, &operands, &computation(*condition), &computation(*body)).map_err(in_words)
         }
         Op::Conditional { branches } => {
@@ -93,11 +94,11 @@ fn instruction_values(
             let results: Vec<Type> = leaves.map(|array| Type::of_element(array.element_type)).collect();
             let branch = |b: &mut FunctionBuilder, number: usize| {
                 let argument = &values[instruction.operands[number + 1].index()];
-                write(b, module, branches[number], argument, Order::Kept)
+                write(b, module, branches[number], argument, Regrouping::Forbidden)
             };
             control::choose(b, operands[0], &results, 0..branches.len(), &branch).map_err(in_words)
         }
-        Op::Binary(op) if order == Order::Open && is_regroupable(*op) => {
+        Op::Binary(op) if regrouping == Regrouping::Allowed && is_regroupable(*op) => {
             b.set_fastmath(FastMath::REASSOC);
             let value = scalar::operation(b, instruction, &types, &operands);
             b.set_fastmath(FastMath::NONE);

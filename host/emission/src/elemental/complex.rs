@@ -10,7 +10,9 @@ use fusebox_core::builder::Term;
 use fusebox_core::hlo::{BinaryOp, Comparison, ElementType, UnaryOp};
 
 use super::compare::compare;
-use super::complex_parts::{Parts, choose, magnitude, plain_magnitude, plain_quotient, recovered_quotient, rounded};
+use super::complex_pair::{
+    ComplexPair, choose, magnitude, plain_magnitude, plain_quotient, recovered_quotient, rounded,
+};
 use super::{complex_functions as functions, complex_inverse as inverse};
 
 /// Applies the operation to a complex value of type `ty`.
@@ -18,12 +20,12 @@ pub fn unary(op: UnaryOp, ty: ElementType, x: Term<'_>) -> Result<Term<'_>, Stri
     match op {
         UnaryOp::Real => return Ok(x.re()),
         UnaryOp::Imag => return Ok(x.im()),
-        UnaryOp::Negate => return Ok((-Parts::of(x)).joined()),
+        UnaryOp::Negate => return Ok((-ComplexPair::of(x)).joined()),
         UnaryOp::Abs => {
-            let x = Parts::wide(x);
+            let x = ComplexPair::wide(x);
             return Ok(rounded(ty, if ty == ElementType::C64 { plain_magnitude(x) } else { magnitude(x) }));
         }
-        UnaryOp::Exponential => return Ok(functions::exp(Parts::of(x)).joined()),
+        UnaryOp::Exponential => return Ok(functions::exp(ComplexPair::of(x)).joined()),
         UnaryOp::IsFinite => return Err("is-finite is not defined on complex numbers".into()),
         _ => {}
     }
@@ -49,24 +51,24 @@ pub fn unary(op: UnaryOp, ty: ElementType, x: Term<'_>) -> Result<Term<'_>, Stri
         UnaryOp::Cbrt => inverse::cbrt,
         _ => return Err(format!("{} is not supported on complex numbers", op.opcode())),
     };
-    Ok(function(Parts::wide(x)).rounded(ty))
+    Ok(function(ComplexPair::wide(x)).rounded(ty))
 }
 
 /// Applies the operation to two complex values of type `ty`.
 pub fn binary<'f>(op: BinaryOp, ty: ElementType, x: Term<'f>, y: Term<'f>) -> Result<Term<'f>, String> {
-    let parts = || (Parts::of(x), Parts::of(y));
-    let wide = || (Parts::wide(x), Parts::wide(y));
-    let of = |function: fn(Parts<'f>, Parts<'f>) -> Parts<'f>, (x, y)| function(x, y);
+    let parts = || (ComplexPair::of(x), ComplexPair::of(y));
+    let wide = || (ComplexPair::wide(x), ComplexPair::wide(y));
+    let of = |function: fn(ComplexPair<'f>, ComplexPair<'f>) -> ComplexPair<'f>, (x, y)| function(x, y);
     Ok(match op {
-        BinaryOp::Add => of(Parts::add, parts()).joined(),
-        BinaryOp::Subtract => of(Parts::sub, parts()).joined(),
-        BinaryOp::Multiply => of(Parts::mul, parts()).joined(),
+        BinaryOp::Add => of(ComplexPair::add, parts()).joined(),
+        BinaryOp::Subtract => of(ComplexPair::sub, parts()).joined(),
+        BinaryOp::Multiply => of(ComplexPair::mul, parts()).joined(),
         BinaryOp::Divide if ty == ElementType::C64 => {
             let quotient = of(plain_quotient, wide()).map(|part| rounded(ty, part));
             let (x, y) = parts();
             recovered_quotient(x, y, quotient).joined()
         }
-        BinaryOp::Divide => of(Parts::div, wide()).rounded(ty),
+        BinaryOp::Divide => of(ComplexPair::div, wide()).rounded(ty),
         BinaryOp::Power => of(functions::pow, wide()).rounded(ty),
         BinaryOp::Atan2 => of(functions::atan2, wide()).rounded(ty),
         BinaryOp::Maximum => compare(Comparison::Ge, None, ty, x, y).select(x, y),
@@ -75,13 +77,13 @@ pub fn binary<'f>(op: BinaryOp, ty: ElementType, x: Term<'f>, y: Term<'f>) -> Re
     })
 }
 
-fn sign(x: Parts<'_>) -> Parts<'_> {
+fn sign(x: ComplexPair<'_>) -> ComplexPair<'_> {
     let size = magnitude(x);
     let quotient = x.map(|part| part / size);
     choose(x.is_zero(), x, quotient)
 }
 
-fn logistic(x: Parts<'_>) -> Parts<'_> {
+fn logistic(x: ComplexPair<'_>) -> ComplexPair<'_> {
     let e = functions::exp(-x);
-    x.real(1.0) / Parts { re: 1.0 + e.re, im: e.im }
+    x.real(1.0) / ComplexPair { re: 1.0 + e.re, im: e.im }
 }

@@ -2,12 +2,12 @@
 
 use fusebox_core::builder::Term;
 
-use super::complex_parts::{Parts, choose, is_infinite, magnitude};
+use super::complex_pair::{ComplexPair, choose, is_infinite, magnitude};
 
 /// Computes `e^re · (cos im + i sin im)`, on parts of either type. Beyond the range of the real
 /// exponential, the other factors may bring the product back into it. On the real axis the
 /// imaginary part is unchanged.
-pub fn exp(x: Parts<'_>) -> Parts<'_> {
+pub fn exp(x: ComplexPair<'_>) -> ComplexPair<'_> {
     let limit: f64 = if x.re.is_f32() { 88.0 } else { 700.0 };
     let large = x.re.gt(limit);
     let rest = large.select(x.re - limit, x.re);
@@ -17,7 +17,7 @@ pub fn exp(x: Parts<'_>) -> Parts<'_> {
     let (re, im) = (e * cos, e * sin);
     let (re, im) = (re * scale, im * scale);
     let on_axis = x.im.eq(0.0);
-    let result = choose(on_axis, Parts { re: e * scale, im: x.im }, Parts { re, im });
+    let result = choose(on_axis, ComplexPair { re: e * scale, im: x.im }, ComplexPair { re, im });
     // e^-inf is 0 even if the angle is infinite or NaN.
     let vanishes = x.re.eq(f64::NEG_INFINITY);
     let undirected = x.im.subf(x.im).is_nan();
@@ -26,19 +26,19 @@ pub fn exp(x: Parts<'_>) -> Parts<'_> {
 
 /// Computes `e^x - 1`. Its real part is `expm1(re) · cos im - 2 sin²(im / 2)`, without cancellation
 /// near 0.
-pub fn expm1(x: Parts<'_>) -> Parts<'_> {
+pub fn expm1(x: ComplexPair<'_>) -> ComplexPair<'_> {
     let e = x.re.expm1();
     let (cos, sin) = (x.im.cos(), x.im.sin());
     let s = (x.im * 0.5).sin();
     let lost = 2.0 * (s * s);
     let re = e * cos - lost;
     let im = x.re.exp() * sin;
-    choose(x.im.eq(0.0), Parts { re: e, im: x.im }, Parts { re, im })
+    choose(x.im.eq(0.0), ComplexPair { re: e, im: x.im }, ComplexPair { re, im })
 }
 
 /// Computes `log |x|`: near the unit circle by `log1p` of `|x|² - 1`, elsewhere from the larger
 /// part and the ratio of the parts.
-fn log_magnitude(x: Parts<'_>) -> Term<'_> {
+fn log_magnitude(x: ComplexPair<'_>) -> Term<'_> {
     let (large, small) = x.sizes();
     let excess = (large - 1.0) * (large + 1.0) + small * small;
     let near_value = 0.5 * excess.log1p();
@@ -51,35 +51,35 @@ fn log_magnitude(x: Parts<'_>) -> Term<'_> {
 }
 
 /// `log |x| + i arg x`
-pub fn log(x: Parts<'_>) -> Parts<'_> {
-    Parts { re: log_magnitude(x), im: x.im.atan2(x.re) }
+pub fn log(x: ComplexPair<'_>) -> ComplexPair<'_> {
+    ComplexPair { re: log_magnitude(x), im: x.im.atan2(x.re) }
 }
 
 /// Computes `log(1 + x)`; for small `x` from `|1 + x|² - 1 = re (re + 2) + im²`.
-pub fn log1p(x: Parts<'_>) -> Parts<'_> {
-    let shifted = Parts { re: x.re + 1.0, im: x.im };
+pub fn log1p(x: ComplexPair<'_>) -> ComplexPair<'_> {
+    let shifted = ComplexPair { re: x.re + 1.0, im: x.im };
     let excess = x.re * (x.re + 2.0) + x.im * x.im;
     let near_value = 0.5 * excess.log1p();
     let far_value = log_magnitude(shifted);
     let near = x.sizes().0.lt(0.5);
-    Parts { re: near.select(near_value, far_value), im: x.im.atan2(shifted.re) }
+    ComplexPair { re: near.select(near_value, far_value), im: x.im.atan2(shifted.re) }
 }
 
 /// Computes the square root. On the branch cut it ignores the sign of the zero, as XLA does.
-pub fn sqrt(x: Parts<'_>) -> Parts<'_> {
+pub fn sqrt(x: ComplexPair<'_>) -> ComplexPair<'_> {
     let side = x.im.lt(0.0).select(-1.0, x.im.number(1.0));
     sqrt_on_side(x, side)
 }
 
 /// Computes the reciprocal of the square root. On the branch cut the sign of the zero selects the
 /// side, as in C's Annex G and in XLA.
-pub fn rsqrt(x: Parts<'_>) -> Parts<'_> {
+pub fn rsqrt(x: ComplexPair<'_>) -> ComplexPair<'_> {
     x.real(1.0) / sqrt_on_side(x, x.im)
 }
 
 /// Computes the larger of the result's parts, `t = sqrt((|re| + |x|) / 2)`, and from it the other
 /// one, `im / 2t`. Left of zero the imaginary part has the sign of `side`.
-fn sqrt_on_side<'f>(x: Parts<'f>, side: Term<'f>) -> Parts<'f> {
+fn sqrt_on_side<'f>(x: ComplexPair<'f>, side: Term<'f>) -> ComplexPair<'f> {
     // Scales by powers of 4, so that neither the sum nor the halves leave the range.
     let (large, _) = x.sizes();
     let (is_huge, is_tiny) = (large.gt(2f64.powi(1000)), large.lt(2f64.powi(-900)));
@@ -93,38 +93,38 @@ fn sqrt_on_side<'f>(x: Parts<'f>, side: Term<'f>) -> Parts<'f> {
     let other = scaled.im / vanishes.select(1.0, t + t);
     let (t, other) = (t * back, other * back);
     let other_size = other.absf();
-    let left = Parts { re: other_size, im: t.copysign(side) };
-    let result = choose(x.re.lt(0.0), left, Parts { re: t, im: other });
+    let left = ComplexPair { re: other_size, im: t.copysign(side) };
+    let result = choose(x.re.lt(0.0), left, ComplexPair { re: t, im: other });
     sqrt_of_infinity(x, result)
 }
 
 /// Replaces the result at infinity. An infinite imaginary part makes the real part infinite and is
 /// unchanged. If only the real part is infinite, the other part of the result is 0, or NaN if the
 /// imaginary part is NaN.
-fn sqrt_of_infinity<'f>(x: Parts<'f>, result: Parts<'f>) -> Parts<'f> {
+fn sqrt_of_infinity<'f>(x: ComplexPair<'f>, result: ComplexPair<'f>) -> ComplexPair<'f> {
     let (zero, infinity) = (x.re.number(0.0), x.re.number(f64::INFINITY));
     let (small, large) = (zero.copysign(x.im), infinity.copysign(x.im));
     let undirected = x.im.is_nan();
     let (rest, small) = (undirected.select(x.im, zero), undirected.select(x.im, small));
     let (re_infinite, im_infinite) = (is_infinite(x.re), is_infinite(x.im));
     let negative = x.re.lt(0.0);
-    let along = choose(negative, Parts { re: rest, im: large }, Parts { re: infinity, im: small });
+    let along = choose(negative, ComplexPair { re: rest, im: large }, ComplexPair { re: infinity, im: small });
     let result = choose(re_infinite, along, result);
-    choose(im_infinite, Parts { re: infinity, im: x.im }, result)
+    choose(im_infinite, ComplexPair { re: infinity, im: x.im }, result)
 }
 
 /// Sine and cosine, circular or hyperbolic.
-struct Waves<'f> {
+struct SinCos<'f> {
     sin: Term<'f>,
     cos: Term<'f>,
 }
 
-fn circular(x: Term<'_>) -> Waves<'_> {
-    Waves { sin: x.sin(), cos: x.cos() }
+fn circular(x: Term<'_>) -> SinCos<'_> {
+    SinCos { sin: x.sin(), cos: x.cos() }
 }
 
-fn hyperbolic(x: Term<'_>) -> Waves<'_> {
-    Waves { sin: x.sinh(), cos: x.cosh() }
+fn hyperbolic(x: Term<'_>) -> SinCos<'_> {
+    SinCos { sin: x.sinh(), cos: x.cosh() }
 }
 
 /// Returns a number whose hyperbolic functions do not overflow, and the factor by which they are
@@ -137,87 +137,87 @@ fn without_overflow(x: Term<'_>) -> (Term<'_>, Term<'_>) {
 }
 
 /// `-i sinh(i x)`
-pub fn sin(x: Parts<'_>) -> Parts<'_> {
+pub fn sin(x: ComplexPair<'_>) -> ComplexPair<'_> {
     times_minus_i(sinh(times_i(x)))
 }
 
 /// `cosh(i x)`
-pub fn cos(x: Parts<'_>) -> Parts<'_> {
+pub fn cos(x: ComplexPair<'_>) -> ComplexPair<'_> {
     cosh(times_i(x))
 }
 
 /// `sinh re cos im + i cosh re sin im`; on the axes, a part of 0 is unchanged.
-pub fn sinh(x: Parts<'_>) -> Parts<'_> {
+pub fn sinh(x: ComplexPair<'_>) -> ComplexPair<'_> {
     let (reduced, factor) = without_overflow(x.re);
     let (h, t) = (hyperbolic(reduced), circular(x.im));
-    let Parts { re, im } = Parts { re: h.sin * t.cos, im: h.cos * t.sin }.map(|part| part * factor);
+    let ComplexPair { re, im } = ComplexPair { re: h.sin * t.cos, im: h.cos * t.sin }.map(|part| part * factor);
     let re = x.re.eq(0.0).select(x.re, re);
     let on_real = x.im.eq(0.0);
-    choose(on_real, Parts { re: h.sin * factor, im: x.im }, Parts { re, im })
+    choose(on_real, ComplexPair { re: h.sin * factor, im: x.im }, ComplexPair { re, im })
 }
 
 /// `cosh re cos im + i sinh re sin im`; on the axes the imaginary part is 0.
-pub fn cosh(x: Parts<'_>) -> Parts<'_> {
+pub fn cosh(x: ComplexPair<'_>) -> ComplexPair<'_> {
     let (reduced, factor) = without_overflow(x.re);
     let (h, t) = (hyperbolic(reduced), circular(x.im));
-    let Parts { re, im } = Parts { re: h.cos * t.cos, im: h.sin * t.sin }.map(|part| part * factor);
+    let ComplexPair { re, im } = ComplexPair { re: h.cos * t.cos, im: h.sin * t.sin }.map(|part| part * factor);
     let nothing = x.re * x.im;
     let on_axis = x.re.eq(0.0) | x.im.eq(0.0);
-    Parts { re, im: on_axis.select(nothing, im) }
+    ComplexPair { re, im: on_axis.select(nothing, im) }
 }
 
 /// `i x`
-pub fn times_i(x: Parts<'_>) -> Parts<'_> {
-    Parts { re: -x.im, im: x.re }
+pub fn times_i(x: ComplexPair<'_>) -> ComplexPair<'_> {
+    ComplexPair { re: -x.im, im: x.re }
 }
 
 /// `-i x`
-pub fn times_minus_i(x: Parts<'_>) -> Parts<'_> {
-    Parts { re: x.im, im: -x.re }
+pub fn times_minus_i(x: ComplexPair<'_>) -> ComplexPair<'_> {
+    ComplexPair { re: x.im, im: -x.re }
 }
 
 /// `(sinh re cosh re + i sin im cos im) / (sinh² re + cos² im)`; far from the imaginary axis the
 /// real part is ±1 and the imaginary one `4 sin im cos im e^(-2|re|)`. On the real axis the
 /// imaginary part is unchanged.
-pub fn tanh(x: Parts<'_>) -> Parts<'_> {
+pub fn tanh(x: ComplexPair<'_>) -> ComplexPair<'_> {
     let size = x.re.absf();
     let far = size.gt(22.0);
     let (h, t) = (hyperbolic(far.select(0.0, x.re)), circular(x.im));
     let (dividend, turn) = (h.sin * h.cos, t.sin * t.cos);
     let divisor = h.sin * h.sin + t.cos * t.cos;
-    let near = Parts { re: dividend, im: turn }.map(|part| part / divisor);
+    let near = ComplexPair { re: dividend, im: turn }.map(|part| part / divisor);
     let decay = (-(size + size)).exp();
     let im = 4.0 * turn * decay;
-    let far_value = Parts { re: x.re.number(1.0).copysign(x.re), im };
+    let far_value = ComplexPair { re: x.re.number(1.0).copysign(x.re), im };
     let value = choose(far, far_value, near);
     // If the angle is infinite or NaN: ±1 at an infinite real part, NaN at a finite one.
     let (infinite, nowhere) = (is_infinite(x.re), x.im.subf(x.im));
     let undirected = nowhere.is_nan();
-    let limit = Parts { re: infinite.select(far_value.re, nowhere), im: infinite.select(0.0, nowhere) };
+    let limit = ComplexPair { re: infinite.select(far_value.re, nowhere), im: infinite.select(0.0, nowhere) };
     let value = choose(undirected, limit, value);
-    Parts { re: value.re, im: x.im.eq(0.0).select(x.im, value.im) }
+    ComplexPair { re: value.re, im: x.im.eq(0.0).select(x.im, value.im) }
 }
 
 /// `tan x = -i tanh(i x)`
-pub fn tan(x: Parts<'_>) -> Parts<'_> {
+pub fn tan(x: ComplexPair<'_>) -> ComplexPair<'_> {
     times_minus_i(tanh(times_i(x)))
 }
 
 /// `e^(y log x)`; 1 to any power is 1, and so is any number to the power of 0. 0 to a positive real
 /// power is 0; to any other power it is NaN.
-pub fn pow<'f>(x: Parts<'f>, y: Parts<'f>) -> Parts<'f> {
+pub fn pow<'f>(x: ComplexPair<'f>, y: ComplexPair<'f>) -> ComplexPair<'f> {
     let power = exp(y * log(x));
     let (x_zero, y_zero) = (x.is_zero(), y.is_zero());
     let vanishes = y.re.gt(0.0) & y.im.eq(0.0);
     let of_zero = vanishes.select(0.0, x.re.number(f64::NAN));
-    let result = choose(x_zero, Parts { re: of_zero, im: of_zero }, power);
+    let result = choose(x_zero, ComplexPair { re: of_zero, im: of_zero }, power);
     let x_one = x.re.eq(1.0) & x.im.eq(0.0);
     choose(x_one | y_zero, x.real(1.0), result)
 }
 
 /// `atan2(y, x) = -i log((x + i y) / sqrt(x² + y²))`
-pub fn atan2<'f>(y: Parts<'f>, x: Parts<'f>) -> Parts<'f> {
+pub fn atan2<'f>(y: ComplexPair<'f>, x: ComplexPair<'f>) -> ComplexPair<'f> {
     let size = sqrt(x * x + y * y);
-    let point = Parts { re: x.re - y.im, im: x.im + y.re };
+    let point = ComplexPair { re: x.re - y.im, im: x.im + y.re };
     times_minus_i(log(point / size))
 }

@@ -8,29 +8,29 @@ use fusebox_core::hlo::ElementType;
 /// A complex number as two parts of the same float type. Products are `(ac - bd) + (ad + bc)i` in
 /// that type; quotients are scaled.
 #[derive(Clone, Copy)]
-pub struct Parts<'f> {
+pub struct ComplexPair<'f> {
     pub re: Term<'f>,
     pub im: Term<'f>,
 }
 
-impl<'f> Parts<'f> {
+impl<'f> ComplexPair<'f> {
     /// Returns the parts without conversion.
-    pub fn of(x: Term<'f>) -> Parts<'f> {
-        Parts { re: x.re(), im: x.im() }
+    pub fn of(x: Term<'f>) -> ComplexPair<'f> {
+        ComplexPair { re: x.re(), im: x.im() }
     }
 
     /// Returns the parts as `f64`.
-    pub fn wide(x: Term<'f>) -> Parts<'f> {
-        Parts::of(x).map(|part| part.extf(Scalar::F64))
+    pub fn wide(x: Term<'f>) -> ComplexPair<'f> {
+        ComplexPair::of(x).map(|part| part.extf(Scalar::F64))
     }
 
     /// Returns a real number of the type of these parts.
-    pub fn real(self, value: f64) -> Parts<'f> {
-        Parts { re: self.re.number(value), im: self.re.number(0.0) }
+    pub fn real(self, value: f64) -> ComplexPair<'f> {
+        ComplexPair { re: self.re.number(value), im: self.re.number(0.0) }
     }
 
-    pub fn map(self, change: impl Fn(Term<'f>) -> Term<'f>) -> Parts<'f> {
-        Parts { re: change(self.re), im: change(self.im) }
+    pub fn map(self, change: impl Fn(Term<'f>) -> Term<'f>) -> ComplexPair<'f> {
+        ComplexPair { re: change(self.re), im: change(self.im) }
     }
 
     pub fn joined(self) -> Term<'f> {
@@ -57,39 +57,39 @@ impl<'f> Parts<'f> {
     }
 }
 
-impl<'f> Neg for Parts<'f> {
-    type Output = Parts<'f>;
-    fn neg(self) -> Parts<'f> {
+impl<'f> Neg for ComplexPair<'f> {
+    type Output = ComplexPair<'f>;
+    fn neg(self) -> ComplexPair<'f> {
         self.map(|part| -part)
     }
 }
 
-impl<'f> Add for Parts<'f> {
-    type Output = Parts<'f>;
-    fn add(self, y: Parts<'f>) -> Parts<'f> {
-        Parts { re: self.re + y.re, im: self.im + y.im }
+impl<'f> Add for ComplexPair<'f> {
+    type Output = ComplexPair<'f>;
+    fn add(self, y: ComplexPair<'f>) -> ComplexPair<'f> {
+        ComplexPair { re: self.re + y.re, im: self.im + y.im }
     }
 }
 
-impl<'f> Sub for Parts<'f> {
-    type Output = Parts<'f>;
-    fn sub(self, y: Parts<'f>) -> Parts<'f> {
-        Parts { re: self.re - y.re, im: self.im - y.im }
+impl<'f> Sub for ComplexPair<'f> {
+    type Output = ComplexPair<'f>;
+    fn sub(self, y: ComplexPair<'f>) -> ComplexPair<'f> {
+        ComplexPair { re: self.re - y.re, im: self.im - y.im }
     }
 }
 
-impl<'f> Mul for Parts<'f> {
-    type Output = Parts<'f>;
-    fn mul(self, y: Parts<'f>) -> Parts<'f> {
+impl<'f> Mul for ComplexPair<'f> {
+    type Output = ComplexPair<'f>;
+    fn mul(self, y: ComplexPair<'f>) -> ComplexPair<'f> {
         let (ac, bd) = (self.re * y.re, self.im * y.im);
         let (ad, bc) = (self.re * y.im, self.im * y.re);
-        Parts { re: ac - bd, im: ad + bc }
+        ComplexPair { re: ac - bd, im: ad + bc }
     }
 }
 
-impl<'f> Div for Parts<'f> {
-    type Output = Parts<'f>;
-    fn div(self, y: Parts<'f>) -> Parts<'f> {
+impl<'f> Div for ComplexPair<'f> {
+    type Output = ComplexPair<'f>;
+    fn div(self, y: ComplexPair<'f>) -> ComplexPair<'f> {
         scaled_quotient(self, y)
     }
 }
@@ -98,8 +98,8 @@ pub fn rounded(ty: ElementType, part: Term<'_>) -> Term<'_> {
     part.truncf(Scalar::of_element(ty.real_part()))
 }
 
-pub fn choose<'f>(condition: Term<'f>, x: Parts<'f>, y: Parts<'f>) -> Parts<'f> {
-    Parts { re: condition.select(x.re, y.re), im: condition.select(x.im, y.im) }
+pub fn choose<'f>(condition: Term<'f>, x: ComplexPair<'f>, y: ComplexPair<'f>) -> ComplexPair<'f> {
+    ComplexPair { re: condition.select(x.re, y.re), im: condition.select(x.im, y.im) }
 }
 
 /// Whether a real number is infinite.
@@ -109,14 +109,14 @@ pub fn is_infinite(x: Term<'_>) -> Term<'_> {
 
 /// Computes `|x|` of parts whose squares neither overflow nor underflow. If a part is infinite, so
 /// is the result, whatever the other part is.
-pub fn plain_magnitude(x: Parts<'_>) -> Term<'_> {
+pub fn plain_magnitude(x: ComplexPair<'_>) -> Term<'_> {
     let size = (x.re * x.re + x.im * x.im).sqrt();
     x.is_infinite().select(f64::INFINITY, size)
 }
 
 /// Computes `|x|`, scaled by the larger part. If a part is infinite, so is the result, whatever the
 /// other part is.
-pub fn magnitude(x: Parts<'_>) -> Term<'_> {
+pub fn magnitude(x: ComplexPair<'_>) -> Term<'_> {
     let (large, small) = x.sizes();
     let ratio = small / large.eq(0.0).select(1.0, large);
     let size = large * (1.0 + ratio * ratio).sqrt();
@@ -125,7 +125,7 @@ pub fn magnitude(x: Parts<'_>) -> Term<'_> {
 
 /// Computes `x / y` with the divisor scaled to a size of about 1. If both parts are NaN although an
 /// operand is 0 or infinite, returns the result of C99's annex G.
-fn scaled_quotient<'f>(x: Parts<'f>, y: Parts<'f>) -> Parts<'f> {
+fn scaled_quotient<'f>(x: ComplexPair<'f>, y: ComplexPair<'f>) -> ComplexPair<'f> {
     let (scale, _) = y.sizes();
     let usable = scale.gt(0.0) & scale.lt(f64::INFINITY);
     let scale = usable.select(scale, scale.number(1.0));
@@ -134,12 +134,12 @@ fn scaled_quotient<'f>(x: Parts<'f>, y: Parts<'f>) -> Parts<'f> {
 }
 
 /// Computes `x / y` for a divisor whose parts' squares neither overflow nor underflow.
-pub fn plain_quotient<'f>(x: Parts<'f>, y: Parts<'f>) -> Parts<'f> {
+pub fn plain_quotient<'f>(x: ComplexPair<'f>, y: ComplexPair<'f>) -> ComplexPair<'f> {
     let size = y.re * y.re + y.im * y.im;
     conjugate_product(x, y).map(|part| part / size)
 }
 
-pub fn recovered_quotient<'f>(x: Parts<'f>, y: Parts<'f>, quotient: Parts<'f>) -> Parts<'f> {
+pub fn recovered_quotient<'f>(x: ComplexPair<'f>, y: ComplexPair<'f>, quotient: ComplexPair<'f>) -> ComplexPair<'f> {
     let both_nan = quotient.re.is_nan() & quotient.im.is_nan();
     // A number over 0: infinite, with the signs of the parts.
     let by_zero = y.is_zero();
@@ -159,13 +159,13 @@ pub fn recovered_quotient<'f>(x: Parts<'f>, y: Parts<'f>, quotient: Parts<'f>) -
 }
 
 /// Returns 1 for infinite parts and 0 for others, with their signs.
-fn infinite_parts(x: Parts<'_>) -> Parts<'_> {
+fn infinite_parts(x: ComplexPair<'_>) -> ComplexPair<'_> {
     x.map(|part| is_infinite(part).select(1.0, part.number(0.0)).copysign(part))
 }
 
 /// `x · conj(y)`
-fn conjugate_product<'f>(x: Parts<'f>, y: Parts<'f>) -> Parts<'f> {
+fn conjugate_product<'f>(x: ComplexPair<'f>, y: ComplexPair<'f>) -> ComplexPair<'f> {
     let (ac, bd) = (x.re * y.re, x.im * y.im);
     let (bc, ad) = (x.im * y.re, x.re * y.im);
-    Parts { re: ac + bd, im: bc - ad }
+    ComplexPair { re: ac + bd, im: bc - ad }
 }

@@ -8,19 +8,19 @@ use super::convert::convert;
 use super::state::accumulator;
 use crate::EmissionError;
 use crate::error::Result;
-use crate::writer::{Reads, Turns, Writer};
+use crate::writer::{FunctionWriter, LoopForm, SiteOperands};
 
 /// Writes a `dot` or `convolution`. Operands: left and right; for a convolution input and kernel,
 /// read under the recipe's branch. There are no operands if nothing is contracted, or if the kernel
 /// never meets the input.
-pub fn sum_of_products(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>> {
+pub fn sum_of_products(writer: &mut FunctionWriter<'_, '_>, reads: &SiteOperands<'_>) -> Result<Vec<Value>> {
     let result = writer.partition.array(reads.id)?.element_type;
     let sum_type = accumulator(writer.partition, reads.id)?;
     let zero = writer.b.zero(&Type::of_element(sum_type));
     let sum = match reads.operands {
         [left, right] => {
             let (left, right) = (left[0], right[0]);
-            let sums = writer.loop_over(reads.recipe.loops[0], Turns::Looped, &[zero], |writer, state| {
+            let sums = writer.loop_over(reads.recipe.loops[0], LoopForm::Looped, &[zero], |writer, state| {
                 writer.behind(reads.recipe.branches.first(), state, |writer| {
                     add_product(writer, reads.id, sum_type, state[0], [left, right])
                 })
@@ -33,7 +33,7 @@ pub fn sum_of_products(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result
 }
 
 fn add_product(
-    writer: &mut Writer<'_, '_>,
+    writer: &mut FunctionWriter<'_, '_>,
     id: InstrId,
     sum_type: ElementType,
     sum: Value,

@@ -7,10 +7,15 @@ use fusebox_core::builder::{FunctionBuilder, IntPredicate, OpKind, Region, Scala
 use crate::error::Result;
 
 /// Writes a computation on values.
-type Write<'w> = &'w dyn Fn(&mut FunctionBuilder, &[Value]) -> Result<Vec<Value>>;
+type WriteScalars<'w> = &'w dyn Fn(&mut FunctionBuilder, &[Value]) -> Result<Vec<Value>>;
 
 /// Writes a `while` with these values as its state.
-pub fn repeat(b: &mut FunctionBuilder, state: &[Value], condition: Write, body: Write) -> Result<Vec<Value>> {
+pub fn repeat(
+    b: &mut FunctionBuilder,
+    state: &[Value],
+    condition: WriteScalars,
+    body: WriteScalars,
+) -> Result<Vec<Value>> {
     let types = b.types_of(state);
     let before = region(b, &types, OpKind::Condition, |b, state| {
         let mut passed = condition(b, state)?;

@@ -55,19 +55,17 @@ fn float_to_integer(to: ElementType, x: Term<'_>) -> Term<'_> {
     let (bits, signed) = (to.bits(), to.is_signed_integer());
     let (target, work) = (Scalar::of_element(to), Scalar::Int(bits.max(32)));
     // Powers of two and 0 are exact in every float type that computes here.
-    let (lower, upper) = match signed {
-        true => (-(2f64.powi(bits as i32 - 1)), 2f64.powi(bits as i32 - 1)),
-        false => (0.0, 2f64.powi(bits as i32)),
+    let (lower, upper) = if signed {
+        (-(2f64.powi(bits as i32 - 1)), 2f64.powi(bits as i32 - 1))
+    } else {
+        (0.0, 2f64.powi(bits as i32))
     };
     let (above, below) = (x.ge(upper), x.le(lower));
     let inside = x.lt(upper) & x.gt(lower);
     let safe = inside.select(x, x.number(0.0));
     let value = if signed { safe.fptosi(work) } else { safe.fptoui(work) };
     let value = value.trunci(target);
-    let (smallest, largest) = match signed {
-        true => (i64::MIN >> (64 - bits), i64::MAX >> (64 - bits)),
-        false => (0, -1),
-    };
+    let (smallest, largest) = if signed { (i64::MIN >> (64 - bits), i64::MAX >> (64 - bits)) } else { (0, -1) };
     below.select(smallest, above.select(largest, value))
 }
 

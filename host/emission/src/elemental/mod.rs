@@ -11,7 +11,7 @@ mod compare;
 mod complex;
 mod complex_functions;
 mod complex_inverse;
-mod complex_parts;
+mod complex_pair;
 pub mod constant;
 mod contract;
 mod control;
@@ -28,16 +28,16 @@ use fusebox_core::builder::{Scalar, Value};
 use fusebox_core::hlo::{ElementType, InstrId, Op};
 
 use crate::error::Result;
-use crate::writer::{Reads, Writer};
+use crate::writer::{FunctionWriter, SiteOperands};
 
-use combiner::Order;
+use combiner::Regrouping;
 
 pub use combiner::combiner_function;
 pub use constant::MAX_CONSTANT_ELEMENTS;
 
 /// Writes an instruction at its site. Returns its values.
-pub fn emit(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>> {
-    let Reads { id, recipe, operands } = *reads;
+pub fn emit(writer: &mut FunctionWriter<'_, '_>, reads: &SiteOperands<'_>) -> Result<Vec<Value>> {
+    let SiteOperands { id, recipe, operands } = *reads;
     let instruction = writer.partition.instruction(id);
     match &instruction.op {
         Op::Concatenate { .. } => shape::concatenate(writer, reads),
@@ -46,9 +46,13 @@ pub fn emit(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>
         Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } => reduce::reduce(writer, reads, *to_apply),
         Op::SelectAndScatter { select, scatter, .. } => window::select_and_scatter(writer, reads, *select, *scatter),
         Op::Dot(_) | Op::Convolution(_) => contract::sum_of_products(writer, reads),
-        Op::Map { to_apply, .. } => {
-            combiner::write(&mut writer.b, writer.partition.module, *to_apply, &operands.concat(), Order::Kept)
-        }
+        Op::Map { to_apply, .. } => combiner::write(
+            &mut writer.b,
+            writer.partition.module,
+            *to_apply,
+            &operands.concat(),
+            Regrouping::Forbidden,
+        ),
         Op::BitcastConvert if !recipe.indices.is_empty() || operands.len() > 1 => shape::bitcast_parts(writer, reads),
         Op::GetTupleElement { index } => {
             let values = operands.first().map_or(&[] as &[Value], Vec::as_slice);
@@ -67,7 +71,7 @@ pub fn emit(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>
     }
 }
 
-fn dimension_size(writer: &mut Writer<'_, '_>, id: InstrId, dimension: i64) -> Result<Vec<Value>> {
+fn dimension_size(writer: &mut FunctionWriter<'_, '_>, id: InstrId, dimension: i64) -> Result<Vec<Value>> {
     let operand = writer.partition.operand_array(id, 0)?;
     let d = dimension as usize;
     let Some(&size) = operand.dims.get(d).filter(|_| !operand.dynamic.get(d).is_some_and(|dynamic| *dynamic)) else {
@@ -81,7 +85,7 @@ fn moves_only(op: &Op) -> bool {
     op.is_movement() || matches!(op, Op::Copy | Op::OptBarrier)
 }
 
-fn operand_types(writer: &Writer<'_, '_>, id: InstrId) -> Vec<ElementType> {
+fn operand_types(writer: &FunctionWriter<'_, '_>, id: InstrId) -> Vec<ElementType> {
     let operands = &writer.partition.instruction(id).operands;
     let shape = |&operand: &InstrId| writer.partition.instruction(operand).shape.as_array();
     operands.iter().filter_map(shape).map(|array| array.element_type).collect()

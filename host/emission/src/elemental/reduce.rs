@@ -4,16 +4,20 @@ use fusebox_core::builder::{FastMath, Scalar, Value};
 use fusebox_core::hlo::{ComputationId, InstrId, Op};
 
 use super::binary::binary;
-use super::combiner::{self, Order};
+use super::combiner::{self, Regrouping};
 use super::float_types::computed_in;
 use super::state::widened_element;
 use crate::error::Result;
-use crate::writer::{Reads, Turns, Writer};
+use crate::writer::{FunctionWriter, LoopForm, SiteOperands};
 
 /// Writes a `reduce` or `reduce-window`. Operands: the elements, unless nothing is reduced, then
 /// the initial values. Elements of a window that may be out of bounds are read under the recipe's
 /// branch.
-pub fn reduce(writer: &mut Writer<'_, '_>, reads: &Reads<'_>, to_apply: ComputationId) -> Result<Vec<Value>> {
+pub fn reduce(
+    writer: &mut FunctionWriter<'_, '_>,
+    reads: &SiteOperands<'_>,
+    to_apply: ComputationId,
+) -> Result<Vec<Value>> {
     let count = writer.partition.instruction(reads.id).operands.len() / 2;
     let (elements, initial) = reads.operands.split_at(reads.operands.len() - count);
     let [elements, mut values] = [elements, initial].map(<[Vec<Value>]>::concat);
@@ -25,8 +29,8 @@ pub fn reduce(writer: &mut Writer<'_, '_>, reads: &Reads<'_>, to_apply: Computat
         values.iter_mut().for_each(|value| *value = writer.b.extf(*value, Scalar::F32));
     }
     let turns = match writer.partition.instruction(reads.id).op {
-        Op::ReduceWindow { .. } => Turns::OneByOneIfFew,
-        _ => Turns::Looped,
+        Op::ReduceWindow { .. } => LoopForm::UnrolledIfSmall,
+        _ => LoopForm::Looped,
     };
     let mut results = writer.loop_over(reads.recipe.loops[0], turns, &values, |writer, state| {
         writer.behind(reads.recipe.branches.first(), state, |writer| {
@@ -40,7 +44,7 @@ pub fn reduce(writer: &mut Writer<'_, '_>, reads: &Reads<'_>, to_apply: Computat
 }
 
 fn combine(
-    writer: &mut Writer<'_, '_>,
+    writer: &mut FunctionWriter<'_, '_>,
     id: InstrId,
     to_apply: ComputationId,
     state: &[Value],
@@ -57,6 +61,6 @@ fn combine(
             writer.b.set_fastmath(FastMath::NONE);
             value.map(|v| vec![v]).map_err(|message| writer.error(id, message))
         }
-        _ => combiner::write(&mut writer.b, module, to_apply, &[state, elements].concat(), Order::Open),
+        _ => combiner::write(&mut writer.b, module, to_apply, &[state, elements].concat(), Regrouping::Allowed),
     }
 }

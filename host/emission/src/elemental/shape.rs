@@ -6,10 +6,10 @@ use fusebox_core::hlo::InstrId;
 use super::bits;
 use crate::error::Result;
 use crate::partition::Branch;
-use crate::writer::{Reads, Writer};
+use crate::writer::{FunctionWriter, SiteOperands};
 
 /// Writes a binary tree of branches on the position along the dimension.
-pub fn concatenate(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>> {
+pub fn concatenate(writer: &mut FunctionWriter<'_, '_>, reads: &SiteOperands<'_>) -> Result<Vec<Value>> {
     let reached = reads.recipe.branches.iter().filter(|branch| branch.reachable);
     let parts: Vec<(&Branch, &[Value])> = reached.zip(reads.operands.iter().map(Vec::as_slice)).collect();
     match parts.as_slice() {
@@ -23,7 +23,7 @@ pub fn concatenate(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec
 }
 
 fn choose(
-    writer: &mut Writer<'_, '_>,
+    writer: &mut FunctionWriter<'_, '_>,
     id: InstrId,
     types: &[Type],
     parts: &[(&Branch, &[Value])],
@@ -39,7 +39,12 @@ fn choose(
     Ok(writer.b.op(OpKind::If, &[below], Vec::new(), types, vec![first, second]))
 }
 
-fn side(writer: &mut Writer<'_, '_>, id: InstrId, types: &[Type], parts: &[(&Branch, &[Value])]) -> Result<Region> {
+fn side(
+    writer: &mut FunctionWriter<'_, '_>,
+    id: InstrId,
+    types: &[Type],
+    parts: &[(&Branch, &[Value])],
+) -> Result<Region> {
     if let [(branch, values)] = parts {
         return writer.close(branch.scope, OpKind::Yield, |_, _| Ok(values.to_vec()));
     }
@@ -52,8 +57,8 @@ fn side(writer: &mut Writer<'_, '_>, id: InstrId, types: &[Type], parts: &[(&Bra
 }
 
 /// Writes a `pad`. Operands: the operand if it can be read at all, the padding.
-pub fn pad(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>> {
-    let Reads { recipe, operands, .. } = reads;
+pub fn pad(writer: &mut FunctionWriter<'_, '_>, reads: &SiteOperands<'_>) -> Result<Vec<Value>> {
+    let SiteOperands { recipe, operands, .. } = reads;
     let branch = &recipe.branches[0];
     let padding = recipe.of_operand(1, operands).cloned().unwrap_or_default();
     match recipe.of_operand(0, operands).filter(|_| branch.reachable) {
@@ -64,7 +69,7 @@ pub fn pad(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>>
 
 /// Writes a `dynamic-update-slice`. Operands: the update, then the operand; either is missing if it
 /// is never read.
-pub fn dynamic_update_slice(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>> {
+pub fn dynamic_update_slice(writer: &mut FunctionWriter<'_, '_>, reads: &SiteOperands<'_>) -> Result<Vec<Value>> {
     let ([update, operand], [inside, outside]) = (reads.operands, reads.recipe.branches.as_slice()) else {
         return Ok(reads.operands.first().cloned().unwrap_or_default());
     };
@@ -76,7 +81,7 @@ pub fn dynamic_update_slice(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> R
 
 /// Writes a `bitcast-convert` between widths: one part of a wide element, or a wide element from
 /// its parts.
-pub fn bitcast_parts(writer: &mut Writer<'_, '_>, reads: &Reads<'_>) -> Result<Vec<Value>> {
+pub fn bitcast_parts(writer: &mut FunctionWriter<'_, '_>, reads: &SiteOperands<'_>) -> Result<Vec<Value>> {
     let to = writer.partition.array(reads.id)?.element_type;
     let from = writer.partition.operand_array(reads.id, 0)?.element_type;
     let values = reads.operands.concat();

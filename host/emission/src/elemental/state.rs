@@ -16,9 +16,10 @@ pub fn loop_states(partition: &Partition<'_>, id: InstrId, loops: usize) -> Resu
         Op::Dot(_) | Op::Convolution(_) => vec![vec![Type::of_element(accumulator(partition, id)?)]],
         _ => Vec::new(),
     };
-    match states.len() >= loops {
-        true => Ok(states),
-        false => Err(partition.error(id, "has no elementwise form; keep it out of fusions")),
+    if states.len() >= loops {
+        Ok(states)
+    } else {
+        Err(partition.error(id, "has no elementwise form; keep it out of fusions"))
     }
 }
 

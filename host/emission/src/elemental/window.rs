@@ -3,10 +3,10 @@
 use fusebox_core::builder::{IntPredicate, Value};
 use fusebox_core::hlo::ComputationId;
 
-use super::combiner::{self, Order};
+use super::combiner::{self, Regrouping};
 use crate::error::Result;
 use crate::partition::Recipe;
-use crate::writer::{Reads, Turns, Writer};
+use crate::writer::{FunctionWriter, LoopForm, SiteOperands};
 
 /// Finds, for every window that may cover the element, which element the window selects. If it is
 /// this one, combines the window's source value.
@@ -14,8 +14,8 @@ use crate::writer::{Reads, Turns, Writer};
 /// Operands: the candidate, the window's source, the initial value. The first two are missing if no
 /// window covers any element.
 pub fn select_and_scatter(
-    writer: &mut Writer<'_, '_>,
-    reads: &Reads<'_>,
+    writer: &mut FunctionWriter<'_, '_>,
+    reads: &SiteOperands<'_>,
     select: ComputationId,
     scatter: ComputationId,
 ) -> Result<Vec<Value>> {
@@ -24,12 +24,17 @@ pub fn select_and_scatter(
     };
     let (source, candidate) = (source[0], candidate[0]);
     let own = writer.index(reads.recipe.indices[0]);
-    writer.loop_over(reads.recipe.loops[0], Turns::Looped, initial, |writer, state| {
+    writer.loop_over(reads.recipe.loops[0], LoopForm::Looped, initial, |writer, state| {
         writer.behind(reads.recipe.branches.first(), state, |writer| {
             let selected = selected(writer, select, reads.recipe, candidate)?;
             let hit = writer.b.cmpi(IntPredicate::Eq, selected, own);
-            let with =
-                combiner::write(&mut writer.b, writer.partition.module, scatter, &[state[0], source], Order::Open)?;
+            let with = combiner::write(
+                &mut writer.b,
+                writer.partition.module,
+                scatter,
+                &[state[0], source],
+                Regrouping::Allowed,
+            )?;
             Ok(vec![writer.b.select(hit, with[0], state[0])])
         })
     })
@@ -37,20 +42,30 @@ pub fn select_and_scatter(
 
 /// Returns the linear index of the element that a window selects. This is the first one, replaced
 /// by each later one for which `select(current, other)` is false.
-fn selected(writer: &mut Writer<'_, '_>, select: ComputationId, recipe: &Recipe, candidate: Value) -> Result<Value> {
+fn selected(
+    writer: &mut FunctionWriter<'_, '_>,
+    select: ComputationId,
+    recipe: &Recipe,
+    candidate: Value,
+) -> Result<Value> {
     let ty = writer.b.type_of(candidate).clone();
     let (none, nowhere, not_found) = (writer.b.zero(&ty), writer.b.index(-1), writer.b.bool(false));
-    let results = writer.loop_over(recipe.loops[1], Turns::Looped, &[none, nowhere, not_found], |writer, state| {
-        writer.behind(recipe.branches.get(1), state, |writer| {
-            let kept =
-                combiner::write(&mut writer.b, writer.partition.module, select, &[state[0], candidate], Order::Open)?
-                    [0];
-            let kept = writer.b.andi(kept, state[2]);
-            let position = writer.index(recipe.indices[1]);
-            let found = writer.b.bool(true);
-            let value = writer.b.select(kept, state[0], candidate);
-            Ok(vec![value, writer.b.select(kept, state[1], position), found])
-        })
-    })?;
+    let results =
+        writer.loop_over(recipe.loops[1], LoopForm::Looped, &[none, nowhere, not_found], |writer, state| {
+            writer.behind(recipe.branches.get(1), state, |writer| {
+                let kept = combiner::write(
+                    &mut writer.b,
+                    writer.partition.module,
+                    select,
+                    &[state[0], candidate],
+                    Regrouping::Allowed,
+                )?[0];
+                let kept = writer.b.andi(kept, state[2]);
+                let position = writer.index(recipe.indices[1]);
+                let found = writer.b.bool(true);
+                let value = writer.b.select(kept, state[0], candidate);
+                Ok(vec![value, writer.b.select(kept, state[1], position), found])
+            })
+        })?;
     Ok(results[1])
 }

@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use fusebox_core::indexing::{Expr, Interval};
 
-use super::{Atom, IndexId, Indices};
+use super::{Atom, IndexId, IndexTable};
 use crate::scope::{FunctionId, ScopeId};
 
 /// Returns three arguments of a function.
-fn arguments(indices: &mut Indices) -> Vec<IndexId> {
+fn arguments(indices: &mut IndexTable) -> Vec<IndexId> {
     indices.register_scope(ScopeId(0), 0);
     let argument = |(dim, size)| {
         let atom = Atom::Argument { function: FunctionId(0), dim };
@@ -17,13 +17,13 @@ fn arguments(indices: &mut Indices) -> Vec<IndexId> {
     (0..).zip([4, 6, 5]).map(argument).collect()
 }
 
-fn at(indices: &mut Indices, text: &str, dims: &[IndexId]) -> IndexId {
+fn at(indices: &mut IndexTable, text: &str, dims: &[IndexId]) -> IndexId {
     indices.substitute(&text.parse::<Expr>().unwrap(), dims, &[], &[]).unwrap()
 }
 
 #[test]
 fn a_reshape_undone_gives_back_the_index() {
-    let mut indices = Indices::default();
+    let mut indices = IndexTable::default();
     let arguments = arguments(&mut indices);
     let linear = at(&mut indices, "d0 * 6 + d1", &arguments);
     assert_eq!(at(&mut indices, "d0 floordiv 6", &[linear]), arguments[0]);
@@ -32,7 +32,7 @@ fn a_reshape_undone_gives_back_the_index() {
 
 #[test]
 fn an_atom_is_one_leaf() {
-    let mut indices = Indices::default();
+    let mut indices = IndexTable::default();
     let first = arguments(&mut indices);
     assert_eq!(arguments(&mut indices), first);
     let shifted = at(&mut indices, "d1 + 3", &first);
@@ -43,7 +43,7 @@ fn an_atom_is_one_leaf() {
 
 #[test]
 fn expressions_stay_small_and_right() {
-    let mut indices = Indices::default();
+    let mut indices = IndexTable::default();
     let arguments = arguments(&mut indices);
     let mut index = arguments[0];
     for step in 0..100 {
@@ -60,7 +60,7 @@ fn expressions_stay_small_and_right() {
 #[test]
 fn maps_in_a_long_row_are_not_put_together() {
     const STEPS: u32 = 200;
-    let mut indices = Indices::default();
+    let mut indices = IndexTable::default();
     indices.register_scope(ScopeId(0), 0);
     let argument = |(dim, size)| (Atom::Argument { function: FunctionId(0), dim }, Interval::from_size(size));
     let mut index: Vec<IndexId> =

@@ -21,14 +21,14 @@ use std::collections::HashSet;
 use fusebox_core::hlo::{Computation, InstrId, Module};
 use fusebox_core::ir::symbol_part;
 
-use super::{Demand, Function, Partition, Read, Site, leaf_dims};
+use super::{Demand, InstructionRead, InstructionSite, Partition, PartitionFunction, leaf_dims};
 use crate::EmissionError;
 use crate::error::Result;
-use crate::index::{IndexId, Indices};
+use crate::index::{IndexId, IndexTable};
 use crate::scope::{FunctionId, Scope, ScopeId, ScopeKind};
 
 /// A function that code outside of the partition calls.
-pub struct Request {
+pub struct FunctionRequest {
     pub symbol: String,
     /// Instructions of equal dimensions whose values the function returns.
     pub instructions: Vec<InstrId>,
@@ -47,17 +47,17 @@ const MAX_DEPTH: u32 = 24;
 impl<'m> Partition<'m> {
     /// Partitions the instructions that the requested functions need.
     ///
-    /// `prefix` starts the names of further functions; `taken` are names that these must not have.
+    /// `prefix` starts the names of further functions; `used_names` are names that these must not have.
     ///
     /// # Errors
     /// If an instruction cannot be computed element by element.
     pub fn new(
         module: &'m Module,
         computation: &'m Computation,
-        requests: &[Request],
+        requests: &[FunctionRequest],
         injected: &[InstrId],
         prefix: &str,
-        taken: &HashSet<String>,
+        used_names: &HashSet<String>,
     ) -> Result<Self> {
         let n = computation.instructions.len();
         let mut partition = Partition {
@@ -66,12 +66,12 @@ impl<'m> Partition<'m> {
             injected: injected.iter().copied().collect(),
             functions: Vec::new(),
             scopes: Vec::new(),
-            indices: Indices::default(),
+            indices: IndexTable::default(),
             sites: vec![None; n],
             recipes: (0..n).map(|_| None).collect(),
             demands: vec![Demand::Unread; n],
             prefix: prefix.to_owned(),
-            symbols: taken.clone(),
+            symbols: used_names.clone(),
         };
         for request in requests {
             partition.request(request)?;
@@ -82,7 +82,7 @@ impl<'m> Partition<'m> {
         Ok(partition)
     }
 
-    fn request(&mut self, request: &Request) -> Result<()> {
+    fn request(&mut self, request: &FunctionRequest) -> Result<()> {
         let mut dims: Option<&[i64]> = None;
         for &id in &request.instructions {
             let found = leaf_dims(&self.instruction(id).shape).ok_or_else(|| {
@@ -110,7 +110,7 @@ impl<'m> Partition<'m> {
         let site = match self.take_demand(id) {
             Demand::Unread => return Ok(()),
             Demand::At { scope, token, by_one } => match self.with_room(id, scope, &token, by_one) {
-                Some(scope) => Site { function: self.scope(scope).function, scope, token },
+                Some(scope) => InstructionSite { function: self.scope(scope).function, scope, token },
                 None => self.own_function(id)?,
             },
             Demand::Scattered => self.own_function(id)?,
@@ -137,7 +137,7 @@ impl<'m> Partition<'m> {
         is_shallow(scope).then_some(scope)
     }
 
-    fn own_function(&mut self, id: InstrId) -> Result<Site> {
+    fn own_function(&mut self, id: InstrId) -> Result<InstructionSite> {
         let instruction = self.instruction(id);
         let dims = leaf_dims(&instruction.shape).ok_or_else(|| {
             EmissionError::at(self.module, instruction, "leaves of different dimensions cannot share an index")
@@ -145,15 +145,15 @@ impl<'m> Partition<'m> {
         let symbol = self.fresh_symbol(&instruction.name);
         let function = self.add_function(symbol, dims.to_vec());
         let (scope, token) = (self.function(function).body, self.arguments(function));
-        let read = Read { instruction: id, scope, token: token.clone() };
+        let read = InstructionRead { instruction: id, scope, token: token.clone() };
         self.functions[function.0 as usize].results = vec![read];
-        Ok(Site { function, scope, token })
+        Ok(InstructionSite { function, scope, token })
     }
 
     fn add_function(&mut self, symbol: String, dims: Vec<i64>) -> FunctionId {
         let function = FunctionId(self.functions.len() as u32);
         let body = self.push_scope(Scope { function, parent: None, depth: 0, kind: ScopeKind::Body });
-        self.functions.push(Function { symbol, body, dims, results: Vec::new(), instructions: 0, pending: 0 });
+        self.functions.push(PartitionFunction { symbol, body, dims, results: Vec::new(), instructions: 0, pending: 0 });
         function
     }
 

@@ -11,14 +11,14 @@ use fusebox_core::indexing::Interval;
 
 use crate::EmissionError;
 use crate::error::Result;
-use crate::index::{Atom, IndexId, Indices, Token};
+use crate::index::{Atom, IndexId, IndexTable, Token};
 use crate::scope::{FunctionId, Scope, ScopeId, ScopeKind};
 
-pub use cut::Request;
+pub use cut::FunctionRequest;
 
 /// An instruction read at an index.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Read {
+pub struct InstructionRead {
     pub instruction: InstrId,
     pub scope: ScopeId,
     pub token: Token,
@@ -26,20 +26,20 @@ pub struct Read {
 
 /// The function, scope and index at which an instruction is computed.
 #[derive(Clone, Debug)]
-pub struct Site {
+pub struct InstructionSite {
     pub function: FunctionId,
     pub scope: ScopeId,
     pub token: Token,
 }
 
 /// A function of a partition.
-pub struct Function {
+pub struct PartitionFunction {
     pub symbol: String,
     /// Its outermost scope.
     pub body: ScopeId,
     /// Sizes of the dimensions of its index arguments.
     pub dims: Vec<i64>,
-    pub results: Vec<Read>,
+    pub results: Vec<InstructionRead>,
     pub instructions: u32,
     /// Instructions without a site whose known readers are all in this function.
     pub pending: u32,
@@ -50,7 +50,7 @@ pub struct Function {
 pub struct Recipe {
     /// The reads, operand by operand. Reads for which another read's conditions do not hold come
     /// last.
-    pub reads: Vec<Read>,
+    pub reads: Vec<InstructionRead>,
     /// Operand number of each read.
     pub operands: Vec<usize>,
     /// Loops, outermost first.
@@ -67,14 +67,14 @@ pub struct Branch {
     /// The scope of the part; the scope around it if there are no conditions.
     pub scope: ScopeId,
     /// All must hold.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<BoundsCondition>,
     /// False if the conditions never hold; then nothing is read in the branch.
     pub reachable: bool,
 }
 
 /// The condition that an index is within bounds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Condition {
+pub struct BoundsCondition {
     pub index: IndexId,
     /// Both ends included.
     pub bounds: Interval,
@@ -86,11 +86,11 @@ pub struct Partition<'m> {
     pub computation: &'m Computation,
     /// Instructions whose values are arguments of the functions, not computed.
     pub injected: HashSet<InstrId>,
-    pub functions: Vec<Function>,
+    pub functions: Vec<PartitionFunction>,
     pub scopes: Vec<Scope>,
-    pub indices: Indices,
+    pub indices: IndexTable,
     /// Per instruction; `None` if nothing reads it or readers write it inline.
-    pub sites: Vec<Option<Site>>,
+    pub sites: Vec<Option<InstructionSite>>,
     /// Per instruction with a site, how it reads its operands.
     pub recipes: Vec<Option<Recipe>>,
     demands: Vec<Demand>,
@@ -122,7 +122,7 @@ impl<'m> Partition<'m> {
         &self.scopes[id.0 as usize]
     }
 
-    pub fn function(&self, id: FunctionId) -> &Function {
+    pub fn function(&self, id: FunctionId) -> &PartitionFunction {
         &self.functions[id.0 as usize]
     }
 
@@ -169,7 +169,7 @@ impl<'m> Partition<'m> {
 
     /// Records that `scope` needs an instruction at an index. Moves the read out of loops that the
     /// index does not depend on. Returns the read.
-    pub fn read(&mut self, instruction: InstrId, scope: ScopeId, token: Token) -> Read {
+    pub fn read(&mut self, instruction: InstrId, scope: ScopeId, token: Token) -> InstructionRead {
         let scope = self.hoist(scope, &token);
         if !self.is_inline(instruction) {
             let demand = self.take_demand(instruction);
@@ -179,7 +179,7 @@ impl<'m> Partition<'m> {
             }
             self.demands[instruction.index()] = demand;
         }
-        Read { instruction, scope, token }
+        InstructionRead { instruction, scope, token }
     }
 
     fn take_demand(&mut self, instruction: InstrId) -> Demand {
@@ -269,7 +269,7 @@ impl<'m> Partition<'m> {
 
     /// Returns the index arguments of a function.
     pub fn arguments(&mut self, function: FunctionId) -> Token {
-        let Function { body, dims, .. } = self.function(function);
+        let PartitionFunction { body, dims, .. } = self.function(function);
         let (body, dims) = (*body, dims.clone());
         let argument = |(dim, &size): (usize, &i64)| {
             let atom = Atom::Argument { function, dim: dim as u32 };

@@ -72,19 +72,19 @@ fn what_does_not_fit_into_memory_is_an_error() {
 
 #[test]
 fn a_failing_source_is_told() {
-    struct Broken;
-    impl Read for Broken {
+    struct FailingReader;
+    impl Read for FailingReader {
         fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
             Err(io::Error::other("broken"))
         }
     }
-    let error = read_stream("<stdin>", Broken, SizeLimit::none()).unwrap_err().to_string();
+    let error = read_stream("<stdin>", FailingReader, SizeLimit::none()).unwrap_err().to_string();
     assert_eq!(error, "cannot read <stdin>: broken");
-    struct Short;
-    impl Read for Short {
+    struct OutOfMemoryReader;
+    impl Read for OutOfMemoryReader {
         fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
             Err(io::ErrorKind::OutOfMemory.into())
         }
     }
-    assert!(matches!(read_stream("<stdin>", Short, SizeLimit::none()), Err(ReadError::Memory { .. })));
+    assert!(matches!(read_stream("<stdin>", OutOfMemoryReader, SizeLimit::none()), Err(ReadError::Memory { .. })));
 }

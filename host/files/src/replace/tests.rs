@@ -16,7 +16,7 @@ type MakeDraft = fn(&Path) -> io::Result<Draft>;
 const DRAFTS: [MakeDraft; 2] = [|place| Draft::unnamed(folder_of(place)), Draft::named];
 
 fn replace_by(make: MakeDraft, path: &Path, fill: impl Fill<io::Error>) -> Result<(), WriteError> {
-    let Place::File { path: place, old } = place::find(path)? else { panic!("a stream") };
+    let OutputTarget::File { path: place, old } = output_target::find(path)? else { panic!("a stream") };
     finish(path, &place, old.as_ref(), make(&place).unwrap(), fill)
 }
 

@@ -127,14 +127,12 @@ fn erfc_of_magnitude<'f>(x: Term<'f>, scaled: &[f64], center: f64) -> Term<'f> {
 pub fn erfc(x: Term<'_>) -> Term<'_> {
     let wide = x.extf(Scalar::F64);
     let magnitude = wide.absf().at_most(x.choose(10.2, 27.5));
-    let result = match x.is_f32() {
-        true => erfc_of_magnitude(magnitude, &ERFCX_F32, 2.0),
-        false => {
-            // Near 0 the errors of the factors are large, measured in ulps of a result just below
-            // 1.
-            let near = 1.0 - (wide * wide).polynomial(&ERF_F64).mul_add(magnitude, magnitude);
-            magnitude.lt(0.5).select(near, erfc_of_magnitude(magnitude, &ERFCX_F64, 3.5))
-        }
+    let result = if x.is_f32() {
+        erfc_of_magnitude(magnitude, &ERFCX_F32, 2.0)
+    } else {
+        // Near 0 the errors of the factors are large, measured in ulps of a result just below 1.
+        let near = 1.0 - (wide * wide).polynomial(&ERF_F64).mul_add(magnitude, magnitude);
+        magnitude.lt(0.5).select(near, erfc_of_magnitude(magnitude, &ERFCX_F64, 3.5))
     };
     let result = wide.lt(0.0).select(2.0 - result, result);
     if x.is_f32() { result.truncf(Scalar::F32) } else { result }

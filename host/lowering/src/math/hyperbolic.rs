@@ -33,9 +33,10 @@ pub fn tanh(x: Term<'_>) -> Term<'_> {
 fn expm1_twice_f32(x: Term<'_>) -> Term<'_> {
     let shifted = x.mul_add(2.0 * std::f64::consts::LOG2_E, rounder(x));
     let n = shifted - rounder(x);
-    let r = match x.has_fma() {
-        true => n.mul_add(-0.5 * std::f64::consts::LN_2, x),
-        false => x - n * (0.5 * LN_2_HIGH_F32) - n * (0.5 * LN_2_LOW_F32),
+    let r = if x.has_fma() {
+        n.mul_add(-0.5 * std::f64::consts::LN_2, x)
+    } else {
+        x - n * (0.5 * LN_2_HIGH_F32) - n * (0.5 * LN_2_LOW_F32)
     };
     let power = power_of_two(shifted.to_bits());
     let scaled = r * power;

@@ -335,7 +335,7 @@ pub(crate) trait Stage<'s>: Sized {
         let (before, _) = self.carried_values(inits, types)?;
         let (after, carried) = self.carried_values(next, types)?;
         if before != after {
-            return Unsupported::because("a tensor changes its place in a loop");
+            return Unsupported::because("a loop-carried tensor moves to other memory");
         }
         Ok(carried)
     }
@@ -376,7 +376,7 @@ pub(crate) trait Stage<'s>: Sized {
         let state = self.state(&inits, &types, &arguments)?;
         let mut handed = self.region(condition, state)?;
         if handed.is_empty() {
-            return Unsupported::because("its condition hands on nothing");
+            return Unsupported::because("its condition region passes on no values");
         }
         let goes_on = handed.remove(0);
         let goes_on = self.values(&goes_on)?;

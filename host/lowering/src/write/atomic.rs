@@ -37,7 +37,7 @@ impl<'s> Body<'_, '_, 's> {
             Some(Attribute::Str(name)) => combination(name),
             _ => None,
         };
-        let Some(by) = by else { return Unsupported::because("what it combines by is unknown") };
+        let Some(by) = by else { return Unsupported::because("its combining operation is unknown") };
         let value = self.value(op.operands[0])?;
         let address = self.address(op, 1, op.operands[0])?;
         let llvm = self.llvm();

@@ -130,7 +130,7 @@ impl<'s> Body<'_, '_, 's> {
         self.llvm().position_at_end(header);
         let phis = self.phis(&condition.arguments, &start, before)?;
         let handed = self.region(condition)?;
-        let (&goes_on, handed) = handed.split_first().required("its condition hands on nothing")?;
+        let (&goes_on, handed) = handed.split_first().required("its condition region passes on no values")?;
         self.llvm().branch_if(goes_on, inside, after);
         self.llvm().position_at_end(inside);
         self.bind_all(&body.arguments, handed);

@@ -169,7 +169,7 @@ fn each_thread(translation: &Translation<'_>, threads: u32, body: impl FnOnce(Va
 
     llvm.position_at_end(inside);
     body(thread);
-    llvm.add_incoming(thread, llvm.binary_nsw(Op::LLVMAdd, thread, constant(1)), inside);
+    llvm.add_incoming(thread, llvm.binary_nsw(Op::LLVMAdd, thread, constant(1)), llvm.current_block());
     llvm.branch(head);
     llvm.position_at_end(next);
     next

@@ -137,10 +137,8 @@ impl<'b, 't, 's> Body<'b, 't, 's> {
             return Ok(if is_thread { thread } else { block });
         }
         let Some(gpu) = &self.translation.target.gpu else { return Unsupported::because("the target has no such id") };
-        let (name, count) = match is_thread {
-            true => (gpu.thread_id, u64::from(facts.threads)),
-            false => (gpu.block_id, facts.blocks),
-        };
+        let (name, count) =
+            if is_thread { (gpu.thread_id, u64::from(facts.threads)) } else { (gpu.block_id, facts.blocks) };
         let id = self.llvm().call_intrinsic(name, &[], &[]);
         if (1..=i32::MAX as u64).contains(&count) {
             self.llvm().set_result_range(id, count);

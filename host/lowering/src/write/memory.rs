@@ -74,9 +74,10 @@ impl<'s> Body<'_, '_, 's> {
         // Stores an integer of 16 bytes as a vector of two integers, which GPUs write in one
         // transaction.
         let wide = matches!(self.source.type_of(op.operands[0]), Type::Scalar(scalar) if scalar.bits() == 128);
-        let value = match wide {
-            true => llvm.cast(Op::LLVMBitCast, value, llvm.vector(llvm.int(llvm.int_bits(ty) / 2), 2)),
-            false => value,
+        let value = if wide {
+            llvm.cast(Op::LLVMBitCast, value, llvm.vector(llvm.int(llvm.int_bits(ty) / 2), 2))
+        } else {
+            value
         };
         let store = llvm.store(value, address.pointer, address.alignment);
         if op.attribute("past_caches").is_some() {
@@ -139,7 +140,7 @@ impl<'s> Body<'_, '_, 's> {
         };
         let (Some(&[a, b]), Some(&[left_along, right_along])) = (op.integers("strides"), op.integers("along_steps"))
         else {
-            return Unsupported::because("it does not say how tiles lie");
+            return Unsupported::because("it needs the attributes `strides` and `along_steps`");
         };
         let bytes = i64::from(element.bytes());
         let product = TileProduct {

@@ -19,7 +19,9 @@ impl<'s> Body<'_, '_, 's> {
         }
         let shape = [rows, columns * element.byte_size() as i64];
         if *self.translation.tile_shape.get_or_insert(shape) != shape {
-            return Unsupported::because("tile registers of a kernel have as many rows each, of as many bytes");
+            return Unsupported::because(
+                "all tile registers of a kernel must have equal numbers of rows and of bytes per row",
+            );
         }
         let llvm = self.llvm();
         Ok(shape.map(|size| llvm.const_int(llvm.int(16), size)))

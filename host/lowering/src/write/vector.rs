@@ -34,7 +34,7 @@ impl<'s> Body<'_, '_, 's> {
                 let lanes = op.integers("mask").unwrap_or_default();
                 // -1 would be a lane with an undefined value.
                 if lanes.is_empty() || lanes.iter().any(|&lane| lane < 0) {
-                    return Unsupported::because("its lanes are not all given");
+                    return Unsupported::because("its mask leaves lanes undefined");
                 }
                 Ok(self.llvm().shuffled(operands[0], operands[1], lanes))
             }
@@ -52,7 +52,11 @@ impl<'s> Body<'_, '_, 's> {
             (OpKind::WordMulF, _) => ("llvm.x86.avx512bf16.dpbf16ps.512", available.bf16, false),
             (_, [true, false]) => ("llvm.x86.avx512.vpdpbusd.512", available.int8, false),
             (_, [false, true]) => ("llvm.x86.avx512.vpdpbusd.512", available.int8, true),
-            _ => return Unsupported::because("there is no instruction for bytes that both have a sign, or neither"),
+            _ => {
+                return Unsupported::because(
+                    "there is no instruction for two signed or two unsigned bytes, only for one of each",
+                );
+            }
         };
         let bytes = self.source.type_of(op.result()).element_count().unwrap_or(0) * WORD_BYTES;
         if !is_available || bytes != REGISTER_BYTES {
@@ -94,7 +98,7 @@ impl<'s> Body<'_, '_, 's> {
 
     fn reduction(&mut self, op: &Operation, operands: &[Val]) -> Done<Val> {
         let Some(Attribute::Combination(by)) = op.attribute("kind") else {
-            return Unsupported::because("what it combines by is unknown");
+            return Unsupported::because("its combining operation is unknown");
         };
         let flags = self.flags(op);
         let vector = operands[0];

@@ -26,7 +26,7 @@ pub enum ServeError {
     #[error("the pipe to the host: {0}")]
     Pipe(#[from] io::Error),
     /// The second confinement failed, although the first one succeeded.
-    #[error("locking it in: {0}")]
+    #[error("confining it: {0}")]
     Confinement(#[from] seccompiler::Error),
 }
 
@@ -54,7 +54,7 @@ pub fn serve_library(
     let file = PluginFile::read_from(library.into(), content);
     let confined = confine(Phase::Loading);
     if let Err(error) = &confined {
-        warn(&format!("{} is not locked in, it can open files and sockets: {error}", library.display()));
+        warn(&format!("{} is not confined, and can open files and sockets: {error}", library.display()));
     }
     let opened = file.and_then(PluginLibrary::open);
     let library = match opened {
@@ -115,9 +115,10 @@ fn read_frame(input: &mut impl Read) -> io::Result<Vec<u8>> {
     input.read_exact(&mut length)?;
     let length = u32::from_le_bytes(length);
     let mut frame = Vec::new();
-    match input.take(length.into()).read_to_end(&mut frame)? == length as usize {
-        true => Ok(frame),
-        false => Err(io::ErrorKind::UnexpectedEof.into()),
+    if input.take(length.into()).read_to_end(&mut frame)? == length as usize {
+        Ok(frame)
+    } else {
+        Err(io::ErrorKind::UnexpectedEof.into())
     }
 }
 

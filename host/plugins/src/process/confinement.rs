@@ -27,31 +27,31 @@ pub fn confine(phase: Phase) -> Result<(), Error> {
     // `clone3` has its flags in memory, where a filter cannot read them. Without `clone3`, threads
     // start with `clone`.
     let unknown = vec![(libc::SYS_clone3, vec![])];
-    apply_filter_all_threads(&program(unknown, libc::ENOSYS, Listed::Refused)?)?;
-    apply_filter_all_threads(&program(allowed(phase)?, libc::EPERM, Listed::Allowed)?)
+    apply_filter_all_threads(&program(unknown, libc::ENOSYS, ListedCalls::Refused)?)?;
+    apply_filter_all_threads(&program(allowed(phase)?, libc::EPERM, ListedCalls::Allowed)?)
 }
 
 /// Whether a filter allows or refuses the calls in its list. It does the opposite with all other
 /// calls.
-enum Listed {
+enum ListedCalls {
     Allowed,
     Refused,
 }
 
-type Rules = Vec<(c_long, Vec<SeccompRule>)>;
+type SyscallRules = Vec<(c_long, Vec<SeccompRule>)>;
 
-fn program(rules: Rules, error: c_int, listed: Listed) -> Result<BpfProgram, Error> {
+fn program(rules: SyscallRules, error: c_int, listed: ListedCalls) -> Result<BpfProgram, Error> {
     let refused = SeccompAction::Errno(error.unsigned_abs());
     let (others, these) = match listed {
-        Listed::Allowed => (refused, SeccompAction::Allow),
-        Listed::Refused => (SeccompAction::Allow, refused),
+        ListedCalls::Allowed => (refused, SeccompAction::Allow),
+        ListedCalls::Refused => (SeccompAction::Allow, refused),
     };
     let machine = std::env::consts::ARCH.try_into()?;
     Ok(SeccompFilter::new(rules.into_iter().collect(), others, these, machine)?.try_into()?)
 }
 
-fn allowed(phase: Phase) -> Result<Rules, Error> {
-    let any = |calls: &[c_long]| -> Rules { calls.iter().map(|&call| (call, vec![])).collect() };
+fn allowed(phase: Phase) -> Result<SyscallRules, Error> {
+    let any = |calls: &[c_long]| -> SyscallRules { calls.iter().map(|&call| (call, vec![])).collect() };
     let mut rules = any(ALWAYS);
     let thread = i64::from(libc::CLONE_THREAD).unsigned_abs();
     rules.push((libc::SYS_clone, masked(0, thread, thread)?));

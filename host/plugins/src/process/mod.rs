@@ -24,7 +24,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use crate::failure::FailureKind;
 use crate::file::PluginFile;
 pub use child::{SERVE_COMMAND, ServeError, serve_library};
-use pipe::{Broken, Pipe};
+use pipe::{Pipe, TransferError};
 
 /// Limits of an isolated plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,10 +41,10 @@ pub struct PluginProcess {
     program: PathBuf,
     library: PluginFile,
     limits: ProcessLimits,
-    running: Mutex<Option<Running>>,
+    running: Mutex<Option<RunningChild>>,
 }
 
-struct Running {
+struct RunningChild {
     child: Child,
     input: Pipe<ChildStdin>,
     output: Pipe<ChildStdout>,
@@ -76,7 +76,7 @@ impl PluginProcess {
         }
     }
 
-    fn start(&self) -> Result<Running, FailureKind> {
+    fn start(&self) -> Result<RunningChild, FailureKind> {
         let cannot = |error: io::Error| FailureKind::Died {
             how: format!("{} cannot be started: {error}", self.program.display()),
             memory: None,
@@ -89,12 +89,12 @@ impl PluginProcess {
         }
         let deadline = Instant::now() + self.limits.time;
         let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).spawn();
-        let mut running = Running::of(spawned.map_err(cannot)?).map_err(cannot)?;
+        let mut running = RunningChild::of(spawned.map_err(cannot)?).map_err(cannot)?;
         // The first frame is empty if the library was loaded. Otherwise it contains the reason.
         match running.answer(MOST_REFUSAL_BYTES, deadline) {
             Ok(refusal) if refusal.is_empty() => Ok(running),
             Ok(refusal) => {
-                _ = running.end(Patience::None);
+                _ = running.end(ExitWait::None);
                 Err(FailureKind::Died { how: String::from_utf8_lossy(&refusal).into_owned(), memory: None })
             }
             Err(broken) => Err(self.failed(running, broken)),
@@ -102,17 +102,17 @@ impl PluginProcess {
     }
 
     /// Ends the child and returns the reason.
-    fn failed(&self, running: Running, broken: Broken) -> FailureKind {
+    fn failed(&self, running: RunningChild, broken: TransferError) -> FailureKind {
         match broken {
-            Broken::Late => {
-                _ = running.end(Patience::None);
+            TransferError::Late => {
+                _ = running.end(ExitWait::None);
                 FailureKind::TimedOut(self.limits.time)
             }
-            Broken::TooLong { bytes, most } => {
-                _ = running.end(Patience::None);
+            TransferError::TooLong { bytes, most } => {
+                _ = running.end(ExitWait::None);
                 FailureKind::Limit { what: "the bytes of its answer", found: bytes as u64, most: most as u64 }
             }
-            Broken::Closed => match running.end(Patience::Some) {
+            TransferError::Closed => match running.end(ExitWait::Some) {
                 Ok(status) => {
                     // A process without memory aborts, or accesses memory that it did not get.
                     let starved = matches!(status.signal(), Some(4 | 6 | 7 | 9 | 11)) || status.code() == Some(101);
@@ -129,21 +129,21 @@ const MOST_REFUSAL_BYTES: usize = fusebox_core::plugin::limits::MOST_MESSAGE_BYT
 
 /// Whether to wait for a child to exit.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Patience {
+enum ExitWait {
     /// End the child at once.
     None,
     /// Wait briefly for the exit status of a child that has closed its pipe.
     Some,
 }
 
-impl Running {
-    fn of(mut child: Child) -> io::Result<Running> {
+impl RunningChild {
+    fn of(mut child: Child) -> io::Result<RunningChild> {
         let pipes = match (child.stdin.take(), child.stdout.take()) {
             (Some(input), Some(output)) => Pipe::new(input).and_then(|input| Ok((input, Pipe::new(output)?))),
             _ => Err(io::Error::other("its pipes are missing")),
         };
         match pipes {
-            Ok((input, output)) => Ok(Running { child, input, output }),
+            Ok((input, output)) => Ok(RunningChild { child, input, output }),
             Err(error) => {
                 _ = child.kill();
                 _ = child.wait();
@@ -152,21 +152,21 @@ impl Running {
         }
     }
 
-    fn exchange(&mut self, request: &[u8], most: usize, deadline: Instant) -> Result<Vec<u8>, Broken> {
-        let Running { child, input, .. } = self;
+    fn exchange(&mut self, request: &[u8], most: usize, deadline: Instant) -> Result<Vec<u8>, TransferError> {
+        let RunningChild { child, input, .. } = self;
         input.write_frame(request, deadline, &mut || is_gone(child))?;
         self.answer(most, deadline)
     }
 
-    fn answer(&mut self, most: usize, deadline: Instant) -> Result<Vec<u8>, Broken> {
-        let Running { child, output, .. } = self;
+    fn answer(&mut self, most: usize, deadline: Instant) -> Result<Vec<u8>, TransferError> {
+        let RunningChild { child, output, .. } = self;
         output.read_frame(most, deadline, &mut || is_gone(child))
     }
 
     /// Ends the child and its whole group, and returns the child's exit status.
-    fn end(mut self, patience: Patience) -> io::Result<ExitStatus> {
+    fn end(mut self, patience: ExitWait) -> io::Result<ExitStatus> {
         for _ in 0..50 {
-            if patience == Patience::None || is_gone(&self.child) {
+            if patience == ExitWait::None || is_gone(&self.child) {
                 break;
             }
             std::thread::sleep(Duration::from_millis(10));
@@ -189,7 +189,7 @@ impl Drop for PluginProcess {
     fn drop(&mut self) {
         let slot = self.running.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(running) = slot.take() {
-            _ = running.end(Patience::None);
+            _ = running.end(ExitWait::None);
         }
     }
 }

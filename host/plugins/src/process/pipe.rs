@@ -19,7 +19,7 @@ pub struct Pipe<T>(T);
 
 /// Reason why a frame was not transferred.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Broken {
+pub enum TransferError {
     /// The other side has closed the pipe or ended.
     Closed,
     /// The deadline has passed.
@@ -38,7 +38,12 @@ impl<T: AsFd> Pipe<T> {
     }
 
     /// Waits until the pipe is ready for reading or writing.
-    fn wait(&self, for_what: PollFlags, deadline: Instant, is_gone: &mut dyn FnMut() -> bool) -> Result<(), Broken> {
+    fn wait(
+        &self,
+        for_what: PollFlags,
+        deadline: Instant,
+        is_gone: &mut dyn FnMut() -> bool,
+    ) -> Result<(), TransferError> {
         // Bytes that the other side wrote before its death are still read.
         let mut was_gone = false;
         loop {
@@ -47,13 +52,13 @@ impl<T: AsFd> Pipe<T> {
             let mut ends = [PollFd::new(&self.0, for_what)];
             let time = Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() };
             match poll(&mut ends, Some(&time)) {
-                Ok(0) if was_gone => return Err(Broken::Closed),
+                Ok(0) if was_gone => return Err(TransferError::Closed),
                 Ok(0) | Err(rustix::io::Errno::INTR) => {}
                 Ok(_) => return Ok(()),
-                Err(_) => return Err(Broken::Closed),
+                Err(_) => return Err(TransferError::Closed),
             }
             if left.is_zero() {
-                return Err(Broken::Late);
+                return Err(TransferError::Late);
             }
             was_gone = is_gone();
         }
@@ -67,17 +72,17 @@ impl<T: AsFd + Write> Pipe<T> {
         frame: &[u8],
         deadline: Instant,
         is_gone: &mut dyn FnMut() -> bool,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), TransferError> {
         let most = u32::MAX as usize;
-        let length = u32::try_from(frame.len()).map_err(|_| Broken::TooLong { bytes: frame.len(), most })?;
+        let length = u32::try_from(frame.len()).map_err(|_| TransferError::TooLong { bytes: frame.len(), most })?;
         for mut rest in [&length.to_le_bytes(), frame] {
             while !rest.is_empty() {
                 self.wait(PollFlags::OUT, deadline, is_gone)?;
                 match self.0.write(rest) {
-                    Ok(0) => return Err(Broken::Closed),
+                    Ok(0) => return Err(TransferError::Closed),
                     Ok(written) => rest = &rest[written..],
                     Err(error) if passes(&error) => {}
-                    Err(_) => return Err(Broken::Closed),
+                    Err(_) => return Err(TransferError::Closed),
                 }
                 check(deadline)?;
             }
@@ -93,11 +98,11 @@ impl<T: AsFd + Read> Pipe<T> {
         most: usize,
         deadline: Instant,
         is_gone: &mut dyn FnMut() -> bool,
-    ) -> Result<Vec<u8>, Broken> {
+    ) -> Result<Vec<u8>, TransferError> {
         let length = self.read_bytes(4, deadline, is_gone)?;
         let bytes = length.iter().rev().fold(0, |length, &byte| length << 8 | usize::from(byte));
         if bytes > most {
-            return Err(Broken::TooLong { bytes, most });
+            return Err(TransferError::TooLong { bytes, most });
         }
         self.read_bytes(bytes, deadline, is_gone)
     }
@@ -107,7 +112,7 @@ impl<T: AsFd + Read> Pipe<T> {
         count: usize,
         deadline: Instant,
         is_gone: &mut dyn FnMut() -> bool,
-    ) -> Result<Vec<u8>, Broken> {
+    ) -> Result<Vec<u8>, TransferError> {
         let mut bytes = Vec::new();
         while bytes.len() < count {
             self.wait(PollFlags::IN, deadline, is_gone)?;
@@ -116,10 +121,10 @@ impl<T: AsFd + Read> Pipe<T> {
             let read = self.0.read(&mut bytes[start..]);
             bytes.truncate(start + read.as_ref().map_or(0, |&read| read));
             match read {
-                Ok(0) => return Err(Broken::Closed),
+                Ok(0) => return Err(TransferError::Closed),
                 Ok(_) => {}
                 Err(error) if passes(&error) => {}
-                Err(_) => return Err(Broken::Closed),
+                Err(_) => return Err(TransferError::Closed),
             }
             check(deadline)?;
         }
@@ -133,9 +138,6 @@ fn passes(error: &io::Error) -> bool {
 }
 
 /// Checks the deadline after each part, so that a slow sender cannot delay the host without end.
-fn check(deadline: Instant) -> Result<(), Broken> {
-    match Instant::now() > deadline {
-        true => Err(Broken::Late),
-        false => Ok(()),
-    }
+fn check(deadline: Instant) -> Result<(), TransferError> {
+    if Instant::now() > deadline { Err(TransferError::Late) } else { Ok(()) }
 }

@@ -145,7 +145,7 @@ fn a_linked_emitter_that_panics_is_an_error_too() {
     let registry = Registry::new(vec![Box::new(Panicking)]).unwrap();
     let failure = registry.emitters()[0].consider(&fusion_named("f"), &DeviceDescription::simt()).unwrap_err();
     let expected = "emitter panicking 1.0.0 (linked in) failed while considering fusion f: it panicked: linked and loaded; \
-                    the fault is the emitter's; until it is mended, `--emitter` puts another in charge";
+                    this is a fault of the emitter; until it is fixed, choose another emitter with `--emitter`";
     assert_eq!(failure.to_string(), expected);
 }
 

@@ -86,8 +86,8 @@ fn a_claim_arrives_as_it_was_said() {
 #[test]
 fn nonsense_is_refused_and_named() {
     let nonsense: [(ClaimOf, &str); 9] = [
-        (|_| Some(Claim { lost_inside: f64::NAN, ..Claim::default() }), "no number of additions"),
-        (|_| Some(Claim { lost_beside: -1.0, ..Claim::default() }), "no number of additions"),
+        (|_| Some(Claim { lost_inside: f64::NAN, ..Claim::default() }), "must be a number of additions"),
+        (|_| Some(Claim { lost_beside: -1.0, ..Claim::default() }), "must be a number of additions"),
         (|_| Some(Claim { starts_from: 1, ..Claim::default() }), "so it must be the root"),
         (|_| Some(Claim { updates: 2, ..Claim::default() }), "operands that are updated: 2; 1 is the limit"),
         (
@@ -100,9 +100,12 @@ fn nonsense_is_refused_and_named() {
         ),
         (
             |_| Some(Claim { reads: vec![1.0, 1.0], ..Claim::default() }),
-            "it says of some operands how often they are read",
+            "it states the elements read for some operands",
         ),
-        (|_| Some(Claim { reads: vec![f64::INFINITY], ..Claim::default() }), "no number of elements"),
+        (
+            |_| Some(Claim { reads: vec![f64::INFINITY], ..Claim::default() }),
+            "must be a finite number, and not negative",
+        ),
         (|_| Some(Claim { form: "x".repeat(1 << 20), ..Claim::default() }), "the bytes of a claim's form: 1048576"),
     ];
     for (claim, words) in nonsense {

@@ -44,7 +44,7 @@ const COMPLAINTS: [(&str, &str); 30] = [
     ("long_refusal", "… (cut)"),
     ("many_variables", "the variables of a map: 1002; 256 is the limit"),
     ("many_constraints", "the constraints of a map: 1000; 256 is the limit"),
-    ("slow_map", "steps to check"),
+    ("slow_map", "checking its maps takes"),
     ("many_notes", "the number of the plan's remarks: 1000; 256 is the limit"),
     ("long_note", "the bytes of a remark: 1048576; 16384 is the limit"),
     ("many_alternatives", "the number of alternative configurations: 10000; 4096 is the limit"),

@@ -14,7 +14,7 @@ use crate::built::hostile;
 use crate::fusion_named;
 
 /// A plugin: its fault, its file, and the fusion for which the host asks it.
-struct Row {
+struct FaultyPlugin {
     title: &'static str,
     library: PathBuf,
     fusion: &'static str,
@@ -45,7 +45,7 @@ const DEEDS: [(&str, &str, bool); 19] = [
     ("an answer of 1 GiB", "gigabyte", true),
 ];
 
-fn rows(folder: &Path) -> Vec<Row> {
+fn rows(folder: &Path) -> Vec<FaultyPlugin> {
     let usual = std::fs::read(hostile("")).unwrap();
     let written = |name: &str, bytes: &[u8]| {
         let path = folder.join(name);
@@ -62,8 +62,9 @@ fn rows(folder: &Path) -> Vec<Row> {
         ("a name that is none", hostile("nameless")),
         ("panics when it describes itself", hostile("panic")),
     ];
-    let files = files.map(|(title, library)| Row { title, library, fusion: "fine", in_process: true });
-    let deeds = DEEDS.map(|(title, fusion, in_process)| Row { title, library: hostile(""), fusion, in_process });
+    let files = files.map(|(title, library)| FaultyPlugin { title, library, fusion: "fine", in_process: true });
+    let deeds =
+        DEEDS.map(|(title, fusion, in_process)| FaultyPlugin { title, library: hostile(""), fusion, in_process });
     deeds.into_iter().chain(files).collect()
 }
 
@@ -92,7 +93,7 @@ fn examined(registry: Registry, name: &str) -> Result<(), String> {
     compiler.check_on(&text, [Machine::simt()]).map(drop).map_err(|failure| failure.fault)
 }
 
-fn said(row: &Row, load: impl FnOnce(&mut Registry, &Path) -> Result<(), LoadError>) -> String {
+fn said(row: &FaultyPlugin, load: impl FnOnce(&mut Registry, &Path) -> Result<(), LoadError>) -> String {
     let mut registry = Registry::default();
     let message = match load(&mut registry, &row.library) {
         Err(error) => error.to_string(),
@@ -109,17 +110,19 @@ fn said(row: &Row, load: impl FnOnce(&mut Registry, &Path) -> Result<(), LoadErr
     message.replace(&path.display().to_string(), "PLUGIN").replace('|', "\\|")
 }
 
-fn line(row: &Row) -> String {
+fn line(row: &FaultyPlugin) -> String {
     let limits = ProcessLimits { time: Duration::from_secs(10), memory: Some(1 << 30) };
     let serve = Path::new(env!("CARGO_BIN_EXE_serve-emitter"));
     let isolated = said(row, |registry, library| registry.load_isolated(library, serve, limits).map(drop));
-    let in_process = match row.in_process {
-        true => said(row, |registry, library| registry.load_library(library).map(drop)),
-        false => "takes the host along".into(),
+    let in_process = if row.in_process {
+        said(row, |registry, library| registry.load_library(library).map(drop))
+    } else {
+        "takes the host along".into()
     };
-    match in_process == isolated.replace(", isolated)", ")") {
-        true => format!("| {} | {in_process} | the same |\n", row.title),
-        false => format!("| {} | {in_process} | {isolated} |\n", row.title),
+    if in_process == isolated.replace(", isolated)", ")") {
+        format!("| {} | {in_process} | the same |\n", row.title)
+    } else {
+        format!("| {} | {in_process} | {isolated} |\n", row.title)
     }
 }
 

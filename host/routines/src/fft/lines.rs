@@ -10,24 +10,24 @@ use rustfft::{Fft, FftDirection, FftNum, FftPlanner};
 use crate::{RoutineError, scratch as reserve};
 
 /// A real type of transforms.
-pub(super) trait Real: FftNum + Pod {
+pub(super) trait TransformReal: FftNum + Pod {
     fn reciprocal(length: usize) -> Self;
 }
 
-impl Real for f32 {
+impl TransformReal for f32 {
     fn reciprocal(length: usize) -> Self {
         (1.0 / length as f64) as f32
     }
 }
 
-impl Real for f64 {
+impl TransformReal for f64 {
     fn reciprocal(length: usize) -> Self {
         1.0 / length as f64
     }
 }
 
 /// An operation on a line of elements.
-pub(super) trait Line: Sync {
+pub(super) trait LineTransform: Sync {
     type Input: Pod + Send + Sync;
     type Output: Pod + Send + Sync;
     type Scratch: Send;
@@ -47,7 +47,7 @@ pub(super) struct ComplexLine<T> {
     scale: Option<T>,
 }
 
-impl<T: Real> ComplexLine<T> {
+impl<T: TransformReal> ComplexLine<T> {
     /// Plans the transform. The inverse divides by the length.
     pub fn new(length: usize, inverse: bool) -> Self {
         let direction = if inverse { FftDirection::Inverse } else { FftDirection::Forward };
@@ -60,7 +60,7 @@ impl<T: Real> ComplexLine<T> {
     }
 }
 
-impl<T: Real> Line for ComplexLine<T> {
+impl<T: TransformReal> LineTransform for ComplexLine<T> {
     type Input = Complex<T>;
     type Output = Complex<T>;
     type Scratch = Vec<Complex<T>>;
@@ -86,13 +86,13 @@ pub(super) struct FromRealLine<T> {
     plan: Arc<dyn RealToComplex<T>>,
 }
 
-impl<T: Real> FromRealLine<T> {
+impl<T: TransformReal> FromRealLine<T> {
     pub fn new(length: usize) -> Self {
         FromRealLine { plan: RealFftPlanner::new().plan_fft_forward(length) }
     }
 }
 
-impl<T: Real> Line for FromRealLine<T> {
+impl<T: TransformReal> LineTransform for FromRealLine<T> {
     type Input = T;
     type Output = Complex<T>;
     type Scratch = (Vec<T>, Vec<Complex<T>>);
@@ -120,13 +120,13 @@ pub(super) struct ToRealLine<T> {
     scale: T,
 }
 
-impl<T: Real> ToRealLine<T> {
+impl<T: TransformReal> ToRealLine<T> {
     pub fn new(length: usize) -> Self {
         ToRealLine { plan: RealFftPlanner::new().plan_fft_inverse(length), scale: T::reciprocal(length) }
     }
 }
 
-impl<T: Real> Line for ToRealLine<T> {
+impl<T: TransformReal> LineTransform for ToRealLine<T> {
     type Input = Complex<T>;
     type Output = T;
     type Scratch = (Vec<Complex<T>>, Vec<Complex<T>>);
@@ -157,7 +157,7 @@ pub(super) struct CopiedLine<T> {
     pub element: std::marker::PhantomData<fn() -> T>,
 }
 
-impl<T: Pod + Send + Sync> Line for CopiedLine<T> {
+impl<T: Pod + Send + Sync> LineTransform for CopiedLine<T> {
     type Input = T;
     type Output = T;
     type Scratch = ();

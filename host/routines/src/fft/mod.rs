@@ -15,7 +15,7 @@ use fusebox_core::hlo::{ElementType, FftType, Op};
 use num_complex::Complex;
 
 use crate::{Context, Operation, Routine, RoutineError, Unsupported, Workers, elements, elements_mut, scratch};
-use lines::{ComplexLine, CopiedLine, FromRealLine, Real, ToRealLine};
+use lines::{ComplexLine, CopiedLine, FromRealLine, ToRealLine, TransformReal};
 use pass::rotate;
 
 /// Creates the routine of `fft`.
@@ -29,23 +29,23 @@ pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     // The size of a plan grows with the lengths, so nothing is planned for arrays without elements.
     let lengths = if result.element_count() == 0 { vec![0] } else { lengths };
     Ok(match operand.element_type {
-        ElementType::F32 | ElementType::C64 => Box::new(Plan::<f32>::new(*kind, lengths)),
-        ElementType::F64 | ElementType::C128 => Box::new(Plan::<f64>::new(*kind, lengths)),
+        ElementType::F32 | ElementType::C64 => Box::new(FourierTransform::<f32>::new(*kind, lengths)),
+        ElementType::F64 | ElementType::C128 => Box::new(FourierTransform::<f64>::new(*kind, lengths)),
         ty => return Err(Unsupported::new(format!("Fourier transforms of {ty}"))),
     })
 }
 
 /// A transform of arrays of one shape.
-struct Plan<T> {
+struct FourierTransform<T> {
     kind: FftType,
     lengths: Vec<usize>,
-    passes: Passes<T>,
+    passes: TransformPasses<T>,
     /// Memory for values between passes, kept from earlier runs.
     between: Mutex<[Vec<Complex<T>>; 2]>,
 }
 
 /// Line transforms of the passes.
-enum Passes<T> {
+enum TransformPasses<T> {
     /// No transform: a dimension has length zero.
     None,
     Complex(Vec<ComplexLine<T>>),
@@ -61,19 +61,19 @@ enum Passes<T> {
     },
 }
 
-impl<T: Real> Plan<T> {
+impl<T: TransformReal> FourierTransform<T> {
     fn new(kind: FftType, lengths: Vec<usize>) -> Self {
-        Plan { kind, passes: Passes::new(kind, &lengths), lengths, between: Mutex::default() }
+        FourierTransform { kind, passes: TransformPasses::new(kind, &lengths), lengths, between: Mutex::default() }
     }
 }
 
-impl<T> Debug for Plan<T> {
+impl<T> Debug for FourierTransform<T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{} of {:?}", self.kind, self.lengths)
     }
 }
 
-impl<T: Real> Routine for Plan<T> {
+impl<T: TransformReal> Routine for FourierTransform<T> {
     fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], context: &Context<'_>) -> Result<(), RoutineError> {
         let ([input], [output]) = (arguments, results) else {
             return Err(RoutineError::Buffer);
@@ -90,18 +90,22 @@ impl<T: Real> Routine for Plan<T> {
     }
 }
 
-impl<T: Real> Passes<T> {
+impl<T: TransformReal> TransformPasses<T> {
     fn new(kind: FftType, lengths: &[usize]) -> Self {
         let (Some((&last, others)), false) = (lengths.split_last(), lengths.contains(&0)) else {
-            return Passes::None;
+            return TransformPasses::None;
         };
         let complex = |lengths: &[usize], inverse| lengths.iter().map(|&n| ComplexLine::new(n, inverse)).collect();
         let half = last / 2 + 1;
         match kind {
-            FftType::Fft => Passes::Complex(complex(lengths, false)),
-            FftType::Ifft => Passes::Complex(complex(lengths, true)),
-            FftType::Rfft => Passes::FromReal { last: FromRealLine::new(last), others: complex(others, false), half },
-            FftType::Irfft => Passes::ToReal { others: complex(others, true), last: ToRealLine::new(last), half },
+            FftType::Fft => TransformPasses::Complex(complex(lengths, false)),
+            FftType::Ifft => TransformPasses::Complex(complex(lengths, true)),
+            FftType::Rfft => {
+                TransformPasses::FromReal { last: FromRealLine::new(last), others: complex(others, false), half }
+            }
+            FftType::Irfft => {
+                TransformPasses::ToReal { others: complex(others, true), last: ToRealLine::new(last), half }
+            }
         }
     }
 
@@ -113,13 +117,13 @@ impl<T: Real> Passes<T> {
         workers: &dyn Workers,
     ) -> Result<(), RoutineError> {
         match self {
-            Passes::None => Ok(()),
-            Passes::Complex(lines) => {
+            TransformPasses::None => Ok(()),
+            TransformPasses::Complex(lines) => {
                 let input = elements::<Complex<T>>(input)?;
                 let between = if lines.len() > 1 { sized(first, input.len())? } else { &mut [] };
                 rotations(lines, 1, input, elements_mut(output)?, between, workers)
             }
-            Passes::FromReal { last, others, half } => {
+            TransformPasses::FromReal { last, others, half } => {
                 let input = elements::<T>(input)?;
                 let output = elements_mut::<Complex<T>>(output)?;
                 if others.is_empty() {
@@ -133,7 +137,7 @@ impl<T: Real> Passes<T> {
                 let back = CopiedLine { length: *half, element: PhantomData };
                 rotate(&back, product(others), rotated, output, workers)
             }
-            Passes::ToReal { others, last, half } => {
+            TransformPasses::ToReal { others, last, half } => {
                 let input = elements::<Complex<T>>(input)?;
                 let output = elements_mut::<T>(output)?;
                 if others.is_empty() {
@@ -149,7 +153,7 @@ impl<T: Real> Passes<T> {
 }
 
 /// Returns memory for `count` elements with undefined content.
-fn sized<T: Real>(memory: &mut Vec<Complex<T>>, count: usize) -> Result<&mut [Complex<T>], RoutineError> {
+fn sized<T: TransformReal>(memory: &mut Vec<Complex<T>>, count: usize) -> Result<&mut [Complex<T>], RoutineError> {
     if memory.len() != count {
         *memory = scratch(count)?;
     }
@@ -157,13 +161,13 @@ fn sized<T: Real>(memory: &mut Vec<Complex<T>>, count: usize) -> Result<&mut [Co
 }
 
 /// Returns the product of the lengths of the transformed dimensions.
-fn product<T: Real>(lines: &[ComplexLine<T>]) -> usize {
+fn product<T: TransformReal>(lines: &[ComplexLine<T>]) -> usize {
     lines.iter().map(ComplexLine::length).product()
 }
 
 /// Transforms the dimensions `lines` of arrays `(batch, lines…, inner)`, which become `(batch,
 /// inner, lines…)`. `between` must be as long as the output if there is more than one dimension.
-fn rotations<T: Real>(
+fn rotations<T: TransformReal>(
     lines: &[ComplexLine<T>],
     inner: usize,
     input: &[Complex<T>],

@@ -4,8 +4,8 @@
 //! After one pass per dimension, all dimensions are transformed and in their original order. Every
 //! pass reads and writes memory once.
 
-use super::lines::Line;
-use crate::spare::Spare;
+use super::lines::LineTransform;
+use crate::scratch_pool::ScratchPool;
 use crate::{RoutineError, Workers, scratch, try_for_each};
 
 /// Approximate number of elements per part, so that distributing parts costs little.
@@ -15,7 +15,7 @@ const BLOCK: usize = 16;
 
 /// Transforms `(outer, length, inner)` to `(outer, inner, length)`. `line` determines the length
 /// before and after.
-pub(super) fn rotate<L: Line>(
+pub(super) fn rotate<L: LineTransform>(
     line: &L,
     inner: usize,
     input: &[L::Input],
@@ -32,7 +32,7 @@ pub(super) fn rotate<L: Line>(
 }
 
 /// Transforms contiguous lines.
-fn rows<L: Line>(
+fn rows<L: LineTransform>(
     line: &L,
     input: &[L::Input],
     output: &mut [L::Output],
@@ -41,9 +41,9 @@ fn rows<L: Line>(
     let (read, written) = line.lengths();
     let lines = (PART / written).max(1);
     let parts = input.chunks(lines * read).zip(output.chunks_mut(lines * written));
-    let spare = Spare::new(|| line.scratch());
+    let scratch_pool = ScratchPool::new(|| line.scratch());
     try_for_each(workers, parts.collect(), |(input, output)| {
-        spare.with(|scratch| {
+        scratch_pool.with(|scratch| {
             let lines = input.chunks_exact(read).zip(output.chunks_exact_mut(written));
             lines.for_each(|(input, output)| line.transform(input, output, scratch));
         })
@@ -51,7 +51,7 @@ fn rows<L: Line>(
 }
 
 /// Gathers interleaved lines, whose corresponding elements are adjacent, and transforms them.
-fn columns<L: Line>(
+fn columns<L: LineTransform>(
     line: &L,
     inner: usize,
     input: &[L::Input],
@@ -67,9 +67,9 @@ fn columns<L: Line>(
         let part = move |(part, output)| (input, part * count, output);
         output.chunks_mut(count * written).enumerate().map(part)
     });
-    let spare = Spare::new(|| Ok((scratch::<L::Input>(BLOCK * distance)?, line.scratch()?)));
+    let scratch_pool = ScratchPool::new(|| Ok((scratch::<L::Input>(BLOCK * distance)?, line.scratch()?)));
     try_for_each(workers, parts.collect(), |(input, first, output)| {
-        spare.with(|(gathered, scratch)| {
+        scratch_pool.with(|(gathered, scratch)| {
             for (block, output) in output.chunks_mut(BLOCK * written).enumerate() {
                 let first = first + block * BLOCK;
                 let lines = output.len() / written;

@@ -10,11 +10,11 @@ use crate::operation::backend_config;
 
 /// The attributes of a call, all of which are required.
 #[derive(Debug)]
-pub(super) struct Asked<'a>(Attributes<'a>);
+pub(super) struct RequiredAttributes<'a>(Attributes<'a>);
 
-impl<'a> Asked<'a> {
+impl<'a> RequiredAttributes<'a> {
     pub fn of(instruction: &'a Instruction) -> Self {
-        Asked(Attributes::new(backend_config(instruction)))
+        RequiredAttributes(Attributes::new(backend_config(instruction)))
     }
 
     /// Returns an integer or a flag.
@@ -26,7 +26,7 @@ impl<'a> Asked<'a> {
     /// Returns a letter, which is stored as its code.
     pub fn letter(&self, name: &str) -> Result<char, Unsupported> {
         let code: i64 = self.get(name)?;
-        let wrong = |_| Unsupported::new(format!("`{name} = {code}` in backend_config: wanted is a letter's code"));
+        let wrong = |_| Unsupported::new(format!("`{name} = {code}` in backend_config: expected the code of a letter"));
         u8::try_from(code).map(|code| char::from(code).to_ascii_uppercase()).map_err(wrong)
     }
 
@@ -36,7 +36,7 @@ impl<'a> Asked<'a> {
             letter if letter == first => Ok(true),
             letter if letter == second => Ok(false),
             letter => {
-                Err(Unsupported::new(format!("`{name} = '{letter}'` in backend_config: wanted is {first} or {second}")))
+                Err(Unsupported::new(format!("`{name} = '{letter}'` in backend_config: expected {first} or {second}")))
             }
         }
     }

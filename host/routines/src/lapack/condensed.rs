@@ -4,10 +4,10 @@ use std::marker::PhantomData;
 
 use fusebox_core::hlo::ElementType;
 
-use super::attributes::Asked;
+use super::attributes::RequiredAttributes;
 use super::call::{write, write_status};
-use super::form::Form;
-use super::solve::Of;
+use super::shapes::CallShapes;
+use super::solve::ElementMarker;
 use crate::linalg::batch::PerMatrix;
 use crate::linalg::matrix::Matrix;
 use crate::linalg::scalar::Scalar;
@@ -20,7 +20,7 @@ struct Hessenberg<T> {
     n: usize,
     /// Rows and columns that are not triangular yet.
     active: std::ops::Range<usize>,
-    of: Of<T>,
+    of: ElementMarker<T>,
 }
 
 impl<T: Scalar> PerMatrix for Hessenberg<T> {
@@ -45,11 +45,11 @@ impl<T: Scalar> PerMatrix for Hessenberg<T> {
 }
 
 pub(super) fn gehrd<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    let form = Form::new(operation, &[2])?;
+    let form = CallShapes::new(operation, &[2])?;
     let n = form.square(0)?;
     let ty = form.element_type();
     form.expect(&[(ty, &[n, n]), (ty, &[n.saturating_sub(1)]), (ElementType::S32, &[])])?;
-    let attributes = Asked::of(operation.instruction);
+    let attributes = RequiredAttributes::of(operation.instruction);
     let bound = |name| attributes.get::<i64>(name).map(|bound| usize::try_from(bound).unwrap_or(usize::MAX));
     let (low, high) = (bound("low")?, bound("high")?);
     let active = match n {
@@ -57,7 +57,7 @@ pub(super) fn gehrd<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>
         _ if 1 <= low && low <= high && high <= n => low - 1..high,
         _ => {
             return Err(Unsupported::new(format!(
-                "`low = {low}, high = {high}` in backend_config: wanted are rows from 1 to {n}"
+                "`low = {low}, high = {high}` in backend_config: expected rows from 1 to {n}"
             )));
         }
     };
@@ -70,7 +70,7 @@ pub(super) fn gehrd<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>
 struct Tridiagonal<T> {
     n: usize,
     lower: bool,
-    of: Of<T>,
+    of: ElementMarker<T>,
 }
 
 impl<T: Scalar> PerMatrix for Tridiagonal<T> {
@@ -107,11 +107,11 @@ impl<T: Scalar> PerMatrix for Tridiagonal<T> {
 }
 
 pub(super) fn sytrd<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    let form = Form::new(operation, &[2])?;
+    let form = CallShapes::new(operation, &[2])?;
     let n = form.square(0)?;
     let (ty, below) = (form.element_type(), n.saturating_sub(1));
     let real = ty.real_part();
     form.expect(&[(ty, &[n, n]), (real, &[n]), (real, &[below]), (ty, &[below]), (ElementType::S32, &[])])?;
-    let lower = Asked::of(operation.instruction).is_first("uplo", ['L', 'U'])?;
+    let lower = RequiredAttributes::of(operation.instruction).is_first("uplo", ['L', 'U'])?;
     form.routine(Tridiagonal::<T> { n, lower, of: PhantomData })
 }

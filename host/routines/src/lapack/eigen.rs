@@ -7,16 +7,16 @@ use std::marker::PhantomData;
 
 use fusebox_core::hlo::ElementType;
 
-use super::attributes::Asked;
+use super::attributes::RequiredAttributes;
 use super::call::{fill, write, write_status};
-use super::form::Form;
-use super::solve::Of;
+use super::shapes::CallShapes;
+use super::solve::ElementMarker;
 use crate::linalg::batch::PerMatrix;
 use crate::linalg::double::InDouble;
-use crate::linalg::general::{self, General};
+use crate::linalg::general::{self, HasSchurForm};
 use crate::linalg::matrix::Matrix;
 use crate::linalg::scalar::{Scalar, real};
-use crate::linalg::singular::Vectors;
+use crate::linalg::singular::SingularVectors;
 use crate::{Operation, Routine, RoutineError, Unsupported, Workers, elements, elements_mut};
 
 /// Eigenvalues of a Hermitian matrix. Results: eigenvectors, ascending eigenvalues, status.
@@ -25,7 +25,7 @@ struct Symmetric<T> {
     n: usize,
     lower: bool,
     vectors: bool,
-    of: Of<T>,
+    of: ElementMarker<T>,
 }
 
 impl<T: InDouble> PerMatrix for Symmetric<T> {
@@ -34,9 +34,10 @@ impl<T: InDouble> PerMatrix for Symmetric<T> {
             return Err(RoutineError::Buffer);
         };
         let input = elements::<T>(input)?;
-        let a = match self.lower {
-            true => Matrix::from_rows(input, self.n, self.n)?,
-            false => Matrix::adjoint_from_rows(input, self.n, self.n)?,
+        let a = if self.lower {
+            Matrix::from_rows(input, self.n, self.n)?
+        } else {
+            Matrix::adjoint_from_rows(input, self.n, self.n)?
         };
         let Some(eigen) = T::eigen(a, self.vectors)? else {
             fill(vectors, T::not_a_number())?;
@@ -61,11 +62,11 @@ impl<T: InDouble> PerMatrix for Symmetric<T> {
 }
 
 pub(super) fn syevd<T: InDouble>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    let form = Form::new(operation, &[2])?;
+    let form = CallShapes::new(operation, &[2])?;
     let n = form.square(0)?;
     let ty = form.element_type();
     form.expect(&[(ty, &[n, n]), (ty.real_part(), &[n]), (ElementType::S32, &[])])?;
-    let attributes = Asked::of(operation.instruction);
+    let attributes = RequiredAttributes::of(operation.instruction);
     let (lower, vectors) = (attributes.is_first("uplo", ['L', 'U'])?, attributes.is_first("mode", ['V', 'N'])?);
     form.routine(Symmetric::<T> { n, lower, vectors, of: PhantomData })
 }
@@ -76,8 +77,8 @@ pub(super) fn syevd<T: InDouble>(operation: &Operation) -> Result<Box<dyn Routin
 struct SingularValues<T> {
     rows: usize,
     columns: usize,
-    vectors: Vectors,
-    of: Of<T>,
+    vectors: SingularVectors,
+    of: ElementMarker<T>,
 }
 
 impl<T: InDouble> PerMatrix for SingularValues<T> {
@@ -117,24 +118,24 @@ impl<T: InDouble> PerMatrix for SingularValues<T> {
 }
 
 pub(super) fn gesdd<T: InDouble>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    let form = Form::new(operation, &[2])?;
+    let form = CallShapes::new(operation, &[2])?;
     let [rows, columns] = form.matrix(0)?;
     let (ty, size) = (form.element_type(), rows.min(columns));
-    let vectors = match Asked::of(operation.instruction).letter("mode")? {
-        'A' => Vectors::Full,
-        'S' => Vectors::Thin,
-        'N' => Vectors::None,
-        letter => return Err(Unsupported::new(format!("`mode = '{letter}'` in backend_config: wanted is A, S or N"))),
+    let vectors = match RequiredAttributes::of(operation.instruction).letter("mode")? {
+        'A' => SingularVectors::Full,
+        'S' => SingularVectors::Thin,
+        'N' => SingularVectors::None,
+        letter => return Err(Unsupported::new(format!("`mode = '{letter}'` in backend_config: expected A, S or N"))),
     };
     let (left, right) = (form.result_matrix(2, ty)?, form.result_matrix(3, ty)?);
     let fits = match vectors {
         // The vectors are not read, so any shape fits.
-        Vectors::None => true,
-        Vectors::Thin => (left, right) == ([rows, size], [size, columns]),
-        Vectors::Full => (left, right) == ([rows, rows], [columns, columns]),
+        SingularVectors::None => true,
+        SingularVectors::Thin => (left, right) == ([rows, size], [size, columns]),
+        SingularVectors::Full => (left, right) == ([rows, rows], [columns, columns]),
     };
     if !fits {
-        return Err(Unsupported::new("singular vectors of another shape: wanted is what the mode asks for"));
+        return Err(Unsupported::new("singular vectors of another shape: expected the shape that the mode needs"));
     }
     let status = ElementType::S32;
     form.expect(&[(ty, &[rows, columns]), (ty.real_part(), &[size]), (ty, &left), (ty, &right), (status, &[])])?;
@@ -146,10 +147,10 @@ pub(super) fn gesdd<T: InDouble>(operation: &Operation) -> Result<Box<dyn Routin
 #[derive(Debug)]
 struct Schur<T> {
     n: usize,
-    of: Of<T>,
+    of: ElementMarker<T>,
 }
 
-impl<T: General> PerMatrix for Schur<T> {
+impl<T: HasSchurForm> PerMatrix for Schur<T> {
     fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], workers: &dyn Workers) -> Result<(), RoutineError> {
         let ([input], [form, unitary, values @ .., sorted, status]) = (arguments, results) else {
             return Err(RoutineError::Buffer);
@@ -181,7 +182,7 @@ impl<T: General> PerMatrix for Schur<T> {
 }
 
 /// Writes eigenvalues; for real matrices in two results, real and imaginary parts.
-fn write_values<T: General>(results: &mut [&mut [u8]], values: &[T::Eigen]) -> Result<(), RoutineError> {
+fn write_values<T: HasSchurForm>(results: &mut [&mut [u8]], values: &[T::Eigen]) -> Result<(), RoutineError> {
     match results {
         [both] => write(both, values),
         [re, im] => {
@@ -197,15 +198,15 @@ fn types_of_values(ty: ElementType) -> Vec<ElementType> {
     if ty.is_complex() { vec![ty] } else { vec![ty, ty] }
 }
 
-pub(super) fn gees<T: General>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    let form = Form::new(operation, &[2])?;
+pub(super) fn gees<T: HasSchurForm>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
+    let form = CallShapes::new(operation, &[2])?;
     let n = form.square(0)?;
     let ty = form.element_type();
     let (matrix, vector, status): (&[usize], &[usize], _) = (&[n, n], &[n], (ElementType::S32, &[][..]));
     let values = types_of_values(ty).into_iter().map(|ty| (ty, vector));
     let results: Vec<_> = [(ty, matrix); 2].into_iter().chain(values).chain([status; 2]).collect();
     form.expect(&results)?;
-    if Asked::of(operation.instruction).letter("sort")? != 'N' {
+    if RequiredAttributes::of(operation.instruction).letter("sort")? != 'N' {
         return Err(Unsupported::new("a sorted Schur form"));
     }
     form.routine(Schur::<T> { n, of: PhantomData })
@@ -218,10 +219,10 @@ struct Eigen<T> {
     n: usize,
     left: bool,
     right: bool,
-    of: Of<T>,
+    of: ElementMarker<T>,
 }
 
-impl<T: General> PerMatrix for Eigen<T> {
+impl<T: HasSchurForm> PerMatrix for Eigen<T> {
     fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], workers: &dyn Workers) -> Result<(), RoutineError> {
         let ([input], [values @ .., left, right, status]) = (arguments, results) else {
             return Err(RoutineError::Buffer);
@@ -256,8 +257,8 @@ impl<T: General> PerMatrix for Eigen<T> {
     }
 }
 
-pub(super) fn geev<T: General>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    let form = Form::new(operation, &[2])?;
+pub(super) fn geev<T: HasSchurForm>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
+    let form = CallShapes::new(operation, &[2])?;
     let n = form.square(0)?;
     let ty = form.element_type();
     let complex = match ty {
@@ -269,7 +270,7 @@ pub(super) fn geev<T: General>(operation: &Operation) -> Result<Box<dyn Routine>
     let values = types_of_values(ty).into_iter().map(|ty| (ty, vector));
     let results: Vec<_> = values.chain([(complex, matrix); 2]).chain([(ElementType::S32, &[][..])]).collect();
     form.expect(&results)?;
-    let attributes = Asked::of(operation.instruction);
+    let attributes = RequiredAttributes::of(operation.instruction);
     let wanted = |name| attributes.is_first(name, ['V', 'N']);
     form.routine(Eigen::<T> { n, left: wanted("compute_left")?, right: wanted("compute_right")?, of: PhantomData })
 }

@@ -7,8 +7,8 @@ mod attributes;
 mod call;
 mod condensed;
 mod eigen;
-mod form;
 mod orthogonal;
+mod shapes;
 mod solve;
 mod triangular;
 

@@ -4,10 +4,10 @@ use std::marker::PhantomData;
 
 use fusebox_core::hlo::ElementType;
 
-use super::attributes::Asked;
+use super::attributes::RequiredAttributes;
 use super::call::write;
-use super::form::Form;
-use super::solve::Of;
+use super::shapes::CallShapes;
+use super::solve::ElementMarker;
 use crate::linalg::batch::PerMatrix;
 use crate::linalg::matrix::Matrix;
 use crate::linalg::qr;
@@ -20,7 +20,7 @@ struct Qr<T> {
     rows: usize,
     columns: usize,
     pivoted: bool,
-    of: Of<T>,
+    of: ElementMarker<T>,
 }
 
 impl<T: Scalar> PerMatrix for Qr<T> {
@@ -50,15 +50,12 @@ impl<T: Scalar> PerMatrix for Qr<T> {
     }
 
     fn describe(&self) -> &'static str {
-        match self.pivoted {
-            false => "QR factorisation by blocks of reflectors",
-            true => "QR factorisation with column pivoting",
-        }
+        if self.pivoted { "QR factorisation with column pivoting" } else { "QR factorisation by blocks of reflectors" }
     }
 }
 
 pub(super) fn geqrf<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    let form = Form::new(operation, &[2])?;
+    let form = CallShapes::new(operation, &[2])?;
     let [rows, columns] = form.matrix(0)?;
     let ty = form.element_type();
     form.expect(&[(ty, &[rows, columns]), (ty, &[rows.min(columns)])])?;
@@ -66,11 +63,11 @@ pub(super) fn geqrf<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>
 }
 
 pub(super) fn geqp3<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    let form = Form::new(operation, &[2, 1])?;
+    let form = CallShapes::new(operation, &[2, 1])?;
     let [rows, columns] = form.matrix(0)?;
     let (ty, size) = (form.element_type(), rows.min(columns));
     if form.vector(1, ElementType::S32)? != columns {
-        return Err(Unsupported::new("an order of the columns of another length: wanted are all columns"));
+        return Err(Unsupported::new("an order of the columns of another length: expected one entry for each column"));
     }
     form.expect(&[(ty, &[rows, columns]), (ElementType::S32, &[columns]), (ty, &[size])])?;
     form.routine(Qr::<T> { rows, columns, pivoted: true, of: PhantomData })
@@ -82,7 +79,7 @@ struct Unitary<T> {
     rows: usize,
     columns: usize,
     reflectors: usize,
-    of: Of<T>,
+    of: ElementMarker<T>,
 }
 
 impl<T: Scalar> PerMatrix for Unitary<T> {
@@ -105,13 +102,13 @@ impl<T: Scalar> PerMatrix for Unitary<T> {
 }
 
 pub(super) fn orgqr<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    let form = Form::new(operation, &[2, 1])?;
+    let form = CallShapes::new(operation, &[2, 1])?;
     let [rows, columns] = form.matrix(0)?;
     let ty = form.element_type();
     let reflectors = form.vector(1, ty)?;
     if reflectors > columns || columns > rows {
         return Err(Unsupported::new(
-            "more columns than rows, or more reflectors than columns: wanted are at most as many",
+            "more columns than rows, or more reflectors than columns: expected at most as many",
         ));
     }
     form.expect(&[(ty, &[rows, columns])])?;
@@ -126,7 +123,7 @@ struct TimesUnitary<T> {
     matrix: [usize; 2],
     left: bool,
     adjoint: bool,
-    of: Of<T>,
+    of: ElementMarker<T>,
 }
 
 impl<T: Scalar> PerMatrix for TimesUnitary<T> {
@@ -158,16 +155,16 @@ impl<T: Scalar> PerMatrix for TimesUnitary<T> {
 }
 
 pub(super) fn ormqr<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    let form = Form::new(operation, &[2, 1, 2])?;
+    let form = CallShapes::new(operation, &[2, 1, 2])?;
     let (packed, matrix) = (form.matrix(0)?, form.matrix(2)?);
     let ty = form.element_type();
-    let attributes = Asked::of(operation.instruction);
+    let attributes = RequiredAttributes::of(operation.instruction);
     let (left, adjoint) = (attributes.get("left")?, attributes.get("transpose")?);
     let reflectors = form.vector(1, ty)?;
     let size = if left { matrix[0] } else { matrix[1] };
     if packed[0] != size || reflectors > packed[1] || reflectors > size {
         return Err(Unsupported::new(
-            "reflectors that do not fit the matrix: wanted are as long ones as it has rows, or columns",
+            "reflectors that do not fit the matrix: expected as many elements as it has rows, or columns",
         ));
     }
     form.expect(&[(ty, &matrix)])?;

@@ -7,14 +7,14 @@ use crate::linalg::batch::{Batched, PerMatrix};
 use crate::{Operation, Routine, Unsupported};
 
 /// The operands and results of a call. Methods refer to the dimensions after the batch dimensions.
-pub(super) struct Form<'a> {
+pub(super) struct CallShapes<'a> {
     operation: &'a Operation<'a>,
     /// Sizes of the batch dimensions.
     batch: &'a [i64],
     ty: ElementType,
 }
 
-impl<'a> Form<'a> {
+impl<'a> CallShapes<'a> {
     /// Reads the batch dimensions from the first operand. Fails unless each operand has these,
     /// followed by as many dimensions as `ranks` states.
     pub fn new(operation: &'a Operation<'a>, ranks: &[usize]) -> Result<Self, Unsupported> {
@@ -24,11 +24,11 @@ impl<'a> Form<'a> {
         let batch = first.dims.get(..first.rank().saturating_sub(inner)).unwrap_or_default();
         for (shape, &rank) in operation.arguments().into_iter().zip(ranks) {
             if shape.dims.strip_prefix(batch).is_none_or(|inner| inner.len() != rank) {
-                let wanted = format!("{rank} dimensions behind those of the batch, {batch:?}");
-                return Err(Unsupported::new(format!("an operand {shape}: wanted are {wanted}")));
+                let wanted = format!("{rank} dimensions after those of the batch, {batch:?}");
+                return Err(Unsupported::new(format!("an operand {shape}: expected {wanted}")));
             }
         }
-        Ok(Form { operation, batch, ty: first.element_type })
+        Ok(CallShapes { operation, batch, ty: first.element_type })
     }
 
     /// Returns the element type of the first operand.
@@ -46,7 +46,7 @@ impl<'a> Form<'a> {
         match self.matrix(number)? {
             [rows, columns] if rows == columns => Ok(rows),
             [rows, columns] => {
-                Err(Unsupported::new(format!("a matrix of {rows} rows and {columns} columns: wanted is a square one")))
+                Err(Unsupported::new(format!("a matrix of {rows} rows and {columns} columns: expected a square one")))
             }
         }
     }
@@ -67,12 +67,11 @@ impl<'a> Form<'a> {
         let dims = |sizes: &[usize]| self.batch.iter().copied().chain(sizes.iter().map(size)).collect::<Vec<_>>();
         let wanted: Vec<_> = results.iter().map(|&(ty, sizes)| ArrayShape::new(ty, dims(sizes))).collect();
         let found = self.operation.results();
-        match found.len() == wanted.len() && found.iter().zip(&wanted).all(|(a, b)| a.same_type_and_dims(b)) {
-            true => Ok(()),
-            false => {
-                let wanted: Vec<_> = wanted.iter().map(ToString::to_string).collect();
-                Err(Unsupported::new(format!("these results: wanted are {}", wanted.join(", "))))
-            }
+        if found.len() == wanted.len() && found.iter().zip(&wanted).all(|(a, b)| a.same_type_and_dims(b)) {
+            Ok(())
+        } else {
+            let wanted: Vec<_> = wanted.iter().map(ToString::to_string).collect();
+            Err(Unsupported::new(format!("these results: expected {}", wanted.join(", "))))
         }
     }
 
@@ -81,9 +80,9 @@ impl<'a> Form<'a> {
         let sizes = inner.map(|inner| inner.map(usize::try_from)).filter(|sizes| sizes.iter().all(Result::is_ok));
         match sizes {
             Some(sizes) if shape.element_type == ty => Ok(sizes.map(Result::unwrap_or_default)),
-            _ => {
-                Err(Unsupported::new(format!("an array {shape}: wanted are {N} dimensions of {ty} behind the batch's")))
-            }
+            _ => Err(Unsupported::new(format!(
+                "an array {shape}: expected {N} dimensions of {ty} after those of the batch"
+            ))),
         }
     }
 

@@ -6,21 +6,21 @@ use std::marker::PhantomData;
 use faer::MatRef;
 use fusebox_core::hlo::{ElementType, Op, Transpose};
 
-use super::attributes::Asked;
+use super::attributes::RequiredAttributes;
 use super::call::{write, write_status};
 use super::for_type;
-use super::form::Form;
+use super::shapes::CallShapes;
 use super::triangular::TriangularSystem;
 use crate::linalg::batch::PerMatrix;
 use crate::linalg::matrix::Matrix;
 use crate::linalg::product::{Triangle, solve_triangle};
 use crate::linalg::scalar::Scalar;
-use crate::linalg::tridiagonal::System;
+use crate::linalg::tridiagonal::TridiagonalSystem;
 use crate::linalg::{cholesky, lu};
 use crate::{Operation, Routine, RoutineError, Unsupported, Workers, elements, elements_mut, widened::widened};
 
 /// Marker for the element type of a computation.
-pub(super) type Of<T> = PhantomData<fn() -> T>;
+pub(super) type ElementMarker<T> = PhantomData<fn() -> T>;
 
 /// Cholesky factor of a matrix of side `n`.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ struct Cholesky<T> {
     /// Whether the other triangle is set to zero, and all elements to NaN if there is no factor.
     /// Otherwise the other triangle is unchanged and there is a status.
     clean: bool,
-    of: Of<T>,
+    of: ElementMarker<T>,
 }
 
 impl<T: Scalar> PerMatrix for Cholesky<T> {
@@ -40,9 +40,10 @@ impl<T: Scalar> PerMatrix for Cholesky<T> {
         };
         let input = elements::<T>(input)?;
         // The factor U of A is the adjoint of the factor L of A's adjoint.
-        let mut a = match self.lower {
-            true => Matrix::from_rows(input, self.n, self.n)?,
-            false => Matrix::adjoint_from_rows(input, self.n, self.n)?,
+        let mut a = if self.lower {
+            Matrix::from_rows(input, self.n, self.n)?
+        } else {
+            Matrix::adjoint_from_rows(input, self.n, self.n)?
         };
         let failed = cholesky::factorise(&mut a, workers)?;
         if self.clean {
@@ -52,9 +53,10 @@ impl<T: Scalar> PerMatrix for Cholesky<T> {
             }
         }
         let result = elements_mut::<T>(result)?;
-        match self.lower {
-            true => a.write_rows(result)?,
-            false => a.write_rows_of_adjoint(result)?,
+        if self.lower {
+            a.write_rows(result)?
+        } else {
+            a.write_rows_of_adjoint(result)?
         }
         if !self.clean {
             self.restore_other_triangle(input, result);
@@ -84,10 +86,10 @@ impl<T: Scalar> Cholesky<T> {
 }
 
 pub(super) fn potrf<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    let form = Form::new(operation, &[2])?;
+    let form = CallShapes::new(operation, &[2])?;
     let n = form.square(0)?;
     form.expect(&[(form.element_type(), &[n, n]), (ElementType::S32, &[])])?;
-    let lower = Asked::of(operation.instruction).is_first("uplo", ['L', 'U'])?;
+    let lower = RequiredAttributes::of(operation.instruction).is_first("uplo", ['L', 'U'])?;
     form.routine(Cholesky::<T> { n, lower, clean: false, of: PhantomData })
 }
 
@@ -96,10 +98,10 @@ pub fn make_cholesky(operation: &Operation) -> Result<Box<dyn Routine>, Unsuppor
     let Op::Cholesky { lower } = operation.instruction.op else {
         return Err(Unsupported::new("a Cholesky factorisation without its attributes"));
     };
-    fn typed<T: Scalar>(form: &Form, n: usize, lower: bool) -> Result<Box<dyn Routine>, Unsupported> {
+    fn typed<T: Scalar>(form: &CallShapes, n: usize, lower: bool) -> Result<Box<dyn Routine>, Unsupported> {
         form.routine(Cholesky::<T> { n, lower, clean: true, of: PhantomData })
     }
-    let form = Form::new(operation, &[2])?;
+    let form = CallShapes::new(operation, &[2])?;
     let n = form.square(0)?;
     form.expect(&[(form.element_type(), &[n, n])])?;
     match form.element_type() {
@@ -113,7 +115,7 @@ pub fn make_cholesky(operation: &Operation) -> Result<Box<dyn Routine>, Unsuppor
 struct Lu<T> {
     rows: usize,
     columns: usize,
-    of: Of<T>,
+    of: ElementMarker<T>,
 }
 
 impl<T: Scalar> PerMatrix for Lu<T> {
@@ -139,7 +141,7 @@ impl<T: Scalar> PerMatrix for Lu<T> {
 }
 
 pub(super) fn getrf<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    let form = Form::new(operation, &[2])?;
+    let form = CallShapes::new(operation, &[2])?;
     let [rows, columns] = form.matrix(0)?;
     let size = rows.min(columns);
     form.expect(&[(form.element_type(), &[rows, columns]), (ElementType::S32, &[size]), (ElementType::S32, &[])])?;
@@ -154,7 +156,7 @@ struct TriangularSolve<T> {
     /// Columns of `b` if the triangle is on the left, else its rows.
     count: usize,
     system: TriangularSystem,
-    of: Of<T>,
+    of: ElementMarker<T>,
 }
 
 impl<T: Scalar> PerMatrix for TriangularSolve<T> {
@@ -192,12 +194,14 @@ impl<T: Scalar> PerMatrix for TriangularSolve<T> {
 
 impl<T: Scalar> TriangularSolve<T> {
     /// Creates the routine for the operands' shapes.
-    fn routine(form: &Form, system: TriangularSystem) -> Result<Box<dyn Routine>, Unsupported> {
+    fn routine(form: &CallShapes, system: TriangularSystem) -> Result<Box<dyn Routine>, Unsupported> {
         let n = form.square(0)?;
         let [rows, columns] = form.matrix(1)?;
         let (size, count) = if system.left_side { (rows, columns) } else { (columns, rows) };
         if size != n {
-            return Err(Unsupported::new("a triangular system whose right-hand side has another size"));
+            return Err(Unsupported::new(
+                "a triangular system whose right-hand side does not have the size of the matrix",
+            ));
         }
         form.expect(&[(form.element_type(), &[rows, columns])])?;
         form.routine(TriangularSolve::<T> { n, count, system, of: PhantomData })
@@ -205,16 +209,16 @@ impl<T: Scalar> TriangularSolve<T> {
 }
 
 pub(super) fn trsm<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    TriangularSolve::<T>::routine(&Form::new(operation, &[2, 2])?, TriangularSystem::of(operation.instruction)?)
+    TriangularSolve::<T>::routine(&CallShapes::new(operation, &[2, 2])?, TriangularSystem::of(operation.instruction)?)
 }
 
 /// Creates the routine of `triangular-solve`.
 pub fn make_triangular_solve(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    fn typed<T: Scalar>(form: &Form, system: TriangularSystem) -> Result<Box<dyn Routine>, Unsupported> {
+    fn typed<T: Scalar>(form: &CallShapes, system: TriangularSystem) -> Result<Box<dyn Routine>, Unsupported> {
         TriangularSolve::<T>::routine(form, system)
     }
     let system = TriangularSystem::of(operation.instruction)?;
-    let form = Form::new(operation, &[2, 2])?;
+    let form = CallShapes::new(operation, &[2, 2])?;
     match form.element_type() {
         ty if ty.is_float() && ty.bits() < 32 => widened(typed::<f32>(&form, system)?, ty),
         ty => for_type!(ty, typed(&form, system)),
@@ -226,7 +230,7 @@ pub fn make_triangular_solve(operation: &Operation) -> Result<Box<dyn Routine>, 
 struct TridiagonalSolve<T> {
     n: usize,
     count: usize,
-    of: Of<T>,
+    of: ElementMarker<T>,
 }
 
 impl<T: Scalar> PerMatrix for TridiagonalSolve<T> {
@@ -235,7 +239,7 @@ impl<T: Scalar> PerMatrix for TridiagonalSolve<T> {
             return Err(RoutineError::Buffer);
         };
         let line = |bytes| Ok::<_, RoutineError>(elements::<T>(bytes)?.to_vec());
-        let mut system = System { lower: line(lower)?, diagonal: line(main)?, upper: line(upper)? };
+        let mut system = TridiagonalSystem { lower: line(lower)?, diagonal: line(main)?, upper: line(upper)? };
         // All diagonals are as long as the main one. The lower diagonal starts at index 1 of its
         // array.
         if [&system.lower, &system.diagonal, &system.upper].iter().any(|line| line.len() != self.n) {
@@ -265,12 +269,12 @@ impl<T: Scalar> PerMatrix for TridiagonalSolve<T> {
 }
 
 pub(super) fn gtsv<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
-    let form = Form::new(operation, &[1, 1, 1, 2])?;
+    let form = CallShapes::new(operation, &[1, 1, 1, 2])?;
     let ty = form.element_type();
     let n = form.vector(0, ty)?;
     let [rows, count] = form.matrix(3)?;
     if form.vector(1, ty)? != n || form.vector(2, ty)? != n || rows != n {
-        return Err(Unsupported::new("diagonals and a right-hand side of different lengths: wanted is one for all"));
+        return Err(Unsupported::new("diagonals and a right-hand side of different lengths: expected equal lengths"));
     }
     form.expect(&[(ty, &[n]), (ty, &[n]), (ty, &[n]), (ty, &[n, count]), (ElementType::S32, &[])])?;
     form.routine(TridiagonalSolve::<T> { n, count, of: PhantomData })

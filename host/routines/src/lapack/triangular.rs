@@ -3,7 +3,7 @@
 
 use fusebox_core::hlo::{Instruction, Op, Transpose};
 
-use super::attributes::Asked;
+use super::attributes::RequiredAttributes;
 use crate::Unsupported;
 
 /// A system `op(a) x = b` or `x op(a) = b`.
@@ -30,19 +30,19 @@ impl TriangularSystem {
                 Ok(TriangularSystem { left_side, lower, unit_diagonal, transpose_a })
             }
             Op::CustomCall(call) if call.target.starts_with("lapack_") && call.target.ends_with("trsm_ffi") => {
-                TriangularSystem::of_attributes(&Asked::of(instruction))
+                TriangularSystem::of_attributes(&RequiredAttributes::of(instruction))
             }
             _ => Err(Unsupported::new("a triangular system without its attributes")),
         }
     }
 
-    fn of_attributes(attributes: &Asked) -> Result<TriangularSystem, Unsupported> {
+    fn of_attributes(attributes: &RequiredAttributes) -> Result<TriangularSystem, Unsupported> {
         let transpose_a = match attributes.letter("trans_x")? {
             'N' => Transpose::None,
             'T' => Transpose::Transpose,
             'C' => Transpose::Adjoint,
             letter => {
-                return Err(Unsupported::new(format!("`trans_x = '{letter}'` in backend_config: wanted is N, T or C")));
+                return Err(Unsupported::new(format!("`trans_x = '{letter}'` in backend_config: expected N, T or C")));
             }
         };
         Ok(TriangularSystem {

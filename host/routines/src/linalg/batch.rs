@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use crate::{Alone, Context, Routine, RoutineError, Workers, try_for_each};
+use crate::{CallingThread, Context, Routine, RoutineError, Workers, try_for_each};
 
 /// A computation on the operands' matrices (or vectors) at one position of the batch.
 pub(crate) trait PerMatrix: Debug + Send + Sync {
@@ -50,7 +50,7 @@ impl<F: PerMatrix> Routine for Batched<F> {
                 let arguments: Vec<&[u8]> = arguments.iter().map(|all| &all[b * size(all)..][..size(all)]).collect();
                 let mut results: Vec<&mut [u8]> =
                     results.iter_mut().zip(&sizes).map(|(all, &size)| &mut all[(b - first) * size..][..size]).collect();
-                self.each.run(&arguments, &mut results, &Alone)
+                self.each.run(&arguments, &mut results, &CallingThread)
             })
         })
     }

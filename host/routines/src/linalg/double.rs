@@ -5,28 +5,31 @@ use num_complex::Complex;
 
 use super::matrix::Matrix;
 use super::scalar::Scalar;
-use super::singular::{self, Singular, Vectors};
-use super::symmetric::{self, Eigen};
+use super::singular::{self, SingularDecomposition, SingularVectors};
+use super::symmetric::{self, HermitianEigen};
 use crate::RoutineError;
 
 /// Element types of matrices whose eigenvalues and singular values are computed in double
 /// precision.
 pub(crate) trait InDouble: Scalar {
     /// Computes eigenvalues and eigenvectors as [`symmetric::eigen`] does.
-    fn eigen(a: Matrix<Self>, vectors: bool) -> Result<Option<Eigen<Self>>, RoutineError>;
+    fn eigen(a: Matrix<Self>, vectors: bool) -> Result<Option<HermitianEigen<Self>>, RoutineError>;
 
     /// Computes singular values and vectors as [`singular::decompose`] does.
-    fn decompose(a: Matrix<Self>, vectors: Vectors) -> Result<Option<Singular<Self>>, RoutineError>;
+    fn decompose(
+        a: Matrix<Self>,
+        vectors: SingularVectors,
+    ) -> Result<Option<SingularDecomposition<Self>>, RoutineError>;
 }
 
 macro_rules! as_it_is {
     ($($ty:ty),+) => {
         $(impl InDouble for $ty {
-            fn eigen(mut a: Matrix<Self>, vectors: bool) -> Result<Option<Eigen<Self>>, RoutineError> {
+            fn eigen(mut a: Matrix<Self>, vectors: bool) -> Result<Option<HermitianEigen<Self>>, RoutineError> {
                 symmetric::eigen(&mut a, vectors)
             }
 
-            fn decompose(mut a: Matrix<Self>, vectors: Vectors) -> Result<Option<Singular<Self>>, RoutineError> {
+            fn decompose(mut a: Matrix<Self>, vectors: SingularVectors) -> Result<Option<SingularDecomposition<Self>>, RoutineError> {
                 singular::decompose(&mut a, vectors)
             }
         })+
@@ -37,19 +40,22 @@ as_it_is!(f64, Complex<f64>);
 macro_rules! widened {
     ($ty:ty, $widen:expr, $round:expr) => {
         impl InDouble for $ty {
-            fn eigen(a: Matrix<Self>, vectors: bool) -> Result<Option<Eigen<Self>>, RoutineError> {
+            fn eigen(a: Matrix<Self>, vectors: bool) -> Result<Option<HermitianEigen<Self>>, RoutineError> {
                 let Some(found) = symmetric::eigen(&mut a.map($widen)?, vectors)? else { return Ok(None) };
                 let vectors = found.vectors.map(|vectors| vectors.map($round)).transpose()?;
-                Ok(Some(Eigen { values: single(&found.values), vectors }))
+                Ok(Some(HermitianEigen { values: single(&found.values), vectors }))
             }
 
-            fn decompose(a: Matrix<Self>, vectors: Vectors) -> Result<Option<Singular<Self>>, RoutineError> {
+            fn decompose(
+                a: Matrix<Self>,
+                vectors: SingularVectors,
+            ) -> Result<Option<SingularDecomposition<Self>>, RoutineError> {
                 let Some(found) = singular::decompose(&mut a.map($widen)?, vectors)? else { return Ok(None) };
                 let vectors = match found.vectors {
                     Some((left, right)) => Some((left.map($round)?, right.map($round)?)),
                     None => None,
                 };
-                Ok(Some(Singular { values: single(&found.values), vectors }))
+                Ok(Some(SingularDecomposition { values: single(&found.values), vectors }))
             }
         }
     };

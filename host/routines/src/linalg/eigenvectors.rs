@@ -41,7 +41,7 @@ impl Embed<f64> for num_complex::Complex<f64> {
 
 /// Left or right eigenvectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
+pub(crate) enum EigenvectorSide {
     Left,
     Right,
 }
@@ -73,13 +73,13 @@ impl<'a, E: Scalar> SchurForm<'a, E> {
     pub fn complete<S: Embed<E> + Scalar<Real = E::Real>>(
         &self,
         value: S,
-        side: Side,
+        side: EigenvectorSide,
         x: &mut [S],
         given: Range<usize>,
     ) {
         match side {
-            Side::Right => self.complete_right(value, &mut x[..given.end], given.start),
-            Side::Left => self.complete_left(value, x, given),
+            EigenvectorSide::Right => self.complete_right(value, &mut x[..given.end], given.start),
+            EigenvectorSide::Left => self.complete_left(value, x, given),
         }
     }
 

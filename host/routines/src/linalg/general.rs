@@ -3,7 +3,7 @@
 use num_complex::Complex;
 use num_traits::Float;
 
-use super::eigenvectors::{Embed, SchurForm, Side, normalise};
+use super::eigenvectors::{EigenvectorSide, Embed, SchurForm, normalise};
 use super::hessenberg;
 use super::matrix::Matrix;
 use super::product::add_product;
@@ -12,7 +12,7 @@ use super::{schur_complex, schur_real};
 use crate::{RoutineError, Workers, scratch};
 
 /// Element types of matrices with a Schur form.
-pub(crate) trait General: Scalar {
+pub(crate) trait HasSchurForm: Scalar {
     /// Type of eigenvalues and of elements of eigenvectors.
     type Eigen: Scalar<Real = Self::Real>;
 
@@ -26,14 +26,14 @@ pub(crate) trait General: Scalar {
         t: &Matrix<Self>,
         q: &Matrix<Self>,
         values: &[Self::Eigen],
-        side: Side,
+        side: EigenvectorSide,
         workers: &dyn Workers,
     ) -> Result<Matrix<Self::Eigen>, RoutineError>;
 }
 
 /// A Schur form.
 #[derive(Debug)]
-pub(crate) struct Schur<T: General> {
+pub(crate) struct SchurDecomposition<T: HasSchurForm> {
     pub form: Matrix<T>,
     pub unitary: Matrix<T>,
     pub values: Vec<T::Eigen>,
@@ -41,10 +41,10 @@ pub(crate) struct Schur<T: General> {
 
 /// Returns the Schur form of a matrix or, if there is none, LAPACK's status: the number, from 1, of
 /// the last row without convergence.
-pub(crate) fn schur<T: General>(
+pub(crate) fn schur<T: HasSchurForm>(
     mut a: Matrix<T>,
     workers: &dyn Workers,
-) -> Result<Result<Schur<T>, usize>, RoutineError> {
+) -> Result<Result<SchurDecomposition<T>, usize>, RoutineError> {
     if !a.is_finite() {
         return Ok(Err(a.rows()));
     }
@@ -57,31 +57,31 @@ pub(crate) fn schur<T: General>(
             values.iter_mut().for_each(|z| *z = z.times_real(undo));
             a.elements_mut().iter_mut().for_each(|z| *z = z.times_real(undo));
         }
-        Schur { form: a, unitary, values }
+        SchurDecomposition { form: a, unitary, values }
     }))
 }
 
 /// Eigenvalues, and eigenvectors of length one whose largest component is real.
 #[derive(Debug)]
-pub(crate) struct Eigen<T: General> {
+pub(crate) struct EigenDecomposition<T: HasSchurForm> {
     pub values: Vec<T::Eigen>,
     pub left: Option<Matrix<T::Eigen>>,
     pub right: Option<Matrix<T::Eigen>>,
 }
 
 /// Returns eigenvalues and eigenvectors or, if there are none, LAPACK's status, as [`schur`] does.
-pub(crate) fn eigen<T: General>(
+pub(crate) fn eigen<T: HasSchurForm>(
     mut a: Matrix<T>,
     left: bool,
     right: bool,
     workers: &dyn Workers,
-) -> Result<Result<Eigen<T>, usize>, RoutineError> {
+) -> Result<Result<EigenDecomposition<T>, usize>, RoutineError> {
     let undo = if a.is_finite() { a.scale_into_range() } else { real(1.0) };
-    let Schur { form, unitary, mut values } = match schur(a, workers)? {
+    let SchurDecomposition { form, unitary, mut values } = match schur(a, workers)? {
         Ok(schur) => schur,
         Err(status) => return Ok(Err(status)),
     };
-    let vectors = |wanted: bool, side: Side| {
+    let vectors = |wanted: bool, side: EigenvectorSide| {
         if !wanted {
             return Ok(None);
         }
@@ -89,9 +89,9 @@ pub(crate) fn eigen<T: General>(
         normalise(&mut vectors);
         Ok::<_, RoutineError>(Some(vectors))
     };
-    let (left, right) = (vectors(left, Side::Left)?, vectors(right, Side::Right)?);
+    let (left, right) = (vectors(left, EigenvectorSide::Left)?, vectors(right, EigenvectorSide::Right)?);
     values.iter_mut().for_each(|z| *z = z.times_real(undo));
-    Ok(Ok(Eigen { values, left, right }))
+    Ok(Ok(EigenDecomposition { values, left, right }))
 }
 
 /// Returns the eigenvectors of a triangular form. The form and the eigenvectors have the same
@@ -100,7 +100,7 @@ fn triangular_vectors<T: Scalar>(
     t: &Matrix<T>,
     q: &Matrix<T>,
     values: &[T],
-    side: Side,
+    side: EigenvectorSide,
     workers: &dyn Workers,
 ) -> Result<Matrix<T>, RoutineError> {
     let n = t.rows();
@@ -119,7 +119,7 @@ fn quasi_triangular_vectors<R: Real + Scalar, C: Embed<R> + Scalar<Real = R>>(
     t: &Matrix<R>,
     q: &Matrix<R>,
     values: &[C],
-    side: Side,
+    side: EigenvectorSide,
     workers: &dyn Workers,
 ) -> Result<Matrix<C>, RoutineError> {
     let n = t.rows();
@@ -151,12 +151,11 @@ fn quasi_triangular_vectors<R: Real + Scalar, C: Embed<R> + Scalar<Real = R>>(
     while j < n {
         let block = form.is_block(j);
         for i in 0..n {
-            match block {
-                false => vectors[(i, j)] = C::of_real(x[(i, j)]),
-                true => {
-                    let z = C::of_parts(x[(i, j)], x[(i, j + 1)]);
-                    (vectors[(i, j)], vectors[(i, j + 1)]) = (z, z.conjugate());
-                }
+            if block {
+                let z = C::of_parts(x[(i, j)], x[(i, j + 1)]);
+                (vectors[(i, j)], vectors[(i, j + 1)]) = (z, z.conjugate());
+            } else {
+                vectors[(i, j)] = C::of_real(x[(i, j)])
             }
         }
         j += if block { 2 } else { 1 };
@@ -166,15 +165,15 @@ fn quasi_triangular_vectors<R: Real + Scalar, C: Embed<R> + Scalar<Real = R>>(
 
 /// Returns the elements of an eigenvector in the rows of its block, for the eigenvalue with
 /// positive imaginary part. `above` and `below` are the off-diagonal elements of the block.
-fn first_elements<C: Scalar>(above: C::Real, below: C::Real, imaginary: C::Real, side: Side) -> (C, C) {
+fn first_elements<C: Scalar>(above: C::Real, below: C::Real, imaginary: C::Real, side: EigenvectorSide) -> (C, C) {
     let zero = real::<C::Real>(0.0);
     let one = real::<C::Real>(1.0);
     let large_above = Float::abs(above) >= Float::abs(below);
     match (side, large_above) {
-        (Side::Right, true) => (C::unit(), C::of_parts(zero, imaginary / above)),
-        (Side::Right, false) => (C::of_real(-imaginary / below), C::of_parts(zero, one)),
-        (Side::Left, true) => (C::of_real(imaginary / above), C::of_parts(zero, one)),
-        (Side::Left, false) => (C::unit(), C::of_parts(zero, -imaginary / below)),
+        (EigenvectorSide::Right, true) => (C::unit(), C::of_parts(zero, imaginary / above)),
+        (EigenvectorSide::Right, false) => (C::of_real(-imaginary / below), C::of_parts(zero, one)),
+        (EigenvectorSide::Left, true) => (C::of_real(imaginary / above), C::of_parts(zero, one)),
+        (EigenvectorSide::Left, false) => (C::unit(), C::of_parts(zero, -imaginary / below)),
     }
 }
 
@@ -187,7 +186,7 @@ fn times<T: Scalar>(a: &Matrix<T>, b: &Matrix<T>, workers: &dyn Workers) -> Resu
 
 macro_rules! general {
     ($real:ty) => {
-        impl General for $real {
+        impl HasSchurForm for $real {
             type Eigen = Complex<$real>;
 
             fn iterate(h: &mut Matrix<Self>, q: &mut Matrix<Self>) -> Result<Vec<Self::Eigen>, usize> {
@@ -199,14 +198,14 @@ macro_rules! general {
                 t: &Matrix<Self>,
                 q: &Matrix<Self>,
                 values: &[Self::Eigen],
-                side: Side,
+                side: EigenvectorSide,
                 workers: &dyn Workers,
             ) -> Result<Matrix<Self::Eigen>, RoutineError> {
                 quasi_triangular_vectors(t, q, values, side, workers)
             }
         }
 
-        impl General for Complex<$real> {
+        impl HasSchurForm for Complex<$real> {
             type Eigen = Complex<$real>;
 
             fn iterate(h: &mut Matrix<Self>, q: &mut Matrix<Self>) -> Result<Vec<Self::Eigen>, usize> {
@@ -218,7 +217,7 @@ macro_rules! general {
                 t: &Matrix<Self>,
                 q: &Matrix<Self>,
                 values: &[Self::Eigen],
-                side: Side,
+                side: EigenvectorSide,
                 workers: &dyn Workers,
             ) -> Result<Matrix<Self::Eigen>, RoutineError> {
                 triangular_vectors(t, q, values, side, workers)

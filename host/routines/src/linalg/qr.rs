@@ -153,7 +153,7 @@ pub(crate) fn apply_unitary<T: Scalar>(
 }
 
 /// Results of a factorisation with column pivoting in addition to the factors.
-pub(crate) struct Pivoted<T> {
+pub(crate) struct ColumnPivots<T> {
     /// Columns in their new order, from 0.
     pub order: Vec<usize>,
     pub taus: Vec<T>,
@@ -161,7 +161,7 @@ pub(crate) struct Pivoted<T> {
 
 /// Factorises as [`factorise`] does, but exchanges columns so that the diagonal of R decreases.
 /// Columns that are `fixed` come first.
-pub(crate) fn factorise_pivoted<T: Scalar>(a: &mut Matrix<T>, fixed: impl Fn(usize) -> bool) -> Pivoted<T> {
+pub(crate) fn factorise_pivoted<T: Scalar>(a: &mut Matrix<T>, fixed: impl Fn(usize) -> bool) -> ColumnPivots<T> {
     wide(
         #[inline(always)]
         || pivoted(a, fixed),
@@ -169,7 +169,7 @@ pub(crate) fn factorise_pivoted<T: Scalar>(a: &mut Matrix<T>, fixed: impl Fn(usi
 }
 
 #[inline(always)]
-fn pivoted<T: Scalar>(a: &mut Matrix<T>, fixed: impl Fn(usize) -> bool) -> Pivoted<T> {
+fn pivoted<T: Scalar>(a: &mut Matrix<T>, fixed: impl Fn(usize) -> bool) -> ColumnPivots<T> {
     let columns = a.columns();
     let size = a.rows().min(columns);
     let mut order: Vec<usize> = (0..columns).collect();
@@ -210,5 +210,5 @@ fn pivoted<T: Scalar>(a: &mut Matrix<T>, fixed: impl Fn(usize) -> bool) -> Pivot
             }
         }
     }
-    Pivoted { order, taus }
+    ColumnPivots { order, taus }
 }

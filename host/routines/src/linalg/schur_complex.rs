@@ -108,10 +108,7 @@ fn wilkinson<T: Scalar>(h: &Matrix<T>, last: usize) -> T {
 #[inline(always)]
 fn sweep<T: Scalar>(h: &mut Matrix<T>, q: &mut Matrix<T>, start: usize, last: usize, shift: T) {
     for k in start..last {
-        let (x, y) = match k == start {
-            true => (h[(k, k)] - shift, h[(k + 1, k)]),
-            false => (h[(k, k - 1)], h[(k + 1, k - 1)]),
-        };
+        let (x, y) = if k == start { (h[(k, k)] - shift, h[(k + 1, k)]) } else { (h[(k, k - 1)], h[(k + 1, k - 1)]) };
         let length = Float::hypot(x.modulus(), y.modulus());
         if length == real(0.0) {
             continue;

@@ -9,7 +9,7 @@ use super::vectors::wide;
 
 /// Real and imaginary parts of eigenvalues. In a conjugate pair, the eigenvalue with positive
 /// imaginary part comes first.
-pub(crate) type Values<R> = (Vec<R>, Vec<R>);
+pub(crate) type EigenvalueParts<R> = (Vec<R>, Vec<R>);
 
 /// Converts a Hessenberg matrix to its real Schur form. Blocks of two rows are in standard form:
 /// equal diagonal elements, off-diagonal elements of opposite signs. Multiplies `q` by the
@@ -17,7 +17,7 @@ pub(crate) type Values<R> = (Vec<R>, Vec<R>);
 ///
 /// If the iteration does not converge, the error is the number, from 1, of the last row without
 /// convergence. `h` is then undefined.
-pub(crate) fn iterate<R: Real + Scalar>(h: &mut Matrix<R>, q: &mut Matrix<R>) -> Result<Values<R>, usize> {
+pub(crate) fn iterate<R: Real + Scalar>(h: &mut Matrix<R>, q: &mut Matrix<R>) -> Result<EigenvalueParts<R>, usize> {
     wide(
         #[inline(always)]
         || all_rows(h, q),
@@ -25,7 +25,7 @@ pub(crate) fn iterate<R: Real + Scalar>(h: &mut Matrix<R>, q: &mut Matrix<R>) ->
 }
 
 #[inline(always)]
-fn all_rows<R: Real + Scalar>(h: &mut Matrix<R>, q: &mut Matrix<R>) -> Result<Values<R>, usize> {
+fn all_rows<R: Real + Scalar>(h: &mut Matrix<R>, q: &mut Matrix<R>) -> Result<EigenvalueParts<R>, usize> {
     let n = h.rows();
     let mut values = (vec![real(0.0); n], vec![real(0.0); n]);
     let limit = 30 * n.max(10);
@@ -248,7 +248,7 @@ fn turn_two<R: Real + Scalar>(m: &mut Matrix<R>, k: usize, end: usize, tau: R, v
 /// Brings the block of rows `i` and `i + 1` to standard form. Returns its eigenvalues.
 #[inline(always)]
 fn standardise<R: Real + Scalar>(h: &mut Matrix<R>, q: &mut Matrix<R>, i: usize) -> [(R, R); 2] {
-    let block = Block { a: h[(i, i)], b: h[(i, i + 1)], c: h[(i + 1, i)], d: h[(i + 1, i + 1)] };
+    let block = Block2x2 { a: h[(i, i)], b: h[(i, i + 1)], c: h[(i + 1, i)], d: h[(i + 1, i + 1)] };
     let (block, cosine, sine) = block.standard();
     for j in i + 2..h.columns() {
         if let [x, y] = &mut h.column_mut(j)[i..i + 2] {
@@ -266,34 +266,32 @@ fn standardise<R: Real + Scalar>(h: &mut Matrix<R>, q: &mut Matrix<R>, i: usize)
     rotate(q, all);
     (h[(i, i)], h[(i, i + 1)], h[(i + 1, i)], h[(i + 1, i + 1)]) = (block.a, block.b, block.c, block.d);
     let zero = real(0.0);
-    let imaginary = match block.c == zero {
-        true => zero,
-        false => Float::sqrt(Float::abs(block.b)) * Float::sqrt(Float::abs(block.c)),
-    };
+    let imaginary =
+        if block.c == zero { zero } else { Float::sqrt(Float::abs(block.b)) * Float::sqrt(Float::abs(block.c)) };
     [(block.a, imaginary), (block.d, -imaginary)]
 }
 
 /// The matrix `((a, b), (c, d))`.
 #[derive(Clone, Copy)]
-struct Block<R> {
+struct Block2x2<R> {
     a: R,
     b: R,
     c: R,
     d: R,
 }
 
-impl<R: Real + Scalar> Block<R> {
+impl<R: Real + Scalar> Block2x2<R> {
     /// Returns the block in standard form, and the cosine and sine of the rotation to this form.
     #[inline(always)]
-    fn standard(self) -> (Block<R>, R, R) {
+    fn standard(self) -> (Block2x2<R>, R, R) {
         let (zero, one, half) = (real::<R>(0.0), real::<R>(1.0), real::<R>(0.5));
-        let Block { a, b, c, d } = self;
+        let Block2x2 { a, b, c, d } = self;
         let opposite = |x: R, y: R| signed(one, x) != signed(one, y);
         if c == zero {
             return (self, one, zero);
         }
         if b == zero {
-            return (Block { a: d, b: -c, c: zero, d: a }, zero, one);
+            return (Block2x2 { a: d, b: -c, c: zero, d: a }, zero, one);
         }
         if a - d == zero && opposite(b, c) {
             return (self, one, zero);
@@ -306,7 +304,7 @@ impl<R: Real + Scalar> Block<R> {
         if z >= real::<R>(4.0) * precision::<R>() {
             let z = p + signed(Float::sqrt(scale) * Float::sqrt(z), p);
             let length = Float::hypot(c, z);
-            let block = Block { a: d + z, b: b - c, c: zero, d: d - (larger / z) * smaller };
+            let block = Block2x2 { a: d + z, b: b - c, c: zero, d: d - (larger / z) * smaller };
             return (block, z / length, c / length);
         }
         self.with_equal_diagonal()
@@ -315,9 +313,9 @@ impl<R: Real + Scalar> Block<R> {
     /// Does the same as `standard` for a block whose eigenvalues are complex, or real and nearly
     /// equal.
     #[inline(always)]
-    fn with_equal_diagonal(self) -> (Block<R>, R, R) {
+    fn with_equal_diagonal(self) -> (Block2x2<R>, R, R) {
         let (zero, one, half) = (real::<R>(0.0), real::<R>(1.0), real::<R>(0.5));
-        let Block { a, b, c, d } = self;
+        let Block2x2 { a, b, c, d } = self;
         let (sum, difference) = (b + c, a - d);
         let length = Float::hypot(sum, difference);
         let mut cosine = Float::sqrt(half * (one + Float::abs(sum) / length));
@@ -327,12 +325,12 @@ impl<R: Real + Scalar> Block<R> {
         let (a, b) = (aa * cosine + cc * sine, bb * cosine + dd * sine);
         let (c, d) = (cc * cosine - aa * sine, dd * cosine - bb * sine);
         let middle = half * (a + d);
-        let mut block = Block { a: middle, b, c, d: middle };
+        let mut block = Block2x2 { a: middle, b, c, d: middle };
         if c == zero {
             return (block, cosine, sine);
         }
         if b == zero {
-            block = Block { b: -c, c: zero, ..block };
+            block = Block2x2 { b: -c, c: zero, ..block };
             return (block, -sine, cosine);
         }
         if signed(one, b) == signed(one, c) {
@@ -340,7 +338,7 @@ impl<R: Real + Scalar> Block<R> {
             let (root_b, root_c) = (Float::sqrt(Float::abs(b)), Float::sqrt(Float::abs(c)));
             let p = signed(root_b * root_c, c);
             let factor = one / Float::sqrt(Float::abs(b + c));
-            block = Block { a: middle + p, b: b - c, c: zero, d: middle - p };
+            block = Block2x2 { a: middle + p, b: b - c, c: zero, d: middle - p };
             let (cosine_2, sine_2) = (root_b * factor, root_c * factor);
             (cosine, sine) = (cosine * cosine_2 - sine * sine_2, cosine * sine_2 + sine * cosine_2);
         }

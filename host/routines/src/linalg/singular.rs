@@ -13,7 +13,7 @@ use crate::{RoutineError, scratch};
 
 /// Singular vectors to compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Vectors {
+pub(crate) enum SingularVectors {
     None,
     /// One vector per singular value.
     Thin,
@@ -23,7 +23,7 @@ pub(crate) enum Vectors {
 
 /// Descending singular values, and singular vectors as columns.
 #[derive(Debug)]
-pub(crate) struct Singular<T: Scalar> {
+pub(crate) struct SingularDecomposition<T: Scalar> {
     pub values: Vec<T::Real>,
     /// Left and right vectors.
     pub vectors: Option<(Matrix<T>, Matrix<T>)>,
@@ -31,7 +31,10 @@ pub(crate) struct Singular<T: Scalar> {
 
 /// Computes singular values and vectors. Returns `None` if the matrix is not finite or the
 /// iteration does not converge.
-pub(crate) fn decompose<T: Scalar>(a: &mut Matrix<T>, vectors: Vectors) -> Result<Option<Singular<T>>, RoutineError> {
+pub(crate) fn decompose<T: Scalar>(
+    a: &mut Matrix<T>,
+    vectors: SingularVectors,
+) -> Result<Option<SingularDecomposition<T>>, RoutineError> {
     if !a.is_finite() {
         return Ok(None);
     }
@@ -40,13 +43,13 @@ pub(crate) fn decompose<T: Scalar>(a: &mut Matrix<T>, vectors: Vectors) -> Resul
     let size = rows.min(columns);
     let mut values = scratch::<T>(size)?;
     let (wanted, left, right) = match vectors {
-        Vectors::None => (ComputeSvdVectors::No, 0, 0),
-        Vectors::Thin => (ComputeSvdVectors::Thin, size, size),
-        Vectors::Full => (ComputeSvdVectors::Full, rows, columns),
+        SingularVectors::None => (ComputeSvdVectors::No, 0, 0),
+        SingularVectors::Thin => (ComputeSvdVectors::Thin, size, size),
+        SingularVectors::Full => (ComputeSvdVectors::Full, rows, columns),
     };
     let (mut left, mut right) = (Matrix::zeros(rows, left)?, Matrix::zeros(columns, right)?);
     let mut memory = allocate(svd_scratch::<T>(rows, columns, wanted, wanted, Par::Seq, default()))?;
-    let some = vectors != Vectors::None;
+    let some = vectors != SingularVectors::None;
     let done = svd(
         a.view(),
         DiagMut::from_slice_mut(&mut values),
@@ -60,5 +63,5 @@ pub(crate) fn decompose<T: Scalar>(a: &mut Matrix<T>, vectors: Vectors) -> Resul
         return Ok(None);
     }
     let values = values.iter().map(|z| z.re() * undo).collect();
-    Ok(Some(Singular { values, vectors: some.then_some((left, right)) }))
+    Ok(Some(SingularDecomposition { values, vectors: some.then_some((left, right)) }))
 }

@@ -16,14 +16,14 @@ const LEAST_DIVIDED: usize = 26;
 
 /// Ascending eigenvalues, and eigenvectors as columns.
 #[derive(Debug)]
-pub(crate) struct Eigen<T: Scalar> {
+pub(crate) struct HermitianEigen<T: Scalar> {
     pub values: Vec<T::Real>,
     pub vectors: Option<Matrix<T>>,
 }
 
 /// Computes eigenvalues and eigenvectors of the Hermitian matrix in the lower triangle of `a`.
 /// Returns `None` if the matrix is not finite or the iteration does not converge.
-pub(crate) fn eigen<T: Scalar>(a: &mut Matrix<T>, vectors: bool) -> Result<Option<Eigen<T>>, RoutineError> {
+pub(crate) fn eigen<T: Scalar>(a: &mut Matrix<T>, vectors: bool) -> Result<Option<HermitianEigen<T>>, RoutineError> {
     let n = a.rows();
     for j in 0..n {
         a.column_mut(j)[..j].fill(T::nothing());
@@ -50,5 +50,5 @@ pub(crate) fn eigen<T: Scalar>(a: &mut Matrix<T>, vectors: bool) -> Result<Optio
         }
     }
     let values = values.iter().map(|z| z.re() * undo).collect();
-    Ok(Some(Eigen { values, vectors: columns }))
+    Ok(Some(HermitianEigen { values, vectors: columns }))
 }

@@ -8,7 +8,7 @@ use crate::{RoutineError, scratch};
 
 /// A Hermitian matrix reduced to a real tridiagonal one.
 #[derive(Debug)]
-pub(crate) struct Form<T: Scalar> {
+pub(crate) struct TridiagonalForm<T: Scalar> {
     pub diagonal: Vec<T::Real>,
     pub off_diagonal: Vec<T::Real>,
     pub taus: Vec<T>,
@@ -16,7 +16,7 @@ pub(crate) struct Form<T: Scalar> {
 
 /// Reduces the Hermitian matrix in the lower triangle of `a`, which then holds the diagonals and
 /// the reflectors' tails. The upper triangle is unchanged.
-pub(crate) fn reduce<T: Scalar>(a: &mut Matrix<T>) -> Result<Form<T>, RoutineError> {
+pub(crate) fn reduce<T: Scalar>(a: &mut Matrix<T>) -> Result<TridiagonalForm<T>, RoutineError> {
     let n = a.rows();
     let mut full = a.copy()?;
     for j in 0..n {
@@ -31,7 +31,7 @@ pub(crate) fn reduce<T: Scalar>(a: &mut Matrix<T>) -> Result<Form<T>, RoutineErr
     );
     (0..n).for_each(|j| a[(j, j)] = full[(j, j)]);
     let off_diagonal = (1..n).map(|j| a[(j, j - 1)].re()).collect();
-    Ok(Form { diagonal: (0..n).map(|j| full[(j, j)].re()).collect(), off_diagonal, taus })
+    Ok(TridiagonalForm { diagonal: (0..n).map(|j| full[(j, j)].re()).collect(), off_diagonal, taus })
 }
 
 /// Reflects column `j` of `full`, and applies the reflector to the rest of `full` from both sides.
@@ -68,7 +68,7 @@ fn step<T: Scalar>(a: &mut Matrix<T>, full: &mut Matrix<T>, j: usize, products: 
 
 /// A tridiagonal matrix. Elimination replaces it by LAPACK's factors.
 #[derive(Debug)]
-pub(crate) struct System<T> {
+pub(crate) struct TridiagonalSystem<T> {
     /// Element `i` is in row `i + 1`, column `i`.
     pub lower: Vec<T>,
     pub diagonal: Vec<T>,
@@ -76,7 +76,7 @@ pub(crate) struct System<T> {
     pub upper: Vec<T>,
 }
 
-impl<T: Scalar> System<T> {
+impl<T: Scalar> TridiagonalSystem<T> {
     /// Replaces right-hand sides by the solutions, with partial pivoting. `right` has a row of
     /// `count` elements per equation, one per right-hand side. Returns the first row, from 1, whose
     /// pivot is zero; 0 if there is none.

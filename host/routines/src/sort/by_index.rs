@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use bytemuck::Pod;
 
 use super::comparator::Key;
-use super::radix::{self, Kept, LONG, Word};
+use super::radix::{self, LONG, LongLineMemory, RadixWord};
 use super::{merge, network};
 use crate::key::Bits;
 use crate::{Comparator, RoutineError, Workers, elements, elements_mut, for_each, scratch, try_for_each};
@@ -19,21 +19,21 @@ pub enum ByIndex {
     Keys {
         keys: Vec<Key>,
         /// Codes to sort by, the least significant first. Each has at most 32 bits.
-        chunks: Vec<Chunk>,
-        kept: Kept,
+        chunks: Vec<CodeChunk>,
+        kept: LongLineMemory,
     },
     Compiled(Arc<dyn Comparator>),
 }
 
 /// Codes of keys, or parts of codes, that are packed into one number, the most significant first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Chunk {
-    pieces: Vec<Piece>,
+pub struct CodeChunk {
+    pieces: Vec<CodePiece>,
     bits: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Piece {
+struct CodePiece {
     key: usize,
     /// Lowest bit of the piece in the key's code.
     shift: u32,
@@ -49,22 +49,22 @@ impl ByIndex {
     }
 
     pub fn keys(keys: Vec<Key>) -> ByIndex {
-        let mut chunks: Vec<Chunk> = vec![Chunk::default()];
+        let mut chunks: Vec<CodeChunk> = vec![CodeChunk::default()];
         for (number, key) in keys.iter().enumerate() {
             let bits = 8 * key.order.bytes;
             let halves: &[(u32, u32)] = if bits == 64 { &[(32, 32), (0, 32)] } else { &[(0, bits)] };
             for &(shift, bits) in halves {
                 if chunks.last().is_none_or(|last| last.bits + bits > POSITION_BITS) {
-                    chunks.push(Chunk::default());
+                    chunks.push(CodeChunk::default());
                 }
                 if let Some(chunk) = chunks.last_mut() {
                     chunk.bits += bits;
-                    chunk.pieces.push(Piece { key: number, shift, bits });
+                    chunk.pieces.push(CodePiece { key: number, shift, bits });
                 }
             }
         }
         chunks.reverse();
-        ByIndex::Keys { keys, chunks, kept: Kept::default() }
+        ByIndex::Keys { keys, chunks, kept: LongLineMemory::default() }
     }
 
     pub fn describe(&self) -> String {
@@ -94,12 +94,9 @@ impl ByIndex {
                 .clone()
                 .map(|line| arrays.iter().zip(sizes).map(|(array, &bytes)| &array[part(line, bytes)]).collect())
                 .collect();
-            let are_together = sorter.lines_together(self, &lines)?;
+            let are_together = sorter.lines_in_lanes(self, &lines)?;
             for (lane, (number, line)) in numbers.zip(&lines).enumerate() {
-                let order = match are_together {
-                    true => sorter.of_lane(lane),
-                    false => sorter.of(self, line)?,
-                };
+                let order = if are_together { sorter.of_lane(lane) } else { sorter.of(self, line)? };
                 for ((result, line), &bytes) in results.iter_mut().zip(line).zip(sizes) {
                     gather(line, &mut result[part(number, bytes)], order, bytes)?;
                 }
@@ -155,7 +152,7 @@ impl ByIndex {
                 }
             });
         }
-        kept.give(long);
+        kept.put_back(long);
         Ok(order)
     }
 }
@@ -188,7 +185,7 @@ impl Sorter {
 
     /// Sorts lines together in vector lanes, if this is fast and no line has unordered NaNs.
     /// Returns whether the lines are sorted.
-    fn lines_together(&mut self, by: &ByIndex, lines: &[Vec<&[u8]>]) -> Result<bool, RoutineError> {
+    fn lines_in_lanes(&mut self, by: &ByIndex, lines: &[Vec<&[u8]>]) -> Result<bool, RoutineError> {
         let ByIndex::Keys { keys, chunks, .. } = by else { return Ok(false) };
         let ([chunk], length) = (&chunks[..], self.order.len()) else { return Ok(false) };
         if length > network::LONGEST || lines.len() < network::LEAST_LINES {
@@ -246,7 +243,7 @@ impl Sorter {
         Ok(&self.order)
     }
 
-    fn by_keys(&mut self, keys: &[Key], chunks: &[Chunk], line: &[&[u8]]) -> Result<(), RoutineError> {
+    fn by_keys(&mut self, keys: &[Key], chunks: &[CodeChunk], line: &[&[u8]]) -> Result<(), RoutineError> {
         for (round, chunk) in chunks.iter().enumerate() {
             chunk.values(keys, line, &mut self.values)?;
             let values = &self.values;
@@ -270,7 +267,7 @@ impl Sorter {
     }
 }
 
-impl Chunk {
+impl CodeChunk {
     /// Returns the numbers of the bytes that hold the chunk in a word.
     fn digits(&self) -> std::ops::Range<u32> {
         let first = POSITION_BITS / 8;

@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::comparator::Key;
 use super::merge;
 use super::network::{self, Lane};
-use super::radix::{self, Kept, LONG, Word};
+use super::radix::{self, LONG, LongLineMemory, RadixWord};
 use crate::key::{Bits, Order};
 use crate::{RoutineError, Workers, elements, elements_mut, for_each, scratch};
 
@@ -20,19 +20,19 @@ const LANES: usize = 32;
 pub struct ByValues {
     order: Order,
     shared_codes: Vec<u64>,
-    kept: Kept,
+    kept: LongLineMemory,
 }
 
 /// Type of the words that hold the codes of values.
-trait Coded: Bits {
-    type Word: Word + Lane;
+trait CodeWord: Bits {
+    type Word: RadixWord + Lane;
     fn word(self) -> Self::Word;
     fn of_word(word: Self::Word) -> Self;
 }
 
 macro_rules! coded {
     ($($bits:ty: $word:ty),*) => { $(
-        impl Coded for $bits {
+        impl CodeWord for $bits {
             type Word = $word;
 
             #[inline]
@@ -51,22 +51,22 @@ macro_rules! coded {
 coded!(u8: u32, u16: u32, u32: u32, u64: u64);
 
 /// Memory for sorting a line, reused for the next line.
-struct Memory<W> {
+struct LineScratch<W> {
     words: Vec<W>,
     spare: Vec<W>,
     /// Words of several lines, one line per lane.
     rows: Vec<[W; LANES]>,
 }
 
-impl<W: Word> Memory<W> {
-    fn new(length: usize) -> Result<Memory<W>, RoutineError> {
-        Ok(Memory { words: scratch(length)?, spare: scratch(length)?, rows: Vec::new() })
+impl<W: RadixWord> LineScratch<W> {
+    fn new(length: usize) -> Result<LineScratch<W>, RoutineError> {
+        Ok(LineScratch { words: scratch(length)?, spare: scratch(length)?, rows: Vec::new() })
     }
 }
 
 impl ByValues {
     pub fn new(key: Key) -> ByValues {
-        ByValues { shared_codes: key.order.shared_codes(), order: key.order, kept: Kept::default() }
+        ByValues { shared_codes: key.order.shared_codes(), order: key.order, kept: LongLineMemory::default() }
     }
 
     pub fn describe(&self) -> String {
@@ -102,7 +102,7 @@ impl ByValues {
         }
     }
 
-    fn lines_of<B: Coded>(
+    fn lines_of<B: CodeWord>(
         &self,
         arrays: &[&[u8]],
         results: &mut [&mut [u8]],
@@ -110,11 +110,11 @@ impl ByValues {
     ) -> Result<(), RoutineError> {
         let ([array], [result]) = (arrays, results) else { return Err(RoutineError::Buffer) };
         let (array, result) = (elements::<B>(array)?, elements_mut::<B>(result)?);
-        let mut memory = Memory::new(length)?;
+        let mut memory = LineScratch::new(length)?;
         let together = LANES * length;
         for (lines, sorted) in array.chunks(together).zip(result.chunks_mut(together)) {
             if length <= network::LONGEST && lines.len() >= network::LEAST_LINES * length {
-                self.lines_together(lines, sorted, length, &mut memory)?;
+                self.lines_in_lanes(lines, sorted, length, &mut memory)?;
             } else {
                 let lines = lines.chunks_exact(length).zip(sorted.chunks_exact_mut(length));
                 lines.into_iter().try_for_each(|(line, sorted)| self.line(line, sorted, &mut memory))?;
@@ -123,11 +123,16 @@ impl ByValues {
         Ok(())
     }
 
-    fn line<B: Coded>(&self, line: &[B], sorted: &mut [B], memory: &mut Memory<B::Word>) -> Result<(), RoutineError> {
+    fn line<B: CodeWord>(
+        &self,
+        line: &[B],
+        sorted: &mut [B],
+        memory: &mut LineScratch<B::Word>,
+    ) -> Result<(), RoutineError> {
         if self.is_unordered(line) {
             return self.contradictory(line, sorted);
         }
-        let Memory { words, spare, .. } = memory;
+        let LineScratch { words, spare, .. } = memory;
         let shared = self.encode(line, words);
         radix::sort(words, spare, self.digits());
         self.order.decode(words.iter().map(|&word| B::of_word(word)), sorted);
@@ -138,12 +143,12 @@ impl ByValues {
     }
 
     /// Sorts lines in vector lanes. Elements are transposed in squares that fit into the L1 cache.
-    fn lines_together<B: Coded>(
+    fn lines_in_lanes<B: CodeWord>(
         &self,
         lines: &[B],
         sorted: &mut [B],
         length: usize,
-        memory: &mut Memory<B::Word>,
+        memory: &mut LineScratch<B::Word>,
     ) -> Result<(), RoutineError> {
         if memory.rows.is_empty() {
             memory.rows = scratch(length)?;
@@ -177,7 +182,7 @@ impl ByValues {
         Ok(())
     }
 
-    fn long_line_of<B: Coded>(
+    fn long_line_of<B: CodeWord>(
         &self,
         arrays: &[&[u8]],
         results: &mut [&mut [u8]],
@@ -197,25 +202,25 @@ impl ByValues {
         });
         long.sort(self.digits(), workers);
         let parts = long.words.chunks(LONG).zip(sorted.chunks_mut(LONG)).collect();
-        for_each(workers, parts, |(words, sorted): (&[<B::Word as Word>::Cell], &mut [B])| {
-            self.order.decode(words.iter().map(|word| B::of_word(Word::read(word))), sorted);
+        for_each(workers, parts, |(words, sorted): (&[<B::Word as RadixWord>::Cell], &mut [B])| {
+            self.order.decode(words.iter().map(|word| B::of_word(RadixWord::read(word))), sorted);
         });
         if shared.contains(&true) {
             self.refill(line, |code| long.words.partition_point(|word| B::Word::read(word) < code), sorted);
         }
-        self.kept.give(long);
+        self.kept.put_back(long);
         Ok(())
     }
 
     /// Encodes a line. Returns whether any value differs from the value that its code decodes to.
-    fn encode<B: Coded>(&self, line: &[B], words: &mut [B::Word]) -> bool {
+    fn encode<B: CodeWord>(&self, line: &[B], words: &mut [B::Word]) -> bool {
         let words = &mut words[..line.len()];
         self.order.encode(line, |at, code| words[at] = code.word())
     }
 
     /// Copies values with shared codes from the line to their sorted positions, in their original
     /// order. `first` returns the index of the first word that is not less than a code.
-    fn refill<B: Coded>(&self, line: &[B], first: impl Fn(B::Word) -> usize, sorted: &mut [B]) {
+    fn refill<B: CodeWord>(&self, line: &[B], first: impl Fn(B::Word) -> usize, sorted: &mut [B]) {
         for &code in &self.shared_codes {
             let code = B::of(code);
             let same = line.iter().filter(|&&value| self.order.encode_one(value) == code);
@@ -223,12 +228,12 @@ impl ByValues {
         }
     }
 
-    fn is_unordered<B: Coded>(&self, line: &[B]) -> bool {
+    fn is_unordered<B: CodeWord>(&self, line: &[B]) -> bool {
         self.order.is_partial && line.iter().fold(false, |any, &value| any | self.order.is_nan(value))
     }
 
     /// Sorts a line with NaNs that are unordered with all values.
-    fn contradictory<B: Coded>(&self, line: &[B], sorted: &mut [B]) -> Result<(), RoutineError> {
+    fn contradictory<B: CodeWord>(&self, line: &[B], sorted: &mut [B]) -> Result<(), RoutineError> {
         let count = u32::try_from(line.len()).map_err(|_| RoutineError::Buffer)?;
         let order = merge::order(count, |a, b| {
             let is_ordered = !self.order.is_nan(line[a]) && !self.order.is_nan(line[b]);

@@ -8,7 +8,7 @@ use fusebox_core::hlo::{
     ArrayShape, BinaryOp, Comparison, ComparisonType, Computation, ElementType, InstrId, Literal, Op, UnaryOp,
 };
 
-use crate::key::{Merged, Order};
+use crate::key::{MergedValues, Order};
 
 /// One of the values that a comparator compares.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct Key {
 /// Returns the keys of a comparator of operands with these shapes, the most significant first.
 /// `None` if the comparator does not compare keys.
 pub fn keys(comparator: &Computation, operands: &[&ArrayShape]) -> Option<Vec<Key>> {
-    let reader = Reader { comparator, operands };
+    let reader = ComparatorReader { comparator, operands };
     let mut keys = Vec::new();
     let mut rest = comparator.root;
     // The loop ends because each iteration continues with an operand of the previous instruction.
@@ -41,27 +41,27 @@ pub fn keys(comparator: &Computation, operands: &[&ArrayShape]) -> Option<Vec<Ke
     }
 }
 
-struct Reader<'a> {
+struct ComparatorReader<'a> {
     comparator: &'a Computation,
     operands: &'a [&'a ArrayShape],
 }
 
 /// A value that is computed from one parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Side {
+struct ComparedValue {
     parameter: usize,
     part: usize,
     ty: ElementType,
-    merged: Merged,
+    merged: MergedValues,
 }
 
-impl Side {
+impl ComparedValue {
     /// Returns the corresponding value of the other tuple.
-    fn of_other(self) -> Side {
-        Side { parameter: self.parameter ^ 1, ..self }
+    fn of_other(self) -> ComparedValue {
+        ComparedValue { parameter: self.parameter ^ 1, ..self }
     }
 
-    fn is_same_value(self, other: Side) -> bool {
+    fn is_same_value(self, other: ComparedValue) -> bool {
         (self.parameter, self.part, self.ty) == (other.parameter, other.part, other.ty)
     }
 }
@@ -69,21 +69,21 @@ impl Side {
 /// A comparison that decides whether the value of the first tuple comes before the value of the
 /// second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Decision {
+struct DecidingComparison {
     /// Value of the first tuple.
-    side: Side,
+    side: ComparedValue,
     is_partial: bool,
     is_descending: bool,
 }
 
-impl Reader<'_> {
+impl ComparatorReader<'_> {
     fn operands_of(&self, id: InstrId) -> (&Op, &[InstrId]) {
         let instruction = self.comparator.instruction(id);
         (&instruction.op, &instruction.operands)
     }
 
-    fn key(&self, decision: &Decision) -> Option<Key> {
-        let Side { parameter, part, ty, merged } = decision.side;
+    fn key(&self, decision: &DecidingComparison) -> Option<Key> {
+        let ComparedValue { parameter, part, ty, merged } = decision.side;
         let operand = parameter / 2;
         let stride = if self.operands.get(operand)?.element_type.is_complex() { 2 } else { 1 };
         let order = Order::new(ty, merged, decision.is_partial, decision.is_descending)?;
@@ -91,7 +91,7 @@ impl Reader<'_> {
     }
 
     /// Matches an ordering comparison (`LT` or `GT`) of corresponding values of both tuples.
-    fn decision(&self, id: InstrId) -> Option<Decision> {
+    fn decision(&self, id: InstrId) -> Option<DecidingComparison> {
         let (direction, is_partial, first, second) = self.comparison(id)?;
         let is_less = match direction {
             Comparison::Lt => true,
@@ -99,7 +99,7 @@ impl Reader<'_> {
             _ => return None,
         };
         let is_swapped = first.parameter % 2 == 1;
-        Some(Decision {
+        Some(DecidingComparison {
             side: if is_swapped { second } else { first },
             is_partial,
             is_descending: is_less == is_swapped,
@@ -107,7 +107,7 @@ impl Reader<'_> {
     }
 
     /// Matches `before or (equal and rest)`, or an equivalent `select`.
-    fn first_of_several(&self, id: InstrId) -> Option<(Decision, InstrId)> {
+    fn first_of_several(&self, id: InstrId) -> Option<(DecidingComparison, InstrId)> {
         let either_way = |a: InstrId, b: InstrId| [(a, b), (b, a)];
         match self.operands_of(id) {
             (Op::Binary(BinaryOp::Or), &[a, b]) => either_way(a, b).into_iter().find_map(|(before, both)| {
@@ -127,7 +127,7 @@ impl Reader<'_> {
         }
     }
 
-    fn is_tie(&self, id: InstrId, wanted: Comparison, decision: Decision) -> bool {
+    fn is_tie(&self, id: InstrId, wanted: Comparison, decision: DecidingComparison) -> bool {
         self.comparison(id).is_some_and(|(direction, is_partial, first, second)| {
             direction == wanted && is_partial == decision.is_partial && [first, second].contains(&decision.side)
         })
@@ -135,15 +135,15 @@ impl Reader<'_> {
 
     /// Matches a comparison of corresponding values of both tuples. Returns its direction, whether
     /// NaNs are unordered, and the two sides.
-    fn comparison(&self, id: InstrId) -> Option<(Comparison, bool, Side, Side)> {
+    fn comparison(&self, id: InstrId) -> Option<(Comparison, bool, ComparedValue, ComparedValue)> {
         let (&Op::Compare { direction, order }, &[first, second]) = self.operands_of(id) else { return None };
         let (first, second) = (self.side(first)?, self.side(second)?);
         let is_partial = first.ty.is_float() && order != Some(ComparisonType::TotalOrder);
         (first.of_other() == second).then_some((direction, is_partial, first, second))
     }
 
-    fn side(&self, id: InstrId) -> Option<Side> {
-        let mut merged = Merged::default();
+    fn side(&self, id: InstrId) -> Option<ComparedValue> {
+        let mut merged = MergedValues::default();
         let mut conditions = Vec::new();
         let mut at = id;
         while let (Op::Select, &[condition, on_true, on_false]) = self.operands_of(at) {
@@ -155,16 +155,16 @@ impl Reader<'_> {
         // The outermost `select` takes precedence.
         for &(condition, bits) in conditions.iter().rev() {
             match self.is_zero_or_nan(condition, plain)? {
-                Special::Zero if !is_zero(plain.ty, bits) => return None,
-                Special::Zero => merged.zero = Some(bits),
-                Special::Nan => merged.nan = Some(bits),
+                SpecialValue::Zero if !is_zero(plain.ty, bits) => return None,
+                SpecialValue::Zero => merged.zero = Some(bits),
+                SpecialValue::Nan => merged.nan = Some(bits),
             }
         }
-        Some(Side { merged, ..plain })
+        Some(ComparedValue { merged, ..plain })
     }
 
     /// Matches a parameter, or the real or imaginary part of a complex parameter.
-    fn plain(&self, id: InstrId) -> Option<Side> {
+    fn plain(&self, id: InstrId) -> Option<ComparedValue> {
         let parameter = |id: InstrId| match self.comparator.instruction(id).op {
             Op::Parameter { number } => usize::try_from(number).ok(),
             _ => None,
@@ -176,12 +176,12 @@ impl Reader<'_> {
             _ => (parameter(id)?, 0),
         };
         let whole = self.operands.get(parameter / 2)?.element_type;
-        (whole.real_part() == ty).then_some(Side { parameter, part, ty, merged: Merged::default() })
+        (whole.real_part() == ty).then_some(ComparedValue { parameter, part, ty, merged: MergedValues::default() })
     }
 
     /// Returns which values a condition selects, if it tests `plain` for zero or for NaN. Earlier
     /// replacements of zeros or NaNs do not affect the test, because it reads `plain` itself.
-    fn is_zero_or_nan(&self, condition: InstrId, plain: Side) -> Option<Special> {
+    fn is_zero_or_nan(&self, condition: InstrId, plain: ComparedValue) -> Option<SpecialValue> {
         let (&Op::Compare { direction, order }, &[a, b]) = self.operands_of(condition) else { return None };
         if order == Some(ComparisonType::TotalOrder) || !plain.ty.is_float() {
             return None;
@@ -189,8 +189,8 @@ impl Reader<'_> {
         let is_value = |id: InstrId| self.plain(id).is_some_and(|it| it.is_same_value(plain));
         let is_zero = |id: InstrId| self.constant(id).is_some_and(|bits| is_zero(plain.ty, bits));
         match direction {
-            Comparison::Eq if is_value(a) && is_zero(b) || is_zero(a) && is_value(b) => Some(Special::Zero),
-            Comparison::Ne if is_value(a) && is_value(b) => Some(Special::Nan),
+            Comparison::Eq if is_value(a) && is_zero(b) || is_zero(a) && is_value(b) => Some(SpecialValue::Zero),
+            Comparison::Ne if is_value(a) && is_value(b) => Some(SpecialValue::Nan),
             _ => None,
         }
     }
@@ -208,7 +208,7 @@ fn is_zero(ty: ElementType, bits: u64) -> bool {
     ty.float_format().is_some_and(|format| format.decode(bits) == 0.0)
 }
 
-enum Special {
+enum SpecialValue {
     Zero,
     Nan,
 }

@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use fusebox_core::hlo::{ArrayShape, Computation, ComputationId, Op};
 
-use crate::lines::{Lines, Memory, for_each_part, transpose};
+use crate::lines::{AlignedMemory, LineDecomposition, for_each_part, transpose};
 use crate::{Companions, Comparator, Context, Operation, Routine, RoutineError, Unsupported, Workers};
 
 use by_index::ByIndex;
@@ -36,14 +36,14 @@ const PART: usize = 1 << 15;
 
 #[derive(Debug)]
 struct Sort {
-    lines: Lines,
+    lines: LineDecomposition,
     /// Bytes of one element, per array.
     element_bytes: Vec<usize>,
-    by: By,
+    by: SortMethod,
 }
 
 #[derive(Debug)]
-enum By {
+enum SortMethod {
     Values(ByValues),
     Index(ByIndex),
 }
@@ -66,7 +66,7 @@ pub fn make(operation: &Operation, companions: &Companions) -> Result<Box<dyn Ro
     if arrays.iter().any(|array| array.dims != first.dims) {
         return Err(Unsupported::new("sorting arrays of different sizes together"));
     }
-    let lines = Lines::of(first, dimension)?;
+    let lines = LineDecomposition::of(first, dimension)?;
     if u32::try_from(lines.length).is_err() {
         return Err(Unsupported::new("sorting lines of more than 2^32 elements"));
     }
@@ -79,13 +79,13 @@ fn by(
     comparator: &Computation,
     arrays: &[&ArrayShape],
     compiled: Option<Arc<dyn Comparator>>,
-) -> Result<By, Unsupported> {
+) -> Result<SortMethod, Unsupported> {
     let wanted = || Unsupported::new("sort by a comparator that is not compiled");
     Ok(match comparator::keys(comparator, arrays) {
-        None => By::Index(ByIndex::compiled(compiled.ok_or_else(wanted)?)),
+        None => SortMethod::Index(ByIndex::compiled(compiled.ok_or_else(wanted)?)),
         Some(keys) => match (&keys[..], arrays) {
-            ([key], [_]) if key.stride == 1 => By::Values(ByValues::new(key.clone())),
-            _ => By::Index(ByIndex::keys(keys)),
+            ([key], [_]) if key.stride == 1 => SortMethod::Values(ByValues::new(key.clone())),
+            _ => SortMethod::Index(ByIndex::keys(keys)),
         },
     })
 }
@@ -93,7 +93,7 @@ fn by(
 impl Routine for Sort {
     fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], context: &Context<'_>) -> Result<(), RoutineError> {
         let workers = context.workers;
-        let Lines { length, inner, .. } = self.lines;
+        let LineDecomposition { length, inner, .. } = self.lines;
         let fits = arguments.iter().zip(results.iter()).all(|(argument, result)| argument.len() == result.len());
         if !fits || [arguments.len(), results.len()] != [self.element_bytes.len(); 2] {
             return Err(RoutineError::Buffer);
@@ -105,14 +105,18 @@ impl Routine for Sort {
         if inner == 1 {
             return self.last_dimension(arguments, results, workers);
         }
-        let memory = |bytes: &[u8]| Memory::zeroed(bytes.len());
+        let memory = |bytes: &[u8]| AlignedMemory::zeroed(bytes.len());
         let mut lines = arguments.iter().map(|bytes| memory(bytes)).collect::<Result<Vec<_>, _>>()?;
         let mut sorted = arguments.iter().map(|bytes| memory(bytes)).collect::<Result<Vec<_>, _>>()?;
         for ((lines, argument), &bytes) in lines.iter_mut().zip(arguments).zip(&self.element_bytes) {
             transpose(argument, lines.bytes_mut(), (length, inner), bytes, workers)?;
         }
-        let arrays: Vec<&[u8]> = lines.iter().map(Memory::bytes).collect();
-        self.last_dimension(&arrays, &mut sorted.iter_mut().map(Memory::bytes_mut).collect::<Vec<_>>(), workers)?;
+        let arrays: Vec<&[u8]> = lines.iter().map(AlignedMemory::bytes).collect();
+        self.last_dimension(
+            &arrays,
+            &mut sorted.iter_mut().map(AlignedMemory::bytes_mut).collect::<Vec<_>>(),
+            workers,
+        )?;
         for ((result, sorted), &bytes) in results.iter_mut().zip(&sorted).zip(&self.element_bytes) {
             transpose(sorted.bytes(), result, (inner, length), bytes, workers)?;
         }
@@ -121,8 +125,8 @@ impl Routine for Sort {
 
     fn describe(&self) -> String {
         match &self.by {
-            By::Values(by) => by.describe(),
-            By::Index(by) => by.describe(),
+            SortMethod::Values(by) => by.describe(),
+            SortMethod::Index(by) => by.describe(),
         }
     }
 }
@@ -134,13 +138,13 @@ impl Sort {
         results: &mut [&mut [u8]],
         workers: &dyn Workers,
     ) -> Result<(), RoutineError> {
-        let Lines { length, .. } = self.lines;
+        let LineDecomposition { length, .. } = self.lines;
         if length >= radix::LONG {
             return self.long_lines(arrays, results, workers);
         }
         for_each_part(workers, self.lines, PART, arrays, results, |arrays, results| match &self.by {
-            By::Values(by) => by.lines(arrays, results, length),
-            By::Index(by) => by.lines(arrays, results, length, &self.element_bytes),
+            SortMethod::Values(by) => by.lines(arrays, results, length),
+            SortMethod::Index(by) => by.lines(arrays, results, length, &self.element_bytes),
         })
     }
 
@@ -150,7 +154,7 @@ impl Sort {
         results: &mut [&mut [u8]],
         workers: &dyn Workers,
     ) -> Result<(), RoutineError> {
-        let Lines { length, .. } = self.lines;
+        let LineDecomposition { length, .. } = self.lines;
         for line in 0..self.lines.count() {
             let part = |bytes: usize| line * length * bytes..(line + 1) * length * bytes;
             let sizes = self.element_bytes.iter();
@@ -158,8 +162,8 @@ impl Sort {
             let mut results: Vec<&mut [u8]> =
                 results.iter_mut().zip(sizes).map(|(result, &b)| &mut result[part(b)]).collect();
             match &self.by {
-                By::Values(by) => by.long_line(&arrays, &mut results, workers)?,
-                By::Index(by) => by.long_line(&arrays, &mut results, &self.element_bytes, workers)?,
+                SortMethod::Values(by) => by.long_line(&arrays, &mut results, workers)?,
+                SortMethod::Index(by) => by.long_line(&arrays, &mut results, &self.element_bytes, workers)?,
             }
         }
         Ok(())

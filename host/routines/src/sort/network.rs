@@ -59,12 +59,12 @@ impl Lane for u64 {
 /// Sorts each column. `LANES` must be a multiple of the lanes of a vector, which are at most 16
 /// `u32` or 8 `u64`.
 pub fn sort<W: Lane, const LANES: usize>(rows: &mut [[W; LANES]]) {
-    Arch::new().dispatch(Sort(rows));
+    Arch::new().dispatch(SortNetwork(rows));
 }
 
-struct Sort<'a, W, const LANES: usize>(&'a mut [[W; LANES]]);
+struct SortNetwork<'a, W, const LANES: usize>(&'a mut [[W; LANES]]);
 
-impl<W: Lane, const LANES: usize> WithSimd for Sort<'_, W, LANES> {
+impl<W: Lane, const LANES: usize> WithSimd for SortNetwork<'_, W, LANES> {
     type Output = ();
 
     #[inline(always)]

@@ -19,7 +19,7 @@ pub const LONG: usize = 1 << 17;
 const RADIX: usize = 256;
 
 /// A word to sort.
-pub trait Word: Pod + Ord + Send + Sync {
+pub trait RadixWord: Pod + Ord + Send + Sync {
     /// An atomic cell for a word. Several threads can access it, but only one at a time does.
     type Cell: Default + Send + Sync;
 
@@ -31,12 +31,12 @@ pub trait Word: Pod + Ord + Send + Sync {
     fn write(self, cell: &Self::Cell);
 
     /// Returns the memory kept for words of this type.
-    fn kept(kept: &Kept) -> &Mutex<Option<Long<Self>>>;
+    fn slot(kept: &LongLineMemory) -> &Mutex<Option<LongLine<Self>>>;
 }
 
 macro_rules! words {
     ($($word:ty, $cell:ty, $kept:ident;)*) => { $(
-        impl Word for $word {
+        impl RadixWord for $word {
             type Cell = $cell;
 
             #[inline]
@@ -54,7 +54,7 @@ macro_rules! words {
                 cell.store(self, Ordering::Relaxed);
             }
 
-            fn kept(kept: &Kept) -> &Mutex<Option<Long<$word>>> {
+            fn slot(kept: &LongLineMemory) -> &Mutex<Option<LongLine<$word>>> {
                 &kept.$kept
             }
         }
@@ -68,7 +68,7 @@ words! {
 
 /// Sorts words by the bytes `digits`. `spare` must be as long as `words`. Words with equal digits
 /// keep their order if the bytes below the digits are equal or ascending, as positions are.
-pub fn sort<W: Word>(words: &mut [W], spare: &mut [W], digits: Range<u32>) {
+pub fn sort<W: RadixWord>(words: &mut [W], spare: &mut [W], digits: Range<u32>) {
     if words.len() < LEAST_COUNTED {
         words.sort_unstable();
         return;
@@ -107,7 +107,7 @@ fn is_constant(counts: &[u32; RADIX], words: usize) -> bool {
 }
 
 /// A long line that all threads sort together.
-pub struct Long<W: Word> {
+pub struct LongLine<W: RadixWord> {
     /// Words to sort.
     pub words: Vec<W::Cell>,
     spare: Vec<W::Cell>,
@@ -118,34 +118,34 @@ pub struct Long<W: Word> {
 /// Memory kept for the next long line. Allocating it from the system each time would take as long
 /// as sorting.
 #[derive(Debug, Default)]
-pub struct Kept {
-    narrow: Mutex<Option<Long<u32>>>,
-    wide: Mutex<Option<Long<u64>>>,
+pub struct LongLineMemory {
+    narrow: Mutex<Option<LongLine<u32>>>,
+    wide: Mutex<Option<LongLine<u64>>>,
 }
 
-impl Kept {
+impl LongLineMemory {
     /// Takes memory for a line. Its content is undefined.
     ///
     /// # Errors
     /// If memory is short.
-    pub fn take<W: Word>(&self, length: usize) -> Result<Long<W>, RoutineError> {
-        let kept = W::kept(self).lock().unwrap_or_else(PoisonError::into_inner).take();
+    pub fn take<W: RadixWord>(&self, length: usize) -> Result<LongLine<W>, RoutineError> {
+        let kept = W::slot(self).lock().unwrap_or_else(PoisonError::into_inner).take();
         match kept.filter(|long| long.words.len() == length) {
             Some(long) => Ok(long),
             None => {
                 let counts = scratch(length.div_ceil(PART))?;
-                Ok(Long { words: cells::<W>(length)?, spare: cells::<W>(length)?, counts })
+                Ok(LongLine { words: cells::<W>(length)?, spare: cells::<W>(length)?, counts })
             }
         }
     }
 
     /// Returns memory for later use.
-    pub fn give<W: Word>(&self, long: Long<W>) {
-        *W::kept(self).lock().unwrap_or_else(PoisonError::into_inner) = Some(long);
+    pub fn put_back<W: RadixWord>(&self, long: LongLine<W>) {
+        *W::slot(self).lock().unwrap_or_else(PoisonError::into_inner) = Some(long);
     }
 }
 
-fn cells<W: Word>(count: usize) -> Result<Vec<W::Cell>, RoutineError> {
+fn cells<W: RadixWord>(count: usize) -> Result<Vec<W::Cell>, RoutineError> {
     let mut cells = Vec::new();
     let memory = RoutineError::Memory { bytes: (count * size_of::<W>()) as u64 };
     cells.try_reserve_exact(count).map_err(|_| memory)?;
@@ -153,7 +153,7 @@ fn cells<W: Word>(count: usize) -> Result<Vec<W::Cell>, RoutineError> {
     Ok(cells)
 }
 
-impl<W: Word> Long<W> {
+impl<W: RadixWord> LongLine<W> {
     /// Sorts as [`sort`] does, with several threads.
     pub fn sort(&mut self, digits: Range<u32>, workers: &dyn Workers) {
         for digit in digits {
@@ -191,9 +191,9 @@ impl<W: Word> Long<W> {
     }
 }
 
-impl<W: Word> fmt::Debug for Long<W> {
+impl<W: RadixWord> fmt::Debug for LongLine<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Long").field("length", &self.words.len()).finish_non_exhaustive()
+        f.debug_struct("LongLine").field("length", &self.words.len()).finish_non_exhaustive()
     }
 }
 
@@ -201,8 +201,8 @@ impl<W: Word> fmt::Debug for Long<W> {
 mod tests {
     use fusebox_core::random::SplitMix64;
 
-    use super::{Kept, LONG, Word, sort};
-    use crate::Alone;
+    use super::{LONG, LongLineMemory, RadixWord, sort};
+    use crate::CallingThread;
 
     #[test]
     fn words_are_sorted_by_the_digits_asked_for() {
@@ -224,14 +224,14 @@ mod tests {
     fn long_lines_are_sorted_in_parts() {
         let mut random = SplitMix64(8);
         let mut expected: Vec<u32> = (0..LONG + 12345).map(|_| random.bits() as u32 >> 5).collect();
-        let kept = Kept::default();
+        let kept = LongLineMemory::default();
         for _ in 0..2 {
             let mut long = kept.take::<u32>(expected.len()).unwrap();
             long.words.iter().zip(&expected).for_each(|(cell, word)| word.write(cell));
-            long.sort(0..4, &Alone);
+            long.sort(0..4, &CallingThread);
             expected.sort_unstable();
-            assert!(long.words.iter().map(<u32 as Word>::read).eq(expected.iter().copied()));
-            kept.give(long);
+            assert!(long.words.iter().map(<u32 as RadixWord>::read).eq(expected.iter().copied()));
+            kept.put_back(long);
             expected.reverse();
         }
     }

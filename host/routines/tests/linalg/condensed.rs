@@ -2,15 +2,21 @@
 
 use fusebox_core::hlo::ElementType;
 
-use super::judge::{Worst, departure};
-use super::matrices::{C, Found, Mat, lapack, operand};
+use super::judge::{WorstErrors, departure};
+use super::matrices::{C, Mat, RoutineResult, lapack, operand};
 use super::{for_each_case, square};
 
 const S32: ElementType = ElementType::S32;
 
 /// The product of reflectors `I - tau v vᴴ`. The vector `v` of reflector `k` has a one at `unit(k)`
 /// and `tail(k, i)` in row `i`.
-fn product(n: usize, taus: &Found, unit: impl Fn(usize) -> usize, tail: impl Fn(usize, usize) -> C, back: bool) -> Mat {
+fn product(
+    n: usize,
+    taus: &RoutineResult,
+    unit: impl Fn(usize) -> usize,
+    tail: impl Fn(usize, usize) -> C,
+    back: bool,
+) -> Mat {
     let mut q = Mat::identity(n, n);
     let mut numbers: Vec<usize> = (0..taus.values.len()).collect();
     if back {
@@ -25,7 +31,7 @@ fn product(n: usize, taus: &Found, unit: impl Fn(usize) -> usize, tail: impl Fn(
 
 #[test]
 fn hessenberg_forms_multiply_out() {
-    let mut worst = Worst::default();
+    let mut worst = WorstErrors::default();
     for_each_case(21, square, |case| {
         let (ty, n) = (case.ty, case.matrix.nrows());
         let below = n.saturating_sub(1);
@@ -59,7 +65,7 @@ fn only_the_active_rows_are_reduced() {
 
 #[test]
 fn tridiagonal_forms_multiply_out() {
-    let mut worst = Worst::default();
+    let mut worst = WorstErrors::default();
     for_each_case(22, square, |case| {
         let case = case.hermitian(false);
         let (ty, n) = (case.ty, case.matrix.nrows());
@@ -71,13 +77,12 @@ fn tridiagonal_forms_multiply_out() {
             let name = if ty.is_complex() { "hetrd" } else { "sytrd" };
             let found = lapack(ty, name, &config, &[operand(&case)], &results);
             let packed = found[0].matrix();
-            let q = match lower {
-                true => {
-                    let tail = |k: usize, i: usize| if i > k + 1 { packed[(i, k)] } else { C::ZERO };
-                    product(n, &found[3], |k| k + 1, tail, false)
-                }
+            let q = if lower {
+                let tail = |k: usize, i: usize| if i > k + 1 { packed[(i, k)] } else { C::ZERO };
+                product(n, &found[3], |k| k + 1, tail, false)
+            } else {
                 // H(n-1) comes first, and the tails are stored above the diagonal.
-                false => product(n, &found[3], |k| k, |k, i| if i < k { packed[(i, k + 1)] } else { C::ZERO }, true),
+                product(n, &found[3], |k| k, |k, i| if i < k { packed[(i, k + 1)] } else { C::ZERO }, true)
             };
             let (diagonal, beside) = (found[1].real(), found[2].real());
             let t = Mat::from_fn(n, n, |i, j| match i.abs_diff(j) {

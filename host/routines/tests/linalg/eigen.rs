@@ -2,8 +2,8 @@
 
 use fusebox_core::hlo::ElementType;
 
-use super::judge::{Worst, departure};
-use super::matrices::{C, Found, Mat, TYPES, lapack, operand, shape, to_bytes};
+use super::judge::{WorstErrors, departure};
+use super::matrices::{C, Mat, RoutineResult, TYPES, lapack, operand, shape, to_bytes};
 use super::{for_each_case, oblong, square};
 
 const S32: ElementType = ElementType::S32;
@@ -18,7 +18,7 @@ fn unscaled(values: &[C], factor: f64) -> Vec<C> {
 
 #[test]
 fn eigenvectors_of_hermitian_matrices() {
-    let mut worst = Worst::default();
+    let mut worst = WorstErrors::default();
     for_each_case(31, square, |case| {
         let case = case.hermitian(false);
         let (ty, n) = (case.ty, case.matrix.nrows());
@@ -48,7 +48,7 @@ fn eigenvectors_of_hermitian_matrices() {
 /// The routine computes in double precision and rounds once.
 #[test]
 fn eigenvectors_and_singular_vectors_of_single_matrices_are_as_close_as_their_type_allows() {
-    let mut worst = Worst::default();
+    let mut worst = WorstErrors::default();
     for_each_case(36, square, |case| {
         if ![ElementType::F32, ElementType::C64].contains(&case.ty) {
             return;
@@ -73,7 +73,7 @@ fn eigenvectors_and_singular_vectors_of_single_matrices_are_as_close_as_their_ty
 
 #[test]
 fn singular_vectors() {
-    let mut worst = Worst::default();
+    let mut worst = WorstErrors::default();
     for_each_case(32, oblong, |case| {
         let (ty, rows, columns) = (case.ty, case.matrix.nrows(), case.matrix.ncols());
         let size = rows.min(columns);
@@ -104,7 +104,7 @@ fn singular_vectors() {
 }
 
 /// Joins real and imaginary parts if the results have them separately.
-fn joined(found: &[Found]) -> Vec<C> {
+fn joined(found: &[RoutineResult]) -> Vec<C> {
     match found {
         [re, im] => re.values.iter().zip(&im.values).map(|(re, im)| C::new(re.re, im.re)).collect(),
         [both] => both.values.clone(),
@@ -118,7 +118,7 @@ fn values_of(ty: ElementType, n: &[usize]) -> Vec<(ElementType, &[usize])> {
 
 #[test]
 fn schur_forms_multiply_out() {
-    let mut worst = Worst::default();
+    let mut worst = WorstErrors::default();
     for_each_case(33, square, |case| {
         let (ty, n) = (case.ty, case.matrix.nrows());
         let matrix: (_, &[usize]) = (ty, &[n, n]);
@@ -153,7 +153,7 @@ fn schur_forms_multiply_out() {
 
 #[test]
 fn eigenvectors_of_any_matrix() {
-    let mut worst = Worst::default();
+    let mut worst = WorstErrors::default();
     for_each_case(34, square, |case| {
         let (ty, n) = (case.ty, case.matrix.nrows());
         let complex = if ty.real_part() == ElementType::F32 { ElementType::C64 } else { ElementType::C128 };

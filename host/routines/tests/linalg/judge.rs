@@ -1,14 +1,14 @@
 //! Errors of factorisations, in units of `n * u * norm`, and their bounds.
 
-use super::matrices::{Case, Mat, unit};
+use super::matrices::{Mat, ScaledMatrix, unit};
 
 /// The largest error of each kind, and its case.
 #[derive(Default)]
-pub struct Worst(Vec<(&'static str, f64, String)>);
+pub struct WorstErrors(Vec<(&'static str, f64, String)>);
 
-impl Worst {
+impl WorstErrors {
     /// Records an error relative to `n * u * norm`.
-    pub fn note(&mut self, kind: &'static str, case: &Case, error: f64, norm: f64) {
+    pub fn note(&mut self, kind: &'static str, case: &ScaledMatrix, error: f64, norm: f64) {
         let size = case.matrix.nrows().max(case.matrix.ncols()).max(1) as f64;
         let relative = if error == 0.0 { 0.0 } else { error / (size * unit(case.ty) * norm) };
         let what = || format!("{} {} {}x{}", case.ty, case.family, case.matrix.nrows(), case.matrix.ncols());

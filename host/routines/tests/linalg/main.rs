@@ -13,7 +13,7 @@ mod solve;
 #[path = "../support/mod.rs"]
 mod support;
 
-use matrices::{Case, FAMILIES, TYPES};
+use matrices::{FAMILIES, ScaledMatrix, TYPES};
 use support::Random;
 
 /// Cases per type.
@@ -21,7 +21,11 @@ const CASES: usize = 130;
 
 /// Calls `work` with matrices of all types and families, `CASES` of each type: of up to about 70
 /// rows, and a few of 200. `shape` returns rows and columns for a size.
-pub fn for_each_case(seed: u64, shape: impl Fn(&mut Random, usize) -> (usize, usize), mut work: impl FnMut(Case)) {
+pub fn for_each_case(
+    seed: u64,
+    shape: impl Fn(&mut Random, usize) -> (usize, usize),
+    mut work: impl FnMut(ScaledMatrix),
+) {
     let mut random = Random(seed);
     // The variable reduces the number on an emulated, slow processor.
     let cases = std::env::var("FUSEBOX_MATRICES").ok().and_then(|count| count.parse().ok()).unwrap_or(CASES);
@@ -33,7 +37,7 @@ pub fn for_each_case(seed: u64, shape: impl Fn(&mut Random, usize) -> (usize, us
                 _ => 1 + random.below(70),
             };
             let (rows, columns) = shape(&mut random, size);
-            work(Case::new(&mut random, ty, number % FAMILIES.len(), rows, columns));
+            work(ScaledMatrix::new(&mut random, ty, number % FAMILIES.len(), rows, columns));
         }
     }
 }

@@ -25,7 +25,7 @@ pub const FAMILIES: [&str; 8] =
     ["random", "graded", "rank deficient", "clustered", "tiny", "huge", "defective", "sparse"];
 
 /// A matrix whose elements are exact in the type, and a power of two that scales it.
-pub struct Case {
+pub struct ScaledMatrix {
     pub ty: ElementType,
     pub family: &'static str,
     /// The matrix without the factor.
@@ -33,8 +33,8 @@ pub struct Case {
     pub factor: f64,
 }
 
-impl Case {
-    pub fn new(random: &mut Random, ty: ElementType, family: usize, rows: usize, columns: usize) -> Case {
+impl ScaledMatrix {
+    pub fn new(random: &mut Random, ty: ElementType, family: usize, rows: usize, columns: usize) -> ScaledMatrix {
         let mut element = || C::new(random.signed(), if ty.is_complex() { random.signed() } else { 0.0 });
         let mut fill = |rows, columns| {
             let mut matrix = Mat::zeros(rows, columns);
@@ -81,7 +81,7 @@ impl Case {
             }
             _ => {}
         }
-        let mut case = Case { ty, family: FAMILIES[family], matrix, factor };
+        let mut case = ScaledMatrix { ty, family: FAMILIES[family], matrix, factor };
         case.round();
         case
     }
@@ -99,7 +99,7 @@ impl Case {
     }
 
     /// Makes the matrix Hermitian and, if `positive`, positive definite.
-    pub fn hermitian(mut self, positive: bool) -> Case {
+    pub fn hermitian(mut self, positive: bool) -> ScaledMatrix {
         let n = self.matrix.nrows();
         for i in 0..n {
             for j in 0..i {
@@ -148,14 +148,14 @@ fn from_bytes(ty: ElementType, bytes: &[u8]) -> Vec<C> {
 
 /// A result with its declared shape.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct RoutineResult {
     pub ty: ElementType,
     pub dims: Vec<usize>,
     pub values: Vec<C>,
     pub bytes: Vec<u8>,
 }
 
-impl Found {
+impl RoutineResult {
     pub fn matrix(&self) -> Mat {
         let [rows, columns] = self.dims[..] else { panic!("{:?} is no matrix", self.dims) };
         Mat::from_fn(rows, columns, |i, j| self.values[i * columns + j])
@@ -177,7 +177,7 @@ impl Found {
 
 /// Executes one operation on aligned copies of the operands with one, two and seven threads. The
 /// results must be equal.
-pub fn run(operation: &str, operands: &[(String, Vec<u8>)], result: &str) -> Vec<Found> {
+pub fn run(operation: &str, operands: &[(String, Vec<u8>)], result: &str) -> Vec<RoutineResult> {
     let parameters: String =
         operands.iter().enumerate().map(|(i, (shape, _))| format!("  p{i} = {shape} parameter({i})\n")).collect();
     let names = (0..operands.len()).map(|i| format!("p{i}")).collect::<Vec<_>>().join(", ");
@@ -186,12 +186,12 @@ pub fn run(operation: &str, operands: &[(String, Vec<u8>)], result: &str) -> Vec
     let module = parse_module(&text, "test").unwrap_or_else(|faults| panic!("{text}{faults:?}"));
     let shapes: Vec<_> = module.entry_computation().unwrap().root_instruction().shape.leaves();
     let shapes: Vec<_> = shapes.into_iter().filter_map(|shape| shape.as_array()).collect();
-    let operands: Vec<Aligned> = operands.iter().map(|(_, bytes)| Aligned::new(bytes)).collect();
-    let operands: Vec<&[u8]> = operands.iter().map(Aligned::bytes).collect();
+    let operands: Vec<AlignedBytes> = operands.iter().map(|(_, bytes)| AlignedBytes::new(bytes)).collect();
+    let operands: Vec<&[u8]> = operands.iter().map(AlignedBytes::bytes).collect();
     let once = |threads: usize| {
-        let mut results: Vec<Aligned> =
-            shapes.iter().map(|shape| Aligned::new(&vec![0xAA; shape.byte_size() as usize])).collect();
-        let mut slices: Vec<&mut [u8]> = results.iter_mut().map(Aligned::bytes_mut).collect();
+        let mut results: Vec<AlignedBytes> =
+            shapes.iter().map(|shape| AlignedBytes::new(&vec![0xAA; shape.byte_size() as usize])).collect();
+        let mut slices: Vec<&mut [u8]> = results.iter_mut().map(AlignedBytes::bytes_mut).collect();
         execute(&text, &operands, &mut slices, threads);
         results
     };
@@ -201,7 +201,7 @@ pub fn run(operation: &str, operands: &[(String, Vec<u8>)], result: &str) -> Vec
         let equal = results.iter().zip(&others).all(|(a, b)| a.bytes() == b.bytes());
         assert!(equal, "{text}by {threads} threads other bits than by two");
     }
-    let found = |(shape, bytes): (&&fusebox_core::hlo::ArrayShape, &Aligned)| Found {
+    let found = |(shape, bytes): (&&fusebox_core::hlo::ArrayShape, &AlignedBytes)| RoutineResult {
         ty: shape.element_type,
         dims: shape.dims.iter().map(|&size| size as usize).collect(),
         values: from_bytes(shape.element_type, bytes.bytes()),
@@ -211,14 +211,14 @@ pub fn run(operation: &str, operands: &[(String, Vec<u8>)], result: &str) -> Vec
 }
 
 /// Bytes with the alignment that routines require.
-struct Aligned {
+struct AlignedBytes {
     words: Vec<[u64; 8]>,
     length: usize,
 }
 
-impl Aligned {
-    fn new(bytes: &[u8]) -> Aligned {
-        let mut aligned = Aligned { words: vec![[0; 8]; bytes.len().div_ceil(64)], length: bytes.len() };
+impl AlignedBytes {
+    fn new(bytes: &[u8]) -> AlignedBytes {
+        let mut aligned = AlignedBytes { words: vec![[0; 8]; bytes.len().div_ceil(64)], length: bytes.len() };
         aligned.bytes_mut().copy_from_slice(bytes);
         aligned
     }
@@ -244,7 +244,7 @@ pub fn lapack(
     config: &str,
     operands: &[(String, Vec<u8>)],
     results: &[(ElementType, &[usize])],
-) -> Vec<Found> {
+) -> Vec<RoutineResult> {
     let letter = TYPES.iter().find(|(known, _)| *known == ty).unwrap().1;
     let config = if config.is_empty() { String::new() } else { format!(", backend_config={{{config}}}") };
     let call = format!("custom-call(), custom_call_target=\"lapack_{letter}{name}_ffi\"{config}");
@@ -254,11 +254,11 @@ pub fn lapack(
 }
 
 /// An operand from a case.
-pub fn operand(case: &Case) -> (String, Vec<u8>) {
+pub fn operand(case: &ScaledMatrix) -> (String, Vec<u8>) {
     (shape(case.ty, &[case.matrix.nrows(), case.matrix.ncols()]), case.bytes())
 }
 
 /// A call's result as an operand of the next call.
-pub fn handed_on(found: &Found) -> (String, Vec<u8>) {
+pub fn handed_on(found: &RoutineResult) -> (String, Vec<u8>) {
     (shape(found.ty, &found.dims), found.bytes.clone())
 }

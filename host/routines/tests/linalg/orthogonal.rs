@@ -2,8 +2,8 @@
 
 use fusebox_core::hlo::ElementType;
 
-use super::judge::{Worst, departure};
-use super::matrices::{C, Case, Mat, handed_on, lapack, operand, shape, to_bytes};
+use super::judge::{WorstErrors, departure};
+use super::matrices::{C, Mat, ScaledMatrix, handed_on, lapack, operand, shape, to_bytes};
 use super::support::Random;
 use super::{for_each_case, oblong};
 
@@ -14,7 +14,7 @@ fn upper(packed: &Mat, rows: usize) -> Mat {
 
 #[test]
 fn qr_factors_multiply_out() {
-    let mut worst = Worst::default();
+    let mut worst = WorstErrors::default();
     for_each_case(11, oblong, |case| {
         let (ty, rows, columns) = (case.ty, case.matrix.nrows(), case.matrix.ncols());
         let size = rows.min(columns);
@@ -38,7 +38,7 @@ fn qr_factors_multiply_out() {
 
 #[test]
 fn pivoted_qr_factors_multiply_out_and_descend() {
-    let mut worst = Worst::default();
+    let mut worst = WorstErrors::default();
     let mut random = Random(12);
     for_each_case(13, oblong, |case| {
         let (ty, rows, columns) = (case.ty, case.matrix.nrows(), case.matrix.ncols());
@@ -70,7 +70,7 @@ fn pivoted_qr_factors_multiply_out_and_descend() {
 
 #[test]
 fn products_with_reflectors_are_those_with_their_matrix() {
-    let mut worst = Worst::default();
+    let mut worst = WorstErrors::default();
     let mut random = Random(14);
     for_each_case(
         15,
@@ -87,7 +87,7 @@ fn products_with_reflectors_are_those_with_their_matrix() {
             let other = random.below(30);
             for (left, adjoint) in [(true, true), (true, false), (false, true), (false, false)] {
                 let dims = if left { [rows, other] } else { [other, rows] };
-                let c = Case::new(&mut random, ty, 0, dims[0], dims[1]);
+                let c = ScaledMatrix::new(&mut random, ty, 0, dims[0], dims[1]);
                 let config = format!("left = {left}, transpose = {adjoint}");
                 let operands = [handed_on(&found[0]), handed_on(&found[1]), operand(&c)];
                 let product = lapack(ty, product, &config, &operands, &[(ty, &dims)])[0].matrix();

@@ -2,8 +2,8 @@
 
 use fusebox_core::hlo::ElementType;
 
-use super::judge::Worst;
-use super::matrices::{C, Case, Mat, TYPES, lapack, operand, run, shape, to_bytes};
+use super::judge::WorstErrors;
+use super::matrices::{C, Mat, ScaledMatrix, TYPES, lapack, operand, run, shape, to_bytes};
 use super::support::Random;
 use super::{for_each_case, oblong, square};
 
@@ -11,7 +11,7 @@ const S32: ElementType = ElementType::S32;
 
 #[test]
 fn cholesky_factors_multiply_out() {
-    let mut worst = Worst::default();
+    let mut worst = WorstErrors::default();
     for_each_case(1, square, |case| {
         let case = case.hermitian(true);
         let (ty, n) = (case.ty, case.matrix.nrows());
@@ -92,7 +92,7 @@ fn an_infinite_diagonal_is_a_pivot() {
 
 #[test]
 fn lu_factors_multiply_out() {
-    let mut worst = Worst::default();
+    let mut worst = WorstErrors::default();
     for_each_case(2, oblong, |case| {
         let (ty, rows, columns) = (case.ty, case.matrix.nrows(), case.matrix.ncols());
         let size = rows.min(columns);
@@ -104,10 +104,7 @@ fn lu_factors_multiply_out() {
         let mut u = Mat::zeros(size, columns);
         for i in 0..rows {
             for j in 0..columns {
-                match i > j {
-                    true => l[(i, j)] = packed[(i, j)],
-                    false => u[(i, j)] = packed[(i, j)] * unscale,
-                }
+                if i > j { l[(i, j)] = packed[(i, j)] } else { u[(i, j)] = packed[(i, j)] * unscale }
             }
         }
         let mut permuted = case.matrix.clone();
@@ -130,19 +127,18 @@ fn lu_factors_multiply_out() {
 
 /// A triangular operand. All elements that the routine must not read are NaN: the other triangle,
 /// and a unit diagonal.
-fn triangle(case: &Case, lower: bool, unit_diagonal: bool) -> (Mat, (String, Vec<u8>)) {
+fn triangle(case: &ScaledMatrix, lower: bool, unit_diagonal: bool) -> (Mat, (String, Vec<u8>)) {
     let n = case.matrix.nrows();
     let read = |i: usize, j: usize| if lower { i > j } else { i < j };
-    let value = |i: usize, j: usize| match i == j {
-        true if unit_diagonal => C::ONE,
-        true => case.matrix[(i, j)] + if case.matrix[(i, j)].re < 0.0 { -2.0 } else { 2.0 },
-        false if read(i, j) => case.matrix[(i, j)] / n as f64,
-        false => C::ZERO,
+    let value = |i: usize, j: usize| match () {
+        () if i == j && unit_diagonal => C::ONE,
+        () if i == j => case.matrix[(i, j)] + if case.matrix[(i, j)].re < 0.0 { -2.0 } else { 2.0 },
+        () if read(i, j) => case.matrix[(i, j)] / n as f64,
+        () => C::ZERO,
     };
     let t = Mat::from_fn(n, n, value);
-    let stored = |i: usize, j: usize| match i == j && !unit_diagonal || read(i, j) {
-        true => t[(i, j)],
-        false => C::new(f64::NAN, f64::NAN),
+    let stored = |i: usize, j: usize| {
+        if i == j && !unit_diagonal || read(i, j) { t[(i, j)] } else { C::new(f64::NAN, f64::NAN) }
     };
     let bytes = to_bytes(case.ty, (0..n * n).map(|at| stored(at / n, at % n)));
     let rounded = |i: usize, j: usize| match case.ty.real_part() {
@@ -154,7 +150,7 @@ fn triangle(case: &Case, lower: bool, unit_diagonal: bool) -> (Mat, (String, Vec
 
 #[test]
 fn triangular_systems_are_solved() {
-    let mut worst = Worst::default();
+    let mut worst = WorstErrors::default();
     let mut random = Random(33);
     let mut number = 0;
     for_each_case(3, square, |case| {
@@ -166,7 +162,7 @@ fn triangular_systems_are_solved() {
         let count = random.below(40);
         let (t, a) = triangle(&case, lower, unit_diagonal);
         let (rows, columns) = if left { (n, count) } else { (count, n) };
-        let b = Case::new(&mut random, ty, 0, rows, columns);
+        let b = ScaledMatrix::new(&mut random, ty, 0, rows, columns);
         let op = match letter {
             78 => t.clone(),
             84 => t.transpose().to_owned(),
@@ -194,18 +190,18 @@ fn triangular_systems_are_solved() {
 
 #[test]
 fn tridiagonal_systems_are_solved() {
-    let mut worst = Worst::default();
+    let mut worst = WorstErrors::default();
     let mut random = Random(44);
     for_each_case(4, square, |case| {
         let (ty, n) = (case.ty, case.matrix.nrows());
         let count = 1 + random.below(5);
-        let line = |random: &mut Random| Case::new(random, ty, 0, 1, n);
+        let line = |random: &mut Random| ScaledMatrix::new(random, ty, 0, 1, n);
         let [mut lower, main, mut upper] = std::array::from_fn(|_| line(&mut random));
         if n > 0 {
             (lower.matrix[(0, 0)], upper.matrix[(0, n - 1)]) = (C::ZERO, C::ZERO);
         }
-        let b = Case::new(&mut random, ty, 0, n, count);
-        let vector = |case: &Case| (shape(ty, &[n]), case.bytes());
+        let b = ScaledMatrix::new(&mut random, ty, 0, n, count);
+        let vector = |case: &ScaledMatrix| (shape(ty, &[n]), case.bytes());
         let results: [(_, &[usize]); 5] = [(ty, &[n]), (ty, &[n]), (ty, &[n]), (ty, &[n, count]), (S32, &[])];
         let operands = [vector(&lower), vector(&main), vector(&upper), operand(&b)];
         let found = lapack(ty, "gtsv", "", &operands, &results);
@@ -234,8 +230,8 @@ fn batches_are_the_matrices_one_by_one() {
     let mut random = Random(55);
     for (ty, _) in TYPES {
         for (count, n) in [(3, 5), (64, 8), (5, 40), (2, 150), (0, 4)] {
-            let cases: Vec<Case> = (0..count).map(|_| Case::new(&mut random, ty, 0, n, n)).collect();
-            let together = cases.iter().flat_map(Case::bytes).collect();
+            let cases: Vec<ScaledMatrix> = (0..count).map(|_| ScaledMatrix::new(&mut random, ty, 0, n, n)).collect();
+            let together = cases.iter().flat_map(ScaledMatrix::bytes).collect();
             let results: [(_, &[usize]); 3] = [(ty, &[count, n, n]), (S32, &[count, n]), (S32, &[count])];
             let found = lapack(ty, "getrf", "", &[(shape(ty, &[count, n, n]), together)], &results);
             for (number, case) in cases.iter().enumerate() {

@@ -25,12 +25,12 @@ impl Random {
     }
 }
 
-/// Starts this many threads for each call of `share`. Thread `t` takes every part that is `t`
+/// Starts this many threads for each call of `run_parts`. Thread `t` takes every part that is `t`
 /// modulo their number.
 pub struct Threads(pub usize);
 
 impl Workers for Threads {
-    fn share(&self, parts: usize, task: &(dyn Fn(usize) + Sync)) {
+    fn run_parts(&self, parts: usize, task: &(dyn Fn(usize) + Sync)) {
         if self.0 <= 1 {
             return (0..parts).for_each(task);
         }

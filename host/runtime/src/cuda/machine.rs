@@ -8,11 +8,11 @@ use std::time::Duration;
 use cudarc::driver::sys::{self, CUdeviceptr};
 use cudarc::driver::{CudaSlice, DevicePtr, result};
 
-use fusebox_routines::{Alone, Context, Product};
+use fusebox_routines::{CallingThread, Context, Product};
 
 use super::device::Device;
 use super::module::{LoadedFunction, LoadedModule};
-use super::product::{Library, LoadedProduct};
+use super::product::{CublasLibrary, LoadedProduct};
 use super::{load_error, run_error};
 use crate::host_op::LoadedHostOp;
 use crate::memory::Buffer;
@@ -153,7 +153,7 @@ impl Machine for Cuda {
         let inputs: Vec<&[u8]> = inputs.iter().map(Buffer::as_slice).collect();
         let mut outputs = results.iter().map(buffer).collect::<Result<Vec<_>, _>>()?;
         let mut written: Vec<&mut [u8]> = outputs.iter_mut().map(Buffer::as_mut_slice).collect();
-        self.host_ops[op as usize].execute(&inputs, &mut written, &Context { workers: &Alone })?;
+        self.host_ops[op as usize].execute(&inputs, &mut written, &Context { workers: &CallingThread })?;
         results.iter().zip(&outputs).try_for_each(|(slice, output)| self.write(slice, output.as_slice()))
     }
 }
@@ -165,7 +165,7 @@ fn products(device: &Device, ops: &[LoadedHostOp]) -> Result<Vec<Option<LoadedPr
     if all.iter().all(Option::is_none) {
         return Ok(all.into_iter().map(|_| None).collect());
     }
-    let library = Library::open(device)?;
+    let library = CublasLibrary::open(device)?;
     let load = |product: Option<&Product>| product.map(|product| LoadedProduct::load(&library, product.clone()));
     all.into_iter().map(|product| load(product).transpose()).collect()
 }

@@ -25,27 +25,27 @@ pub fn is_present() -> bool {
 
 /// The library, opened for one program.
 #[derive(Debug)]
-pub struct Library {
-    handle: Owned<sys::cublasLtHandle_t>,
+pub struct CublasLibrary {
+    handle: CublasObject<sys::cublasLtHandle_t>,
     workspace: CudaSlice<u8>,
 }
 
-impl Library {
+impl CublasLibrary {
     /// Opens the library. Fails if it is not installed or memory is short.
-    pub fn open(device: &Device) -> Result<Arc<Library>, LoadError> {
+    pub fn open(device: &Device) -> Result<Arc<CublasLibrary>, LoadError> {
         if !is_present() {
             return Err(LoadError::Device(
-                "the program has products by cuBLASLt, and libcublasLt.so cannot be loaded: run where the CUDA toolkit's \
-                 libraries are installed, or compile for another emitter of products, with \
-                 `--emitter contraction=mma-contraction` or for a target by its name"
+                "the program needs cuBLASLt, but libcublasLt.so cannot be loaded: run where the CUDA toolkit's \
+                 libraries are installed, or compile without cuBLASLt, with `--emitter contraction=mma-contraction` or \
+                 for a target by its name"
                     .into(),
             ));
         }
         device.context.bind_to_thread().map_err(|e| load_error("using the GPU", e))?;
-        let handle = Owned::new(result::create_handle(), result::destroy_handle)?;
+        let handle = CublasObject::new(result::create_handle(), result::destroy_handle)?;
         let workspace = device.stream.alloc_zeros(WORKSPACE_BYTES);
         let workspace = workspace.map_err(|_| LoadError::Memory { bytes: WORKSPACE_BYTES as u64 })?;
-        Ok(Arc::new(Library { handle, workspace }))
+        Ok(Arc::new(CublasLibrary { handle, workspace }))
     }
 }
 
@@ -53,28 +53,26 @@ impl Library {
 #[derive(Debug)]
 pub struct LoadedProduct {
     product: Product,
-    form: Form,
-    library: Arc<Library>,
-    description: Owned<sys::cublasLtMatmulDesc_t>,
+    form: CublasProduct,
+    library: Arc<CublasLibrary>,
+    description: CublasObject<sys::cublasLtMatmulDesc_t>,
     /// Layouts of both factors in the library's order, and of the result.
-    layouts: [Owned<sys::cublasLtMatrixLayout_t>; 3],
+    layouts: [CublasObject<sys::cublasLtMatrixLayout_t>; 3],
     algorithm: sys::cublasLtMatmulAlgo_t,
 }
 
 impl LoadedProduct {
     /// Lets the library choose an algorithm for the product. Fails if it does not support the
     /// product.
-    pub fn load(library: &Arc<Library>, product: Product) -> Result<LoadedProduct, LoadError> {
-        let form = Form::of(&product).ok_or_else(|| {
-            LoadError::Device(
-                "cuBLASLt has no product of matrices of which neither rows nor columns lie side by side".into(),
-            )
+    pub fn load(library: &Arc<CublasLibrary>, product: Product) -> Result<LoadedProduct, LoadError> {
+        let form = CublasProduct::of(&product).ok_or_else(|| {
+            LoadError::Device("cuBLASLt has no product of matrices without contiguous rows or columns".into())
         })?;
-        let types = Types::of(product.element)?;
+        let types = CublasTypes::of(product.element)?;
         let description =
-            Owned::new(result::create_matmul_desc(types.compute, types.scale), result::destroy_matmul_desc)?;
+            CublasObject::new(result::create_matmul_desc(types.compute, types.scale), result::destroy_matmul_desc)?;
         let layouts = form.layouts(types.data)?;
-        let preference = Owned::new(result::create_matmul_pref(), result::destroy_matmul_pref)?;
+        let preference = CublasObject::new(result::create_matmul_pref(), result::destroy_matmul_pref)?;
         let limit = WORKSPACE_BYTES;
         // SAFETY: the handles are live, and each attribute has the documented type: an `i32` of the
         // library's enumeration for a transposition, a size for the workspace.
@@ -139,43 +137,49 @@ impl LoadedProduct {
 }
 
 /// A column-major matrix in the library's terms: `columns` columns of `lines` elements, with stride
-/// `apart` (the leading dimension).
+/// `leading_dimension` (the leading dimension).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stored {
+struct CublasMatrix {
     /// Whether this column-major matrix is the transpose of the factor.
     transposed: bool,
     lines: usize,
     columns: usize,
-    apart: usize,
+    leading_dimension: usize,
     /// Elements from one matrix of the batch to the next.
     next: usize,
 }
 
-impl Stored {
+impl CublasMatrix {
     /// Describes a matrix with these row and column counts and strides. `None` if neither its rows
     /// nor its columns are contiguous.
-    fn of(sizes: [usize; 2], strides: [isize; 2], next: usize) -> Option<Stored> {
+    fn of(sizes: [usize; 2], strides: [isize; 2], next: usize) -> Option<CublasMatrix> {
         let lies = |side: usize| strides[side] == 1 || sizes[side] == 1;
         let transposed = if lies(0) { false } else { lies(1).then_some(true)? };
         let (fast, slow) = if transposed { (1, 0) } else { (0, 1) };
-        let apart = if sizes[slow] == 1 { sizes[fast] } else { strides[slow].unsigned_abs() };
-        (apart >= sizes[fast]).then_some(Stored { transposed, lines: sizes[fast], columns: sizes[slow], apart, next })
+        let leading_dimension = if sizes[slow] == 1 { sizes[fast] } else { strides[slow].unsigned_abs() };
+        (leading_dimension >= sizes[fast]).then_some(CublasMatrix {
+            transposed,
+            lines: sizes[fast],
+            columns: sizes[slow],
+            leading_dimension,
+            next,
+        })
     }
 }
 
 /// A product in the library's terms. The library's matrices are column-major, and the result is
 /// row-major, so the library computes the transposed product `[columns, steps] [steps, rows]`.
 #[derive(Clone, Debug)]
-struct Form {
-    factors: [Stored; 2],
-    result: Stored,
+struct CublasProduct {
+    factors: [CublasMatrix; 2],
+    result: CublasMatrix,
     /// Number of products per call, and number of calls (`calls`).
     batch: usize,
     calls: usize,
 }
 
-impl Form {
-    fn of(product: &Product) -> Option<Form> {
+impl CublasProduct {
+    fn of(product: &Product) -> Option<CublasProduct> {
         let Product { rows, steps, columns, left, right, .. } = product;
         let (outer, inner) = match product.batch.split_last() {
             Some((&(count, next), outer)) => (outer, (count, next)),
@@ -183,18 +187,25 @@ impl Form {
         };
         let (batch, [of_left, of_right]) = inner;
         let factors = [
-            Stored::of([*columns, *steps], [right.column, right.row], of_right)?,
-            Stored::of([*steps, *rows], [left.column, left.row], of_left)?,
+            CublasMatrix::of([*columns, *steps], [right.column, right.row], of_right)?,
+            CublasMatrix::of([*steps, *rows], [left.column, left.row], of_left)?,
         ];
         let size = columns * rows;
-        let result = Stored { transposed: false, lines: *columns, columns: *rows, apart: *columns, next: size };
-        Some(Form { factors, result, batch, calls: outer.iter().map(|(count, _)| count).product() })
+        let result = CublasMatrix {
+            transposed: false,
+            lines: *columns,
+            columns: *rows,
+            leading_dimension: *columns,
+            next: size,
+        };
+        Some(CublasProduct { factors, result, batch, calls: outer.iter().map(|(count, _)| count).product() })
     }
 
-    fn layouts(&self, data: sys::cudaDataType) -> Result<[Owned<sys::cublasLtMatrixLayout_t>; 3], LoadError> {
-        let layout = |of: &Stored| {
-            let made = result::create_matrix_layout(data, of.lines as u64, of.columns as u64, of.apart as i64);
-            let layout = Owned::new(made, result::destroy_matrix_layout)?;
+    fn layouts(&self, data: sys::cudaDataType) -> Result<[CublasObject<sys::cublasLtMatrixLayout_t>; 3], LoadError> {
+        let layout = |of: &CublasMatrix| {
+            let made =
+                result::create_matrix_layout(data, of.lines as u64, of.columns as u64, of.leading_dimension as i64);
+            let layout = CublasObject::new(made, result::destroy_matrix_layout)?;
             let count = i32::try_from(self.batch)
                 .map_err(|_| LoadError::Device(format!("cuBLASLt has no batch of {} products", self.batch)))?;
             let next = of.next as i64;
@@ -215,16 +226,16 @@ impl Form {
 }
 
 /// Element types in the library's terms.
-struct Types {
+struct CublasTypes {
     data: sys::cudaDataType,
     compute: sys::cublasComputeType_t,
     scale: sys::cudaDataType,
 }
 
-impl Types {
+impl CublasTypes {
     /// Returns the library's types for an element type. Narrow floats are accumulated in `f32`.
     /// `f32` factors are multiplied without rounding to fewer bits first.
-    fn of(element: ElementType) -> Result<Types, LoadError> {
+    fn of(element: ElementType) -> Result<CublasTypes, LoadError> {
         use sys::cublasComputeType_t::{CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_64F};
         use sys::cudaDataType::{CUDA_C_32F, CUDA_C_64F, CUDA_R_16BF, CUDA_R_16F, CUDA_R_32F, CUDA_R_64F};
         let (data, compute, scale) = match element {
@@ -236,7 +247,7 @@ impl Types {
             ElementType::C128 => (CUDA_C_64F, CUBLAS_COMPUTE_64F, CUDA_C_64F),
             other => return Err(LoadError::Device(format!("cuBLASLt has no product of matrices of {other}"))),
         };
-        Ok(Types { data, compute, scale })
+        Ok(CublasTypes { data, compute, scale })
     }
 }
 
@@ -265,24 +276,24 @@ fn refused(error: CublasError) -> LoadError {
 
 /// An object of the library, destroyed when dropped.
 #[derive(Debug)]
-struct Owned<T: Copy> {
+struct CublasObject<T: Copy> {
     raw: T,
     destroy: unsafe fn(T) -> Result<(), CublasError>,
 }
 
 // SAFETY: any thread may use the library's handles and descriptions, one thread at a time: a
 // program runs behind `&mut`.
-unsafe impl<T: Copy> Send for Owned<T> {}
+unsafe impl<T: Copy> Send for CublasObject<T> {}
 // SAFETY: as above; nothing is changed through a shared reference.
-unsafe impl<T: Copy> Sync for Owned<T> {}
+unsafe impl<T: Copy> Sync for CublasObject<T> {}
 
-impl<T: Copy> Owned<T> {
+impl<T: Copy> CublasObject<T> {
     fn new(made: Result<T, CublasError>, destroy: unsafe fn(T) -> Result<(), CublasError>) -> Result<Self, LoadError> {
-        Ok(Owned { raw: made.map_err(refused)?, destroy })
+        Ok(CublasObject { raw: made.map_err(refused)?, destroy })
     }
 }
 
-impl<T: Copy> Drop for Owned<T> {
+impl<T: Copy> Drop for CublasObject<T> {
     fn drop(&mut self) {
         // SAFETY: the object is created once and destroyed once. An error at this point is ignored
         // because no caller could handle it.
@@ -305,10 +316,13 @@ mod tests {
     }
 
     /// Computes the product as the library's documentation specifies: on column-major matrices.
-    fn multiplied(product: &Product, form: &Form, left: &[f64], right: &[f64]) -> Vec<f64> {
-        let element = |matrix: &Stored, row: usize, column: usize| match matrix.transposed {
-            false => row + column * matrix.apart,
-            true => column + row * matrix.apart,
+    fn multiplied(product: &Product, form: &CublasProduct, left: &[f64], right: &[f64]) -> Vec<f64> {
+        let element = |matrix: &CublasMatrix, row: usize, column: usize| {
+            if matrix.transposed {
+                column + row * matrix.leading_dimension
+            } else {
+                row + column * matrix.leading_dimension
+            }
         };
         let mut result = vec![f64::NAN; form.calls * form.batch * form.result.next];
         for call in 0..form.calls {
@@ -377,7 +391,7 @@ mod tests {
         ];
         for (left, right, result, roles) in cases {
             let product = product(left, right, result, roles);
-            let form = Form::of(&product).unwrap();
+            let form = CublasProduct::of(&product).unwrap();
             let size = |dims: &str| dims.split(',').map(|it| it.parse::<usize>().unwrap()).product::<usize>();
             let values = |dims: &str, by: usize| (0..size(dims)).map(|i| (i * by % 17) as f64).collect::<Vec<f64>>();
             let (left, right) = (values(left, 7), values(right, 5));
@@ -388,6 +402,6 @@ mod tests {
     #[test]
     fn matrices_in_pieces_are_none_of_the_librarys() {
         let roles = "lhs_batch_dims={2}, lhs_contracting_dims={1}, rhs_batch_dims={2}, rhs_contracting_dims={0}";
-        assert!(Form::of(&product("3,5,2", "5,4,2", "2,3,4", roles)).is_none());
+        assert!(CublasProduct::of(&product("3,5,2", "5,4,2", "2,3,4", roles)).is_none());
     }
 }

@@ -30,7 +30,7 @@ impl LoadedObject {
         if file.architecture() != object::Architecture::X86_64 || file.kind() != object::ObjectKind::Relocatable {
             return Err(LoadError::Object("not a relocatable x86-64 ELF object".into()));
         }
-        let plan = Layout::of(&file)?;
+        let plan = ImageLayout::of(&file)?;
         let system = |what| move |source| LoadError::System { what, source };
         let mut memory = MmapMut::map_anon(plan.bytes.max(1)).map_err(system("mapping memory for code"))?;
         plan.fill(&file, &mut memory)?;
@@ -52,9 +52,9 @@ impl LoadedObject {
 }
 
 /// Positions of sections, stubs and slots, as offsets into the mapping.
-pub struct Layout {
+pub struct ImageLayout {
     sections: HashMap<SectionIndex, Range<usize>>,
-    /// Per undefined symbol, the offset of its stub; the 8 bytes at [`Layout::slot`] hold its
+    /// Per undefined symbol, the offset of its stub; the 8 bytes at [`ImageLayout::slot`] hold its
     /// address.
     stubs: HashMap<SymbolIndex, usize>,
     addresses: HashMap<SymbolIndex, u64>,
@@ -63,9 +63,9 @@ pub struct Layout {
     bytes: usize,
 }
 
-impl Layout {
-    fn of(file: &object::File) -> Result<Layout, LoadError> {
-        let mut layout = Layout {
+impl ImageLayout {
+    fn of(file: &object::File) -> Result<ImageLayout, LoadError> {
+        let mut layout = ImageLayout {
             sections: HashMap::new(),
             stubs: HashMap::new(),
             addresses: HashMap::new(),

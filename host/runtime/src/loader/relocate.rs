@@ -2,11 +2,11 @@
 
 use object::{Object, ObjectSection, RelocationFlags, RelocationTarget, elf};
 
-use super::image::Layout;
+use super::image::ImageLayout;
 use crate::LoadError;
 
 /// Applies the relocations of every loaded section.
-pub fn apply(file: &object::File, layout: &Layout, memory: &mut [u8]) -> Result<(), LoadError> {
+pub fn apply(file: &object::File, layout: &ImageLayout, memory: &mut [u8]) -> Result<(), LoadError> {
     for (index, section_place) in layout.sections() {
         let section = file.section_by_index(index).map_err(|e| LoadError::Object(e.to_string()))?;
         for (offset, relocation) in section.relocations() {
@@ -15,7 +15,7 @@ pub fn apply(file: &object::File, layout: &Layout, memory: &mut [u8]) -> Result<
             let RelocationFlags::Elf { r_type } = relocation.flags() else {
                 return Err(LoadError::Object("a relocation is not an ELF one".into()));
             };
-            let target = Target::of(file, layout, relocation.target())?;
+            let target = ResolvedTarget::of(file, layout, relocation.target())?;
             patch(memory, place, r_type, &target, relocation.addend())?;
         }
     }
@@ -23,22 +23,22 @@ pub fn apply(file: &object::File, layout: &Layout, memory: &mut [u8]) -> Result<
 }
 
 /// Target of a relocation, as offsets into the mapping.
-struct Target {
+struct ResolvedTarget {
     place: usize,
     slot: Option<usize>,
 }
 
-impl Target {
-    fn of(file: &object::File, layout: &Layout, target: RelocationTarget) -> Result<Target, LoadError> {
+impl ResolvedTarget {
+    fn of(file: &object::File, layout: &ImageLayout, target: RelocationTarget) -> Result<ResolvedTarget, LoadError> {
         let unresolved = || LoadError::Object("a relocation refers to something that is not loaded".into());
         match target {
             RelocationTarget::Symbol(index) => {
                 let symbol = file.symbol_by_index(index).map_err(|e| LoadError::Object(e.to_string()))?;
                 let place = layout.symbol(&symbol).ok_or_else(unresolved)?;
-                Ok(Target { place, slot: layout.slot(index) })
+                Ok(ResolvedTarget { place, slot: layout.slot(index) })
             }
             RelocationTarget::Section(index) => {
-                Ok(Target { place: layout.section(index).ok_or_else(unresolved)?.start, slot: None })
+                Ok(ResolvedTarget { place: layout.section(index).ok_or_else(unresolved)?.start, slot: None })
             }
             _ => Err(unresolved()),
         }
@@ -49,7 +49,7 @@ fn patch(
     memory: &mut [u8],
     place: usize,
     r_type: elf::RelocationType,
-    target: &Target,
+    target: &ResolvedTarget,
     addend: i64,
 ) -> Result<(), LoadError> {
     let base = memory.as_ptr() as u64;

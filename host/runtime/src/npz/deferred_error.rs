@@ -5,17 +5,17 @@ use std::io::{self, Seek, SeekFrom, Write};
 /// Writer that never reports an error before `finish`. After a failed write it discards all data.
 /// The zip writer cannot handle an error in the middle: its destructor continues from an unexpected
 /// state.
-pub(super) struct Patient<W> {
+pub(super) struct DeferredErrorWriter<W> {
     inner: W,
     error: Option<io::Error>,
     position: u64,
     length: u64,
 }
 
-impl<W: Write + Seek> Patient<W> {
+impl<W: Write + Seek> DeferredErrorWriter<W> {
     /// Wraps a writer whose position is 0.
     pub fn new(inner: W) -> Self {
-        Patient { inner, error: None, position: 0, length: 0 }
+        DeferredErrorWriter { inner, error: None, position: 0, length: 0 }
     }
 
     /// Returns the first error, if there was one.
@@ -31,7 +31,7 @@ impl<W: Write + Seek> Patient<W> {
     }
 }
 
-impl<W: Write + Seek> Write for Patient<W> {
+impl<W: Write + Seek> Write for DeferredErrorWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.attempt(|inner| inner.write_all(bytes));
         self.position += bytes.len() as u64;
@@ -45,7 +45,7 @@ impl<W: Write + Seek> Write for Patient<W> {
     }
 }
 
-impl<W: Write + Seek> Seek for Patient<W> {
+impl<W: Write + Seek> Seek for DeferredErrorWriter<W> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let target = match to {
             SeekFrom::Start(at) => Some(at),

@@ -2,10 +2,10 @@
 //! parameter order, with tuples flattened. Types that numpy lacks are raw bytes.
 
 mod array_file;
+mod deferred_error;
 mod dtype;
 mod error;
 mod header;
-mod patient;
 
 use std::io::{BufReader, BufWriter, Read, Seek, Write};
 use std::path::Path;
@@ -16,8 +16,8 @@ use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
+use deferred_error::DeferredErrorWriter;
 pub use error::{NpzError, NpzFault};
-use patient::Patient;
 
 /// Reads one literal per parameter.
 ///
@@ -43,7 +43,7 @@ pub fn write_outputs(path: &Path, result: &Literal) -> Result<(), WriteError> {
 }
 
 fn write_archive(file: impl Write + Seek, result: &Literal) -> Result<(), ZipError> {
-    let mut archive = ZipWriter::new(Patient::new(file));
+    let mut archive = ZipWriter::new(DeferredErrorWriter::new(file));
     let leaves = result.leaves();
     for (number, array) in leaves.into_iter().filter_map(Literal::as_array).enumerate() {
         let large = array.data.len() > u32::MAX as usize - (1 << 20);

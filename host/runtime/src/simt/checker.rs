@@ -1,40 +1,40 @@
 //! Checks accesses of simulated kernels.
 
-use super::fault::{Fault, FaultKind, Faults, Memory};
-use super::history::{AccessKind, Event, History, Short};
+use super::fault::{FaultKind, Faults, KernelMemory, SimulatorFault};
+use super::history::{AccessKind, Event, History, HistoryTooLarge};
 use crate::{Access, KernelArgument};
 
 pub struct Checker {
     /// Memory of the kernel's arguments, then of the block's tiles.
-    memories: Vec<Watched>,
+    memories: Vec<WatchedMemory>,
     /// Index of the memory of the last access; the next access is often to the same memory.
     last: usize,
     /// The running thread, and the number of barriers that its block has passed.
     pub now: Event,
     /// Set if memory for the history of an access could not be allocated.
-    pub short: Option<Short>,
+    pub short: Option<HistoryTooLarge>,
     faults: Faults,
 }
 
-struct Watched {
-    name: Memory,
+struct WatchedMemory {
+    name: KernelMemory,
     start: u64,
     bytes: u64,
     element_bytes: u64,
-    rule: Rule,
+    rule: AccessRule,
     history: History,
 }
 
 /// Permitted accesses to a memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Rule {
-    written: Written,
+struct AccessRule {
+    written: WriteLimit,
     /// Whether elements have a value before they are written.
     initialised: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Written {
+enum WriteLimit {
     Never,
     Once,
     Often,
@@ -46,7 +46,7 @@ impl Checker {
         let all: Vec<(&KernelArgument, u64)> =
             arguments.iter().zip(addresses.iter().map(|&start| start as u64)).collect();
         Checker {
-            memories: (0..all.len()).filter_map(|number| Watched::argument(&all, number)).collect(),
+            memories: (0..all.len()).filter_map(|number| WatchedMemory::argument(&all, number)).collect(),
             last: 0,
             now: Event { block: 0, thread: 0, epoch: 0, site: -1, atomic: false },
             short: None,
@@ -57,16 +57,16 @@ impl Checker {
     /// Adds a tile of shared memory. Each block has a separate tile, although all use the same
     /// address.
     pub fn add_tile(&mut self, number: usize, start: u64, bytes: u64, element_bytes: u32) {
-        let rule = Rule { written: Written::Often, initialised: false };
-        self.memories.push(Watched::new(Memory::Tile(number), start, bytes, element_bytes, rule));
+        let rule = AccessRule { written: WriteLimit::Often, initialised: false };
+        self.memories.push(WatchedMemory::new(KernelMemory::Tile(number), start, bytes, element_bytes, rule));
     }
 
     /// Records an access. Returns `false` if the access must not happen.
     pub fn access(&mut self, tensor: u64, place: u64, bytes: u64, kind: AccessKind, site: i32) -> bool {
         let now = Event { site, atomic: kind == AccessKind::Atomic, ..self.now };
         let Some(index) = self.find(tensor) else {
-            let fault = FaultKind::OutOfBounds { memory: Memory::Unknown, kind, bytes, offset: 0, size: 0 };
-            self.faults.add(Fault { kind: fault, at: now });
+            let fault = FaultKind::OutOfBounds { memory: KernelMemory::Unknown, kind, bytes, offset: 0, size: 0 };
+            self.faults.add(SimulatorFault { kind: fault, at: now });
             return false;
         };
         self.last = index;
@@ -75,7 +75,7 @@ impl Checker {
         if inside && kind == AccessKind::Read {
             let first = (place - memory.start) / memory.element_bytes;
             super::trace::read(memory.name, first, bytes.div_ceil(memory.element_bytes));
-            if memory.rule.written == Written::Never {
+            if memory.rule.written == WriteLimit::Never {
                 return true;
             }
         }
@@ -83,22 +83,22 @@ impl Checker {
         if !inside {
             let (offset, size) = (place.wrapping_sub(memory.start) as i64, memory.bytes);
             let fault = FaultKind::OutOfBounds { memory: name, kind, bytes, offset, size };
-            self.faults.add(Fault { kind: fault, at: now });
+            self.faults.add(SimulatorFault { kind: fault, at: now });
             return false;
         }
         let first = ((place - memory.start) / memory.element_bytes) as usize;
-        if memory.rule.written == Written::Never {
-            self.faults.add(Fault { kind: FaultKind::ReadOnly { memory: name, element: first }, at: now });
+        if memory.rule.written == WriteLimit::Never {
+            self.faults.add(SimulatorFault { kind: FaultKind::ReadOnly { memory: name, element: first }, at: now });
             return false;
         }
         let elements = first..first + bytes.div_ceil(memory.element_bytes) as usize;
         // A vector read of a tile's row may include uninitialised padding, whose lanes are then
         // dropped.
-        let (mut lanes, has_padding) = (elements.len(), matches!(name, Memory::Tile(_)));
+        let (mut lanes, has_padding) = (elements.len(), matches!(name, KernelMemory::Tile(_)));
         for element in elements {
             match memory.access_element(element, kind, now) {
                 Ok(Some(FaultKind::Uninitialised { .. })) if has_padding && lanes > 1 => lanes -= 1,
-                Ok(fault) => fault.into_iter().for_each(|kind| self.faults.add(Fault { kind, at: now })),
+                Ok(fault) => fault.into_iter().for_each(|kind| self.faults.add(SimulatorFault { kind, at: now })),
                 Err(short) => {
                     self.short = Some(short);
                     return false;
@@ -110,7 +110,7 @@ impl Checker {
 
     /// Records an index out of the bounds of a dimension.
     pub fn index_out_of_bounds(&mut self, tensor: u64, dimension: i32, index: i64, size: i64, site: i32) {
-        let memory = self.find(tensor).map_or(Memory::Unknown, |index| self.memories[index].name);
+        let memory = self.find(tensor).map_or(KernelMemory::Unknown, |index| self.memories[index].name);
         self.fault(FaultKind::Index { memory, dimension, index, size }, site);
     }
 
@@ -123,31 +123,31 @@ impl Checker {
 
     /// Records a fault of the running thread.
     pub fn fault(&mut self, kind: FaultKind, site: i32) {
-        self.faults.add(Fault { kind, at: Event { site, ..self.now } });
+        self.faults.add(SimulatorFault { kind, at: Event { site, ..self.now } });
     }
 
     /// Checks, after the whole grid has run, that every element of a write-once output was written.
     pub fn check_coverage(&mut self) {
         for memory in &self.memories {
-            let to_be_covered = memory.rule == Rule { written: Written::Once, initialised: false };
+            let to_be_covered = memory.rule == AccessRule { written: WriteLimit::Once, initialised: false };
             if let Some(element) = memory.history.first_unwritten().filter(|_| to_be_covered) {
                 let kind = FaultKind::NeverWritten { memory: memory.name, element };
-                self.faults.add(Fault { kind, at: Event { site: -1, ..self.now } });
+                self.faults.add(SimulatorFault { kind, at: Event { site: -1, ..self.now } });
             }
         }
     }
 
     /// Returns the faults, one per line; `None` if there are none.
-    pub fn report(&self, names: &dyn Fn(Memory) -> String, site: &dyn Fn(i32) -> String) -> Option<String> {
+    pub fn report(&self, names: &dyn Fn(KernelMemory) -> String, site: &dyn Fn(i32) -> String) -> Option<String> {
         self.faults.report(names, site)
     }
 }
 
-impl Watched {
+impl WatchedMemory {
     /// Returns an argument's memory. `None` if it is empty, because an empty buffer may start at
     /// any address. `None` also if a later argument has the same address: a parameter and its
     /// in-place output are both accessed as the output.
-    fn argument(all: &[(&KernelArgument, u64)], number: usize) -> Option<Watched> {
+    fn argument(all: &[(&KernelArgument, u64)], number: usize) -> Option<WatchedMemory> {
         let (argument, start) = all[number];
         let later = all[number + 1..].iter().any(|&(other, place)| other.bytes > 0 && place == start);
         if argument.bytes == 0 || later {
@@ -155,27 +155,32 @@ impl Watched {
         }
         let parameters = all.iter().filter(|(argument, _)| argument.access == Access::Read).count();
         let (written, initialised) = match argument.access {
-            Access::Read => (Written::Never, true),
-            Access::WriteOnce => (Written::Once, false),
-            Access::InPlace => (Written::Once, true),
-            Access::Update => (Written::Often, true),
+            Access::Read => (WriteLimit::Never, true),
+            Access::WriteOnce => (WriteLimit::Once, false),
+            Access::InPlace => (WriteLimit::Once, true),
+            Access::Update => (WriteLimit::Often, true),
         };
         let name = match argument.access {
-            Access::Read => Memory::Parameter(number),
-            _ => Memory::Output(number - parameters),
+            Access::Read => KernelMemory::Parameter(number),
+            _ => KernelMemory::Output(number - parameters),
         };
-        let rule = Rule { written, initialised };
-        Some(Watched::new(name, start, argument.bytes, argument.element_bytes, rule))
+        let rule = AccessRule { written, initialised };
+        Some(WatchedMemory::new(name, start, argument.bytes, argument.element_bytes, rule))
     }
 
-    fn new(name: Memory, start: u64, bytes: u64, element_bytes: u32, rule: Rule) -> Watched {
+    fn new(name: KernelMemory, start: u64, bytes: u64, element_bytes: u32, rule: AccessRule) -> WatchedMemory {
         let element_bytes = u64::from(element_bytes.max(1));
-        let elements = if rule.written == Written::Never { 0 } else { bytes.div_ceil(element_bytes) as usize };
-        let history = History::new(elements, matches!(name, Memory::Tile(_)));
-        Watched { name, start, bytes, element_bytes, rule, history }
+        let elements = if rule.written == WriteLimit::Never { 0 } else { bytes.div_ceil(element_bytes) as usize };
+        let history = History::new(elements, matches!(name, KernelMemory::Tile(_)));
+        WatchedMemory { name, start, bytes, element_bytes, rule, history }
     }
 
-    fn access_element(&mut self, element: usize, kind: AccessKind, now: Event) -> Result<Option<FaultKind>, Short> {
+    fn access_element(
+        &mut self,
+        element: usize,
+        kind: AccessKind,
+        now: Event,
+    ) -> Result<Option<FaultKind>, HistoryTooLarge> {
         let memory = self.name;
         let earlier = self.history.write_of(element, now);
         let conflict = self.history.record(element, kind, now)?;
@@ -183,7 +188,7 @@ impl Watched {
             None if kind != AccessKind::Write && !self.rule.initialised => {
                 Some(FaultKind::Uninitialised { memory, element })
             }
-            Some(earlier) if kind != AccessKind::Read && self.rule.written == Written::Once => {
+            Some(earlier) if kind != AccessKind::Read && self.rule.written == WriteLimit::Once => {
                 Some(FaultKind::WrittenTwice { memory, element, earlier })
             }
             _ => {

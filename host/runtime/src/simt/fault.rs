@@ -11,7 +11,7 @@ const MOST_LINES: usize = 8;
 
 /// A memory that kernels access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Memory {
+pub enum KernelMemory {
     Parameter(usize),
     Output(usize),
     /// A tile of the block, numbered in order of allocation.
@@ -22,7 +22,7 @@ pub enum Memory {
 
 /// State of a thread that is not at the barrier, shuffle or product where another thread waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Elsewhere {
+pub enum OtherThread {
     /// A thread that has ended.
     Finished(u32),
     /// A thread that waits at another position in the code.
@@ -34,7 +34,7 @@ pub enum Elsewhere {
 pub enum FaultKind {
     /// An access to bytes outside the memory.
     OutOfBounds {
-        memory: Memory,
+        memory: KernelMemory,
         kind: AccessKind,
         bytes: u64,
         offset: i64,
@@ -42,33 +42,33 @@ pub enum FaultKind {
     },
     /// An index that is not below the dimension's size.
     Index {
-        memory: Memory,
+        memory: KernelMemory,
         dimension: i32,
         index: i64,
         size: i64,
     },
     ReadOnly {
-        memory: Memory,
+        memory: KernelMemory,
         element: usize,
     },
     /// A second write to an element of a write-once output.
     WrittenTwice {
-        memory: Memory,
+        memory: KernelMemory,
         element: usize,
         earlier: Event,
     },
     /// An element of an output that is never written.
     NeverWritten {
-        memory: Memory,
+        memory: KernelMemory,
         element: usize,
     },
     /// A read of an element that has not been written.
     Uninitialised {
-        memory: Memory,
+        memory: KernelMemory,
         element: usize,
     },
     Race {
-        memory: Memory,
+        memory: KernelMemory,
         element: usize,
         kind: AccessKind,
         earlier_kind: AccessKind,
@@ -82,22 +82,22 @@ pub enum FaultKind {
     Division,
     Endless,
     /// A barrier that not all threads of the block reach.
-    Barrier(Elsewhere),
+    Barrier(OtherThread),
     /// A shuffle that not all lanes of the warp reach.
     Shuffle {
         distance: i32,
-        other: Elsewhere,
+        other: OtherThread,
     },
     /// A matrix product that not all lanes of the warp reach.
     Product {
         product: MatrixProduct,
-        other: Elsewhere,
+        other: OtherThread,
     },
 }
 
 /// A fault, the thread that caused it, and the position in the code.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct SimulatorFault {
     pub kind: FaultKind,
     pub at: Event,
 }
@@ -105,12 +105,12 @@ pub struct Fault {
 /// The faults of one grid. Faults that differ only in thread and element are counted as one.
 #[derive(Debug, Default)]
 pub struct Faults {
-    seen: Vec<(Fault, u64)>,
+    seen: Vec<(SimulatorFault, u64)>,
     more: bool,
 }
 
 impl Faults {
-    pub fn add(&mut self, fault: Fault) {
+    pub fn add(&mut self, fault: SimulatorFault) {
         if let Some((_, count)) = self.seen.iter_mut().find(|(known, _)| known.is_like(&fault)) {
             *count += 1;
         } else if self.seen.len() == MOST_LINES {
@@ -122,7 +122,7 @@ impl Faults {
 
     /// Returns the faults, one per line; `None` if there are none. `names` returns the name of a
     /// memory in the program. `site` describes the position in the kernel's code with a number.
-    pub fn report(&self, names: &dyn Fn(Memory) -> String, site: &dyn Fn(i32) -> String) -> Option<String> {
+    pub fn report(&self, names: &dyn Fn(KernelMemory) -> String, site: &dyn Fn(i32) -> String) -> Option<String> {
         let lines = self.seen.iter().map(|(fault, count)| {
             let again = if *count > 1 { format!(" ({} more like this)", count - 1) } else { String::new() };
             format!("  {}{again}", fault.describe(names, site))
@@ -135,8 +135,8 @@ impl Faults {
     }
 }
 
-impl Fault {
-    fn is_like(&self, other: &Fault) -> bool {
+impl SimulatorFault {
+    fn is_like(&self, other: &SimulatorFault) -> bool {
         use FaultKind::{Race, WrittenTwice};
         let earlier = match (&self.kind, &other.kind) {
             (Race { memory: m, earlier: a, .. }, Race { memory: n, earlier: b, .. })
@@ -150,7 +150,7 @@ impl Fault {
             && earlier
     }
 
-    fn describe(&self, names: &dyn Fn(Memory) -> String, site: &dyn Fn(i32) -> String) -> String {
+    fn describe(&self, names: &dyn Fn(KernelMemory) -> String, site: &dyn Fn(i32) -> String) -> String {
         let by = |event: &Event| format!("thread {} of block {}: {}", event.thread, event.block, site(event.site));
         let who = by(&self.at);
         match &self.kind {
@@ -179,7 +179,11 @@ impl Fault {
                 format!("read of element {element} of {}, which has not been written, by {who}", names(*memory))
             }
             FaultKind::Race { memory, element, kind, earlier_kind, earlier } => {
-                let order = if earlier.block == self.at.block { "no barrier between" } else { "blocks have no order" };
+                let order = if earlier.block == self.at.block {
+                    "no barrier separates them"
+                } else {
+                    "blocks run in no fixed order"
+                };
                 format!(
                     "data race on element {element} of {}: {kind} by {who}; {earlier_kind} by {}; {order}",
                     names(*memory),
@@ -188,8 +192,8 @@ impl Fault {
             }
             FaultKind::NoMemory { bytes } => format!("no memory for a tile of {bytes} bytes, asked for by {who}"),
             FaultKind::Division => format!("division by zero, or of the lowest number by -1, by {who}"),
-            FaultKind::Endless => format!("a loop does not end, of {who}"),
-            FaultKind::Barrier(other) => format!("divergent barrier: waited for by {who}; {}", other.describe(site)),
+            FaultKind::Endless => format!("a loop does not end in {who}"),
+            FaultKind::Barrier(other) => format!("divergent barrier: {who} waits for it; {}", other.describe(site)),
             FaultKind::Shuffle { distance, other } => {
                 format!("divergent shuffle over {distance} lanes, by {who}; {}", other.describe(site))
             }
@@ -200,11 +204,11 @@ impl Fault {
     }
 }
 
-impl Elsewhere {
+impl OtherThread {
     fn describe(&self, site: &dyn Fn(i32) -> String) -> String {
         match self {
-            Elsewhere::Finished(thread) => format!("thread {thread} has finished"),
-            Elsewhere::Waiting { thread, what, site: at } => {
+            OtherThread::Finished(thread) => format!("thread {thread} has finished"),
+            OtherThread::Waiting { thread, what, site: at } => {
                 format!("thread {thread} waits for a {what}: {}", site(*at))
             }
         }

@@ -12,7 +12,7 @@ const MOST_KEPT: usize = 1024;
 
 /// Handle by which a coroutine suspends.
 pub type Yielder = corosensei::Yielder<(), ()>;
-type Fiber = Coroutine<(), (), (), Staggered>;
+type Fiber = Coroutine<(), (), (), StaggeredStack>;
 
 thread_local! {
     static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
@@ -20,14 +20,14 @@ thread_local! {
 
 /// A stack that starts some bytes below its page's end. If all stacks started at the same offset in
 /// a page, the stacks of a warp would evict each other from the cache.
-struct Staggered {
+struct StaggeredStack {
     stack: DefaultStack,
     bytes: usize,
 }
 
 // SAFETY: the memory is a part of a valid stack between `limit` and `base`, and `base` remains
 // aligned to 64 bytes.
-unsafe impl Stack for Staggered {
+unsafe impl Stack for StaggeredStack {
     fn base(&self) -> StackPointer {
         let base = self.stack.base();
         StackPointer::new(base.get() - self.bytes).unwrap_or(base)
@@ -63,7 +63,7 @@ impl Fibers {
             Some(stack) => stack,
             None => DefaultStack::new(STACK_BYTES)?,
         };
-        let stack = Staggered { stack, bytes: self.all.len() % 32 * 128 };
+        let stack = StaggeredStack { stack, bytes: self.all.len() % 32 * 128 };
         let (context, body) = (self.context, self.body);
         self.all.push(Coroutine::with_stack(stack, move |yielder, ()| body(context, yielder)));
         Ok(self.all.len() - 1)

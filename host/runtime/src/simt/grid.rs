@@ -1,9 +1,9 @@
 //! Runs all blocks of a launch.
 
 use super::CURRENT;
-use super::fault::Memory;
+use super::fault::KernelMemory;
 use super::order::ThreadOrder;
-use super::simulator::{Simulator, Stop};
+use super::simulator::{GridStop, Simulator};
 use crate::RunError;
 use crate::kernel::LoadedKernel;
 
@@ -22,21 +22,21 @@ pub fn run_grid(kernel: &LoadedKernel, addresses: &[*mut u8], order: ThreadOrder
     let faulty = |report| RunError::Kernel { kernel: image.symbol.clone(), emitter: image.emitter.clone(), report };
     match done {
         Ok(()) => simulator.checker.borrow_mut().check_coverage(),
-        Err(Stop::Fault) => {}
-        Err(Stop::Stack(error)) => return Err(faulty(format!("  no stack for another thread: {error}"))),
+        Err(GridStop::Fault) => {}
+        Err(GridStop::Stack(error)) => return Err(faulty(format!("  no stack for another thread: {error}"))),
     }
     let report = simulator.checker.borrow().report(&|memory| name_of(kernel, memory), &|number| kernel.site(number));
     report.map_or(Ok(()), |report| Err(faulty(report)))
 }
 
-fn run_blocks(kernel: &LoadedKernel, simulator: &Simulator, order: ThreadOrder) -> Result<(), Stop> {
+fn run_blocks(kernel: &LoadedKernel, simulator: &Simulator, order: ThreadOrder) -> Result<(), GridStop> {
     let blocks = kernel.image.blocks;
     let mut fibers = simulator.fibers();
     (0..blocks).try_for_each(|turn| simulator.run_block(order.at(turn, blocks) as u32, &mut fibers))
 }
 
 /// Returns the name of a memory in the program.
-fn name_of(kernel: &LoadedKernel, memory: Memory) -> String {
+fn name_of(kernel: &LoadedKernel, memory: KernelMemory) -> String {
     let arguments = &kernel.image.arguments;
     let parameters = arguments.iter().filter(|argument| argument.access == crate::Access::Read).count();
     let named = |what: &str, number: usize, argument: usize| {
@@ -45,9 +45,9 @@ fn name_of(kernel: &LoadedKernel, memory: Memory) -> String {
         format!("{what} {number}{name}")
     };
     match memory {
-        Memory::Parameter(number) => named("parameter", number, number),
-        Memory::Output(number) => named("output", number, parameters + number),
-        Memory::Tile(number) => format!("shared tile {number}"),
-        Memory::Unknown => "an unknown tensor".into(),
+        KernelMemory::Parameter(number) => named("parameter", number, number),
+        KernelMemory::Output(number) => named("output", number, parameters + number),
+        KernelMemory::Tile(number) => format!("shared tile {number}"),
+        KernelMemory::Unknown => "an unknown tensor".into(),
     }
 }

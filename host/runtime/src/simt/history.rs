@@ -57,7 +57,7 @@ type Conflict = Option<(AccessKind, Event)>;
 
 /// Error: `bytes` bytes for a history cannot be allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Short {
+pub struct HistoryTooLarge {
     pub bytes: u64,
 }
 
@@ -75,11 +75,11 @@ impl Events {
 
     /// Sets the event of one of `elements`. Zeroed memory is allocated without touching it, so
     /// elements that no thread accesses cost nothing.
-    fn set(&mut self, elements: usize, element: usize, event: Event) -> Result<(), Short> {
+    fn set(&mut self, elements: usize, element: usize, event: Event) -> Result<(), HistoryTooLarge> {
         let bytes = elements.saturating_mul(Self::SIZE);
         let buffer = match &mut self.0 {
             Some(buffer) => buffer,
-            none => none.insert(Buffer::zeroed(bytes).ok_or(Short { bytes: bytes as u64 })?),
+            none => none.insert(Buffer::zeroed(bytes).ok_or(HistoryTooLarge { bytes: bytes as u64 })?),
         };
         let start = element * Self::SIZE;
         buffer.as_mut_slice()[start..start + Self::SIZE].copy_from_slice(&event.packed().to_ne_bytes());
@@ -117,7 +117,7 @@ impl History {
 
     /// Records an access. Returns an earlier conflicting access, if there is one. Fails if memory
     /// for the history is short.
-    pub fn record(&mut self, element: usize, kind: AccessKind, now: Event) -> Result<Conflict, Short> {
+    pub fn record(&mut self, element: usize, kind: AccessKind, now: Event) -> Result<Conflict, HistoryTooLarge> {
         let conflict = self.conflict(element, kind, now);
         let events = if kind == AccessKind::Read { &mut self.reads } else { &mut self.writes };
         Self::remember(events, self.elements, element, now, self.of_block)?;
@@ -147,7 +147,7 @@ impl History {
         element: usize,
         now: Event,
         of_block: bool,
-    ) -> Result<(), Short> {
+    ) -> Result<(), HistoryTooLarge> {
         let known = first.get(element).filter(|event| !of_block || event.block == now.block);
         match known {
             // The known event is unordered with all later accesses, so it is kept.

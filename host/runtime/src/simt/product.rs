@@ -97,10 +97,8 @@ impl TileProduct {
     /// Returns the offset of an element in a tile, in bytes.
     fn offset(&self, side: usize, line: i64, step: i64) -> i64 {
         let (of_line, of_step) = (line % TILE_SQUARE, step % TILE_SQUARE);
-        let within = match self.along_steps[side] {
-            true => of_line * TILE_SQUARE + of_step,
-            false => of_step * TILE_SQUARE + of_line,
-        };
+        let within =
+            if self.along_steps[side] { of_line * TILE_SQUARE + of_step } else { of_step * TILE_SQUARE + of_line };
         let square = line / TILE_SQUARE * TILE_SQUARE * TILE_SQUARE;
         step / TILE_SQUARE * self.strides[side] + (square + within) * i64::from(self.element.bytes())
     }

@@ -11,7 +11,7 @@ use std::ffi::c_void;
 use fusebox_core::ir::MatrixProduct;
 
 use super::checker::Checker;
-use super::fault::{Elsewhere, FaultKind};
+use super::fault::{FaultKind, OtherThread};
 use super::fibers::{Fibers, Yielder};
 use super::order::ThreadOrder;
 use super::product::{Words, multiplied};
@@ -31,7 +31,7 @@ pub struct Simulator {
     pub checker: RefCell<Checker>,
     function: SimtFunction,
     arguments: *const *mut c_void,
-    threads: Vec<Thread>,
+    threads: Vec<SimulatedThread>,
     /// Threads by warp, each in the order in which they run.
     warps: Vec<Vec<usize>>,
     /// Number of the running warp, and number of its threads that have started (`started`).
@@ -40,17 +40,17 @@ pub struct Simulator {
     running: Cell<usize>,
     /// Set when the grid cannot go on.
     stopped: Cell<bool>,
-    tiles: RefCell<Vec<Tile>>,
+    tiles: RefCell<Vec<SharedTile>>,
 }
 
 /// A tile. All blocks use the same memory for it.
-struct Tile {
+struct SharedTile {
     number: i64,
     buffer: Buffer,
 }
 
-struct Thread {
-    state: Cell<State>,
+struct SimulatedThread {
+    state: Cell<ThreadState>,
     /// Word that the thread sends to another lane, then the word that it receives.
     word: Cell<u64>,
     /// Words and sums that the thread passes to a matrix product, then its new sums.
@@ -62,7 +62,7 @@ struct Thread {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ThreadState {
     Unstarted,
     Ready,
     Barrier { site: i32 },
@@ -72,7 +72,7 @@ enum State {
 }
 
 /// Why a grid stopped early.
-pub enum Stop {
+pub enum GridStop {
     /// A fault that the checker has recorded.
     Fault,
     /// Memory for another stack is short.
@@ -82,8 +82,8 @@ pub enum Stop {
 impl Simulator {
     pub fn new(kernel: &LoadedKernel, addresses: &[*mut u8], order: ThreadOrder) -> Simulator {
         let count = kernel.image.threads_per_block as usize;
-        let thread = |_| Thread {
-            state: Cell::new(State::Unstarted),
+        let thread = |_| SimulatedThread {
+            state: Cell::new(ThreadState::Unstarted),
             word: Cell::new(0),
             words: Cell::new(Words::default()),
             turns: Cell::new(0),
@@ -122,7 +122,7 @@ impl Simulator {
                     let block = i64::from(simulator.checker.borrow().now.block);
                     // SAFETY: the kernel was compiled for these arguments.
                     unsafe { (simulator.function)(simulator.arguments, block, thread as i64) };
-                    simulator.threads[thread].state.set(State::Finished);
+                    simulator.threads[thread].state.set(ThreadState::Finished);
                 }
                 yielder.suspend(());
             }
@@ -144,20 +144,20 @@ impl Simulator {
     }
 
     /// Runs all threads of a block to their end.
-    pub fn run_block(&self, block: u32, fibers: &mut Fibers) -> Result<(), Stop> {
+    pub fn run_block(&self, block: u32, fibers: &mut Fibers) -> Result<(), GridStop> {
         {
             let now = &mut self.checker.borrow_mut().now;
             (now.block, now.epoch) = (block, 0);
         }
         for thread in &self.threads {
-            thread.state.set(State::Unstarted);
+            thread.state.set(ThreadState::Unstarted);
             thread.turns.set(0);
         }
         for warp in 0..self.warps.len() {
             self.warp.set(warp);
             self.started.set(0);
             while self.started.get() < self.warps[warp].len() {
-                let fiber = fibers.take_idle().map_err(Stop::Stack)?;
+                let fiber = fibers.take_idle().map_err(GridStop::Stack)?;
                 self.resume(fiber, fibers)?;
             }
             self.run_warp(fibers)?;
@@ -175,10 +175,10 @@ impl Simulator {
     }
 
     /// Runs the threads of the warp until each waits at a barrier or has ended.
-    fn run_warp(&self, fibers: &mut Fibers) -> Result<(), Stop> {
+    fn run_warp(&self, fibers: &mut Fibers) -> Result<(), GridStop> {
         loop {
             for &thread in &self.warps[self.warp.get()] {
-                if self.threads[thread].state.get() == State::Ready {
+                if self.threads[thread].state.get() == ThreadState::Ready {
                     self.run(thread);
                     self.resume(self.threads[thread].fiber.get(), fibers)?;
                 }
@@ -189,14 +189,14 @@ impl Simulator {
         }
     }
 
-    fn resume(&self, fiber: usize, fibers: &mut Fibers) -> Result<(), Stop> {
+    fn resume(&self, fiber: usize, fibers: &mut Fibers) -> Result<(), GridStop> {
         fibers.resume(fiber);
         if self.stopped.get() {
-            return Err(Stop::Fault);
+            return Err(GridStop::Fault);
         }
         let thread = &self.threads[self.running.get()];
         match thread.state.get() {
-            State::Finished => fibers.put_idle(fiber),
+            ThreadState::Finished => fibers.put_idle(fiber),
             _ => thread.fiber.set(fiber),
         }
         Ok(())
@@ -204,14 +204,14 @@ impl Simulator {
 
     /// Lets all threads pass the barrier where they wait. Returns `false` if no thread waits at a
     /// barrier. Fails if not all threads wait at the same one.
-    fn pass_barrier(&self) -> Result<bool, Stop> {
-        let waiting = |thread: &Thread| matches!(thread.state.get(), State::Barrier { .. });
+    fn pass_barrier(&self) -> Result<bool, GridStop> {
+        let waiting = |thread: &SimulatedThread| matches!(thread.state.get(), ThreadState::Barrier { .. });
         let Some(first) = self.threads.iter().position(waiting) else { return Ok(false) };
         let state = self.threads[first].state.get();
         if let Some(other) = self.threads.iter().position(|thread| thread.state.get() != state) {
             return Err(self.diverged(first, other));
         }
-        self.threads.iter().for_each(|thread| thread.state.set(State::Ready));
+        self.threads.iter().for_each(|thread| thread.state.set(ThreadState::Ready));
         self.checker.borrow_mut().now.epoch += 1;
         Ok(true)
     }
@@ -219,10 +219,10 @@ impl Simulator {
     /// Executes the shuffle or the matrix product in which the warp waits: each thread receives its
     /// word or its sums. Returns `false` if no thread waits in one. Fails if not all threads wait
     /// in the same one.
-    fn exchange(&self) -> Result<bool, Stop> {
+    fn exchange(&self) -> Result<bool, GridStop> {
         let warp = &self.warps[self.warp.get()];
         let exchanges = |thread: &&usize| {
-            matches!(self.threads[**thread].state.get(), State::Shuffle { .. } | State::Multiply { .. })
+            matches!(self.threads[**thread].state.get(), ThreadState::Shuffle { .. } | ThreadState::Multiply { .. })
         };
         let Some(&first) = warp.iter().find(exchanges) else { return Ok(false) };
         let state = self.threads[first].state.get();
@@ -231,12 +231,12 @@ impl Simulator {
         }
         let lane_0 = first / WARP * WARP;
         let distance = match state {
-            State::Shuffle { distance, .. } => distance,
-            State::Multiply { product, .. } => {
+            ThreadState::Shuffle { distance, .. } => distance,
+            ThreadState::Multiply { product, .. } => {
                 let lanes = &self.threads[lane_0..lane_0 + warp.len()];
                 let words: Vec<Words> = lanes.iter().map(|thread| thread.words.get()).collect();
                 lanes.iter().zip(multiplied(product, &words)).for_each(|(thread, sums)| thread.words.set(sums));
-                warp.iter().for_each(|&thread| self.threads[thread].state.set(State::Ready));
+                warp.iter().for_each(|&thread| self.threads[thread].state.set(ThreadState::Ready));
                 return Ok(true);
             }
             _ => return Ok(false),
@@ -248,27 +248,27 @@ impl Simulator {
             let word = self.threads[lane_0 + lane + far].word.get();
             self.threads[lane_0 + lane].word.set(word);
         }
-        warp.iter().for_each(|&thread| self.threads[thread].state.set(State::Ready));
+        warp.iter().for_each(|&thread| self.threads[thread].state.set(ThreadState::Ready));
         Ok(true)
     }
 
     /// Records a fault: one thread waits in vain because another is elsewhere.
-    fn diverged(&self, waiting: usize, other: usize) -> Stop {
+    fn diverged(&self, waiting: usize, other: usize) -> GridStop {
         let thread = other as u32;
         let elsewhere = match self.threads[other].state.get() {
-            State::Barrier { site } => Elsewhere::Waiting { thread, what: "barrier", site },
-            State::Shuffle { site, .. } => Elsewhere::Waiting { thread, what: "shuffle", site },
-            State::Multiply { site, .. } => Elsewhere::Waiting { thread, what: "product of matrices", site },
-            _ => Elsewhere::Finished(thread),
+            ThreadState::Barrier { site } => OtherThread::Waiting { thread, what: "barrier", site },
+            ThreadState::Shuffle { site, .. } => OtherThread::Waiting { thread, what: "shuffle", site },
+            ThreadState::Multiply { site, .. } => OtherThread::Waiting { thread, what: "product of matrices", site },
+            _ => OtherThread::Finished(thread),
         };
         let (kind, site) = match self.threads[waiting].state.get() {
-            State::Shuffle { site, distance, .. } => (FaultKind::Shuffle { distance, other: elsewhere }, site),
-            State::Multiply { site, product } => (FaultKind::Product { product, other: elsewhere }, site),
-            State::Barrier { site } => (FaultKind::Barrier(elsewhere), site),
+            ThreadState::Shuffle { site, distance, .. } => (FaultKind::Shuffle { distance, other: elsewhere }, site),
+            ThreadState::Multiply { site, product } => (FaultKind::Product { product, other: elsewhere }, site),
+            ThreadState::Barrier { site } => (FaultKind::Barrier(elsewhere), site),
             _ => (FaultKind::Barrier(elsewhere), -1),
         };
         self.fault(waiting, kind, site);
-        Stop::Fault
+        GridStop::Fault
     }
 
     fn fault(&self, thread: usize, kind: FaultKind, site: i32) {
@@ -280,7 +280,7 @@ impl Simulator {
     }
 
     /// Suspends the running thread until the simulator resumes it. Called by a kernel.
-    fn wait(&self, state: State) {
+    fn wait(&self, state: ThreadState) {
         let thread = &self.threads[self.running.get()];
         thread.state.set(state);
         // SAFETY: the coroutine that runs this thread has set the pointer, which is valid while the
@@ -305,21 +305,21 @@ impl Simulator {
 
     /// Waits for the threads of the block. Called by a kernel.
     pub fn barrier(&self, site: i32) {
-        self.wait(State::Barrier { site });
+        self.wait(ThreadState::Barrier { site });
     }
 
     /// Returns the word that the lane `distance` above sends. Called by a kernel.
     pub fn shuffle_down(&self, word: u64, distance: i32, site: i32) -> u64 {
         let thread = &self.threads[self.running.get()];
         thread.word.set(word);
-        self.wait(State::Shuffle { site, distance });
+        self.wait(ThreadState::Shuffle { site, distance });
         thread.word.get()
     }
 
     /// Passes a lane's words and sums to a matrix product. Called by a kernel.
     pub fn multiply(&self, product: MatrixProduct, words: Words, site: i32) {
         self.threads[self.running.get()].words.set(words);
-        self.wait(State::Multiply { site, product });
+        self.wait(ThreadState::Multiply { site, product });
     }
 
     /// Returns the number of the running thread in its block.
@@ -336,7 +336,7 @@ impl Simulator {
     /// Stops the grid after a fault. Called by a kernel; never returns.
     pub fn stop(&self) {
         self.stopped.set(true);
-        self.wait(State::Ready);
+        self.wait(ThreadState::Ready);
     }
 
     /// Returns a tile's memory; `None` if memory is short. Called by a kernel.
@@ -350,7 +350,7 @@ impl Simulator {
             return None;
         };
         let address = buffer.address();
-        tiles.push(Tile { number, buffer });
+        tiles.push(SharedTile { number, buffer });
         let mut checker = self.checker.borrow_mut();
         checker.add_tile(tiles.len() - 1, address as u64, bytes, element_bytes);
         Some(address)

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use super::fault::Memory;
+use super::fault::KernelMemory;
 
 /// The elements that one launch of a kernel read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,13 +38,13 @@ pub fn launch(kernel: &str) {
 }
 
 /// Records that the current launch reads elements of a memory.
-pub fn read(memory: Memory, first: u64, count: u64) {
+pub fn read(memory: KernelMemory, first: u64, count: u64) {
     LAUNCHES.with_borrow_mut(|launches| {
         let Some(launch) = launches.as_mut().and_then(|list| list.last_mut()) else { return };
         let (list, number) = match memory {
-            Memory::Parameter(number) => (&mut launch.parameters, number),
-            Memory::Output(number) => (&mut launch.outputs, number),
-            Memory::Tile(_) | Memory::Unknown => return,
+            KernelMemory::Parameter(number) => (&mut launch.parameters, number),
+            KernelMemory::Output(number) => (&mut launch.outputs, number),
+            KernelMemory::Tile(_) | KernelMemory::Unknown => return,
         };
         if list.len() <= number {
             list.resize_with(number + 1, BTreeSet::new);

@@ -129,7 +129,7 @@ fn steps_that_do_not_fit_are_refused() {
         e.thunks.push(Thunk::While { name: "loop".into(), condition: vec![], predicate, body: vec![] });
     });
     for (bytes, count) in [(0, 2), (1, 1), (1, 3), (4, 0), (3, 2), (8, 2)] {
-        is_refused("choice", "conditional it chooses by", |e| {
+        is_refused("choice", "conditional it has an index of", |e| {
             let index = predicate_of_bytes(e, bytes);
             e.thunks.push(Thunk::Conditional { name: "it".into(), index, branches: vec![vec![]; count] });
         });

@@ -9,7 +9,7 @@ use crate::WorkshopError;
 use crate::case;
 
 /// A fusion to compare in isolation.
-pub struct Fusion {
+pub struct ComparedFusion {
     pub name: String,
     /// Text of a module that consists of the fusion.
     pub source: Source,
@@ -17,16 +17,17 @@ pub struct Fusion {
 
 /// The fusions to compare, and those that only one side has.
 #[derive(Default)]
-pub struct Choice {
-    pub compared: Vec<Fusion>,
+pub struct FusionSelection {
+    pub compared: Vec<ComparedFusion>,
     /// Names of fusions that only one side has.
     pub only_in_a: Vec<String>,
     pub only_in_b: Vec<String>,
 }
 
 /// Returns the fusions that both sides have and whose name matches the pattern; without a pattern,
-/// those for which the sides build different kernels, or all if the sides differ in their lowering. The fusions of another fusebox program are
-/// unknown (`None`). Then all matching fusions of the other side are compared.
+/// those for which the sides build different kernels, or all if the sides differ in their lowering.
+/// The fusions of another fusebox program are unknown (`None`). Then all matching fusions of the
+/// other side are compared.
 ///
 /// # Errors
 /// If no fusion matches the pattern.
@@ -35,13 +36,13 @@ pub fn choose(
     b: Option<&[Selected]>,
     pattern: Option<&glob::Pattern>,
     is_lowering_alike: bool,
-) -> Result<Choice, WorkshopError> {
+) -> Result<FusionSelection, WorkshopError> {
     let is_meant = |kernel: &&Selected| pattern.is_none_or(|pattern| pattern.matches(&kernel.unit.fusion.name));
-    let mut choice = Choice::default();
+    let mut choice = FusionSelection::default();
     match (a, b) {
         (None, None) => {}
         (Some(known), None) | (None, Some(known)) => {
-            choice.compared = known.iter().filter(is_meant).map(fusion_alone).collect();
+            choice.compared = known.iter().filter(is_meant).map(isolated_fusion).collect();
         }
         (Some(a), Some(b)) => {
             let (of_a, of_b) = (by_fingerprint(a), by_fingerprint(b));
@@ -53,7 +54,7 @@ pub fn choose(
             choice.only_in_b = without(b, &of_a);
             let in_both = a.iter().filter(is_meant).filter_map(|kernel| Some((kernel, *of_b.get(&key(kernel))?)));
             let compared = in_both.filter(|(a, b)| pattern.is_some() || !is_lowering_alike || is_different(a, b));
-            choice.compared = compared.map(|(kernel, _)| fusion_alone(kernel)).collect();
+            choice.compared = compared.map(|(kernel, _)| isolated_fusion(kernel)).collect();
         }
     }
     let is_nothing = choice.compared.is_empty() && choice.only_in_a.is_empty() && choice.only_in_b.is_empty();
@@ -81,7 +82,7 @@ fn is_different(a: &Selected, b: &Selected) -> bool {
     a.emitter != b.emitter || a.plan != b.plan || a.functions != b.functions
 }
 
-fn fusion_alone(kernel: &Selected) -> Fusion {
+fn isolated_fusion(kernel: &Selected) -> ComparedFusion {
     let fusion = &kernel.unit.fusion;
-    Fusion { name: fusion.name.clone(), source: case::source_alone(kernel) }
+    ComparedFusion { name: fusion.name.clone(), source: case::isolated_source(kernel) }
 }

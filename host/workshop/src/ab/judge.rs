@@ -11,7 +11,7 @@ use crate::reference::{Authority, Reference};
 /// The verdict of a reference on the results of both sides.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "verdict", rename_all = "lowercase")]
-pub enum Judgement {
+pub enum ResultJudgement {
     /// Rounding explains the difference of both results from the reference.
     Right {
         /// The reference.
@@ -29,12 +29,12 @@ pub enum Judgement {
     Unknown,
 }
 
-impl Judgement {
+impl ResultJudgement {
     /// Judges the results of both sides on some inputs.
     ///
     /// # Errors
     /// If the module cannot be read, or the reference fails on inputs off in their last place.
-    pub fn of(trial: &Trial<'_>, inputs: &[Literal], found: [&Literal; 2]) -> Result<Judgement, WorkshopError> {
+    pub fn of(trial: &Trial<'_>, inputs: &[Literal], found: [&Literal; 2]) -> Result<ResultJudgement, WorkshopError> {
         let Trial { source, of_part, settings, .. } = *trial;
         let module = source.parse()?;
         let bundled = || {
@@ -44,28 +44,28 @@ impl Judgement {
         };
         let programs = std::iter::once_with(bundled).flatten();
         let Some(reference) = Reference::new(&module, inputs, &settings.run, programs) else {
-            return Ok(Judgement::Unknown);
+            return Ok(ResultJudgement::Unknown);
         };
         let by = reference.authority();
         let failed = |reason| WorkshopError::Reference { by, reason };
         let [a, b] = found.map(|found| reference.fault(found));
         Ok(match (a.map_err(failed)?, b.map_err(failed)?) {
-            (None, None) => Judgement::Right { by },
-            (a, b) => Judgement::Wrong { by, a, b },
+            (None, None) => ResultJudgement::Right { by },
+            (a, b) => ResultJudgement::Wrong { by, a, b },
         })
     }
 
     /// Returns the sides that are wrong, each with its fault.
     pub fn faults(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let [a, b] = match self {
-            Judgement::Wrong { a, b, .. } => [a.as_deref(), b.as_deref()],
-            Judgement::Right { .. } | Judgement::Unknown => [None, None],
+            ResultJudgement::Wrong { a, b, .. } => [a.as_deref(), b.as_deref()],
+            ResultJudgement::Right { .. } | ResultJudgement::Unknown => [None, None],
         };
         [("A", a), ("B", b)].into_iter().filter_map(|(side, fault)| Some((side, fault?)))
     }
 
     /// Whether a side is wrong.
     pub fn is_wrong(&self) -> bool {
-        matches!(self, Judgement::Wrong { .. })
+        matches!(self, ResultJudgement::Wrong { .. })
     }
 }

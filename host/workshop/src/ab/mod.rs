@@ -22,16 +22,16 @@ use fusebox_plugins::Registry;
 use fusebox_run::inputs::InputChoice;
 
 use crate::WorkshopError;
-use crate::measure::{Effort, Watch};
+use crate::measure::{DisturbanceWatch, Effort};
 use trial::Trial;
 
-pub use judge::Judgement;
-pub use report::{Comparison, Figures, Measured, Report};
-pub use side::{Maker, Side};
+pub use judge::ResultJudgement;
+pub use report::{Comparison, ComparisonReport, MeasuredTimes, SideFigures};
+pub use side::{Side, SideCompiler};
 pub use table::{write, write_summary};
 
 /// Settings common to both sides.
-pub struct Settings {
+pub struct ComparisonSettings {
     /// How to compile; each side replaces the emitters by its own.
     pub compile: fusebox_compiler::Options,
     /// The bundled emitters. Their results are the reference where the interpreter is too slow.
@@ -54,20 +54,25 @@ pub struct Settings {
 /// # Errors
 /// If a side does not compile or run the module, the sides' interfaces differ, or no fusion matches
 /// the pattern.
-pub fn compare(source: &Source, a: &Side, b: &Side, settings: &Settings) -> Result<Report, WorkshopError> {
-    let mut watch = Watch::new();
-    let both = trial::Both::make(a, b, source, false, settings)?;
+pub fn compare(
+    source: &Source,
+    a: &Side,
+    b: &Side,
+    settings: &ComparisonSettings,
+) -> Result<ComparisonReport, WorkshopError> {
+    let mut watch = DisturbanceWatch::new();
+    let both = trial::CompiledSides::compile(a, b, source, false, settings)?;
     let (of_a, of_b) = (both.a.kernels.as_deref(), both.b.kernels.as_deref());
     let chosen = fusions::choose(of_a, of_b, settings.fusion.as_ref(), a.mlir_passes == b.mlir_passes)?;
     let trial = Trial { source, of_part: false, choice: &settings.inputs, settings };
     let program = both.compare("program", &trial, &mut watch)?;
     let random = InputChoice { inputs: None, seed: settings.inputs.seed };
-    let alone = |fusion: &fusions::Fusion| {
-        let both = trial::Both::make(a, b, &fusion.source, true, settings)?;
+    let alone = |fusion: &fusions::ComparedFusion| {
+        let both = trial::CompiledSides::compile(a, b, &fusion.source, true, settings)?;
         let trial = Trial { source: &fusion.source, of_part: true, choice: &random, settings };
         both.compare(&fusion.name, &trial, &mut watch)
     };
-    Ok(Report {
+    Ok(ComparisonReport {
         module: source.name.clone(),
         target: settings.target.clone(),
         a: a.name.clone(),

@@ -5,16 +5,16 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::judge::Judgement;
+use super::judge::ResultJudgement;
 use crate::compare::Agreement;
 use crate::measure::Cache;
-use crate::ptxas::Quality;
-use crate::roof::{Roof, Work};
+use crate::ptxas::KernelQuality;
+use crate::roof::{Roof, WorkAmount};
 use crate::statistics::{Interval, Summary, Verdict};
 
 /// The comparison of two sides on a module.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct ComparisonReport {
     /// The module's file.
     pub module: String,
     /// The target of compilation.
@@ -36,19 +36,19 @@ pub struct Report {
 pub struct Comparison {
     /// The fusion's name, or `program`.
     pub name: String,
-    pub a: Figures,
-    pub b: Figures,
+    pub a: SideFigures,
+    pub b: SideFigures,
     /// Whether the results of one execution on the same inputs are right.
-    pub judged: Judgement,
+    pub judged: ResultJudgement,
     /// The distance between these results.
     pub results: Agreement,
     /// Times. Empty on the simulator and if a result is wrong, as times would be meaningless.
-    pub measured: Vec<Measured>,
+    pub measured: Vec<MeasuredTimes>,
 }
 
 /// Kernels and code of one side.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Figures {
+pub struct SideFigures {
     /// Emitter, version and knobs of each kernel.
     pub kernels: Vec<String>,
     /// Bytes that the kernels read and write according to their plans' maps, each element once.
@@ -66,7 +66,7 @@ pub struct Figures {
     pub code_bytes: u64,
     /// Report of NVIDIA's assembler on the kernels, if it is installed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub gpu: Vec<OnGpu>,
+    pub gpu: Vec<GpuKernelFigures>,
     /// Text of all kernels by the name of the stage of lowering.
     #[serde(skip)]
     pub texts: BTreeMap<&'static str, String>,
@@ -74,16 +74,16 @@ pub struct Figures {
 
 /// A kernel on an NVIDIA GPU.
 #[derive(Clone, Debug, Serialize)]
-pub struct OnGpu {
+pub struct GpuKernelFigures {
     #[serde(flatten)]
-    pub quality: Quality,
+    pub quality: KernelQuality,
     /// Fraction of a multiprocessor's threads that can be resident at once.
     pub occupancy: Option<f64>,
 }
 
 /// Times of both sides, measured alternately.
 #[derive(Clone, Debug, Serialize)]
-pub struct Measured {
+pub struct MeasuredTimes {
     /// State of the caches at the start.
     pub cache: Cache,
     /// Times of both sides in microseconds.
@@ -103,21 +103,21 @@ pub struct Measured {
     pub times: Vec<[f64; 2]>,
 }
 
-impl Report {
+impl ComparisonReport {
     /// Returns the comparisons of the program and of the fusions.
     pub fn comparisons(&self) -> impl Iterator<Item = &Comparison> {
         [&self.program].into_iter().chain(&self.fusions)
     }
 }
 
-impl Measured {
+impl MeasuredTimes {
     /// Returns the bandwidth in GB/s of one side, 0 or 1.
-    pub fn bandwidth(&self, figures: &Figures, side: usize) -> f64 {
+    pub fn bandwidth(&self, figures: &SideFigures, side: usize) -> f64 {
         figures.bytes() as f64 / self.median(side) / 1e3
     }
 
     /// Returns the roof as a fraction of the side's median time.
-    pub fn share(&self, side: usize) -> f64 {
+    pub fn roof_fraction(&self, side: usize) -> f64 {
         self.roof[side].us() / self.median(side)
     }
 
@@ -126,9 +126,9 @@ impl Measured {
     }
 }
 
-impl fmt::Display for OnGpu {
+impl fmt::Display for GpuKernelFigures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Quality { kernel, registers, shared, spill_stores, spill_loads, .. } = &self.quality;
+        let KernelQuality { kernel, registers, shared, spill_stores, spill_loads, .. } = &self.quality;
         let spilled = spill_stores + spill_loads;
         write!(f, "{kernel}: {registers} registers, {shared} bytes of shared memory, {spilled} bytes spilled")?;
         match self.occupancy {
@@ -138,14 +138,14 @@ impl fmt::Display for OnGpu {
     }
 }
 
-impl Figures {
+impl SideFigures {
     /// Bytes read and written.
     pub fn bytes(&self) -> u64 {
         self.bytes_read.saturating_add(self.bytes_written)
     }
 
     /// Returns the bytes and operations of the kernels.
-    pub fn work(&self) -> Work {
-        Work { bytes: self.bytes(), operations: self.operations }
+    pub fn work(&self) -> WorkAmount {
+        WorkAmount { bytes: self.bytes(), operations: self.operations }
     }
 }

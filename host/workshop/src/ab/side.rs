@@ -10,9 +10,9 @@ use fusebox_lowering::{MlirPasses, Stage};
 use fusebox_runtime::{Access, CodeImage, Executable, Target};
 use object::{Object, ObjectSection, SectionKind};
 
-use super::Settings;
-use super::report::{Figures, OnGpu};
-use crate::roof::Work;
+use super::ComparisonSettings;
+use super::report::{GpuKernelFigures, SideFigures};
+use crate::roof::WorkAmount;
 use crate::{WorkshopError, ptxas};
 
 /// A side, as the user specifies it.
@@ -20,7 +20,7 @@ pub struct Side {
     /// The user's text.
     pub name: String,
     /// The compiler of a side.
-    pub maker: Maker,
+    pub compiler: SideCompiler,
     /// Passes of MLIR that run for this side alone.
     pub mlir_passes: Vec<MlirPasses>,
     /// Dump for the output of every phase on the program.
@@ -28,7 +28,7 @@ pub struct Side {
 }
 
 /// The compiler of a side.
-pub enum Maker {
+pub enum SideCompiler {
     /// This fusebox program, with these emitters.
     Emitters(Emitters),
     /// The file of another fusebox program.
@@ -36,9 +36,9 @@ pub enum Maker {
 }
 
 /// A module compiled by a side.
-pub struct Made {
+pub struct CompiledSide {
     pub executable: Executable,
-    pub figures: Figures,
+    pub figures: SideFigures,
     /// The kernels with their plans; `None` for another fusebox program, of which only the
     /// executable is known.
     pub kernels: Option<Vec<Selected>>,
@@ -50,36 +50,41 @@ const ASKED: [(&str, Stage); 4] =
 
 impl Side {
     /// Compiles a program, or a part of one if `of_part`.
-    pub fn make(&self, source: &Source, of_part: bool, settings: &Settings) -> Result<Made, WorkshopError> {
-        match &self.maker {
-            Maker::Emitters(emitters) => {
+    pub fn compile(
+        &self,
+        source: &Source,
+        of_part: bool,
+        settings: &ComparisonSettings,
+    ) -> Result<CompiledSide, WorkshopError> {
+        match &self.compiler {
+            SideCompiler::Emitters(emitters) => {
                 let emitters = Emitters { of_part, ..emitters.clone() };
                 let dump = if of_part { Dump::default() } else { self.dump.clone() };
                 let mut options = Options { emitters, dump, ..settings.compile.clone() };
                 options.departures.mlir_passes.extend(self.mlir_passes.iter().cloned());
-                make_here(source, &options)
+                compile_here(source, &options)
             }
-            Maker::Program(program) => make_by(program, source, settings),
+            SideCompiler::Program(program) => compile_with_program(program, source, settings),
         }
     }
 }
 
-fn make_here(source: &Source, options: &Options) -> Result<Made, WorkshopError> {
+fn compile_here(source: &Source, options: &Options) -> Result<CompiledSide, WorkshopError> {
     let made = fusebox_compiler::compile(source, options)?;
     let executable = made.executable.ok_or_else(|| WorkshopError::Interface("nothing was compiled to run".into()))?;
     let sum = |bytes: fn(&Selected) -> u64| made.kernels.iter().map(bytes).fold(0, u64::saturating_add);
     let texts = made.lowered.texts.into_iter().map(|(stage, batches)| (stage.name(), batches.join("\n"))).collect();
-    let figures = Figures {
+    let figures = SideFigures {
         kernels: made.kernels.iter().map(describe).collect(),
         bytes_read: sum(|kernel| kernel.prediction.read),
         bytes_written: sum(|kernel| kernel.prediction.written),
-        operations: made.kernels.iter().map(|kernel| Work::of(kernel, &options.device).operations).sum(),
+        operations: made.kernels.iter().map(|kernel| WorkAmount::of(kernel, &options.device).operations).sum(),
         compile_ms: milliseconds(made.elapsed),
         warnings: made.warnings,
         texts,
         ..of_code(&executable)
     };
-    Ok(Made { executable, figures, kernels: Some(made.kernels) })
+    Ok(CompiledSide { executable, figures, kernels: Some(made.kernels) })
 }
 
 /// Returns the emitter, version and knobs of a kernel.
@@ -88,7 +93,11 @@ fn describe(kernel: &Selected) -> String {
     format!("{} {}{knobs}", kernel.emitter.name, kernel.emitter.version)
 }
 
-fn make_by(program: &Path, source: &Source, settings: &Settings) -> Result<Made, WorkshopError> {
+fn compile_with_program(
+    program: &Path,
+    source: &Source,
+    settings: &ComparisonSettings,
+) -> Result<CompiledSide, WorkshopError> {
     let no_folder = |source| WorkshopError::System { what: "a folder for what another fusebox compiles", source };
     let folder = tempfile::tempdir().map_err(no_folder)?;
     let module = folder.path().join(if source.format == Format::Proto { "module.pb" } else { "module.hlo" });
@@ -98,7 +107,7 @@ fn make_by(program: &Path, source: &Source, settings: &Settings) -> Result<Made,
         let threads = settings.compile.threads.to_string();
         let arguments = ["compile", "--target", &settings.target, "--threads", &threads, "--emit", emit, "-o"];
         let begin = Instant::now();
-        ran(Command::new(program).args(arguments).args([&output, &module]), program, emit)?;
+        run_program(Command::new(program).args(arguments).args([&output, &module]), program, emit)?;
         let elapsed = begin.elapsed();
         Ok::<_, WorkshopError>((fusebox_files::read(&output, fusebox_files::SizeLimit::default())?, elapsed))
     };
@@ -111,7 +120,7 @@ fn make_by(program: &Path, source: &Source, settings: &Settings) -> Result<Made,
         let arguments = executable.kernels.iter().flat_map(|kernel| &kernel.arguments);
         arguments.filter(|it| is_meant(it.access)).map(|it| it.bytes).fold(0, u64::saturating_add)
     };
-    let figures = Figures {
+    let figures = SideFigures {
         kernels: executable.kernels.iter().map(|kernel| kernel.emitter.clone()).collect(),
         bytes_read: bytes_of(|access| access == Access::Read),
         bytes_written: bytes_of(|access| access != Access::Read),
@@ -119,19 +128,20 @@ fn make_by(program: &Path, source: &Source, settings: &Settings) -> Result<Made,
         texts: wanted.map(text).collect::<Result<BTreeMap<_, _>, WorkshopError>>()?,
         ..of_code(&executable)
     };
-    Ok(Made { executable, figures, kernels: None })
+    Ok(CompiledSide { executable, figures, kernels: None })
 }
 
-fn ran(command: &mut Command, program: &Path, emit: &str) -> Result<(), WorkshopError> {
+fn run_program(command: &mut Command, program: &Path, emit: &str) -> Result<(), WorkshopError> {
     let failed = |reason: String| WorkshopError::Program {
         program: program.into(),
         command: format!("compile --emit {emit}"),
         reason,
     };
     let output = command.output().map_err(|error| failed(error.to_string()))?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
     }
 }
 
@@ -140,10 +150,10 @@ fn milliseconds(time: Duration) -> f64 {
 }
 
 /// Returns the figures that follow from the code: its size, and the assembler's report.
-fn of_code(executable: &Executable) -> Figures {
+fn of_code(executable: &Executable) -> SideFigures {
     let code_bytes = executable.code.iter().map(code_bytes).sum();
     let Target::Cuda(capability) = executable.target else {
-        return Figures { code_bytes, ..Figures::default() };
+        return SideFigures { code_bytes, ..SideFigures::default() };
     };
     let target = format!("sm_{capability}");
     let texts = executable.code.iter().filter_map(|code| match code {
@@ -153,11 +163,11 @@ fn of_code(executable: &Executable) -> Figures {
     // Without an assembler these figures are missing; the others are still valid.
     let assembled = texts.filter_map(|text| ptxas::measure(text, &target).ok()).flatten();
     let launched = |name: &str| executable.kernels.iter().find(|kernel| kernel.symbol == name);
-    let on_gpu = assembled.map(|quality| OnGpu {
+    let on_gpu = assembled.map(|quality| GpuKernelFigures {
         occupancy: launched(&quality.kernel).map(|kernel| quality.occupancy(kernel.threads_per_block, capability)),
         quality,
     });
-    Figures { gpu: on_gpu.collect(), code_bytes, ..Figures::default() }
+    SideFigures { gpu: on_gpu.collect(), code_bytes, ..SideFigures::default() }
 }
 
 /// Returns the bytes of machine code, or of PTX text.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use fusebox_core::times::microseconds;
 
-use super::{Comparison, Figures, Judgement, Measured, Report};
+use super::{Comparison, ComparisonReport, MeasuredTimes, ResultJudgement, SideFigures};
 use crate::measure::Cache;
 use crate::statistics::Interval;
 
@@ -12,7 +12,7 @@ use crate::statistics::Interval;
 ///
 /// # Errors
 /// If `out` cannot be written.
-pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
+pub fn write(out: &mut dyn Write, report: &ComparisonReport) -> io::Result<()> {
     writeln!(out, "{} on {}", report.module, report.target)?;
     writeln!(out, "  A: {}\n  B: {}", report.a, report.b)?;
     for comparison in report.comparisons() {
@@ -20,7 +20,7 @@ pub fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     }
     for (side, names) in [("A", &report.only_in_a), ("B", &report.only_in_b)] {
         if !names.is_empty() {
-            writeln!(out, "\nonly {side} makes these fusions: {}", names.join(", "))?;
+            writeln!(out, "\nonly {side} has these fusions: {}", names.join(", "))?;
         }
     }
     Ok(())
@@ -40,7 +40,7 @@ fn write_comparison(out: &mut dyn Write, comparison: &Comparison) -> io::Result<
             results.ulps,
             place.element,
             place.array,
-            if matches!(judged, Judgement::Right { .. }) { ", as rounding explains" } else { "" }
+            if matches!(judged, ResultJudgement::Right { .. }) { ", as rounding explains" } else { "" }
         )?,
     }
     if !measured.is_empty() {
@@ -52,25 +52,25 @@ fn write_comparison(out: &mut dyn Write, comparison: &Comparison) -> io::Result<
     Ok(())
 }
 
-fn write_judgement(out: &mut dyn Write, judged: &Judgement) -> io::Result<()> {
+fn write_judgement(out: &mut dyn Write, judged: &ResultJudgement) -> io::Result<()> {
     match judged {
-        Judgement::Right { by } => writeln!(out, "  both right, by {}", by.name()),
-        Judgement::Wrong { by, .. } => {
+        ResultJudgement::Right { by } => writeln!(out, "  both right, by {}", by.name()),
+        ResultJudgement::Wrong { by, .. } => {
             for (side, fault) in judged.faults() {
                 writeln!(out, "  {side} is WRONG, by {}: {fault}", by.name())?;
             }
             writeln!(out, "  not timed, as a result is wrong")
         }
-        Judgement::Unknown => {
+        ResultJudgement::Unknown => {
             writeln!(out, "  not judged: neither the interpreter nor the bundled emitters have a result")
         }
     }
 }
 
-fn write_times(out: &mut dyn Write, a: &Figures, b: &Figures, measured: &[Measured]) -> io::Result<()> {
+fn write_times(out: &mut dyn Write, a: &SideFigures, b: &SideFigures, measured: &[MeasuredTimes]) -> io::Result<()> {
     writeln!(
         out,
-        "  {:<4} {:<5} {:>10} {:>21} {:>9} {:>8} {:>10}  {:<9} ratio, and where it lies",
+        "  {:<4} {:<5} {:>10} {:>21} {:>9} {:>8} {:>10}  {:<9} ratio and its interval",
         "", "cache", "median us", "quartiles us", "GB/s", "of roof", "bound by", "B is"
     )?;
     for row in measured {
@@ -80,11 +80,17 @@ fn write_times(out: &mut dyn Write, a: &Figures, b: &Figures, measured: &[Measur
     Ok(())
 }
 
-fn write_side(out: &mut dyn Write, side: &str, figures: &Figures, row: &Measured, number: usize) -> io::Result<()> {
+fn write_side(
+    out: &mut dyn Write,
+    side: &str,
+    figures: &SideFigures,
+    row: &MeasuredTimes,
+    number: usize,
+) -> io::Result<()> {
     let times = [&row.a_us, &row.b_us][number];
     let cache = if row.cache == Cache::Warm { "warm" } else { "cold" };
     let quartiles = format!("{} – {}", microseconds(times.lower_quartile, 1), microseconds(times.upper_quartile, 1));
-    let (bandwidth, share) = (row.bandwidth(figures, number), 100.0 * row.share(number));
+    let (bandwidth, share) = (row.bandwidth(figures, number), 100.0 * row.roof_fraction(number));
     let bound = row.roof[number].bound().name();
     write!(
         out,
@@ -117,14 +123,14 @@ fn write_side(out: &mut dyn Write, side: &str, figures: &Figures, row: &Measured
 ///
 /// # Errors
 /// If `out` cannot be written.
-pub fn write_summary(out: &mut dyn Write, reports: &[Report]) -> io::Result<()> {
+pub fn write_summary(out: &mut dyn Write, reports: &[ComparisonReport]) -> io::Result<()> {
     let longest = reports.iter().map(|report| report.module.chars().count()).max().unwrap_or(0).max(6);
     writeln!(
         out,
-        "\n{:<longest$}  {:<5} {:>10} {:>10} {:>7}  {:<9} ratio, and where it lies",
+        "\n{:<longest$}  {:<5} {:>10} {:>10} {:>7}  {:<9} ratio and its interval",
         "module", "cache", "A us", "B us", "of roof", "B is"
     )?;
-    for report @ Report { module, program, .. } in reports {
+    for report @ ComparisonReport { module, program, .. } in reports {
         for wrong in report.comparisons().filter(|comparison| comparison.judged.is_wrong()) {
             let sides: Vec<&str> = wrong.judged.faults().map(|(side, _)| side).collect();
             let (sides, name) = (sides.join(" and "), &wrong.name);
@@ -136,7 +142,7 @@ pub fn write_summary(out: &mut dyn Write, reports: &[Report]) -> io::Result<()> 
             let (a, b, share, verdict) = (
                 microseconds(row.a_us.median, 1),
                 microseconds(row.b_us.median, 1),
-                100.0 * row.share(1),
+                100.0 * row.roof_fraction(1),
                 row.verdict.to_string(),
             );
             writeln!(
@@ -151,8 +157,8 @@ pub fn write_summary(out: &mut dyn Write, reports: &[Report]) -> io::Result<()> 
 /// Largest number of emitters' names in a line.
 const MOST_NAMES: usize = 4;
 
-fn write_figures(out: &mut dyn Write, side: &str, figures: &Figures) -> io::Result<()> {
-    let Figures { kernels, bytes_read, bytes_written, compile_ms, code_bytes, gpu, .. } = figures;
+fn write_figures(out: &mut dyn Write, side: &str, figures: &SideFigures) -> io::Result<()> {
+    let SideFigures { kernels, bytes_read, bytes_written, compile_ms, code_bytes, gpu, .. } = figures;
     let mut names: Vec<&str> = kernels.iter().map(String::as_str).collect();
     names.sort_unstable();
     names.dedup();

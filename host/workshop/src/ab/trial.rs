@@ -5,14 +5,14 @@ use fusebox_core::hlo::Literal;
 use fusebox_run::inputs::{self, InputChoice};
 use fusebox_runtime::{Binding, Executable, Program, Target};
 
-use super::Settings;
-use super::judge::Judgement;
-use super::report::{Comparison, Measured};
-use super::side::{Made, Side};
+use super::ComparisonSettings;
+use super::judge::ResultJudgement;
+use super::report::{Comparison, MeasuredTimes};
+use super::side::{CompiledSide, Side};
 use crate::WorkshopError;
 use crate::compare::Agreement;
-use crate::measure::{Cache, Contest, Series, Watch};
-use crate::roof::{Machine, Roof};
+use crate::measure::{Cache, Contest, DisturbanceWatch, Series};
+use crate::roof::{MachineSpeeds, Roof};
 use crate::statistics::Summary;
 
 /// Number of compilations of each side; the report states the fastest.
@@ -27,13 +27,13 @@ pub struct Trial<'a> {
     /// Whether the module is a part of a program.
     pub of_part: bool,
     pub choice: &'a InputChoice,
-    pub settings: &'a Settings,
+    pub settings: &'a ComparisonSettings,
 }
 
 /// One module, compiled by both sides.
-pub struct Both {
-    pub a: Made,
-    pub b: Made,
+pub struct CompiledSides {
+    pub a: CompiledSide,
+    pub b: CompiledSide,
     /// Whether to measure without the copies of values that kernels update in-place. In a program,
     /// the old value is often dead, so no copy is needed. A fusion in isolation first copies the
     /// value, which may take far longer than its kernel. Without the copy, it updates its previous
@@ -41,24 +41,24 @@ pub struct Both {
     in_place: bool,
 }
 
-impl Both {
+impl CompiledSides {
     /// Compiles a program, or a part of one, with both sides.
     ///
     /// # Errors
     /// If a side does not compile it, or the sides disagree on parameters or results.
-    pub fn make(
+    pub fn compile(
         a: &Side,
         b: &Side,
         source: &Source,
         of_part: bool,
-        settings: &Settings,
-    ) -> Result<Both, WorkshopError> {
-        let mut made = (a.make(source, of_part, settings)?, b.make(source, of_part, settings)?);
+        settings: &ComparisonSettings,
+    ) -> Result<CompiledSides, WorkshopError> {
+        let mut made = (a.compile(source, of_part, settings)?, b.compile(source, of_part, settings)?);
         for _ in 1..COMPILATIONS {
             for (side, made) in [(a, &mut made.0), (b, &mut made.1)] {
                 let best = &mut made.figures.compile_ms;
                 if *best < LONG_COMPILATION {
-                    *best = best.min(side.make(source, of_part, settings)?.figures.compile_ms);
+                    *best = best.min(side.compile(source, of_part, settings)?.figures.compile_ms);
                 }
             }
         }
@@ -66,9 +66,10 @@ impl Both {
         let shapes = |executable: &Executable| -> Vec<_> {
             executable.parameters.iter().chain([&executable.result]).map(Binding::to_shape).collect()
         };
-        match shapes(&a.executable) == shapes(&b.executable) {
-            true => Ok(Both { a, b, in_place: of_part }),
-            false => Err(WorkshopError::Interface("the sides disagree on shapes of parameters or results".into())),
+        if shapes(&a.executable) == shapes(&b.executable) {
+            Ok(CompiledSides { a, b, in_place: of_part })
+        } else {
+            Err(WorkshopError::Interface("the sides disagree on shapes of parameters or results".into()))
         }
     }
 
@@ -76,10 +77,15 @@ impl Both {
     ///
     /// # Errors
     /// If there are no inputs, or a program fails.
-    pub fn compare(&self, name: &str, trial: &Trial<'_>, watch: &mut Watch) -> Result<Comparison, WorkshopError> {
+    pub fn compare(
+        &self,
+        name: &str,
+        trial: &Trial<'_>,
+        watch: &mut DisturbanceWatch,
+    ) -> Result<Comparison, WorkshopError> {
         let settings = trial.settings;
         let (inputs, [of_a, of_b]) = self.results(trial)?;
-        let judged = Judgement::of(trial, &inputs, [&of_a, &of_b])?;
+        let judged = ResultJudgement::of(trial, &inputs, [&of_a, &of_b])?;
         let results = Agreement::of(&of_a, &of_b);
         let target = self.a.executable.target;
         // The simulator's time is not the kernel's time, and the time of a wrong kernel is
@@ -88,10 +94,10 @@ impl Both {
         let caches: &[Cache] = if is_timed { &[Cache::Warm, Cache::Cold] } else { &[] };
         let (a, b) = (self.timed(&self.a.executable), self.timed(&self.b.executable));
         let contest = Contest { a: &a, b: &b, inputs: &inputs::arrays(&inputs), options: &settings.run };
-        let mut machine = Machine::new(target, &settings.run);
+        let mut machine = MachineSpeeds::new(target, &settings.run);
         let measure = |&cache: &Cache| {
             let series = contest.measure(cache, settings.effort, watch)?;
-            let mut roof = |made: &Made| machine.roof(made.figures.work(), cache);
+            let mut roof = |made: &CompiledSide| machine.roof(made.figures.work(), cache);
             Ok(measured(&series, cache, [roof(&self.a)?, roof(&self.b)?]))
         };
         let measured = caches.iter().map(measure).collect::<Result<Vec<_>, WorkshopError>>()?;
@@ -117,10 +123,10 @@ impl Both {
     }
 }
 
-fn measured(series: &Series, cache: Cache, roof: [Roof; 2]) -> Measured {
+fn measured(series: &Series, cache: Cache, roof: [Roof; 2]) -> MeasuredTimes {
     let times: Vec<[f64; 2]> = series.pairs().map(|pair| [pair.a, pair.b]).collect();
     let summary = |side: usize| Summary::of(&times.iter().map(|pair| pair[side]).collect::<Vec<f64>>());
-    Measured {
+    MeasuredTimes {
         cache,
         a_us: summary(0),
         b_us: summary(1),

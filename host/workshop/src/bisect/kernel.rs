@@ -6,11 +6,11 @@ use fusebox_core::hlo::Literal;
 use fusebox_lowering::Stage;
 use fusebox_plugins::Outcome;
 
-use super::{Found, Settings, Suspect, Way, Wrong, for_part};
+use super::{BisectionSettings, FailingCase, FailureCheck, LocatedFault, Suspect, for_part};
 use crate::WorkshopError;
 use crate::case::Case;
 use crate::pinned::{pinned, pinned_to};
-use crate::stages::{Judged, Judgement, Stages};
+use crate::stages::{JudgedStage, KernelStages, StageJudgement};
 
 /// Finds the cause of a fusion's wrong result on these operands.
 ///
@@ -20,28 +20,28 @@ pub fn examine(
     kernel: &Selected,
     operands: &[Literal],
     difference: String,
-    settings: &Settings,
-) -> Result<Found, WorkshopError> {
+    settings: &BisectionSettings,
+) -> Result<LocatedFault, WorkshopError> {
     let case = Case::of_fusion(kernel, operands.to_vec());
-    let alone = Alone { kernel, case, settings };
+    let alone = IsolatedFusion { kernel, case, settings };
     let options = pinned(kernel, &for_part(&settings.compile));
     if alone.is_right(&options)? {
         let suspect = Suspect::Buffers { fusion: alone.fusion() };
-        return Ok(Found { suspect, difference, wrong: None });
+        return Ok(LocatedFault { suspect, difference, wrong: None });
     }
     let suspect = alone.suspect(&options)?;
-    let by = Way::Compiled(Box::new(options));
-    Ok(Found { suspect, difference, wrong: Some(Wrong { case: alone.case, by }) })
+    let by = FailureCheck::Compiled(Box::new(options));
+    Ok(LocatedFault { suspect, difference, wrong: Some(FailingCase { case: alone.case, by }) })
 }
 
 /// A fusion whose result is wrong in isolation.
-struct Alone<'s> {
+struct IsolatedFusion<'s> {
     kernel: &'s Selected,
     case: Case,
-    settings: &'s Settings,
+    settings: &'s BisectionSettings,
 }
 
-impl Alone<'_> {
+impl IsolatedFusion<'_> {
     fn fusion(&self) -> String {
         self.kernel.unit.fusion.name.clone()
     }
@@ -56,15 +56,15 @@ impl Alone<'_> {
     }
 
     fn suspect(&self, options: &Options) -> Result<Suspect, WorkshopError> {
-        let stages = Stages::of(&self.case, options)?;
-        let judged = stages.as_ref().map(Stages::judged).transpose()?.unwrap_or_default();
+        let stages = KernelStages::of(&self.case, options)?;
+        let judged = stages.as_ref().map(KernelStages::judged).transpose()?.unwrap_or_default();
         let (fusion, emitter) = (self.fusion(), self.emitter());
         Ok(match &judged[..] {
-            [Judged { judgement: Judgement::Wrong(_), .. }] => self.emitter_or_all(None),
+            [JudgedStage { judgement: StageJudgement::Wrong(_), .. }] => self.emitter_or_all(None),
             [
                 ..,
-                Judged { stage: before, judgement: Judgement::Right, .. },
-                Judged { stage, judgement: Judgement::Wrong(fault), .. },
+                JudgedStage { stage: before, judgement: StageJudgement::Right, .. },
+                JudgedStage { stage, judgement: StageJudgement::Wrong(fault), .. },
             ] => {
                 let (stage, before) = (stage.name().into(), before.name().into());
                 Suspect::Stage { fusion, emitter, stage, before, fault: fault.clone() }
@@ -75,7 +75,7 @@ impl Alone<'_> {
                     None => Suspect::Optimisation { fusion, emitter },
                 }
             }
-            [.., Judged { stage: Stage::Scalars, judgement: Judgement::Right, .. }] => {
+            [.., JudgedStage { stage: Stage::Scalars, judgement: StageJudgement::Right, .. }] => {
                 Suspect::Code { fusion, emitter }
             }
             judged => self.emitter_or_all(Some(why_unknown(judged))),
@@ -91,9 +91,10 @@ impl Alone<'_> {
         let names = |judged: Vec<(String, bool)>| judged.into_iter().map(|(name, _)| name).collect::<Vec<_>>();
         let (right, wrong) = (names(right), names(wrong));
         let (fusion, emitter) = (self.fusion(), self.emitter());
-        match right.is_empty() {
-            false => Suspect::Emitter { fusion, emitter, right, wrong, unknown },
-            true => Suspect::Kernel { fusion, emitter, wrong, unknown },
+        if right.is_empty() {
+            Suspect::Kernel { fusion, emitter, wrong, unknown }
+        } else {
+            Suspect::Emitter { fusion, emitter, right, wrong, unknown }
         }
     }
 }
@@ -103,9 +104,9 @@ fn unoptimised(options: &Options) -> Options {
     Options { departures, ..options.clone() }
 }
 
-fn why_unknown(judged: &[Judged]) -> String {
+fn why_unknown(judged: &[JudgedStage]) -> String {
     let reason = judged.iter().find_map(|it| match &it.judgement {
-        Judgement::Unknown(reason) => Some(format!("stage `{}`: {reason}", it.stage.name())),
+        StageJudgement::Unknown(reason) => Some(format!("stage `{}`: {reason}", it.stage.name())),
         _ => None,
     });
     reason.unwrap_or_else(|| "it has no stages".into())

@@ -32,10 +32,10 @@ use crate::case::Case;
 use crate::repro::{self, Repro, STAGES};
 use crate::simulated;
 
-pub use verdict::{Suspect, Verdict};
+pub use verdict::{BisectionVerdict, Suspect};
 
 /// How to search.
-pub struct Settings {
+pub struct BisectionSettings {
     /// How to compile.
     pub compile: Options,
     /// How to run.
@@ -53,22 +53,22 @@ pub struct Settings {
 }
 
 /// The suspect, and a case that shows the fault.
-struct Found {
+struct LocatedFault {
     suspect: Suspect,
     difference: String,
     /// A case that goes wrong, if there is one.
-    wrong: Option<Wrong>,
+    wrong: Option<FailingCase>,
 }
 
 /// A case that goes wrong.
-struct Wrong {
+struct FailingCase {
     case: Case,
     /// How to check that a smaller case still goes wrong.
-    by: Way,
+    by: FailureCheck,
 }
 
 /// How a case shows that it goes wrong.
-enum Way {
+enum FailureCheck {
     /// The interpreter computes another result after these steps.
     Steps(Vec<Step>),
     /// The program compiled with these options computes another result.
@@ -80,59 +80,61 @@ enum Way {
 /// # Errors
 /// If the module cannot be compiled, run or interpreted at all, or a file cannot be read or
 /// written.
-pub fn bisect(source: &Source, settings: &Settings) -> Result<Verdict, WorkshopError> {
+pub fn bisect(source: &Source, settings: &BisectionSettings) -> Result<BisectionVerdict, WorkshopError> {
     let module = source.parse()?;
     let inputs = inputs::load(&settings.inputs, &Case::parameters(&module))?;
     let case = Case { module, inputs };
-    let meant = case.meant()?;
+    let meant = case.expected_result()?;
     let reference = reference(settings, &meant)?;
     let result = case.compiled(&settings.compile, &settings.run)?;
     let Some(difference) = case.difference_between(&result, &reference)? else {
-        return Ok(Verdict::of(Suspect::Nothing, String::new()));
+        return Ok(BisectionVerdict::of(Suspect::Nothing, String::new()));
     };
     if let Some(difference) = case.difference_between(&meant, &reference)? {
-        return Ok(Verdict::of(Suspect::Meaning, difference));
+        return Ok(BisectionVerdict::of(Suspect::Meaning, difference));
     }
     let found = match steps::first_wrong(&case, &settings.compile)? {
         Some(found) => found,
         None => in_program(&case, difference, settings)?,
     };
-    told(found, settings)
+    shrunk_verdict(found, settings)
 }
 
-fn reference(settings: &Settings, meant: &Literal) -> Result<Literal, WorkshopError> {
+fn reference(settings: &BisectionSettings, meant: &Literal) -> Result<Literal, WorkshopError> {
     let Some(path) = &settings.reference else { return Ok(meant.clone()) };
     let mut read = read_inputs(path, std::slice::from_ref(&meant.shape())).map_err(inputs::InputError::from)?;
     read.pop().ok_or_else(|| WorkshopError::Interface(format!("{} holds no result", path.display())))
 }
 
 /// Searches the compiled program. The passes and fusion are right; the compiled program is wrong.
-fn in_program(case: &Case, difference: String, settings: &Settings) -> Result<Found, WorkshopError> {
+fn in_program(case: &Case, difference: String, settings: &BisectionSettings) -> Result<LocatedFault, WorkshopError> {
     let fused = steps::fused(case, &settings.compile)?;
     match thunks::first_wrong(&fused, settings)? {
         Some(found) => Ok(found),
         None => {
-            let by = Way::Compiled(Box::new(for_part(&settings.compile)));
-            let wrong = Some(Wrong { case: case.clone(), by });
-            Ok(Found { suspect: Suspect::Together, difference, wrong })
+            let by = FailureCheck::Compiled(Box::new(for_part(&settings.compile)));
+            let wrong = Some(FailingCase { case: case.clone(), by });
+            Ok(LocatedFault { suspect: Suspect::Together, difference, wrong })
         }
     }
 }
 
 /// Returns the verdict. Shrinks the case, and writes it if the settings name a folder.
-fn told(found: Found, settings: &Settings) -> Result<Verdict, WorkshopError> {
-    let mut verdict = Verdict::of(found.suspect, found.difference);
+fn shrunk_verdict(found: LocatedFault, settings: &BisectionSettings) -> Result<BisectionVerdict, WorkshopError> {
+    let mut verdict = BisectionVerdict::of(found.suspect, found.difference);
     let Some(wrong) = found.wrong else { return Ok(verdict) };
     verdict.instructions_before = Some(shrink::size(&wrong.case));
     let small = shrink::smallest(wrong.case, &|case| wrong.by.goes_wrong(case, settings));
     verdict.instructions_after = Some(shrink::size(&small));
-    if let (Way::Compiled(options), Suspect::Emitter { .. } | Suspect::Kernel { .. }) = (&wrong.by, &verdict.suspect) {
+    if let (FailureCheck::Compiled(options), Suspect::Emitter { .. } | Suspect::Kernel { .. }) =
+        (&wrong.by, &verdict.suspect)
+    {
         verdict.simulated = simulated::fault(&small, options, &settings.run);
     }
     if let Some(folder) = &settings.repro {
         let options = match wrong.by {
-            Way::Steps(_) => for_part(&settings.compile),
-            Way::Compiled(options) => *options,
+            FailureCheck::Steps(_) => for_part(&settings.compile),
+            FailureCheck::Compiled(options) => *options,
         };
         let about = verdict.words();
         let repro = Repro { case: &small, options: &options, target: &settings.target, about: &about };
@@ -145,16 +147,16 @@ fn told(found: Found, settings: &Settings) -> Result<Verdict, WorkshopError> {
     Ok(verdict)
 }
 
-impl Way {
+impl FailureCheck {
     /// Whether a case goes wrong. A case that cannot be compiled or interpreted has another fault
     /// and returns `false`.
-    fn goes_wrong(&self, case: &Case, settings: &Settings) -> bool {
+    fn goes_wrong(&self, case: &Case, settings: &BisectionSettings) -> bool {
         let difference = match self {
-            Way::Steps(steps) => steps::after(case, steps, &settings.compile).and_then(|after| {
-                let found = Case { module: after, inputs: case.inputs.clone() }.meant()?;
+            FailureCheck::Steps(steps) => steps::after(case, steps, &settings.compile).and_then(|after| {
+                let found = Case { module: after, inputs: case.inputs.clone() }.expected_result()?;
                 Ok(case.difference(&found)?)
             }),
-            Way::Compiled(options) => {
+            FailureCheck::Compiled(options) => {
                 case.compiled(options, &settings.run).and_then(|found| Ok(case.difference(&found)?))
             }
         };

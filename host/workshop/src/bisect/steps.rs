@@ -3,7 +3,7 @@
 use fusebox_compiler::{Options, Step};
 use fusebox_core::hlo::{Computation, InstrId, Literal, Module};
 
-use super::{Found, Suspect, Way, Wrong};
+use super::{FailingCase, FailureCheck, LocatedFault, Suspect};
 use crate::WorkshopError;
 use crate::case::Case;
 
@@ -31,16 +31,16 @@ pub fn after(case: &Case, steps: &[Step], options: &Options) -> Result<Module, W
 ///
 /// # Errors
 /// If a module cannot be compiled or interpreted.
-pub fn first_wrong(case: &Case, options: &Options) -> Result<Option<Found>, WorkshopError> {
+pub fn first_wrong(case: &Case, options: &Options) -> Result<Option<LocatedFault>, WorkshopError> {
     let mut before = Vec::new();
     let mut module = case.module.clone();
     for step in Step::all() {
         before.push((step, module.clone()));
         step.apply(&mut module, options)?;
     }
-    let meant = case.meant()?;
+    let meant = case.expected_result()?;
     let difference = |module: &Module| -> Result<Option<String>, WorkshopError> {
-        let found = Case { module: module.clone(), inputs: case.inputs.clone() }.meant()?;
+        let found = Case { module: module.clone(), inputs: case.inputs.clone() }.expected_result()?;
         Ok(case.difference_between(&found, &meant)?)
     };
     let Some(mut told) = difference(&module)? else { return Ok(None) };
@@ -63,8 +63,8 @@ pub fn first_wrong(case: &Case, options: &Options) -> Result<Option<Found>, Work
         }
     };
     let steps = before[..=right].iter().map(|(step, _)| *step).collect();
-    let wrong = Wrong { case: case.clone(), by: Way::Steps(steps) };
-    Ok(Some(Found { suspect, difference: told, wrong: Some(wrong) }))
+    let wrong = FailingCase { case: case.clone(), by: FailureCheck::Steps(steps) };
+    Ok(Some(LocatedFault { suspect, difference: told, wrong: Some(wrong) }))
 }
 
 /// Returns the first instruction of the second module's entry whose value differs from that of the

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use fusebox_core::hlo::{ComputationId, InstrId, Literal, Module, Op};
 use fusebox_interpreter::EvalError;
 
-use super::{Found, Settings, Suspect, for_part, kernel};
+use super::{BisectionSettings, LocatedFault, Suspect, for_part, kernel};
 use crate::WorkshopError;
 use crate::case::Case;
 use crate::closeness::{difference_beyond_rounding, jitter};
@@ -16,21 +16,21 @@ use crate::probe::{Probe, is_computed};
 ///
 /// # Errors
 /// If the interpreter or the program fails.
-pub fn first_wrong(case: &Case, settings: &Settings) -> Result<Option<Found>, WorkshopError> {
+pub fn first_wrong(case: &Case, settings: &BisectionSettings) -> Result<Option<LocatedFault>, WorkshopError> {
     let Some(entry) = case.module.entry else { return Ok(None) };
-    let mut search = Search { module: &case.module, settings, probes: HashMap::new() };
+    let mut search = ThunkSearch { module: &case.module, settings, probes: HashMap::new() };
     search.sequence(entry, &case.inputs)
 }
 
-struct Search<'s> {
+struct ThunkSearch<'s> {
     module: &'s Module,
-    settings: &'s Settings,
+    settings: &'s BisectionSettings,
     /// Compiled sequences. Each is compiled once, even if a loop runs it many times.
     probes: HashMap<ComputationId, Probe>,
 }
 
-impl Search<'_> {
-    fn sequence(&mut self, id: ComputationId, inputs: &[Literal]) -> Result<Option<Found>, WorkshopError> {
+impl ThunkSearch<'_> {
+    fn sequence(&mut self, id: ComputationId, inputs: &[Literal]) -> Result<Option<LocatedFault>, WorkshopError> {
         let sequence = self.module.computation(id);
         let values = self.probe(id)?.values(inputs)?;
         for instruction in sequence.ids().filter(|&id| is_computed(sequence, id)) {
@@ -61,7 +61,7 @@ impl Search<'_> {
         id: InstrId,
         operands: &[Literal],
         found: &Literal,
-    ) -> Result<Option<Found>, WorkshopError> {
+    ) -> Result<Option<LocatedFault>, WorkshopError> {
         let module = self.module;
         let instruction = module.computation(sequence).instruction(id);
         // The interpreter evaluates each of these from the initial state; a program has one state
@@ -83,7 +83,7 @@ impl Search<'_> {
         };
         let (name, opcode) = (instruction.name.clone(), instruction.opcode().to_string());
         let suspect = Suspect::Thunk { instruction: name, opcode };
-        Ok(Some(inside.unwrap_or(Found { suspect, difference, wrong: None })))
+        Ok(Some(inside.unwrap_or(LocatedFault { suspect, difference, wrong: None })))
     }
 
     /// Checks each iteration of a loop, on the state that the interpreter computes.
@@ -92,7 +92,7 @@ impl Search<'_> {
         condition: ComputationId,
         body: ComputationId,
         state: &Literal,
-    ) -> Result<Option<Found>, WorkshopError> {
+    ) -> Result<Option<LocatedFault>, WorkshopError> {
         let mut state = vec![state.clone()];
         loop {
             if let Some(found) = self.sequence(condition, &state)? {
@@ -114,7 +114,7 @@ impl Search<'_> {
         &mut self,
         branches: &[ComputationId],
         operands: &[Literal],
-    ) -> Result<Option<Found>, WorkshopError> {
+    ) -> Result<Option<LocatedFault>, WorkshopError> {
         for (&branch, argument) in branches.iter().zip(&operands[1..]) {
             if let Some(found) = self.sequence(branch, std::slice::from_ref(argument))? {
                 return Ok(Some(found));
@@ -129,7 +129,7 @@ impl Search<'_> {
         id: InstrId,
         operands: &[Literal],
         difference: String,
-    ) -> Result<Found, WorkshopError> {
+    ) -> Result<LocatedFault, WorkshopError> {
         let name = &self.module.computation(sequence).instruction(id).name;
         let settings = self.settings;
         let kernels = &self.probe(sequence)?.compilation.kernels;

@@ -65,7 +65,7 @@ pub enum Suspect {
 
 /// The result of a bisection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Verdict {
+pub struct BisectionVerdict {
     #[serde(flatten)]
     pub suspect: Suspect,
     /// The first difference in the result.
@@ -82,30 +82,30 @@ pub struct Verdict {
     pub repro: Option<PathBuf>,
 }
 
-impl Verdict {
-    pub(super) fn of(suspect: Suspect, difference: String) -> Verdict {
+impl BisectionVerdict {
+    pub(super) fn of(suspect: Suspect, difference: String) -> BisectionVerdict {
         let (instructions_before, instructions_after, simulated, repro) = (None, None, None, None);
         let kernel_ir = Vec::new();
-        Verdict { suspect, difference, instructions_before, instructions_after, kernel_ir, simulated, repro }
+        BisectionVerdict { suspect, difference, instructions_before, instructions_after, kernel_ir, simulated, repro }
     }
 
     /// Describes for people what is at fault, how that is known, and where to look.
     pub fn words(&self) -> String {
         let mut words = self.suspect.words();
         if !self.difference.is_empty() {
-            words += &format!("\nWhere it goes wrong first: {}.", self.difference);
+            words += &format!("\nFirst difference: {}.", self.difference);
         }
         if let Some(fault) = &self.simulated {
             words += &format!("\nOn the simulator: {fault}");
         }
         if let (Some(before), Some(after)) = (self.instructions_before, self.instructions_after) {
-            words += &format!("\nOf {before} instructions {after} suffice to see it.");
+            words += &format!("\n{after} of {before} instructions suffice to reproduce it.");
         }
         if let [before, after] = &self.kernel_ir[..] {
             words += &format!("\nThe kernel before the stage: {}; after it: {}", before.display(), after.display());
         }
         if let Some(folder) = &self.repro {
-            words += &format!("\nTo see it again: sh {}/check.sh", folder.display());
+            words += &format!("\nTo reproduce it: sh {}/check.sh", folder.display());
         }
         words
     }
@@ -121,14 +121,14 @@ impl Suspect {
                     .into()
             }
             Suspect::Pass { name } => format!(
-                "Pass `{name}` is at fault: before it the module means what it should, after it something else. It is the \
-                 interpreter that says so; nothing was compiled for that."
+                "Pass `{name}` is at fault: it changes the meaning of the module. The interpreter shows this; nothing \
+                 was compiled."
             ),
             Suspect::Fusion { instruction } => {
                 let of = instruction.as_ref().map_or_else(String::new, |name| format!(" of `{name}`"));
                 format!(
-                    "The fusion{of} is at fault: the interpreter gets something else from the module with fusions than from \
-                     the same one without."
+                    "The fusion{of} is at fault: the interpreter gets another result from the module with fusions than \
+                     from the module without."
                 )
             }
             Suspect::Emitter { fusion, emitter, right, wrong, unknown } => format!(
@@ -138,29 +138,31 @@ impl Suspect {
                 also(wrong)
             ),
             Suspect::Kernel { fusion, emitter, wrong, unknown } => format!(
-                "The kernel of fusion `{fusion}` by emitter {emitter} is wrong {}, and nobody makes a right one: {} is at \
-                 fault.{}",
+                "The kernel of fusion `{fusion}` by emitter {emitter} is wrong {}, and no emitter has a right one: {} \
+                 is at fault.{}",
                 before_lowering(unknown.as_deref()),
                 if unknown.is_some() { "the emitter, emission or lowering" } else { "the emitter or emission" },
                 also(wrong)
             ),
             Suspect::Stage { fusion, emitter, stage, before, fault } => format!(
-                "Stage `{stage}` of lowering is at fault: the kernel of fusion `{fusion}` by emitter {emitter} is right after \
-                 `{before}` and wrong after it ({fault}). It is the interpreter of kernels that says so; no code was made for \
-                 that."
+                "Stage `{stage}` of lowering is at fault: the kernel of fusion `{fusion}` by emitter {emitter} is \
+                 right after `{before}` and wrong after it ({fault}). The interpreter of kernels shows this; no code \
+                 was generated."
             ),
             Suspect::Promise { fusion, emitter, stage, promise } => format!(
-                "Stage `{stage}` of lowering is at fault: it promises LLVM of the kernel of fusion `{fusion}` by emitter \
-                 {emitter} what does not hold ({promise}), and LLVM's passes, which build on it, make the kernel wrong."
+                "Stage `{stage}` of lowering is at fault: it makes LLVM a false promise about the kernel of fusion \
+                 `{fusion}` by emitter {emitter} ({promise}), and LLVM's passes, which rely on it, make the kernel \
+                 wrong."
             ),
             Suspect::Code { fusion, emitter } => format!(
-                "What is written as LLVM IR of the kernel of fusion `{fusion}` by emitter {emitter} is at fault, or the code \
-                 that LLVM makes of it: the kernel is right after the last stage of lowering, and wrong when it runs, also \
-                 without LLVM's passes."
+                "The LLVM IR of the kernel of fusion `{fusion}` by emitter {emitter} is at fault, or the code that \
+                 LLVM generates from it: the kernel is right after the last stage of lowering, and wrong when it runs, \
+                 also without LLVM's passes."
             ),
             Suspect::Optimisation { fusion, emitter } => format!(
-                "LLVM's passes make the kernel of fusion `{fusion}` by emitter {emitter} wrong: without them it is right. \
-                 Either they are at fault, or what lowering promises them of aliases does not hold: its other promises do."
+                "LLVM's passes make the kernel of fusion `{fusion}` by emitter {emitter} wrong: without them it is \
+                 right. Either they are at fault, or lowering's promises about aliases are false; its other promises \
+                 hold."
             ),
             Suspect::Thunk { instruction, opcode } => format!(
                 "Instruction `{instruction}` ({opcode}), which no kernel executes, is wrong: its routine is at fault, or the \
@@ -171,8 +173,8 @@ impl Suspect {
                  the order of steps."
             ),
             Suspect::Together => {
-                "Every step is right by itself when its result is kept, and the program is wrong: buffers \
-                that are used again too early, the order of steps, or rounding that adds up over many steps."
+                "Every step is right alone when its result is kept, but the program is wrong: the cause is a buffer \
+                 that is reused too early, the order of steps, or rounding that adds up over many steps."
                     .into()
             }
         }
@@ -181,11 +183,11 @@ impl Suspect {
 
 fn before_lowering(unknown: Option<&str>) -> String {
     match unknown {
-        Some(reason) => format!("also without LLVM's passes (which stage makes it wrong is not told: {reason})"),
+        Some(reason) => format!("also without LLVM's passes (the stage at fault is unknown: {reason})"),
         None => "before any stage of lowering".into(),
     }
 }
 
 fn also(wrong: &[String]) -> String {
-    if wrong.is_empty() { String::new() } else { format!(" So are those of {}.", wrong.join(", ")) }
+    if wrong.is_empty() { String::new() } else { format!(" The kernels of {} are wrong too.", wrong.join(", ")) }
 }

@@ -7,7 +7,7 @@ use fusebox_core::random::SplitMix64;
 use fusebox_runtime::{Executable, Options, Program};
 use serde::{Deserialize, Serialize};
 
-use super::{Effort, Pair, Round, Series, Watch, alternate};
+use super::{DisturbanceWatch, Effort, Round, Series, TimePair, alternate};
 use crate::WorkshopError;
 use crate::statistics::median;
 
@@ -52,7 +52,7 @@ impl Contest<'_> {
     ///
     /// # Errors
     /// If a program cannot be loaded or executed.
-    pub fn measure(&self, cache: Cache, effort: Effort, watch: &mut Watch) -> Result<Series, WorkshopError> {
+    pub fn measure(&self, cache: Cache, effort: Effort, watch: &mut DisturbanceWatch) -> Result<Series, WorkshopError> {
         alternate(effort, |random, most| self.round(cache, random, most.min(PAIRS), watch))
     }
 
@@ -61,7 +61,7 @@ impl Contest<'_> {
         cache: Cache,
         random: &mut SplitMix64,
         pairs: usize,
-        watch: &mut Watch,
+        watch: &mut DisturbanceWatch,
     ) -> Result<Round, WorkshopError> {
         let begin = Instant::now();
         let (mut a, mut b) = self.load(is_heads(random))?;
@@ -88,7 +88,7 @@ impl Contest<'_> {
         let executables = if a_first { [self.a, self.b] } else { [self.b, self.a] }.map(Executable::clone);
         let [first, second] = executables;
         let first = Program::load(first, self.options)?;
-        let second = first.load_beside(second, self.options)?;
+        let second = first.load_on_same_pool(second, self.options)?;
         let (mut a, mut b) = if a_first { (first, second) } else { (second, first) };
         for program in [&mut a, &mut b] {
             program.set_inputs(self.inputs)?;
@@ -106,7 +106,7 @@ pub(super) fn is_heads(random: &mut SplitMix64) -> bool {
 /// of two equal programs. With cold caches, their executions alternate, so that a slowdown of
 /// memory for a millisecond affects both. With warm caches, each runs for a while without the other
 /// and has the caches to itself.
-fn pair(a: &mut Program, b: &mut Program, a_first: bool, cache: Cache) -> Result<Pair, WorkshopError> {
+fn pair(a: &mut Program, b: &mut Program, a_first: bool, cache: Cache) -> Result<TimePair, WorkshopError> {
     let mut times = [Vec::new(), Vec::new()];
     let order = if a_first { [0, 1] } else { [1, 0] };
     let begin = Instant::now();
@@ -123,7 +123,7 @@ fn pair(a: &mut Program, b: &mut Program, a_first: bool, cache: Cache) -> Result
         }
         if cache == Cache::Warm || is_enough(times[0].len(), begin.elapsed() / 2) {
             let [a, b] = times.map(median);
-            return Ok(Pair { a, b });
+            return Ok(TimePair { a, b });
         }
     }
 }

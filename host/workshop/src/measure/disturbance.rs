@@ -15,15 +15,15 @@ const WAITING: f64 = 0.05;
 
 /// Watches measurements.
 #[derive(Debug)]
-pub struct Watch {
+pub struct DisturbanceWatch {
     fastest: Duration,
 }
 
-impl Watch {
+impl DisturbanceWatch {
     /// Measures the speed of the processor.
-    pub fn new() -> Watch {
+    pub fn new() -> DisturbanceWatch {
         let fastest = (0..50).map(|_| calibration()).min().unwrap_or_default();
-        Watch { fastest }
+        DisturbanceWatch { fastest }
     }
 
     /// Runs a measurement. Returns its result, and whether it was undisturbed.
@@ -43,9 +43,9 @@ impl Watch {
     }
 }
 
-impl Default for Watch {
+impl Default for DisturbanceWatch {
     fn default() -> Self {
-        Watch::new()
+        DisturbanceWatch::new()
     }
 }
 

@@ -20,23 +20,23 @@ const LONGEST: Duration = Duration::from_secs(5);
 
 /// Comparison of two programs that compute the same results with kernels of the same names.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Whole {
+pub struct ProgramComparison {
     /// The whole execution.
-    pub all: Part,
+    pub all: PartComparison,
     /// The requested kernels that both programs launch, each with all its launches.
-    pub kernels: BTreeMap<String, Part>,
+    pub kernels: BTreeMap<String, PartComparison>,
 }
 
 /// Time of a part of program A, compared with the same part of program B.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Part {
+pub struct PartComparison {
     /// Microseconds in A.
     pub us: f64,
     /// The time in B divided by the time in A.
     pub ratio: Interval,
 }
 
-impl Part {
+impl PartComparison {
     /// Returns the microseconds that B saves.
     pub fn saved_us(&self) -> f64 {
         self.us * (1.0 - self.ratio.ratio)
@@ -44,7 +44,7 @@ impl Part {
 }
 
 /// Microseconds of an execution: of each requested kernel, and in total.
-type Times = (BTreeMap<String, f64>, f64);
+type ExecutionTimes = (BTreeMap<String, f64>, f64);
 
 impl Contest<'_> {
     /// Measures both programs step by step and alternately, and loads them again in every round.
@@ -53,10 +53,10 @@ impl Contest<'_> {
     ///
     /// # Errors
     /// If a program cannot be loaded or executed.
-    pub fn measure_kernels(&self, names: &BTreeSet<&str>, seed: u64) -> Result<Whole, WorkshopError> {
+    pub fn measure_kernels(&self, names: &BTreeSet<&str>, seed: u64) -> Result<ProgramComparison, WorkshopError> {
         let mut random = SplitMix64(seed);
         let begin = Instant::now();
-        let mut rounds: Vec<Vec<[Times; 2]>> = Vec::new();
+        let mut rounds: Vec<Vec<[ExecutionTimes; 2]>> = Vec::new();
         loop {
             rounds.push(self.round_of_kernels(names, &mut random)?);
             let is_last = rounds.len() == LOOKS[LOOKS.len() - 1] || begin.elapsed() >= LONGEST;
@@ -64,7 +64,7 @@ impl Contest<'_> {
                 continue;
             }
             let whole = compared(&rounds, names, seed);
-            let is_known = |part: &Part| Verdict::of(&part.ratio) != Verdict::Ambiguous;
+            let is_known = |part: &PartComparison| Verdict::of(&part.ratio) != Verdict::Ambiguous;
             if is_last || is_known(&whole.all) && whole.kernels.values().all(is_known) {
                 return Ok(whole);
             }
@@ -75,7 +75,7 @@ impl Contest<'_> {
         &self,
         names: &BTreeSet<&str>,
         random: &mut SplitMix64,
-    ) -> Result<Vec<[Times; 2]>, WorkshopError> {
+    ) -> Result<Vec<[ExecutionTimes; 2]>, WorkshopError> {
         let begin = Instant::now();
         let (mut a, mut b) = self.load(is_heads(random))?;
         let _pinned = a.pin_threads();
@@ -102,7 +102,7 @@ impl Contest<'_> {
 }
 
 /// Returns the medians of enough executions, after the caches hold this program's data.
-fn sample(program: &mut Program, names: &BTreeSet<&str>) -> Result<Times, WorkshopError> {
+fn sample(program: &mut Program, names: &BTreeSet<&str>) -> Result<ExecutionTimes, WorkshopError> {
     settled(program)?;
     let (mut of_kernels, mut totals): (BTreeMap<String, Vec<f64>>, Vec<f64>) = Default::default();
     let begin = Instant::now();
@@ -114,7 +114,7 @@ fn sample(program: &mut Program, names: &BTreeSet<&str>) -> Result<Times, Worksh
     Ok((of_kernels.into_iter().map(|(name, times)| (name, median(times))).collect(), median(totals)))
 }
 
-fn execute(program: &mut Program, names: &BTreeSet<&str>) -> Result<Times, WorkshopError> {
+fn execute(program: &mut Program, names: &BTreeSet<&str>) -> Result<ExecutionTimes, WorkshopError> {
     let mut by_number: BTreeMap<u32, f64> = BTreeMap::new();
     let mut total = 0.0;
     for (thunk, time) in program.execute_in_steps()? {
@@ -134,16 +134,17 @@ fn execute(program: &mut Program, names: &BTreeSet<&str>) -> Result<Times, Works
     Ok((of_kernels, total))
 }
 
-fn compared(rounds: &[Vec<[Times; 2]>], names: &BTreeSet<&str>, seed: u64) -> Whole {
-    let part = |time: &dyn Fn(&Times) -> Option<f64>| {
-        let ratio = |[a, b]: &[Times; 2]| Some(time(b)? / time(a)?).filter(|ratio| ratio.is_finite() && *ratio > 0.0);
+fn compared(rounds: &[Vec<[ExecutionTimes; 2]>], names: &BTreeSet<&str>, seed: u64) -> ProgramComparison {
+    let part = |time: &dyn Fn(&ExecutionTimes) -> Option<f64>| {
+        let ratio =
+            |[a, b]: &[ExecutionTimes; 2]| Some(time(b)? / time(a)?).filter(|ratio| ratio.is_finite() && *ratio > 0.0);
         let ratios = rounds.iter().map(|pairs| pairs.iter().filter_map(ratio).collect::<Vec<f64>>());
         let ratios: Vec<Vec<f64>> = ratios.filter(|ratios| !ratios.is_empty()).collect();
         let us = rounds.iter().flatten().filter_map(|[a, _]| time(a)).collect();
-        (!ratios.is_empty()).then(|| Part { us: median(us), ratio: of_ratios(&ratios, seed) })
+        (!ratios.is_empty()).then(|| PartComparison { us: median(us), ratio: of_ratios(&ratios, seed) })
     };
     let of_kernel = |name: &&str| Some(((*name).to_owned(), part(&|(of_kernels, _)| of_kernels.get(*name).copied())?));
     let same = Interval { low: 1.0, ratio: 1.0, high: 1.0 };
-    let all = part(&|(_, total)| Some(*total)).unwrap_or(Part { us: 0.0, ratio: same });
-    Whole { all, kernels: names.iter().filter_map(of_kernel).collect() }
+    let all = part(&|(_, total)| Some(*total)).unwrap_or(PartComparison { us: 0.0, ratio: same });
+    ProgramComparison { all, kernels: names.iter().filter_map(of_kernel).collect() }
 }

@@ -30,7 +30,7 @@ impl Default for Effort {
 
 /// Times of both sides, in microseconds, measured one right after the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pair {
+pub struct TimePair {
     pub a: f64,
     pub b: f64,
 }
@@ -39,7 +39,7 @@ pub struct Pair {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Round {
     /// The pairs used for the verdict.
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<TimePair>,
     /// Pairs measured again, because something else ran on the machine.
     pub repeated: usize,
     /// Pairs used although something else ran, as repetitions did not help.
@@ -64,7 +64,7 @@ impl Series {
     }
 
     /// Returns the pairs of all rounds.
-    pub fn pairs(&self) -> impl Iterator<Item = &Pair> {
+    pub fn pairs(&self) -> impl Iterator<Item = &TimePair> {
         self.rounds.iter().flat_map(|round| &round.pairs)
     }
 

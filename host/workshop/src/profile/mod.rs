@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use crate::WorkshopError;
 use crate::measure::Cache;
-use crate::roof::{Bound, Machine, Roof, Work};
+use crate::roof::{Bound, MachineSpeeds, Roof, WorkAmount};
 use crate::statistics::median;
 
 pub use table::write;
@@ -31,7 +31,7 @@ pub struct Profile {
     /// Number of measured runs.
     pub runs: usize,
     /// The steps; those with the largest time come first.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ProfiledStep>,
     /// The steps of one run in order: index of the row, and microseconds.
     #[serde(skip)]
     pub steps: Vec<(usize, f64)>,
@@ -39,7 +39,7 @@ pub struct Profile {
 
 /// A step of a program: a kernel, a copy, or an operation of the host.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct ProfiledStep {
     pub name: String,
     /// Name and version of the kernel's emitter; for other steps, the part of the runtime that does
     /// it.
@@ -53,7 +53,7 @@ pub struct Row {
     /// Work of one execution. Bytes are those of the kernel's plan; for other steps, of all their
     /// buffers. Operations are those of kernels only.
     #[serde(flatten)]
-    pub work: Work,
+    pub work: WorkAmount,
     /// The least time for this work.
     #[serde(flatten)]
     pub roof: Roof,
@@ -77,18 +77,28 @@ pub fn profile(
 ) -> Result<Profile, WorkshopError> {
     let measured = measure(program, effort)?;
     let executable = program.executable();
-    let mut machine = Machine::new(executable.target, options);
+    let mut machine = MachineSpeeds::new(executable.target, options);
     let mut rows = Vec::new();
     for step in measured.steps {
         let kernel = kernel(&step.thunk, executable, kernels);
-        let work =
-            kernel.map_or_else(|| Work { bytes: step.thunk.bytes(), operations: 0.0 }, |it| Work::of(it, device));
+        let work = kernel
+            .map_or_else(|| WorkAmount { bytes: step.thunk.bytes(), operations: 0.0 }, |it| WorkAmount::of(it, device));
         let us = median(step.us_of_runs);
         let (name, by) = step.thunk.name_and_maker(executable);
         let predicted_us = kernel.map(|it| it.prediction.seconds * 1e6 * step.times as f64);
         let roof = roof(&mut machine, work)?;
         let of_roof = if us > 0.0 { step.times as f64 * roof.us() / us } else { 0.0 };
-        rows.push(Row { name, by, times: step.times, us, predicted_us, work, roof, bound: roof.bound(), of_roof });
+        rows.push(ProfiledStep {
+            name,
+            by,
+            times: step.times,
+            us,
+            predicted_us,
+            work,
+            roof,
+            bound: roof.bound(),
+            of_roof,
+        });
     }
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by(|&a, &b| rows[b].us.total_cmp(&rows[a].us));
@@ -100,23 +110,23 @@ pub fn profile(
 }
 
 /// Times of many runs.
-struct Measured {
+struct TimedRuns {
     runs: usize,
-    steps: Vec<Step>,
+    steps: Vec<TimedThunk>,
     /// The steps of the last run: their indices and microseconds.
     last: Vec<(usize, f64)>,
 }
 
-struct Step {
+struct TimedThunk {
     thunk: Thunk,
     times: usize,
     us_of_runs: Vec<f64>,
 }
 
-fn measure(program: &mut Program, effort: Effort) -> Result<Measured, WorkshopError> {
+fn measure(program: &mut Program, effort: Effort) -> Result<TimedRuns, WorkshopError> {
     // The address of a step identifies it: the executable does not move.
     let mut numbers: HashMap<*const Thunk, usize> = HashMap::new();
-    let mut measured = Measured { runs: 0, steps: Vec::new(), last: Vec::new() };
+    let mut measured = TimedRuns { runs: 0, steps: Vec::new(), last: Vec::new() };
     let begin = std::time::Instant::now();
     program.execute()?;
     while !effort.is_reached(measured.runs, begin.elapsed()) {
@@ -125,7 +135,11 @@ fn measure(program: &mut Program, effort: Effort) -> Result<Measured, WorkshopEr
         measured.last.clear();
         for (thunk, time) in run {
             let number = *numbers.entry(std::ptr::from_ref(thunk)).or_insert_with(|| {
-                measured.steps.push(Step { thunk: thunk.clone(), times: 0, us_of_runs: vec![0.0; measured.runs] });
+                measured.steps.push(TimedThunk {
+                    thunk: thunk.clone(),
+                    times: 0,
+                    us_of_runs: vec![0.0; measured.runs],
+                });
                 measured.steps.len() - 1
             });
             of_run.resize(measured.steps.len(), (0, 0.0));
@@ -147,9 +161,9 @@ fn microseconds(time: Duration) -> f64 {
 }
 
 /// Returns the roof for some work. Copies are measured once per power of two.
-fn roof(machine: &mut Machine<'_>, work: Work) -> Result<Roof, WorkshopError> {
+fn roof(machine: &mut MachineSpeeds<'_>, work: WorkAmount) -> Result<Roof, WorkshopError> {
     let size = work.bytes.max(1).checked_next_power_of_two().unwrap_or(work.bytes);
-    let roof = machine.roof(Work { bytes: size, ..work }, Cache::Warm)?;
+    let roof = machine.roof(WorkAmount { bytes: size, ..work }, Cache::Warm)?;
     Ok(Roof { memory_us: roof.memory_us * work.bytes as f64 / size as f64, ..roof })
 }
 

@@ -3,7 +3,7 @@
 use fusebox_core::random::SplitMix64;
 
 use super::{Summary, Verdict, median};
-use crate::measure::{Effort, Pair, Round, alternate};
+use crate::measure::{Effort, Round, TimePair, alternate};
 
 /// Noise of times, relative to the time.
 #[derive(Clone, Copy)]
@@ -35,7 +35,7 @@ fn bell(random: &mut SplitMix64) -> f64 {
 }
 
 /// A machine with noisy times.
-struct Machine {
+struct NoisyMachine {
     noise: Noise,
     random: SplitMix64,
     /// Number of pairs so far.
@@ -44,9 +44,9 @@ struct Machine {
     busy: f64,
 }
 
-impl Machine {
+impl NoisyMachine {
     /// Returns the times of two sides that take 100 and `factor` times 100 without noise.
-    fn pair(&mut self, factor: f64, placement: [f64; 2]) -> Pair {
+    fn pair(&mut self, factor: f64, placement: [f64; 2]) -> TimePair {
         self.number += 1.0;
         self.busy = 0.9 * self.busy + 0.4 * self.noise.correlated * bell(&mut self.random);
         let machine = 100.0 * (1.0 + self.noise.drift * self.number / 100.0) * self.busy.exp();
@@ -55,7 +55,7 @@ impl Machine {
             let outlier = if is_outlier { 1.0 + 9.0 * self.random.unit() } else { 1.0 };
             machine * outlier * (place + self.noise.scatter * bell(&mut self.random)).exp()
         };
-        Pair { a: time(placement[0]), b: factor * time(placement[1]) }
+        TimePair { a: time(placement[0]), b: factor * time(placement[1]) }
     }
 
     fn round(&mut self, factor: f64) -> Round {
@@ -66,7 +66,7 @@ impl Machine {
 
 /// Returns the verdict if B takes `factor` times as long as A.
 fn verdict(noise: Noise, factor: f64, seed: u64) -> Verdict {
-    let mut machine = Machine { noise, random: SplitMix64(seed), number: 0.0, busy: 0.0 };
+    let mut machine = NoisyMachine { noise, random: SplitMix64(seed), number: 0.0, busy: 0.0 };
     let series = alternate(Effort { seed, ..Effort::default() }, |_, _| Ok::<_, ()>(machine.round(factor)));
     series.unwrap().verdict
 }
@@ -115,7 +115,7 @@ fn as_many_pairs_as_asked_for_are_measured() {
     let effort = Effort { pairs: Some(10), ..Effort::default() };
     let round = |_: &mut SplitMix64, most: usize| {
         asked.push(most);
-        let pairs = vec![Pair { a: 1.0, b: 1.0 }; most.min(4)];
+        let pairs = vec![TimePair { a: 1.0, b: 1.0 }; most.min(4)];
         Ok::<_, ()>(Round { pairs, ..Round::default() })
     };
     assert_eq!(alternate(effort, round).unwrap().pairs().count(), 10);

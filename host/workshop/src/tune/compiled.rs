@@ -5,11 +5,11 @@ use std::sync::Mutex;
 use fusebox_compiler::{Dump, Options, Phase, Progress};
 use fusebox_runtime::Executable;
 
-use super::Settings;
+use super::TuningSettings;
 use super::contenders::Contender;
 
 /// A compiled contender.
-pub struct Made {
+pub struct CompiledContender {
     /// Its position in the fixed order.
     pub place: usize,
     /// Name of the contender.
@@ -21,13 +21,14 @@ pub struct Made {
 }
 
 /// Compiles all contenders in parallel, one per thread; `None` if the work is interrupted.
-pub fn all(contenders: Vec<Contender>, settings: &Settings<'_>) -> Option<Vec<Made>> {
+pub fn all(contenders: Vec<Contender>, settings: &TuningSettings<'_>) -> Option<Vec<CompiledContender>> {
     let workers = settings.compile.threads.clamp(1, contenders.len().max(1));
     let left = Mutex::new(contenders.into_iter().enumerate());
     let next = || left.lock().ok()?.next().filter(|_| !settings.is_stopped());
-    let work = || std::iter::from_fn(next).map(|(place, it)| make(place, it, &settings.compile));
-    let mut made: Vec<Made> = std::thread::scope(|scope| {
-        let handles: Vec<_> = (0..workers).map(|_| scope.spawn(|| work().collect::<Vec<Made>>())).collect();
+    let work = || std::iter::from_fn(next).map(|(place, it)| compile_contender(place, it, &settings.compile));
+    let mut made: Vec<CompiledContender> = std::thread::scope(|scope| {
+        let handles: Vec<_> =
+            (0..workers).map(|_| scope.spawn(|| work().collect::<Vec<CompiledContender>>())).collect();
         handles
             .into_iter()
             .flat_map(|handle| handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
@@ -37,7 +38,7 @@ pub fn all(contenders: Vec<Contender>, settings: &Settings<'_>) -> Option<Vec<Ma
     (!settings.is_stopped()).then_some(made)
 }
 
-fn make(place: usize, contender: Contender, options: &Options) -> Made {
+fn compile_contender(place: usize, contender: Contender, options: &Options) -> CompiledContender {
     let (stages, dump, progress) = (Vec::new(), Dump::default(), Progress::default());
     let options = Options { threads: 1, until: Phase::Run, stages, dump, progress, ..options.clone() };
     let compiled = contender.compile(options).map_err(|error| error.to_string());
@@ -45,5 +46,5 @@ fn make(place: usize, contender: Contender, options: &Options) -> Made {
         let seconds: f64 = made.kernels.iter().map(|kernel| kernel.prediction.seconds).sum();
         Ok((made.executable.ok_or("there is no executable")?, seconds * 1e6))
     });
-    Made { place, name: contender.name, is_bundled: contender.is_bundled, program }
+    CompiledContender { place, name: contender.name, is_bundled: contender.is_bundled, program }
 }

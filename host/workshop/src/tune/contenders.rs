@@ -8,8 +8,8 @@ use fusebox_core::hlo::Module;
 use fusebox_plugins::{Fingerprint, LoadedEmitter, Override, Ranked, Registry, Spec, Subject, Target};
 use semver::Version;
 
-use super::missed;
-use crate::case::source_alone;
+use super::misprediction;
+use crate::case::isolated_source;
 
 /// One of several ways to compute the same results.
 #[derive(Clone, Debug)]
@@ -23,11 +23,11 @@ pub struct Contender {
     /// Whether only bundled emitters build it.
     pub is_bundled: bool,
     /// The source of its kernels.
-    way: Way,
+    way: BuildMethod,
 }
 
 #[derive(Clone, Debug)]
-enum Way {
+enum BuildMethod {
     /// A fusion in isolation, by an emitter.
     Emitter(Arc<Source>, Box<Override>),
     /// A region with its fusions.
@@ -43,11 +43,11 @@ impl Contender {
         let registry = options.emitters.registry.clone();
         let emitters = |overrides| Emitters { registry, overrides, of_part: true, ..Emitters::default() };
         match &self.way {
-            Way::Emitter(source, choice) => {
+            BuildMethod::Emitter(source, choice) => {
                 let emitters = emitters(vec![(**choice).clone()]);
                 fusebox_compiler::compile(source, &Options { emitters, ..options })
             }
-            Way::Cut(module) => {
+            BuildMethod::Cut(module) => {
                 let emitters = emitters(options.emitters.overrides.clone());
                 fusebox_compiler::compile_fused((**module).clone(), &Options { emitters, ..options })
             }
@@ -63,17 +63,17 @@ pub fn of(kernel: &Selected, options: &Options) -> Vec<Contender> {
     let Ok(subject) = Subject::fingerprinted(&Fingerprint::of(&kernel.unit.fusion).to_string()) else {
         return Vec::new();
     };
-    let source = Arc::new(source_alone(kernel));
+    let source = Arc::new(isolated_source(kernel));
     let takers = kernel.selection.order.iter().skip(kernel.place);
     let ways = takers.flat_map(|ranked| knobs(ranked, kernel, options).into_iter().map(move |it| (ranked.emitter, it)));
-    let contender = |(emitter, (knobs, predicted)): (usize, (Configuration, Option<Predicted>))| {
+    let contender = |(emitter, (knobs, predicted)): (usize, (Configuration, Option<PredictedTime>))| {
         let loaded = &registry.emitters()[emitter];
         let name = spec(loaded, knobs.clone()).to_string();
         // A SPEC names only one of two emitters with the same name and version.
         find(&name, registry).filter(|found| found.emitter == emitter)?;
         let (subject, emitters) = (subject.clone(), vec![emitter]);
         let choice = Override { subject, emitters, knobs, spec: name.clone(), place: None, force: true };
-        let way = Way::Emitter(source.clone(), Box::new(choice));
+        let way = BuildMethod::Emitter(source.clone(), Box::new(choice));
         let (predicted_us, longest) = predicted.unzip();
         Some(Contender { name, predicted_us, longest, is_bundled: loaded.is_linked(), way })
     };
@@ -89,17 +89,17 @@ pub fn of_cut(cut: &Cut, registry: &Registry) -> Vec<Contender> {
             predicted_us: Some(way.seconds * 1e6),
             longest: None,
             is_bundled: asks.is_none_or(LoadedEmitter::is_linked),
-            way: Way::Cut(Box::new(way.module.clone())),
+            way: BuildMethod::Cut(Box::new(way.module.clone())),
         }
     };
     cut.ways.iter().map(contender).collect()
 }
 
 /// Predicted microseconds of a plan, and the largest part of that time.
-type Predicted = (f64, &'static str);
+type PredictedTime = (f64, &'static str);
 
 /// Returns all knobs that an emitter offers, each with the predicted time of its plan.
-fn knobs(ranked: &Ranked, kernel: &Selected, options: &Options) -> Vec<(Configuration, Option<Predicted>)> {
+fn knobs(ranked: &Ranked, kernel: &Selected, options: &Options) -> Vec<(Configuration, Option<PredictedTime>)> {
     let emitter = &options.emitters.registry.emitters()[ranked.emitter];
     // An emitter without a plan is reported when its kernel is requested.
     let (fusion, device) = (&kernel.unit.fusion, &options.device);
@@ -109,7 +109,7 @@ fn knobs(ranked: &Ranked, kernel: &Selected, options: &Options) -> Vec<(Configur
     let predicted = |knobs: &Configuration| {
         let plan = plan(knobs).ok().filter(|plan| check_plan(plan, fusion, device).is_ok())?;
         let times = breakdown(&plan, fusion, device).times;
-        Some((times.seconds() * 1e6, missed::longest(&times)))
+        Some((times.seconds() * 1e6, misprediction::longest(&times)))
     };
     [own].into_iter().chain(alternatives).map(|knobs| (knobs.clone(), predicted(&knobs))).collect()
 }

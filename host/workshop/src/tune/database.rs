@@ -21,7 +21,7 @@ const CACHE_BYTES: usize = 16 << 20;
 
 /// The choice for a fusion, or for a region that can be cut in several ways.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Chosen {
+pub struct StoredChoice {
     /// Name of the fusion in the tuned program, or of the region's anchor.
     pub fusion: String,
     /// SPEC of the emitter with version and knobs, or the way to cut.
@@ -32,19 +32,19 @@ pub struct Chosen {
 
 /// Predicted and measured figures of a contender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Figures {
+pub struct ContenderFigures {
     /// Name, version and knobs, or the way to cut.
     pub contender: String,
     /// Predicted microseconds; `None` if there is no program.
     pub predicted_us: Option<f64>,
     /// Its outcome.
-    pub outcome: Outcome,
+    pub outcome: RaceOutcome,
 }
 
 /// Outcome of a contender in the race. Times are in microseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum RaceOutcome {
     /// It is the only contender; nothing was measured.
     Alone,
     /// It has no program, or its result is wrong; with the reason.
@@ -67,15 +67,15 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
     /// The choice.
-    pub chosen: Chosen,
+    pub chosen: StoredChoice,
     /// Figures of all contenders; empty if the choice was imported.
-    pub figures: Vec<Figures>,
+    pub figures: Vec<ContenderFigures>,
 }
 
 /// Which stored decisions a new decision replaces. It always replaces decisions among other
 /// contenders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GivesWay {
+pub enum Replaceable {
     /// No other decisions.
     None,
     /// Decisions whose winner was measured in isolation and not yet tried in a program.
@@ -88,7 +88,7 @@ pub enum GivesWay {
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
     /// The file is inconsistent: another program or a disk error has changed it.
-    #[error("{} is damaged: {reason}; --no-tuned does without it, and without the file tuning begins anew", path.display())]
+    #[error("{} is damaged: {reason}; ignore it with --no-tuned, or delete it to start tuning anew", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -96,7 +96,7 @@ pub enum DatabaseError {
         reason: String,
     },
     /// The file is no database, or the system refuses access.
-    #[error("{}: {reason}; --no-tuned does without it, and without the file tuning begins anew", path.display())]
+    #[error("{}: {reason}; ignore it with --no-tuned, or delete it to start tuning anew", path.display())]
     Unusable {
         /// The file.
         path: PathBuf,
@@ -113,16 +113,16 @@ pub struct Database {
     file: Option<redb::Database>,
 }
 
-impl Figures {
-    pub(super) fn of(contender: String, predicted_us: f64, outcome: Outcome) -> Figures {
-        Figures { contender, predicted_us: predicted_us.is_finite().then_some(predicted_us), outcome }
+impl ContenderFigures {
+    pub(super) fn of(contender: String, predicted_us: f64, outcome: RaceOutcome) -> ContenderFigures {
+        ContenderFigures { contender, predicted_us: predicted_us.is_finite().then_some(predicted_us), outcome }
     }
 
     /// Returns the measured microseconds, if there are any.
     pub fn measured_us(&self) -> Option<f64> {
         match self.outcome {
-            Outcome::Alone | Outcome::Refused(_) => None,
-            Outcome::Slower { us } | Outcome::First { us } | Outcome::Final { us, .. } => Some(us),
+            RaceOutcome::Alone | RaceOutcome::Refused(_) => None,
+            RaceOutcome::Slower { us } | RaceOutcome::First { us } | RaceOutcome::Final { us, .. } => Some(us),
         }
     }
 }
@@ -131,21 +131,21 @@ impl Decision {
     /// Whether the decision was made among exactly these contenders. Imported decisions are valid
     /// for all contenders.
     pub(super) fn is_about(&self, names: &[String]) -> bool {
-        let is_among = |figures: &Figures| names.contains(&figures.contender);
+        let is_among = |figures: &ContenderFigures| names.contains(&figures.contender);
         self.figures.is_empty() || (self.figures.len() == names.len() && self.figures.iter().all(is_among))
     }
 
     /// Whether the winner was measured in isolation and not yet tried in a program.
     pub(super) fn is_untried(&self) -> bool {
         let winner = self.figures.iter().find(|figures| figures.contender == self.chosen.spec);
-        matches!(winner.map(|it| &it.outcome), Some(Outcome::Final { in_program: None, .. }))
+        matches!(winner.map(|it| &it.outcome), Some(RaceOutcome::Final { in_program: None, .. }))
     }
 
-    fn gives_way(&self, what: GivesWay) -> bool {
+    fn is_replaceable(&self, what: Replaceable) -> bool {
         match what {
-            GivesWay::None => false,
-            GivesWay::Untried => self.is_untried(),
-            GivesWay::All => true,
+            Replaceable::None => false,
+            Replaceable::Untried => self.is_untried(),
+            Replaceable::All => true,
         }
     }
 }
@@ -226,7 +226,7 @@ impl Database {
         device: &str,
         question: Question,
         found: &Decision,
-        gives_way: GivesWay,
+        replaceable: Replaceable,
     ) -> Result<Decision, DatabaseError> {
         let names: Vec<String> = found.figures.iter().map(|figures| figures.contender.clone()).collect();
         let key = question.to_string();
@@ -236,7 +236,7 @@ impl Database {
                 let mut chosen = write.open_table(CHOSEN)?;
                 let mut measured = write.open_table(MEASURED)?;
                 match decision(&chosen, &measured, device, &key)? {
-                    Some(known) if known.is_about(&names) && !known.gives_way(gives_way) => known,
+                    Some(known) if known.is_about(&names) && !known.is_replaceable(replaceable) => known,
                     before => {
                         for figures in before.iter().flat_map(|before| &before.figures) {
                             measured.remove((device, key.as_str(), figures.contender.as_str()))?;
@@ -263,7 +263,7 @@ impl Database {
         for (device, choices) in choices {
             for (question, chosen) in choices {
                 let imported = Decision { chosen: chosen.clone(), figures: Vec::new() };
-                self.keep(device, *question, &imported, GivesWay::All)?;
+                self.keep(device, *question, &imported, Replaceable::All)?;
             }
         }
         Ok(())
@@ -287,7 +287,7 @@ impl Drop for Database {
 /// expect; the file is at fault then, not fusebox.
 fn contained<T>(work: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, redb::Error> {
     let outcome = fusebox_compiler::ask(|| catch_unwind(AssertUnwindSafe(work)));
-    outcome.unwrap_or_else(|_| Err(redb::Error::Corrupted("what is in it contradicts itself".into())))
+    outcome.unwrap_or_else(|_| Err(redb::Error::Corrupted("its content is inconsistent".into())))
 }
 
 /// Whether a file holds a database. An empty file was just created by a process that has not yet
@@ -300,7 +300,7 @@ pub fn is_there(path: &Path) -> bool {
 ///
 /// # Errors
 /// If the file is damaged or no database, or cannot be read.
-pub fn all(path: &Path, device: &str) -> Result<Vec<(Question, Chosen)>, DatabaseError> {
+pub fn all(path: &Path, device: &str) -> Result<Vec<(Question, StoredChoice)>, DatabaseError> {
     read_only(path, |read| of_device(read, device))
 }
 
@@ -338,18 +338,18 @@ fn close<F>(file: F) {
 
 /// Entries of both tables, as stored.
 #[derive(Default)]
-struct Contents {
+struct StoredEntries {
     chosen: Vec<([String; 2], String)>,
     measured: Vec<([String; 3], (u64, String))>,
 }
 
-fn contents(read: &ReadTransaction) -> Result<Contents, redb::Error> {
-    let mut contents = Contents::default();
+fn contents(read: &ReadTransaction) -> Result<StoredEntries, redb::Error> {
+    let mut contents = StoredEntries::default();
     if let Some(table) = opened(read.open_table(CHOSEN))? {
         for entry in table.iter()? {
             let (key, value) = entry?;
             let (device, question) = key.value();
-            from_json::<Chosen>(value.value())?;
+            from_json::<StoredChoice>(value.value())?;
             contents.chosen.push(([device.into(), question.into()], value.value().into()));
         }
     }
@@ -357,14 +357,14 @@ fn contents(read: &ReadTransaction) -> Result<Contents, redb::Error> {
         for entry in table.iter()? {
             let (key, value) = entry?;
             let ((device, question, contender), (place, figures)) = (key.value(), value.value());
-            from_json::<Figures>(figures)?;
+            from_json::<ContenderFigures>(figures)?;
             contents.measured.push(([device.into(), question.into(), contender.into()], (place, figures.into())));
         }
     }
     Ok(contents)
 }
 
-fn put(file: &redb::Database, contents: &Contents) -> Result<(), redb::Error> {
+fn put(file: &redb::Database, contents: &StoredEntries) -> Result<(), redb::Error> {
     let write = file.begin_write()?;
     {
         let mut chosen = write.open_table(CHOSEN)?;
@@ -396,7 +396,7 @@ fn of_question(
     table: &impl ReadableTable<(&'static str, &'static str, &'static str), (u64, &'static str)>,
     device: &str,
     question: &str,
-) -> Result<Vec<Figures>, redb::Error> {
+) -> Result<Vec<ContenderFigures>, redb::Error> {
     let mut found = Vec::new();
     for entry in table.range((device, question, "")..)? {
         let (key, value) = entry?;
@@ -410,7 +410,7 @@ fn of_question(
     Ok(found.into_iter().map(|(_, figures)| figures).collect())
 }
 
-fn of_device(read: &ReadTransaction, device: &str) -> Result<Vec<(Question, Chosen)>, redb::Error> {
+fn of_device(read: &ReadTransaction, device: &str) -> Result<Vec<(Question, StoredChoice)>, redb::Error> {
     let Some(table) = opened(read.open_table(CHOSEN))? else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for entry in table.range((device, "")..)? {

@@ -9,10 +9,10 @@ use fusebox_run::inputs;
 use fusebox_runtime::Executable;
 
 use super::contenders::find;
-use super::database::{Decision, GivesWay, Outcome};
-use super::{Chosen, Progress, Question, Row, Tuner};
+use super::database::{Decision, RaceOutcome, Replaceable};
+use super::{Progress, Question, StoredChoice, TunedQuestion, Tuner};
 use crate::WorkshopError;
-use crate::measure::{Part, Whole};
+use crate::measure::{PartComparison, ProgramComparison};
 use crate::statistics::{Interval, Verdict};
 
 /// Least saving of a choice in a run of its program, as a fraction of the program's time and in
@@ -21,17 +21,17 @@ use crate::statistics::{Interval, Verdict};
 const LEAST_SAVED: f64 = 0.005;
 const LEAST_SAVED_US: f64 = 1.0;
 
-fn is_worth_it(part: &Part, program_us: f64) -> bool {
+fn is_worth_it(part: &PartComparison, program_us: f64) -> bool {
     let least = LEAST_SAVED_US.max(LEAST_SAVED * program_us);
     Verdict::of(&part.ratio) == Verdict::Faster && part.saved_us() >= least
 }
 
-impl Row {
+impl TunedQuestion {
     /// Stores the ratio found in the program. Reverts the choice unless it stays.
     fn tried(&mut self, found: Interval, stays: bool) {
         let Decision { chosen, figures } = &mut self.decision;
         let winner = figures.iter_mut().find(|figures| figures.contender == chosen.spec);
-        if let Some(Outcome::Final { in_program, .. }) = winner.map(|it| &mut it.outcome) {
+        if let Some(RaceOutcome::Final { in_program, .. }) = winner.map(|it| &mut it.outcome) {
             *in_program = Some(found);
         }
         if !stays {
@@ -50,10 +50,11 @@ impl Tuner<'_> {
         for number in self.untried(|row| matches!(row.question, Question::Cut(_))) {
             (self.progress)(Progress::Trying(1));
             let asked = self.report.rows[number].question;
-            let (untuned, tuned) = (self.made(source, &[asked])?, self.made(source, &[])?);
+            let (untuned, tuned) =
+                (self.compile_with_untuned(source, &[asked])?, self.compile_with_untuned(source, &[])?);
             let Some(whole) = self.compared(&untuned, &tuned, &BTreeSet::new())? else { continue };
             self.report.rows[number].tried(whole.all.ratio, is_worth_it(&whole.all, whole.all.us));
-            self.keep_again(number)?;
+            self.store_trial(number)?;
         }
         Ok(())
     }
@@ -67,8 +68,8 @@ impl Tuner<'_> {
         }
         (self.progress)(Progress::Trying(untried.len()));
         let asked: Vec<Question> = untried.iter().map(|&number| self.report.rows[number].question).collect();
-        let untuned = self.made(source, &asked)?;
-        let tuned = self.made(source, &[])?;
+        let untuned = self.compile_with_untuned(source, &asked)?;
+        let tuned = self.compile_with_untuned(source, &[])?;
         let names: Vec<String> = untried.iter().map(|&number| self.report.rows[number].name.clone()).collect();
         let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
         let Some(whole) = self.compared(&untuned, &tuned, &names)? else { return Ok(()) };
@@ -85,16 +86,18 @@ impl Tuner<'_> {
         let of_rest = match stay.len() {
             0 => None,
             all if all == untried.len() => Some(whole.all.ratio),
-            _ => self.compared(&untuned, &self.made(source, &[])?, &BTreeSet::new())?.map(|it| it.all.ratio),
+            _ => self
+                .compared(&untuned, &self.compile_with_untuned(source, &[])?, &BTreeSet::new())?
+                .map(|it| it.all.ratio),
         };
         if of_rest.is_some_and(|ratio| Verdict::of(&ratio) == Verdict::Slower) {
             stay.iter().for_each(|&number| self.report.rows[number].take_back());
         }
-        untried.into_iter().try_for_each(|number| self.keep_again(number))
+        untried.into_iter().try_for_each(|number| self.store_trial(number))
     }
 
     /// Returns the indices of untried rows; none if nothing is to be measured.
-    fn untried(&self, is_meant: impl Fn(&Row) -> bool) -> Vec<usize> {
+    fn untried(&self, is_meant: impl Fn(&TunedQuestion) -> bool) -> Vec<usize> {
         if self.settings.locked || self.settings.program.is_none() || self.settings.is_stopped() {
             return Vec::new();
         }
@@ -104,12 +107,12 @@ impl Tuner<'_> {
 
     /// Compiles the program with the choices of the rows, but with the untuned choice for the
     /// questions in `untuned`.
-    fn made(&self, source: &Source, untuned: &[Question]) -> Result<Executable, WorkshopError> {
+    fn compile_with_untuned(&self, source: &Source, untuned: &[Question]) -> Result<Executable, WorkshopError> {
         let compiling = &self.settings.compile;
         let mut emitters =
             Emitters { tuned: Default::default(), cuts: Default::default(), ..compiling.emitters.clone() };
         for row in &self.report.rows {
-            let Chosen { spec, instead_of, .. } = &row.decision.chosen;
+            let StoredChoice { spec, instead_of, .. } = &row.decision.chosen;
             let spec = if untuned.contains(&row.question) { instead_of } else { spec };
             match row.question {
                 Question::Cut(region) => drop(emitters.cuts.insert(region, spec.clone())),
@@ -129,16 +132,16 @@ impl Tuner<'_> {
         untuned: &Executable,
         tuned: &Executable,
         kernels: &BTreeSet<&str>,
-    ) -> Result<Option<Whole>, WorkshopError> {
+    ) -> Result<Option<ProgramComparison>, WorkshopError> {
         let Some(choice) = &self.settings.program else { return Ok(None) };
         let shapes: Vec<Shape> = untuned.parameters.iter().filter_map(|it| it.shape.to_shape()).collect();
         let inputs: Vec<ArrayLiteral> = inputs::arrays(&inputs::load(choice, &shapes)?);
         match self.timer.in_program(untuned, tuned, &inputs, kernels) {
             Ok(whole) => Ok(Some(whole)),
             Err(WorkshopError::Run(error)) => {
-                let hint = if choice.inputs.is_some() { "" } else { "; --inputs names better ones than random ones" };
+                let hint = if choice.inputs.is_some() { "" } else { "; --inputs replaces the random inputs" };
                 self.report.warnings.push(format!(
-                    "what has won by itself was not tried in the program, which does not run on these inputs: {error}{hint}"
+                    "the winners were not tried in the whole program, which does not run on these inputs: {error}{hint}"
                 ));
                 Ok(None)
             }
@@ -148,9 +151,9 @@ impl Tuner<'_> {
 
     /// Stores the outcome of the trial. If another process has tried meanwhile, its outcome is
     /// valid.
-    fn keep_again(&mut self, number: usize) -> Result<(), WorkshopError> {
+    fn store_trial(&mut self, number: usize) -> Result<(), WorkshopError> {
         let row = &mut self.report.rows[number];
-        row.decision = self.database.keep(&self.device, row.question, &row.decision, GivesWay::Untried)?;
+        row.decision = self.database.keep(&self.device, row.question, &row.decision, Replaceable::Untried)?;
         Ok(())
     }
 }

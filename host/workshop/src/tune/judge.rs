@@ -7,9 +7,9 @@ use fusebox_core::hlo::{ArrayLiteral, Literal};
 use fusebox_run::inputs::{self, InputChoice};
 use fusebox_runtime::{Executable, Options, Program, RunError};
 
-use super::Settings;
-use super::database::{Figures, Outcome};
-use super::made::Made;
+use super::TuningSettings;
+use super::compiled::CompiledContender;
+use super::database::{ContenderFigures, RaceOutcome};
 use crate::WorkshopError;
 use crate::reference::Reference;
 
@@ -29,11 +29,11 @@ pub struct Racer {
 }
 
 /// The contenders before the race.
-pub struct Judged {
+pub struct JudgedContenders {
     /// Contenders with right results, in the fixed order.
     pub racers: Vec<Racer>,
     /// The other contenders, which are wrong or hopelessly slow, with their positions.
-    pub out: Vec<(usize, Figures)>,
+    pub out: Vec<(usize, ContenderFigures)>,
     /// The inputs of all programs.
     pub inputs: Vec<ArrayLiteral>,
 }
@@ -45,16 +45,16 @@ pub struct Judged {
 /// # Errors
 /// If there are no inputs.
 pub fn all(
-    made: Vec<Made>,
+    made: Vec<CompiledContender>,
     fusion: &Fusion,
     choice: &InputChoice,
-    settings: &Settings<'_>,
-) -> Result<Judged, WorkshopError> {
+    settings: &TuningSettings<'_>,
+) -> Result<JudgedContenders, WorkshopError> {
     let shapes: Vec<_> =
         fusion.computation().parameters().iter().map(|&id| fusion.computation().instruction(id)).collect();
     let shapes: Vec<_> = shapes.into_iter().map(|parameter| parameter.shape.clone()).collect();
     let values = inputs::load(choice, &shapes)?;
-    let mut by_trust: Vec<&Made> = made.iter().collect();
+    let mut by_trust: Vec<&CompiledContender> = made.iter().collect();
     by_trust.sort_by_key(|made| !made.is_bundled);
     let programs = by_trust.iter().filter_map(|made| made.program.as_ref().ok());
     let programs = programs.map(|(program, _)| program.clone());
@@ -69,14 +69,14 @@ pub fn all(
         }
     };
     let (mut right, mut out) = (Vec::new(), Vec::new());
-    for Made { place, name, program, .. } in made {
+    for CompiledContender { place, name, program, .. } in made {
         let checked =
             program.and_then(|(executable, predicted_us)| Ok((check(&executable)?, executable, predicted_us)));
         match checked {
             Ok((time, executable, predicted_us)) => {
                 right.push((time, Racer { place, name, predicted_us, executable }));
             }
-            Err(reason) => out.push((place, Figures::of(name, f64::NAN, Outcome::Refused(reason)))),
+            Err(reason) => out.push((place, ContenderFigures::of(name, f64::NAN, RaceOutcome::Refused(reason)))),
         }
     }
     let fastest = right.iter().map(|(time, _)| *time).min().unwrap_or_default();
@@ -84,14 +84,14 @@ pub fn all(
     let mut racers = Vec::new();
     for (number, (time, racer)) in right.into_iter().enumerate() {
         if is_hopeless(time, number) {
-            let outcome = Outcome::Slower { us: time.as_secs_f64() * 1e6 };
-            out.push((racer.place, Figures::of(racer.name, racer.predicted_us, outcome)));
+            let outcome = RaceOutcome::Slower { us: time.as_secs_f64() * 1e6 };
+            out.push((racer.place, ContenderFigures::of(racer.name, racer.predicted_us, outcome)));
         } else {
             racers.push(racer);
         }
     }
     let inputs = inputs::arrays(&values);
-    Ok(Judged { racers, out, inputs })
+    Ok(JudgedContenders { racers, out, inputs })
 }
 
 /// Returns the result of a program, and its time.

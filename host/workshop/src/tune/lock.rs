@@ -8,23 +8,24 @@ use fusebox_files::{ReadError, SizeLimit};
 use fusebox_plugins::Spec;
 use serde::{Deserialize, Serialize};
 
-use super::database::Chosen;
+use super::database::StoredChoice;
 use super::question::Question;
 
 /// Size limit of the file.
 const MOST_BYTES: SizeLimit = SizeLimit::bytes(64 << 20);
 
-const HEAD: &str = "# Who makes which fusion, as `fusebox tune` has measured it. `fusebox tune --import` reads this file.\n\
-                    # By device; `instead_of` is who would make it untuned. `cut-` stands before regions that can be cut into kernels in several\n\
-                    # ways: around the instruction `fusion`, as emitter `spec` asks for it, or `apart`, as without its fusion.\n";
+const HEAD: &str = "# The emitter of each fusion, as `fusebox tune` has measured it. `fusebox tune --import` reads\n\
+                    # this file. By device; `instead_of` is the untuned choice. `cut-` stands before regions that can\n\
+                    # be cut into kernels in several ways: around the instruction `fusion`, by the bid of emitter\n\
+                    # `spec`, or `apart`, as without its fusion.\n";
 
 /// Choices by device and question.
-pub type Choices = BTreeMap<String, BTreeMap<Question, Chosen>>;
+pub type Choices = BTreeMap<String, BTreeMap<Question, StoredChoice>>;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
-    device: BTreeMap<String, BTreeMap<String, Chosen>>,
+struct TuningLockFile {
+    device: BTreeMap<String, BTreeMap<String, StoredChoice>>,
 }
 
 /// The reason why a file of choices cannot be used.
@@ -48,11 +49,11 @@ pub enum LockError {
 /// # Errors
 /// If a name cannot be written as TOML.
 pub fn write(choices: &Choices) -> Result<String, toml::ser::Error> {
-    let by_text = |(device, choices): (&String, &BTreeMap<Question, Chosen>)| {
+    let by_text = |(device, choices): (&String, &BTreeMap<Question, StoredChoice>)| {
         let choices = choices.iter().map(|(question, chosen)| (question.to_string(), chosen.clone()));
         (device.clone(), choices.collect())
     };
-    let written = Written { device: choices.iter().map(by_text).collect() };
+    let written = TuningLockFile { device: choices.iter().map(by_text).collect() };
     Ok(format!("{HEAD}\n{}", toml::to_string(&written)?))
 }
 
@@ -64,7 +65,7 @@ pub fn read(path: &Path) -> Result<Choices, LockError> {
     let invalid = |message: String| LockError::Invalid { file: path.display().to_string(), message };
     let bytes = fusebox_files::read(path, MOST_BYTES)?;
     let text = String::from_utf8(bytes).map_err(|error| invalid(error.to_string()))?;
-    let written: Written = toml::from_str(&text).map_err(|error| invalid(error.to_string()))?;
+    let written: TuningLockFile = toml::from_str(&text).map_err(|error| invalid(error.to_string()))?;
     let mut choices = Choices::new();
     for (device, written) in written.device {
         for (question, chosen) in written {
@@ -84,7 +85,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let chosen = |spec: &str| Chosen {
+        let chosen = |spec: &str| StoredChoice {
             fusion: "fused_add".into(),
             spec: spec.into(),
             instead_of: "vector-loop@0.1.0".into(),

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use fusebox_core::emitter::Times;
 use fusebox_core::times::microseconds;
 
-use super::database::Figures;
-use super::report::{FASTER, Row};
+use super::database::ContenderFigures;
+use super::report::{FASTER, TunedQuestion};
 
 /// The largest part of each contender's predicted time, by name of the contender. Ways to cut have
 /// none.
-pub type Longest = BTreeMap<String, &'static str>;
+pub type LargestParts = BTreeMap<String, &'static str>;
 
 /// Returns the name of the largest part of a predicted time.
 pub fn longest(times: &Times) -> &'static str {
@@ -21,18 +21,18 @@ pub fn longest(times: &Times) -> &'static str {
 }
 
 /// Predicted and measured microseconds of a contender.
-struct Both<'r> {
+struct PredictionCheck<'r> {
     name: &'r str,
     predicted: f64,
     measured: f64,
     longest: Option<&'static str>,
 }
 
-impl Both<'_> {
-    fn of<'r>(row: &'r Row, name: &str) -> Option<Both<'r>> {
-        let found: &Figures = row.decision.figures.iter().find(|figures| figures.contender == name)?;
+impl PredictionCheck<'_> {
+    fn of<'r>(row: &'r TunedQuestion, name: &str) -> Option<PredictionCheck<'r>> {
+        let found: &ContenderFigures = row.decision.figures.iter().find(|figures| figures.contender == name)?;
         let (predicted, measured) = (found.predicted_us?, found.measured_us()?);
-        Some(Both { name: &found.contender, predicted, measured, longest: row.longest.get(name).copied() })
+        Some(PredictionCheck { name: &found.contender, predicted, measured, longest: row.longest.get(name).copied() })
     }
 
     /// Returns the factor by which the prediction is off, in either direction.
@@ -49,18 +49,20 @@ impl Both<'_> {
 
 /// Describes why the winner is not the untuned choice; `None` if it is not faster by over a tenth,
 /// or was not measured.
-pub fn why(row: &Row) -> Option<String> {
+pub fn why(row: &TunedQuestion) -> Option<String> {
     let chosen = &row.decision.chosen;
     if chosen.spec == chosen.instead_of || row.ratio().ratio * FASTER > 1.0 {
         return None;
     }
     let emitter = |spec: &str| spec.split('{').next().unwrap_or_default().to_owned();
-    let (first, winner) = (Both::of(row, &chosen.instead_of)?, Both::of(row, &chosen.spec)?);
+    let (first, winner) = (PredictionCheck::of(row, &chosen.instead_of)?, PredictionCheck::of(row, &chosen.spec)?);
     let both = format!("{}; {}", first.words(), winner.words());
     let cause = if winner.predicted < first.predicted && emitter(first.name) == emitter(winner.name) {
-        "predicted in this order: untuned, an emitter chooses its knobs by itself".to_owned()
+        "the predictions have this order, but an untuned emitter chooses its own knobs".to_owned()
     } else if winner.predicted < first.predicted {
-        "predicted in this order: the difference counts as none, or the emitter takes the fusion on request".to_owned()
+        "the predictions have this order, but the difference is too small to count, or the emitter takes fusions only \
+         on request"
+            .to_owned()
     } else {
         let off = if winner.error() > first.error() { &winner } else { &first };
         let direction = if off.measured > off.predicted { "short" } else { "long" };

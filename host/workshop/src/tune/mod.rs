@@ -3,30 +3,30 @@
 //! and all knobs that they declare.
 //!
 //! ```text
-//! question.rs    the question to decide: a cut into kernels, or the emitter of a fusion
-//! contenders.rs  an untuned kernel -> all emitters and knobs that can build it, in the fixed order that decides ties
-//! made.rs        contenders -> programs of the fusion or region in isolation, compiled in parallel
-//! judge.rs       programs -> programs with right results that are not hopelessly slow
-//! race.rs        right programs -> times; eliminates the slower half early, measures finalists against the first
-//! whole.rs       winners in isolation -> winners that are also faster in the whole program
-//! database.rs    choices and measurements by device and fusion, in a file that several processes use at once
-//! lock.rs        choices as text for people
-//! chosen.rs      stored choices -> the choices that a compilation uses
-//! missed.rs      why the untuned choice is not a contender that is much faster
-//! report.rs      gains, and the emitters that bring them
+//! question.rs       the question to decide: a cut into kernels, or the emitter of a fusion
+//! contenders.rs     an untuned kernel -> all emitters and knobs that can build it, in the fixed order that decides ties
+//! compiled.rs       contenders -> programs of the fusion or region in isolation, compiled in parallel
+//! judge.rs          programs -> programs with right results that are not hopelessly slow
+//! race.rs           right programs -> times; eliminates the slower half early, measures finalists against the first
+//! in_program.rs     winners in isolation -> winners that are also faster in the whole program
+//! database.rs       choices and measurements by device and fusion, in a file that several processes use at once
+//! lock.rs           choices as text for people
+//! stored.rs         stored choices -> the choices that a compilation uses
+//! misprediction.rs  why the untuned choice is not a contender that is much faster
+//! report.rs         gains, and the emitters that bring them
 //! ```
 
-mod chosen;
+mod compiled;
 mod contenders;
 mod database;
+mod in_program;
 mod judge;
 mod lock;
-mod made;
-mod missed;
+mod misprediction;
 mod question;
 mod race;
 mod report;
-mod whole;
+mod stored;
 
 #[cfg(test)]
 mod tests;
@@ -40,17 +40,17 @@ use fusebox_run::inputs::InputChoice;
 
 use crate::WorkshopError;
 use contenders::Contender;
-use missed::Longest;
+use misprediction::LargestParts;
 use race::{Stopwatch, Timer};
 
-pub use chosen::{device, load};
-pub use database::{Chosen, Database, DatabaseError, Decision, Figures, GivesWay, Outcome};
+pub use database::{ContenderFigures, Database, DatabaseError, Decision, RaceOutcome, Replaceable, StoredChoice};
 pub use lock::{Choices, LockError, read, write};
 pub use question::Question;
-pub use report::{Origin, Report, Row, write_predictions, write_summary};
+pub use report::{DecisionOrigin, TunedQuestion, TuningReport, write_predictions, write_summary};
+pub use stored::{device, load};
 
 /// How to tune.
-pub struct Settings<'a> {
+pub struct TuningSettings<'a> {
     /// How to compile. Fusions whose emitter the user has chosen here are not tuned.
     pub compile: Options,
     /// How to run.
@@ -67,7 +67,7 @@ pub struct Settings<'a> {
     pub stop: &'a AtomicBool,
 }
 
-impl Settings<'_> {
+impl TuningSettings<'_> {
     fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
@@ -95,10 +95,10 @@ pub enum Progress<'a> {
 /// `locked` forbids measuring.
 pub fn tune(
     source: &Source,
-    settings: &Settings<'_>,
+    settings: &TuningSettings<'_>,
     database: &Database,
     progress: &mut dyn FnMut(Progress<'_>),
-) -> Result<Report, WorkshopError> {
+) -> Result<TuningReport, WorkshopError> {
     tune_by(&mut Stopwatch::new(&settings.run, settings.seed), source, settings, database, progress)
 }
 
@@ -106,25 +106,25 @@ pub fn tune(
 fn tune_by(
     timer: &mut dyn Timer,
     source: &Source,
-    settings: &Settings<'_>,
+    settings: &TuningSettings<'_>,
     database: &Database,
     progress: &mut dyn FnMut(Progress<'_>),
-) -> Result<Report, WorkshopError> {
+) -> Result<TuningReport, WorkshopError> {
     let compile = &settings.compile;
-    let report = Report { module: source.name.clone(), ..Report::default() };
+    let report = TuningReport { module: source.name.clone(), ..TuningReport::default() };
     let mut tuner = Tuner { settings, database, device: device(compile), timer, progress, report };
     let made = tuner.tune_cuts(source)?;
     let (tunable, chosen): (Vec<&Selected>, Vec<&Selected>) =
         made.kernels.iter().partition(|kernel| kernel.selection.in_charge.is_none());
     tuner.report.chosen_by_user = chosen.len();
-    tuner.tune_all(tunable.into_iter().map(|kernel| Asked::about_kernel(kernel, compile)).collect())?;
+    tuner.tune_all(tunable.into_iter().map(|kernel| OpenQuestion::about_kernel(kernel, compile)).collect())?;
     tuner.try_emitters(source)?;
     tuner.report.warnings.extend(made.warnings);
     Ok(tuner.report)
 }
 
 /// Replaces stored predictions by present ones, even for times that were measured earlier.
-fn predict_anew(figures: &mut [Figures], contenders: &[Contender]) {
+fn predict_anew(figures: &mut [ContenderFigures], contenders: &[Contender]) {
     for contender in contenders {
         let known = figures.iter_mut().find(|figures| figures.contender == contender.name);
         known.into_iter().for_each(|figures| figures.predicted_us = contender.predicted_us);
@@ -132,7 +132,7 @@ fn predict_anew(figures: &mut [Figures], contenders: &[Contender]) {
 }
 
 /// A question with all its contenders. The untuned choice comes first.
-struct Asked<'m> {
+struct OpenQuestion<'m> {
     question: Question,
     name: &'m str,
     /// The fusion or region that all contenders compute.
@@ -141,21 +141,27 @@ struct Asked<'m> {
     contenders: Vec<Contender>,
 }
 
-impl<'m> Asked<'m> {
-    fn about_kernel(kernel: &'m Selected, options: &Options) -> Asked<'m> {
+impl<'m> OpenQuestion<'m> {
+    fn about_kernel(kernel: &'m Selected, options: &Options) -> OpenQuestion<'m> {
         let fusion = &kernel.unit.fusion;
         let (question, uses) = (Question::Emitter(Fingerprint::of(fusion)), kernel.unit.uses.len());
-        Asked { question, name: &fusion.name, fusion, uses, contenders: contenders::of(kernel, options) }
+        OpenQuestion { question, name: &fusion.name, fusion, uses, contenders: contenders::of(kernel, options) }
     }
 
-    fn about_cut(cut: &'m Cut, options: &Options) -> Asked<'m> {
+    fn about_cut(cut: &'m Cut, options: &Options) -> OpenQuestion<'m> {
         let contenders = contenders::of_cut(cut, &options.emitters.registry);
-        Asked { question: Question::Cut(cut.fingerprint), name: &cut.anchor, fusion: &cut.region, uses: 1, contenders }
+        OpenQuestion {
+            question: Question::Cut(cut.fingerprint),
+            name: &cut.anchor,
+            fusion: &cut.region,
+            uses: 1,
+            contenders,
+        }
     }
 
     /// Fails with a description if a choice is none of the contenders.
-    fn is_answered(&self, chosen: Option<&Chosen>, settings: &Settings<'_>) -> Result<(), String> {
-        let Some(Chosen { spec, .. }) = chosen else { return Err("was never tuned".into()) };
+    fn is_answered(&self, chosen: Option<&StoredChoice>, settings: &TuningSettings<'_>) -> Result<(), String> {
+        let Some(StoredChoice { spec, .. }) = chosen else { return Err("was never tuned".into()) };
         let registry = &settings.compile.emitters.registry;
         let is_of = |contender: &Contender, emitter: usize| {
             contenders::find(&contender.name, registry).is_some_and(|found| found.emitter == emitter)
@@ -171,12 +177,12 @@ impl<'m> Asked<'m> {
 
 /// Decides the questions of a program, one after the other.
 struct Tuner<'a> {
-    settings: &'a Settings<'a>,
+    settings: &'a TuningSettings<'a>,
     database: &'a Database,
     device: String,
     timer: &'a mut dyn Timer,
     progress: &'a mut dyn FnMut(Progress<'_>),
-    report: Report,
+    report: TuningReport,
 }
 
 impl Tuner<'_> {
@@ -194,7 +200,7 @@ impl Tuner<'_> {
                 options.until = Phase::Emit;
                 return Ok(fusebox_compiler::compile(source, &options)?);
             }
-            self.tune_all(open.into_iter().map(|cut| Asked::about_cut(cut, compile)).collect())?;
+            self.tune_all(open.into_iter().map(|cut| OpenQuestion::about_cut(cut, compile)).collect())?;
             self.try_cuts(source)?;
             let decided = self.report.rows.iter().filter_map(|row| match row.question {
                 Question::Cut(region) => Some((region, row.decision.chosen.spec.clone())),
@@ -204,7 +210,7 @@ impl Tuner<'_> {
         }
     }
 
-    fn tune_all(&mut self, asked: Vec<Asked<'_>>) -> Result<(), WorkshopError> {
+    fn tune_all(&mut self, asked: Vec<OpenQuestion<'_>>) -> Result<(), WorkshopError> {
         if self.settings.locked {
             self.check_locked(&asked)?;
         }
@@ -221,41 +227,44 @@ impl Tuner<'_> {
     }
 
     /// Decides a question; `None` if the work is interrupted before.
-    fn tune(&mut self, asked: Asked<'_>) -> Result<Option<Row>, WorkshopError> {
-        let Asked { question, name, uses, .. } = asked;
+    fn tune(&mut self, asked: OpenQuestion<'_>) -> Result<Option<TunedQuestion>, WorkshopError> {
+        let OpenQuestion { question, name, uses, .. } = asked;
         let names: Vec<String> = asked.contenders.iter().map(|contender| contender.name.clone()).collect();
-        let longest: Longest = asked.contenders.iter().filter_map(|it| Some((it.name.clone(), it.longest?))).collect();
-        let row = |decision, origin| Ok(Some(Row { question, name: name.to_owned(), decision, uses, origin, longest }));
-        let Settings { locked, again, .. } = *self.settings;
+        let longest: LargestParts =
+            asked.contenders.iter().filter_map(|it| Some((it.name.clone(), it.longest?))).collect();
+        let row = |decision, origin| {
+            Ok(Some(TunedQuestion { question, name: name.to_owned(), decision, uses, origin, longest }))
+        };
+        let TuningSettings { locked, again, .. } = *self.settings;
         let known = self.database.find(&self.device, question)?;
         if let Some(mut known) = known.filter(|known| locked || (!again && known.is_about(&names))) {
             predict_anew(&mut known.figures, &asked.contenders);
-            return row(known, Origin::Known);
+            return row(known, DecisionOrigin::Known);
         }
         let Some(figures) = self.measure(asked)? else { return Ok(None) };
         let instead_of = names.into_iter().next().unwrap_or_default();
         let winner = race::winner(&figures).map(str::to_owned);
         let (spec, is_right) = (winner.clone().unwrap_or_else(|| instead_of.clone()), winner.is_some());
-        let found = Decision { chosen: Chosen { fusion: name.to_owned(), spec, instead_of }, figures };
+        let found = Decision { chosen: StoredChoice { fusion: name.to_owned(), spec, instead_of }, figures };
         if !is_right {
-            return row(found, Origin::Nobody);
+            return row(found, DecisionOrigin::Nobody);
         }
         // Another process may have decided the question meanwhile. Then its decision is valid.
-        let gives_way = if again { GivesWay::All } else { GivesWay::None };
-        row(self.database.keep(&self.device, question, &found, gives_way)?, Origin::Measured)
+        let replaceable = if again { Replaceable::All } else { Replaceable::None };
+        row(self.database.keep(&self.device, question, &found, replaceable)?, DecisionOrigin::Measured)
     }
 
     /// Returns the figures of all contenders in the fixed order; `None` if the work is interrupted.
-    fn measure(&mut self, asked: Asked<'_>) -> Result<Option<Vec<Figures>>, WorkshopError> {
+    fn measure(&mut self, asked: OpenQuestion<'_>) -> Result<Option<Vec<ContenderFigures>>, WorkshopError> {
         let settings = self.settings;
-        let Asked { name, fusion, contenders, .. } = asked;
+        let OpenQuestion { name, fusion, contenders, .. } = asked;
         // The only contender wins without a race.
         if let [only] = contenders.as_slice() {
             let predicted_us = only.predicted_us.unwrap_or(f64::NAN);
-            return Ok(Some(vec![Figures::of(only.name.clone(), predicted_us, Outcome::Alone)]));
+            return Ok(Some(vec![ContenderFigures::of(only.name.clone(), predicted_us, RaceOutcome::Alone)]));
         }
         (self.progress)(Progress::Compiling(name, contenders.len()));
-        let Some(made) = made::all(contenders, settings) else { return Ok(None) };
+        let Some(made) = compiled::all(contenders, settings) else { return Ok(None) };
         let choice = InputChoice { inputs: None, seed: settings.seed };
         let judged = judge::all(made, fusion, &choice, settings)?;
         (self.progress)(Progress::Measuring(name, judged.racers.len()));
@@ -265,7 +274,7 @@ impl Tuner<'_> {
         Ok(Some(figures.into_iter().map(|(_, figures)| figures).collect()))
     }
 
-    fn check_locked(&self, asked: &[Asked<'_>]) -> Result<(), WorkshopError> {
+    fn check_locked(&self, asked: &[OpenQuestion<'_>]) -> Result<(), WorkshopError> {
         let mut missing = Vec::new();
         for asked in asked {
             let known = self.database.find(&self.device, asked.question)?;
@@ -273,9 +282,10 @@ impl Tuner<'_> {
                 missing.push(format!("{} ({}) {why}", asked.name, asked.question));
             }
         }
-        match missing.is_empty() {
-            true => Ok(()),
-            false => Err(WorkshopError::Locked { device: self.device.clone(), missing: missing.join("\n  ") }),
+        if missing.is_empty() {
+            Ok(())
+        } else {
+            Err(WorkshopError::Locked { device: self.device.clone(), missing: missing.join("\n  ") })
         }
     }
 }

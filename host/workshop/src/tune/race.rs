@@ -8,11 +8,11 @@ use fusebox_core::hlo::ArrayLiteral;
 use fusebox_core::random::SplitMix64;
 use fusebox_runtime::{Executable, Options, Program};
 
-use super::Settings;
-use super::database::{Figures, Outcome};
-use super::judge::{Judged, Racer};
+use super::TuningSettings;
+use super::database::{ContenderFigures, RaceOutcome};
+use super::judge::{JudgedContenders, Racer};
 use crate::WorkshopError;
-use crate::measure::{Cache, Contest, Effort, Watch, Whole, time};
+use crate::measure::{Cache, Contest, DisturbanceWatch, Effort, ProgramComparison, time};
 use crate::statistics::{Interval, MARGIN, Verdict};
 
 /// Number of racers in the final, without the first.
@@ -31,7 +31,12 @@ pub trait Timer {
     ///
     /// # Errors
     /// If a racer fails now although it ran before.
-    fn alone(&mut self, racer: &Racer, inputs: &[ArrayLiteral], samples: usize) -> Result<Vec<f64>, WorkshopError>;
+    fn time_isolated(
+        &mut self,
+        racer: &Racer,
+        inputs: &[ArrayLiteral],
+        samples: usize,
+    ) -> Result<Vec<f64>, WorkshopError>;
 
     /// Returns the time of a racer divided by that of the first, measured alternately.
     ///
@@ -50,19 +55,23 @@ pub trait Timer {
         tuned: &Executable,
         inputs: &[ArrayLiteral],
         kernels: &BTreeSet<&str>,
-    ) -> Result<Whole, WorkshopError>;
+    ) -> Result<ProgramComparison, WorkshopError>;
 }
 
 /// Measures on this machine.
 pub struct Stopwatch<'a> {
     options: &'a Options,
     effort: Effort,
-    watch: Watch,
+    watch: DisturbanceWatch,
 }
 
 impl<'a> Stopwatch<'a> {
     pub fn new(options: &'a Options, seed: u64) -> Stopwatch<'a> {
-        Stopwatch { options, effort: Effort { limit: LONGEST_FINAL, seed, pairs: None }, watch: Watch::new() }
+        Stopwatch {
+            options,
+            effort: Effort { limit: LONGEST_FINAL, seed, pairs: None },
+            watch: DisturbanceWatch::new(),
+        }
     }
 }
 
@@ -73,7 +82,12 @@ fn timed(racer: &Racer) -> Executable {
 }
 
 impl Timer for Stopwatch<'_> {
-    fn alone(&mut self, racer: &Racer, inputs: &[ArrayLiteral], samples: usize) -> Result<Vec<f64>, WorkshopError> {
+    fn time_isolated(
+        &mut self,
+        racer: &Racer,
+        inputs: &[ArrayLiteral],
+        samples: usize,
+    ) -> Result<Vec<f64>, WorkshopError> {
         let sample = |_| {
             let mut program = Program::load(timed(racer), self.options)?;
             program.set_inputs(inputs)?;
@@ -95,18 +109,18 @@ impl Timer for Stopwatch<'_> {
         tuned: &Executable,
         inputs: &[ArrayLiteral],
         kernels: &BTreeSet<&str>,
-    ) -> Result<Whole, WorkshopError> {
+    ) -> Result<ProgramComparison, WorkshopError> {
         Contest { a: untuned, b: tuned, inputs, options: self.options }.measure_kernels(kernels, self.effort.seed)
     }
 }
 
 /// Index of a racer, and its times so far in microseconds.
-struct Times {
+struct RacerTimes {
     racer: usize,
     samples: Vec<f64>,
 }
 
-impl Times {
+impl RacerTimes {
     /// Returns the shortest time. Disturbances, for example unfavourable addresses, make a racer
     /// slower, never faster.
     fn best(&self) -> f64 {
@@ -120,22 +134,22 @@ impl Times {
 /// # Errors
 /// If one fails now that has run before.
 pub fn run(
-    judged: &Judged,
-    settings: &Settings<'_>,
+    judged: &JudgedContenders,
+    settings: &TuningSettings<'_>,
     timer: &mut dyn Timer,
-) -> Result<Option<Vec<(usize, Figures)>>, WorkshopError> {
+) -> Result<Option<Vec<(usize, ContenderFigures)>>, WorkshopError> {
     let racers = &judged.racers;
     let Some((finalists, mut figures)) = heats(judged, settings, timer)? else { return Ok(None) };
-    let first = finalists.iter().find(|times| times.racer == 0).map_or(f64::INFINITY, Times::best);
+    let first = finalists.iter().find(|times| times.racer == 0).map_or(f64::INFINITY, RacerTimes::best);
     for times in finalists {
         let (racer, alone) = (times.racer, times.best());
         let outcome = match racer {
-            0 => Outcome::First { us: alone },
+            0 => RaceOutcome::First { us: alone },
             // Measuring pairs would not show that it is faster.
-            _ if alone > first * MARGIN => Outcome::Slower { us: alone },
+            _ if alone > first * MARGIN => RaceOutcome::Slower { us: alone },
             _ => {
                 let ratio = timer.against(&racers[0], &racers[racer], &judged.inputs)?;
-                Outcome::Final { us: alone, ratio, in_program: None }
+                RaceOutcome::Final { us: alone, ratio, in_program: None }
             }
         };
         figures.push(of(&racers[racer], outcome));
@@ -150,12 +164,12 @@ pub fn run(
 /// against it.
 #[allow(clippy::type_complexity, reason = "those left, and what became of the others")]
 fn heats(
-    judged: &Judged,
-    settings: &Settings<'_>,
+    judged: &JudgedContenders,
+    settings: &TuningSettings<'_>,
     timer: &mut dyn Timer,
-) -> Result<Option<(Vec<Times>, Vec<(usize, Figures)>)>, WorkshopError> {
+) -> Result<Option<(Vec<RacerTimes>, Vec<(usize, ContenderFigures)>)>, WorkshopError> {
     let racers = &judged.racers;
-    let mut left: Vec<Times> = (0..racers.len()).map(|racer| Times { racer, samples: Vec::new() }).collect();
+    let mut left: Vec<RacerTimes> = (0..racers.len()).map(|racer| RacerTimes { racer, samples: Vec::new() }).collect();
     let mut random = SplitMix64(settings.seed);
     let mut figures = Vec::new();
     let mut samples = FIRST_SAMPLES;
@@ -168,11 +182,11 @@ fn heats(
             if settings.is_stopped() {
                 return Ok(None);
             }
-            times.samples.extend(timer.alone(&racers[times.racer], &judged.inputs, samples)?);
+            times.samples.extend(timer.time_isolated(&racers[times.racer], &judged.inputs, samples)?);
         }
         let limit = CLEARLY_SLOWER[heat.min(CLEARLY_SLOWER.len() - 1)];
-        for times in leave(&mut left, limit) {
-            figures.push(of(&racers[times.racer], Outcome::Slower { us: times.best() }));
+        for times in eliminate(&mut left, limit) {
+            figures.push(of(&racers[times.racer], RaceOutcome::Slower { us: times.best() }));
         }
         samples *= 2;
     }
@@ -182,49 +196,49 @@ fn heats(
 
 /// Eliminates and returns the racers that are clearly slower than the fastest, and the slower half
 /// if many are left.
-fn leave(left: &mut Vec<Times>, limit: f64) -> Vec<Times> {
+fn eliminate(left: &mut Vec<RacerTimes>, limit: f64) -> Vec<RacerTimes> {
     left.sort_by(|a, b| a.best().total_cmp(&b.best()).then(a.racer.cmp(&b.racer)));
-    let fastest = left.first().map_or(0.0, Times::best);
+    let fastest = left.first().map_or(0.0, RacerTimes::best);
     let most = left.len().div_ceil(2).max(FINALISTS);
     let (mut place, mut gone) = (0, Vec::new());
     left.retain_mut(|times| {
         let stays = times.racer == 0 || place < most && times.best() <= limit * fastest;
         place += 1;
         if !stays {
-            gone.push(Times { racer: times.racer, samples: std::mem::take(&mut times.samples) });
+            gone.push(RacerTimes { racer: times.racer, samples: std::mem::take(&mut times.samples) });
         }
         stays
     });
     gone
 }
 
-fn of(racer: &Racer, outcome: Outcome) -> (usize, Figures) {
-    (racer.place, Figures::of(racer.name.clone(), racer.predicted_us, outcome))
+fn of(racer: &Racer, outcome: RaceOutcome) -> (usize, ContenderFigures) {
+    (racer.place, ContenderFigures::of(racer.name.clone(), racer.predicted_us, outcome))
 }
 
 /// Returns the first contender in the fixed order that is not significantly slower than the fastest
 /// by more than the margin. In a repeated race, all these contenders would win equally often. Only
 /// a contender significantly faster than the first can replace the first. `None` if no contender is
 /// right.
-pub fn winner(figures: &[Figures]) -> Option<&str> {
-    let ratio = |figures: &Figures| match &figures.outcome {
-        Outcome::Final { ratio, .. } if Verdict::of(ratio) == Verdict::Faster => Some(*ratio),
-        Outcome::First { .. } | Outcome::Alone => Some(Interval { low: 1.0, ratio: 1.0, high: 1.0 }),
+pub fn winner(figures: &[ContenderFigures]) -> Option<&str> {
+    let ratio = |figures: &ContenderFigures| match &figures.outcome {
+        RaceOutcome::Final { ratio, .. } if Verdict::of(ratio) == Verdict::Faster => Some(*ratio),
+        RaceOutcome::First { .. } | RaceOutcome::Alone => Some(Interval { low: 1.0, ratio: 1.0, high: 1.0 }),
         _ => None,
     };
     // Each contender was measured against the first, not against each other. Therefore the
     // intervals of both ratios are used.
     let fastest = figures.iter().filter_map(ratio).min_by(|a, b| a.ratio.total_cmp(&b.ratio))?;
-    let is_as_fast = |it: &&Figures| ratio(it).is_some_and(|ratio| ratio.low <= fastest.high * MARGIN);
+    let is_as_fast = |it: &&ContenderFigures| ratio(it).is_some_and(|ratio| ratio.low <= fastest.high * MARGIN);
     figures.iter().find(is_as_fast).map(|figures| figures.contender.as_str())
 }
 
 /// Returns the winner's time divided by the first's; 1 if the winner is the first.
-pub fn ratio(figures: &[Figures], winner: &str) -> Interval {
+pub fn ratio(figures: &[ContenderFigures], winner: &str) -> Interval {
     let same = Interval { low: 1.0, ratio: 1.0, high: 1.0 };
     let found = figures.iter().find(|figures| figures.contender == winner);
     match found.map(|figures| &figures.outcome) {
-        Some(Outcome::Final { ratio, .. }) => *ratio,
+        Some(RaceOutcome::Final { ratio, .. }) => *ratio,
         _ => same,
     }
 }
@@ -233,20 +247,20 @@ pub fn ratio(figures: &[Figures], winner: &str) -> Interval {
 mod tests {
     use super::*;
 
-    fn final_of(name: &str, ratio: f64) -> Figures {
+    fn final_of(name: &str, ratio: f64) -> ContenderFigures {
         let ratio = Interval { low: ratio * 0.99, ratio, high: ratio * 1.01 };
-        Figures::of(name.into(), 1.0, Outcome::Final { us: 10.0 * ratio.ratio, ratio, in_program: None })
+        ContenderFigures::of(name.into(), 1.0, RaceOutcome::Final { us: 10.0 * ratio.ratio, ratio, in_program: None })
     }
 
     #[test]
     fn who_is_surely_faster_wins_and_ties_go_by_the_order() {
-        let first = || Figures::of("first".into(), 1.0, Outcome::First { us: 10.0 });
+        let first = || ContenderFigures::of("first".into(), 1.0, RaceOutcome::First { us: 10.0 });
         assert_eq!(winner(&[first(), final_of("a", 0.985)]), Some("first"), "1.5 % is nothing");
         assert_eq!(winner(&[first(), final_of("a", 0.81), final_of("b", 0.80)]), Some("a"));
         assert_eq!(winner(&[first(), final_of("a", 0.85), final_of("b", 0.80)]), Some("b"));
         let rough = |name: &str| {
             let ratio = Interval { low: 0.78, ratio: 0.85, high: 0.95 };
-            Figures::of(name.into(), 1.0, Outcome::Final { us: 8.5, ratio, in_program: None })
+            ContenderFigures::of(name.into(), 1.0, RaceOutcome::Final { us: 8.5, ratio, in_program: None })
         };
         assert_eq!(
             winner(&[first(), rough("a"), final_of("b", 0.80)]),
@@ -254,21 +268,22 @@ mod tests {
             "it may be the fastest another time"
         );
         let unsure = Interval { low: 0.7, ratio: 0.8, high: 1.1 };
-        let unsure = Figures::of("a".into(), 1.0, Outcome::Final { us: 8.0, ratio: unsure, in_program: None });
+        let unsure =
+            ContenderFigures::of("a".into(), 1.0, RaceOutcome::Final { us: 8.0, ratio: unsure, in_program: None });
         assert_eq!(winner(&[first(), unsure]), Some("first"));
-        let wrong = Figures::of("wrong".into(), 1.0, Outcome::Refused("wrong".into()));
+        let wrong = ContenderFigures::of("wrong".into(), 1.0, RaceOutcome::Refused("wrong".into()));
         assert_eq!(winner(std::slice::from_ref(&wrong)), None);
         assert_eq!(winner(&[wrong, first()]), Some("first"));
     }
 
     #[test]
     fn the_slower_half_leaves_and_the_first_stays() {
-        let times = |racer: usize, us: f64| Times { racer, samples: vec![us] };
-        let mut left: Vec<Times> = (0..10).map(|racer| times(racer, 20.0 - racer as f64)).collect();
-        let gone = leave(&mut left, 2.0);
+        let times = |racer: usize, us: f64| RacerTimes { racer, samples: vec![us] };
+        let mut left: Vec<RacerTimes> = (0..10).map(|racer| times(racer, 20.0 - racer as f64)).collect();
+        let gone = eliminate(&mut left, 2.0);
         assert_eq!(left.iter().map(|it| it.racer).collect::<Vec<_>>(), [9, 8, 7, 6, 5, 0]);
         assert_eq!(gone.len(), 4);
         let mut left = vec![times(0, 10.0), times(1, 16.0), times(2, 9.0)];
-        assert_eq!(leave(&mut left, 1.5).iter().map(|it| it.racer).collect::<Vec<_>>(), [1]);
+        assert_eq!(eliminate(&mut left, 1.5).iter().map(|it| it.racer).collect::<Vec<_>>(), [1]);
     }
 }

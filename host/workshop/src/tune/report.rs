@@ -6,19 +6,19 @@ use std::io::{self, Write};
 use fusebox_core::times::microseconds;
 use serde::Serialize;
 
-use super::database::{Chosen, Decision, Figures, Outcome};
-use super::missed::{self, Longest};
+use super::database::{ContenderFigures, Decision, RaceOutcome, StoredChoice};
+use super::misprediction::{self, LargestParts};
 use super::question::Question;
 use super::race;
 use crate::statistics::{Interval, median};
 
 /// The result of tuning a program.
 #[derive(Clone, Debug, Default)]
-pub struct Report {
+pub struct TuningReport {
     /// The program's file.
     pub module: String,
     /// Decisions about cuts, then about fusions, in their order.
-    pub rows: Vec<Row>,
+    pub rows: Vec<TunedQuestion>,
     /// Number of fusions whose emitter the user has chosen.
     pub chosen_by_user: usize,
     /// Number of fusions, and of regions to cut, left undecided by an interrupt.
@@ -30,7 +30,7 @@ pub struct Report {
 /// Origin of a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Origin {
+pub enum DecisionOrigin {
     /// This run measured it.
     Measured,
     /// It was stored before.
@@ -41,19 +41,19 @@ pub enum Origin {
 
 /// The decision for a fusion, or for a region that can be cut in several ways.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct TunedQuestion {
     pub question: Question,
     /// Name of the fusion in this program.
     pub name: String,
     pub decision: Decision,
     /// Number of occurrences of the fusion in the program.
     pub uses: usize,
-    pub origin: Origin,
+    pub origin: DecisionOrigin,
     /// The largest parts of the predicted times.
-    pub longest: Longest,
+    pub longest: LargestParts,
 }
 
-impl Row {
+impl TunedQuestion {
     /// Whether the choice differs from the untuned one.
     fn is_changed(&self) -> bool {
         self.decision.chosen.spec != self.decision.chosen.instead_of
@@ -72,15 +72,15 @@ impl Row {
     fn in_program(&self, contender: &str) -> Option<String> {
         let found = self.decision.figures.iter().find(|figures| figures.contender == contender)?;
         match found.outcome {
-            Outcome::Final { in_program, .. } => in_program.map(gained),
+            RaceOutcome::Final { in_program, .. } => in_program.map(gained),
             _ => None,
         }
     }
 
     /// Returns the microseconds of the first right contender.
     fn first_us(&self) -> Option<f64> {
-        let first = self.decision.figures.iter().find(|figures| matches!(figures.outcome, Outcome::First { .. }));
-        first.and_then(Figures::measured_us)
+        let first = self.decision.figures.iter().find(|figures| matches!(figures.outcome, RaceOutcome::First { .. }));
+        first.and_then(ContenderFigures::measured_us)
     }
 }
 
@@ -89,55 +89,53 @@ impl Row {
 ///
 /// # Errors
 /// If `out` cannot be written.
-pub fn write_summary(out: &mut dyn Write, reports: &[Report]) -> io::Result<()> {
+pub fn write_summary(out: &mut dyn Write, reports: &[TuningReport]) -> io::Result<()> {
     let rows = || reports.iter().flat_map(|report| report.rows.iter().map(move |row| (report, row)));
     for (report, row) in rows() {
-        let Chosen { fusion, spec, instead_of } = &row.decision.chosen;
+        let StoredChoice { fusion, spec, instead_of } = &row.decision.chosen;
         let fusion = if row.is_cut() { format!("around {fusion}") } else { fusion.clone() };
         if row.is_changed() {
-            let gain = match row.decision.figures.is_empty() {
-                true => "as it was imported".to_owned(),
-                false => gained(row.ratio()),
-            };
-            let in_program = row.in_program(spec).map_or(String::new(), |it| format!(", in the program {it}"));
+            let gain =
+                if row.decision.figures.is_empty() { "as it was imported".to_owned() } else { gained(row.ratio()) };
+            let in_program = row.in_program(spec).map_or(String::new(), |it| format!(", {it} in the whole program"));
             writeln!(out, "{} {fusion}: {spec} instead of {instead_of}, {gain}{in_program}", report.module)?;
-            missed::why(row).map_or(Ok(()), |why| writeln!(out, "  {why}"))?;
+            misprediction::why(row).map_or(Ok(()), |why| writeln!(out, "  {why}"))?;
         }
         for figures in row.decision.figures.iter().filter(|figures| figures.contender != *spec) {
             if let Some(found) = row.in_program(&figures.contender) {
                 let name = &figures.contender;
                 writeln!(
                     out,
-                    "{} {fusion}: {name} is faster by itself, and in the program {found}: {spec} stays",
+                    "{} {fusion}: {name} is faster alone, but {found} in the whole program: {spec} is kept",
                     report.module
                 )?;
             }
         }
         for figures in &row.decision.figures {
-            if let Outcome::Refused(reason) = &figures.outcome {
+            if let RaceOutcome::Refused(reason) = &figures.outcome {
                 let reason = reason.lines().next().unwrap_or_default();
                 writeln!(out, "{} {fusion}: {} is refused: {reason}", report.module, figures.contender)?;
             }
         }
-        if row.origin == Origin::Nobody {
-            writeln!(out, "{} {fusion}: nobody makes it right; nothing is kept", report.module)?;
+        if row.origin == DecisionOrigin::Nobody {
+            writeln!(out, "{} {fusion}: no emitter computes it correctly; no choice is kept", report.module)?;
         }
     }
     let fusions = || rows().map(|(_, row)| row).filter(|row| !row.is_cut());
     let cuts = || rows().map(|(_, row)| row).filter(|row| row.is_cut());
     by_emitter(out, fusions())?;
     let (all, changed) = (fusions().count(), fusions().filter(|row| row.is_changed()).count());
-    let known = fusions().filter(|row| row.origin == Origin::Known).count();
+    let known = fusions().filter(|row| row.origin == DecisionOrigin::Known).count();
     let users: usize = reports.iter().map(|report| report.chosen_by_user).sum();
     let users = if users > 0 { format!("; {users} more are chosen by the user") } else { String::new() };
-    writeln!(out, "{all} fusions, {known} of them known, {changed} made otherwise than untuned{users}")?;
+    writeln!(out, "{all} fusions, {known} of them known, {changed} with another choice than untuned{users}")?;
     if cuts().next().is_some() {
         let (all, changed) = (cuts().count(), cuts().filter(|row| row.is_changed()).count());
-        writeln!(out, "{all} regions that can be cut in several ways, {changed} cut otherwise than untuned")?;
+        writeln!(out, "{all} regions that can be cut in several ways, {changed} cut differently than untuned")?;
     }
     let timed = || fusions().filter_map(|row| Some((row, row.first_us()? * row.uses as f64)));
     // The fusions are those of the chosen cuts. The untuned program has other fusions instead.
-    let gained_by = |row: &Row| Some(row.first_us()? * (1.0 - row.ratio().ratio) * row.uses as f64);
+    let gained_by = |row: &TunedQuestion| Some(row.first_us()? * (1.0 - row.ratio().ratio) * row.uses as f64);
     let by_cuts: f64 = cuts().filter(|row| row.is_changed()).filter_map(gained_by).sum();
     let before: f64 = timed().map(|(_, us)| us).sum::<f64>() + by_cuts;
     let after: f64 = timed().map(|(row, us)| us * row.ratio().ratio).sum();
@@ -153,7 +151,7 @@ fn gained(Interval { low, ratio, high }: Interval) -> String {
 }
 
 /// Writes a line for each emitter that replaced another, those with most wins first.
-fn by_emitter<'a>(out: &mut dyn Write, rows: impl Iterator<Item = &'a Row>) -> io::Result<()> {
+fn by_emitter<'a>(out: &mut dyn Write, rows: impl Iterator<Item = &'a TunedQuestion>) -> io::Result<()> {
     let mut gains: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for row in rows.filter(|row| row.is_changed() && !row.decision.figures.is_empty()) {
         let name = row.decision.chosen.spec.split(['@', '{']).next().unwrap_or_default();
@@ -184,14 +182,14 @@ pub(super) const FASTER: f64 = 1.1;
 ///
 /// # Errors
 /// If `out` cannot be written.
-pub fn write_predictions(out: &mut dyn Write, reports: &[Report]) -> io::Result<()> {
+pub fn write_predictions(out: &mut dyn Write, reports: &[TuningReport]) -> io::Result<()> {
     let rows = reports.iter().flat_map(|report| report.rows.iter().map(move |row| (report, row)));
     let all = rows.flat_map(|(report, row)| row.decision.figures.iter().map(move |figures| (report, row, figures)));
-    let error = |(report, row, figures): (_, _, &'_ Figures)| {
+    let error = |(report, row, figures): (_, _, &'_ ContenderFigures)| {
         let (predicted, measured) = (figures.predicted_us?, figures.measured_us()?);
         Some((measured / predicted, predicted, measured, report, row, figures.contender.clone()))
     };
-    let mut errors: Vec<(f64, f64, f64, &Report, &Row, String)> = all.filter_map(error).collect();
+    let mut errors: Vec<(f64, f64, f64, &TuningReport, &TunedQuestion, String)> = all.filter_map(error).collect();
     errors.sort_by(|a, b| b.0.ln().abs().total_cmp(&a.0.ln().abs()));
     let typical = median(errors.iter().map(|(error, ..)| error.ln().abs()).collect()).exp();
     writeln!(
@@ -223,8 +221,8 @@ pub fn write_predictions(out: &mut dyn Write, reports: &[Report]) -> io::Result<
 
 /// Returns for each pair of contenders whose measured times differ whether their predicted times
 /// are in the same order.
-fn ordered(row: &Row) -> Vec<bool> {
-    let time = |figures: &Figures| Some((figures.predicted_us?, figures.measured_us()?));
+fn ordered(row: &TunedQuestion) -> Vec<bool> {
+    let time = |figures: &ContenderFigures| Some((figures.predicted_us?, figures.measured_us()?));
     let times: Vec<(f64, f64)> = row.decision.figures.iter().filter_map(time).collect();
     let pairs = times.iter().flat_map(|a| times.iter().map(move |b| (a, b)));
     let clear = pairs.filter(|(a, b)| b.1 > a.1 * FASTER);

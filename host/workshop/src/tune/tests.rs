@@ -15,9 +15,9 @@ use fusebox_runtime::Executable;
 use super::judge::Racer;
 use super::race::Timer;
 use super::report::write_summary;
-use super::{Database, Decision, Figures, Outcome, Report, Settings, load, tune_by};
+use super::{ContenderFigures, Database, Decision, RaceOutcome, TuningReport, TuningSettings, load, tune_by};
 use crate::WorkshopError;
-use crate::measure::{Part, Whole};
+use crate::measure::{PartComparison, ProgramComparison};
 use crate::statistics::Interval;
 
 /// Returns the softmax of four rows: reductions whose results are broadcast back to the rows.
@@ -57,16 +57,16 @@ fn options() -> Options {
 
 /// A timer that returns one microsecond for one racer and two for all others. `in_program` is the
 /// time of the tuned program divided by the untuned one's.
-struct Says {
+struct FixedTimer {
     fastest: String,
     in_program: f64,
     /// Microseconds of the untuned program.
     program_us: f64,
 }
 
-impl Says {
-    fn fastest(name: &str) -> Says {
-        Says { fastest: name.to_owned(), in_program: 0.9, program_us: 100.0 }
+impl FixedTimer {
+    fn fastest(name: &str) -> FixedTimer {
+        FixedTimer { fastest: name.to_owned(), in_program: 0.9, program_us: 100.0 }
     }
 
     fn us(&self, racer: &Racer) -> f64 {
@@ -78,8 +78,8 @@ fn exactly(ratio: f64) -> Interval {
     Interval { low: ratio, ratio, high: ratio }
 }
 
-impl Timer for Says {
-    fn alone(&mut self, racer: &Racer, _: &[ArrayLiteral], samples: usize) -> Result<Vec<f64>, WorkshopError> {
+impl Timer for FixedTimer {
+    fn time_isolated(&mut self, racer: &Racer, _: &[ArrayLiteral], samples: usize) -> Result<Vec<f64>, WorkshopError> {
         Ok(vec![self.us(racer); samples])
     }
 
@@ -93,23 +93,29 @@ impl Timer for Says {
         _: &Executable,
         _: &[ArrayLiteral],
         kernels: &BTreeSet<&str>,
-    ) -> Result<Whole, WorkshopError> {
-        let all = Part { us: self.program_us, ratio: exactly(self.in_program) };
-        let kernels = kernels.iter().map(|name| ((*name).to_owned(), Part { us: 0.5 * all.us, ..all })).collect();
-        Ok(Whole { all, kernels })
+    ) -> Result<ProgramComparison, WorkshopError> {
+        let all = PartComparison { us: self.program_us, ratio: exactly(self.in_program) };
+        let kernels =
+            kernels.iter().map(|name| ((*name).to_owned(), PartComparison { us: 0.5 * all.us, ..all })).collect();
+        Ok(ProgramComparison { all, kernels })
     }
 }
 
 /// A timer that returns the same times. Before it tries anything in the program, another process
 /// does all its work.
-struct Overtaken<'a> {
-    says: Says,
+struct OvertakenTimer<'a> {
+    says: FixedTimer,
     by: &'a mut dyn FnMut(),
 }
 
-impl Timer for Overtaken<'_> {
-    fn alone(&mut self, racer: &Racer, inputs: &[ArrayLiteral], samples: usize) -> Result<Vec<f64>, WorkshopError> {
-        self.says.alone(racer, inputs, samples)
+impl Timer for OvertakenTimer<'_> {
+    fn time_isolated(
+        &mut self,
+        racer: &Racer,
+        inputs: &[ArrayLiteral],
+        samples: usize,
+    ) -> Result<Vec<f64>, WorkshopError> {
+        self.says.time_isolated(racer, inputs, samples)
     }
 
     fn against(&mut self, first: &Racer, other: &Racer, inputs: &[ArrayLiteral]) -> Result<Interval, WorkshopError> {
@@ -122,16 +128,16 @@ impl Timer for Overtaken<'_> {
         tuned: &Executable,
         inputs: &[ArrayLiteral],
         kernels: &BTreeSet<&str>,
-    ) -> Result<Whole, WorkshopError> {
+    ) -> Result<ProgramComparison, WorkshopError> {
         (self.by)();
         self.says.in_program(untuned, tuned, inputs, kernels)
     }
 }
 
-fn tuned(timer: &mut dyn Timer, source: &Source, path: &Path, locked: bool) -> Result<Report, WorkshopError> {
+fn tuned(timer: &mut dyn Timer, source: &Source, path: &Path, locked: bool) -> Result<TuningReport, WorkshopError> {
     let (run, stop) = (fusebox_runtime::Options { threads: 1, ..Default::default() }, AtomicBool::new(false));
     let program = Some(InputChoice { inputs: None, seed: 0 });
-    let settings = Settings { compile: options(), run, locked, again: false, seed: 0, program, stop: &stop };
+    let settings = TuningSettings { compile: options(), run, locked, again: false, seed: 0, program, stop: &stop };
     tune_by(timer, source, &settings, &Database::open(path).unwrap(), &mut |_| {})
 }
 
@@ -152,10 +158,10 @@ fn a_cut_that_is_measured_to_be_faster_than_the_predicted_one_is_made_from_then_
 
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tuned.redb");
-    let tuned = |timer: &mut Says, locked: bool| tuned(timer, &source, &path, locked);
-    let missing = tuned(&mut Says::fastest(""), true).unwrap_err().to_string();
+    let tuned = |timer: &mut FixedTimer, locked: bool| tuned(timer, &source, &path, locked);
+    let missing = tuned(&mut FixedTimer::fastest(""), true).unwrap_err().to_string();
     assert!(missing.contains(&format!("(cut-{}) was never tuned", predicted.cuts[0].fingerprint)), "{missing}");
-    let report = tuned(&mut Says::fastest(&other.name), false).unwrap();
+    let report = tuned(&mut FixedTimer::fastest(&other.name), false).unwrap();
     let chosen = &report.rows[0].decision.chosen;
     assert_eq!((&chosen.spec, &chosen.instead_of), (&other.name, &first.name));
     // Each region takes one microsecond instead of two. Fusions take two each, with any emitter.
@@ -166,7 +172,7 @@ fn a_cut_that_is_measured_to_be_faster_than_the_predicted_one_is_made_from_then_
     let together = format!("their kernels together: {}.0 us untuned, {tuned_us}.0 us tuned", tuned_us + cuts);
     let said = String::from_utf8(said).unwrap();
     assert!(said.contains(&together), "{said}\nlacks: {together}");
-    let known = tuned(&mut Says::fastest(""), true).unwrap();
+    let known = tuned(&mut FixedTimer::fastest(""), true).unwrap();
     assert_eq!(known.rows[0].decision.chosen, *chosen);
 
     let mut options = options();
@@ -187,10 +193,10 @@ fn what_wins_by_itself_stays_only_if_the_program_is_faster_with_it() {
     let source = transpose();
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    let row = |timer: &mut Says, name: &str| tuned(timer, &source, &path(name), false).unwrap().rows.remove(0);
-    let untuned = row(&mut Says::fastest(""), "none");
+    let row = |timer: &mut FixedTimer, name: &str| tuned(timer, &source, &path(name), false).unwrap().rows.remove(0);
+    let untuned = row(&mut FixedTimer::fastest(""), "none");
     let other = untuned.decision.figures[1].contender.clone();
-    let in_program = |ratio: f64, us: f64| Says { fastest: other.clone(), in_program: ratio, program_us: us };
+    let in_program = |ratio: f64, us: f64| FixedTimer { fastest: other.clone(), in_program: ratio, program_us: us };
     for (ratio, us, name, stays) in [
         (0.9, 100.0, "faster", true),
         (0.99, 100.0, "same", false),
@@ -200,7 +206,7 @@ fn what_wins_by_itself_stays_only_if_the_program_is_faster_with_it() {
         let Decision { chosen, figures } = row(&mut in_program(ratio, us), name).decision;
         let wanted = if stays { &other } else { &chosen.instead_of };
         assert_eq!(&chosen.spec, wanted, "{name}");
-        let tried = Outcome::Final { us: 1.0, ratio: exactly(0.5), in_program: Some(exactly(ratio)) };
+        let tried = RaceOutcome::Final { us: 1.0, ratio: exactly(0.5), in_program: Some(exactly(ratio)) };
         assert!(figures.iter().any(|figures| figures.contender == other && figures.outcome == tried), "{figures:?}");
         // Both outcomes are stored, and a choice that was tried is not tried again.
         let known = row(&mut in_program(0.5, 100.0), name);
@@ -212,19 +218,19 @@ fn what_wins_by_itself_stays_only_if_the_program_is_faster_with_it() {
 fn of_what_is_much_faster_the_summary_says_why_prediction_missed_it() {
     let source = transpose();
     let folder = tempfile::tempdir().unwrap();
-    let report = |timer: &mut Says, name: &str| tuned(timer, &source, &folder.path().join(name), false).unwrap();
-    let said = |report: Report| {
+    let report = |timer: &mut FixedTimer, name: &str| tuned(timer, &source, &folder.path().join(name), false).unwrap();
+    let said = |report: TuningReport| {
         let mut said = Vec::new();
         write_summary(&mut said, &[report]).unwrap();
         String::from_utf8(said).unwrap()
     };
-    let untuned = report(&mut Says::fastest(""), "none");
+    let untuned = report(&mut FixedTimer::fastest(""), "none");
     let figures = untuned.rows[0].decision.figures.clone();
     assert!(!said(untuned).contains("us predicted for"));
-    let predicted = |figures: &Figures| figures.predicted_us.unwrap();
+    let predicted = |figures: &ContenderFigures| figures.predicted_us.unwrap();
     let first = &figures[0];
     let slower = figures.iter().find(|other| predicted(other) > predicted(first)).unwrap();
-    let missed = said(report(&mut Says::fastest(&slower.contender), "missed"));
+    let missed = said(report(&mut FixedTimer::fastest(&slower.contender), "missed"));
     for words in [
         format!("us predicted for {}, most of it ", first.contender),
         "2.00 us measured; ".to_owned(),
@@ -243,15 +249,15 @@ fn two_at_once_go_by_who_tried_it_in_the_program_first() {
     let path = |name: &str| folder.path().join(name);
     let decision =
         |timer: &mut dyn Timer, name: &str| tuned(timer, &source, &path(name), false).unwrap().rows.remove(0).decision;
-    let other = decision(&mut Says::fastest(""), "none").figures[1].contender.clone();
+    let other = decision(&mut FixedTimer::fastest(""), "none").figures[1].contender.clone();
     for (slow, fast) in [(1.2, 0.9), (0.9, 1.2)] {
-        let says = |in_program| Says { in_program, ..Says::fastest(&other) };
+        let says = |in_program| FixedTimer { in_program, ..FixedTimer::fastest(&other) };
         let name = format!("{slow}");
         let mut overtook = None;
         let by = &mut || overtook = Some(decision(&mut says(fast), &name));
-        let overtaken = decision(&mut Overtaken { says: says(slow), by }, &name);
+        let overtaken = decision(&mut OvertakenTimer { says: says(slow), by }, &name);
         assert_eq!(overtook.as_ref(), Some(&overtaken));
         assert_eq!(overtaken.chosen.spec == other, fast < 1.0);
-        assert_eq!(decision(&mut Says::fastest(""), &name), overtaken, "what is kept");
+        assert_eq!(decision(&mut FixedTimer::fastest(""), &name), overtaken, "what is kept");
     }
 }

@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 
 use fusebox_core::hlo::{ArrayLiteral, Literal};
 
-use super::modules::OfModule;
-use super::written::{COMBINERS, IMPOSSIBLE, WRITTEN};
+use super::modules::ModuleFusion;
+use super::typical::{COMBINERS, IMPOSSIBLE, TYPICAL};
 use crate::Failure;
 use crate::compiler::{inputs, interpreted};
 use crate::fusions::of_kind;
@@ -14,7 +14,7 @@ use crate::literals::{Closeness, small_integers};
 
 /// A fusion with inputs and its right result.
 #[derive(Clone, Debug)]
-pub struct Case {
+pub struct FusionCase {
     /// Name for people.
     pub name: String,
     /// Seed of a random fusion.
@@ -31,45 +31,45 @@ pub struct Case {
 /// `(rows, columns)`: zero, one, primes, smaller and larger than a warp, a tile, a block.
 const SIZES: [(i64, i64); 6] = [(0, 5), (1, 1), (1, 997), (31, 33), (257, 128), (300, 401)];
 
-impl Case {
+impl FusionCase {
     /// Returns the random fusion of a kind and a seed. Its results do not depend on the order of
     /// additions.
-    pub fn generated(kind: &str, seed: u64) -> Case {
+    pub fn generated(kind: &str, seed: u64) -> FusionCase {
         let fusion = of_kind(kind, seed);
         let name = format!("the fusion of seed {seed}");
-        let case = Case::new(name, fusion.text(), fusion.inputs().collect(), Closeness::Numbers);
-        Case { seed: Some(seed), ..case }
+        let case = FusionCase::new(name, fusion.text(), fusion.inputs().collect(), Closeness::Numbers);
+        FusionCase { seed: Some(seed), ..case }
     }
 
     /// Returns a case for a fusion of a module, on small integers.
     ///
     /// # Errors
     /// If one of its parameters is no array.
-    pub fn of_module(fusion: &OfModule) -> Result<Case, Failure> {
+    pub fn of_module(fusion: &ModuleFusion) -> Result<FusionCase, Failure> {
         let inputs = inputs(&fusion.text, small_integers)?;
-        Ok(Case::new(fusion.name.clone(), fusion.text.clone(), inputs, Closeness::Units))
+        Ok(FusionCase::new(fusion.name.clone(), fusion.text.clone(), inputs, Closeness::Units))
     }
 
     /// Returns the typical fusions, in all sizes.
     ///
     /// # Errors
     /// If one of them is invalid HLO.
-    pub fn written() -> Result<Vec<Case>, Failure> {
-        let all = WRITTEN.iter().flat_map(|fusion| SIZES.map(|size| (fusion, size)));
+    pub fn typical() -> Result<Vec<FusionCase>, Failure> {
+        let all = TYPICAL.iter().flat_map(|fusion| SIZES.map(|size| (fusion, size)));
         all.map(|((name, body), size)| sized(name, body, size)).collect()
     }
 
     /// Returns the fusions that emitters must decline.
-    pub fn impossible() -> Vec<Case> {
+    pub fn impossible() -> Vec<FusionCase> {
         let case = |(name, body): (&str, &str)| {
             let (text, inputs) = (with_combiners(body), vec![]);
-            Case { is_possible: false, ..Case::new(name.into(), text, inputs, Closeness::Bits) }
+            FusionCase { is_possible: false, ..FusionCase::new(name.into(), text, inputs, Closeness::Bits) }
         };
         IMPOSSIBLE.map(case).into()
     }
 
-    fn new(name: String, text: String, inputs: Vec<ArrayLiteral>, closeness: Closeness) -> Case {
-        Case { name, seed: None, text, inputs, is_possible: true, closeness, expected: OnceLock::new() }
+    fn new(name: String, text: String, inputs: Vec<ArrayLiteral>, closeness: Closeness) -> FusionCase {
+        FusionCase { name, seed: None, text, inputs, is_possible: true, closeness, expected: OnceLock::new() }
     }
 
     /// Returns the reference interpreter's result.
@@ -82,20 +82,20 @@ impl Case {
 
     /// Returns the same case with another fusion, on small integers; `None` if the interpreter
     /// cannot evaluate it.
-    pub fn with_text(&self, text: String) -> Option<Case> {
+    pub fn with_text(&self, text: String) -> Option<FusionCase> {
         let inputs = inputs(&text, small_integers).ok()?;
         let expected = Ok(interpreted(&text, &inputs).ok()?).into();
-        Some(Case { text, inputs, is_possible: true, closeness: Closeness::Units, expected, ..self.clone() })
+        Some(FusionCase { text, inputs, is_possible: true, closeness: Closeness::Units, expected, ..self.clone() })
     }
 }
 
 /// Returns a fusion of that size.
-fn sized(name: &str, body: &str, (rows, columns): (i64, i64)) -> Result<Case, Failure> {
+fn sized(name: &str, body: &str, (rows, columns): (i64, i64)) -> Result<FusionCase, Failure> {
     let sizes = [("{N}", rows), ("{N+3}", rows + 3), ("{M}", columns), ("{M-1}", columns - 1)];
     let body = sizes.iter().fold(body.to_owned(), |body, (name, size)| body.replace(name, &size.to_string()));
     let text = with_combiners(&body);
     let inputs = inputs(&text, small_integers)?;
-    Ok(Case::new(format!("{name}, {rows} by {columns}"), text, inputs, Closeness::Units))
+    Ok(FusionCase::new(format!("{name}, {rows} by {columns}"), text, inputs, Closeness::Units))
 }
 
 /// Returns the body as a computation, preceded by the combiners that it applies.

@@ -1,7 +1,7 @@
 //! Examines an emitter of a library: `fusebox check-emitter`.
 //!
 //! ```text
-//! case.rs     fusions: typical ones (written.rs), awkward sizes, random ones from seeds, impossible ones
+//! case.rs     fusions: typical ones (typical.rs), awkward sizes, random ones from seeds, impossible ones
 //! modules.rs  fusions of an author's own modules
 //! trial.rs    one fusion on one machine: planned, compiled, simulated, run, compared
 //! shrink.rs   a smaller fusion that breaks the same promise
@@ -13,7 +13,7 @@ mod modules;
 mod report;
 mod shrink;
 mod trial;
-mod written;
+mod typical;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -24,12 +24,12 @@ use fusebox_plugins::Registry;
 
 use crate::Failure;
 
-pub use modules::{OfModule, fusions_of};
-pub use report::{Finding, Report, Tried};
-pub use trial::{Place, Promise};
+pub use modules::{ModuleFusion, fusions_of};
+pub use report::{CheckCounts, ExaminationReport, Finding};
+pub use trial::{Promise, TestedTarget};
 
-use case::Case;
-use trial::{Fault, Stopped, Subject};
+use case::FusionCase;
+use trial::{BrokenPromise, TestedEmitter, TrialError};
 
 /// Number of failing fusions after which the examination ends.
 const MOST_FAILURES: usize = 20;
@@ -43,21 +43,21 @@ const MOST_LOST_TIME: Duration = Duration::from_secs(20);
 
 /// The fusions to examine with.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct ExaminationSettings {
     /// Kind of the random fusions.
     pub kind: String,
     pub seeds: Range<u64>,
     /// Whether to try typical and impossible fusions before the random ones.
     pub of_programs: bool,
     /// Fusions of modules. They are tried before all others.
-    pub of_modules: Vec<OfModule>,
+    pub of_modules: Vec<ModuleFusion>,
 }
 
 /// A promise broken by a fusion.
-struct Broken {
-    case: Case,
-    place: Place,
-    fault: Fault,
+struct FailedCase {
+    case: FusionCase,
+    place: TestedTarget,
+    fault: BrokenPromise,
 }
 
 /// Examines the emitter of that number. It has no competitors: it computes every fusion that it
@@ -68,25 +68,25 @@ struct Broken {
 pub fn examine(
     registry: &Registry,
     number: usize,
-    settings: &Settings,
+    settings: &ExaminationSettings,
     progress: &Progress,
-) -> Result<Report, Failure> {
-    let subject = Subject::new(registry, number);
-    let mut cases = settings.of_modules.iter().map(Case::of_module).collect::<Result<Vec<_>, Failure>>()?;
+) -> Result<ExaminationReport, Failure> {
+    let subject = TestedEmitter::new(registry, number);
+    let mut cases = settings.of_modules.iter().map(FusionCase::of_module).collect::<Result<Vec<_>, Failure>>()?;
     if settings.of_programs {
-        cases.extend(Case::written()?);
-        cases.extend(Case::impossible());
+        cases.extend(FusionCase::typical()?);
+        cases.extend(FusionCase::impossible());
     }
-    cases.extend(settings.seeds.clone().map(|seed| Case::generated(&settings.kind, seed)));
+    cases.extend(settings.seeds.clone().map(|seed| FusionCase::generated(&settings.kind, seed)));
     progress.tell(Advance::Begun(cases.len()));
-    let mut report = Report::of(&subject, settings, cases.len());
+    let mut report = ExaminationReport::of(&subject, settings, cases.len());
     let mut broken = Vec::new();
     let mut declined: BTreeMap<String, usize> = BTreeMap::new();
     let mut lost_time = Duration::ZERO;
     for case in cases {
         let begin = Instant::now();
         let mut taken = false;
-        for place in [Place::Simt, Place::Cpu, Place::Nvidia] {
+        for place in [TestedTarget::Simt, TestedTarget::Cpu, TestedTarget::Nvidia] {
             match subject.tries(&case, place) {
                 Ok(None) => {
                     let reason = subject.reason_to_decline(&case, place).unwrap_or_default();
@@ -96,11 +96,11 @@ pub fn examine(
                     taken = true;
                     report.add(place, done);
                 }
-                Err(Stopped::Unknown(failure)) => return Err(failure),
-                Err(Stopped::Broken(fault)) => {
+                Err(TrialError::Unknown(failure)) => return Err(failure),
+                Err(TrialError::Broken(fault)) => {
                     taken = true;
                     lost_time += begin.elapsed();
-                    broken.push(Broken { case: case.clone(), place, fault });
+                    broken.push(FailedCase { case: case.clone(), place, fault });
                     // A fault in one place mostly occurs in the next too.
                     break;
                 }
@@ -122,20 +122,21 @@ pub fn examine(
 
 /// Returns one finding for each promise and place: the smallest fusion that breaks the promise,
 /// shrunk further.
-fn findings(subject: &Subject, broken: Vec<Broken>) -> Vec<Finding> {
-    let mut groups: BTreeMap<(Promise, Place), Vec<Broken>> = BTreeMap::new();
+fn findings(subject: &TestedEmitter, broken: Vec<FailedCase>) -> Vec<Finding> {
+    let mut groups: BTreeMap<(Promise, TestedTarget), Vec<FailedCase>> = BTreeMap::new();
     for broken in broken {
         groups.entry((broken.fault.promise, broken.place)).or_default().push(broken);
     }
-    let finding = |((promise, place), broken): ((Promise, Place), Vec<Broken>)| {
+    let finding = |((promise, place), broken): ((Promise, TestedTarget), Vec<FailedCase>)| {
         let count = broken.len();
         let smallest = broken.into_iter().min_by_key(|broken| (broken.fault.lost, broken.case.text.len()))?;
-        let (text, words) = match smallest.fault.lost {
+        let (text, words) = if smallest.fault.lost {
             // Every try may cost the whole time limit of the emitter's process.
-            true => (smallest.case.text.clone(), smallest.fault.words),
-            false => shrink::smaller(subject, &smallest.case, place, &smallest.fault),
+            (smallest.case.text.clone(), smallest.fault.words)
+        } else {
+            shrink::smaller(subject, &smallest.case, place, &smallest.fault)
         };
-        let Case { name: fusion, seed, .. } = smallest.case;
+        let FusionCase { name: fusion, seed, .. } = smallest.case;
         Some(Finding { promise, place, count, fusion, seed, words, text })
     };
     groups.into_iter().filter_map(finding).collect()

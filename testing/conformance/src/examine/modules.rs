@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use fusebox_compiler::{Compilation, Phase, Source};
 use fusebox_core::hlo::print_module;
 use fusebox_plugins::{Outcome, Registry};
-use fusebox_workshop::case::alone;
+use fusebox_workshop::case::isolated_module;
 use fusebox_workshop::reference::is_short;
 
 use super::most_frequent;
-use super::trial::{Place, Subject};
+use super::trial::{TestedEmitter, TestedTarget};
 use crate::Failure;
 
 /// Most additions of a fusion: some seconds in the interpreter, and tens of seconds in the
@@ -20,7 +20,7 @@ const MOST_REASONS: usize = 3;
 
 /// A fusion of a module.
 #[derive(Clone, Debug)]
-pub struct OfModule {
+pub struct ModuleFusion {
     /// Name for people.
     pub name: String,
     /// Text in the form that `fusebox run` reads.
@@ -33,24 +33,24 @@ pub struct OfModule {
 /// # Errors
 /// If the module cannot be compiled with the emitter, the emitter accepts nothing, or a fusion is
 /// too large for the interpreter and the simulator.
-pub fn fusions_of(registry: &Registry, number: usize, source: &Source) -> Result<Vec<OfModule>, Failure> {
-    let subject = Subject::new(registry, number);
+pub fn fusions_of(registry: &Registry, number: usize, source: &Source) -> Result<Vec<ModuleFusion>, Failure> {
+    let subject = TestedEmitter::new(registry, number);
     let emitter = subject.emitter().identity();
-    let failed = |place: Place, fault: String| Failure::of(&emitter, place.name(), fault, &source.name);
-    let mut found: Vec<OfModule> = Vec::new();
+    let failed = |place: TestedTarget, fault: String| Failure::of(&emitter, place.name(), fault, &source.name);
+    let mut found: Vec<ModuleFusion> = Vec::new();
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
-    for place in [Place::Simt, Place::Cpu, Place::Nvidia] {
+    for place in [TestedTarget::Simt, TestedTarget::Cpu, TestedTarget::Nvidia] {
         let made = subject.compiled(source, place, Phase::Emit).map_err(|failure| failed(place, failure.fault))?;
         for reason in declined(&made, number, &emitter) {
             *reasons.entry(reason).or_default() += 1;
         }
         for kernel in made.kernels.iter().filter(|kernel| subject.is_own(kernel)) {
-            let (name, module) = (&kernel.unit.fusion.name, alone(kernel));
+            let (name, module) = (&kernel.unit.fusion.name, isolated_module(kernel));
             if !is_short(&module, MOST_ADDITIONS) {
                 let advice = "is too large to be interpreted and simulated; give a module with smaller shapes";
                 return Err(failed(place, format!("its fusion {name} of {} {advice}", source.name)));
             }
-            let of_module = OfModule { name: format!("{name} of {}", source.name), text: print_module(&module) };
+            let of_module = ModuleFusion { name: format!("{name} of {}", source.name), text: print_module(&module) };
             if found.iter().all(|known| known.text != of_module.text) {
                 found.push(of_module);
             }
@@ -61,7 +61,7 @@ pub fn fusions_of(registry: &Registry, number: usize, source: &Source) -> Result
             most_frequent(reasons).into_iter().map(|(reason, _)| reason).take(MOST_REASONS).collect();
         let reasons =
             if reasons.is_empty() { "nothing in it is for emitters of its kind".into() } else { reasons.join("; ") };
-        return Err(failed(Place::Cpu, format!("it takes nothing of {}: {reasons}", source.name)));
+        return Err(failed(TestedTarget::Cpu, format!("it takes nothing of {}: {reasons}", source.name)));
     }
     Ok(found)
 }

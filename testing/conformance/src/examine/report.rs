@@ -5,12 +5,12 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::Settings;
-use super::trial::{Done, Place, Promise, Subject};
+use super::ExaminationSettings;
+use super::trial::{Promise, TestedEmitter, TestedTarget, TrialCounts};
 
 /// The result of an examination.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct ExaminationReport {
     /// Name, version and file.
     pub emitter: String,
     /// Kind of the generated fusions.
@@ -20,7 +20,7 @@ pub struct Report {
     /// Number of possible fusions that it accepted in some place.
     pub taken: usize,
     /// Number of checks in each place.
-    pub places: BTreeMap<Place, Tried>,
+    pub places: BTreeMap<TestedTarget, CheckCounts>,
     /// Whether NVIDIA's assembler was installed to read the kernels.
     pub has_assembler: bool,
     /// Reasons for declining and their counts, the most frequent first.
@@ -35,7 +35,7 @@ pub struct Report {
 
 /// Number of checks in a place.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct Tried {
+pub struct CheckCounts {
     /// Fusions accepted and found right.
     pub fusions: usize,
     /// Plans checked.
@@ -48,7 +48,7 @@ pub struct Tried {
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
     pub promise: Promise,
-    pub place: Place,
+    pub place: TestedTarget,
     /// Number of fusions that break it in this place.
     pub count: usize,
     /// Name of the fusion that was shrunk.
@@ -62,9 +62,9 @@ pub struct Finding {
     pub text: String,
 }
 
-impl Report {
-    pub(super) fn of(subject: &Subject, settings: &Settings, fusions: usize) -> Report {
-        Report {
+impl ExaminationReport {
+    pub(super) fn of(subject: &TestedEmitter, settings: &ExaminationSettings, fusions: usize) -> ExaminationReport {
+        ExaminationReport {
             emitter: subject.emitter().identity(),
             kind: settings.kind.clone(),
             fusions,
@@ -78,7 +78,7 @@ impl Report {
         }
     }
 
-    pub(super) fn add(&mut self, place: Place, done: Done) {
+    pub(super) fn add(&mut self, place: TestedTarget, done: TrialCounts) {
         let tried = self.places.entry(place).or_default();
         tried.fusions += 1;
         tried.plans += done.plans;
@@ -86,8 +86,8 @@ impl Report {
     }
 
     /// Returns the number of checks in all places.
-    pub fn tried(&self) -> Tried {
-        self.places.values().fold(Tried::default(), |all, it| Tried {
+    pub fn tried(&self) -> CheckCounts {
+        self.places.values().fold(CheckCounts::default(), |all, it| CheckCounts {
             fusions: all.fusions + it.fusions,
             plans: all.plans + it.plans,
             kernels: all.kernels + it.kernels,
@@ -104,10 +104,10 @@ impl Report {
     /// # Errors
     /// If `out` cannot be written.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Report { emitter, kind, fusions, taken, failed, .. } = self;
+        let ExaminationReport { emitter, kind, fusions, taken, failed, .. } = self;
         writeln!(out, "{emitter}: kind {kind}")?;
         writeln!(out, "takes {taken} of {fusions} fusions; with {failed} of them something is wrong")?;
-        for (place, Tried { fusions, plans, kernels }) in &self.places {
+        for (place, CheckCounts { fusions, plans, kernels }) in &self.places {
             let what = place.what(self.has_assembler);
             writeln!(out, "  {fusions:>4} fusions  {plans:>5} plans  {kernels:>5} kernels  {what}")?;
         }
@@ -136,21 +136,21 @@ impl Report {
     }
 }
 
-impl Place {
+impl TestedTarget {
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Place::Cpu => "cpu",
-            Place::Simt => "simt",
-            Place::Nvidia => "sm_90",
+            TestedTarget::Cpu => "cpu",
+            TestedTarget::Simt => "simt",
+            TestedTarget::Nvidia => "sm_90",
         }
     }
 
     fn what(self, has_assembler: bool) -> &'static str {
         match (self, has_assembler) {
-            (Place::Cpu, _) => "cpu: simulated, then run by 1, 2 and 3 threads",
-            (Place::Simt, _) => "simt: simulated, threads in three orders",
-            (Place::Nvidia, true) => "sm_90: compiled to PTX, read by ptxas",
-            (Place::Nvidia, false) => "sm_90: compiled to PTX; ptxas is not installed to read it",
+            (TestedTarget::Cpu, _) => "cpu: simulated, then run by 1, 2 and 3 threads",
+            (TestedTarget::Simt, _) => "simt: simulated, threads in three orders",
+            (TestedTarget::Nvidia, true) => "sm_90: compiled to PTX, read by ptxas",
+            (TestedTarget::Nvidia, false) => "sm_90: compiled to PTX; ptxas is not installed to read it",
         }
     }
 }

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use fusebox_core::hlo::{Computation, InstrId, Instruction, Module, Op, Shape, parse_module, print_module, verify};
 
-use super::case::Case;
-use super::trial::{Fault, Place, Stopped, Subject};
+use super::case::FusionCase;
+use super::trial::{BrokenPromise, TestedEmitter, TestedTarget, TrialError};
 
 /// Most fusions to try.
 const MOST_TRIES: usize = 200;
@@ -14,7 +14,12 @@ const MOST_TIME: Duration = Duration::from_secs(10);
 
 /// Returns the smallest fusion found that breaks the same promise, and the description of its
 /// fault.
-pub fn smaller(subject: &Subject, case: &Case, place: Place, fault: &Fault) -> (String, String) {
+pub fn smaller(
+    subject: &TestedEmitter,
+    case: &FusionCase,
+    place: TestedTarget,
+    fault: &BrokenPromise,
+) -> (String, String) {
     let (mut best, mut words) = (case.clone(), fault.words.clone());
     let (mut tries, begin) = (0, Instant::now());
     loop {
@@ -32,8 +37,13 @@ pub fn smaller(subject: &Subject, case: &Case, place: Place, fault: &Fault) -> (
 }
 
 /// Returns the case and its fault, if it breaks the same promise.
-fn fails(subject: &Subject, case: &Case, place: Place, fault: &Fault) -> Option<(Case, Fault)> {
-    let Err(Stopped::Broken(found)) = subject.tries(case, place) else { return None };
+fn fails(
+    subject: &TestedEmitter,
+    case: &FusionCase,
+    place: TestedTarget,
+    fault: &BrokenPromise,
+) -> Option<(FusionCase, BrokenPromise)> {
+    let Err(TrialError::Broken(found)) = subject.tries(case, place) else { return None };
     (found.promise == fault.promise && !found.lost).then(|| (case.clone(), found))
 }
 

@@ -11,7 +11,7 @@ use fusebox_runtime::{Options, ThreadOrder};
 use fusebox_workshop::ptxas::{self, AssemblerError};
 use serde::Serialize;
 
-use super::case::Case;
+use super::case::FusionCase;
 use crate::fusions::Chance;
 use crate::literals::{Closeness, difference};
 use crate::plans::{PlanError, planned};
@@ -64,7 +64,7 @@ impl Promise {
 
 /// A broken promise.
 #[derive(Clone, Debug)]
-pub struct Fault {
+pub struct BrokenPromise {
     pub promise: Promise,
     pub words: String,
     /// Whether the emitter's process died or was too slow.
@@ -73,29 +73,29 @@ pub struct Fault {
 
 /// The reason why a trial ended early.
 #[derive(Debug)]
-pub enum Stopped {
+pub enum TrialError {
     /// The emitter broke a promise.
-    Broken(Fault),
+    Broken(BrokenPromise),
     /// The interpreter has no result for the fusion.
     Unknown(Failure),
 }
 
-impl From<Fault> for Stopped {
-    fn from(fault: Fault) -> Self {
-        Stopped::Broken(fault)
+impl From<BrokenPromise> for TrialError {
+    fn from(fault: BrokenPromise) -> Self {
+        TrialError::Broken(fault)
     }
 }
 
-impl Fault {
-    fn new(promise: Promise, words: String) -> Fault {
-        Fault { promise, words, lost: false }
+impl BrokenPromise {
+    fn new(promise: Promise, words: String) -> BrokenPromise {
+        BrokenPromise { promise, words, lost: false }
     }
 }
 
 /// The place where a fusion is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Place {
+pub enum TestedTarget {
     /// The form for the cpu: first simulated, so that every access is checked before it happens,
     /// then run.
     Cpu,
@@ -107,13 +107,13 @@ pub enum Place {
 
 /// Number of plans and kernels checked for an accepted fusion.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Done {
+pub struct TrialCounts {
     pub plans: usize,
     pub kernels: usize,
 }
 
 /// The machine and the options with which kernels are run.
-struct Trial<'t> {
+struct RunSetup<'t> {
     machine: Machine,
     ways: &'t [Options],
     /// The promise that is broken if results differ between the options.
@@ -121,19 +121,19 @@ struct Trial<'t> {
 }
 
 /// An emitter under test.
-pub struct Subject {
+pub struct TestedEmitter {
     compiler: Compiler,
     number: usize,
     pub has_assembler: bool,
 }
 
-impl Subject {
+impl TestedEmitter {
     /// Creates a subject for the emitter of that number.
-    pub fn new(registry: &Registry, number: usize) -> Subject {
+    pub fn new(registry: &Registry, number: usize) -> TestedEmitter {
         let has_assembler =
             !matches!(ptxas::measure("", "sm_90"), Err(AssemblerError::Missing | AssemblerError::NoFile(_)));
         let compiler = Compiler::of(registry.clone(), Vec::new());
-        Subject { compiler, number, has_assembler }
+        TestedEmitter { compiler, number, has_assembler }
     }
 
     pub fn emitter(&self) -> &LoadedEmitter {
@@ -144,22 +144,22 @@ impl Subject {
     ///
     /// # Errors
     /// The first broken promise.
-    pub fn tries(&self, case: &Case, place: Place) -> Result<Option<Done>, Stopped> {
+    pub fn tries(&self, case: &FusionCase, place: TestedTarget) -> Result<Option<TrialCounts>, TrialError> {
         let tried = match place {
-            Place::Cpu => self.on_cpu(case),
-            Place::Simt => self.on_simt(case),
-            Place::Nvidia => self.on_nvidia(case),
+            TestedTarget::Cpu => self.on_cpu(case),
+            TestedTarget::Simt => self.on_simt(case),
+            TestedTarget::Nvidia => self.on_nvidia(case),
         };
         match tried {
-            Err(Stopped::Broken(fault)) if !case.is_possible => {
-                Err(Fault { promise: Promise::Declines, ..fault }.into())
+            Err(TrialError::Broken(fault)) if !case.is_possible => {
+                Err(BrokenPromise { promise: Promise::Declines, ..fault }.into())
             }
             tried => tried,
         }
     }
 
     /// Returns the reason for declining a fusion, if the emitter declines it.
-    pub fn reason_to_decline(&self, case: &Case, place: Place) -> Option<String> {
+    pub fn reason_to_decline(&self, case: &FusionCase, place: TestedTarget) -> Option<String> {
         let fusion = crate::plans::fusion(&case.text);
         match self.emitter().consider(&fusion, &place.device()) {
             Ok(Verdict::Decline(decline)) => Some(decline.reason),
@@ -167,38 +167,42 @@ impl Subject {
         }
     }
 
-    fn on_cpu(&self, case: &Case) -> Result<Option<Done>, Stopped> {
-        let device = Place::Cpu.device();
+    fn on_cpu(&self, case: &FusionCase) -> Result<Option<TrialCounts>, TrialError> {
+        let device = TestedTarget::Cpu.device();
         let Some(configurations) = self.planned(case, &device)? else { return Ok(None) };
         let orders = [ThreadOrder::Forward, ThreadOrder::Reverse].map(|order| Options {
             threads: 1,
             order,
             ..Options::default()
         });
-        let simulated =
-            Trial { machine: Machine::new(Target::simt(), device.clone()), ways: &orders, differs: Promise::Behaves };
+        let simulated = RunSetup {
+            machine: Machine::new(Target::simt(), device.clone()),
+            ways: &orders,
+            differs: Promise::Behaves,
+        };
         let threads = [1, 2, 3].map(|threads| Options { threads, ..Options::default() });
-        let run = Trial { machine: Machine::new(Target::cpu(), device), ways: &threads, differs: Promise::SameBits };
+        let run = RunSetup { machine: Machine::new(Target::cpu(), device), ways: &threads, differs: Promise::SameBits };
         let kernels = self.runs(case, &configurations, &simulated)? + self.runs(case, &configurations, &run)?;
-        Ok(Some(Done { plans: configurations.len(), kernels }))
+        Ok(Some(TrialCounts { plans: configurations.len(), kernels }))
     }
 
-    fn on_simt(&self, case: &Case) -> Result<Option<Done>, Stopped> {
+    fn on_simt(&self, case: &FusionCase) -> Result<Option<TrialCounts>, TrialError> {
         let machine = Machine::simt();
         let Some(configurations) = self.planned(case, &machine.device)? else { return Ok(None) };
         let orders = [ThreadOrder::Forward, ThreadOrder::Reverse, ThreadOrder::Seeded(1)];
         let ways = orders.map(|order| Options { threads: 1, order, ..Options::default() });
-        let kernels = self.runs(case, &configurations, &Trial { machine, ways: &ways, differs: Promise::Behaves })?;
-        Ok(Some(Done { plans: configurations.len(), kernels }))
+        let kernels =
+            self.runs(case, &configurations, &RunSetup { machine, ways: &ways, differs: Promise::Behaves })?;
+        Ok(Some(TrialCounts { plans: configurations.len(), kernels }))
     }
 
-    fn on_nvidia(&self, case: &Case) -> Result<Option<Done>, Stopped> {
-        let device = Place::Nvidia.device();
+    fn on_nvidia(&self, case: &FusionCase) -> Result<Option<TrialCounts>, TrialError> {
+        let device = TestedTarget::Nvidia.device();
         let Some(configurations) = self.planned(case, &device)? else { return Ok(None) };
         let machine = Machine::new(Target::nvptx(90), device);
         let mut kernels = 0;
         for knobs in drawn(case, &configurations) {
-            let failed = |promise, words: String| Fault::new(promise, with(&knobs, &words));
+            let failed = |promise, words: String| BrokenPromise::new(promise, with(&knobs, &words));
             let ptx = self.in_charge(&knobs).ptx_for(&case.text, &machine);
             let ptx = ptx.map_err(|failure| failed(Promise::Compiles, failure.fault))?;
             if self.has_assembler && !ptx.is_empty() {
@@ -206,12 +210,16 @@ impl Subject {
             }
             kernels += usize::from(!ptx.is_empty());
         }
-        Ok(Some(Done { plans: configurations.len(), kernels }))
+        Ok(Some(TrialCounts { plans: configurations.len(), kernels }))
     }
 
     /// Builds and checks all plans. Returns their configurations; `None` if the emitter declines
     /// the fusion.
-    fn planned(&self, case: &Case, device: &DeviceDescription) -> Result<Option<Vec<Configuration>>, Fault> {
+    fn planned(
+        &self,
+        case: &FusionCase,
+        device: &DeviceDescription,
+    ) -> Result<Option<Vec<Configuration>>, BrokenPromise> {
         let fusion = crate::plans::fusion(&case.text);
         let failed = |error: PlanError| {
             let lost = matches!(error, PlanError::Failed(FailureKind::Died { .. } | FailureKind::TimedOut(_), _));
@@ -221,18 +229,23 @@ impl Subject {
                 PlanError::Failed(..) => Promise::Answers,
                 PlanError::Differs(_) | PlanError::OtherConfiguration(..) => Promise::Repeats,
             };
-            Fault { lost, ..Fault::new(promise, error.to_string()) }
+            BrokenPromise { lost, ..BrokenPromise::new(promise, error.to_string()) }
         };
         planned(self.emitter(), &fusion, device).map_err(failed)
     }
 
     /// Runs the kernels of the default configuration and of a few others. Returns the number of
     /// kernels: 0 if passes changed the fusion to one that the emitter declines.
-    fn runs(&self, case: &Case, configurations: &[Configuration], trial: &Trial<'_>) -> Result<usize, Stopped> {
+    fn runs(
+        &self,
+        case: &FusionCase,
+        configurations: &[Configuration],
+        trial: &RunSetup<'_>,
+    ) -> Result<usize, TrialError> {
         let mut kernels = 0;
         for knobs in drawn(case, configurations) {
             let made = self.run(case, &knobs, trial).map_err(|stopped| match stopped {
-                Stopped::Broken(fault) => Fault { words: with(&knobs, &fault.words), ..fault }.into(),
+                TrialError::Broken(fault) => BrokenPromise { words: with(&knobs, &fault.words), ..fault }.into(),
                 unknown => unknown,
             })?;
             kernels += made;
@@ -245,28 +258,28 @@ impl Subject {
     }
 
     /// Compiles and runs the fusion with these knobs. Returns the number of the emitter's kernels.
-    fn run(&self, case: &Case, knobs: &Configuration, trial: &Trial<'_>) -> Result<usize, Stopped> {
+    fn run(&self, case: &FusionCase, knobs: &Configuration, trial: &RunSetup<'_>) -> Result<usize, TrialError> {
         let compiled = self.in_charge(knobs).compile(&case.text, &trial.machine, Phase::Run);
-        let mut made = compiled.map_err(|failure| Fault::new(Promise::Compiles, failure.fault))?;
+        let mut made = compiled.map_err(|failure| BrokenPromise::new(Promise::Compiles, failure.fault))?;
         let count = made.kernels.iter().filter(|kernel| self.is_own(kernel)).count();
         let Some(executable) = made.executable.take().filter(|_| count > 0) else { return Ok(0) };
         let mut first: Option<Literal> = None;
         for way in trial.ways {
             let found = Compiler::execute(&executable, &case.inputs, way);
-            let found = found.map_err(|words| Fault::new(Promise::Behaves, words))?;
+            let found = found.map_err(|words| BrokenPromise::new(Promise::Behaves, words))?;
             if let Some(first) = first.as_ref().filter(|first| **first != found) {
                 let words = difference(&found, first, Closeness::Bits).unwrap_or_default();
                 let words = format!("{words} with {} threads in the order {:?}", way.threads, way.order);
-                return Err(Fault::new(trial.differs, words).into());
+                return Err(BrokenPromise::new(trial.differs, words).into());
             }
             first = Some(found);
         }
         if !case.is_possible {
-            return Err(Fault::new(Promise::Declines, "there is a kernel, whatever it computes".into()).into());
+            return Err(BrokenPromise::new(Promise::Declines, "there is a kernel, whatever it computes".into()).into());
         }
-        let expected = case.expected().map_err(Stopped::Unknown)?;
+        let expected = case.expected().map_err(TrialError::Unknown)?;
         match first.and_then(|found| difference(&found, expected, case.closeness)) {
-            Some(words) => Err(Fault::new(Promise::Result, words).into()),
+            Some(words) => Err(BrokenPromise::new(Promise::Result, words).into()),
             None => Ok(count),
         }
     }
@@ -280,11 +293,11 @@ impl Subject {
     ///
     /// # Errors
     /// If the module cannot be compiled.
-    pub fn compiled(&self, source: &Source, place: Place, until: Phase) -> Result<Compilation, Failure> {
+    pub fn compiled(&self, source: &Source, place: TestedTarget, until: Phase) -> Result<Compilation, Failure> {
         let target = match place {
-            Place::Cpu => Target::cpu(),
-            Place::Simt => Target::simt(),
-            Place::Nvidia => Target::nvptx(90),
+            TestedTarget::Cpu => Target::cpu(),
+            TestedTarget::Simt => Target::simt(),
+            TestedTarget::Nvidia => Target::nvptx(90),
         };
         let machine = Machine::new(target, place.device());
         self.in_charge(&Configuration::default()).compile_source(source, &machine, until)
@@ -304,7 +317,7 @@ impl Subject {
 }
 
 /// Returns the default configuration and a few others. The fusion's text determines which.
-fn drawn(case: &Case, configurations: &[Configuration]) -> Vec<Configuration> {
+fn drawn(case: &FusionCase, configurations: &[Configuration]) -> Vec<Configuration> {
     let others = configurations.get(1..).unwrap_or_default();
     let seed = case.text.bytes().fold(0u64, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)));
     let order = Chance::new(seed).permutation(others.len());
@@ -317,12 +330,12 @@ fn with(knobs: &Configuration, words: &str) -> String {
     if knobs.0.is_empty() { words.into() } else { format!("with {knobs}: {words}") }
 }
 
-impl Place {
+impl TestedTarget {
     fn device(self) -> DeviceDescription {
         match self {
-            Place::Cpu => DeviceDescription::cpu(2),
-            Place::Simt => DeviceDescription::simt(),
-            Place::Nvidia => DeviceDescription::sm(90),
+            TestedTarget::Cpu => DeviceDescription::cpu(2),
+            TestedTarget::Simt => DeviceDescription::simt(),
+            TestedTarget::Nvidia => DeviceDescription::sm(90),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Typical fusions of programs, and some that no kernel can compute.
 
 /// Typical fusions of programs, each with a name. `{N}` and `{M}` stand for rows and columns.
-pub const WRITTEN: [(&str, &str); 22] = [
+pub const TYPICAL: [(&str, &str); 22] = [
     (
         "numerator of softmax",
         "x = f32[{N},{M}] parameter(0)

@@ -130,7 +130,7 @@ impl Graph {
     }
 
     /// Whether a value is a parameter or a constant.
-    pub fn is_given(&self, value: &Value) -> bool {
+    pub fn is_parameter_or_constant(&self, value: &Value) -> bool {
         let start = format!("{} = ", value.name);
         let line = self.lines.iter().find(|line| line.starts_with(&start));
         line.is_some_and(|line| line.contains(" parameter(") || line.contains(" constant("))

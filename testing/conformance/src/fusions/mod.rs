@@ -31,7 +31,7 @@ const SCATTER_ALONE: i64 = HEROES + 2;
 
 /// Returns the fusion of a seed, with any heroes.
 pub fn any(seed: u64) -> Fusion {
-    made(Graph::new(seed, &[]))
+    build(Graph::new(seed, &[]))
 }
 
 /// Returns the fusion of a seed, with heroes of a kind: `reduce`, `transpose`, `scatter`,
@@ -46,10 +46,10 @@ pub fn of_kind(kind: &str, seed: u64) -> Fusion {
         "dynamic-update-slice" => &[19],
         _ => &[],
     };
-    made(Graph::new(seed, heroes))
+    build(Graph::new(seed, heroes))
 }
 
-fn made(mut graph: Graph) -> Fusion {
+fn build(mut graph: Graph) -> Fusion {
     let seed = graph.seed;
     let dims = graph.dims();
     let ty = types::any(&mut graph.chance);
@@ -212,7 +212,7 @@ impl Graph {
     fn finish_with(mut self, seed: u64, mut results: Vec<Value>) -> Fusion {
         results.dedup_by(|a, b| a.name == b.name);
         for result in &mut results {
-            if self.is_given(result) {
+            if self.is_parameter_or_constant(result) {
                 *result = self.copied(&result.clone());
             }
         }

@@ -117,9 +117,12 @@ impl Graph {
         let starts: Vec<String> = x
             .dims
             .iter()
-            .map(|&size| match self.chance.once_in(3) {
-                true => self.constant(ElementType::S32, "1").name,
-                false => self.parameter_within(ElementType::S32, &[], Some((-2, size + 1))).name,
+            .map(|&size| {
+                if self.chance.once_in(3) {
+                    self.constant(ElementType::S32, "1").name
+                } else {
+                    self.parameter_within(ElementType::S32, &[], Some((-2, size + 1))).name
+                }
             })
             .collect();
         starts.join(", ")

@@ -14,15 +14,12 @@ use crate::exit::Failure;
 pub fn run(arguments: &Inspect) -> Result<(), Failure> {
     let file = &arguments.file;
     let (note, sha256) = fusebox_plugins::inspect(file).map_err(Failure::input)?;
-    let facts = Facts { file: file.display().to_string(), refusal: note.check(file).err(), note, sha256 };
-    terminal::print(|out| match arguments.json {
-        true => writeln!(out, "{}", facts.as_json()),
-        false => facts.print(out),
-    })?;
+    let facts = LibraryFacts { file: file.display().to_string(), refusal: note.check(file).err(), note, sha256 };
+    terminal::print(|out| if arguments.json { writeln!(out, "{}", facts.as_json()) } else { facts.print(out) })?;
     facts.refusal.map_or(Ok(()), |error| Err(Failure::input(error)))
 }
 
-struct Facts {
+struct LibraryFacts {
     file: String,
     note: PluginNote,
     sha256: String,
@@ -30,9 +27,9 @@ struct Facts {
     refusal: Option<LoadError>,
 }
 
-impl Facts {
+impl LibraryFacts {
     fn print(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Facts { file, note, sha256, refusal } = self;
+        let LibraryFacts { file, note, sha256, refusal } = self;
         writeln!(out, "file       {file}")?;
         let build = if note.is_optimised { "" } else { ", without optimisation" };
         writeln!(out, "package    {}, with fusebox-core {}{build}", note.package, note.core)?;
@@ -56,7 +53,7 @@ impl Facts {
     }
 
     fn as_json(&self) -> Value {
-        let Facts { file, note, sha256, refusal } = self;
+        let LibraryFacts { file, note, sha256, refusal } = self;
         let emitter = |Descriptor { kind, name, version }: &Descriptor| json!({ "kind": kind.0, "name": name, "version": version });
         json!({
             "file": file,

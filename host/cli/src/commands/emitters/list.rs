@@ -16,9 +16,12 @@ use crate::exit::Failure;
 pub fn run(arguments: &EmittersList) -> Result<(), Failure> {
     let emitters = emitters::choose(&arguments.emitters, Path::new("."))?;
     let found = emitters.registry.emitters();
-    Ok(terminal::print(|out| match arguments.json {
-        true => writeln!(out, "{}", Value::Array(found.iter().map(describe).collect())),
-        false => found.iter().try_for_each(|emitter| print(out, emitter)),
+    Ok(terminal::print(|out| {
+        if arguments.json {
+            writeln!(out, "{}", Value::Array(found.iter().map(describe).collect()))
+        } else {
+            found.iter().try_for_each(|emitter| print(out, emitter))
+        }
     })?)
 }
 

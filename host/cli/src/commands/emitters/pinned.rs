@@ -9,35 +9,36 @@ use fusebox_plugins::{LoadError, inspect};
 use fusebox_run::terminal;
 use serde_json::{Value, json};
 
-use crate::arguments::Pinned;
+use crate::arguments::PinnedArguments;
 use crate::emitters;
 use crate::exit::Failure;
 
 /// A plugin and the present state of its file.
-struct Found<'s> {
+struct PinnedPlugin<'s> {
     plugin: &'s Plugin,
     /// SHA-256 of the file and the emitters that it describes; or why fusebox would not load it.
     file: Result<(String, Vec<Descriptor>), LoadError>,
 }
 
 /// Prints for each plugin whether it is as pinned. Fails if one is not.
-pub fn verify(arguments: &Pinned) -> Result<(), Failure> {
+pub fn verify(arguments: &PinnedArguments) -> Result<(), Failure> {
     let settings = settings(arguments)?;
-    let lock = Lock::beside(&settings.path).map_err(Failure::input)?;
+    let lock = Lock::of_settings(&settings.path).map_err(Failure::input)?;
     let found = find(&settings);
     let faults: Vec<Option<String>> = (0..found.len()).map(|number| fault(&lock, &found, number)).collect();
-    terminal::print(|out| match arguments.json {
-        true => {
+    terminal::print(|out| {
+        if arguments.json {
             let all = found.iter().zip(&faults).map(|(found, fault)| describe(found, fault.as_deref()));
             writeln!(out, "{}", Value::Array(all.collect()))
+        } else {
+            found.iter().zip(&faults).try_for_each(|(found, fault)| {
+                let Plugin { name, library, .. } = found.plugin;
+                match fault {
+                    None => writeln!(out, "{name}: as pinned: {}", library.display()),
+                    Some(fault) => writeln!(out, "{name}: {fault}"),
+                }
+            })
         }
-        false => found.iter().zip(&faults).try_for_each(|(found, fault)| {
-            let Plugin { name, library, .. } = found.plugin;
-            match fault {
-                None => writeln!(out, "{name}: as pinned: {}", library.display()),
-                Some(fault) => writeln!(out, "{name}: {fault}"),
-            }
-        }),
     })?;
     match faults.iter().flatten().count() {
         0 => Ok(()),
@@ -49,11 +50,11 @@ pub fn verify(arguments: &Pinned) -> Result<(), Failure> {
 }
 
 /// Pins all plugins as they are.
-pub fn lock(arguments: &Pinned) -> Result<(), Failure> {
+pub fn lock(arguments: &PinnedArguments) -> Result<(), Failure> {
     let settings = settings(arguments)?;
-    let mut lock = Lock::beside(&settings.path).map_err(Failure::input)?;
+    let mut lock = Lock::of_settings(&settings.path).map_err(Failure::input)?;
     let found = find(&settings);
-    for (number, Found { plugin, file }) in found.iter().enumerate() {
+    for (number, PinnedPlugin { plugin, file }) in found.iter().enumerate() {
         let refused = |reason: &dyn ToString| {
             Failure::at(&plugin.place, format!("plugin `{}`: {}", plugin.name, reason.to_string()))
         };
@@ -65,13 +66,16 @@ pub fn lock(arguments: &Pinned) -> Result<(), Failure> {
     }
     lock.keep(settings.plugins.iter().map(|plugin| plugin.name.as_str()));
     lock.write()?;
-    Ok(terminal::print(|out| match arguments.json {
-        true => writeln!(out, "{}", Value::Array(found.iter().map(|found| describe(found, None)).collect())),
-        false => writeln!(out, "{} plugins are pinned in {}", found.len(), lock.path().display()),
+    Ok(terminal::print(|out| {
+        if arguments.json {
+            writeln!(out, "{}", Value::Array(found.iter().map(|found| describe(found, None)).collect()))
+        } else {
+            writeln!(out, "{} plugins are pinned in {}", found.len(), lock.path().display())
+        }
     })?)
 }
 
-fn settings(arguments: &Pinned) -> Result<Settings, Failure> {
+fn settings(arguments: &PinnedArguments) -> Result<Settings, Failure> {
     let settings = emitters::settings(arguments.config.as_deref(), Path::new("."))?;
     settings.ok_or_else(|| {
         Failure::input(format!(
@@ -80,18 +84,18 @@ fn settings(arguments: &Pinned) -> Result<Settings, Failure> {
     })
 }
 
-fn find(settings: &Settings) -> Vec<Found<'_>> {
+fn find(settings: &Settings) -> Vec<PinnedPlugin<'_>> {
     let read = |plugin: &Plugin| {
         let (note, sha256) = inspect(&plugin.library)?;
         note.check(&plugin.library)?;
         Ok((sha256, note.emitters.unwrap_or_default()))
     };
-    settings.plugins.iter().map(|plugin| Found { plugin, file: read(plugin) }).collect()
+    settings.plugins.iter().map(|plugin| PinnedPlugin { plugin, file: read(plugin) }).collect()
 }
 
 /// Returns the reason why a plugin cannot be used, if there is one.
-fn fault(lock: &Lock, found: &[Found], number: usize) -> Option<String> {
-    let Found { plugin, file } = &found[number];
+fn fault(lock: &Lock, found: &[PinnedPlugin], number: usize) -> Option<String> {
+    let PinnedPlugin { plugin, file } = &found[number];
     let sha256 = match file {
         Ok((sha256, _)) => sha256,
         Err(error) => return Some(format!("refused: {error}")),
@@ -106,8 +110,9 @@ fn fault(lock: &Lock, found: &[Found], number: usize) -> Option<String> {
 }
 
 /// Returns an error text if an earlier plugin offers an emitter of the same name and version.
-fn twin(found: &[Found], number: usize) -> Option<String> {
-    let emitters = |found: &Found| found.file.as_ref().map_or_else(|_| Vec::new(), |(_, emitters)| emitters.clone());
+fn twin(found: &[PinnedPlugin], number: usize) -> Option<String> {
+    let emitters =
+        |found: &PinnedPlugin| found.file.as_ref().map_or_else(|_| Vec::new(), |(_, emitters)| emitters.clone());
     let own = emitters(&found[number]);
     found[..number].iter().find_map(|other| {
         let is_same = |a: &Descriptor, b: &Descriptor| (&a.name, &a.version) == (&b.name, &b.version);
@@ -122,8 +127,8 @@ fn twin(found: &[Found], number: usize) -> Option<String> {
     })
 }
 
-fn describe(found: &Found, fault: Option<&str>) -> Value {
-    let Found { plugin, file } = found;
+fn describe(found: &PinnedPlugin, fault: Option<&str>) -> Value {
+    let PinnedPlugin { plugin, file } = found;
     json!({
         "plugin": plugin.name,
         "file": plugin.library,

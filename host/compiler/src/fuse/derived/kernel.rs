@@ -14,7 +14,7 @@ const MOST_ADDITIONS: f64 = 4.0 * ROUND_TRIP;
 
 /// A fusion with its changes so far.
 #[derive(Clone, Debug)]
-pub struct Kernel {
+pub struct ChangedKernel {
     /// Id of the fused computation.
     pub calls: ComputationId,
     /// The fused computation.
@@ -26,14 +26,14 @@ pub struct Kernel {
 }
 
 /// Instructions of a kernel that compute one of its results from known values.
-pub struct Chain {
+pub struct RecomputeChain {
     /// The instructions in order. The last one is the result.
     members: Vec<InstrId>,
     /// Instructions of the kernel that the chain starts from, with their values in the sequence.
-    given: HashMap<InstrId, InstrId>,
+    inputs: HashMap<InstrId, InstrId>,
 }
 
-impl Kernel {
+impl ChangedKernel {
     /// Returns the instruction inside the kernel for each result.
     pub fn leaves(&self) -> &[InstrId] {
         let root = self.computation.root_instruction();
@@ -54,17 +54,17 @@ impl Kernel {
     }
 
     /// Returns a chain that computes a result cheaply from `known` values, if there is one.
-    pub fn chain(&self, result: usize, known: &[InstrId]) -> Option<Chain> {
+    pub fn chain(&self, result: usize, known: &[InstrId]) -> Option<RecomputeChain> {
         let &leaf = self.leaves().get(result)?;
-        let mut chain = Chain { members: Vec::new(), given: HashMap::new() };
+        let mut chain = RecomputeChain { members: Vec::new(), inputs: HashMap::new() };
         let mut cost = 0.0;
         let mut pending = vec![leaf];
         while let Some(id) = pending.pop() {
-            if chain.given.contains_key(&id) || chain.members.contains(&id) {
+            if chain.inputs.contains_key(&id) || chain.members.contains(&id) {
                 continue;
             }
             if let Some(value) = self.value_of(id).filter(|value| id != leaf && known.contains(value)) {
-                chain.given.insert(id, value);
+                chain.inputs.insert(id, value);
                 continue;
             }
             let instruction = self.computation.instruction(id);
@@ -81,17 +81,22 @@ impl Kernel {
 
     /// Returns this kernel with a value computed inside instead of read. `None` if the chain starts
     /// from a value that the kernel does not read.
-    pub fn with_computed(&self, value: InstrId, maker: &Kernel, chain: &Chain) -> Option<Kernel> {
+    pub fn with_computed(
+        &self,
+        value: InstrId,
+        producer: &ChangedKernel,
+        chain: &RecomputeChain,
+    ) -> Option<ChangedKernel> {
         let mut rebuild = Rebuild::new(&self.computation);
         let operands = self.parameters(&mut rebuild, |_, operand| operand != value);
         let parameters = self.computation.parameters();
         let mut made: HashMap<InstrId, InstrId> = HashMap::new();
-        for (&inside, given) in &chain.given {
-            let place = self.operands.iter().position(|operand| operand == given)?;
+        for (&inside, input) in &chain.inputs {
+            let place = self.operands.iter().position(|operand| operand == input)?;
             made.insert(inside, rebuild.mapped(*parameters.get(place)?));
         }
         for &member in &chain.members {
-            let mut copy = maker.computation.instruction(member).clone();
+            let mut copy = producer.computation.instruction(member).clone();
             copy.operands = copy.operands.iter().map(|operand| made.get(operand).copied()).collect::<Option<_>>()?;
             made.insert(member, rebuild.push(copy));
         }
@@ -100,12 +105,12 @@ impl Kernel {
             rebuild.set(parameter, computed);
         }
         self.copy(&mut rebuild, |_| true);
-        Some(Kernel { computation: merge_equal(&rebuild.finish()), operands, ..self.clone() })
+        Some(ChangedKernel { computation: merge_equal(&rebuild.finish()), operands, ..self.clone() })
     }
 
     /// Returns this kernel without one of its results and without the instructions that only this
     /// result needs. `None` if no result is left.
-    pub fn without(&self, result: usize) -> Option<Kernel> {
+    pub fn without(&self, result: usize) -> Option<ChangedKernel> {
         let (mut leaves, mut results) = (self.leaves().to_vec(), self.results.clone());
         leaves.remove(result);
         results.remove(result);
@@ -122,7 +127,7 @@ impl Kernel {
                 rebuild.push(Instruction::new("results", Shape::Tuple(shapes), Op::Tuple, made))
             }
         };
-        Some(Kernel { calls: self.calls, computation: rebuild.finish_at(root), operands, results })
+        Some(ChangedKernel { calls: self.calls, computation: rebuild.finish_at(root), operands, results })
     }
 
     /// Adds the kept parameters. `is_kept` gets the parameter and its value in the sequence.

@@ -20,11 +20,11 @@ use std::collections::{HashMap, HashSet};
 use fusebox_core::cost::{CACHED_BYTES, bytes};
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module, Op, Shape};
 
-use self::kernel::Kernel;
+use self::kernel::ChangedKernel;
 use self::rewrite::rewrite;
 use super::claims::Claims;
 use super::decide::is_scalar_constant;
-use super::predicted::{GAIN_PER_COPY, Predicted};
+use super::predictor::{GAIN_PER_COPY, KernelPredictor};
 use super::reasons::Reason;
 use super::sequences;
 use crate::passes::drop_unreachable_computations;
@@ -34,20 +34,21 @@ const MOST_READERS: usize = 8;
 
 /// Recomputes these values in their consumers, in every computation that thunks execute, and
 /// updates the reasons.
-pub fn where_read(module: &mut Module, claims: &mut Claims, reasons: &mut [Reason]) {
+pub fn recompute_in_readers(module: &mut Module, claims: &mut Claims, reasons: &mut [Reason]) {
     let mut is_changed = false;
     for name in sequences(module) {
         let Some(id) = module.find_computation(&name) else { continue };
         let kernels = kernels(module, id, claims);
-        let (kernels, gone) = settle(module, id, kernels, claims);
-        if gone.is_empty() {
+        let (kernels, dropped) = drop_results(module, id, kernels, claims);
+        if dropped.is_empty() {
             continue;
         }
         is_changed = true;
-        let gone: HashSet<&str> = gone.iter().map(|&value| &*module.computation(id).instruction(value).name).collect();
-        let is_about = |reason: &&mut Reason| reason.computation == name && gone.contains(&*reason.instruction);
+        let dropped: HashSet<&str> =
+            dropped.iter().map(|&value| &*module.computation(id).instruction(value).name).collect();
+        let is_about = |reason: &&mut Reason| reason.computation == name && dropped.contains(&*reason.instruction);
         for reason in reasons.iter_mut().filter(is_about) {
-            reason.outcome = "all kernels that read it compute it, from what else they read".into();
+            reason.outcome = "every kernel that reads it recomputes it from its other operands".into();
         }
         rewrite(module, id, kernels);
     }
@@ -58,12 +59,12 @@ pub fn where_read(module: &mut Module, claims: &mut Claims, reasons: &mut [Reaso
 
 /// Kernels of a sequence by their fusion instructions. `None` for kernels without any remaining
 /// results.
-type Kernels = HashMap<InstrId, Option<Kernel>>;
+type ChangedKernels = HashMap<InstrId, Option<ChangedKernel>>;
 
 /// Returns the kernels of a sequence that may change. Kernels with several callers are excluded,
 /// because all callers would change. Kernels that update an array in-place are excluded, because
 /// they must not read more of it.
-fn kernels(module: &Module, sequence: ComputationId, claims: &mut Claims) -> Kernels {
+fn kernels(module: &Module, sequence: ComputationId, claims: &mut Claims) -> ChangedKernels {
     let mut calls = vec![0usize; module.computations.len()];
     let all = module.computations.iter().flat_map(|computation| &computation.instructions);
     all.flat_map(|instruction| instruction.op.called()).for_each(|called| calls[called.index()] += 1);
@@ -76,7 +77,7 @@ fn kernels(module: &Module, sequence: ComputationId, claims: &mut Claims) -> Ker
         if calls[fused.index()] == 1 && !updates_in_place(module, fused, claims) {
             let results = results(computation, id, &users[id.index()]);
             let (fused_computation, operands) = (module.computation(fused).clone(), instruction.operands.clone());
-            let mut kernel = Kernel { calls: fused, computation: fused_computation, operands, results };
+            let mut kernel = ChangedKernel { calls: fused, computation: fused_computation, operands, results };
             if kernel.leaves().len() != kernel.results.len() {
                 kernel.results.clear();
             }
@@ -106,51 +107,56 @@ fn results(computation: &Computation, fusion: InstrId, users: &[InstrId]) -> Vec
 }
 
 /// State while kernels of one sequence change.
-struct Settling<'m, 'c, 'a> {
+struct ResultDropping<'m, 'c, 'a> {
     computation: &'m Computation,
     users: Vec<Vec<InstrId>>,
-    kernels: Kernels,
-    predicted: Predicted<'m, 'c, 'a>,
+    kernels: ChangedKernels,
+    predictor: KernelPredictor<'m, 'c, 'a>,
 }
 
 /// Drops results while that pays. Returns the remaining kernels and the dropped values.
-fn settle(module: &Module, sequence: ComputationId, kernels: Kernels, claims: &Claims) -> (Kernels, Vec<InstrId>) {
+fn drop_results(
+    module: &Module,
+    sequence: ComputationId,
+    kernels: ChangedKernels,
+    claims: &Claims,
+) -> (ChangedKernels, Vec<InstrId>) {
     let computation = module.computation(sequence);
-    let (users, predicted) = (computation.users(), Predicted::new(module, claims));
-    let mut settling = Settling { computation, users, kernels, predicted };
-    let mut makers: HashMap<InstrId, InstrId> = HashMap::new();
-    for (&fusion, kernel) in &settling.kernels {
-        makers.extend(kernel.iter().flat_map(|kernel| &kernel.results).map(|&value| (value, fusion)));
+    let (users, predictor) = (computation.users(), KernelPredictor::new(module, claims));
+    let mut dropping = ResultDropping { computation, users, kernels, predictor };
+    let mut producers: HashMap<InstrId, InstrId> = HashMap::new();
+    for (&fusion, kernel) in &dropping.kernels {
+        producers.extend(kernel.iter().flat_map(|kernel| &kernel.results).map(|&value| (value, fusion)));
     }
     let mut candidates: Vec<(InstrId, InstrId)> =
-        computation.ids().rev().filter_map(|value| Some((value, *makers.get(&value)?))).collect();
-    let mut gone = Vec::new();
+        computation.ids().rev().filter_map(|value| Some((value, *producers.get(&value)?))).collect();
+    let mut dropped = Vec::new();
     loop {
-        let before = gone.len();
+        let before = dropped.len();
         // A dropped value may have been an input of another candidate's chain.
-        candidates.retain(|&(value, maker)| match settling.give_up(value, maker) {
+        candidates.retain(|&(value, producer)| match dropping.try_drop(value, producer) {
             Some(value) => {
-                gone.push(value);
+                dropped.push(value);
                 false
             }
             None => true,
         });
-        if gone.len() == before {
-            return (settling.kernels, gone);
+        if dropped.len() == before {
+            return (dropping.kernels, dropped);
         }
     }
 }
 
-impl Settling<'_, '_, '_> {
-    fn kernel(&self, fusion: InstrId) -> Option<&Kernel> {
+impl ResultDropping<'_, '_, '_> {
+    fn kernel(&self, fusion: InstrId) -> Option<&ChangedKernel> {
         self.kernels.get(&fusion)?.as_ref()
     }
 
     /// Recomputes a value in all kernels that read it, if that pays. Returns the value in this
     /// case.
-    fn give_up(&mut self, value: InstrId, maker: InstrId) -> Option<InstrId> {
+    fn try_drop(&mut self, value: InstrId, producer: InstrId) -> Option<InstrId> {
         let readers = self.readers(value)?;
-        let made = self.kernel(maker)?;
+        let made = self.kernel(producer)?;
         let result = made.results.iter().position(|&it| it == value)?;
         let mut changed = Vec::with_capacity(readers.len());
         for &reader in &readers {
@@ -160,15 +166,16 @@ impl Settling<'_, '_, '_> {
         }
         let rest = made.without(result);
         let kernels = &self.kernels;
-        let before: Vec<&Kernel> = readers.iter().chain([&maker]).filter_map(|id| kernels.get(id)?.as_ref()).collect();
-        let after: Vec<&Kernel> = changed.iter().chain(&rest).collect();
+        let before: Vec<&ChangedKernel> =
+            readers.iter().chain([&producer]).filter_map(|id| kernels.get(id)?.as_ref()).collect();
+        let after: Vec<&ChangedKernel> = changed.iter().chain(&rest).collect();
         let copies = instructions(&after).saturating_sub(instructions(&before));
-        let [before, after] = [seconds(&mut self.predicted, &before)?, seconds(&mut self.predicted, &after)?];
+        let [before, after] = [seconds(&mut self.predictor, &before)?, seconds(&mut self.predictor, &after)?];
         if after + copies as f64 * GAIN_PER_COPY > before {
             return None;
         }
         self.kernels.extend(readers.into_iter().zip(changed.into_iter().map(Some)));
-        self.kernels.insert(maker, rest);
+        self.kernels.insert(producer, rest);
         Some(value)
     }
 
@@ -190,10 +197,10 @@ impl Settling<'_, '_, '_> {
     }
 }
 
-fn instructions(kernels: &[&Kernel]) -> usize {
+fn instructions(kernels: &[&ChangedKernel]) -> usize {
     kernels.iter().map(|kernel| kernel.computation.instructions.len()).sum()
 }
 
-fn seconds(predicted: &mut Predicted, kernels: &[&Kernel]) -> Option<f64> {
-    kernels.iter().map(|kernel| predicted.seconds(kernel.computation.clone())).sum()
+fn seconds(predictor: &mut KernelPredictor, kernels: &[&ChangedKernel]) -> Option<f64> {
+    kernels.iter().map(|kernel| predictor.seconds(kernel.computation.clone())).sum()
 }

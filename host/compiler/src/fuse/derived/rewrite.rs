@@ -2,13 +2,13 @@
 
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Shape};
 
-use super::Kernels;
-use super::kernel::Kernel;
+use super::ChangedKernels;
+use super::kernel::ChangedKernel;
 use crate::rebuild::Rebuild;
 
 /// Rewrites the sequence and its fused computations. The computations of dropped kernels stay in
 /// the module without callers.
-pub fn rewrite(module: &mut Module, sequence: ComputationId, mut kernels: Kernels) {
+pub fn rewrite(module: &mut Module, sequence: ComputationId, mut kernels: ChangedKernels) {
     let old = module.computations[sequence.index()].clone();
     module.computations[sequence.index()] = changed(&old, &kernels);
     for id in old.ids() {
@@ -21,7 +21,7 @@ pub fn rewrite(module: &mut Module, sequence: ComputationId, mut kernels: Kernel
     }
 }
 
-fn changed(old: &Computation, kernels: &Kernels) -> Computation {
+fn changed(old: &Computation, kernels: &ChangedKernels) -> Computation {
     let mut rebuild = Rebuild::new(old);
     for (id, instruction) in old.ids().zip(&old.instructions) {
         let of = match instruction.op {
@@ -40,7 +40,7 @@ fn changed(old: &Computation, kernels: &Kernels) -> Computation {
 }
 
 /// Adds the fusion instruction with its new operands and results.
-fn call(rebuild: &mut Rebuild, old: &Computation, id: InstrId, kernel: &Kernel) -> InstrId {
+fn call(rebuild: &mut Rebuild, old: &Computation, id: InstrId, kernel: &ChangedKernel) -> InstrId {
     let mut call = old.instruction(id).clone();
     call.operands = kernel.operands.iter().map(|&operand| rebuild.mapped(operand)).collect();
     if let Some(name) = name(old, id, kernel) {
@@ -54,7 +54,7 @@ fn call(rebuild: &mut Rebuild, old: &Computation, id: InstrId, kernel: &Kernel) 
 }
 
 /// Adds the tuple element for a result of a fusion, if the fusion still has this result.
-fn element(rebuild: &mut Rebuild, id: InstrId, element: &Instruction, kernel: &Kernel) -> Option<InstrId> {
+fn element(rebuild: &mut Rebuild, id: InstrId, element: &Instruction, kernel: &ChangedKernel) -> Option<InstrId> {
     if kernel.results.is_empty() {
         return Some(rebuild.copy(element));
     }
@@ -70,7 +70,7 @@ fn element(rebuild: &mut Rebuild, id: InstrId, element: &Instruction, kernel: &K
 }
 
 /// Returns the new name of a fusion that has lost results. `None` if it has kept all.
-fn name(old: &Computation, id: InstrId, kernel: &Kernel) -> Option<String> {
+fn name(old: &Computation, id: InstrId, kernel: &ChangedKernel) -> Option<String> {
     let first = &old.instruction(*kernel.results.first()?).name;
     match kernel.results.len() {
         count if count == old.instruction(id).shape.leaves().len() => None,

@@ -1,7 +1,7 @@
 //! Unrolls loops of few iterations, and inlines branches that are known or cheap.
 
 mod branches;
-mod turns;
+mod unrolling;
 
 use fusebox_core::hlo::{InstrId, Instruction, Module, Op};
 
@@ -36,7 +36,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
 /// Unrolls a loop or inlines a branch, if possible.
 fn plain(module: &Module, rebuild: &mut Rebuild, instruction: &Instruction) -> Option<InstrId> {
     match &instruction.op {
-        Op::While { condition, body } => turns::unrolled(module, rebuild, instruction, *condition, *body),
+        Op::While { condition, body } => unrolling::unrolled(module, rebuild, instruction, *condition, *body),
         Op::Conditional { branches } => branches::known(module, rebuild, instruction, branches)
             .or_else(|| branches::selected(module, rebuild, instruction, branches)),
         _ => None,

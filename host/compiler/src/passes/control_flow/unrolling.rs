@@ -18,7 +18,7 @@ const MOST_TURNS: usize = 8;
 const MOST_INSTRUCTIONS: usize = 128;
 
 /// The known values of a state's elements.
-type Known = Vec<Option<Literal>>;
+type KnownState = Vec<Option<Literal>>;
 
 /// Unrolls a loop if it has few iterations.
 pub fn unrolled(
@@ -30,11 +30,11 @@ pub fn unrolled(
 ) -> Option<InstrId> {
     let (condition, body) = (module.computation(condition), module.computation(body));
     let mut state = rebuild.mapped(instruction.operands[0]);
-    let turns = turns(module, condition, body, elements(rebuild, state))?;
-    if turns > 1 && (turns * body.instructions.len() > MOST_INSTRUCTIONS || !is_plain(body)) {
+    let iteration_count = iteration_count(module, condition, body, elements(rebuild, state))?;
+    if iteration_count > 1 && (iteration_count * body.instructions.len() > MOST_INSTRUCTIONS || !is_plain(body)) {
         return None;
     }
-    for _ in 0..turns {
+    for _ in 0..iteration_count {
         state = splice_with(rebuild, body, &[state]);
     }
     Some(state)
@@ -42,7 +42,12 @@ pub fn unrolled(
 
 /// Returns the number of iterations if it is known and small. The program then no longer evaluates
 /// the condition.
-fn turns(module: &Module, condition: &Computation, body: &Computation, mut state: Known) -> Option<usize> {
+fn iteration_count(
+    module: &Module,
+    condition: &Computation,
+    body: &Computation,
+    mut state: KnownState,
+) -> Option<usize> {
     if !is_plain(condition) {
         return None;
     }
@@ -62,7 +67,7 @@ fn turns(module: &Module, condition: &Computation, body: &Computation, mut state
     None
 }
 
-fn elements(rebuild: &Rebuild, state: InstrId) -> Known {
+fn elements(rebuild: &Rebuild, state: InstrId) -> KnownState {
     let value = |id: &InstrId| constant_folding::constant(rebuild.instruction(*id));
     match rebuild.instruction(state) {
         Instruction { op: Op::Tuple, operands, .. } => operands.iter().map(value).collect(),
@@ -71,8 +76,8 @@ fn elements(rebuild: &Rebuild, state: InstrId) -> Known {
 }
 
 /// Evaluates a computation's instructions as far as the known state determines them.
-fn known(module: &Module, computation: &Computation, state: &Known) -> Known {
-    let mut values: Known = Vec::with_capacity(computation.instructions.len());
+fn known(module: &Module, computation: &Computation, state: &KnownState) -> KnownState {
+    let mut values: KnownState = Vec::with_capacity(computation.instructions.len());
     for instruction in &computation.instructions {
         let value = match &instruction.op {
             Op::Constant(_) => constant_folding::constant(instruction),

@@ -10,24 +10,24 @@
 
 use fusebox_core::hlo::{ComputationId, ElementType, InstrId, Instruction, Op, Shape};
 
-use super::Body;
+use super::BoundedComputation;
+use super::size_writer::RewriteResult;
 use super::sizes::Sizes;
-use super::writer::Made;
 
-impl<'b> Body<'b> {
+impl<'b> BoundedComputation<'b> {
     /// Rewrites a parameter of a body or branch.
     pub fn parameter(&mut self, it: &'b Instruction) -> (InstrId, Sizes) {
         let parameter = self.rebuild.add(it, it.op.clone(), with_sizes(&it.shape), Vec::new());
-        self.apart(it, &it.shape, parameter)
+        self.split_crossed(it, &it.shape, parameter)
     }
 
-    pub fn while_loop(&mut self, it: &'b Instruction) -> Made<(InstrId, Sizes)> {
+    pub fn while_loop(&mut self, it: &'b Instruction) -> RewriteResult<(InstrId, Sizes)> {
         let initial = self.together(it, it.operands[0], &it.shape)?;
         let result = self.rebuild.add(it, it.op.clone(), with_sizes(&it.shape), vec![initial]);
-        Ok(self.apart(it, &it.shape, result))
+        Ok(self.split_crossed(it, &it.shape, result))
     }
 
-    pub fn conditional(&mut self, it: &'b Instruction, branches: &[ComputationId]) -> Made<(InstrId, Sizes)> {
+    pub fn conditional(&mut self, it: &'b Instruction, branches: &[ComputationId]) -> RewriteResult<(InstrId, Sizes)> {
         let mut operands = vec![self.rebuild.mapped(it.operands[0])];
         for (&operand, &branch) in it.operands[1..].iter().zip(branches) {
             let callee = self.module.computation(branch);
@@ -40,27 +40,26 @@ impl<'b> Body<'b> {
         // The branches' shapes decide which dimensions have sizes. A dimension that only the
         // conditional declares as dynamic has its bound as size.
         let given = branches.first().map_or(&it.shape, |&id| &self.module.computation(id).root_instruction().shape);
-        match given.has_dynamic_size() {
-            true => {
-                let result = self.rebuild.add(it, it.op.clone(), with_sizes(given), operands);
-                Ok(self.apart(it, given, result))
-            }
-            false => Ok((self.with_operands(it, operands), super::sizes::of_bounds(&it.shape))),
+        if given.has_dynamic_size() {
+            let result = self.rebuild.add(it, it.op.clone(), with_sizes(given), operands);
+            Ok(self.split_crossed(it, given, result))
+        } else {
+            Ok((self.with_operands(it, operands), super::sizes::of_bounds(&it.shape)))
         }
     }
 
     /// Returns the root of a body or branch, with its sizes.
-    pub fn result(&mut self, root: &'b Instruction, id: InstrId) -> Made {
+    pub fn result(&mut self, root: &'b Instruction, id: InstrId) -> RewriteResult {
         self.together(root, id, &root.shape)
     }
 
     /// Returns a tuple of a value's elements and then its sizes. `declared` is the shape of the
     /// value.
-    fn together(&mut self, origin: &'b Instruction, value: InstrId, declared: &Shape) -> Made {
+    fn together(&mut self, origin: &'b Instruction, value: InstrId, declared: &Shape) -> RewriteResult {
         let new = self.rebuild.mapped(value);
         let mut elements = match declared {
             Shape::Tuple(elements) => {
-                (0..elements.len()).map(|index| self.taken(origin, new, index)).collect::<Vec<InstrId>>()
+                (0..elements.len()).map(|index| self.tuple_element(origin, new, index)).collect::<Vec<InstrId>>()
             }
             _ => vec![new],
         };
@@ -79,10 +78,10 @@ impl<'b> Body<'b> {
     }
 
     /// Splits a value of that shape that crossed a border. Returns the value and its sizes.
-    fn apart(&mut self, it: &'b Instruction, shape: &Shape, crossed: InstrId) -> (InstrId, Sizes) {
+    fn split_crossed(&mut self, it: &'b Instruction, shape: &Shape, crossed: InstrId) -> (InstrId, Sizes) {
         let static_shape = shape.with_bounds_as_sizes();
         let count = static_shape.as_tuple().map_or(1, <[Shape]>::len);
-        let elements: Vec<InstrId> = (0..count).map(|index| self.taken(it, crossed, index)).collect();
+        let elements: Vec<InstrId> = (0..count).map(|index| self.tuple_element(it, crossed, index)).collect();
         let value = match static_shape {
             Shape::Tuple(_) => self.writer(it).add(Op::Tuple, static_shape, elements),
             _ => elements[0],
@@ -92,13 +91,13 @@ impl<'b> Body<'b> {
         for array in shape.leaves().into_iter().filter_map(Shape::as_array) {
             let size = |d: usize| array.is_dynamic(d).then(|| next.next().unwrap_or_default());
             let places: Vec<Option<usize>> = (0..array.rank()).map(size).collect();
-            sizes.push(places.into_iter().map(|place| Some(self.taken(it, crossed, place?))).collect());
+            sizes.push(places.into_iter().map(|place| Some(self.tuple_element(it, crossed, place?))).collect());
         }
         (value, sizes)
     }
 
     /// Returns an element of a tuple; reads through a `tuple` instruction.
-    pub fn taken(&mut self, origin: &'b Instruction, tuple: InstrId, index: usize) -> InstrId {
+    pub fn tuple_element(&mut self, origin: &'b Instruction, tuple: InstrId, index: usize) -> InstrId {
         let from = self.rebuild.instruction(tuple);
         if matches!(from.op, Op::Tuple) {
             return from.operands[index];

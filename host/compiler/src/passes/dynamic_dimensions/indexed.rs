@@ -2,16 +2,16 @@
 
 use fusebox_core::hlo::{BinaryOp, ElementType, InstrId, Instruction, Op, Shape, SliceDim};
 
-use super::Body;
-use super::writer::{Made, Writer};
+use super::BoundedComputation;
+use super::size_writer::{RewriteResult, SizeWriter};
 
-impl<'b> Body<'b> {
-    pub fn dynamic_slice(&mut self, it: &'b Instruction, sizes: &[i64]) -> Made {
+impl<'b> BoundedComputation<'b> {
+    pub fn dynamic_slice(&mut self, it: &'b Instruction, sizes: &[i64]) -> RewriteResult {
         let operands = self.held_inside(it, 1, sizes)?;
         Ok(self.with_operands(it, operands))
     }
 
-    pub fn dynamic_update_slice(&mut self, it: &'b Instruction) -> Made {
+    pub fn dynamic_update_slice(&mut self, it: &'b Instruction) -> RewriteResult {
         let of_update = self.dynamic(it, 1);
         if !of_update.is_empty() {
             return self.update_of_dynamic_size(it, &of_update);
@@ -24,7 +24,7 @@ impl<'b> Body<'b> {
     /// Writes a window as large as the update's bounds. Where the update has no elements, the
     /// window keeps the old ones. The array is first padded at its end, so that this window can
     /// begin wherever the actual update may begin.
-    fn update_of_dynamic_size(&mut self, it: &'b Instruction, of_update: &[(usize, InstrId)]) -> Made {
+    fn update_of_dynamic_size(&mut self, it: &'b Instruction, of_update: &[(usize, InstrId)]) -> RewriteResult {
         let (bounds, window) = (self.dims(it, 0), self.dims(it, 1));
         let mut operands = self.rebuild.operands(it);
         let mut behind = vec![0; bounds.len()];
@@ -60,7 +60,7 @@ impl<'b> Body<'b> {
     /// Returns the operands with clamped starts, so that windows of these sizes end within the
     /// actual sizes. The starts begin at operand `first`. The operation itself clamps negative
     /// starts.
-    fn held_inside(&mut self, it: &'b Instruction, first: usize, sizes: &[i64]) -> Made<Vec<InstrId>> {
+    fn held_inside(&mut self, it: &'b Instruction, first: usize, sizes: &[i64]) -> RewriteResult<Vec<InstrId>> {
         let mut operands = self.rebuild.operands(it);
         for (d, size) in self.dynamic(it, 0) {
             if sizes[d] == self.dims(it, 0)[d] {
@@ -74,9 +74,9 @@ impl<'b> Body<'b> {
     }
 }
 
-impl Writer<'_, '_> {
+impl SizeWriter<'_, '_> {
     /// Returns the start, or an earlier one if the window would end beyond the size.
-    fn held_below(&mut self, start: InstrId, size: InstrId, length: InstrId) -> Made {
+    fn held_below(&mut self, start: InstrId, size: InstrId, length: InstrId) -> RewriteResult {
         let ty = self.array(start).element_type;
         let last = self.last_start(size, length, ty)?;
         Ok(self.binary(BinaryOp::Minimum, start, last))
@@ -84,14 +84,14 @@ impl Writer<'_, '_> {
 
     /// Returns the last start of a window of that length within the size, as a value of type `ty`.
     /// Returns zero if the window is longer.
-    pub fn last_start(&mut self, size: InstrId, length: InstrId, ty: ElementType) -> Made {
+    pub fn last_start(&mut self, size: InstrId, length: InstrId, ty: ElementType) -> RewriteResult {
         let last = self.binary(BinaryOp::Subtract, size, length);
         let last = self.at_least_zero(last)?;
         self.as_index(last, ty)
     }
 
     /// Converts a size to that integer type; saturates at the type's largest value.
-    fn as_index(&mut self, size: InstrId, ty: ElementType) -> Made {
+    fn as_index(&mut self, size: InstrId, ty: ElementType) -> RewriteResult {
         let bits = ty.bits() - u32::from(ty.is_signed_integer());
         let size = match bits {
             0..31 => {

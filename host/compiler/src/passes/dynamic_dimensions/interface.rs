@@ -7,11 +7,11 @@
 
 use fusebox_core::hlo::{ArrayShape, ElementType, InstrId, Instruction, Module, Op, Shape, SizedDimension};
 
-use super::Body;
+use super::BoundedComputation;
+use super::size_writer::RewriteResult;
 use super::sizes::Sizes;
-use super::writer::Made;
 
-impl<'b> Body<'b> {
+impl<'b> BoundedComputation<'b> {
     /// Rewrites a parameter of the program, and adds parameters for its sizes.
     pub fn entry_parameter(&mut self, it: &'b Instruction, number: i64) -> (InstrId, Sizes) {
         let value = self.copy(it);
@@ -31,7 +31,7 @@ impl<'b> Body<'b> {
     }
 
     /// Returns the program's root, with its sizes.
-    pub fn entry_result(&mut self, root: &'b Instruction, id: InstrId) -> Made {
+    pub fn entry_result(&mut self, root: &'b Instruction, id: InstrId) -> RewriteResult {
         self.interface.result_is_array = root.shape.as_array().is_some();
         self.interface.of_result = arrays(&root.shape)
             .enumerate()

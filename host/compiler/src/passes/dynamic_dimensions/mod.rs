@@ -17,7 +17,7 @@
 //!
 //! ```text
 //! sizes       sizes of results, from sizes of operands       reductions   reduce, windows, products
-//! writer      scalars, masks                                 movement     reshape, reverse, pad, concatenate
+//! size_writer scalars, masks                                 movement     reshape, reverse, pad, concatenate
 //! borders     loops and branches                             sorts        sort
 //! interface   the program's parameters and results           scans        scan
 //! indexed     windows whose starts are values                vectors      gather, scatter
@@ -30,24 +30,24 @@ mod interface;
 mod movement;
 mod reductions;
 mod scans;
+mod size_writer;
 mod sizes;
 mod sorts;
 mod valid;
 mod vectors;
-mod writer;
 
 #[cfg(test)]
 mod tests;
 
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, InterfaceSizes, Module, Op, Shape};
 
-use super::added::Added;
+use super::added_computations::AddedComputations;
 use super::{inline_calls, splice};
 use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
+use size_writer::{RewriteResult, SizeWriter};
 use sizes::Sizes;
-use writer::{Made, Writer};
 
 /// Largest bound: sizes are `s32`.
 const LARGEST: i64 = i32::MAX as i64;
@@ -63,7 +63,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     refuse_in_applied(module)?;
     // The loop reads the shapes that callees declare, so it replaces no computation before all are
     // rewritten.
-    let mut added = Added::to(module);
+    let mut added = AddedComputations::to(module);
     let of_sequences = in_role(module, Role::Sequence).into_iter();
     let made = of_sequences.map(|id| Ok((id, static_computation(module, id, &mut added)?)));
     for (id, (new, sizes)) in made.collect::<Result<Vec<_>, CompileError>>()? {
@@ -87,7 +87,7 @@ fn is_dynamic(instruction: &Instruction) -> bool {
 /// Refuses a module without `ENTRY`, and bounds beyond [`LARGEST`].
 fn check(module: &Module) -> Result<(), CompileError> {
     if let Some(entry) = module.entry_computation().filter(|_| module.bare) {
-        let message = "a fusion by itself has no dynamic dimensions: write `ENTRY` before the computation";
+        let message = "a module without `ENTRY` cannot have dynamic dimensions: write `ENTRY` before the computation";
         return Err(CompileError::at_computation(module, entry, message));
     }
     for instruction in module.computations.iter().flat_map(|it| &it.instructions) {
@@ -106,8 +106,10 @@ fn refuse_in_applied(module: &Module) -> Result<(), CompileError> {
     let applied = in_role(module, Role::Applied).into_iter().flat_map(|id| &module.computation(id).instructions);
     match applied.into_iter().find(|instruction| is_dynamic(instruction)) {
         Some(instruction) => {
-            let message =
-                format!("{} of dynamic size in what an operation applies to its elements", instruction.opcode());
+            let message = format!(
+                "{} has a dynamic size in a computation that an operation applies to its elements",
+                instruction.opcode()
+            );
             Err(CompileError::at(module, instruction, message + "; keep the sizes there static"))
         }
         None => Ok(()),
@@ -144,12 +146,12 @@ fn inline_fusions(module: &mut Module) {
 fn static_computation(
     module: &Module,
     id: ComputationId,
-    added: &mut Added,
+    added: &mut AddedComputations,
 ) -> Result<(Computation, InterfaceSizes), CompileError> {
     let old = module.computation(id);
     let is_entry = module.entry == Some(id);
     let (rebuild, interface) = (Rebuild::new(old), InterfaceSizes::default());
-    let mut body = Body { module, old, is_entry, added, rebuild, sizes: Vec::new(), interface };
+    let mut body = BoundedComputation { module, old, is_entry, added, rebuild, sizes: Vec::new(), interface };
     for (id, instruction) in old.ids().zip(&old.instructions) {
         let made = body.instruction(instruction);
         let (new, sizes) = made.map_err(|why| CompileError::at(module, instruction, why))?;
@@ -165,14 +167,14 @@ fn static_computation(
     Ok((body.rebuild.finish_at(result), body.interface))
 }
 
-const SET_INSIDE: &str = "pass a static array and its size, and set the size where it is used by set-dimension-size";
+const SET_INSIDE: &str = "pass a static array and its size, and apply set-dimension-size where the array is used";
 
 /// A computation under construction.
-struct Body<'b> {
+struct BoundedComputation<'b> {
     module: &'b Module,
     old: &'b Computation,
     is_entry: bool,
-    added: &'b mut Added,
+    added: &'b mut AddedComputations,
     rebuild: Rebuild<'b>,
     /// Sizes of each old instruction visited so far.
     sizes: Vec<Sizes>,
@@ -180,18 +182,18 @@ struct Body<'b> {
     interface: InterfaceSizes,
 }
 
-impl<'b> Body<'b> {
-    fn writer(&mut self, origin: &'b Instruction) -> Writer<'_, 'b> {
-        Writer { rebuild: &mut self.rebuild, origin }
+impl<'b> BoundedComputation<'b> {
+    fn writer(&mut self, origin: &'b Instruction) -> SizeWriter<'_, 'b> {
+        SizeWriter { rebuild: &mut self.rebuild, origin }
     }
 
     /// Rewrites an instruction. Returns its replacement and its sizes.
-    fn instruction(&mut self, it: &'b Instruction) -> Made<(InstrId, Sizes)> {
+    fn instruction(&mut self, it: &'b Instruction) -> RewriteResult<(InstrId, Sizes)> {
         let is_foreign = matches!(it.op, Op::CustomCall(_) | Op::Other { .. });
         let is_given = it.operands.iter().any(|&operand| self.old.instruction(operand).shape.has_dynamic_size());
         let is_dynamic = it.shape.has_dynamic_size();
         if is_foreign && (is_given || is_dynamic) {
-            return Err(format!("{} takes and gives no arrays of dynamic size; {SET_INSIDE}", it.opcode()));
+            return Err(format!("{} cannot have operands or results of dynamic size; {SET_INSIDE}", it.opcode()));
         }
         match &it.op {
             Op::Parameter { number } if is_dynamic && self.is_entry => return Ok(self.entry_parameter(it, *number)),
@@ -216,7 +218,7 @@ impl<'b> Body<'b> {
     }
 
     /// Rewrites an operation on arrays, some of whose sizes are not the bounds.
-    fn of_dynamic_arrays(&mut self, it: &'b Instruction) -> Made {
+    fn of_dynamic_arrays(&mut self, it: &'b Instruction) -> RewriteResult {
         match &it.op {
             op if op.is_elementwise() => Ok(self.copy(it)),
             Op::Broadcast { .. } | Op::Transpose { .. } | Op::Slice { .. } => Ok(self.copy(it)),
@@ -241,8 +243,8 @@ impl<'b> Body<'b> {
             Op::TriangularSolve { .. } if self.is_only_outer(it, 2) => Ok(self.copy(it)),
             Op::Fft { length, .. } if self.is_only_outer(it, length.len()) => Ok(self.copy(it)),
             op => Err(format!(
-                "{} takes no arrays of dynamic size; give it the static array that the size was set of, with elements beyond the \
-                 size that do not count",
+                "{} cannot take arrays of dynamic size; pass the static operand of set-dimension-size, with elements \
+                 beyond the size that do not change the result",
                 op.opcode()
             )),
         }

@@ -2,24 +2,25 @@
 
 use fusebox_core::hlo::{BinaryOp, Extent, InstrId, Instruction, Op, PaddingDim, Shape, extents};
 
-use super::Body;
-use super::writer::{Made, Writer};
+use super::BoundedComputation;
+use super::size_writer::{RewriteResult, SizeWriter};
 
-impl<'b> Body<'b> {
+impl<'b> BoundedComputation<'b> {
     /// Copies a reshape. Refuses one that merges a dynamic dimension that is not the outermost.
-    pub fn reshape(&mut self, it: &'b Instruction) -> Made {
+    pub fn reshape(&mut self, it: &'b Instruction) -> RewriteResult {
         let operand = &self.old.instruction(it.operands[0]).shape;
         let extents = extents(&it.op, &[operand], &it.shape);
-        match extents.iter().flatten().any(|extent| matches!(extent, Extent::Merged(_))) {
-            true => Err("this reshape merges a dynamic dimension that is not the outermost one, which would leave gaps: transpose it \
+        if extents.iter().flatten().any(|extent| matches!(extent, Extent::Merged(_))) {
+            Err("this reshape merges a dynamic dimension that is not the outermost one, which would leave gaps: transpose it \
                          to the outside first"
-                .into()),
-            false => Ok(self.copy(it)),
+                .into())
+        } else {
+            Ok(self.copy(it))
         }
     }
 
     /// Fills elements beyond the size with the padding value.
-    pub fn pad(&mut self, it: &'b Instruction) -> Made {
+    pub fn pad(&mut self, it: &'b Instruction) -> RewriteResult {
         let sizes = self.dynamic(it, 0);
         let operands = self.rebuild.operands(it);
         let value = self.writer(it).masked(operands[0], &sizes, operands[1]);
@@ -28,7 +29,7 @@ impl<'b> Body<'b> {
 
     /// Reverses the whole array. This moves the elements within the size to the end, so they are
     /// then moved to the beginning.
-    pub fn reverse(&mut self, it: &'b Instruction, dimensions: &[i64]) -> Made {
+    pub fn reverse(&mut self, it: &'b Instruction, dimensions: &[i64]) -> RewriteResult {
         let sizes = self.dynamic(it, 0);
         let mut value = self.copy(it);
         for (dimension, size) in sizes.into_iter().filter(|(d, _)| dimensions.contains(&(*d as i64))) {
@@ -43,7 +44,7 @@ impl<'b> Body<'b> {
 
     /// Writes the pieces one after the other. Each overwrites the elements beyond the size of the
     /// previous piece.
-    pub fn concatenate(&mut self, it: &'b Instruction, dimension: usize) -> Made {
+    pub fn concatenate(&mut self, it: &'b Instruction, dimension: usize) -> RewriteResult {
         if (0..it.operands.len()).all(|operand| self.size(it, operand, dimension).is_none()) {
             return Ok(self.copy(it));
         }
@@ -67,7 +68,7 @@ impl<'b> Body<'b> {
     }
 }
 
-impl Writer<'_, '_> {
+impl SizeWriter<'_, '_> {
     /// Extends each dimension at its end by `behind` elements, whose values are arbitrary.
     pub fn with_more_behind(&mut self, value: InstrId, behind: &[i64]) -> InstrId {
         let array = self.array(value);
@@ -78,7 +79,7 @@ impl Writer<'_, '_> {
     }
 
     /// Drops the first `by` elements of a dimension. Appends the same number of arbitrary elements.
-    fn moved_down(&mut self, value: InstrId, dimension: usize, by: InstrId) -> Made {
+    fn moved_down(&mut self, value: InstrId, dimension: usize, by: InstrId) -> RewriteResult {
         let array = self.array(value);
         let mut behind = vec![0; array.rank()];
         behind[dimension] = array.dims[dimension];

@@ -3,20 +3,20 @@
 
 use fusebox_core::hlo::{ComputationId, ConvolutionAttrs, DotDims, InstrId, Instruction, Window, WindowDim};
 
-use super::Body;
-use super::writer::Made;
+use super::BoundedComputation;
+use super::size_writer::RewriteResult;
 use crate::passes::identity::identity_of;
-use crate::passes::selected_elements::{Valid, in_two_steps};
+use crate::passes::selected_elements::{ValidityMasks, in_two_steps};
 
-impl<'b> Body<'b> {
-    pub fn reduce(&mut self, it: &'b Instruction, dimensions: &[i64], combiner: ComputationId) -> Made {
+impl<'b> BoundedComputation<'b> {
+    pub fn reduce(&mut self, it: &'b Instruction, dimensions: &[i64], combiner: ComputationId) -> RewriteResult {
         let is_meant = |d: usize| dimensions.contains(&(d as i64));
         self.over_sizes(it, is_meant, combiner)
     }
 
     /// Does not mask dimensions with windows of one element and no padding at the end: there,
     /// elements beyond the size only reach results beyond the size.
-    pub fn reduce_window(&mut self, it: &'b Instruction, window: &Window, combiner: ComputationId) -> Made {
+    pub fn reduce_window(&mut self, it: &'b Instruction, window: &Window, combiner: ComputationId) -> RewriteResult {
         let is_meant = |d: usize| window.dims.get(d).is_some_and(|window| window.size > 1 || window.padding_high > 0);
         self.over_sizes(it, is_meant, combiner)
     }
@@ -25,7 +25,12 @@ impl<'b> Body<'b> {
     /// do: if it is no identity, masking would combine it several times. If the identity is
     /// unknown, the combiner gets a flag with each element that says whether it is within the
     /// sizes.
-    fn over_sizes(&mut self, it: &'b Instruction, is_meant: impl Fn(usize) -> bool, combiner: ComputationId) -> Made {
+    fn over_sizes(
+        &mut self,
+        it: &'b Instruction,
+        is_meant: impl Fn(usize) -> bool,
+        combiner: ComputationId,
+    ) -> RewriteResult {
         let arrays = it.operands.len() / 2;
         let rank = self.dims(it, 0).len();
         let sizes = (0..rank).filter(|&d| is_meant(d)).filter_map(|d| Some((d, self.common_size(it, arrays, d)?)));
@@ -46,7 +51,7 @@ impl<'b> Body<'b> {
 
     /// Selects no element beyond a size, and ignores windows beyond a size. Needs no mask for
     /// dimensions whose windows have one element each.
-    pub fn select_and_scatter(&mut self, it: &'b Instruction, window: &Window) -> Made {
+    pub fn select_and_scatter(&mut self, it: &'b Instruction, window: &Window) -> RewriteResult {
         let is_meant = |d: &usize| window.dims.get(*d).is_some_and(|window| *window != WindowDim::default());
         let mut within = |operand: usize| {
             let dims = self.dims(it, operand);
@@ -54,18 +59,20 @@ impl<'b> Body<'b> {
             let sizes: Vec<(usize, InstrId)> = sizes.collect();
             (!sizes.is_empty()).then(|| self.writer(it).within(&dims, &sizes))
         };
-        let valid = Valid { elements: within(0), windows: within(1) };
+        let valid = ValidityMasks { elements: within(0), windows: within(1) };
         if valid.elements.is_none() && valid.windows.is_none() {
             return Ok(self.copy(it));
         }
         let made = in_two_steps(&mut self.rebuild, self.module, self.added, self.old, it, valid);
         made.ok_or_else(|| {
-            "of windows of dynamic sizes at most 32 may lie over an element, and what they scatter is combined by one operation".into()
+            "at most 32 windows of dynamic size may cover an element, and a single operation must combine the values \
+             that they scatter"
+                .into()
         })
     }
 
     /// Masks both operands with zeros beyond the size: an infinity there would make the sum NaN.
-    pub fn dot(&mut self, it: &'b Instruction, dims: &DotDims) -> Made {
+    pub fn dot(&mut self, it: &'b Instruction, dims: &DotDims) -> RewriteResult {
         let pairs: Vec<(usize, usize)> =
             dims.lhs_contracting.iter().zip(&dims.rhs_contracting).map(|(&l, &r)| (l as usize, r as usize)).collect();
         let size = |&(l, r): &(usize, usize)| Some(((l, r), self.size(it, 0, l).or(self.size(it, 1, r))?));
@@ -77,7 +84,7 @@ impl<'b> Body<'b> {
 
     /// Masks features beyond a size with zeros in both operands, and spatial positions beyond a
     /// size in the input. Windows that reach past the last element then read zeros.
-    pub fn convolution(&mut self, it: &'b Instruction, attributes: &ConvolutionAttrs) -> Made {
+    pub fn convolution(&mut self, it: &'b Instruction, attributes: &ConvolutionAttrs) -> RewriteResult {
         let dims = &attributes.dims;
         let has_groups = attributes.feature_group_count > 1 || attributes.batch_group_count > 1;
         let grouped = [(0, dims.input_batch), (0, dims.input_feature), (1, dims.kernel_output_feature)];
@@ -87,8 +94,8 @@ impl<'b> Body<'b> {
             grouped.chain([(1, dims.kernel_input_feature)].into_iter().filter(|_| has_groups)).chain(of_window);
         if let Some((operand, d)) = fixed.find(|&(operand, d)| self.size(it, operand, d as usize).is_some()) {
             return Err(format!(
-                "dimension {d} of operand {operand} of this convolution is dynamic, which groups and windows cannot be; give it the \
-                 static array that the size was set of, with zeros beyond the size"
+                "dimension {d} of operand {operand} of this convolution is dynamic, but groups and windows must be \
+                 static; pass the static operand of set-dimension-size, with zeros beyond the size"
             ));
         }
         let (input, kernel) = (dims.input_feature as usize, dims.kernel_input_feature as usize);

@@ -2,13 +2,13 @@
 
 use fusebox_core::hlo::{Computation, ComputationId, ElementType, InstrId, Instruction, Op, Shape};
 
-use super::Body;
-use super::writer::Made;
-use crate::passes::added::Draft;
+use super::BoundedComputation;
+use super::size_writer::RewriteResult;
+use crate::passes::added_computations::ComputationDraft;
 
-impl<'b> Body<'b> {
+impl<'b> BoundedComputation<'b> {
     /// Adds an input that tells each step whether its slices are within the size.
-    pub fn scan(&mut self, it: &'b Instruction) -> Made {
+    pub fn scan(&mut self, it: &'b Instruction) -> RewriteResult {
         let Op::Scan { dimension, num_carries, is_reverse, to_apply, .. } = it.op else {
             return Err(format!("{} is no scan", it.opcode()));
         };
@@ -18,8 +18,8 @@ impl<'b> Body<'b> {
             .any(|operand| self.dynamic(it, operand).iter().any(|&(of, _)| operand >= inputs || of != d))
         {
             return Err(format!(
-                "a scan along dimension {d} takes no slices and no carries of dynamic size; give it static arrays, with what does \
-                 not count beyond the sizes"
+                "a scan along dimension {d} cannot take slices or carries of dynamic size; pass static arrays, with \
+                 elements beyond the sizes that do not change the result"
             ));
         }
         let Some(size) = self.common_size(it, inputs, d) else { return Ok(self.copy(it)) };
@@ -46,7 +46,7 @@ fn where_within(old: &Computation, id: ComputationId, name: String, inputs: usiz
     let pred = |dims: &[i64]| Shape::array(ElementType::Pred, dims.to_vec());
     let shapes: Vec<Shape> = old.parameters().iter().map(|&id| old.instruction(id).shape.clone()).collect();
     let (slices, carries) = shapes.split_at(inputs);
-    let mut made = Draft::default();
+    let mut made = ComputationDraft::default();
     let mut given: Vec<InstrId> = slices.iter().map(|shape| made.parameter(shape.clone())).collect();
     // The flag's dimensions before the scanned one have one element each.
     let slice = made.parameter(pred(&vec![1; dimension]));

@@ -7,15 +7,15 @@ use fusebox_core::hlo::{
 use crate::rebuild::Rebuild;
 
 /// A result, or the reason why there is none.
-pub type Made<T = InstrId> = Result<T, String>;
+pub type RewriteResult<T = InstrId> = Result<T, String>;
 
 /// Writes instructions with the name and the source position of `origin`.
-pub struct Writer<'r, 'a> {
+pub struct SizeWriter<'r, 'a> {
     pub rebuild: &'r mut Rebuild<'a>,
     pub origin: &'r Instruction,
 }
 
-impl Writer<'_, '_> {
+impl SizeWriter<'_, '_> {
     pub fn add(&mut self, op: Op, shape: Shape, operands: Vec<InstrId>) -> InstrId {
         // Attributes such as shardings hold only for the origin.
         let mut instruction = Instruction::new(self.origin.name.clone(), shape, op, operands);
@@ -42,7 +42,7 @@ impl Writer<'_, '_> {
         self.scalar(ty, vec![0; ty.byte_size()])
     }
 
-    pub fn s32(&mut self, number: i64) -> Made {
+    pub fn s32(&mut self, number: i64) -> RewriteResult {
         let number = i32::try_from(number).map_err(|_| format!("{number} is too large for a size, which is s32"))?;
         Ok(self.scalar(ElementType::S32, number.to_le_bytes().to_vec()))
     }
@@ -65,7 +65,7 @@ impl Writer<'_, '_> {
     }
 
     /// Clamps a size between zero and the bound.
-    pub fn between(&mut self, size: InstrId, bound: i64) -> Made {
+    pub fn between(&mut self, size: InstrId, bound: i64) -> RewriteResult {
         let (zero, bound) = (self.s32(0)?, self.s32(bound)?);
         Ok(self.add(Op::Clamp, Shape::array(ElementType::S32, []), vec![zero, size, bound]))
     }

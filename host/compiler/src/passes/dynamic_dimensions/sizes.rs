@@ -2,8 +2,8 @@
 
 use fusebox_core::hlo::{BinaryOp, Extent, InstrId, Instruction, Op, PaddingDim, Shape, Source, WindowDim, extents};
 
-use super::Body;
-use super::writer::{Made, Writer};
+use super::BoundedComputation;
+use super::size_writer::{RewriteResult, SizeWriter};
 
 /// Per array leaf and dimension, the `s32[]` that is its size; `None` if the size is the bound.
 pub type Sizes = Vec<Vec<Option<InstrId>>>;
@@ -18,7 +18,7 @@ pub fn of_bounds(shape: &Shape) -> Sizes {
     shape.leaves().into_iter().filter_map(Shape::as_array).map(|array| vec![None; array.rank()]).collect()
 }
 
-impl<'b> Body<'b> {
+impl<'b> BoundedComputation<'b> {
     /// Returns the size of a dimension of an array operand; `None` if it is the bound.
     pub fn size(&self, it: &Instruction, operand: usize, dimension: usize) -> Option<InstrId> {
         let sizes = &self.sizes[it.operands.get(operand)?.index()];
@@ -42,13 +42,13 @@ impl<'b> Body<'b> {
         (0..operands).find_map(|operand| self.size(it, operand, dimension))
     }
 
-    pub fn get_size(&mut self, it: &'b Instruction, dimension: usize) -> Made<(InstrId, Sizes)> {
+    pub fn get_size(&mut self, it: &'b Instruction, dimension: usize) -> RewriteResult<(InstrId, Sizes)> {
         let size = self.size_or_bound(it, 0, dimension)?;
         Ok((size, vec![Vec::new()]))
     }
 
     /// Clamps the new size between zero and the bound. Refuses a constant outside of this range.
-    pub fn set_size(&mut self, it: &'b Instruction, dimension: usize) -> Made<(InstrId, Sizes)> {
+    pub fn set_size(&mut self, it: &'b Instruction, dimension: usize) -> RewriteResult<(InstrId, Sizes)> {
         let value = self.rebuild.mapped(it.operands[0]);
         let bound = self.dims(it, 0)[dimension];
         let mut sizes = self.sizes[it.operands[0].index()].clone();
@@ -63,15 +63,13 @@ impl<'b> Body<'b> {
         };
         let is_declared = |d: usize| it.shape.as_array().is_some_and(|array| array.is_dynamic(d));
         match sizes[0].iter().enumerate().find(|(d, size)| size.is_some() && !is_declared(*d)) {
-            Some((d, _)) => {
-                Err(format!("dimension {d} of the result is dynamic, but {} says that it is not", it.shape))
-            }
+            Some((d, _)) => Err(format!("dimension {d} of the result is dynamic, but {} declares it static", it.shape)),
             None => Ok((value, sizes)),
         }
     }
 
     /// Computes the sizes of an operation's result.
-    pub fn result_sizes(&mut self, it: &'b Instruction) -> Made<Sizes> {
+    pub fn result_sizes(&mut self, it: &'b Instruction) -> RewriteResult<Sizes> {
         let operands: Vec<&Shape> = it.operands.iter().map(|&id| &self.old.instruction(id).shape).collect();
         let leaves = extents(&it.op, &operands, &it.shape);
         let mut sizes = Sizes::new();
@@ -92,7 +90,7 @@ impl<'b> Body<'b> {
         Ok(sizes)
     }
 
-    fn extent(&mut self, it: &'b Instruction, extent: &Extent) -> Made<Option<InstrId>> {
+    fn extent(&mut self, it: &'b Instruction, extent: &Extent) -> RewriteResult<Option<InstrId>> {
         let of = |body: &Self, source: &Source| body.size(it, source.operand, source.dimension);
         let is_known = extent.sources().iter().any(|source| of(self, source).is_some());
         if !is_known && !matches!(extent, Extent::Unknown) {
@@ -119,7 +117,7 @@ impl<'b> Body<'b> {
         })
     }
 
-    pub fn size_or_bound(&mut self, it: &'b Instruction, operand: usize, dimension: usize) -> Made {
+    pub fn size_or_bound(&mut self, it: &'b Instruction, operand: usize, dimension: usize) -> RewriteResult {
         match self.size(it, operand, dimension) {
             Some(size) => Ok(size),
             None => {
@@ -129,7 +127,7 @@ impl<'b> Body<'b> {
         }
     }
 
-    fn combined(&mut self, it: &'b Instruction, op: BinaryOp, sources: &[Source]) -> Made {
+    fn combined(&mut self, it: &'b Instruction, op: BinaryOp, sources: &[Source]) -> RewriteResult {
         let mut all: Option<InstrId> = None;
         for source in sources {
             let size = self.size_or_bound(it, source.operand, source.dimension)?;
@@ -144,8 +142,8 @@ impl<'b> Body<'b> {
 
 fn unknown_reshape(it: &Instruction) -> String {
     format!(
-        "this reshape to {} takes a dynamic dimension apart other than by its outermost part, or its bound is at most 1: reshape the \
-         static array, and set the size afterwards",
+        "this reshape to {} splits a dynamic dimension of which not only the outermost part is dynamic, or whose bound \
+         is at most 1: reshape the static array, and set the size afterwards",
         it.shape
     )
 }
@@ -159,8 +157,8 @@ fn constant(instruction: &Instruction) -> Option<i64> {
 }
 
 /// Arithmetic on sizes.
-impl Writer<'_, '_> {
-    fn plus(&mut self, size: InstrId, number: i64) -> Made {
+impl SizeWriter<'_, '_> {
+    fn plus(&mut self, size: InstrId, number: i64) -> RewriteResult {
         if number == 0 {
             return Ok(size);
         }
@@ -168,7 +166,7 @@ impl Writer<'_, '_> {
         Ok(self.binary(BinaryOp::Add, size, number))
     }
 
-    fn times(&mut self, size: InstrId, number: i64) -> Made {
+    fn times(&mut self, size: InstrId, number: i64) -> RewriteResult {
         if number == 1 {
             return Ok(size);
         }
@@ -176,7 +174,7 @@ impl Writer<'_, '_> {
         Ok(self.binary(BinaryOp::Multiply, size, number))
     }
 
-    fn per(&mut self, size: InstrId, number: i64) -> Made {
+    fn per(&mut self, size: InstrId, number: i64) -> RewriteResult {
         if number == 1 {
             return Ok(size);
         }
@@ -185,17 +183,17 @@ impl Writer<'_, '_> {
     }
 
     /// Returns the size, or zero if the size is negative.
-    pub fn at_least_zero(&mut self, size: InstrId) -> Made {
+    pub fn at_least_zero(&mut self, size: InstrId) -> RewriteResult {
         let zero = self.s32(0)?;
         Ok(self.binary(BinaryOp::Maximum, size, zero))
     }
 
-    fn scaled(&mut self, size: InstrId, times: i64, per: i64) -> Made {
+    fn scaled(&mut self, size: InstrId, times: i64, per: i64) -> RewriteResult {
         let size = self.times(size, times)?;
         self.per(size, per)
     }
 
-    fn padded(&mut self, size: InstrId, padding: &PaddingDim) -> Made {
+    fn padded(&mut self, size: InstrId, padding: &PaddingDim) -> RewriteResult {
         let padded = match padding.interior {
             0 => size,
             interior => {
@@ -211,7 +209,7 @@ impl Writer<'_, '_> {
 
     /// Computes the number of windows: `(base - reach) / stride + 1`, or 0 if that is not positive.
     /// `base` includes the padding.
-    fn windows(&mut self, size: InstrId, window: &WindowDim) -> Made {
+    fn windows(&mut self, size: InstrId, window: &WindowDim) -> RewriteResult {
         let base = match window.base_dilation {
             1 => size,
             dilation => {

@@ -2,14 +2,20 @@
 
 use fusebox_core::hlo::{BinaryOp, Computation, ComputationId, ElementType, InstrId, Instruction, Op, Shape};
 
-use super::Body;
+use super::BoundedComputation;
 use super::borders::with_more;
-use super::writer::Made;
-use crate::passes::added::Draft;
+use super::size_writer::RewriteResult;
+use crate::passes::added_computations::ComputationDraft;
 
-impl<'b> Body<'b> {
+impl<'b> BoundedComputation<'b> {
     /// Adds an operand to the sort that says whether each element is within the size.
-    pub fn sort(&mut self, it: &'b Instruction, dimension: i64, is_stable: bool, to_apply: ComputationId) -> Made {
+    pub fn sort(
+        &mut self,
+        it: &'b Instruction,
+        dimension: i64,
+        is_stable: bool,
+        to_apply: ComputationId,
+    ) -> RewriteResult {
         let d = dimension as usize;
         let Some(size) = self.common_size(it, it.operands.len(), d) else { return Ok(self.copy(it)) };
         let dims = self.dims(it, 0);
@@ -33,7 +39,7 @@ fn within_first(old: &Computation, id: ComputationId, name: String) -> Computati
     let pred = || Shape::array(ElementType::Pred, []);
     let parameters = old.parameters();
     let shapes = parameters.iter().map(|&id| old.instruction(id).shape.clone()).chain([pred(), pred()]);
-    let mut made = Draft::default();
+    let mut made = ComputationDraft::default();
     let elements: Vec<InstrId> = shapes.map(|shape| made.parameter(shape)).collect();
     let (compared, within) = elements.split_at(parameters.len());
     let before = made.add("before", pred(), Op::Call { to_apply: id }, compared.to_vec());

@@ -42,7 +42,7 @@ fn program(lines: &str) -> String {
 #[test]
 fn what_cannot_be_done_is_named() {
     for (lines, why) in [
-        ("ROOT r = f32[8] set-dimension-size(d, n), dimensions={0}", "says that it is not"),
+        ("ROOT r = f32[8] set-dimension-size(d, n), dimensions={0}", "declares it static"),
         (
             "c = s32[] constant(9)\n  e = f32[<=8] set-dimension-size(x, c), dimensions={0}\n  ROOT r = s32[] \
           get-dimension-size(e), dimensions={0}",
@@ -51,18 +51,18 @@ fn what_cannot_be_done_is_named() {
         ("e = f32[<=16] reshape(s)\n  ROOT r = f32[] reduce(e, z), dimensions={0}, to_apply=add", "leave gaps"),
         (
             "e = f32[2,<=4] reshape(d)\n  ROOT r = f32[] reduce(e, z), dimensions={0,1}, to_apply=add",
-            "other than by its outermost part",
+            "not only the outermost part is dynamic",
         ),
         (
             "e = f32[<=8] custom-call(d), custom_call_target=\"f\"\n  ROOT r = s32[] get-dimension-size(e), \
           dimensions={0}",
-            "custom-call takes and gives no arrays of dynamic size",
+            "custom-call cannot have operands or results of dynamic size",
         ),
         (
             "i = f32[1,16,1] reshape(y)\n  w = f32[8,1,1] reshape(x)\n  v = f32[<=8,1,1] set-dimension-size(w, n), \
              dimensions={0}\n  c = f32[1,9,1] convolution(i, v), window={size=8}, dim_labels=b0f_0io->b0f\n  ROOT r = f32[1,9,1] \
              negate(c)",
-            "which groups and windows cannot be",
+            "groups and windows must be static",
         ),
     ] {
         let error = apply(&program(lines)).expect_err(lines).to_string();

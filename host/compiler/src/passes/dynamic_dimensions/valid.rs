@@ -3,15 +3,20 @@
 
 use fusebox_core::hlo::{BinaryOp, Computation, ComputationId, ElementType, InstrId, Instruction, Op, Shape};
 
-use super::Body;
+use super::BoundedComputation;
 use super::borders::with_more;
-use super::writer::Made;
-use crate::passes::added::Draft;
+use super::size_writer::RewriteResult;
+use crate::passes::added_computations::ComputationDraft;
 
-impl<'b> Body<'b> {
+impl<'b> BoundedComputation<'b> {
     /// Rewrites the reduction of arrays, or of their windows, with these sizes in some dimensions.
     /// The initial values are valid.
-    pub fn reduce_valid(&mut self, it: &'b Instruction, combiner: ComputationId, sizes: &[(usize, InstrId)]) -> Made {
+    pub fn reduce_valid(
+        &mut self,
+        it: &'b Instruction,
+        combiner: ComputationId,
+        sizes: &[(usize, InstrId)],
+    ) -> RewriteResult {
         let dims = self.dims(it, 0);
         let name = format!("{}.valid.{}", self.module.computation(combiner).name, self.added.next().index());
         let of_valid = of_valid(self.module.computation(combiner), combiner, name);
@@ -37,7 +42,7 @@ impl<'b> Body<'b> {
 
     /// Returns the first `count` elements of a tuple: as a tuple if `shape` is one.
     pub fn without_last(&mut self, it: &'b Instruction, shape: Shape, tuple: InstrId, count: usize) -> InstrId {
-        let elements: Vec<InstrId> = (0..count).map(|index| self.taken(it, tuple, index)).collect();
+        let elements: Vec<InstrId> = (0..count).map(|index| self.tuple_element(it, tuple, index)).collect();
         match shape {
             Shape::Tuple(_) => self.writer(it).add(Op::Tuple, shape, elements),
             _ => elements[0],
@@ -49,7 +54,7 @@ impl<'b> Body<'b> {
 /// otherwise it returns the valid one.
 fn of_valid(old: &Computation, id: ComputationId, name: String) -> Computation {
     let pred = || Shape::array(ElementType::Pred, []);
-    let mut made = Draft::default();
+    let mut made = ComputationDraft::default();
     let shapes: Vec<Shape> = old.parameters().iter().map(|&id| old.instruction(id).shape.clone()).collect();
     let (before, after) = shapes.split_at(shapes.len() / 2);
     let mut half = |shapes: &[Shape]| -> (Vec<InstrId>, InstrId) {

@@ -2,14 +2,14 @@
 
 use fusebox_core::hlo::{BinaryOp, Comparison, ElementType, GatherDims, InstrId, Instruction, Op, ScatterDims, Shape};
 
-use super::Body;
-use super::writer::{Made, Writer};
+use super::BoundedComputation;
+use super::size_writer::{RewriteResult, SizeWriter};
 use crate::passes::identity::neutral;
 
-impl<'b> Body<'b> {
+impl<'b> BoundedComputation<'b> {
     /// Moves windows back until they end within the sizes. Slices gathered for index vectors beyond
     /// a size lie beyond the size of the result, too.
-    pub fn gather(&mut self, it: &'b Instruction, dims: &GatherDims) -> Made {
+    pub fn gather(&mut self, it: &'b Instruction, dims: &GatherDims) -> RewriteResult {
         let mut operands = self.rebuild.operands(it);
         let indices = self.writer(it).array(operands[1]);
         let mut columns = Vec::new();
@@ -36,7 +36,7 @@ impl<'b> Body<'b> {
 
     /// Sets index vectors to -1, which is out of bounds, if they are beyond a size or their windows
     /// end beyond one.
-    pub fn scatter(&mut self, it: &'b Instruction, dims: &ScatterDims) -> Made {
+    pub fn scatter(&mut self, it: &'b Instruction, dims: &ScatterDims) -> RewriteResult {
         let arrays = it.operands.len() / 2;
         let windows = self.windows(it, dims)?;
         let mut operands = self.rebuild.operands(it);
@@ -58,9 +58,10 @@ impl<'b> Body<'b> {
         }
         let batch = self.batch_sizes(it, dims);
         if !batch.is_empty() && columns.is_empty() {
-            return Err("this scatter has index vectors of no numbers, of which none can be left out beyond a size; give it static \
-                        arrays"
-                .into());
+            return Err(
+                "this scatter has empty index vectors, so that it cannot skip updates beyond a size; pass static arrays"
+                    .into(),
+            );
         }
         let mut writer = self.writer(it);
         let ones = writer.scalar(indices.element_type, vec![u8::MAX; indices.element_type.byte_size()]);
@@ -77,7 +78,7 @@ impl<'b> Body<'b> {
     }
 
     /// Returns the size of a window in each dimension of the arrays that the scatter updates.
-    fn windows(&self, it: &Instruction, dims: &ScatterDims) -> Made<Vec<i64>> {
+    fn windows(&self, it: &Instruction, dims: &ScatterDims) -> RewriteResult<Vec<i64>> {
         let arrays = it.operands.len() / 2;
         let bounds = self.dims(it, 0);
         let updates = self.dims(it, arrays + 1);
@@ -101,8 +102,8 @@ impl<'b> Body<'b> {
             };
             if !is_meant {
                 return Err(format!(
-                    "dimension {from} of the updates of this scatter is a window over dimension {d} of dynamic size that may be of \
-                     another size; scatter into the static array that the size was set of"
+                    "dimension {from} of the updates of this scatter is a window over the dynamic dimension {d}, and \
+                     their sizes may differ; scatter into the static operand of set-dimension-size"
                 ));
             }
         }
@@ -126,7 +127,7 @@ impl<'b> Body<'b> {
     }
 }
 
-impl Writer<'_, '_> {
+impl SizeWriter<'_, '_> {
     /// Converts an array to that element type.
     fn converted(&mut self, value: InstrId, ty: ElementType) -> InstrId {
         let array = self.array(value);
@@ -146,7 +147,13 @@ impl Writer<'_, '_> {
 
     /// Returns an array of the index vectors' shape with one number per column: the one in
     /// `columns`, or the largest of the type.
-    fn columns(&mut self, columns: &[Option<InstrId>], ty: ElementType, dims: &[i64], vector_dim: i64) -> Made {
+    fn columns(
+        &mut self,
+        columns: &[Option<InstrId>],
+        ty: ElementType,
+        dims: &[i64],
+        vector_dim: i64,
+    ) -> RewriteResult {
         let largest = neutral(BinaryOp::Minimum, ty).ok_or_else(|| format!("{ty} is no type of indices"))?;
         let mut pieces = Vec::new();
         for &column in columns {

@@ -33,7 +33,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
         let instruction = computation.instruction(id);
         done += 1;
         if done > MOST {
-            let message = format!("more than {MOST} operations that are to be written as others");
+            let message = format!("the module has more than {MOST} operations to expand");
             return Err(CompileError::at(module, instruction, message));
         }
         let operands: Vec<Shape> =

@@ -8,7 +8,7 @@ use crate::host_module;
 
 /// The arrays of a state in their order. The first element of the state, before them, counts the
 /// steps.
-struct Parts<'a> {
+struct ScanState<'a> {
     inputs: Vec<&'a ArrayShape>,
     outputs: Vec<&'a ArrayShape>,
     carries: Vec<&'a ArrayShape>,
@@ -34,7 +34,7 @@ pub fn text(module: &Module, scan: &Instruction, operands: &[Shape], results: &[
     let dimension = usize::try_from(dimension).map_err(|_| "a scan along a negative dimension".to_owned())?;
     let length = first.and_then(|array| array.dims.get(dimension)).copied();
     let length = length.ok_or("scan has neither inputs nor outputs, so it has no length")?;
-    let parts = Parts {
+    let parts = ScanState {
         inputs: given[..inputs].iter().collect(),
         outputs: made[..outputs].iter().collect(),
         carries: given[inputs..].iter().collect(),
@@ -54,7 +54,7 @@ pub fn text(module: &Module, scan: &Instruction, operands: &[Shape], results: &[
     Ok(print_module(&called) + &parts.condition() + &parts.body(applied, results) + &parts.entry(scan, results))
 }
 
-impl Parts<'_> {
+impl ScanState<'_> {
     fn state(&self) -> String {
         let all = self.inputs.iter().chain(&self.outputs).chain(&self.carries).map(|shape| plain(shape));
         format!("(s64[], {})", all.collect::<Vec<_>>().join(", "))
@@ -90,9 +90,10 @@ impl Parts<'_> {
 
     fn body(&self, applied: &str, results: &[Shape]) -> String {
         let state = self.state();
-        let at = match self.is_reverse {
-            true => format!("  last = s64[] constant({})\n  at = s64[] subtract(last, i)\n", self.length - 1),
-            false => "  at = s64[] copy(i)\n".into(),
+        let at = if self.is_reverse {
+            format!("  last = s64[] constant({})\n  at = s64[] subtract(last, i)\n", self.length - 1)
+        } else {
+            "  at = s64[] copy(i)\n".into()
         };
         let mut text = format!(
             "scan_body {{

@@ -27,9 +27,10 @@ const SMALL_MATRIX: i64 = 16 << 10;
 pub fn laid_out(body: &Computation, device: &DeviceDescription) -> Result<Option<Computation>, CompileError> {
     let invariant = invariant(body);
     let turned = |instruction: &Instruction| {
-        let swapped =
-            Product::of(instruction).map(Product::swapped).filter(|product| product.is_of_a_vector_and_little(body));
-        [Product::of(instruction), swapped].into_iter().flatten().find(|product| {
+        let swapped = LoopProduct::of(instruction)
+            .map(LoopProduct::swapped)
+            .filter(|product| product.is_of_a_vector_and_little(body));
+        [LoopProduct::of(instruction), swapped].into_iter().flatten().find(|product| {
             !invariant[product.left.index()]
                 && invariant[product.right.index()]
                 && has_room(body, product.right, device)
@@ -50,21 +51,21 @@ fn sizes(computation: &Computation, id: InstrId) -> &[i64] {
 }
 
 /// A product as the body has it, or with its operands swapped.
-struct Product {
+struct LoopProduct {
     left: InstrId,
     right: InstrId,
     dims: DotDims,
 }
 
-impl Product {
-    fn of(instruction: &Instruction) -> Option<Product> {
+impl LoopProduct {
+    fn of(instruction: &Instruction) -> Option<LoopProduct> {
         match (&instruction.op, &instruction.operands[..]) {
-            (Op::Dot(dims), &[left, right]) => Some(Product { left, right, dims: dims.clone() }),
+            (Op::Dot(dims), &[left, right]) => Some(LoopProduct { left, right, dims: dims.clone() }),
             _ => None,
         }
     }
 
-    fn swapped(self) -> Product {
+    fn swapped(self) -> LoopProduct {
         let DotDims { lhs_batch, rhs_batch, lhs_contracting, rhs_contracting, .. } = self.dims.clone();
         let dims = DotDims {
             lhs_batch: rhs_batch,
@@ -73,7 +74,7 @@ impl Product {
             rhs_contracting: lhs_contracting,
             ..self.dims
         };
-        Product { left: self.right, right: self.left, dims }
+        LoopProduct { left: self.right, right: self.left, dims }
     }
 
     /// Whether the left operand is a vector, and the right one is small. The lines of the right

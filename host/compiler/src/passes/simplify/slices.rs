@@ -43,9 +43,10 @@ pub fn part(rebuild: &mut Rebuild, origin: &Instruction, source: InstrId, dims: 
     if let Some(simpler) = slice(rebuild, origin, source, dims.clone()) {
         return simpler;
     }
-    match rebuild.instruction(source).shape == origin.shape {
-        true => source,
-        false => rebuild.add(origin, Op::Slice { dims }, origin.shape.clone(), vec![source]),
+    if rebuild.instruction(source).shape == origin.shape {
+        source
+    } else {
+        rebuild.add(origin, Op::Slice { dims }, origin.shape.clone(), vec![source])
     }
 }
 

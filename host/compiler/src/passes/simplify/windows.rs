@@ -35,11 +35,12 @@ fn gather(rebuild: &mut Rebuild, instruction: &Instruction, dims: &GatherDims) -
     let &[array, indices] = rebuild.operands(instruction).as_slice() else { return None };
     let places = IndexVector::of(rebuild, instruction, indices, dims.start_index_map.len())?;
     let component = |d: usize| dims.start_index_map.iter().position(|&mapped| mapped == d as i64);
-    let starts: Vec<Start> = (0..dims.slice_sizes.len()).map(|d| places.start(component(d))).collect();
+    let starts: Vec<WindowStart> = (0..dims.slice_sizes.len()).map(|d| places.start(component(d))).collect();
     let part = places.part(rebuild, instruction, array, &starts, &dims.slice_sizes);
-    match rebuild.instruction(part).shape == instruction.shape {
-        true => Some(part),
-        false => Some(rebuild.add(instruction, Op::Reshape, instruction.shape.clone(), vec![part])),
+    if rebuild.instruction(part).shape == instruction.shape {
+        Some(part)
+    } else {
+        Some(rebuild.add(instruction, Op::Reshape, instruction.shape.clone(), vec![part]))
     }
 }
 
@@ -53,16 +54,17 @@ fn scatter(rebuild: &mut Rebuild, module: &Module, old: &Computation, instructio
         Combination::Alone | Combination::Joint => return None,
     }
     let places = IndexVector::of(rebuild, instruction, indices, shape.components.len())?;
-    let starts: Vec<Start> = shape
+    let starts: Vec<WindowStart> = shape
         .operand
         .iter()
         .map(|dim| match dim.start {
             SliceStart::Component(component) => places.start(Some(component)),
-            SliceStart::Zero | SliceStart::Batch(_) => Start::At(0),
+            SliceStart::Zero | SliceStart::Batch(_) => WindowStart::At(0),
         })
         .collect();
     let last: Vec<i64> = shape.operand.iter().map(|dim| dim.last_start()).collect();
-    let is_outside = |(start, &last): (&Start, &i64)| matches!(start, Start::At(at) if !(0..=last).contains(at));
+    let is_outside =
+        |(start, &last): (&WindowStart, &i64)| matches!(start, WindowStart::At(at) if !(0..=last).contains(at));
     if starts.iter().zip(&last).any(is_outside) {
         return Some(array);
     }
@@ -94,7 +96,7 @@ fn scatter(rebuild: &mut Rebuild, module: &Module, old: &Computation, instructio
 
 /// Start of a window in one dimension.
 #[derive(Clone, Copy)]
-enum Start {
+enum WindowStart {
     At(i64),
     /// At the value of an instruction.
     Computed(InstrId),
@@ -103,7 +105,7 @@ enum Start {
 /// The only index vector of a gather or scatter.
 struct IndexVector {
     element_type: ElementType,
-    components: Vec<Start>,
+    components: Vec<WindowStart>,
 }
 
 impl IndexVector {
@@ -114,21 +116,22 @@ impl IndexVector {
             return None;
         }
         let scalar = Shape::array(array.element_type, Vec::new());
-        let of_scalar = |rebuild: &Rebuild, id| slices::integer(rebuild, id).map_or(Start::Computed(id), Start::At);
+        let of_scalar =
+            |rebuild: &Rebuild, id| slices::integer(rebuild, id).map_or(WindowStart::Computed(id), WindowStart::At);
         let components = (0..count)
             .map(|number| match element(rebuild, indices, number) {
-                Element::Known(value) => Start::At(value),
-                Element::Of(id) if rebuild.instruction(id).shape == scalar => of_scalar(rebuild, id),
-                Element::Of(id) => {
+                IndexElement::Known(value) => WindowStart::At(value),
+                IndexElement::Of(id) if rebuild.instruction(id).shape == scalar => of_scalar(rebuild, id),
+                IndexElement::Of(id) => {
                     let id = rebuild.add(origin, Op::Reshape, scalar.clone(), vec![id]);
                     of_scalar(rebuild, id)
                 }
-                Element::Unknown => {
+                IndexElement::Unknown => {
                     let all = Shape::array(array.element_type, vec![count as i64]);
                     let one = Shape::array(array.element_type, vec![1]);
                     let line = rebuild.add(origin, Op::Reshape, all, vec![indices]);
                     let one = slices::part_of_line(rebuild, origin, line, one, number as i64);
-                    Start::Computed(rebuild.add(origin, Op::Reshape, scalar.clone(), vec![one]))
+                    WindowStart::Computed(rebuild.add(origin, Op::Reshape, scalar.clone(), vec![one]))
                 }
             })
             .collect();
@@ -136,8 +139,8 @@ impl IndexVector {
     }
 
     /// Returns the start at a component, or at 0.
-    fn start(&self, component: Option<usize>) -> Start {
-        component.and_then(|component| self.components.get(component)).copied().unwrap_or(Start::At(0))
+    fn start(&self, component: Option<usize>) -> WindowStart {
+        component.and_then(|component| self.components.get(component)).copied().unwrap_or(WindowStart::At(0))
     }
 
     fn constant(&self, rebuild: &mut Rebuild, origin: &Instruction, value: i64) -> InstrId {
@@ -147,10 +150,10 @@ impl IndexVector {
         rebuild.add(origin, Op::Constant(Literal::Array(literal)), shape, Vec::new())
     }
 
-    fn instructions(&self, rebuild: &mut Rebuild, origin: &Instruction, starts: &[Start]) -> Vec<InstrId> {
-        let instruction = |start: &Start| match *start {
-            Start::At(value) => self.constant(rebuild, origin, value),
-            Start::Computed(id) => id,
+    fn instructions(&self, rebuild: &mut Rebuild, origin: &Instruction, starts: &[WindowStart]) -> Vec<InstrId> {
+        let instruction = |start: &WindowStart| match *start {
+            WindowStart::At(value) => self.constant(rebuild, origin, value),
+            WindowStart::Computed(id) => id,
         };
         starts.iter().map(instruction).collect()
     }
@@ -161,7 +164,7 @@ impl IndexVector {
         rebuild: &mut Rebuild,
         origin: &Instruction,
         array: InstrId,
-        starts: &[Start],
+        starts: &[WindowStart],
         sizes: &[i64],
     ) -> InstrId {
         let starts = self.instructions(rebuild, origin, starts);
@@ -169,11 +172,17 @@ impl IndexVector {
     }
 
     /// Whether the window fits; `None` if it always does.
-    fn fits(&self, rebuild: &mut Rebuild, origin: &Instruction, starts: &[Start], last: &[i64]) -> Option<InstrId> {
+    fn fits(
+        &self,
+        rebuild: &mut Rebuild,
+        origin: &Instruction,
+        starts: &[WindowStart],
+        last: &[i64],
+    ) -> Option<InstrId> {
         let pred = Shape::array(ElementType::Pred, Vec::new());
         let mut all: Option<InstrId> = None;
         for (start, &last) in starts.iter().zip(last) {
-            let Start::Computed(start) = *start else { continue };
+            let WindowStart::Computed(start) = *start else { continue };
             let bounds = [(Comparison::Ge, 0), (Comparison::Le, last)];
             for (direction, bound) in bounds {
                 if self.always_holds(direction, bound) {
@@ -205,7 +214,7 @@ impl IndexVector {
 }
 
 /// An element of an array of indices.
-enum Element {
+enum IndexElement {
     Known(i64),
     /// The only element of an instruction's result.
     Of(InstrId),
@@ -213,15 +222,15 @@ enum Element {
 }
 
 /// Looks up an element; looks through reshapes, broadcasts and concatenations.
-fn element(rebuild: &Rebuild, id: InstrId, number: usize) -> Element {
+fn element(rebuild: &Rebuild, id: InstrId, number: usize) -> IndexElement {
     let instruction = rebuild.instruction(id);
-    let Some(array) = instruction.shape.as_array() else { return Element::Unknown };
+    let Some(array) = instruction.shape.as_array() else { return IndexElement::Unknown };
     match (&instruction.op, &instruction.operands[..]) {
         (Op::Constant(Literal::Array(value)), _) => {
             let size = value.element_type.byte_size();
             let data = value.data.get(number * size..(number + 1) * size).unwrap_or_default().to_vec();
             let one = ArrayLiteral { element_type: value.element_type, dims: Vec::new(), data: data.into() };
-            one.as_integer().map_or(Element::Unknown, Element::Known)
+            one.as_integer().map_or(IndexElement::Unknown, IndexElement::Known)
         }
         (Op::Reshape, &[source]) => element(rebuild, source, number),
         (Op::Broadcast { .. }, &[source]) if element_count(rebuild, source) == Some(1) => element(rebuild, source, 0),
@@ -231,8 +240,8 @@ fn element(rebuild: &Rebuild, id: InstrId, number: usize) -> Element {
         {
             element(rebuild, operands[number], 0)
         }
-        _ if array.element_count() == 1 => Element::Of(id),
-        _ => Element::Unknown,
+        _ if array.element_count() == 1 => IndexElement::Of(id),
+        _ => IndexElement::Unknown,
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use fusebox_core::hlo::{Computation, InstrId, Op};
 
 use crate::schedule::leaf_bytes;
-use crate::schedule::uses::{Leaf, Uses};
+use crate::schedule::uses::{LeafUses, ValueLeaf};
 
 /// Largest number of kernels to execute again for one value.
 const LONGEST_CHAIN: usize = 16;
@@ -13,7 +13,7 @@ const LONGEST_CHAIN: usize = 16;
 const SMALL_PART: u64 = 8;
 
 /// A value to rematerialise.
-pub struct Again {
+pub struct Rematerialisation {
     /// The instructions to execute again, in this order.
     pub members: Vec<InstrId>,
     /// The first instruction that reads the result of the last member.
@@ -27,28 +27,28 @@ pub struct Again {
 }
 
 /// The readers of a computation's leaves. Instructions execute in program order.
-pub struct Lives<'a> {
+pub struct LeafReaders<'a> {
     computation: &'a Computation,
-    uses: Uses,
+    uses: LeafUses,
     /// Readers of each leaf; the root if it is a part of the result.
-    readers: HashMap<Leaf, Vec<InstrId>>,
+    readers: HashMap<ValueLeaf, Vec<InstrId>>,
 }
 
-impl<'a> Lives<'a> {
+impl<'a> LeafReaders<'a> {
     /// Collects the readers of every leaf.
-    pub fn of(computation: &'a Computation) -> Lives<'a> {
-        let uses = Uses::in_program_order(computation);
-        let mut readers: HashMap<Leaf, Vec<InstrId>> = HashMap::new();
+    pub fn of(computation: &'a Computation) -> LeafReaders<'a> {
+        let uses = LeafUses::in_program_order(computation);
+        let mut readers: HashMap<ValueLeaf, Vec<InstrId>> = HashMap::new();
         for id in computation.ids() {
             uses.reads(id).iter().for_each(|&leaf| readers.entry(leaf).or_default().push(id));
         }
         uses.result().iter().for_each(|&leaf| readers.entry(leaf).or_default().push(computation.root));
-        Lives { computation, uses, readers }
+        LeafReaders { computation, uses, readers }
     }
 
     /// Returns what can be rematerialised so that less is alive at `peak`. `seconds`: the time of
     /// an instruction, or `None` if it cannot be executed again.
-    pub fn candidates(&self, peak: InstrId, seconds: impl Fn(InstrId) -> Option<f64>) -> Vec<Again> {
+    pub fn candidates(&self, peak: InstrId, seconds: impl Fn(InstrId) -> Option<f64>) -> Vec<Rematerialisation> {
         let mut found = Vec::new();
         for id in (0..peak.0).map(InstrId).filter(|&id| seconds(id).is_some()) {
             let Some((freed, next)) = self.freed(id, peak) else { continue };
@@ -81,31 +81,31 @@ impl<'a> Lives<'a> {
         freed: u64,
         kept: u64,
         seconds: impl Fn(InstrId) -> Option<f64>,
-    ) -> Option<Again> {
+    ) -> Option<Rematerialisation> {
         let (mut members, mut pending) = (BTreeSet::from([id]), vec![id]);
-        let (mut known, mut alive): (HashSet<Leaf>, u64) = (HashSet::new(), 0);
+        let (mut known, mut alive): (HashSet<ValueLeaf>, u64) = (HashSet::new(), 0);
         while let Some(member) = pending.pop() {
             for &leaf in self.uses.reads(member) {
                 if !known.insert(leaf) || !self.is_dead(leaf, peak) {
                     continue;
                 }
-                let bytes = leaf_bytes(&self.computation.instruction(leaf.made_by).shape).nth(leaf.number)?;
-                if bytes <= kept || seconds(leaf.made_by).is_none() {
+                let bytes = leaf_bytes(&self.computation.instruction(leaf.producer).shape).nth(leaf.number)?;
+                if bytes <= kept || seconds(leaf.producer).is_none() {
                     alive = alive.saturating_add(bytes);
-                } else if members.insert(leaf.made_by) {
-                    pending.push(leaf.made_by);
+                } else if members.insert(leaf.producer) {
+                    pending.push(leaf.producer);
                 }
             }
         }
         let gain = freed.checked_sub(alive).filter(|gain| *gain > 0 && members.len() <= LONGEST_CHAIN)?;
         let seconds = members.iter().filter_map(|&it| seconds(it)).sum();
-        Some(Again { members: members.into_iter().collect(), next, peak, gain, seconds })
+        Some(Rematerialisation { members: members.into_iter().collect(), next, peak, gain, seconds })
     }
 
     /// Whether no instruction reads a leaf from the peak on.
-    fn is_dead(&self, leaf: Leaf, peak: InstrId) -> bool {
-        let maker = &self.computation.instruction(leaf.made_by).op;
-        let is_given = matches!(maker, Op::Parameter { .. } | Op::Constant(_));
-        !is_given && self.readers.get(&leaf).is_none_or(|readers| readers.iter().all(|&reader| reader < peak))
+    fn is_dead(&self, leaf: ValueLeaf, peak: InstrId) -> bool {
+        let maker = &self.computation.instruction(leaf.producer).op;
+        let is_external = matches!(maker, Op::Parameter { .. } | Op::Constant(_));
+        !is_external && self.readers.get(&leaf).is_none_or(|readers| readers.iter().all(|&reader| reader < peak))
     }
 }

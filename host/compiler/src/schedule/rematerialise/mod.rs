@@ -12,11 +12,11 @@ mod tests;
 
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module};
 
-use super::{Made, Memory, Schedule, leaf_bytes, schedule};
+use super::{MemoryUse, PlannedFusion, Schedule, leaf_bytes, schedule};
 use crate::CompileError;
 use crate::kernels::Kernels;
-use candidates::{Again, Lives};
-use rewrite::Rewrite;
+use candidates::{LeafReaders, Rematerialisation};
+use rewrite::RematerialisedCopy;
 
 /// Number of rounds without a lower peak after which the search stops.
 const MOST_IN_VAIN: usize = 64;
@@ -35,7 +35,7 @@ pub struct Program<'a> {
     /// Its kernels.
     pub kernels: Kernels,
     /// The decisions about its kernels.
-    pub made: &'a [Made<'a>],
+    pub planned: &'a [PlannedFusion<'a>],
     /// Alignment of buffers, in bytes.
     pub alignment: u64,
 }
@@ -61,7 +61,7 @@ pub fn within(limit: u64, program: &Program<'_>, schedule: Schedule) -> Result<S
 
 impl Program<'_> {
     fn scheduled(&self) -> Result<Schedule, CompileError> {
-        schedule(&self.module, &self.kernels, self.made, self.alignment)
+        schedule(&self.module, &self.kernels, self.planned, self.alignment)
     }
 
     /// Rematerialises values until at most `limit` bytes are taken. The gain of a value is capped
@@ -71,7 +71,7 @@ impl Program<'_> {
         limit: u64,
         aim: u64,
         mut schedule: Schedule,
-    ) -> Result<Result<Schedule, Memory>, CompileError> {
+    ) -> Result<Result<Schedule, MemoryUse>, CompileError> {
         let most = 4 * self.module.computations.iter().map(|it| it.instructions.len()).sum::<usize>();
         let (mut rounds, mut in_vain, mut least) = (0, 0, schedule.memory.clone());
         while schedule.memory.written() > limit {
@@ -94,9 +94,9 @@ impl Program<'_> {
     /// be kept; one byte less cannot. The limit decides which values are rematerialised. So the
     /// memory `reached` under one limit may be out of reach under another, and less may be
     /// possible.
-    fn refused(&self, limit: u64, reached: [Memory; 2]) -> Result<CompileError, CompileError> {
+    fn refused(&self, limit: u64, reached: [MemoryUse; 2]) -> Result<CompileError, CompileError> {
         let [first, furthest] = reached;
-        let under = |limit: u64| -> Result<Option<Memory>, CompileError> {
+        let under = |limit: u64| -> Result<Option<MemoryUse>, CompileError> {
             let found = self.clone().down_to(limit, limit, self.scheduled()?)?;
             Ok(found.ok().map(|schedule| schedule.memory))
         };
@@ -126,13 +126,13 @@ impl Program<'_> {
 
     /// Returns the value that is best rematerialised, among all computations that run at the peak,
     /// and its computation. Sorts their instructions by execution order.
-    fn best(&mut self, schedule: &Schedule, excess: u64) -> Option<(ComputationId, Again)> {
-        let mut best: Option<(f64, ComputationId, Again)> = None;
+    fn best(&mut self, schedule: &Schedule, excess: u64) -> Option<(ComputationId, Rematerialisation)> {
+        let mut best: Option<(f64, ComputationId, Rematerialisation)> = None;
         for (around, running) in schedule.at_peak.iter().rev().enumerate() {
             let id = running.computation;
             self.put_in_order(id, &schedule.orders[id.index()]);
             let turns = TURNS.powi(i32::try_from(around).unwrap_or(i32::MAX));
-            let lives = Lives::of(self.module.computation(id));
+            let lives = LeafReaders::of(self.module.computation(id));
             for again in lives.candidates(InstrId(running.position as u32), |it| self.seconds(id, it)) {
                 let seconds = turns * (again.seconds + LAUNCH * again.members.len() as f64);
                 let worth = again.gain.min(excess) as f64 / seconds;
@@ -147,26 +147,26 @@ impl Program<'_> {
     /// Returns the predicted time of a kernel, in seconds. Includes copies of the arrays that it
     /// updates, since these may be necessary.
     fn seconds(&self, computation: ComputationId, id: InstrId) -> Option<f64> {
-        let made = self.made.get(*self.kernels.of.get(&(computation, id))?)?;
+        let planned = self.planned.get(*self.kernels.of.get(&(computation, id))?)?;
         let bytes = leaf_bytes(&self.module.computation(computation).instruction(id).shape);
-        let updated = made.plan.outputs.iter().zip(bytes).filter(|(output, _)| output.initial.is_some());
+        let updated = planned.plan.outputs.iter().zip(bytes).filter(|(output, _)| output.initial.is_some());
         let copied: u64 = updated.map(|(_, bytes)| bytes).sum();
-        Some(made.seconds + COPY * copied as f64)
+        Some(planned.seconds + COPY * copied as f64)
     }
 
     /// Sorts a computation's instructions by execution order.
     fn put_in_order(&mut self, id: ComputationId, order: &[InstrId]) {
         let old = self.module.computation(id).clone();
-        let mut rewrite = Rewrite::new(&old);
+        let mut rewrite = RematerialisedCopy::new(&old);
         order.iter().for_each(|&id| rewrite.copy(id));
         self.replace(id, rewrite);
     }
 
     /// Inserts second values before their next reader. From there on, all instructions read them
     /// instead of the first ones.
-    fn make_again(&mut self, id: ComputationId, again: &Again) {
+    fn make_again(&mut self, id: ComputationId, again: &Rematerialisation) {
         let old = self.module.computation(id).clone();
-        let mut rewrite = Rewrite::new(&old);
+        let mut rewrite = RematerialisedCopy::new(&old);
         for instruction in old.ids() {
             if instruction == again.next {
                 rewrite.repeat(again);
@@ -176,15 +176,15 @@ impl Program<'_> {
         self.replace(id, rewrite);
     }
 
-    fn replace(&mut self, id: ComputationId, rewrite: Rewrite<'_>) {
-        let Rewrite { old, new, map, repeated, .. } = rewrite;
+    fn replace(&mut self, id: ComputationId, rewrite: RematerialisedCopy<'_>) {
+        let RematerialisedCopy { old, new, map, recomputed, .. } = rewrite;
         for ((computation, instruction), unit) in std::mem::take(&mut self.kernels.of) {
             if computation != id {
                 self.kernels.of.insert((computation, instruction), unit);
                 continue;
             }
             self.kernels.of.insert((id, map[instruction.index()]), unit);
-            let second = repeated.get(&instruction);
+            let second = recomputed.get(&instruction);
             self.kernels.of.extend(second.map(|second| ((id, *second), unit)));
         }
         let root = map[old.root.index()];

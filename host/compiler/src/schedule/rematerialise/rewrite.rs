@@ -4,36 +4,36 @@ use std::collections::{HashMap, HashSet};
 
 use fusebox_core::hlo::{Computation, InstrId, Instruction};
 
-use super::candidates::Again;
-use crate::schedule::uses::Uses;
+use super::candidates::Rematerialisation;
+use crate::schedule::uses::LeafUses;
 
 /// Separates the name of an instruction from the number of its repetition.
 const AGAIN: &str = ".again.";
 
 /// A computation under construction: a copy of an old one's instructions in some order.
-pub struct Rewrite<'a> {
+pub struct RematerialisedCopy<'a> {
     pub old: &'a Computation,
     pub new: Vec<Instruction>,
     /// Per old instruction, its copy.
     pub map: Vec<InstrId>,
     /// Second copies of instructions that compute values.
-    pub repeated: HashMap<InstrId, InstrId>,
+    pub recomputed: HashMap<InstrId, InstrId>,
     /// Old instructions whose second copies are read from now on.
-    anew: HashMap<InstrId, InstrId>,
-    uses: Uses,
+    reread: HashMap<InstrId, InstrId>,
+    uses: LeafUses,
     names: HashSet<&'a str>,
 }
 
-impl<'a> Rewrite<'a> {
+impl<'a> RematerialisedCopy<'a> {
     /// Begins an empty copy.
-    pub fn new(old: &'a Computation) -> Rewrite<'a> {
-        Rewrite {
+    pub fn new(old: &'a Computation) -> RematerialisedCopy<'a> {
+        RematerialisedCopy {
             old,
             new: Vec::with_capacity(old.instructions.len()),
             map: vec![InstrId(0); old.instructions.len()],
-            repeated: HashMap::new(),
-            anew: HashMap::new(),
-            uses: Uses::in_program_order(old),
+            recomputed: HashMap::new(),
+            reread: HashMap::new(),
+            uses: LeafUses::in_program_order(old),
             names: old.instructions.iter().map(|it| &*it.name).collect(),
         }
     }
@@ -48,7 +48,7 @@ impl<'a> Rewrite<'a> {
 
     /// Computes values again, not before the peak. Instructions copied from now on read the new
     /// values.
-    pub fn repeat(&mut self, again: &Again) {
+    pub fn repeat(&mut self, again: &Rematerialisation) {
         for &member in &again.members {
             self.pass_on_operands(member);
             let second = self.second(member);
@@ -57,22 +57,22 @@ impl<'a> Rewrite<'a> {
             if !extra.control_predecessors.contains(&peak) {
                 extra.control_predecessors.push(peak);
             }
-            self.repeated.insert(member, second);
+            self.recomputed.insert(member, second);
         }
     }
 
     /// Makes second copies of those operands of an instruction that pass on leaves of second
     /// values.
     fn pass_on_operands(&mut self, id: InstrId) {
-        if !self.repeated.is_empty() {
+        if !self.recomputed.is_empty() {
             let old = self.old;
             old.instruction(id).operands.iter().for_each(|&operand| self.pass_on(operand));
         }
     }
 
     fn pass_on(&mut self, operand: InstrId) {
-        let is_made_again = self.uses.leaves(operand).iter().any(|leaf| self.repeated.contains_key(&leaf.made_by));
-        if is_made_again && !self.anew.contains_key(&operand) {
+        let is_recomputed = self.uses.leaves(operand).iter().any(|leaf| self.recomputed.contains_key(&leaf.producer));
+        if is_recomputed && !self.reread.contains_key(&operand) {
             self.pass_on_operands(operand);
             self.second(operand);
         }
@@ -89,13 +89,13 @@ impl<'a> Rewrite<'a> {
         copy.name = format!("{first}{AGAIN}{number}");
         self.new.push(copy);
         let second = InstrId(self.new.len() as u32 - 1);
-        self.anew.insert(id, second);
+        self.reread.insert(id, second);
         second
     }
 
     fn mapped(&self, id: InstrId) -> Instruction {
         let mut copy = self.old.instruction(id).clone();
-        let place = |old: &InstrId| self.anew.get(old).copied().unwrap_or(self.map[old.index()]);
+        let place = |old: &InstrId| self.reread.get(old).copied().unwrap_or(self.map[old.index()]);
         copy.operands = copy.operands.iter().map(place).collect();
         if let Some(extra) = &mut copy.extra {
             extra.control_predecessors.retain(|&old| old < id);

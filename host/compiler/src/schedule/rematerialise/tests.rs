@@ -5,11 +5,11 @@ use fusebox_core::emitter::{LaunchDimensions, OutputPlan, Plan};
 use fusebox_core::hlo::parse_module;
 use fusebox_core::indexing::IndexingMap;
 
-use super::{Made, Program, within};
-use crate::kernels::{self, Unit};
+use super::{PlannedFusion, Program, within};
+use crate::kernels::{self, KernelUnit};
 use crate::{CompileError, Emitters, fuse};
 
-fn plan(unit: &Unit) -> Plan {
+fn plan(unit: &KernelUnit) -> Plan {
     let shapes = unit.fusion.output_shapes();
     let outputs = shapes
         .iter()
@@ -71,15 +71,15 @@ fn the_least_that_is_named_works_and_one_byte_less_does_not() {
         fuse::run(&mut module, &DeviceDescription::cpu(2), &Emitters::bundled());
         let kernels = kernels::collect(&module);
         let plans: Vec<Plan> = kernels.units.iter().map(plan).collect();
-        let made = |(number, plan)| Made {
+        let planned = |(number, plan)| PlannedFusion {
             plan,
             kernel: Some(number as u32),
             runs_alone: false,
             seconds: 1e-6 * (1 + number % 5) as f64,
             pairs: &[],
         };
-        let made: Vec<Made> = plans.iter().enumerate().map(made).collect();
-        let program = Program { module, kernels, made: &made, alignment: 64 };
+        let planned: Vec<PlannedFusion> = plans.iter().enumerate().map(planned).collect();
+        let program = Program { module, kernels, planned: &planned, alignment: 64 };
         let named = least(&program, 0).unwrap();
         let much = program.scheduled().unwrap().memory.written();
         assert!(named <= much);

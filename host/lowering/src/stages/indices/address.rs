@@ -24,12 +24,11 @@ impl<'s> Indexed<'s, '_> {
     pub(super) fn tile_product(&mut self, op: &'s Operation) -> Done {
         let mut operands = Vec::with_capacity(op.operands.len());
         for &operand in &op.operands {
-            operands.push(match *self.rewriter.source.type_of(operand) == Type::INDEX {
-                true => {
-                    let position = self.index(operand)?;
-                    self.index_value(position, 64)
-                }
-                false => self.value(operand)?,
+            operands.push(if *self.rewriter.source.type_of(operand) == Type::INDEX {
+                let position = self.index(operand)?;
+                self.index_value(position, 64)
+            } else {
+                self.value(operand)?
             });
         }
         let types = self.rewriter.source_types(&op.results);
@@ -117,9 +116,10 @@ impl<'s> Indexed<'s, '_> {
             let by_zero = divisor.eq(0_i64);
             // Integers narrower than a byte are divided in a wider register, where the division
             // cannot overflow.
-            match is_signed && bits >= 8 {
-                true => by_zero | (dividend.eq(i64::MIN >> (64 - bits)) & divisor.eq(-1_i64)),
-                false => by_zero,
+            if is_signed && bits >= 8 {
+                by_zero | (dividend.eq(i64::MIN >> (64 - bits)) & divisor.eq(-1_i64))
+            } else {
+                by_zero
             }
         });
         if let Type::Vector(..) = ty {

@@ -183,9 +183,10 @@ impl Indexed<'_, '_> {
             let (zero, divisor) = (value.integer(0), value.integer(divisor));
             let rest = value.remsi(divisor);
             let below = rest.lt(zero);
-            match quotient {
-                true => value.divsi(divisor) + below.extsi(value.scalar()),
-                false => below.select(rest + divisor, rest),
+            if quotient {
+                value.divsi(divisor) + below.extsi(value.scalar())
+            } else {
+                below.select(rest + divisor, rest)
             }
         })
     }

@@ -97,9 +97,10 @@ impl<'s, 'k> Loops<'s, 'k> {
         if self.target.splits_loops {
             let (operations, has_loops) = size(splittable.body);
             let room = if has_loops { ROOM_FOR_INNER } else { 1 };
-            parts = match operations.saturating_mul(room) <= self.splitting.repeatable {
-                true => (self.splitting.repeatable / operations.max(1)).min(MOST_PARTS),
-                false => 1,
+            parts = if operations.saturating_mul(room) <= self.splitting.repeatable {
+                (self.splitting.repeatable / operations.max(1)).min(MOST_PARTS)
+            } else {
+                1
             };
         }
         self.in_parts(lower, upper, inits, splittable, parts).map(|(state, _)| state)
@@ -117,10 +118,7 @@ impl<'s, 'k> Loops<'s, 'k> {
     ) -> Done<(Vec<Value>, usize)> {
         let algebra = &self.tracker.algebra;
         let range = Interval::new(algebra.range(lower).lower, algebra.range(upper).upper.saturating_sub(1));
-        let border = match most > 1 && range.size() >= SHORTEST {
-            true => self.find_border(range, splittable)?,
-            false => None,
-        };
+        let border = if most > 1 && range.size() >= SHORTEST { self.find_border(range, splittable)? } else { None };
         let Some(border) = border else {
             let state = self.counted(lower, upper, 1, inits, splittable.types, splittable.write)?;
             return Ok((state, 1));
@@ -295,10 +293,8 @@ impl<'s, 'k> Loops<'s, 'k> {
         let threshold = algebra.constant(threshold);
         // Rising: ceil((threshold - rest) / factor). Falling: floor((rest - threshold) / -factor) +
         // 1.
-        let (from, to, shift, beyond) = match factor > 0 {
-            true => (rest, threshold, factor - 1, 0),
-            false => (threshold, rest, 0, 1),
-        };
+        let (from, to, shift, beyond) =
+            if factor > 0 { (rest, threshold, factor - 1, 0) } else { (threshold, rest, 0, 1) };
         let distance = algebra.sub(to, from);
         let shift = algebra.constant(shift);
         let distance = algebra.add(distance, shift);

@@ -150,16 +150,17 @@ impl<'s> Memory<'s, '_> {
             return Unsupported::because("the simulator has no tile registers");
         }
         let (dims, _) = static_tensor(tensor)?;
-        let row = dims.last().copied().required("it is of a tensor without dimensions")?;
+        let row = dims.last().copied().required("its tensor has no dimensions")?;
         Ok([attributes_of(place), vec![("stride".into(), Attribute::i64(row))]].concat())
     }
 
     /// Like [`Self::place`], but fails for read-only tensors.
     pub(super) fn written_place(&mut self, op: &'s Operation, tensor: usize, lanes: u32) -> Done<Place> {
         let place = self.place(op, tensor, lanes)?;
-        match place.tensor.known.invariant {
-            true => Unsupported::because("it writes a tensor that is read-only"),
-            false => Ok(place),
+        if place.tensor.known.invariant {
+            Unsupported::because("it writes a tensor that is read-only")
+        } else {
+            Ok(place)
         }
     }
 

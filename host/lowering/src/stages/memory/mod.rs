@@ -319,9 +319,10 @@ impl<'s> Memory<'s, '_> {
     fn constant(&mut self, op: &'s Operation) -> Done {
         let ty = self.rewriter.source.type_of(op.result());
         let slot = match (ty, op.attribute("value")) {
-            (Type::Tensor(_, element), Some(Attribute::Dense(_, bytes))) => match bytes.len() == element.byte_size() {
-                true => Slot::Splat(bytes.clone()),
-                false => {
+            (Type::Tensor(_, element), Some(Attribute::Dense(_, bytes))) => {
+                if bytes.len() == element.byte_size() {
+                    Slot::Splat(bytes.clone())
+                } else {
                     let space = Type::Pointer(self.kernel.target.global_space);
                     let value = Attribute::Dense(ty.clone(), bytes.clone());
                     let pointer = self.out().at_beginning(OpKind::ConstantMemory, vec![("value".into(), value)], space);
@@ -329,7 +330,7 @@ impl<'s> Memory<'s, '_> {
                     let known = Known { alignment, invariant: true, reported: false, reach };
                     Slot::Tensor(Tensor { pointer, known })
                 }
-            },
+            }
             (Type::Tensor(..), Some(value)) => {
                 return Unsupported::because(format!("the constant {value} is not readable"));
             }

@@ -16,9 +16,9 @@ impl<'s> Memory<'s, '_> {
     fn is_single_thread(&self) -> Done<bool> {
         let threads = self.kernel.facts.threads;
         match self.kernel.target.is_cpu() {
-            true if threads != 1 => Unsupported::because(format!(
-                "a block has {threads} threads, of which the cpu runs one after the other"
-            )),
+            true if threads != 1 => {
+                Unsupported::because(format!("a block has {threads} threads, but on the cpu a block has one thread"))
+            }
             is_cpu => Ok(is_cpu),
         }
     }
@@ -126,7 +126,7 @@ impl<'s> Memory<'s, '_> {
         let (right_dims, _) = static_tensor(self.rewriter.source.type_of(op.operands[right_at]))?;
         let sums = op.operands[2 * right_at..].iter().map(|&sum| self.value(sum)).collect::<Done<Vec<Value>>>()?;
         if [&left, &right].iter().any(|place| place.tensor.known.reach != Reach::Block) {
-            return Unsupported::because("it multiplies tensors that are no tiles of the block");
+            return Unsupported::because("it multiplies tensors that are not tiles of the block");
         }
         // Distance from the squares of some steps to those of the next steps, in elements.
         let strides = [dims, right_dims].map(|dims| dims[2..].iter().product::<i64>());

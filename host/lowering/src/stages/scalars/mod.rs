@@ -202,9 +202,10 @@ impl<'s> Scalars<'s, '_> {
         let to = self.kept_type(op.result());
         let from = self.out().type_of(value).clone();
         let both_bits = matches!(from.element(), Scalar::Int(_)) && matches!(to.element(), Scalar::Int(_));
-        let value = match both_bits {
-            true => self.out().resized(value, to.element().bits(), false),
-            false => self.out().cast(OpKind::Bitcast, value, to.element()),
+        let value = if both_bits {
+            self.out().resized(value, to.element().bits(), false)
+        } else {
+            self.out().cast(OpKind::Bitcast, value, to.element())
         };
         self.bind_value(op, value);
         Ok(())

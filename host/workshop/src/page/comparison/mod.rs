@@ -13,7 +13,7 @@ use std::fmt::{self, Display, Write};
 use maud::PreEscaped;
 
 use super::framed;
-use crate::ab::{Comparison, Figures, Judgement, Measured, Report};
+use crate::ab::{Comparison, ComparisonReport, MeasuredTimes, ResultJudgement, SideFigures};
 use crate::measure::Cache;
 
 /// Text whose special characters are escaped for HTML.
@@ -32,7 +32,7 @@ impl<T: Display> Display for Escaped<T> {
 }
 
 /// Returns the page of a comparison.
-pub fn of_comparison(report: &Report) -> String {
+pub fn of_comparison(report: &ComparisonReport) -> String {
     let mut body = String::new();
     // Writing to a string does not fail.
     let _ = header(&mut body, report);
@@ -43,13 +43,13 @@ pub fn of_comparison(report: &Report) -> String {
     framed(&title, include_str!("style.css"), &PreEscaped(body), include_str!("script.js"))
 }
 
-fn header(out: &mut String, report: &Report) -> fmt::Result {
+fn header(out: &mut String, report: &ComparisonReport) -> fmt::Result {
     writeln!(out, "<h1>{} on {}</h1>", Escaped(&report.module), Escaped(&report.target))?;
     writeln!(out, "<p><b class=a>A</b> <code>{}</code></p>", Escaped(&report.a))?;
     writeln!(out, "<p><b class=b>B</b> <code>{}</code></p>", Escaped(&report.b))?;
     for (side, names) in [("A", &report.only_in_a), ("B", &report.only_in_b)] {
         if !names.is_empty() {
-            writeln!(out, "<p>Only {side} makes these fusions: {}</p>", Escaped(names.join(", ")))?;
+            writeln!(out, "<p>Only {side} has these fusions: {}</p>", Escaped(names.join(", ")))?;
         }
     }
     if report.comparisons().any(|comparison| !comparison.measured.is_empty()) {
@@ -82,14 +82,14 @@ fn section(out: &mut String, comparison: &Comparison, number: usize) -> fmt::Res
     writeln!(out, "</section>")
 }
 
-fn judgement(out: &mut String, judged: &Judgement) -> fmt::Result {
+fn judgement(out: &mut String, judged: &ResultJudgement) -> fmt::Result {
     match judged {
-        Judgement::Right { by } => writeln!(out, "<p>Both are right, by {}.</p>", by.name()),
-        Judgement::Wrong { by, .. } => judged.faults().try_for_each(|(side, fault)| {
+        ResultJudgement::Right { by } => writeln!(out, "<p>Both are right, by {}.</p>", by.name()),
+        ResultJudgement::Wrong { by, .. } => judged.faults().try_for_each(|(side, fault)| {
             writeln!(out, "<h3>{side} is <span class=wrong>wrong</span></h3>")?;
             writeln!(out, "<p class=wrong>By {}: {}. Nothing is timed.</p>", by.name(), Escaped(fault))
         }),
-        Judgement::Unknown => {
+        ResultJudgement::Unknown => {
             writeln!(
                 out,
                 "<p class=wrong>Not judged: neither the interpreter nor the bundled emitters have a result.</p>"
@@ -98,7 +98,7 @@ fn judgement(out: &mut String, judged: &Judgement) -> fmt::Result {
     }
 }
 
-fn cache(row: &Measured) -> &'static str {
+fn cache(row: &MeasuredTimes) -> &'static str {
     match row.cache {
         Cache::Warm => "Warm",
         Cache::Cold => "Cold",
@@ -106,7 +106,7 @@ fn cache(row: &Measured) -> &'static str {
 }
 
 /// Writes a table with a row per figure.
-fn figures(out: &mut String, a: &Figures, b: &Figures, measured: &[Measured]) -> fmt::Result {
+fn figures(out: &mut String, a: &SideFigures, b: &SideFigures, measured: &[MeasuredTimes]) -> fmt::Result {
     writeln!(out, "<table><tr><th></th><th class=a>A</th><th class=b>B</th></tr>")?;
     let mut row = |name: &str, values: [String; 2]| {
         let [a, b] = values.map(|value| Escaped(value).to_string());
@@ -120,7 +120,10 @@ fn figures(out: &mut String, a: &Figures, b: &Figures, measured: &[Measured]) ->
             times.map(|time| format!("{:.2} – {:.2}", time.lower_quartile, time.upper_quartile)),
         )?;
         row(&format!("{cache}: GB/s"), [0, 1].map(|side| format!("{:.2}", it.bandwidth([a, b][side], side))))?;
-        row(&format!("{cache}: share of the roof"), [0, 1].map(|side| format!("{:.0} %", 100.0 * it.share(side))))?;
+        row(
+            &format!("{cache}: share of the roof"),
+            [0, 1].map(|side| format!("{:.0} %", 100.0 * it.roof_fraction(side))),
+        )?;
         row(&format!("{cache}: bound by"), it.roof.map(|roof| roof.bound().name().to_owned()))?;
         let ratio = &it.ratio;
         row(

@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use super::{Escaped, cache};
-use crate::ab::{Comparison, Measured, Report};
+use crate::ab::{Comparison, ComparisonReport, MeasuredTimes};
 use crate::statistics::MARGIN;
 
 /// Width of plots, and the margins for text on their left and below.
@@ -67,9 +67,9 @@ fn marks_below(out: &mut String, axis: &Axis, height: f64, unit: &str) -> fmt::R
 
 /// Draws the ratios with their intervals: a row for each program, fusion and cache state. The
 /// background marks ratios within the margin of equality.
-pub fn ratios(out: &mut String, report: &Report) -> fmt::Result {
+pub fn ratios(out: &mut String, report: &ComparisonReport) -> fmt::Result {
     const ROW: f64 = 24.0;
-    let rows: Vec<(&str, &Measured)> =
+    let rows: Vec<(&str, &MeasuredTimes)> =
         report.comparisons().flat_map(|it| it.measured.iter().map(|row| (it.name.as_str(), row))).collect();
     let ends = rows.iter().flat_map(|(_, row)| [row.ratio.low, row.ratio.high]);
     let axis = Axis::over(ends.chain([1.0 / MARGIN, MARGIN]), LEFT, WIDTH - 120.0);
@@ -91,7 +91,7 @@ pub fn ratios(out: &mut String, report: &Report) -> fmt::Result {
 }
 
 /// Draws the times of both sides as histograms, one above the other, with medians.
-pub fn distribution(out: &mut String, row: &Measured) -> fmt::Result {
+pub fn distribution(out: &mut String, row: &MeasuredTimes) -> fmt::Result {
     const BARS: usize = 60;
     const HEIGHT: f64 = 170.0;
     let high = (HEIGHT - BELOW) / 2.0;
@@ -121,14 +121,14 @@ pub fn distribution(out: &mut String, row: &Measured) -> fmt::Result {
 
 /// Plots time against bytes: each program and fusion, and below it the least time in which the
 /// machine can do the same work.
-pub fn roofline(out: &mut String, report: &Report) -> fmt::Result {
+pub fn roofline(out: &mut String, report: &ComparisonReport) -> fmt::Result {
     const HEIGHT: f64 = 330.0;
-    let points: Vec<(&Comparison, &Measured, usize)> = report
+    let points: Vec<(&Comparison, &MeasuredTimes, usize)> = report
         .comparisons()
         .flat_map(|it| it.measured.iter().flat_map(move |row| [(it, row, 0), (it, row, 1)]))
         .collect();
-    let bytes = |it: &(&Comparison, &Measured, usize)| [&it.0.a, &it.0.b][it.2].bytes() as f64 / 1e6;
-    let time = |it: &(&Comparison, &Measured, usize)| [&it.1.a_us, &it.1.b_us][it.2].median;
+    let bytes = |it: &(&Comparison, &MeasuredTimes, usize)| [&it.0.a, &it.0.b][it.2].bytes() as f64 / 1e6;
+    let time = |it: &(&Comparison, &MeasuredTimes, usize)| [&it.1.a_us, &it.1.b_us][it.2].median;
     let x = Axis::over(points.iter().map(bytes), 60.0, WIDTH - 220.0);
     let times = points.iter().flat_map(|it| [time(it), it.1.roof[it.2].us()]);
     let y = Axis::over(times, HEIGHT - BELOW, 10.0);

@@ -44,9 +44,10 @@ fn pre(out: &mut String, side: &str, text: &str, other: &str) -> fmt::Result {
     let others: HashSet<&str> = other.lines().map(str::trim).collect();
     write!(out, "<pre class={side}>")?;
     for line in text.lines() {
-        match others.contains(line.trim()) {
-            true => writeln!(out, "{}", Escaped(line))?,
-            false => writeln!(out, "<span class=only>{}</span>", Escaped(line))?,
+        if others.contains(line.trim()) {
+            writeln!(out, "{}", Escaped(line))?
+        } else {
+            writeln!(out, "<span class=only>{}</span>", Escaped(line))?
         }
     }
     writeln!(out, "</pre>")

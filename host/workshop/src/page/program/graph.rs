@@ -24,13 +24,13 @@ const MOST_NODES: usize = 600;
 pub struct Node {
     /// Lines of text, the name first.
     pub lines: Vec<String>,
-    pub kind: Kind,
+    pub kind: NodeKind,
     /// Anchor in the page that the box links to.
     pub link: Option<String>,
 }
 
 /// The kind of step that a box represents.
-pub enum Kind {
+pub enum NodeKind {
     Kernel(Bound),
     Other,
 }
@@ -47,14 +47,14 @@ impl Node {
 
     fn class(&self) -> &'static str {
         match self.kind {
-            Kind::Kernel(bound) => bound.name(),
-            Kind::Other => "other",
+            NodeKind::Kernel(bound) => bound.name(),
+            NodeKind::Other => "other",
         }
     }
 }
 
 /// A box and its centre.
-struct Placed {
+struct PlacedNode {
     node: Node,
     x: f64,
     y: f64,
@@ -94,16 +94,17 @@ fn sources(computation: &Computation, at: usize) -> Vec<usize> {
         if std::mem::replace(&mut seen[next], true) {
             continue;
         }
-        match is_shown(&computation.instructions[next]) {
-            true => found.push(next),
-            false => open.extend(computation.instructions[next].operands.iter().map(|it| it.index())),
+        if is_shown(&computation.instructions[next]) {
+            found.push(next)
+        } else {
+            open.extend(computation.instructions[next].operands.iter().map(|it| it.index()))
         }
     }
     found
 }
 
 /// Places boxes in layers. Places unconnected parts next to each other.
-fn placed(nodes: Vec<Node>, edges: &[(u32, u32)]) -> Vec<Placed> {
+fn placed(nodes: Vec<Node>, edges: &[(u32, u32)]) -> Vec<PlacedNode> {
     let sizes: Vec<(u32, (f64, f64))> = (0..).zip(nodes.iter().map(|node| (node.width(), node.height()))).collect();
     let config = Config { vertex_spacing: GAP, ranking_type: RankingType::Up, dummy_size: 4.0, ..Config::default() };
     let mut places = vec![(0.0, 0.0); nodes.len()];
@@ -119,11 +120,11 @@ fn placed(nodes: Vec<Node>, edges: &[(u32, u32)]) -> Vec<Placed> {
     }
     let top =
         places.iter().zip(&nodes).map(|((_, y), node)| y.abs() - node.height() / 2.0).fold(f64::INFINITY, f64::min);
-    let place = |(node, (x, y)): (Node, (f64, f64))| Placed { node, x: x + GAP, y: y.abs() - top + GAP };
+    let place = |(node, (x, y)): (Node, (f64, f64))| PlacedNode { node, x: x + GAP, y: y.abs() - top + GAP };
     nodes.into_iter().zip(places).map(place).collect()
 }
 
-fn svg(placed: &[Placed], edges: &[(u32, u32)]) -> Markup {
+fn svg(placed: &[PlacedNode], edges: &[(u32, u32)]) -> Markup {
     let right = placed.iter().map(|it| it.x + it.node.width() / 2.0).fold(0.0, f64::max) + GAP;
     let bottom = placed.iter().map(|it| it.y + it.node.height() / 2.0).fold(0.0, f64::max) + GAP;
     html! {
@@ -140,7 +141,7 @@ fn svg(placed: &[Placed], edges: &[(u32, u32)]) -> Markup {
 }
 
 /// Returns the path of all edges, each from the lower edge of a box to the upper edge of another.
-fn lines(placed: &[Placed], edges: &[(u32, u32)]) -> String {
+fn lines(placed: &[PlacedNode], edges: &[(u32, u32)]) -> String {
     let mut path = String::new();
     for &(from, to) in edges {
         let (from, to) = (&placed[from as usize], &placed[to as usize]);
@@ -155,7 +156,7 @@ fn lines(placed: &[Placed], edges: &[(u32, u32)]) -> String {
     path
 }
 
-fn rectangle(it: &Placed) -> Markup {
+fn rectangle(it: &PlacedNode) -> Markup {
     let (width, height) = (it.node.width(), it.node.height());
     let (left, top) = (it.x - width / 2.0, it.y - height / 2.0);
     html! {
@@ -172,8 +173,9 @@ fn rectangle(it: &Placed) -> Markup {
 }
 
 fn cut(line: &str) -> String {
-    match line.chars().count() > MOST_LETTERS {
-        true => line.chars().take(MOST_LETTERS - 1).chain(['…']).collect(),
-        false => line.to_owned(),
+    if line.chars().count() > MOST_LETTERS {
+        line.chars().take(MOST_LETTERS - 1).chain(['…']).collect()
+    } else {
+        line.to_owned()
     }
 }

@@ -10,12 +10,12 @@ use fusebox_core::times::microseconds;
 use maud::{Markup, html};
 
 use super::framed;
-use crate::roofline::Row;
-use graph::{Kind, Node, draw};
+use crate::roofline::RooflineRow;
+use graph::{Node, NodeKind, draw};
 
 /// Returns the page of a compiled program.
-pub fn of_program(made: &Compilation, options: &Options, target: &str, rows: &[Row]) -> String {
-    let page = Page { made, options, rows, kernel_of: kernel_of(made) };
+pub fn of_program(made: &Compilation, options: &Options, target: &str, rows: &[RooflineRow]) -> String {
+    let page = ProgramPage { made, options, rows, kernel_of: kernel_of(made) };
     let name = &made.fused.name;
     let body = html! {
         header {
@@ -37,10 +37,10 @@ pub fn of_program(made: &Compilation, options: &Options, target: &str, rows: &[R
     framed(&format!("{name} · fusebox"), include_str!("style.css"), &body, include_str!("script.js"))
 }
 
-struct Page<'p> {
+struct ProgramPage<'p> {
     made: &'p Compilation,
     options: &'p Options,
-    rows: &'p [Row],
+    rows: &'p [RooflineRow],
     /// Kernels by name of the fusion instruction.
     kernel_of: HashMap<&'p str, &'p Selected>,
 }
@@ -59,7 +59,7 @@ fn sequences(module: &Module) -> impl Iterator<Item = &Computation> {
     module.computations.iter().rev().filter(has_steps)
 }
 
-impl Page<'_> {
+impl ProgramPage<'_> {
     fn sequence(&self, sequence: &Computation) -> Markup {
         let node = |instruction: &Instruction| {
             let Some(kernel) = self.kernel_of.get(instruction.name.as_str()) else { return plain(instruction) };
@@ -70,12 +70,16 @@ impl Page<'_> {
                 format!("{} us · {:.0} % of roof", microseconds(us, 1), 100.0 * row.of_roof())
             });
             let lines = vec![instruction.name.clone(), kernel.emitter.name.clone(), time];
-            Node { lines, kind: row.map_or(Kind::Other, |row| Kind::Kernel(row.bound)), link: Some(anchor(name)) }
+            Node {
+                lines,
+                kind: row.map_or(NodeKind::Other, |row| NodeKind::Kernel(row.bound)),
+                link: Some(anchor(name)),
+            }
         };
         html! { section { h2 { (sequence.name) } (draw(sequence, node)) } }
     }
 
-    fn row(&self, fusion: &str) -> Option<&Row> {
+    fn row(&self, fusion: &str) -> Option<&RooflineRow> {
         self.rows.iter().find(|row| row.fusion == fusion)
     }
 
@@ -107,12 +111,12 @@ fn plain(instruction: &Instruction) -> Node {
     let shape = instruction.shape.as_array().map_or_else(|| "tuple".to_owned(), ToString::to_string);
     Node {
         lines: vec![instruction.name.clone(), instruction.opcode().to_string(), shape],
-        kind: Kind::Other,
+        kind: NodeKind::Other,
         link: None,
     }
 }
 
-fn table(rows: &[Row]) -> Markup {
+fn table(rows: &[RooflineRow]) -> Markup {
     html! {
         div.wide { table {
             thead { tr {
