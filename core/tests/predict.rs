@@ -262,7 +262,10 @@ fn visits_must_be_of_the_launch_and_of_the_fusion() {
     let fault =
         |visit: Visit| check_visits(&Plan { visits: vec![visit], ..plan(ROWS) }, &copy).unwrap_err().to_string();
     let good = visit(&copy, ROWS, "x", &[]);
-    assert!(fault(Visit { given: vec![InstrId(9)], ..good.clone() }).contains("none of the fusion"));
+    assert_eq!(
+        fault(Visit { given: vec![InstrId(9)], ..good.clone() }),
+        "visit 0: an instruction does not belong to the fusion"
+    );
     let flat = "(th, bl)[row] -> (bl), domain: th in [0, 0], bl in [0, 31], row in [0, 0]";
     assert!(fault(Visit { map: flat.parse().unwrap(), ..good.clone() }).contains("no index of x"));
     let other = ROWS.replace("bl in [0, 31]", "bl in [0, 7]");

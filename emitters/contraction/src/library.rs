@@ -1,6 +1,6 @@
-//! `library-product`: executes a dot without fused instructions by the host's library for the
-//! device. The library is used where it is predicted to be faster. It shows authors of product
-//! emitters how fast their kernels have to be.
+//! The emitter `library-product`. The host's library for the device computes a dot without fused
+//! instructions. The host uses the library where it is predicted to be faster. The library also
+//! shows authors of product emitters how fast their kernels have to be.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
@@ -13,45 +13,47 @@ use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, 
 /// Element types for which a library has products.
 const TYPES: [ElementType; 6] =
     [ElementType::F16, ElementType::BF16, ElementType::F32, ElementType::F64, ElementType::C64, ElementType::C128];
-/// Fewest rows, columns and steps: the library is optimised for larger shapes.
+/// Least number of rows, of columns and of steps, because the library is optimised for large
+/// shapes.
 const LEAST: i64 = 32;
-/// Fewest rows, and fewest products per batch, if a block is one thread. Below these limits, the
-/// library takes longer to pack than to multiply.
+/// Least number of rows, and least number of products per batch, if blocks have one thread. Below
+/// these limits, the library takes longer to pack than to multiply.
 const LEAST_ROWS: i64 = 48;
 const LEAST_PRODUCTS: f64 = (1 << 17) as f64;
-/// Products of a part of a batch: the library splits a batch of `n` products into `n /
+/// Number of products per part of a batch. The library splits a batch of `n` products into `n /
 /// PRODUCTS_OF_PART` parts.
 const PRODUCTS_OF_PART: f64 = (1 << 19) as f64;
 /// Largest number of parts of all batches, if batches are split.
 const MOST_PARTS: f64 = 8.0;
 /// Cost of a vector of products, in additions, including the library's packing.
 const VECTOR: f64 = 1.0;
-/// Threads per block and blocks per core on a device whose blocks have many threads. The library's
-/// own numbers are unknown.
+/// Assumed numbers of threads per block and of blocks per core on a device whose blocks have many
+/// threads. The numbers that the library uses are unknown.
 const THREADS: i64 = 256;
 const BLOCKS_PER_CORE: i64 = 8;
-/// Products of real numbers in the time of an addition, if blocks have many threads: for narrow
-/// floats (one instruction multiplies whole matrices of them), for floats of 4 bytes, and for
-/// floats of 8 bytes.
+/// Number of products of real numbers that the device computes in the time of an addition, if
+/// blocks have many threads. `NARROW` is for narrow floats, of which one instruction multiplies
+/// whole matrices, `SINGLE` for floats of 4 bytes, and `DOUBLE` for floats of 8 bytes.
 const NARROW: f64 = 20.0;
 const SINGLE: f64 = 0.9;
 const DOUBLE: f64 = 0.5;
-/// Products of real numbers per product of complex numbers.
+/// Number of products of real numbers per product of complex numbers.
 const OF_COMPLEX: f64 = 4.0;
 
-/// A dot and its parameters.
+/// A dot whose operands are the fusion's parameters.
 #[derive(Debug)]
 pub struct PlainDot {
     dot: InstrId,
     /// Dimensions of the result.
     dims: Vec<i64>,
-    /// Products of real numbers.
+    /// Number of products of real numbers.
     pub products: f64,
     /// Type of the real numbers.
     real: ElementType,
-    /// Rows, steps and columns.
+    /// Numbers of rows, steps and columns.
     sizes: [i64; 3],
-    /// Whether rows or columns of both operands are contiguous in memory.
+    /// Whether the last dimension of each operand is a row, column or step dimension, not a batch
+    /// dimension.
     is_dense: bool,
 }
 
@@ -103,29 +105,30 @@ impl PlainDot {
     /// If the device has no library, or the library does not support these matrices.
     pub fn check(&self, device: &DeviceDescription) -> Result<(), Decline> {
         let PlainDot { sizes: [rows, ..], real, is_dense, .. } = *self;
-        match device.is_single_threaded_block() {
-            _ if !device.has_product_library => {
+        let is_cpu = device.is_single_threaded_block();
+        match () {
+            () if !device.has_product_library => {
                 Err(Decline::new("the host has no library of products for this device"))
             }
-            true if real.byte_size() < 4 => {
+            () if is_cpu && real.byte_size() < 4 => {
                 Err(Decline::new(format!("the library of this device has no products of {real}")))
             }
-            true if rows < LEAST_ROWS => {
+            () if is_cpu && rows < LEAST_ROWS => {
                 Err(Decline::new(format!("the library of this device is for at least {LEAST_ROWS} rows, not {rows}")))
             }
-            true if self.of_batch() < LEAST_PRODUCTS => Err(Decline::new(format!(
+            () if is_cpu && self.of_batch() < LEAST_PRODUCTS => Err(Decline::new(format!(
                 "the library of this device is for at least {LEAST_PRODUCTS} products of a batch"
             ))),
-            false if !is_dense => Err(Decline::new(
+            () if !is_cpu && !is_dense => Err(Decline::new(
                 "the library needs the rows or the columns of each operand to be contiguous in memory",
             )),
-            _ => Ok(()),
+            () => Ok(()),
         }
     }
 }
 
-/// Returns the rows, steps and columns. The library takes one dimension for each of them, or
-/// several that are adjacent in the array.
+/// Returns the numbers of rows, steps and columns. Each can combine several dimensions only if
+/// these are adjacent in the array.
 fn sizes(root: &Instruction, dims: &DotDims, left: &[i64], right: &[i64]) -> Result<[i64; 3], Decline> {
     let merged = |array: &[i64], of: &[i64]| {
         if of.windows(2).all(|two| two[0] + 1 == two[1]) {

@@ -112,5 +112,5 @@ fn every_command_that_compiles_knows_the_limit() {
 fn a_limit_that_cannot_be_kept_is_an_error_that_says_what_is_alive() {
     let place = Workplace::with_module(&once(8));
     let refused = place.run(&["run", "m.hlo", "--memory-limit", "4K"]);
-    refused.failed(1, &["only 4096 are allowed", "alive at the peak: ", "bytes)"]);
+    refused.failed(1, &["but the limit is 4096", "alive at the peak: ", "bytes)"]);
 }

@@ -1,5 +1,5 @@
-//! Uses of MLIR itself, outside of the compilation path: reads text that a person wrote, checks
-//! kernel IR, and runs MLIR's own passes on kernels.
+//! Functions that call MLIR itself, outside of the compilation path. They read text that a person
+//! wrote, check kernel IR, and run MLIR's own passes on kernels.
 
 mod passes;
 
@@ -50,6 +50,8 @@ fn context() -> Context {
         fusebox_insert_xla_gpu(registry.to_raw());
     }
     context.append_dialect_registry(&registry);
+    // The parser of the kernel IR names operations of other dialects better than MLIR does.
+    context.set_allow_unregistered_dialects(true);
     context.attach_diagnostic_handler(|diagnostic| {
         if matches!(diagnostic.severity(), DiagnosticSeverity::Error) {
             let location = diagnostic.location().to_string();

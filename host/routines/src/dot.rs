@@ -1,8 +1,8 @@
-//! Computes matrix products with the crate `gemm`, with which the contraction emitters are
-//! compared.
+//! Computes matrix products with the crate `gemm`. The contraction emitters are measured against
+//! this routine.
 //!
-//! The result is split into bands of rows or of columns. Their number depends on the result's size.
-//! One thread computes each band with one call.
+//! The result is split into bands, which are adjacent rows or adjacent columns. The number of bands
+//! depends only on the shapes. Each band is computed on one thread, by one call of the crate.
 
 use std::fmt::Debug;
 use std::marker::PhantomData;
@@ -15,15 +15,17 @@ use gemm::{Parallelism, c32, c64, gemm};
 use crate::widened::widened;
 use crate::{Context, Operation, Routine, RoutineError, Unsupported, elements, elements_mut, for_each};
 
-/// Minimum number of multiplications per band. Smaller bands do not repay starting several threads.
+/// Minimum number of multiplications per band. For smaller bands, starting a thread costs more than
+/// it saves.
 const LEAST_PRODUCTS: usize = 1 << 19;
-/// Maximum number of bands of all batches together, if batches are split. Each band packs the
-/// common operand again.
+/// Approximate maximum number of bands over all batches. Each further band of a batch packs again
+/// the operand that all bands of the batch read.
 const MOST_BANDS: usize = 8;
-/// Rows or columns of a band are a multiple of this number, which fills whole vectors.
+/// The number of rows or columns of a band is a multiple of this number, so that bands fill whole
+/// vectors.
 const LINES: usize = 16;
 
-/// Strides of one batch of a matrix, in elements.
+/// Strides, in elements, of an operand's matrix within one batch.
 #[derive(Clone, Copy, Debug)]
 pub struct Strides {
     /// Distance from one row to the next.
@@ -32,28 +34,31 @@ pub struct Strides {
     pub column: isize,
 }
 
-/// `[batch, rows, steps]` times `[batch, steps, columns]`; the result is row-major.
+/// A batched matrix product: `[batch, rows, steps]` times `[batch, steps, columns]`. `steps` is the
+/// size of the contracted dimension. The result is row-major.
 #[derive(Clone, Debug)]
 pub struct Product {
     /// The type of both operands and of the result.
     pub element: ElementType,
-    /// Rows of a batch of the left operand.
+    /// Number of rows of the left operand in each batch.
     pub rows: usize,
-    /// Products that are summed in an element of the result.
+    /// Size of the contracted dimension: the number of products that are summed per element of the
+    /// result.
     pub steps: usize,
-    /// Columns of a batch of the right operand.
+    /// Number of columns of the right operand in each batch.
     pub columns: usize,
     /// Strides of the left operand.
     pub left: Strides,
     /// Strides of the right operand.
     pub right: Strides,
-    /// Batch dimensions, outermost first: size, and strides in the left and right operand.
+    /// Batch dimensions, outermost first. Each entry holds the size of a dimension and its strides
+    /// in the left and in the right operand, in elements.
     pub batch: Vec<(usize, [usize; 2])>,
 }
 
-/// Elements in memory.
+/// An element type as it is stored in memory.
 trait Element: AnyBitPattern + NoUninit + Send + Sync + Debug {
-    /// The crate's type for these elements, with the same bytes.
+    /// The corresponding number type of the crate `gemm`, with the same size and byte layout.
     type Number: Copy + 'static;
     const ZERO: Self::Number;
     const ONE: Self::Number;
@@ -76,7 +81,7 @@ elements! {
     [f64; 2] => c64, c64::new(0.0, 0.0), c64::new(1.0, 0.0);
 }
 
-/// The product of arrays of elements `T`.
+/// The routine of a product of matrices with elements `T`.
 #[derive(Debug)]
 struct Gemm<T> {
     product: Product,
@@ -84,7 +89,8 @@ struct Gemm<T> {
     element: PhantomData<T>,
 }
 
-/// How the result is split into bands: each has this number of rows or columns, or fewer.
+/// The split of the result into bands: the number of rows or columns per band. The last band may
+/// have fewer.
 #[derive(Clone, Copy, Debug)]
 enum BandSplit {
     Rows(usize),
@@ -92,12 +98,13 @@ enum BandSplit {
 }
 
 impl BandSplit {
-    /// Chooses bands across the longer side, because each band packs the operand of the shorter
-    /// side.
+    /// Splits the longer of the two sides, rows or columns, because each band packs the whole
+    /// operand of the other side.
     fn of(product: &Product) -> BandSplit {
         let Product { rows, steps, columns, .. } = *product;
         let products = rows.saturating_mul(columns).saturating_mul(steps);
-        // Batches are distributed among threads in any case.
+        // Threads compute different batches in any case, so with many batches, fewer bands per
+        // batch suffice.
         let batches = product.batch.iter().map(|(size, _)| *size).fold(1, usize::saturating_mul);
         let bands = (products / LEAST_PRODUCTS).clamp(1, MOST_BANDS.div_ceil(batches.max(1)));
         let band = |lines: usize| lines.div_ceil(bands).next_multiple_of(LINES).max(1);
@@ -111,7 +118,7 @@ impl<T> Gemm<T> {
     }
 }
 
-/// Creates the routine of a `dot` of floats or complex numbers of one type.
+/// Creates the routine of a `dot` whose operands and result have the same float or complex type.
 pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let product = product(operation)?;
     Ok(match product.element {
@@ -127,8 +134,9 @@ pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
 /// Returns the matrix product that a module's only operation computes.
 ///
 /// # Errors
-/// If the operation is no product, has several element types, or has dimensions of one role that
-/// are not adjacent.
+/// If the operation is not a `dot`, if the element types of its operands and result differ, or if
+/// the contracting dimensions of an operand, or its remaining non-batch dimensions, are not
+/// adjacent.
 pub fn product_of(module: &Module) -> Result<Product, Unsupported> {
     product(&Operation::of(module)?)
 }
@@ -175,7 +183,7 @@ fn stride(array: &ArrayShape, dim: i64) -> usize {
 }
 
 impl Product {
-    /// Returns the index of the last element that is read, per operand.
+    /// Returns, for each operand, the index of the last element that the product reads.
     fn last(&self) -> [usize; 2] {
         let reach = |lines: usize, by: usize| lines.saturating_sub(1).saturating_mul(by);
         let of = |side: usize, ways: [(usize, isize); 2]| {
@@ -189,13 +197,13 @@ impl Product {
         ]
     }
 
-    /// Whether the product has no elements or no steps.
+    /// Whether the result has no elements, or the contracted dimension has size 0.
     pub fn is_empty(&self) -> bool {
         let batches = self.batch.iter().any(|(count, _)| *count == 0);
         batches || self.rows == 0 || self.steps == 0 || self.columns == 0
     }
 
-    /// Returns the index of a batch's first element, per operand.
+    /// Returns, for each operand, the index of the first element of a batch.
     pub fn begin(&self, batch: usize) -> [usize; 2] {
         let (mut rest, mut begin) = (batch, [0, 0]);
         for (size, strides) in self.batch.iter().rev() {
@@ -206,15 +214,15 @@ impl Product {
         begin
     }
 
-    /// Computes one band. Each operand must contain the index that [`Product::last`] returns.
+    /// Computes one band. [`Product::last`] must be a valid index into each operand.
     #[allow(unsafe_code, reason = "the crate takes pointers and strides")]
     fn multiply<T: Element>(&self, left: &[T], right: &[T], band: Band<'_, T>) {
         let Band { begin: [in_left, in_right], row, column, results } = band;
         let left = &left[in_left + row * self.left.row.unsigned_abs()..];
         let right = &right[in_right + column * self.right.column.unsigned_abs()..];
-        // SAFETY: only this call writes the results. It reads the operands from their first
-        // elements here up to the last elements of the product, which `run` has checked to be in
-        // bounds. Strides are not negative. A number has the same bytes as an element.
+        // SAFETY: only this call writes the band's results. The call reads each operand from the
+        // band's first element up to at most the product's last element, which `run` has checked to
+        // be in bounds. Strides are not negative. A number has the same bytes as an element.
         unsafe {
             gemm(
                 results.nrows(),
@@ -241,18 +249,18 @@ impl Product {
     }
 }
 
-/// A part of the result.
+/// A band of one batch's result.
 struct Band<'r, T> {
-    /// Index of the first element of its batch, per operand.
+    /// For each operand, the index of the first element of the band's batch.
     begin: [usize; 2],
-    /// First row and column (`column`) of the band.
+    /// First row (`row`) and first column (`column`) of the band.
     row: usize,
     column: usize,
     results: MatMut<'r, T>,
 }
 
-/// Splits the result of one batch into bands. The batch starts at the indices `begin` of the
-/// operands.
+/// Splits the result of one batch into bands. `begin` holds, for each operand, the index of the
+/// first element of the batch.
 fn bands<T>(mut rest: MatMut<'_, T>, begin: [usize; 2], cut: BandSplit) -> Vec<Band<'_, T>> {
     let (mut bands, mut row, mut column) = (Vec::new(), 0, 0);
     while rest.nrows() > 0 && rest.ncols() > 0 {
@@ -315,7 +323,7 @@ mod tests {
 
     use crate::{CallingThread, Context, Workers, routine_for};
 
-    /// Workers with one thread per part.
+    /// Executes each part of a task on a new thread.
     struct Threads;
 
     impl Workers for Threads {
@@ -339,7 +347,8 @@ mod tests {
         (0..parts).flat_map(single).collect()
     }
 
-    /// Compares a product of small integers with the interpreter. Sums are exact in any order.
+    /// Compares the routine's product of small integers with the interpreter's product. Sums of
+    /// small integers are exact in any order.
     fn check(element: &str, left: &[i64], right: &[i64], result: &[i64], roles: &str) {
         let list = |dims: &[i64]| dims.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
         let text = format!(
@@ -414,6 +423,6 @@ mod tests {
         let text = "ENTRY e {\n  a = f32[2,3,4] parameter(0)\n  b = f32[4,3,5] parameter(1)\n  \
                     ROOT r = f32[2,5] dot(a, b), lhs_contracting_dims={1,2}, rhs_contracting_dims={1,0}\n}\n";
         let refused = routine_for(&parse_module(text, "m").unwrap()).unwrap_err();
-        assert!(refused.to_string().contains("lie apart"), "{refused}");
+        assert!(refused.to_string().contains("not adjacent"), "{refused}");
     }
 }

@@ -223,7 +223,7 @@ fn other_fusions_are_declined() {
     let scatter = |operands: &str| format!("s = f32[5,4] scatter({operands}), {numbers}, to_apply=combine");
     for (body, reason) in [
         (format!("  n = f32[5,4] negate(x)\n  ROOT {}", scatter("n, i, u")), "no parameter"),
-        (format!("  ROOT {}", scatter("x, i, x")), "read by another operation"),
+        (format!("  ROOT {}", scatter("x, i, x")), "another operation also reads the array"),
         (format!("  {}\n  ROOT n = f32[5,4] negate(s)", scatter("x, i, u")), "no scatter"),
         (format!("  {}\n  ROOT t = (f32[5,4], f32[5,4]) tuple(s, u)", scatter("x, i, u")), "several results"),
     ] {

@@ -101,8 +101,8 @@ impl Timer for FixedTimer {
     }
 }
 
-/// A timer that returns the same times. Before it tries anything in the program, another process
-/// does all its work.
+/// A timer that returns the times of another timer. Before each trial in the whole program, it lets
+/// another process tune the same program.
 struct OvertakenTimer<'a> {
     says: FixedTimer,
     by: &'a mut dyn FnMut(),
@@ -178,7 +178,7 @@ fn a_cut_that_is_measured_to_be_faster_than_the_predicted_one_is_made_from_then_
     let mut options = options();
     load(&path, &mut options).unwrap();
     let obeyed = made(&source, &options);
-    assert!(cuts_are(&obeyed, &format!("tuned: `{}`", other.name)), "{:?}", obeyed.bids);
+    assert!(cuts_are(&obeyed, &format!("tuned: `fusebox tune` chose `{}`", other.name)), "{:?}", obeyed.bids);
     assert_ne!(fusebox_core::hlo::print_module(&obeyed.fused), fusebox_core::hlo::print_module(&predicted.fused));
 }
 

@@ -1,7 +1,8 @@
-//! Cooperation of the threads of a block: tiles, barriers, and reductions over the lanes of a warp.
+//! Rewrites operations in which the threads of a block cooperate: tiles, barriers, and reductions
+//! over the lanes of a warp.
 //!
-//! On the cpu a block has one thread. A tile is memory on its stack, barriers vanish, and a warp is
-//! a single lane, which already has the result.
+//! On the cpu a block has one thread. A tile is memory on the thread's stack, and barriers are
+//! dropped. A warp has a single lane, which already has the result of a reduction.
 
 use fusebox_core::ir::{
     Attribute, GROUP_THREADS, MatrixProduct, OpKind, Operation, PRODUCT_LANES, TILE_SQUARE, Type, Value,
@@ -12,15 +13,17 @@ use crate::error::{Required, Unsupported};
 use crate::stages::rewrite::{Done, Stage};
 
 impl<'s> Memory<'s, '_> {
-    /// Whether the target runs blocks of one thread. Fails if it does and the block has more.
+    /// Whether the target runs blocks of one thread. Fails if the target does so and the block has
+    /// more threads.
     fn is_single_thread(&self) -> Done<bool> {
         let threads = self.kernel.facts.threads;
-        match self.kernel.target.is_cpu() {
-            true if threads != 1 => {
-                Unsupported::because(format!("a block has {threads} threads, but on the cpu a block has one thread"))
-            }
-            is_cpu => Ok(is_cpu),
+        let is_cpu = self.kernel.target.is_cpu();
+        if is_cpu && threads != 1 {
+            return Unsupported::because(format!(
+                "a block has {threads} threads, but on the cpu a block has one thread"
+            ));
         }
+        Ok(is_cpu)
     }
 
     /// Allocates a tile at the beginning of the function. An allocation in a loop therefore
@@ -85,7 +88,7 @@ impl<'s> Memory<'s, '_> {
         Ok(())
     }
 
-    /// Writes a product of matrices, in which all lanes of a warp take part.
+    /// Writes a product of matrices that all lanes of a warp compute together.
     pub(super) fn matrix_product(&mut self, op: &'s Operation) -> Done {
         let product = MatrixProduct::of_operation(op).required("it is none of the known products")?;
         let (device, threads) = (&self.kernel.target.device, i64::from(self.kernel.facts.threads));
@@ -106,7 +109,7 @@ impl<'s> Memory<'s, '_> {
         Ok(())
     }
 
-    /// Writes a product of tiles, in which all threads of a block take part, in groups of four
+    /// Writes a product of tiles that the threads of a block compute together, in groups of four
     /// warps.
     pub(super) fn tile_product(&mut self, op: &'s Operation) -> Done {
         let (target, threads) = (self.kernel.target, i64::from(self.kernel.facts.threads));
@@ -128,7 +131,8 @@ impl<'s> Memory<'s, '_> {
         if [&left, &right].iter().any(|place| place.tensor.known.reach != Reach::Block) {
             return Unsupported::because("it multiplies tensors that are not tiles of the block");
         }
-        // Distance from the squares of some steps to those of the next steps, in elements.
+        // Number of elements from one square of a tile to the next square along the contracted
+        // dimension.
         let strides = [dims, right_dims].map(|dims| dims[2..].iter().product::<i64>());
         let mut operands = sums.clone();
         for place in [&left, &right] {
@@ -152,8 +156,8 @@ impl<'s> Memory<'s, '_> {
         Ok(())
     }
 
-    /// Returns the number of lanes that take part: those of a warp, or of a block that is smaller
-    /// than a warp.
+    /// Returns the number of lanes that exchange values: the lanes of a warp, or the threads of a
+    /// block that is smaller than a warp.
     fn lanes_taking_part(&self, distance: i64) -> Done<u32> {
         let (warp, threads) = (self.kernel.target.warp, self.kernel.facts.threads);
         if threads > warp && threads % warp != 0 {
