@@ -1,4 +1,5 @@
-//! Measures the cost of calls to an emitter: linked in, and in a library.
+//! Measures the time of calls to the loop emitter, linked into this program and loaded from a
+//! library.
 #![allow(clippy::unwrap_used, reason = "a bench may fail")]
 
 use std::fmt::Write;
@@ -21,8 +22,8 @@ fn chain(length: usize) -> Fusion {
     Fusion::new("fused", parse_module(&text, "chain").unwrap()).unwrap()
 }
 
-/// Returns the loop emitter linked in, and the same emitter from the library that cargo built next
-/// to this program.
+/// Returns the loop emitter twice: linked into this program, and loaded from the library that cargo
+/// built in this program's folder.
 fn carriers() -> [(&'static str, LoadedEmitter); 2] {
     let is_loop = |emitter: &&LoadedEmitter| emitter.descriptor().name == "loop";
     let linked = Registry::new(fusebox_bundle::emitters()).unwrap();

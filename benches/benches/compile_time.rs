@@ -1,7 +1,8 @@
-//! Measures the time from text to executable: for programs with the emitter linked in and in a
-//! library, and for sharing chains by depth.
+//! Measures how long a text takes to compile to an executable. Compiles programs with linked
+//! emitters and with the loop emitter from a library, and chains of several depths whose values
+//! have several users.
 //!
-//! Also prints the code size of the chains, which must grow linearly.
+//! Also prints the code size of the chains, which must grow linearly with the depth.
 #![allow(clippy::unwrap_used, reason = "a bench may fail")]
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};

@@ -1,8 +1,8 @@
 //! Measures every emitter on every fusion of the bench set that it accepts, with every
 //! configuration that it offers. Groups results by emitter and size, and prints a table at the end.
 //!
-//! `cargo bench --bench emitters -- reduce` measures only names with `reduce`. `--save-baseline
-//! NAME` and `--baseline NAME` compare with an earlier run.
+//! `cargo bench --bench emitters -- reduce` measures only benchmarks whose names contain `reduce`.
+//! `--save-baseline NAME` and `--baseline NAME` compare with an earlier run.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a bench may fail")]
 
 use std::time::Duration;
@@ -21,7 +21,7 @@ use fusebox_workshop::reference::Reference;
 /// skipped: some would take minutes.
 const WORST: f64 = 100.0;
 
-/// An emitter and its knobs for a fusion.
+/// A fusion to measure, with the emitter and the knobs that it is compiled with.
 struct Candidate {
     emitter: String,
     fusion: String,
@@ -30,7 +30,7 @@ struct Candidate {
     emitters: Emitters,
 }
 
-/// Measured microseconds of a candidate.
+/// A row of the table: a candidate and its least time in microseconds.
 struct Row {
     fusion: String,
     size: &'static str,
@@ -38,8 +38,8 @@ struct Row {
     time: f64,
 }
 
-/// Returns all emitters that accept a fusion and whose plan is worth measuring, with their
-/// configurations.
+/// Returns a candidate for each configuration of each emitter that accepts the fusion. Skips
+/// emitters that are predicted to be too slow.
 fn candidates(name: &str, text: &str, size: &'static str) -> Vec<Candidate> {
     let all = linked().unwrap();
     let planned = |emitters: &Emitters| compile(text, emitters, Phase::Emit).ok()?.kernels.pop();
@@ -69,15 +69,15 @@ fn candidates(name: &str, text: &str, size: &'static str) -> Vec<Candidate> {
     all.collect()
 }
 
-/// Returns these emitters with the given knobs for the chosen emitter.
+/// Returns `emitters` with these knobs for the chosen emitter.
 fn configured(emitters: &Emitters, knobs: Configuration) -> Emitters {
     let with = |choice: &Override| Override { knobs: knobs.clone(), ..choice.clone() };
     Emitters { overrides: emitters.overrides.iter().map(with).collect(), ..emitters.clone() }
 }
 
 impl Candidate {
-    /// Returns the loaded program after checking its result. A wrong kernel ends the bench, as its
-    /// time is worthless.
+    /// Returns the loaded program after checking its result. A wrong result ends the bench, as the
+    /// time of a wrong kernel is meaningless.
     fn program(&self) -> Program {
         let executable = compile(&self.text, &self.emitters, Phase::Run).unwrap().executable.unwrap();
         let options = Options { threads: 2, ..Options::default() };
@@ -104,8 +104,8 @@ impl Candidate {
         if knobs.is_empty() { "default".into() } else { knobs }
     }
 
-    /// Measures the candidate, unless the command line filters it out. Compiles it only if it is
-    /// measured.
+    /// Measures the candidate, unless the command line filters it out. Compiles the candidate only
+    /// if it is measured.
     fn measure(&self, c: &mut Criterion) -> Option<Row> {
         let mut program = None;
         let mut best = None;
@@ -124,7 +124,8 @@ impl Candidate {
     }
 }
 
-/// Prints the rows, the fastest of each fusion first, with their times relative to the fastest.
+/// Prints the rows by fusion and size, the fastest first. Shows each time also as a multiple of the
+/// fastest.
 fn print(mut rows: Vec<Row>) {
     rows.sort_by(|a, b| (&a.fusion, a.size).cmp(&(&b.fusion, b.size)).then(a.time.total_cmp(&b.time)));
     println!("\n{:<26} {:<6} {:<44} {:>12} {:>8}", "fusion", "size", "emitter and knobs", "least us", "of best");

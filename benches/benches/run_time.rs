@@ -1,5 +1,5 @@
-//! Measures execution with resident inputs: programs compiled with the emitter linked in and with
-//! its library.
+//! Measures the run time of programs whose inputs are already in memory. Compiles them with linked
+//! emitters and with the loop emitter from a library.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a bench may fail")]
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -28,7 +28,7 @@ fn programs(c: &mut Criterion) {
     }
 }
 
-/// Returns small numbers of either sign, or in-range indices.
+/// Returns an input: small floats of either sign, or indices that are in range.
 fn filled(shape: &Shape) -> ArrayLiteral {
     let array = shape.as_array().unwrap();
     let count = array.element_count();

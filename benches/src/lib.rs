@@ -1,9 +1,10 @@
-//! The subjects of the benches: programs, and emitters linked in and as libraries.
+//! The programs and emitters that the benches measure. Emitters are linked in or loaded from a
+//! library.
 //!
 //! Criterion reports medians. Compare ratios within one run, not absolute times across runs. Two
-//! references complement the numbers of `cargo bench`: the limit of the machine (`copy_64MB` in
-//! `run_time`, the bytes a copy moves), and XLA:CPU, measured by the corpus's `perf.py` with
-//! `fusebox bench --json`.
+//! references help to judge the numbers of `cargo bench`. The benchmark `copy_64MB` of `run_time`
+//! shows how fast this machine moves bytes. The corpus's `perf.py` compares XLA:CPU with `fusebox
+//! bench --json` on the same modules.
 
 #![forbid(unsafe_code)]
 
@@ -18,7 +19,7 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_lowering::Target;
 use fusebox_plugins::{Failure, LoadError, Registry};
 
-/// A module with a name.
+/// A module that a benchmark compiles or runs.
 pub struct Case {
     /// Name of the benchmark in criterion.
     pub name: &'static str,
@@ -36,8 +37,9 @@ pub const PROGRAMS: [Case; 6] = [
     Case { name: "row_sum", text: include_str!("../programs/row_sum.hlo") },
 ];
 
-/// Returns a chain of `depth` levels in which each value reads the two previous ones at shifted
-/// indices. It is one fusion (`bare`), or a program that the host may split into several kernels.
+/// Returns the text of a chain of `depth` levels. Each value reads the two previous values at
+/// shifted indices. The text is one fusion if `bare`, else a program that the host may split into
+/// several kernels.
 pub fn sharing_chain(depth: usize, bare: bool) -> String {
     let mut text = String::from(if bare { "fusion {\n" } else { "HloModule chain\nENTRY main {\n" });
     text += "  x0 = f32[1000] parameter(0)\n  x1 = f32[1000] parameter(1)\n  zero = f32[] constant(0)\n";
@@ -55,15 +57,15 @@ pub fn sharing_chain(depth: usize, bare: bool) -> String {
     text + "}\n"
 }
 
-/// Returns the emitters linked in.
+/// Returns the emitters that are linked into this program.
 ///
 /// # Errors
-/// If two emitters have one name.
+/// If two emitters have the same name.
 pub fn linked() -> Result<Emitters, Failure> {
     Ok(Emitters { registry: Registry::new(fusebox_bundle::emitters())?, ..Emitters::default() })
 }
 
-/// Returns the loop emitter from the library that cargo built next to this program.
+/// Returns the loop emitter from the library that cargo built in this program's folder.
 ///
 /// # Errors
 /// If there is no library, or it cannot be loaded.

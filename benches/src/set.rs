@@ -1,16 +1,16 @@
-//! The bench set: fusions for measuring emitters, each in two sizes. `fusebox ab` can read the
-//! files unchanged.
+//! The bench set: fusions on which emitters are measured, each in two sizes. `fusebox ab` can also
+//! read the files of the fusions.
 
 /// A fusion of the set.
 pub struct BenchFusion {
-    /// Kind of emitters and operation, for example `reduce_rows`.
+    /// The kind of its emitters and the operation, for example `reduce_rows`.
     pub name: &'static str,
     /// HLO text in the small size.
     pub text: &'static str,
 }
 
-/// Names of sizes, and the numbers that replace 256 in the text: one fits the cores' caches, the
-/// other does not.
+/// Name of each size, and the number that replaces 256 in the text. Arrays of the small size fit
+/// the cores' caches; arrays of the large size do not.
 pub const SIZES: [(&str, &str); 2] = [("small", "256"), ("large", "2048")];
 
 macro_rules! fusions {
@@ -35,7 +35,7 @@ pub const FUSIONS: [BenchFusion; 11] = fusions![
 ];
 
 impl BenchFusion {
-    /// Returns the text in a size.
+    /// Returns the text with the dimensions 256 replaced by `size`, a number of [`SIZES`].
     pub fn of_size(&self, size: &str) -> String {
         self.text.replace(SIZES[0].1, size)
     }

@@ -1,8 +1,8 @@
 //! Costs of operations, memory traffic and launches, for fusion decisions, predictions and
 //! emitters.
 //!
-//! The unit is one addition of one thread. Functions that compare something else convert it to
-//! memory traffic or time.
+//! Costs are counted in additions of one thread unless a function states another unit: bytes of
+//! memory traffic or seconds.
 
 mod demand;
 
@@ -10,12 +10,13 @@ use crate::device::DeviceDescription;
 use crate::hlo::{ArrayShape, BinaryOp, Computation, ElementType, InstrId, Instruction, Module, Op, UnaryOp};
 use crate::indexing::combined_elements;
 
-/// Seconds that fusing two kernels saves on any device (an assumption), besides memory traffic.
+/// Seconds that fusing two kernels saves, in addition to memory traffic. The value is an assumption
+/// for all devices.
 pub const LAUNCH_SECONDS: f64 = 2e-6;
 /// Dependent additions that one thread computes per second.
 pub const ADDITIONS_PER_SECOND: f64 = 2e9;
-/// Additions in the time of one kernel launch. Equal for all devices: fusion decisions do not
-/// depend on the device.
+/// Number of additions that take as long as one kernel launch. It is equal for all devices, so that
+/// fusion decisions do not depend on the device.
 pub const LAUNCH: f64 = LAUNCH_SECONDS * ADDITIONS_PER_SECOND;
 /// Cost of writing an element and reading it again, in additions.
 pub const ROUND_TRIP: f64 = 4.0;
@@ -24,30 +25,31 @@ pub const CHEAP_SCALAR: f64 = 10.0;
 
 /// Cost of a transcendental function, in additions; most of it is a polynomial.
 const FUNCTION: f64 = 25.0;
-/// Cost of a sine, cosine or tangent of a double: it reduces its argument exactly.
+/// Cost of a sine, cosine or tangent of an `f64`, which reduces its argument exactly.
 const WIDE_TRIGONOMETRY: f64 = 100.0;
-/// Costs of functions of complex numbers: of simple ones, and of trigonometric ones, which need
-/// several sines.
+/// Costs of a simple function and of a trigonometric function of a complex number. A trigonometric
+/// function needs several sines.
 const COMPLEX: [f64; 2] = [70.0, 300.0];
 /// Cost of a power of complex numbers.
 const COMPLEX_POWER: f64 = 800.0;
-/// Costs of an integer division: by a variable (one element at a time), and by a constant.
+/// Costs of an integer division by a variable, which is not vectorised, and by a constant.
 const INTEGER_DIVISION: [f64; 2] = [40.0, 4.0];
 /// Cost of a float remainder, which is computed bit by bit.
 const FLOAT_REMAINDER: f64 = 100.0;
-/// Costs of an integer power: of up to 32 bits, and of 64.
+/// Costs of a power of integers of up to 32 bits, and of 64-bit integers.
 const INTEGER_POWER: [f64; 2] = [75.0, 330.0];
-/// Bytes of memory traffic in the time of one scalar addition.
+/// Bytes of memory traffic that take as long as one scalar addition.
 const BYTES_OF_ADDITION: f64 = 1.2;
-/// Additions in the time of reading an element if adjacent elements of the result are far apart in
-/// memory.
+/// Cost, in additions, of reading an element if the elements read for adjacent elements of the
+/// result are far apart in memory.
 pub const STRIDED_READ: f64 = 12.0;
-/// Arrays larger than this many bytes miss the nearest cache in strided reads.
+/// Number of bytes above which strided reads of an array miss the nearest cache.
 pub const CACHED_BYTES: i64 = 32 << 10;
-/// Contiguous bytes from which a reordered read is as fast as a plain one: a cache line.
+/// Least number of contiguous bytes for which a reordered read is as fast as a sequential read: a
+/// cache line.
 const LEAST_RUN_BYTES: i64 = 64;
 
-/// Cost of one element of `instruction`, without its operands.
+/// Cost, in additions, of computing one element of `instruction` from its operands.
 pub fn per_element(computation: &Computation, instruction: &Instruction) -> f64 {
     match &instruction.op {
         Op::Constant(_) | Op::Parameter { .. } | Op::Broadcast { .. } | Op::GetTupleElement { .. } => 0.0,
@@ -68,15 +70,15 @@ pub fn per_element(computation: &Computation, instruction: &Instruction) -> f64 
     }
 }
 
-/// Cost of one element that its user recomputes instead of reading it from a buffer: the operation
-/// and the reads of its operands, minus the read saved.
+/// Cost of an element that a user recomputes instead of reading it from a buffer: the operation and
+/// the reads of its operands, minus the read that is saved.
 pub fn per_repetition(computation: &Computation, instruction: &Instruction) -> f64 {
     let is_read = |operand: &&InstrId| is_read(computation, **operand);
     let reads = instruction.operands.iter().filter(is_read).count() as f64;
     (per_element(computation, instruction) + reads - 1.0).max(0.0)
 }
 
-/// Whether an unfused value is read from memory element by element.
+/// Whether users of a value read it from memory element by element if it is not fused.
 fn is_read(computation: &Computation, id: InstrId) -> bool {
     let instruction = computation.instruction(id);
     match instruction.op {
@@ -86,8 +88,9 @@ fn is_read(computation: &Computation, id: InstrId) -> bool {
     }
 }
 
-/// Bytes of memory traffic that take as long as the arithmetic of one element, with all cores
-/// computing and sharing the memory. An operation of one instruction costs one byte.
+/// Bytes of memory traffic that take as long as the arithmetic of one element, when all cores
+/// compute and use the memory together. An operation that is one machine instruction costs one
+/// byte.
 pub fn arithmetic_bytes(computation: &Computation, instruction: &Instruction) -> i64 {
     match &instruction.op {
         Op::Parameter { .. } | Op::Constant(_) | Op::Tuple | Op::Reshape | Op::Bitcast | Op::Broadcast { .. } => 0,
@@ -100,7 +103,7 @@ pub fn arithmetic_bytes(computation: &Computation, instruction: &Instruction) ->
     }
 }
 
-/// Smaller arrays are assumed to be in the cache of the core that wrote them.
+/// Number of bytes below which an array is assumed to be in the cache of the core that wrote it.
 const CACHED: i64 = 512 << 10;
 /// Factor by which reading from another core's cache is slower than from the core's own.
 const FROM_ANOTHER_CORE: i64 = 4;
@@ -117,15 +120,15 @@ pub fn is_cached(bytes: i64) -> bool {
     bytes < CACHED
 }
 
-/// Cost of moving `bytes`, except one core's part, from one cache to another, as the bytes that one
-/// core could move in that time.
+/// Cost of moving `bytes` from one core's cache to the caches of all cores. One core's part is not
+/// moved. The cost is the number of bytes that one core could move in that time.
 pub fn moved_between_cores(bytes: i64, device: &DeviceDescription) -> i64 {
     let of_others = bytes - bytes / i64::from(device.core_count.max(1));
     of_others.saturating_mul(FROM_ANOTHER_CORE)
 }
 
-/// Whether an operation on one element takes about twenty instructions, mostly of a polynomial.
-/// Reading its result from a near cache is faster.
+/// Whether computing one element takes about twenty machine instructions, most of them for a
+/// polynomial. Reading the element from a near cache is faster.
 pub fn is_function(op: &Op) -> bool {
     match op {
         Op::Unary(op) => simple(*op).is_none_or(|cost| cost > 2.0),
@@ -134,7 +137,7 @@ pub fn is_function(op: &Op) -> bool {
     }
 }
 
-/// Bandwidth of all cores' caches together, relative to memory.
+/// Factor by which the bandwidth of all cores' caches together exceeds that of memory.
 const CACHES_OVER_MEMORY: f64 = 8.0;
 
 /// Bytes per second at which a device moves the `bytes` that a kernel reads and writes. On a cpu,
@@ -144,8 +147,8 @@ pub fn bandwidth(bytes: u64, device: &DeviceDescription) -> f64 {
     device.memory_bandwidth * if is_kept { CACHES_OVER_MEMORY } else { 1.0 }
 }
 
-/// Largest number of `f32` operations that a device computes per second. On a cpu: fused
-/// multiply-adds on vectors as wide as its registers.
+/// Largest number of `f32` operations that a device computes per second. On a cpu, it is reached by
+/// fused multiply-adds on vectors as wide as its registers.
 pub fn peak(device: &DeviceDescription) -> f64 {
     let wider = f64::from(device.register_bytes.max(device.vector_bytes)) / f64::from(device.vector_bytes.max(1));
     device.flops * if device.is_single_threaded_block() { 2.0 * wider } else { 1.0 }
@@ -156,9 +159,9 @@ pub fn of_computation(computation: &Computation) -> f64 {
     computation.instructions.iter().map(|it| elements(it) * per_element(computation, it)).sum()
 }
 
-/// The least arithmetic that a computation needs, in `f32` operations: only for the elements that
-/// its result depends on. Moving elements, as a transpose does, counts as free, because a good
-/// kernel may hide it.
+/// Returns the least arithmetic that a computation needs, in `f32` operations. Only elements that
+/// the result depends on are included. Operations that move elements, for example a transpose, are
+/// free, because a good kernel may hide them.
 pub fn arithmetic_of_computation(computation: &Computation, device: &DeviceDescription) -> f64 {
     let shares = demand::shares(computation);
     let needed = |(instruction, share): (&Instruction, &f64)| {
@@ -170,7 +173,8 @@ pub fn arithmetic_of_computation(computation: &Computation, device: &DeviceDescr
                 let zeros: f64 = attributes.window.dims.iter().map(|dim| dim.base_dilation.max(1) as f64).product();
                 all / zeros / products_at_once(computation, instruction, device)
             }
-            // Adjacent windows overlap in all elements but one.
+            // Adjacent windows may overlap in all elements but one, so each may need only one
+            // operation.
             Op::ReduceWindow { .. } => all.min(share * elements(instruction)),
             _ => all,
         }
@@ -179,8 +183,8 @@ pub fn arithmetic_of_computation(computation: &Computation, device: &DeviceDescr
     arithmetic.filter(|(it, _)| it.op.is_elementwise() || is_heavy(&it.op)).map(needed).sum()
 }
 
-/// Number of products of these operands in the time of one `f32` product. It exceeds 1 on devices
-/// with instructions for whole matrices or for words of adjacent elements.
+/// Number of products of elements of these types that take as long as one `f32` product. It exceeds
+/// 1 on devices with instructions that multiply small matrices or words of adjacent elements.
 fn products_at_once(computation: &Computation, product: &Instruction, device: &DeviceDescription) -> f64 {
     let element = |&id: &InstrId| first_array(computation.instruction(id)).map(|array| array.element_type);
     let widest = product.operands.iter().filter_map(element).map(|it| it.byte_size()).max().unwrap_or(4);
@@ -246,8 +250,8 @@ pub fn is_heavy(op: &Op) -> bool {
     matches!(op, Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::Dot(_) | Op::Convolution(_) | Op::Map { .. })
 }
 
-/// Whether vector instructions combine the elements of an operation in another order than HLO
-/// states: sums and products, and for integers also maximum and minimum.
+/// Whether vector code combines the elements of an operation in an order other than HLO's. This
+/// holds for sums and products, and for the maximum and minimum of integers.
 pub fn is_regrouped(module: &Module, instruction: &Instruction) -> bool {
     match &instruction.op {
         Op::Dot(_) | Op::Convolution(_) => true,
@@ -279,7 +283,7 @@ fn unary(op: UnaryOp, instruction: &Instruction) -> f64 {
     }
 }
 
-/// Cost of an operation that needs no polynomial; `None` for the others.
+/// Cost of a unary operation that needs no polynomial; `None` for other operations.
 fn simple(op: UnaryOp) -> Option<f64> {
     match op {
         UnaryOp::Abs | UnaryOp::Negate | UnaryOp::Not | UnaryOp::Sign | UnaryOp::Real | UnaryOp::Imag => Some(1.0),

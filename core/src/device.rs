@@ -1,26 +1,27 @@
-//! The properties of the machine that emitters can read.
+//! Describes the machine by properties that emitters can read.
 
 pub mod instructions;
 
 use crate::ir::{Function, MatrixProduct, OpKind};
 
-/// The machine, in numbers. Every heuristic reads these; none reads a target's name.
+/// Numbers that describe a machine. Heuristics read these numbers, never the name of a target.
 ///
-/// Plans decide how sums of floats are regrouped, so `core_count`, `vector_bytes`,
-/// `core_cache_bytes`, the registers, tile products and the numbers of threads can change the last
-/// bits of results. These fields are fixed at compile time: an executable gives the same bits in
-/// every run, and so does a module that is compiled again for the same description.
+/// A plan decides in which order a kernel sums floats. Plans depend on `core_count`,
+/// `vector_bytes`, `core_cache_bytes`, the registers, tile products and the numbers of threads, so
+/// these fields can change the last bits of results. The fields are fixed at compile time: an
+/// executable gives the same bits in every run. A module that is compiled again for the same
+/// description also gives the same bits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceDescription {
     /// Name to display: `cpu`, `simt`, `sm_90` …
     pub name: String,
     /// Threads that run in lock step; 1 on the cpu.
     pub warp_size: u32,
-    /// Most threads in a block; 1 on the cpu.
+    /// Largest number of threads in a block; 1 on the cpu.
     pub max_threads_per_block: u32,
-    /// Threads that one core keeps in flight.
+    /// Number of threads that one core keeps in flight.
     pub max_threads_per_core: u32,
-    /// Streaming multiprocessors, or worker threads of the cpu's pool.
+    /// Number of streaming multiprocessors, or of worker threads in the cpu's pool.
     pub core_count: u32,
     /// Shared memory available to one block, in bytes; 0 if there is none.
     pub shared_bytes_per_block: u32,
@@ -28,16 +29,17 @@ pub struct DeviceDescription {
     pub vector_bytes: u32,
     /// Bytes of the widest vector register with arithmetic instructions.
     pub register_bytes: u32,
-    /// Vector registers of one thread.
+    /// Number of vector registers of one thread.
     pub registers: u32,
-    /// Products that the processor has in tile registers.
+    /// Products for which the processor has instructions on tile registers.
     pub tile_products: NarrowProducts,
-    /// Products that the processor has in vector registers, for words of adjacent elements. The
-    /// int8 form multiplies signed by unsigned bytes only.
+    /// Products for which the processor has instructions on vector registers. They multiply words
+    /// of adjacent elements and sum the products of each word. The int8 form multiplies signed by
+    /// unsigned bytes only.
     pub word_products: NarrowProducts,
     /// Size of a cache line, the unit of transfers between memory and caches, in bytes.
     pub cache_line_bytes: u32,
-    /// Private cache of one core, in bytes.
+    /// Size of the private cache of one core, in bytes.
     pub core_cache_bytes: u64,
     /// Seconds from one kernel's end to the start of the next, for the cost model.
     pub launch_seconds: f64,
@@ -48,9 +50,10 @@ pub struct DeviceDescription {
     pub memory_bandwidth: f64,
     /// Single-precision operations per second, for the cost model.
     pub flops: f64,
-    /// Matrix products for which a warp has an instruction.
+    /// Matrix products that a warp computes with one instruction.
     pub matrix_products: Vec<MatrixProduct>,
-    /// Whether four warps together multiply tiles of `bf16` and `f16` in shared memory.
+    /// Whether the device has instructions with which four warps multiply tiles of `bf16` or `f16`
+    /// in shared memory.
     pub multiplies_tiles: bool,
     /// Whether the host has a library that multiplies matrices on this device.
     pub has_product_library: bool,
@@ -81,15 +84,15 @@ impl NarrowProducts {
         used
     }
 
-    /// Returns the products that both have.
+    /// Returns the products that both `self` and `other` have.
     pub fn and(self, other: NarrowProducts) -> NarrowProducts {
         NarrowProducts { bf16: self.bf16 && other.bf16, int8: self.int8 && other.int8 }
     }
 }
 
 impl DeviceDescription {
-    /// A typical processor with a pool of `threads` workers. The host describes its actual
-    /// processor instead.
+    /// Describes a typical processor with a pool of `threads` workers. The host replaces this
+    /// description by that of its actual processor.
     pub fn cpu(threads: u32) -> Self {
         DeviceDescription {
             name: "cpu".into(),
@@ -115,12 +118,12 @@ impl DeviceDescription {
         }
     }
 
-    /// The GPU that the simulator emulates.
+    /// Describes the GPU that the simulator emulates.
     pub fn simt() -> Self {
         DeviceDescription { name: "simt".into(), ..Self::sm(90) }
     }
 
-    /// A data-centre NVIDIA GPU of that compute capability (`80`, `90`, …).
+    /// Describes a data-centre NVIDIA GPU of a compute capability (`80`, `90`, …).
     pub fn sm(capability: u32) -> Self {
         let hopper = capability >= 90;
         DeviceDescription {

@@ -9,7 +9,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
-/// Returns a formatted message as an error from the function unless a condition holds.
+/// Makes the function return a formatted message as an error unless a condition holds.
 macro_rules! ensure {
     ($condition:expr, $($message:tt)*) => {
         if !$condition {

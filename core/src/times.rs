@@ -1,10 +1,11 @@
-//! Times as text for people.
+//! Formats times for people to read.
 
 /// Formats microseconds without the unit, with `decimals` digits after the point. Values below 1
 /// get more digits if they need them for two significant digits, so that short times do not read as
 /// zero.
 pub fn microseconds(us: f64, decimals: usize) -> String {
-    /// Enough for the time of any kernel; smaller numbers are rounding errors.
+    /// Largest number of decimals. It is enough for the time of any kernel; smaller numbers are
+    /// rounding errors.
     const MOST_DECIMALS: i32 = 9;
     if us == 0.0 || !us.is_finite() {
         return format!("{us:.decimals$}");

@@ -1,4 +1,4 @@
-//! Compiles modules like `fusebox`.
+//! Compiles modules as the program `fusebox` does.
 
 use fusebox_compiler::{Cache, CompileError, Departures, Dump, Emitters, Options, Phase, Progress, Source, compile};
 use fusebox_core::device::DeviceDescription;
@@ -6,16 +6,16 @@ use fusebox_lowering::Target;
 use fusebox_plugins::Registry;
 use fusebox_runtime::Executable;
 
-/// Targets that run here.
+/// Targets whose programs can run on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// This machine.
+    /// The processor of this machine.
     Cpu,
     /// The simulator.
     Simt,
 }
 
-/// Returns the emitters linked in. Fails if one cannot describe itself.
+/// Returns the bundled emitters. Fails if one of them cannot describe itself.
 pub fn registry() -> Result<Registry, String> {
     Registry::new(fusebox_bundle::emitters()).map_err(|error| error.to_string())
 }

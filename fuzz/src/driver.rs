@@ -12,33 +12,35 @@ use crate::worker::{COUNTS, Cases, FOUND, RUNS};
 /// Time limit after which a case counts as hanging. Cases take milliseconds, but the machine may be
 /// busy.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Time limit for code compiled from damaged text.
+/// Time limit for running code that was compiled from damaged text.
 const PATIENCE_WITH_DAMAGED_CODE: Duration = Duration::from_secs(60);
-/// Start of the message about a case that does not end.
+/// First words of the message about a case that does not end.
 const NO_END: &str = "no end";
-/// Number of findings after which the run over a target ends.
+/// Number of findings after which the run of a target ends.
 const MOST_FINDINGS: usize = 10;
 
-/// The result of a run over one target.
+/// The result of running the cases of one target.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Number of cases run.
     pub cases: u64,
-    /// Count of each outcome, without the last cases of a worker that ended in a finding.
+    /// Number of cases with each outcome. If a finding ends a worker, the cases since the worker's
+    /// last report are not counted.
     pub outcomes: BTreeMap<String, u64>,
-    /// Numbers of cases, and what happened.
+    /// Number of each case that is a finding, and a description of the finding.
     pub findings: Vec<(u64, String)>,
 }
 
-/// Runs a target in processes of `program`, which must be this crate's binary.
+/// Runs the cases of a target in processes of `program`, which must be this crate's binary.
 ///
 /// # Errors
-/// If a process cannot be started, or the folder for inputs of findings cannot be created.
+/// If a process cannot be started, or the folder `findings` cannot be created.
 pub fn run(program: &Path, cases: &Cases, findings: &Path) -> std::io::Result<Report> {
     run_with_patience(program, cases, findings, PATIENCE)
 }
 
-/// Runs a target like [`run`], with another time limit after which a case counts as hanging.
+/// Runs the cases of a target as [`run`] does. A case that takes longer than `patience` counts as
+/// hanging.
 ///
 /// # Errors
 /// As [`run`].
@@ -78,7 +80,8 @@ struct Ended {
     cases: u64,
     outcomes: Vec<(String, u64)>,
     finding: Option<(u64, String)>,
-    /// The case in which the worker ended without a finding.
+    /// The case that ended the worker but is not a finding, because it ran code compiled from
+    /// damaged text.
     broken_off: Option<u64>,
 }
 

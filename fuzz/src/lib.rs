@@ -23,15 +23,16 @@ pub mod worker;
 
 use random::Random;
 
-/// The outcome of a case, for counting: `refused`, `read`, `ran` …
+/// The name under which the outcome of a case is counted: `refused`, `read`, `ran` …
 pub type Outcome = &'static str;
 
 /// An entry point of fusebox.
 pub trait Target {
-    /// Runs one case and judges its outcome. Stores the input in `input` before using it, for
-    /// failures that are detected from outside.
+    /// Runs one case and judges its outcome. Stores the input in `input` before using it, so that
+    /// the input is known even if the case panics.
     ///
     /// # Errors
-    /// A description of forbidden behaviour. Panics, signals and hangs are detected from outside.
+    /// If fusebox does what it must not do; the error describes it. The worker detects panics, the
+    /// driver detects signals and hangs.
     fn run(&mut self, random: &mut Random, input: &mut Vec<u8>) -> Result<Outcome, String>;
 }

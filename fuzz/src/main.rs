@@ -1,4 +1,4 @@
-//! `fusebox-fuzz`: runs targets for a time, and prints the findings.
+//! `fusebox-fuzz`: runs each target for a limited time, and prints the findings.
 
 #![forbid(unsafe_code)]
 
@@ -25,16 +25,16 @@ struct Arguments {
     /// Number of the first case
     #[arg(long, default_value_t = 0)]
     first: u64,
-    /// Most cases of each target
+    /// Largest number of cases of each target
     #[arg(long, default_value_t = u64::MAX)]
     cases: u64,
-    /// Folder for the inputs of findings
+    /// Folder to which the input of each finding is written
     #[arg(long, default_value = "findings")]
     findings: PathBuf,
-    /// Runs cases of this target in this process; the program starts itself with it
+    /// Run cases of this target in this process; the program starts its workers with this option
     #[arg(long, hide = true)]
     worker: Option<String>,
-    /// File for the input of a worker's finding
+    /// File to which a worker writes the input of a finding
     #[arg(long, hide = true)]
     input_file: Option<PathBuf>,
 }

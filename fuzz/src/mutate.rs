@@ -2,8 +2,8 @@
 
 use crate::random::Random;
 
-/// Changes a text in a few positions, as bytes, pieces and lines. `pieces` are texts with a meaning
-/// in its language.
+/// Changes a few bytes, words, numbers and lines of a text. `pool` holds texts to copy bytes from;
+/// `pieces` are words of the text's language.
 pub fn pieces(random: &mut Random, input: &mut Vec<u8>, pool: &[Vec<u8>], pieces: &[&str]) {
     for _ in 0..=random.below(4) {
         match random.below(8) {
@@ -23,7 +23,7 @@ pub fn pieces(random: &mut Random, input: &mut Vec<u8>, pool: &[Vec<u8>], pieces
     }
 }
 
-/// Replaces a number by another.
+/// Replaces a number at a random position by another number.
 fn change_number(input: &mut Vec<u8>, random: &mut Random) {
     let start = random.below(input.len());
     let Some(from) = input[start..].iter().position(u8::is_ascii_digit).map(|at| start + at) else { return };
@@ -74,7 +74,8 @@ pub fn bytes(random: &mut Random, bytes: &mut Vec<u8>, other: &[u8]) {
 /// `words` are possible replacements.
 pub fn ir(random: &mut Random, text: &str, other: &str, words: &[&str]) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    // A single change is more likely to pass the first checks, and so to reach the last.
+    // A text with a single change is more likely to pass the first checks, and thus to reach the
+    // last checks.
     for _ in 0..1 + random.below(6) / 4 {
         let (at, to) = (random.below(lines.len()), random.below(lines.len()));
         match random.below(24) {
@@ -118,7 +119,7 @@ fn another_value(random: &mut Random, line: &str) -> String {
     changed.collect::<Vec<_>>().join("%")
 }
 
-/// Replaces a number that is no value's name by another.
+/// Replaces a number by another number, unless it is the name of a value, like `%3`.
 fn another_number(random: &mut Random, line: &str) -> String {
     let mut parts = split(line);
     let is_number =
@@ -144,7 +145,7 @@ fn another_operation(random: &mut Random, line: &str, words: &[&str]) -> String 
     format!("{before}{other}{after}")
 }
 
-/// Changes a word of a line.
+/// Removes, copies, swaps or replaces a word of a line, or nests it in brackets.
 fn line(random: &mut Random, line: &str, other: &str, words: &[&str]) -> String {
     let mut parts = split(line);
     let others = split(other);
@@ -168,7 +169,7 @@ fn line(random: &mut Random, line: &str, other: &str, words: &[&str]) -> String 
     parts.concat()
 }
 
-/// Returns a word in brackets, often many.
+/// Returns a word in up to 4096 nested brackets, or after up to 4096 prefixes.
 fn nested(random: &mut Random, word: &str) -> String {
     let depth = 1 << random.below(13);
     let (open, close) =
@@ -182,7 +183,7 @@ fn split(line: &str) -> Vec<String> {
     let mut inside = false;
     for c in line.chars() {
         let is_word = c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$');
-        // Dimensions are numbers with an `x` between.
+        // Dimensions are numbers separated by `x`.
         let digit_after_x = c.is_ascii_digit() && parts.last().is_some_and(|part| part.ends_with('x'));
         match parts.last_mut() {
             Some(part) if is_word && inside && !digit_after_x => part.push(c),

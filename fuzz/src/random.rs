@@ -7,7 +7,8 @@ use fusebox_core::random::SplitMix64;
 pub struct Random(SplitMix64);
 
 impl Random {
-    /// Creates the random numbers for a run's seed and a case's number.
+    /// Creates the random numbers of one case, which depend on the run's seed and the case's
+    /// number.
     pub fn new(seed: u64, case: u64) -> Self {
         let mut random = Random(SplitMix64(seed ^ case.wrapping_mul(0xd134_2543_de82_ef95)));
         random.bits();

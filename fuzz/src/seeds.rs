@@ -5,15 +5,17 @@ use std::path::{Path, PathBuf};
 use fusebox_compiler::Source;
 use fusebox_core::hlo::{Module, parse_module};
 
-/// Most bytes of a seed: mutations of small texts are more often relevant.
+/// Largest size of a seed in bytes. A random change of a small text more often hits an important
+/// part.
 const LARGEST: u64 = 64 << 10;
-/// Most bytes of a seed to compile: larger ones take too long to compile repeatedly.
+/// Largest size in bytes of a seed that is compiled. Larger seeds take too long to compile
+/// repeatedly.
 const LARGEST_PROGRAM: usize = 8 << 10;
 
-/// HLO texts.
+/// The HLO texts that the targets mutate.
 #[derive(Clone, Debug)]
 pub struct Seeds {
-    /// The texts, in order of their files' names.
+    /// The texts: folder by folder, each in the order of its file names.
     pub texts: Vec<String>,
 }
 
@@ -41,13 +43,13 @@ impl Seeds {
         Ok(Seeds { texts })
     }
 
-    /// Returns the texts that compile in a short time.
+    /// Returns the texts that are small enough to compile repeatedly.
     pub fn programs(&self) -> Vec<Source> {
         let short = self.texts.iter().filter(|text| text.len() <= LARGEST_PROGRAM);
         short.map(|text| Source::text("program.hlo", text)).collect()
     }
 
-    /// Returns the parsed texts.
+    /// Returns the modules of all texts that can be parsed.
     pub fn modules(&self) -> Vec<Module> {
         self.texts.iter().filter_map(|text| parse_module(text, "seed").ok()).collect()
     }

@@ -22,14 +22,14 @@ pub struct Cases {
     pub seed: u64,
     /// Number of the first case.
     pub first: u64,
-    /// Most cases to run.
+    /// Largest number of cases to run.
     pub most: u64,
     /// Approximate time limit.
     pub time: Duration,
 }
 
-/// Number of cases between two reports of outcomes. It is small, so that few outcomes are lost with
-/// a process.
+/// Number of cases between two reports of outcomes. It is small, so that few outcomes are lost if
+/// the process dies.
 const REPORTED: u64 = 32;
 /// Prefix of the line with the counts of outcomes.
 pub const COUNTS: &str = "counts ";
@@ -40,17 +40,18 @@ pub const FOUND: &str = "found ";
 pub const RUNS: &str = "runs";
 
 /// Announces that the case now runs code compiled from damaged text. This code may misbehave, for
-/// example loop for ever. The driver counts the end of such a case, but it is no finding.
+/// example loop for ever. If such a case hangs or dies, the driver counts it, but does not report
+/// it as a finding.
 pub fn damaged_code_runs() {
-    // An error is ignored: a worker without a driver has no reader.
+    // An error is ignored, as a worker that was started without a driver may have no reader.
     _ = writeln!(std::io::stdout(), "{RUNS}");
 }
 
-/// File that receives the input before it is used; only set for a single case, which may end its
-/// process.
+/// File to which the input is written before it is used. Set only if a single case is run, as this
+/// case may end the process.
 static KEPT: OnceLock<PathBuf> = OnceLock::new();
 
-/// Stores the input if requested. A target calls this before it uses the input.
+/// Writes the input to a file, if one was set. A target calls this before it uses the input.
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -62,8 +63,9 @@ pub fn feeds(input: &[u8]) -> Result<(), String> {
 /// Message of the last panic.
 static PANIC: Mutex<String> = Mutex::new(String::new());
 
-/// Runs cases until one is a finding. Writes the input of a finding to `input_file`. For a single
-/// case, writes the input in any event, before it is used.
+/// Runs cases until one is a finding; then returns `false`. Writes the input of the finding to
+/// `input_file`. If there is only one case, writes its input before using it, even if the case is
+/// not a finding.
 ///
 /// # Errors
 /// If seeds cannot be read or standard output cannot be written.

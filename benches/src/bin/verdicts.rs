@@ -1,10 +1,11 @@
-//! `verdicts same|five-percent FILE ROWS [SECONDS]`: measures how often verdicts are right. Appends
-//! a line of JSON to the file for each comparison, until the file has `ROWS` lines or the time is
-//! over. A later start continues at the end of the file. At the end, prints the wrong verdicts.
+//! `verdicts same|five-percent FILE ROWS [SECONDS]`: measures how often the verdicts of comparisons
+//! are right. Appends a line of JSON to the file for each comparison, until the file has `ROWS`
+//! lines or the time is over. A later run continues at the end of the file. At the end, prints the
+//! wrong verdicts.
 //!
-//! `same` compares each fusion of the bench set with itself. `five-percent` compares sums of rows,
-//! bound by memory and bound by arithmetic. One side has five percent more rows; B is alternately
-//! the slower and the faster side.
+//! `same` compares each fusion of the bench set with itself. `five-percent` compares a program that
+//! sums rows with the same program on five percent more rows. B is alternately the slower and the
+//! faster side. One such program is bound by memory, another by arithmetic.
 
 use std::error::Error;
 use std::fs::{OpenOptions, read_to_string};
@@ -25,11 +26,11 @@ const SUMS: [(&str, &str); 2] = [
     ("memory", include_str!("../../programs/sum_memory.hlo")),
     ("arithmetic", include_str!("../../programs/sum_arithmetic.hlo")),
 ];
-/// Number of rows of the sums, and five percent more. The thread pool splits both into equally many
-/// parts.
+/// The usual number of rows that a program sums, and five percent more. The thread pool splits both
+/// numbers of rows into the same number of parts.
 const ROWS: [&str; 2] = ["2560", "2688"];
 
-/// Two programs, and the right verdict on them.
+/// Two programs to compare, and the right verdict.
 struct Comparison {
     name: String,
     sides: [String; 2],
@@ -37,7 +38,7 @@ struct Comparison {
     right: Verdict,
 }
 
-/// A verdict as stored in the file.
+/// A verdict and how it was found, as stored in the file.
 #[derive(Serialize, Deserialize)]
 struct RecordedVerdict {
     name: String,
@@ -107,7 +108,7 @@ impl Comparison {
     }
 }
 
-/// Prints the wrong verdicts, and the number of right ones.
+/// Prints the wrong verdicts, and the number of right verdicts.
 fn print(rows: &[RecordedVerdict]) {
     let wrong: Vec<&RecordedVerdict> = rows.iter().filter(|row| row.verdict != row.right).collect();
     for RecordedVerdict { name, cache, verdict, ratio, low, high, median_us, pairs, disturbed, .. } in &wrong {

@@ -1,11 +1,11 @@
-//! Batch normalisation. Computed in `f64`, rounded at the end.
+//! Batch normalisation, computed in `f64` and rounded at the end.
 
 use crate::error::{Outcome, ensure};
 use crate::movement::dimension_number;
 use crate::number;
 use crate::value::{Array, Data, Value};
 
-/// The elements of an operand grouped by feature.
+/// The grouping of an operand's elements by feature.
 struct Features {
     count: usize,
     inner: usize,
@@ -39,7 +39,8 @@ fn rounded(like: &Array, values: Vec<f64>) -> Array {
     Array::new(like.ty, like.dims.clone(), Data::Float(values))
 }
 
-/// Operands: value, scale, offset. Results: normalised value, mean, variance.
+/// Evaluates `batch-norm-training`. Operands: value, scale, offset. Results: normalised value,
+/// mean, variance.
 pub(crate) fn training(operands: [&Array; 3], epsilon: f32, feature_index: i64) -> Outcome<Value> {
     let [x, scale, offset] = operands;
     let features = Features::new(x, feature_index, &[scale, offset])?;
@@ -54,7 +55,7 @@ pub(crate) fn training(operands: [&Array; 3], epsilon: f32, feature_index: i64) 
     Ok(Value::Tuple(vec![normalised.into(), rounded(scale, mean).into(), rounded(scale, variance).into()]))
 }
 
-/// Operands: value, scale, offset, mean, variance.
+/// Evaluates `batch-norm-inference`. Operands: value, scale, offset, mean, variance.
 pub(crate) fn inference(operands: [&Array; 5], epsilon: f32, feature_index: i64) -> Outcome<Value> {
     let [x, scale, offset, mean, variance] = operands;
     let features = Features::new(x, feature_index, &[scale, offset, mean, variance])?;
@@ -67,8 +68,8 @@ pub(crate) fn inference(operands: [&Array; 5], epsilon: f32, feature_index: i64)
     Ok(rounded(x, (0..values.len()).map(normalised).collect()).into())
 }
 
-/// Operands: value, scale, mean, variance, gradient of the result. Results: gradients of value,
-/// scale and offset.
+/// Evaluates `batch-norm-grad`. Operands: value, scale, mean, variance, gradient of the result.
+/// Results: gradients of value, scale and offset.
 pub(crate) fn gradient(operands: [&Array; 5], epsilon: f32, feature_index: i64) -> Outcome<Value> {
     let [x, scale, mean, variance, gradient] = operands;
     let features = Features::new(x, feature_index, &[scale, mean, variance])?;

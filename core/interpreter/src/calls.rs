@@ -27,8 +27,8 @@ fn has_side_effect(op: &Op) -> bool {
     }
 }
 
-/// Most instructions evaluated if every call is followed and every loop runs once. Nested calls can
-/// double the number at each level, and larger numbers take too long.
+/// Largest number of instructions that may be evaluated, counted as if every loop ran once. Nested
+/// calls can double the number at each level, and evaluating more instructions takes too long.
 const MOST_INSTRUCTIONS: u64 = 10_000_000;
 
 /// Refuses a computation whose calls would evaluate too many instructions. The error names the
@@ -61,12 +61,14 @@ pub(crate) fn check_calls(module: &Module, id: ComputationId) -> Result<(), Inst
     }
 }
 
-/// Counts the instructions evaluated for one operation. Callees precede callers.
+/// Counts the instructions that are evaluated for one operation. `sizes` contains the counts of its
+/// callees, because callees precede callers.
 fn size_of(op: &Op, sizes: &[u64]) -> u64 {
     op.called().into_iter().filter_map(|id| sizes.get(id.index())).fold(1, |sum, &size| sum.saturating_add(size))
 }
 
-/// Returns the depth of nested calls in the module. Callees precede callers.
+/// Returns the depth of nested calls in the module. Relies on the order of computations: callees
+/// precede callers.
 pub(crate) fn nesting_depth(module: &Module) -> usize {
     let mut depths: Vec<usize> = Vec::with_capacity(module.computations.len());
     for computation in &module.computations {

@@ -1,5 +1,4 @@
-//! Collective operations on a single device, and other operations without a computation of their
-//! own.
+//! Collective operations on a single device, and other operations that compute nothing themselves.
 
 use fusebox_core::hlo::{Instruction, Opcode};
 
@@ -48,7 +47,7 @@ pub(crate) fn evaluate(
     }
 }
 
-/// Evaluates an exchange with only one participant: it returns what the device sent.
+/// Evaluates a collective with only one participant. The result is the value that the device sent.
 fn alone(instruction: &Instruction, operands: Operands) -> Outcome<Value> {
     match operands.0.as_slice() {
         [only] if instruction.shape.as_tuple().is_none() => Ok(only.clone()),
@@ -57,15 +56,15 @@ fn alone(instruction: &Instruction, operands: Operands) -> Outcome<Value> {
     }
 }
 
-/// Evaluates a permutation. A device that no device sends to receives zeros.
+/// Evaluates `collective-permute`. If no device sends to this device, the result is zero.
 fn permute(instruction: &Instruction, attributes: &[(String, String)], operands: Operands) -> Outcome<Value> {
     let pairs = attributes.iter().find(|(name, _)| name == "source_target_pairs").map_or("", |(_, value)| value);
     let compact: String = pairs.chars().filter(|c| !c.is_whitespace()).collect();
     if compact.contains("{0,0}") { alone(instruction, operands) } else { Value::zeros(&instruction.shape) }
 }
 
-/// Returns the result of a start operation: operand, result and any further context that the shape
-/// has.
+/// Returns the result of an asynchronous start operation: a tuple of the operand, the result, and
+/// zeros for any further elements of the shape.
 fn started(instruction: &Instruction, operands: Operands) -> Outcome<Value> {
     let value = Value::one_or_tuple(operands.0);
     padded(vec![value.clone(), value], instruction)

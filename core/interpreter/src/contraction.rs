@@ -27,9 +27,10 @@ pub(crate) fn dot(lhs: &Array, rhs: &Array, numbers: &DotDims, ty: ElementType, 
     products(&lhs, &rhs, sums, batches, dims, |b, i, j| Some((b * rows + i, b * columns + j, 0..length)))
 }
 
-/// Computes an element for each number below `outer`, each row of the left and each column of the
-/// right operand. The element is the inner product of two runs, one of each operand, over a range
-/// of them. `of` returns both runs and the range, or `None` for a zero.
+/// Computes one element for each combination of a number below `outer`, a row of the left operand
+/// and a column of the right operand. For these three numbers, `of` returns the numbers of two runs
+/// of contracted elements, one run per operand, and a range within the runs. The element is the
+/// inner product of the runs over this range, or zero if `of` returns `None`.
 fn products(
     left: &Side,
     right: &Side,
@@ -61,8 +62,8 @@ fn products(
     Ok(Array::new(ty, dims, data))
 }
 
-/// One operand of a dot, with batch, free and contracting dimensions in this order. Its elements
-/// have the kind of the sum.
+/// One operand of a dot, transposed so that batch, free and contracting dimensions follow each
+/// other in this order. The elements have the kind of the sum (integer, float or complex).
 struct Side {
     batch: Vec<usize>,
     free: Vec<usize>,
@@ -83,13 +84,14 @@ impl Side {
         Ok(Side { batch: permuted(&x.dims, &batch), free, contracted: permuted(&x.dims, &contracting), data })
     }
 
-    /// Returns the length of a run of contracted elements.
+    /// Returns the length of a run of contracted elements, which is the product of the contracting
+    /// dimensions.
     fn length(&self) -> usize {
         self.contracted.iter().product()
     }
 }
 
-/// The type in which a dot or convolution adds, and its result type.
+/// The type in which a dot or convolution adds products, and the type of its result.
 #[derive(Clone, Copy)]
 pub(crate) struct Sums {
     /// The type in which products are added.
@@ -103,8 +105,9 @@ impl Sums {
         Sums { accumulation: accumulation_type(lhs, rhs, result), result }
     }
 
-    /// Converts an operand to the kind of the accumulation. Elements of this kind need no
-    /// conversion: integers wrap at the end, and floats are never wider than the sum.
+    /// Converts an operand to the kind of the accumulation type (integer, float or complex).
+    /// Elements that already have this kind need no conversion: integers wrap at the end, and
+    /// floats are never wider than the sum.
     pub fn operand(self, x: Array) -> Data {
         let to = self.accumulation;
         let same_kind = match &x.data {
@@ -123,14 +126,14 @@ impl Sums {
         converted
     }
 
-    /// Computes the sum of products of two runs of elements, as an element of the result.
+    /// Computes the sum of products of two runs of elements, converted to the type of the result.
     pub fn inner_product(self, lhs: &Data, lhs_at: usize, rhs: &Data, rhs_at: usize, length: usize) -> Outcome<Scalar> {
         Ok(self.finish(self.unrounded(lhs, lhs_at, rhs, rhs_at, length)?))
     }
 
-    /// Computes the sum of a single product. It equals the product, which keeps the sign of a zero.
-    /// A sum that starts from 0 loses this sign. XLA and the compiler rewrite such a dot as a
-    /// multiplication.
+    /// Computes the sum of a single product, which is the product itself. A zero product thus keeps
+    /// its sign, which a sum that starts from 0 would lose. XLA and the compiler also rewrite a dot
+    /// with a single product as a multiplication.
     fn product(self, x: Scalar, y: Scalar) -> Outcome<Scalar> {
         Ok(self.finish(match (x, y) {
             (Scalar::Int(x), Scalar::Int(y)) => Scalar::Int(x.wrapping_mul(y)),
@@ -140,8 +143,8 @@ impl Sums {
         }))
     }
 
-    /// Computes the sum of products of two runs of the accumulation's kind, without rounding or
-    /// wrapping it.
+    /// Computes the sum of products of two runs of elements, without rounding or wrapping the sum.
+    /// Both operands have the kind of the accumulation type.
     pub fn unrounded(self, lhs: &Data, lhs_at: usize, rhs: &Data, rhs_at: usize, length: usize) -> Outcome<Scalar> {
         match (lhs, rhs) {
             (Data::Int(a), Data::Int(b)) => {
@@ -160,9 +163,9 @@ impl Sums {
         }
     }
 
-    /// Converts a sum to the result's type. A conversion to a float rounds only once. A conversion
-    /// to another kind (an integer, a truth value) starts from a number rounded to the
-    /// accumulation's type.
+    /// Converts a sum to the result's type. If the result is a float, the sum is rounded only once.
+    /// If the result is of another kind (an integer, a truth value), the sum is first rounded to
+    /// the accumulation type.
     pub fn finish(self, sum: Scalar) -> Scalar {
         let rounds_only = self.result.is_float() || self.result.is_complex();
         let sum = match sum {
@@ -227,15 +230,15 @@ pub(crate) fn ragged_dot(
     }
 }
 
-/// The group of each element along the ragged dimension, per batch. Elements beyond the last group
-/// have `None`.
+/// Assigns a group to each element along the ragged dimension, per batch. Elements beyond the last
+/// group have no group (`None`).
 struct Groups<'a> {
     sizes: &'a Array,
     batches: Vec<usize>,
 }
 
 impl<'a> Groups<'a> {
-    /// `sizes` is `[groups]` or `[batch…, groups]`.
+    /// Creates the groups. `sizes` has the dimensions `[groups]` or `[batch…, groups]`.
     fn new(sizes: &'a Array, batches: &[usize]) -> Outcome<Self> {
         match sizes.dims.split_last() {
             Some((_, outer)) if outer.is_empty() || outer == batches => Ok(Groups { sizes, batches: batches.to_vec() }),
@@ -257,7 +260,7 @@ impl<'a> Groups<'a> {
 }
 
 /// Computes a dot whose ragged dimension is a free dimension of the left operand. Rows outside of
-/// all groups are zero. The groups are the last batch dimension of the right operand.
+/// all groups are zero. The last batch dimension of the right operand enumerates the groups.
 fn ragged_rows(
     [lhs, rhs, sizes]: [&Array; 3],
     numbers: &DotDims,
@@ -284,7 +287,8 @@ fn ragged_rows(
     })
 }
 
-/// Computes a dot whose ragged dimension is contracted. The result's first dimension is the group.
+/// Computes a dot whose ragged dimension is contracted. The first dimension of the result
+/// enumerates the groups.
 fn ragged_contracting(
     lhs: &Array,
     rhs: &Array,
@@ -302,8 +306,8 @@ fn ragged_contracting(
     })
 }
 
-/// Multiplies an operand of `scaled-dot` by its scales. Each scale applies to a block of elements,
-/// and a scalar scale to all.
+/// Multiplies an operand of `scaled-dot` by its scales. Each scale applies to a block of elements.
+/// A scalar scale applies to all elements.
 pub(crate) fn scaled(x: &Array, scale: &Array) -> Outcome<Array> {
     let pairs = || x.dims.iter().zip(&scale.dims);
     let fits = scale.rank() == 0 || scale.rank() == x.rank() && pairs().all(|(&d, &s)| s != 0 && d % s == 0);

@@ -10,7 +10,8 @@ use crate::strided::{for_each_index, permuted, strides};
 use crate::value::{Array, Data, Scalar, element_count};
 use crate::window::{covered, ensure_memory, window_count};
 
-/// Slides the kernel over the input's spatial dimensions. Sums like a dot.
+/// Evaluates a convolution, which slides the kernel over the input's spatial dimensions. Sums
+/// products in the same types as a dot.
 pub(crate) fn convolution(
     input: &Array,
     kernel: &Array,
@@ -19,8 +20,8 @@ pub(crate) fn convolution(
     dims: Vec<usize>,
 ) -> Outcome<Array> {
     let numbers = &attrs.dims;
-    // The input's order is batch, space, features. The kernel's order is output features, space,
-    // input features.
+    // The input's dimensions are put in the order batch, space, features; the kernel's dimensions
+    // in the order output features, space, input features.
     let input_order = ordered(input, numbers.input_batch, &numbers.input_spatial, numbers.input_feature)?;
     let kernel_order =
         ordered(kernel, numbers.kernel_output_feature, &numbers.kernel_spatial, numbers.kernel_input_feature)?;
@@ -49,14 +50,14 @@ fn ordered(x: &Array, first: i64, spatial: &[i64], last: i64) -> Outcome<Array> 
     transpose_by(x, &dimension_numbers(&order, x.rank())?)
 }
 
-/// A convolution with ordered dimensions.
+/// Sizes and strides of a convolution whose dimensions have been put in order.
 struct Shape<'a> {
     window: &'a [WindowDim],
     /// Sizes of the input's spatial dimensions.
     input_sizes: Vec<usize>,
     input_steps: Vec<isize>,
     kernel_steps: Vec<isize>,
-    /// Input features of a kernel.
+    /// Number of input features of the kernel.
     features: usize,
     outputs_per_feature_group: usize,
     outputs_per_batch_group: usize,
@@ -97,8 +98,8 @@ impl<'a> Shape<'a> {
         })
     }
 
-    /// Returns pairs of kernel position and input position along a spatial dimension, for an output
-    /// position.
+    /// Returns the pairs of kernel position and input position that contribute to output position
+    /// `at` along the spatial dimension `d`.
     fn taps(&self, d: usize, at: usize) -> Vec<(usize, usize)> {
         // A reversed window reads the kernel backwards and the input forwards.
         let window = &self.window[d];
@@ -107,7 +108,8 @@ impl<'a> Shape<'a> {
         places.into_iter().enumerate().filter_map(|(k, place)| Some((kernel_place(k), place?))).collect()
     }
 
-    /// Computes one output element. `index` is batch, space, feature.
+    /// Computes one output element. `index` is the element's index in the order batch, space,
+    /// feature.
     fn output_element(&self, sums: Sums, input: &Data, kernel: &Data, index: &[usize]) -> Outcome<Scalar> {
         let spatial = self.window.len();
         let out = index[spatial + 1];
@@ -132,7 +134,7 @@ impl<'a> Shape<'a> {
     }
 }
 
-/// A sum of inner products, all of one kind.
+/// A sum of inner products, all of one kind (integer, float or complex).
 #[derive(Default)]
 struct Total {
     int: i64,

@@ -1,4 +1,5 @@
-//! Arrays of dynamic sizes. In the interpreter, an array has only the elements of its actual size.
+//! Arrays of dynamic size. The interpreter stores only the elements within the actual size of an
+//! array.
 
 use fusebox_core::hlo::{ArrayShape, GatherDims, Instruction, Module, Op, Shape, SliceDim, infer_shape};
 
@@ -7,8 +8,8 @@ use crate::movement::{dimension_number, slice};
 use crate::operands::Operands;
 use crate::value::{Array, Value, dims_of};
 
-/// Returns the actual sizes of a result with declared bounds. They follow from the actual sizes of
-/// the operands.
+/// Returns the actual sizes of a result whose declared sizes are bounds. The actual sizes follow
+/// from those of the operands.
 pub(crate) fn actual_dims(
     module: &Module,
     instruction: &Instruction,
@@ -45,8 +46,8 @@ fn broadcast(mut dims: Vec<usize>, dimensions: &[i64], x: &Array) -> Outcome<Vec
     Ok(dims)
 }
 
-/// A slice of a whole dimension has the dimension's actual size. The number of slices is that of
-/// the index vectors.
+/// Returns the actual sizes of a gather. A slice of a whole dimension has the dimension's actual
+/// size. The number of slices equals the number of index vectors.
 fn gather(
     mut dims: Vec<usize>,
     declared: &ArrayShape,
@@ -70,7 +71,8 @@ fn gather(
     Ok(dims)
 }
 
-/// The single dynamic dimension gets the number of elements divided by the other sizes.
+/// Returns the actual sizes of a reshape. The size of the single dynamic dimension is the number of
+/// elements divided by all other sizes.
 fn reshape(mut dims: Vec<usize>, declared: &ArrayShape, x: &Array) -> Outcome<Vec<usize>> {
     if declared.rank() == x.rank() && declared.dims.iter().zip(&x.dims).all(|(&bound, &size)| size as i64 <= bound) {
         return Ok(x.dims.clone());
@@ -85,7 +87,8 @@ fn reshape(mut dims: Vec<usize>, declared: &ArrayShape, x: &Array) -> Outcome<Ve
     Ok(dims)
 }
 
-/// Truncates the static operands of an elementwise operation to the sizes of the dynamic ones.
+/// Truncates the static operands of an elementwise operation to the actual sizes of its dynamic
+/// operands.
 pub(crate) fn cut_alike(operands: &mut Operands) -> Outcome<()> {
     let arrays = operands.0.iter().map(Value::array).collect::<Outcome<Vec<&Array>>>()?;
     let rank = arrays.iter().map(|array| array.rank()).max().unwrap_or(0);

@@ -6,12 +6,12 @@ use crate::error::{Outcome, ensure};
 use crate::number;
 use crate::value::{Array, Data, Scalar, element_count};
 
-/// Evaluates a unary operation in type `computing`.
+/// Evaluates a unary operation, computing in the type `computing`.
 pub(crate) fn unary(op: UnaryOp, x: &Array, result: ElementType, computing: ElementType) -> Outcome<Array> {
     collect(result, &x.dims, |i| number::unary(op, computing, result, x.data.get(i)))
 }
 
-/// Evaluates a binary operation in type `computing`.
+/// Evaluates a binary operation, computing in the type `computing`.
 pub(crate) fn binary(op: BinaryOp, a: &Array, b: &Array, computing: ElementType) -> Outcome<Array> {
     same_dims(a, b)?;
     let result = number::binary_result_type(op, a.ty);
@@ -26,7 +26,7 @@ pub(crate) fn compare(direction: Comparison, order: Option<ComparisonType>, a: &
     })
 }
 
-/// Selects per element, or whole arrays if the predicate is a scalar.
+/// Selects between elements, or between whole arrays if the predicate is a scalar.
 pub(crate) fn select(predicate: &Array, on_true: &Array, on_false: &Array) -> Outcome<Array> {
     same_dims(on_true, on_false)?;
     let choose = predicate.ints()?;
@@ -37,7 +37,7 @@ pub(crate) fn select(predicate: &Array, on_true: &Array, on_false: &Array) -> Ou
     collect(on_true.ty, &on_true.dims, |i| Ok(if choose[i] != 0 { on_true } else { on_false }.data.get(i)))
 }
 
-/// Clamps the value between bounds, which may be scalars.
+/// Clamps every element of `x` between two bounds. A bound may be a scalar.
 pub(crate) fn clamp(low: &Array, x: &Array, high: &Array) -> Outcome<Array> {
     for bound in [low, high] {
         if bound.rank() > 0 {
@@ -55,16 +55,16 @@ pub(crate) fn convert(x: &Array, to: ElementType) -> Outcome<Array> {
     collect(to, &x.dims, |i| Ok(number::convert(x.ty, to, x.data.get(i))))
 }
 
-/// Reinterprets the bits.
+/// Reinterprets the bits of the elements as another type.
 pub(crate) fn bitcast_convert(x: &Array, to: ElementType, dims: Vec<usize>) -> Outcome<Array> {
     let data = number::bitcast(x.ty, to, &x.data)?;
     ensure!(data.len() == element_count(&dims)?, "the result of bitcast-convert has another size than its operand");
     Ok(Array::new(to, dims, data))
 }
 
-/// Rounds to a narrower format without changing the type.
+/// Rounds the elements to a narrower format without changing their type.
 pub(crate) fn reduce_precision(x: &Array, exponent_bits: i64, mantissa_bits: i64) -> Outcome<Array> {
-    // Numbers of bits beyond the widest type have no effect.
+    // More bits than the widest type has make no difference.
     let bits = |count: i64, least| count.clamp(least, 64) as u32;
     let (exponent_bits, mantissa_bits) = (bits(exponent_bits, 1), bits(mantissa_bits, 0));
     let round = |v| number::reduce_precision(x.ty, exponent_bits, mantissa_bits, v);
@@ -72,7 +72,7 @@ pub(crate) fn reduce_precision(x: &Array, exponent_bits: i64, mantissa_bits: i64
     Ok(Array::new(x.ty, x.dims.clone(), Data::Float(data)))
 }
 
-/// Converts to an integer type and rounds up or down at random.
+/// Converts the elements to an integer type, rounding up or down at random.
 pub(crate) fn stochastic_convert(x: &Array, random: &Array, to: ElementType) -> Outcome<Array> {
     same_dims(x, random)?;
     let bits = random.ty.bits();

@@ -1,4 +1,4 @@
-//! Errors of evaluation, with their positions.
+//! Errors of evaluation, with the positions of the failed instructions.
 
 use fusebox_core::hlo::{Computation, InstrId, Module, Opcode, Span, verify};
 use thiserror::Error;
@@ -9,13 +9,13 @@ pub enum EvalError {
     /// The module names no computation to run.
     #[error("{file}: error: the module has no entry computation; mark one with ENTRY", file = file_name(.file))]
     NoEntry {
-        /// File the module was read from; may be empty.
+        /// File from which the module was read; may be empty.
         file: String,
     },
     /// The arguments do not fit the computation's parameters.
     #[error("{file}: error: {message}", file = file_name(.file))]
     Arguments {
-        /// File the module was read from; may be empty.
+        /// File from which the module was read; may be empty.
         file: String,
         /// The fault of the arguments, and what the computation expects.
         message: String,
@@ -30,7 +30,7 @@ pub enum EvalError {
 #[error("{file}:{place}error: `{instruction}` ({opcode}) in `{computation}`: {fault}",
     file = file_name(.file), place = place(.span))]
 pub struct InstructionError {
-    /// File the module was read from; may be empty.
+    /// File from which the module was read; may be empty.
     pub file: String,
     /// Position of the instruction in the file.
     pub span: Span,
@@ -38,7 +38,7 @@ pub struct InstructionError {
     pub computation: String,
     /// Name of the instruction.
     pub instruction: String,
-    /// Its opcode.
+    /// Opcode of the instruction.
     pub opcode: Opcode,
     /// The fault.
     pub fault: Fault,
@@ -47,7 +47,7 @@ pub struct InstructionError {
 /// A fault of one instruction, without its position.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Fault {
-    /// The interpreter does not implement this.
+    /// The interpreter does not implement the operation.
     #[error("not supported by the interpreter: {0}")]
     Unsupported(String),
     /// The instruction contradicts itself or its operands, and the verifier refuses the module.
@@ -56,9 +56,9 @@ pub enum Fault {
     /// The array is too large.
     #[error("an array of {elements} elements is too large for the interpreter, which takes at most {limit}")]
     TooLarge {
-        /// Elements requested.
+        /// Number of elements requested.
         elements: i64,
-        /// Elements allowed.
+        /// Number of elements allowed.
         limit: i64,
     },
     /// There is not enough memory.
@@ -70,7 +70,7 @@ pub enum Fault {
     /// Calls would evaluate too many instructions.
     #[error("calls nest so deeply that more than {limit} instructions would be evaluated")]
     TooManyCalls {
-        /// Instructions allowed.
+        /// Number of instructions allowed.
         limit: u64,
     },
     /// A called instruction failed. The error has the position of that instruction.
@@ -78,7 +78,7 @@ pub enum Fault {
     Called(Box<InstructionError>),
 }
 
-/// Result of an operation that does not know its position.
+/// Result of a function that does not know the position of its instruction.
 pub(crate) type Outcome<T> = Result<T, Fault>;
 
 /// Returns a [`Fault::Unsupported`].
@@ -102,9 +102,9 @@ pub(crate) fn malformed<T>(what: impl Into<String>) -> Outcome<T> {
 }
 
 impl InstructionError {
-    /// Adds its position to a fault. A fault of a called instruction keeps its position. If the
-    /// verifier accepts the module, a malformed instruction (for example operands of a custom call)
-    /// counts as a limit of the interpreter.
+    /// Adds the position of an instruction to its fault. A fault of a called instruction keeps the
+    /// position of that instruction. If the verifier accepts the module, a malformed instruction
+    /// (for example a custom call with wrong operands) is reported as unsupported.
     pub(crate) fn locate(module: &Module, computation: &Computation, id: InstrId, fault: Fault) -> Self {
         match fault {
             Fault::Called(inner) => *inner,

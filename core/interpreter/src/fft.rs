@@ -1,4 +1,4 @@
-//! `fft` by its definition, computed in `f64`.
+//! `fft`, computed in `f64` directly from its definition.
 
 use std::f64::consts::TAU;
 
@@ -9,7 +9,7 @@ use crate::number::{self, Complex, LongSum, complex};
 use crate::strided::{for_each_index, position, strides};
 use crate::value::{Array, Data, element_count};
 
-/// Transforms as many of the last dimensions as `length` has entries.
+/// Evaluates `fft`. Transforms the last dimensions, as many as `length` has entries.
 pub(crate) fn fft(x: &Array, kind: FftType, length: &[i64], ty: ElementType, dims: Vec<usize>) -> Outcome<Array> {
     let lengths = length.iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect::<Vec<_>>();
     let Some(first) = x.rank().checked_sub(lengths.len()) else {
@@ -60,12 +60,13 @@ pub(crate) fn fft(x: &Array, kind: FftType, length: &[i64], ty: ElementType, dim
     Ok(Array::new(ty, dims, data))
 }
 
-/// Returns the first `kept` elements of every line of `length`.
+/// Returns the first `kept` elements of every row of `length` elements.
 fn crop_lines(values: &[Complex], length: usize, kept: usize) -> Vec<Complex> {
     if length == 0 { Vec::new() } else { values.chunks(length).flat_map(|line| &line[..kept]).copied().collect() }
 }
 
-/// Completes lines of `length` from their first halves. The other elements are conjugates.
+/// Completes rows from `half` to `length` elements. The added elements are conjugates of the
+/// existing ones.
 fn mirror_lines(values: &[Complex], half: usize, length: usize) -> Vec<Complex> {
     let whole = |line: &[Complex]| -> Vec<Complex> {
         let real_ends = |k: usize| if k == 0 || 2 * k == length { complex(line[k].re, 0.0) } else { line[k] };
@@ -87,8 +88,8 @@ fn transform_dimension(values: &mut [Complex], dims: &[usize], d: usize, inverse
     })
 }
 
-/// Computes the transform of a line. Element `k` is the sum of all elements `j` times `e^(-2πi jk /
-/// n)`. The inverse uses the conjugate factor and divides by `n`.
+/// Computes the transform of the elements `line` along one dimension. Element `k` is the sum of all
+/// elements `j` times `e^(-2πi jk / n)`. The inverse uses the conjugate factor and divides by `n`.
 fn transform(line: &[Complex], inverse: bool) -> Vec<Complex> {
     let n = line.len();
     let (sign, scale) = if inverse { (1.0, 1.0 / n as f64) } else { (-1.0, 1.0) };
@@ -107,8 +108,8 @@ fn transform(line: &[Complex], inverse: bool) -> Vec<Complex> {
     (0..n).map(element).collect()
 }
 
-/// Returns `e^(sign 2πi k / n)`. The octants of the circle are mirror images, and multiples of a
-/// quarter circle are exact.
+/// Returns `e^(sign 2πi k / n)`. Uses the symmetry between the octants of the circle, so that
+/// multiples of a quarter turn are exact.
 fn root(k: usize, n: usize, sign: f64) -> Complex {
     // Reduce to the first octant, where sine and cosine are most accurate.
     let eighths = 8 * k as u128 / n as u128;

@@ -1,4 +1,4 @@
-//! Scalar computations as functions of elements: combiners, comparators, selectors.
+//! Scalar computations that operations apply to elements: combiners, comparators, selectors.
 
 use fusebox_core::hlo::{BinaryOp, Computation, ComputationId, ElementType, Op};
 
@@ -64,8 +64,9 @@ fn binary(computation: &Computation) -> Option<BinaryOp> {
     (root.operands == parameters || is_swapped).then_some(op)
 }
 
-/// A running combination of elements. Sums and products of floats are rounded only at the end, so
-/// that they do not depend on the order. Sums have twice the precision of `f64`.
+/// The value of an accumulator that combines elements by one binary operation. Sums and products of
+/// floats are rounded only at the end, so that they hardly depend on the order of the elements.
+/// Sums have twice the precision of `f64`.
 #[derive(Clone, Copy)]
 pub(crate) enum Accumulator {
     Sum(LongSum),
@@ -85,7 +86,7 @@ impl Accumulator {
         }
     }
 
-    /// Combines one more element.
+    /// Combines the accumulator with one more element.
     pub fn add(&mut self, ty: ElementType, x: Scalar) -> Outcome<()> {
         match (self, x) {
             (Accumulator::Sum(sum), Scalar::Float(x)) => sum.add(x),

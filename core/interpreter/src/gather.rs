@@ -7,18 +7,19 @@ use crate::movement::{clamp_index, dimension_number, dimension_numbers};
 use crate::strided::{self, for_each_index, permuted, position, strides};
 use crate::value::{Array, both_kinds};
 
-/// The index vectors in an array along one dimension, addressed by batch index.
+/// The index vectors of a gather or scatter. The vectors lie along one dimension of an array; the
+/// index in the other dimensions is the batch index.
 struct IndexVectors<'a> {
     indices: &'a Array,
     vector_dim: usize,
-    /// The dimensions of the indices other than the vector's.
+    /// Sizes of the array's dimensions other than the vector dimension.
     pub batch_dims: Vec<usize>,
     steps: Vec<isize>,
 }
 
 impl<'a> IndexVectors<'a> {
-    /// Describes the index vectors along `vector_dim`. If this is the rank, every index is a vector
-    /// with one component.
+    /// Describes the index vectors along `vector_dim`. If `vector_dim` equals the rank, every
+    /// element is a vector with one component.
     pub fn new(indices: &'a Array, vector_dim: i64) -> Outcome<Self> {
         let vector_dim = dimension_number(vector_dim, indices.rank() + 1)?;
         let mut batch_dims = indices.dims.clone();
@@ -41,7 +42,7 @@ impl<'a> IndexVectors<'a> {
         Ok(self.indices.ints()?[position(&index, &self.steps)])
     }
 
-    /// Returns the entry of a batch index for a dimension of the indices.
+    /// Returns the entry of a batch index that belongs to a dimension of the array of indices.
     pub fn batch_entry(&self, batch: &[usize], dimension: usize) -> Outcome<usize> {
         let at = if dimension > self.vector_dim { dimension - 1 } else { dimension };
         match batch.get(at) {
@@ -56,14 +57,16 @@ pub(crate) fn others(listed: &[usize], rank: usize) -> Vec<usize> {
     (0..rank).filter(|d| !listed.contains(d)).collect()
 }
 
-/// Positions of the slices that gather reads from an array or scatter combines into one.
+/// The positions of the slices that gather reads from an array, or that scatter combines with an
+/// array.
 pub(crate) struct Windows<'a> {
     vectors: IndexVectors<'a>,
-    /// The array dimension of each component of an index vector.
+    /// For each component of an index vector, the array dimension in which it is an index.
     map: Vec<usize>,
-    /// Pairs of batching dimensions of the array and of the indices.
+    /// Pairs of a batching dimension of the array and the corresponding dimension of the indices.
     batching: Vec<(usize, usize)>,
-    /// The last start of a slice within the array, or `None` if slices are larger than the array.
+    /// For each dimension, the largest start of a slice within the array. `None` if slices are
+    /// larger than the array.
     last: Option<Vec<usize>>,
     /// Sizes of a slice without collapsed and batching dimensions. The next two fields are its
     /// strides in the array and in the array of slices.
@@ -109,9 +112,9 @@ impl<'a> Windows<'a> {
         })
     }
 
-    /// Calls `visit` with the position of every slice in the array and in the array of slices.
-    /// `start` computes the start of a slice from a component of an index vector and the last
-    /// possible start. Slices for which it returns `None` are skipped.
+    /// For every slice, calls `visit` with the slice's positions in the array and in the array of
+    /// slices. `start` computes the start of a slice in one dimension from a component of an index
+    /// vector and the largest possible start. Skips slices for which `start` returns `None`.
     pub fn for_each(
         &self,
         start: impl Fn(i64, usize) -> Option<usize>,

@@ -2,8 +2,9 @@
 //!
 //! XLA computes arithmetic on `s4` and `u4` in 8 bits and then truncates the result to 4 bits. If a
 //! conversion to the 8-bit type of the same sign follows immediately, XLA omits the truncation, and
-//! programs see the 8-bit result. The interpreter does the same: it keeps such a result in 8 bits.
-//! The conversion reads it unchanged, and every other operation first truncates it.
+//! programs see the 8-bit result. The interpreter behaves the same: it keeps results of 4-bit
+//! arithmetic in 8 bits. The conversion reads these results unchanged; every other operation first
+//! truncates its operands.
 
 use std::rc::Rc;
 

@@ -2,12 +2,12 @@
 //!
 //! It is simple, slow and right. It evaluates every instruction in order on whole arrays. Each
 //! element is stored in the widest type of its kind (`i64`, `f64`, pairs of `f64`) and rounded to
-//! its element type once per operation. The interpreter is the oracle of the project's tests, and
-//! folds constants.
+//! its element type once per operation. The interpreter serves as the oracle of the project's
+//! tests, and the compiler folds constants with it.
 //!
-//! It expects modules that pass the verifier. An unsupported operation is an error with its
-//! position, never a guess. It evaluates one device: collectives with a single participant are
-//! identities.
+//! It expects modules that pass the verifier. For an unsupported operation, it returns an error
+//! with the position of the operation; it never guesses. It evaluates the program of a single
+//! device, so collectives have one participant and return their operands.
 //!
 //! ```text
 //! lib, evaluator      computations, control flow        value     arrays, literals
@@ -16,7 +16,7 @@
 //! movement … linalg   the operations                    function  scalar computations
 //! ```
 //!
-//! [`kernel`] does the same for kernels at any stage of the kernel IR.
+//! [`kernel`] is an interpreter of kernels at any stage of the kernel IR.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -151,9 +151,10 @@ fn arguments_error(module: &Module, message: String) -> EvalError {
     EvalError::Arguments { file: module.source_file.clone(), message }
 }
 
-/// Deepest nesting of calls that runs on the caller's stack.
+/// Largest depth of nested calls for which the evaluation runs on the caller's stack.
 const SHALLOW: usize = 24;
-/// Stack for one level of calls. It is generous because unoptimised builds need much.
+/// Bytes of stack for each level of nested calls. The number is generous because unoptimised builds
+/// need much stack.
 const BYTES_PER_LEVEL: usize = 64 << 10;
 
 /// Runs `work` with enough stack for calls nested `depth` deep.

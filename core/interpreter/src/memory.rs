@@ -1,18 +1,18 @@
 //! Checks that there is enough memory before an operation starts.
 //!
 //! Operations allocate their results and temporaries with an allocator that aborts the process if
-//! memory runs out. This module therefore tries a test allocation first. Its size is an upper
-//! bound, by kind of operation, of the memory that the operation holds at once besides its
-//! operands.
+//! memory runs out. This module therefore tries a test allocation first. The size of the test
+//! allocation is an upper bound of the memory that the operation holds at a time in addition to its
+//! operands. The bound depends on the kind of operation.
 
 use fusebox_core::hlo::{ElementType, Instruction, Op, Shape};
 
 use crate::error::{Fault, Outcome};
 use crate::value::{Data, Value, dims_of, element_count};
 
-/// Bytes from which the check is worthwhile.
+/// Least number of bytes for which the check is worthwhile.
 const LARGE: u64 = 64 << 10;
-/// Bytes that must remain free for allocations that are not counted.
+/// Number of bytes that must remain free for allocations that are not counted.
 const SPARE: u64 = 128 << 10;
 
 /// Checks that this number of bytes is available. Fails with [`Fault::Memory`].
@@ -30,7 +30,7 @@ pub(crate) fn ensure_for(instruction: &Instruction, operands: &[Value]) -> Outco
     let Some(copies) = copies(&instruction.op) else { return Ok(()) };
     let results = bytes_of_shape(&instruction.shape)?;
     let operand_bytes: u64 = operands.iter().map(bytes_of_value).sum();
-    // Values of four bits may be truncated in copies before they are read.
+    // Operands of four bits may be copied and truncated before they are read.
     let cut = if operands.iter().any(has_four_bits) { operand_bytes } else { 0 };
     let needed = [copies.results.saturating_mul(results), copies.operands.saturating_mul(operand_bytes), cut];
     ensure(needed.into_iter().fold(0, u64::saturating_add))
@@ -41,9 +41,9 @@ pub(crate) fn bytes_of_elements(ty: ElementType, count: u64) -> u64 {
     count.saturating_mul(if ty.is_complex() { 16 } else { 8 })
 }
 
-/// Memory that an operation holds at once besides its operands, as multiples of its results' and
-/// operands' sizes. The multiples are rounded up: one copy too many refuses a possible operation,
-/// one too few aborts the process.
+/// Memory that an operation holds at a time in addition to its operands, as multiples of the sizes
+/// of its results and operands. The multiples are rounded up, because one copy too many only
+/// refuses a possible operation, but one copy too few aborts the process.
 struct Copies {
     results: u64,
     operands: u64,
@@ -69,31 +69,30 @@ fn copies(op: &Op) -> Option<Copies> {
         | Op::SetDimensionSize { .. }
         | Op::Rng { .. }
         | Op::Concatenate { .. } => copies(1, 0),
-        // Iota holds one line and its repetitions. Gather holds one slice and its destination.
+        // Iota holds one row and its repetitions. Gather holds one slice and its destination.
         Op::Iota { .. } | Op::Gather(_) => copies(2, 0),
         op if op.is_movement() => copies(1, 0),
-        // The inner part is copied before it is written.
+        // The part of the operand inside the result is copied before it is written.
         Op::Pad { .. } => copies(1, 1),
         // A growing vector may have twice the capacity that it needs. Moving it needs space for its
         // old content too.
         op if op.is_elementwise() => copies(3, 0),
-        // Counters of half the size in a growing vector.
+        // The random words, which have half the size of the result, are in a growing vector.
         Op::RngBitGenerator { .. } => copies(4, 0),
         // A copy of the operand with the reduced dimensions innermost.
         Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::SelectAndScatter { .. } | Op::Scatter { .. } => copies(1, 1),
         Op::Scan { .. } | Op::BatchNormTraining { .. } | Op::BatchNormInference { .. } | Op::BatchNormGrad { .. } => {
             copies(2, 2)
         }
-        // Copies, and lists of positions along a line.
+        // Copies of the operands, and lists of positions along the sorted dimension.
         Op::Sort { .. } | Op::Topk { .. } => copies(2, 4),
-        // Copies of both sides, first reordered, then in the result's kind, and the result in two
-        // orders.
+        // Copies of both operands, first transposed and then converted to the kind of the result,
+        // and the result in two dimension orders.
         Op::Dot(_) | Op::Convolution(_) => copies(2, 3),
         Op::RaggedDot { .. } | Op::ScaledDot(_) => copies(3, 6),
-        // The bytes of the elements, and the elements in two orders.
+        // The bytes of the elements, and the elements in two dimension orders.
         Op::Bitcast | Op::BitcastConvert => copies(4, 3),
-        // Lines as complex numbers, cropped and combined. The transform of a line checks its own
-        // memory.
+        // All rows as complex numbers, cropped and completed.
         Op::Fft { .. } => copies(4, 4),
         // Complex matrices, with several factors of each.
         _ => copies(6, 12),

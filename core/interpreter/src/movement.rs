@@ -41,7 +41,8 @@ pub(crate) fn iota(ty: ElementType, dims: Vec<usize>, dimension: i64) -> Outcome
     view(&line, 0, dims, &steps)
 }
 
-/// Maps operand dimension `i` to result dimension `dimensions[i]` and repeats along the others.
+/// Maps operand dimension `i` to result dimension `dimensions[i]` and repeats the operand along the
+/// other dimensions.
 pub(crate) fn broadcast(x: &Array, dimensions: &[i64], dims: Vec<usize>) -> Outcome<Array> {
     let targets = dimension_numbers(dimensions, dims.len())?;
     ensure!(targets.len() == x.rank(), "broadcast needs one dimension number per operand dimension");
@@ -53,14 +54,15 @@ pub(crate) fn broadcast(x: &Array, dimensions: &[i64], dims: Vec<usize>) -> Outc
     view(x, 0, dims, &steps)
 }
 
-/// Returns the same elements in other dimensions.
+/// Returns the same elements as an array with other dimensions.
 pub(crate) fn reshape(mut x: Array, dims: Vec<usize>) -> Outcome<Array> {
     ensure!(element_count(&dims)? == x.len(), "reshape of {} elements to {dims:?}", x.len());
     x.dims = dims;
     Ok(x)
 }
 
-/// Reads the operand's memory, which has one layout, as an array with another layout.
+/// Reinterprets the memory of the operand, stored in the operand's layout, as an array with the
+/// result's type, dimensions and layout.
 pub(crate) fn bitcast(x: Array, operand: &ArrayShape, result: &ArrayShape, dims: Vec<usize>) -> Outcome<Array> {
     let order = major_to_minor(operand.layout.as_ref(), x.rank())?;
     let memory = transpose_by(&x, &order)?;
@@ -84,12 +86,12 @@ fn major_to_minor(layout: Option<&Layout>, rank: usize) -> Outcome<Vec<usize>> {
     Ok(order)
 }
 
-/// Result dimension `i` is operand dimension `permutation[i]`.
+/// Transposes an array: result dimension `i` is operand dimension `permutation[i]`.
 pub(crate) fn transpose(x: &Array, permutation: &[i64]) -> Outcome<Array> {
     transpose_by(x, &dimension_numbers(permutation, x.rank())?)
 }
 
-/// Result dimension `i` is operand dimension `order[i]`.
+/// Transposes an array: result dimension `i` is operand dimension `order[i]`.
 pub(crate) fn transpose_by(x: &Array, order: &[usize]) -> Outcome<Array> {
     ensure!(order.len() == x.rank(), "a transpose needs one dimension number per dimension");
     view(x, 0, permuted(&x.dims, order), &permuted(&strides(&x.dims), order))
@@ -146,7 +148,8 @@ pub(crate) fn slice(x: &Array, slices: &[SliceDim]) -> Outcome<Array> {
 pub(crate) fn pad(x: &Array, value: &Array, padding: &[PaddingDim], dims: Vec<usize>) -> Outcome<Array> {
     ensure!(padding.len() == x.rank() && dims.len() == x.rank(), "pad needs one amount per dimension");
     let mut result = Array::filled(x.ty, dims, value.single()?)?;
-    // Per dimension, the number of contiguous operand elements that land inside the result.
+    // For each dimension, the number of contiguous operand elements whose positions lie inside the
+    // result.
     let (mut kept, mut source_offset, mut target_offset) = (Vec::new(), 0, 0);
     let (source_steps, mut target_steps) = (strides(&x.dims), strides(&result.dims));
     for (d, p) in padding.iter().enumerate() {
@@ -168,7 +171,7 @@ pub(crate) fn pad(x: &Array, value: &Array, padding: &[PaddingDim], dims: Vec<us
     Ok(result)
 }
 
-/// Clamps the starts of a slice so that it stays in bounds.
+/// Clamps the start indices of a slice so that the whole slice is in bounds.
 pub(crate) fn clamped_starts(starts: &[&Array], dims: &[usize], sizes: &[usize]) -> Outcome<Vec<usize>> {
     ensure!(starts.len() == dims.len() && sizes.len() == dims.len(), "one start per dimension is wanted");
     let mut result = Vec::with_capacity(dims.len());

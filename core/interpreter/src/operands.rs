@@ -1,4 +1,4 @@
-//! Access to the operands of an instruction, with the checks that a malformed instruction needs.
+//! Access to the operands of an instruction, with checks that catch malformed instructions.
 
 use crate::error::{Outcome, malformed};
 use crate::value::{Array, Value};

@@ -1,5 +1,5 @@
-//! Random numbers. `rng` uses a seeded generator of the interpreter. `rng-bit-generator` follows
-//! XLA's definition bit by bit.
+//! Random numbers. `rng` uses a generator of the interpreter with a fixed seed. `rng-bit-generator`
+//! gives exactly the bits that XLA defines.
 
 use std::f64::consts::TAU;
 
@@ -67,8 +67,8 @@ impl Generator {
     }
 
     fn uniform_float(&mut self, ty: ElementType, a: f64, b: f64) -> f64 {
-        // Rounding may reach the excluded end. The draw is then repeated, a limited number of
-        // times.
+        // Rounding may give the excluded end of the range. The generator then draws another number,
+        // a limited number of times.
         for _ in 0..64 {
             let x = number::round(ty, a + self.random.unit() * (b - a));
             if x < b {
@@ -141,8 +141,9 @@ fn threefry(key: [u32; 2], counter: [u32; 2]) -> [u32; 2] {
     [x, y]
 }
 
-/// Generates bits with Threefry. Each wide element takes one block. For narrower elements one
-/// dimension is halved, and the two words of a block go to adjacent elements along it.
+/// Generates bits with Threefry. Each element of 64 bits takes one block. For narrower elements,
+/// one dimension is halved: two adjacent elements along this dimension get the two words of one
+/// block.
 fn threefry_bits(key: u64, counter: u64, ty: ElementType, dims: &[usize]) -> (Vec<u64>, Vec<u64>) {
     let block = |i: usize| threefry(halves(key), halves(counter.wrapping_add(i as u64)));
     let count: usize = dims.iter().product();

@@ -10,7 +10,7 @@ use crate::movement::{dimension_numbers, transpose_by};
 use crate::strided::{for_each_index, permuted};
 use crate::value::{Array, Data, Scalar, Value, element_count};
 
-/// Reduces `operands` (n arrays, n initial values) over some dimensions.
+/// Reduces arrays over some dimensions. `operands` contains n arrays, then n initial values.
 pub(crate) fn reduce(
     evaluator: &mut Evaluator,
     operands: &[Value],
@@ -33,11 +33,11 @@ pub(crate) fn reduce(
     })
 }
 
-/// Callback for the element at a position.
+/// A callback that receives the position of an element.
 pub(crate) type Visit<'v> = &'v mut dyn FnMut(usize) -> Outcome<()>;
 
-/// Combines, for each index into `dims`, the initial values with elements of the arrays.
-/// `visit_all` calls its callback with the positions of these elements.
+/// For each index into `dims`, combines the initial values with elements of the arrays. `visit_all`
+/// calls its callback with the positions of these elements.
 pub(crate) fn fold(
     evaluator: &mut Evaluator,
     to_apply: ComputationId,
@@ -66,9 +66,9 @@ pub(crate) struct Held<'f> {
     arguments: Vec<Scalar>,
 }
 
-/// The combination so far.
+/// The result of combining the elements so far.
 enum Kept {
-    /// A single array and a binary operation in this type.
+    /// The result of reducing a single array by one binary operation, computed in this type.
     Accumulated(Accumulator, ElementType),
     Values(Vec<Scalar>),
 }
@@ -107,7 +107,7 @@ impl<'f> Held<'f> {
     }
 }
 
-/// Splits the operands into halves: arrays of equal dimensions, and scalars.
+/// Splits the operands into two halves: arrays of equal dimensions, and scalar initial values.
 pub(crate) fn arrays_and_initial(operands: &[Value]) -> Outcome<(Vec<&Array>, Vec<Scalar>)> {
     ensure!(!operands.is_empty() && operands.len().is_multiple_of(2), "expected one initial value per array");
     let (arrays, initial) = operands.split_at(operands.len() / 2);

@@ -1,6 +1,6 @@
-//! `reduce-window` where each window contains all elements of the adjacent window and further ones,
-//! as in cumulative sums. Each element is combined once, so that the cost does not grow with the
-//! square of the length.
+//! Evaluates `reduce-window` if each window contains all elements of the previous window and
+//! further elements, as in cumulative sums. Combines each element only once, so that the cost does
+//! not grow with the square of the length.
 
 use fusebox_core::hlo::{BinaryOp, WindowDim};
 
@@ -14,15 +14,17 @@ use crate::value::{Array, Scalar, Value};
 /// Windows that grow along one dimension and have one element along all others.
 pub(crate) struct Running {
     dimension: usize,
-    /// Elements along the dimension.
+    /// Number of elements along the dimension.
     size: i64,
     window: WindowDim,
-    /// Whether all windows start at the first element. Otherwise all end at the last one.
+    /// Whether all windows start at the first element. Otherwise all windows end at the last
+    /// element.
     is_forward: bool,
 }
 
 impl Running {
-    /// Recognises such windows over an array. `counts` has the number of windows per dimension.
+    /// Recognises windows that grow along one dimension of an array. Returns `None` for other
+    /// windows. `counts` contains the number of windows per dimension.
     pub fn along(dims: &[usize], window: &[WindowDim], counts: &[usize]) -> Option<Running> {
         let mut wide = (0..dims.len()).filter(|&d| window[d] != WindowDim::default());
         let (dimension, None) = (wide.next()?, wide.next()) else { return None };
@@ -36,8 +38,8 @@ impl Running {
         (is_forward || is_backward).then_some(Running { dimension, size, window, is_forward })
     }
 
-    /// Whether the elements may be combined in the order of the walk. Backwards this requires an
-    /// operation that does not depend on the order.
+    /// Whether `function` may combine the elements in the order in which the windows grow. If the
+    /// windows grow backwards, the function must not depend on the order.
     pub fn suits(&self, function: &Function) -> bool {
         use BinaryOp::{Add, And, Maximum, Minimum, Multiply, Or, Xor};
         let is_free = |(op, _)| matches!(op, Add | Multiply | Maximum | Minimum | And | Or | Xor);
@@ -76,8 +78,9 @@ impl Running {
         Ok(one_or_tuple(results))
     }
 
-    /// Returns the elements of the window at `at` that are not yet `taken`. `taken` counts elements
-    /// from the end of the array that all windows contain.
+    /// Returns the elements of the window at position `at` that have not been combined yet. `taken`
+    /// is the range of combined elements, counted from the end of the array that all windows
+    /// contain.
     fn further(&self, at: usize, taken: &mut std::ops::Range<usize>) -> impl Iterator<Item = usize> + use<> {
         let start = at as i64 - self.window.padding_low;
         let (size, is_forward) = (self.size, self.is_forward);

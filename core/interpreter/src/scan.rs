@@ -1,4 +1,4 @@
-//! `scan`: a computation with values carried along a dimension.
+//! `scan`: a loop along a dimension that applies a computation with loop-carried values.
 
 use fusebox_core::hlo::{Instruction, Op, Shape};
 
@@ -8,8 +8,9 @@ use crate::movement::{dimension_number, view};
 use crate::strided::{self, strides};
 use crate::value::{Array, Value, both_kinds, dims_of};
 
-/// Evaluates `scan`. The operands are the arrays, then the carries. The computation maps (slices,
-/// carries) to (output slices, carries). The results are the outputs, then the last carries.
+/// Evaluates `scan`. The operands are the arrays, then the initial carries (loop-carried values).
+/// The computation maps (slices, carries) to (output slices, carries). The results are the outputs,
+/// then the last carries.
 pub(crate) fn scan(evaluator: &mut Evaluator, instruction: &Instruction, operands: Vec<Value>) -> Outcome<Value> {
     let (&Op::Scan { dimension, num_carries, is_reverse, to_apply, .. }, Some(shapes)) =
         (&instruction.op, instruction.shape.as_tuple())

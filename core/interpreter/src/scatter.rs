@@ -78,8 +78,8 @@ fn several(
     })
 }
 
-/// Calls `visit` with the positions of an element in the operand and in the updates. Windows come
-/// in the order of the updates.
+/// For each element of each window, calls `visit` with the element's positions in the operand and
+/// in the updates. Visits the windows in the order of the updates.
 fn for_each_element(windows: &Windows, mut visit: impl FnMut(usize, usize) -> Outcome<()>) -> Outcome<()> {
     // A u64 above the range of i64 reads as negative, which is out of bounds as well.
     let start = |index, last| usize::try_from(index).ok().filter(|&start| start <= last);

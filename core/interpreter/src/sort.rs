@@ -11,7 +11,8 @@ use crate::reduce::one_or_tuple;
 use crate::strided::{for_each_index, position, strides};
 use crate::value::{Array, Data, Value};
 
-/// Sorts lines of the operands together by a comparator. The sort is always stable.
+/// Sorts the operands along a dimension by a comparator. All operands are reordered together. The
+/// sort is always stable.
 pub(crate) fn sort(
     evaluator: &mut Evaluator,
     operands: Vec<Value>,
@@ -48,8 +49,9 @@ pub(crate) fn sort(
     Ok(one_or_tuple(results))
 }
 
-/// Sorts by merging. The sort is stable, asks only whether one element precedes another, and
-/// terminates for any answers, because comparators come from users.
+/// Sorts by merging. The sort is stable and only calls `before`, which returns whether one element
+/// precedes another. Comparators come from users, so the sort terminates for any results of
+/// `before`.
 fn merge_sort<T: Copy>(items: Vec<T>, before: &mut impl FnMut(&T, &T) -> Outcome<bool>) -> Outcome<Vec<T>> {
     let mut sorted = items;
     let mut width = 1;
@@ -77,8 +79,8 @@ fn merge_sort<T: Copy>(items: Vec<T>, before: &mut impl FnMut(&T, &T) -> Outcome
     Ok(sorted)
 }
 
-/// Returns the `k` largest (or smallest) elements of every line along the last dimension, in order,
-/// and their indices. Floats are in total order. Equal elements keep their order.
+/// Returns the `k` largest (or smallest) elements of every row along the last dimension, in order,
+/// and their indices. Floats are compared by total order. Equal elements keep their order.
 pub(crate) fn topk(x: &Array, k: i64, largest: bool) -> Outcome<Value> {
     let Some((&length, outer)) = x.dims.split_last() else {
         return malformed("topk of a scalar");

@@ -47,14 +47,14 @@ fn for_each_position(dims: &[usize], strides: &[isize], offset: isize, visit: &m
     }
 }
 
-/// Reads a dense array from `source` by strides.
+/// Reads the elements at strided positions of `source` into a dense array.
 pub(crate) fn read<T: Copy>(source: &[T], offset: isize, dims: &[usize], strides: &[isize]) -> Vec<T> {
     let mut result = Vec::with_capacity(dims.iter().product());
     for_each_position(dims, strides, offset, &mut |at| result.push(source[at]));
     result
 }
 
-/// Writes the dense array `source` into `target` by strides.
+/// Writes the elements of the dense array `source` to strided positions of `target`.
 pub(crate) fn write<T: Copy>(target: &mut [T], offset: isize, dims: &[usize], strides: &[isize], source: &[T]) {
     let mut values = source.iter();
     for_each_position(dims, strides, offset, &mut |at| {
@@ -68,7 +68,7 @@ pub(crate) fn position(index: &[usize], strides: &[isize]) -> usize {
     index.iter().zip(strides).map(|(&i, &s)| i as isize * s).sum::<isize>() as usize
 }
 
-/// Permutes dimensions or strides: entry `i` of the result is entry `order[i]`.
+/// Permutes dimensions or strides: entry `i` of the result is entry `order[i]` of `values`.
 pub(crate) fn permuted<T: Copy>(values: &[T], order: &[usize]) -> Vec<T> {
     order.iter().map(|&d| values[d]).collect()
 }

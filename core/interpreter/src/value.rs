@@ -12,7 +12,7 @@ use crate::error::{Fault, Outcome, ensure, malformed, unsupported};
 use crate::memory;
 use crate::number::{Complex, float_format};
 
-/// Most elements of one array: 8 GiB of `f64`.
+/// Largest number of elements in one array. As `f64`, they take 8 GiB.
 pub(crate) const MAX_ELEMENTS: i64 = 1 << 30;
 
 /// The elements of an array in row-major order.
@@ -37,8 +37,8 @@ pub(crate) struct Array {
     pub data: Data,
 }
 
-/// The value of an instruction. Clones of an array refer to the same elements; writing copies them
-/// if necessary.
+/// The value of an instruction. Clones of an array refer to the same elements. A write first copies
+/// the elements if there are other references to them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
     Array(Rc<Array>),
@@ -138,7 +138,7 @@ impl Data {
         }
     }
 
-    /// Replaces one element. The kinds must agree.
+    /// Replaces one element. The element and the array must have the same kind.
     pub fn set(&mut self, index: usize, value: Scalar) -> Outcome<()> {
         match (self, value) {
             (Data::Int(v), Scalar::Int(x)) => v[index] = x,
@@ -149,7 +149,7 @@ impl Data {
         Ok(())
     }
 
-    /// Appends one element. The kinds must agree.
+    /// Appends one element. The element and the array must have the same kind.
     pub fn push(&mut self, value: Scalar) -> Outcome<()> {
         match (self, value) {
             (Data::Int(v), Scalar::Int(x)) => v.push(x),
@@ -168,7 +168,7 @@ impl Array {
         Array { ty, dims, data }
     }
 
-    /// Creates an array with the same element everywhere.
+    /// Creates an array whose elements all equal `value`.
     pub fn filled(ty: ElementType, dims: Vec<usize>, value: Scalar) -> Outcome<Self> {
         let count = element_count(&dims)?;
         Ok(Array::new(ty, dims, Data::filled(value, count)))

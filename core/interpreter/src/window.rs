@@ -80,7 +80,8 @@ pub(crate) fn reduce_window(
     fold(evaluator, to_apply, &arrays, &initial, &dims, covered)
 }
 
-/// Returns the window's dimensions. Without any, every window has one element.
+/// Returns the window's dimensions. If the window has no dimensions, every window covers one
+/// element.
 fn window_dims(window: &Window, rank: usize) -> Outcome<Vec<WindowDim>> {
     match window.dims.len() {
         n if n == rank => Ok(window.dims.clone()),
@@ -89,7 +90,8 @@ fn window_dims(window: &Window, rank: usize) -> Outcome<Vec<WindowDim>> {
     }
 }
 
-/// Combines every source element with the operand element that its window selects.
+/// Evaluates `select-and-scatter`. Combines every source element into the result, at the position
+/// that the element's window selects in the operand.
 pub(crate) fn select_and_scatter(
     evaluator: &mut Evaluator,
     operands: &[Value],
@@ -135,7 +137,7 @@ pub(crate) fn select_and_scatter(
     Ok(result)
 }
 
-/// Combines elements in place. Sums of floats are rounded once, at the end.
+/// A function that combines elements in place. Sums of floats are rounded once, at the end.
 pub(crate) struct Combiner<'f> {
     function: &'f Function,
     sums: bool,
@@ -148,7 +150,7 @@ impl<'f> Combiner<'f> {
         Combiner { function, sums, ty }
     }
 
-    /// Combines a held value with an element.
+    /// Combines the value `held` with an element.
     pub fn combine(&self, evaluator: &mut Evaluator, held: Scalar, x: Scalar) -> Outcome<Scalar> {
         match (held, x) {
             (Scalar::Float(a), Scalar::Float(b)) if self.sums => Ok(Scalar::Float(a + b)),

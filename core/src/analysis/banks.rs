@@ -1,10 +1,11 @@
-//! Conflicts of a warp's accesses to shared memory.
+//! Bank conflicts between the lanes of a warp that access shared memory.
 //!
 //! Shared memory has 32 banks, each of which serves one word of four bytes at a time; successive
-//! words are in successive banks. Lanes that access the same word are served together. An access
-//! takes as many turns as the busiest bank has different words to serve. Accesses of eight or
-//! sixteen bytes are served for half or a quarter of the warp at a time. (NVIDIA's programming
-//! guide, shared memory of compute capability 5.0 and later.)
+//! words are in successive banks. Lanes that access the same word are served together. The number
+//! of turns that a warp's access takes is the largest number of different words that it accesses in
+//! one bank. If each lane accesses eight bytes, half a warp is served at a time; with sixteen
+//! bytes, a quarter. (NVIDIA's programming guide, shared memory of compute capability 5.0 and
+//! later.)
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -16,7 +17,7 @@ const BANKS: i64 = 32;
 /// Bytes that a bank serves at a time.
 const WORD: i64 = 4;
 
-/// An access of each thread to adjacent elements of a tile.
+/// The size of the access that each thread makes to adjacent elements of a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TileAccess {
     /// Size of an element in memory.
@@ -25,7 +26,8 @@ pub struct TileAccess {
     pub lanes: u32,
 }
 
-/// Number of turns that the worst access of a warp takes: 1 if there are no conflicts.
+/// Returns the largest number of turns that any access of a warp takes. It is 1 if there are no
+/// conflicts.
 ///
 /// `map` gives the first element that a thread accesses, as an index into a tile of dimensions
 /// `tile` (row-major; including padding). The first dimension of the map is the thread. Range
@@ -61,7 +63,7 @@ pub fn bank_conflicts(map: &IndexingMap, tile: &[i64], access: TileAccess, warp_
     u32::try_from(busiest.unwrap_or(1)).unwrap_or(u32::MAX)
 }
 
-/// Returns the map of the first block.
+/// Returns the map restricted to the first block.
 fn one_block(map: &IndexingMap) -> IndexingMap {
     let mut map = map.clone();
     for variable in map.dims.iter_mut().skip(1).chain(&mut map.runtime) {
@@ -98,7 +100,7 @@ mod tests {
         // Rows of 66 bytes are 16.5 words apart, so two lanes access different words of one bank.
         assert_eq!(ways(COLUMNS, &[32, 33], 2, 1), 2);
         assert_eq!(ways(COLUMNS, &[32, 34], 2, 1), 1);
-        // Half a warp at a time.
+        // Half a warp is served at a time.
         assert_eq!(ways(ROWS, &[32, 32], 8, 1), 1);
         assert_eq!(ways(COLUMNS, &[32, 33], 8, 1), 1);
         assert_eq!(ways(COLUMNS, &[32, 32], 8, 1), 16);
@@ -118,7 +120,7 @@ mod tests {
     fn only_threads_inside_count_and_other_dimensions_stay() {
         let few = "(th, bl) -> (th, bl mod 32), domain: th in [0, 31], bl in [0, 1000000000], th in [0, 7]";
         assert_eq!(ways(few, &[32, 32], 4, 1), 8);
-        // One word for all.
+        // All lanes access one word.
         assert_eq!(ways("(th) -> (0), domain: th in [0, 31]", &[1], 4, 1), 1);
     }
 }

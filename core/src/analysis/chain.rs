@@ -1,14 +1,15 @@
-//! Chains of row reductions: reductions whose results the elements of the same rows use.
+//! Chains of row reductions: operations on the elements of a row use the results of earlier
+//! reductions of that row.
 //!
 //! ```text
 //! softmax   x ─> max ─> exp(x - max) ─> sum ─> exp(x - max) / sum
 //!           phase 1     phase 2               last phase
 //! ```
 //!
-//! Every array that depends on a reduction has either one element per row, or one per element of
-//! the rows, at the same position in row-major order. So a kernel may process the rows one by one
-//! and walk over each row several times. In each *phase* it computes the reductions whose operands
-//! depend only on reductions of earlier phases.
+//! Every array that depends on a reduction has either one element per row or one element per
+//! element of the rows, at the same position in row-major order. So a kernel may process the rows
+//! one by one and walk over each row several times. In each *phase* it computes the reductions
+//! whose operands depend only on reductions of earlier phases.
 
 use super::epilogue::keeps_positions;
 use super::reduction::{ReductionHero, ReductionKind, ReductionProblem, hero};
@@ -25,11 +26,12 @@ pub enum RowPlace {
     Row,
     /// One element per element of the rows.
     Element,
-    /// Depends on a reduction of the chain in another way.
+    /// Depends on a reduction of the chain, but its elements correspond neither to rows nor to the
+    /// elements of rows.
     Elsewhere,
 }
 
-/// Rows of equal length.
+/// A set of rows of equal length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RowSpace {
     /// Number of rows.
@@ -43,14 +45,15 @@ pub struct RowSpace {
 pub struct RowChain {
     /// The rows.
     pub space: RowSpace,
-    /// One per instruction of the fused computation.
+    /// For each instruction of the fused computation, how its elements correspond to rows.
     pub places: Vec<RowPlace>,
     /// For each instruction, the number of phases that must be complete before it can be computed.
     pub levels: Vec<usize>,
-    /// The reductions of each phase. `phases[0]` has the reductions that depend on no other.
+    /// The reductions of each phase. `phases[0]` has the reductions that depend on no other
+    /// reduction.
     pub phases: Vec<Vec<ReductionHero>>,
-    /// Values per row that broadcasts extend to elements. Reductions that only other row values use
-    /// are not included.
+    /// Values with one element per row that a broadcast extends to every element of the row.
+    /// Reductions that only other row values use are not included.
     pub row_values: Vec<InstrId>,
     /// The roots in order, with their output numbers.
     pub roots: Vec<ChainRoot>,
@@ -63,18 +66,19 @@ pub struct ChainRoot {
     pub instruction: InstrId,
     /// `Row` or `Element`.
     pub place: RowPlace,
-    /// Number of its first output.
+    /// Number of the root's first output.
     pub output: usize,
 }
 
 impl RowSpace {
-    /// The rows of a reduction, if they are contiguous and have several elements each.
+    /// Returns the rows of a reduction; `None` unless they are contiguous and have several elements
+    /// each.
     pub fn of(problem: ReductionProblem) -> Option<RowSpace> {
         let [major, rows, length] = problem.dims;
         (problem.kind == ReductionKind::Row && major == 1 && length > 1).then_some(RowSpace { rows, length })
     }
 
-    /// Number of elements of all rows.
+    /// Total number of elements of all rows.
     pub fn element_count(&self) -> i64 {
         self.rows.saturating_mul(self.length)
     }
@@ -91,8 +95,8 @@ impl RowSpace {
         IndexingMap::from_tensor_sizes(delinearize(&Expr::dim(0), dims), &[self.rows], &[]).simplify()
     }
 
-    /// How an instruction's elements correspond to rows, if those of its operands do as `place_of`
-    /// returns. A reduction of these rows belongs to the chain.
+    /// Returns how an instruction's elements correspond to rows. `place_of` returns how the
+    /// elements of an operand correspond to rows. A reduction of these rows belongs to the chain.
     pub fn place(
         &self,
         module: &Module,
@@ -120,7 +124,7 @@ impl RowSpace {
         }
     }
 
-    /// Returns `None` for a reduction of other rows.
+    /// Returns `None` if the instruction is not a reduction of these rows.
     fn place_of_reduce(
         &self,
         module: &Module,
@@ -151,8 +155,8 @@ impl RowSpace {
         else {
             return RowPlace::Elsewhere;
         };
-        // Dimensions of more than one element: the operand's dimensions in order, then the new
-        // ones.
+        // The result's dimensions with more than one element that come from the operand, in the
+        // operand's order.
         let kept: Vec<usize> = dimensions
             .iter()
             .map(|&dim| dim as usize)
@@ -248,12 +252,12 @@ impl RowChain {
     }
 }
 
-/// The rows of a reduction, if it can be part of a chain.
+/// Returns the rows of a reduction; `None` if the reduction cannot be part of a chain.
 pub fn row_space(module: &Module, computation: &Computation, reduce: InstrId) -> Option<RowSpace> {
     hero(module, computation, reduce).ok().and_then(|hero| RowSpace::of(hero.problem))
 }
 
-/// The rows of the first reduction.
+/// Returns the rows of the first reduction that can be part of a chain.
 fn first_space(module: &Module, computation: &Computation) -> Option<RowSpace> {
     computation.ids().find_map(|id| row_space(module, computation, id))
 }

@@ -1,4 +1,5 @@
-//! Windows that reach from an element to the edge of the array: running sums, products and maxima.
+//! Recognises windows that reach from each element to an edge of the array, as in running sums,
+//! products and maxima.
 
 use crate::hlo::{Window, WindowDim};
 
@@ -7,12 +8,13 @@ use crate::hlo::{Window, WindowDim};
 pub enum Direction {
     /// At the first element.
     Forward,
-    /// At the last.
+    /// At the last element.
     Backward,
 }
 
-/// The dimension along which a window over an array of these dimensions is cumulative: element k of
-/// the result combines the elements up to and including k (or from k on). `None` for other windows.
+/// Returns the dimension and direction along which a window over an array of dimensions `dims` is
+/// cumulative: element k of the result combines the elements up to and including k (or from k on).
+/// Returns `None` for other windows.
 pub fn cumulative(window: &Window, dims: &[i64]) -> Option<(usize, Direction)> {
     let trivial = WindowDim::default();
     let mut wide = (0..window.dims.len()).filter(|&d| window.dims[d] != trivial);

@@ -1,11 +1,11 @@
-//! Operations between hero and root.
+//! Analyses the operations between a hero and its root.
 
 use super::transpose::moves_elements;
 use crate::hlo::{Computation, InstrId, Instruction, Op};
 use crate::indexing::{IndexingMap, delinearize, dim_exprs, linearize};
 
 /// Whether element n of the result, counted in row-major order, depends only on element n of each
-/// large operand. An epilogue may consist only of these operations.
+/// operand that is not a scalar. An epilogue may contain only operations with this property.
 pub fn keeps_positions(computation: &Computation, instruction: &Instruction) -> bool {
     let Some(result) = instruction.shape.as_array() else {
         return matches!(instruction.op, Op::GetTupleElement { .. });
@@ -17,15 +17,15 @@ pub fn keeps_positions(computation: &Computation, instruction: &Instruction) -> 
     match instruction.op {
         Op::Reshape | Op::Bitcast | Op::Copy | Op::GetTupleElement { .. } => true,
         Op::BitcastConvert => instruction.operands.iter().all(operand_matches),
-        // Only dimensions of size 1 move.
+        // A transpose that moves only dimensions of size 1 keeps positions.
         Op::Transpose { .. } => !moves_elements(instruction),
         ref op => op.is_elementwise() && instruction.operands.iter().all(operand_matches),
     }
 }
 
-/// Whether every path from `hero` leads to a result through operations that keep positions. This
-/// includes paths to other results than `root`, because their epilogues get the same injected
-/// value.
+/// Whether all operations that depend on `hero` keep positions. This includes operations on paths
+/// to results other than `root`, because the hero's value is injected into the epilogues of these
+/// results too.
 pub(in crate::analysis) fn users_stay_elementwise(computation: &Computation, hero: InstrId, root: InstrId) -> bool {
     let users = computation.users();
     let mut reached = vec![false; computation.instructions.len()];

@@ -1,4 +1,4 @@
-//! Finding heroes.
+//! Finds the heroes of roots.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -18,7 +18,7 @@ pub struct Hero {
 }
 
 /// Finds the hero of a root. The caller's `form` returns `Some` for operations that can be heroes,
-/// and equal forms for operations that one kernel can compute.
+/// and equal forms for operations that one kernel can compute together.
 ///
 /// Searches from the root up through the epilogue, nearest operations first. The nearest operation
 /// with a form is the hero if two conditions hold: all operations found have the same form, and
@@ -48,8 +48,9 @@ pub fn hero_of<F: PartialEq>(computation: &Computation, root: InstrId, form: imp
     Hero { root, instruction, reason }
 }
 
-/// Returns the nearest operations above `root` (or `root`) for which `is_hero` holds, by increasing
-/// distance. All operations between them and the root keep positions.
+/// Returns the operations nearest to `root` for which `is_hero` holds, by increasing distance. The
+/// result is `root` itself if `is_hero` holds for it. All operations between the operations
+/// returned and `root` keep positions.
 pub fn nearest(computation: &Computation, root: InstrId, is_hero: impl Fn(InstrId) -> bool) -> Vec<InstrId> {
     let mut found = Vec::new();
     let mut seen = HashSet::from([root]);

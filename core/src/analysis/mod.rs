@@ -6,9 +6,9 @@
 //!
 //! The hero is the operation whose iteration space the kernel uses (a reduce, a transpose, …). The
 //! epilogue is between the hero and the root. Its operations work element by element, so a kernel
-//! can apply them to an element of the hero as soon as it is computed. The prologue computes the
-//! hero's operands. A root without hero can be computed by any kernel that visits its elements. The
-//! caller decides which operations are heroes.
+//! can apply them to an element of the hero as soon as it has computed that element. The prologue
+//! computes the hero's operands. A root without hero can be computed by any kernel that visits its
+//! elements. The caller decides which operations are heroes.
 
 mod banks;
 mod chain;

@@ -1,4 +1,5 @@
-//! Reductions: the canonical problem of each reduce hero, and the heroes that one pass computes.
+//! Finds the reduce heroes of a fusion, the canonical problem of each hero, and the groups of
+//! heroes that one pass over the operands computes.
 //!
 //! ```text
 //! problem.rs  reduce instruction -> canonical problem, index of the operand's element

@@ -1,9 +1,10 @@
-//! The windows of a scatter, and how its updates are combined.
+//! The slices of a scatter's updates, and how the scatter combines updates with its operand.
 //!
-//! A *slice* is the part of the updates that one index vector places. There is one slice per point
-//! of the updates' scatter dimensions. The slice's element at window coordinates `w` is combined
-//! with the operand at `start + w`, where `start` comes from the index vector and the batching
-//! dimensions. A slice that is not completely inside the operand is ignored.
+//! A *slice* is the part of the updates that one index vector assigns to a position in the operand.
+//! There is one slice per point of the updates' scatter dimensions. The slice's element at window
+//! coordinates `w` is combined with the operand at `start + w`, where `start` comes from the index
+//! vector and the batching dimensions. A slice that is not completely inside the operand is
+//! ignored.
 
 use crate::hlo::{ArrayShape, BinaryOp, Computation, ElementType, InstrId, Instruction, Module, Op, ScatterDims};
 use crate::indexing::Expr;
@@ -15,16 +16,16 @@ pub enum SliceStart {
     Zero,
     /// At this component of the index vector.
     Component(usize),
-    /// At the slice's coordinate in this scatter dimension: a batching dimension.
+    /// At the slice's coordinate in this scatter dimension. Used for batching dimensions.
     Batch(usize),
 }
 
 /// One dimension of a scatter's operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OperandDim {
-    /// Size of the operand.
+    /// Size of the operand in this dimension.
     pub size: i64,
-    /// Size of a slice; 1 if the updates lack the dimension.
+    /// Size of a slice in this dimension; 1 if the updates lack the dimension.
     pub window: i64,
     /// The dimension of the updates that corresponds to this one, if there is one.
     pub update_dim: Option<usize>,
@@ -39,10 +40,10 @@ impl OperandDim {
     }
 }
 
-/// How a scatter's dimensions correspond.
+/// How the dimensions of a scatter's operand, updates and indices correspond.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScatterShape {
-    /// Number of operands, which is the number of updates and of results.
+    /// Number of operands. Updates and results have the same number.
     pub arrays: usize,
     /// Dimensions of the operand.
     pub operand: Vec<OperandDim>,
@@ -55,7 +56,7 @@ pub struct ScatterShape {
     /// The dimension of the indices that contains the components of an index vector; `None` if the
     /// indices are scalars.
     pub vector_dim: Option<usize>,
-    /// The operand dimension of each component.
+    /// For each component of an index vector, the operand dimension whose start it contains.
     pub components: Vec<usize>,
     /// Whether the program promises that index vectors ascend.
     pub sorted: bool,
@@ -143,7 +144,7 @@ impl ScatterShape {
         product(self.operand.iter().map(|dim| dim.size))
     }
 
-    /// The operand dimensions that have a dimension of the updates.
+    /// Returns the operand dimensions that correspond to a dimension of the updates.
     pub fn window_dims(&self) -> Vec<usize> {
         (0..self.operand.len()).filter(|&d| self.operand[d].update_dim.is_some()).collect()
     }
@@ -153,8 +154,8 @@ impl ScatterShape {
         self.operand.iter().all(|dim| dim.window <= dim.size)
     }
 
-    /// Returns the index of an update. `slice` has one coordinate per scatter dimension, `window`
-    /// one per operand dimension.
+    /// Returns the index of an element of the updates. `slice` has one coordinate per scatter
+    /// dimension, `window` one per operand dimension.
     pub fn update_index<T: Clone>(&self, slice: &[T], window: &[T]) -> Vec<T> {
         let spans = |dim: usize| self.operand.iter().position(|operand| operand.update_dim == Some(dim));
         let coordinate = |dim: usize| match spans(dim) {
@@ -173,8 +174,8 @@ impl ScatterShape {
         index
     }
 
-    /// Returns the index of the operand's element that an update is combined with. `starts` has one
-    /// entry per component.
+    /// Returns the index of the operand's element that an element of the updates is combined with.
+    /// `starts` has one entry per component of an index vector.
     pub fn landing(&self, slice: &[Expr], window: &[Expr], starts: &[Expr]) -> Vec<Expr> {
         let coordinate = |(dim, window): (&OperandDim, &Expr)| match dim.start {
             SliceStart::Zero => window.clone(),
@@ -185,23 +186,23 @@ impl ScatterShape {
     }
 }
 
-/// The result of combining an update with an element of one operand.
+/// How a scatter combines an update with an element of one operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Combination {
-    /// The update replaces it.
+    /// The update replaces the element.
     Replace,
     /// The element remains unchanged.
     Keep,
     /// One associative and commutative operation combines operand and update.
     Binary(BinaryOp),
-    /// Anything else that depends only on element and update.
+    /// The result is something else that depends only on element and update.
     Alone,
     /// The result also depends on other operands of a variadic scatter.
     Joint,
 }
 
 impl Combination {
-    /// How a scatter combines the elements of each operand.
+    /// Returns for each operand how a scatter combines updates with its elements.
     pub fn of(module: &Module, instruction: &Instruction) -> Vec<Combination> {
         let Op::Scatter { to_apply, .. } = &instruction.op else { return Vec::new() };
         let applied = module.computation(*to_apply);

@@ -1,4 +1,4 @@
-//! Slices that one instruction reads and another replaces.
+//! Compares the slice that one instruction reads with the slice that another instruction replaces.
 
 use crate::hlo::{Computation, InstrId, Op};
 
@@ -24,7 +24,7 @@ pub fn takes_what_is_replaced(computation: &Computation, reader: InstrId, update
     }
 }
 
-/// The value of a constant integer that fits into `i64`.
+/// Returns the value of an integer constant that fits into `i64`; `None` for other instructions.
 fn constant(computation: &Computation, id: InstrId) -> Option<i64> {
     match &computation.instruction(id).op {
         Op::Constant(literal) => literal.as_array()?.as_integer(),
@@ -72,7 +72,7 @@ mod tests {
         let is_replaced = |j: i64, slice: &str| is_replaced(starts(j).each_ref().map(String::as_str), slice);
         let slice = "f32[2,4] slice(x), slice={[1:3], [4:8]}";
         assert!(is_replaced(4, slice));
-        // A start beyond the last valid one is clamped.
+        // A start beyond the last valid start is clamped.
         assert!(is_replaced(100, slice));
         assert!(!is_replaced(3, slice));
         assert!(!is_replaced(4, "f32[2,2] slice(x), slice={[1:3], [4:8:2]}"));

@@ -1,4 +1,4 @@
-//! Transposes in a normal form, and the fusions built around them.
+//! The normal form of transposes, and the fusions that have transposes as heroes.
 
 use super::epilogue::users_stay_elementwise;
 use super::hero::nearest;
@@ -18,14 +18,15 @@ pub struct NormalTranspose {
     pub permutation: Vec<usize>,
 }
 
-/// A fusion that one kernel can compute by moving tiles of one transpose's iteration space.
+/// A fusion whose heroes are transposes with one normal form, so that one kernel can compute it
+/// tile by tile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransposeFusion {
     /// The normal form of all heroes.
     pub form: NormalTranspose,
     /// The transposes whose operands are read, in the order of instructions.
     pub heroes: Vec<InstrId>,
-    /// For each root of the fusion, in order, when it is written.
+    /// When each root of the fusion is written, in the order of the roots.
     pub roots: Vec<RootPlace>,
     /// Why this is a transpose fusion, in words for `explain`.
     pub reason: String,
@@ -34,9 +35,10 @@ pub struct TransposeFusion {
 /// When an element of a root is computed and written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RootPlace {
-    /// After the elements have moved, at the index of the transposes' results.
+    /// After the elements have been transposed, at an index of the transposes' results.
     Result,
-    /// While the transposes' operands are read, at their index: a side output.
+    /// While the transposes' operands are read, at an index of these operands. The root is then a
+    /// side output.
     Operand,
 }
 
@@ -45,7 +47,8 @@ impl NormalTranspose {
     /// `k` is operand dimension `permutation[k]`.
     pub fn new(dims: &[i64], permutation: &[i64]) -> Self {
         let real: Vec<usize> = (0..dims.len()).filter(|&d| dims[d] != 1).collect();
-        // Numbers among the dimensions larger than 1, in the order of the result.
+        // The dimensions of the result that are larger than 1, each as its number among the
+        // operand's dimensions larger than 1.
         let order = permutation.iter().filter_map(|&p| real.iter().position(|&d| d as i64 == p));
         let mut runs: Vec<Vec<usize>> = Vec::new();
         for dim in order {
@@ -76,7 +79,7 @@ impl NormalTranspose {
         self.permutation.iter().map(|&dim| self.dims[dim]).collect()
     }
 
-    /// Whether no element moves.
+    /// Whether every element keeps its row-major position.
     pub fn is_identity(&self) -> bool {
         self.permutation.is_sorted()
     }
@@ -115,8 +118,8 @@ impl TransposeFusion {
     /// Finds the transposes that decide a fusion's kernel.
     ///
     /// # Errors
-    /// Why there are no heroes, or why one kernel cannot compute them together. Names the
-    /// instruction that prevents it.
+    /// Says why there are no heroes, or why one kernel cannot compute them together. Names the
+    /// instruction that is the obstacle.
     pub fn of(fusion: &Fusion) -> Result<Self, Decline> {
         let computation = fusion.computation();
         let mut heroes: Vec<InstrId> = Vec::new();
@@ -171,8 +174,8 @@ fn common_form(computation: &Computation, heroes: &[InstrId]) -> Result<NormalTr
     }
 }
 
-/// When a root without a transpose is written: as a side output if it has an operand's dimensions,
-/// or with the results if it has the dimensions of a result.
+/// Returns when a root without a transpose is written: as a side output if it has the dimensions of
+/// a transpose's operand, or with the results if it has the dimensions of a transpose's result.
 fn place(computation: &Computation, root: InstrId, heroes: &[InstrId]) -> Result<RootPlace, Decline> {
     let dims = |id: InstrId| computation.instruction(id).shape.as_array().map(|array| &array.dims);
     let operand = |hero: &InstrId| computation.instruction(*hero).operands.first().copied();

@@ -6,55 +6,58 @@
 //! more warps   as above to the barrier ─> each lane reads one part ─> then as for one warp
 //! ```
 //!
-//! Each tile is written once before the barrier and read after it, so no second barrier has to
-//! protect it.
+//! Each tile is written once before the barrier and read only after the barrier. Tiles therefore
+//! need no second barrier.
 
 use super::{FunctionBuilder, IntPredicate, Subgraph, Type, Value};
 use crate::indexing::ceil_div;
 
-/// Most warps whose parts every thread of a group combines itself. The parts of more warps go
-/// through another shuffle.
+/// Largest number of warps per group for which every thread combines the partial results of all
+/// warps itself. With more warps, a second shuffle combines the partial results.
 pub const FEW_WARPS: i64 = 8;
 
-/// Distribution of the threads of a block over results: groups of adjacent threads, all of one
-/// size.
+/// A division of the threads of a block into groups of adjacent threads. All groups have the same
+/// size, and each group computes its own results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadGroups {
-    /// Groups in the block.
+    /// Number of groups in the block.
     pub groups: i64,
-    /// Threads per group: a power of two up to a warp, else a multiple of a warp.
+    /// Number of threads per group: a power of two if it is at most the warp size, else a multiple
+    /// of the warp size.
     pub threads: i64,
-    /// Threads per warp.
+    /// Number of threads per warp.
     pub warp: i64,
 }
 
-/// Position of a thread in its block.
+/// Position of a thread in its block: the thread's group, and the thread's number in the group.
 #[derive(Clone, Copy, Debug)]
 pub struct GroupPlace {
-    /// Number of its group.
+    /// Number of the thread's group.
     pub group: Value,
-    /// Its number in the group.
+    /// Number of the thread in its group.
     pub thread: Value,
 }
 
-/// Partial result of one reduction in a thread.
+/// One thread's partial result of one reduction.
 #[derive(Clone, Debug)]
 pub struct Partial<'a> {
-    /// Combines two threads' values.
+    /// Function that combines the values of two threads.
     pub combiner: &'a Subgraph,
     /// The thread's values, one per array that the reduction combines.
     pub values: Vec<Value>,
-    /// Neutral values of the same types. Combining them any number of times changes nothing.
+    /// Neutral values of the same types as `values`. Combining a value with a neutral value any
+    /// number of times does not change the value.
     pub neutral: Vec<Value>,
 }
 
 impl ThreadGroups {
-    /// Number of warps that hold a group, the last one possibly in part.
+    /// Returns the number of warps that a group occupies. The group may occupy the last warp only
+    /// in part.
     pub fn warps(&self) -> i64 {
         ceil_div(self.threads, self.warp)
     }
 
-    /// Elements of shared memory for one value of a [`Partial`].
+    /// Returns the number of elements of shared memory that one value of a [`Partial`] needs.
     pub fn tile_elements(&self) -> i64 {
         match self.threads {
             1 => 0,
@@ -63,7 +66,8 @@ impl ThreadGroups {
         }
     }
 
-    /// Whether shuffles can combine all threads of a group, and all parts of its warps.
+    /// Whether shuffles can combine the values of all threads of a group, and the partial results
+    /// of all its warps.
     fn are_possible(&self) -> bool {
         if self.threads <= self.warp {
             self.threads > 0 && self.threads & (self.threads - 1) == 0
@@ -72,7 +76,8 @@ impl ThreadGroups {
         }
     }
 
-    /// Dimensions of a tile: one part per warp of each group.
+    /// Returns the dimensions of a shared-memory tile, which holds one partial result per warp of
+    /// each group.
     pub fn tile_dims(&self) -> [i64; 2] {
         [self.groups, self.warps()]
     }
@@ -80,7 +85,7 @@ impl ThreadGroups {
 
 impl FunctionBuilder {
     /// Combines the partial results of the threads of each group. Every thread of the group gets
-    /// the results: per reduction, its values. All reductions use the same barriers.
+    /// all results, one list of values per reduction. All reductions use the same barriers.
     ///
     /// All threads of the block must reach this call, including threads of groups without work. The
     /// plan's `shared_bytes` must cover [`tile_elements`](ThreadGroups::tile_elements) of each
@@ -161,9 +166,9 @@ impl FunctionBuilder {
     }
 }
 
-/// The values of each reduction.
+/// One list of values per reduction.
 type Values = Vec<Vec<Value>>;
-/// Reads the values of a warp of the thread's group.
+/// Function that reads the partial results of one warp of the thread's group from a tile.
 type Read<'r> = dyn FnMut(&mut FunctionBuilder, Value) -> Values + 'r;
 
 struct Across<'a> {
@@ -173,14 +178,15 @@ struct Across<'a> {
 }
 
 impl Across<'_> {
-    /// Combines values over `threads` adjacent threads. The first one has the result.
+    /// Combines the values of `threads` adjacent threads by shuffles. The first of these threads
+    /// gets the result.
     fn shuffled(&self, b: &mut FunctionBuilder, own: Values, threads: i64) -> Values {
         let pairs = self.partials.iter().zip(own);
         pairs.map(|(partial, own)| b.shuffle_reduce(partial.combiner.symbol(), &own, threads / 2)).collect()
     }
 
-    /// Writes the values of threads with `lane` 0 to the tile as the part of `warp`. All threads
-    /// may read them after a barrier.
+    /// Lets the threads with `lane` 0 write their values to a shared-memory tile, as the partial
+    /// result of `warp`. After a barrier, `use_them` reads the tile in all threads.
     fn through_tile(
         &self,
         b: &mut FunctionBuilder,
@@ -208,8 +214,8 @@ impl Across<'_> {
         })
     }
 
-    /// Reads the values of the warp with the lane's number, or the neutral values if there are
-    /// fewer warps.
+    /// Reads the partial results of the warp whose number equals `lane`. Returns the neutral values
+    /// if the group has fewer warps.
     fn part_of_lane(&self, b: &mut FunctionBuilder, lane: Value, read: &mut Read<'_>) -> Values {
         let warps = self.groups.warps();
         if warps == self.groups.warp {
@@ -225,7 +231,7 @@ impl Across<'_> {
         self.by_reduction(&chosen)
     }
 
-    /// Combines adjacent values, then adjacent results, and so on.
+    /// Combines adjacent values pairwise, then adjacent results, until one result is left.
     fn in_pairs(&self, b: &mut FunctionBuilder, mut all: Vec<Values>) -> Values {
         while all.len() > 1 {
             let combined = all.chunks(2).map(|pair| match pair {

@@ -3,7 +3,7 @@
 use super::{Attribute, FunctionBuilder, OpKind, Scalar, Type, Value};
 use crate::ir::operations::table;
 
-/// Comparison of `arith.cmpi`.
+/// The predicates of `arith.cmpi`, which compares integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names are MLIR's")]
 pub enum IntPredicate {
@@ -19,7 +19,8 @@ pub enum IntPredicate {
     Uge = 9,
 }
 
-/// Comparison of `arith.cmpf`. If an operand is NaN, `O…` is false and `U…` is true.
+/// The predicates of `arith.cmpf`, which compares floats. If an operand is NaN, the predicates `O…`
+/// are false and the predicates `U…` are true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names are MLIR's")]
 pub enum FloatPredicate {
@@ -41,23 +42,24 @@ pub enum FloatPredicate {
     True = 15,
 }
 
-/// Expands a row of the table with a macro by the operation's form: two operands of one type, one
-/// operand, or one operand and the target type.
+/// Passes one row of the operation table to the macro `$make`, together with the form of the
+/// operation: `binary` (two operands of one type), `unary` (one operand) or `cast` (one operand and
+/// the target type).
 macro_rules! by_form {
     ($make:ident IntBinary $($rest:tt)*) => { $make! { binary int_binary $($rest)* } };
     ($make:ident FloatBinary $($rest:tt)*) => { $make! { binary float_binary $($rest)* } };
     ($make:ident IntUnary $($rest:tt)*) => { $make! { unary int_unary $($rest)* } };
     ($make:ident FloatUnary $($rest:tt)*) => { $make! { unary float_unary $($rest)* } };
     ($make:ident FloatTest $($rest:tt)*) => { $make! { unary float_test $($rest)* } };
-    // Defined by hand.
+    // The methods for these forms are written by hand.
     ($make:ident FloatTernary $($rest:tt)*) => {};
     ($make:ident Own $($rest:tt)*) => {};
-    // All others are casts.
+    // All other forms are casts.
     ($make:ident $form:ident $($rest:tt)*) => { $make! { cast $($rest)* } };
 }
 pub(super) use by_form;
 
-/// Defines the method for a row of the table.
+/// Defines the builder method for one row of the operation table.
 macro_rules! method {
     (binary $form:ident $variant:ident $name:ident $words:literal) => {
         #[doc = concat!("[`OpKind::", stringify!($variant), "`]: ", $words)]
@@ -149,15 +151,16 @@ impl FunctionBuilder {
         self.op1(OpKind::CmpF, &[a, b], attributes, ty)
     }
 
-    /// `arith.select`: `on_true` if `condition`, else `on_false`. Both have the same type, which
-    /// may be any.
+    /// `arith.select`: `on_true` if `condition`, else `on_false`. Both values have the same type,
+    /// which may be any type.
     #[track_caller]
     pub fn select(&mut self, condition: Value, on_true: Value, on_false: Value) -> Value {
         let ty = self.type_of(on_true).clone();
         self.op1(OpKind::Select, &[condition, on_true, on_false], Vec::new(), ty)
     }
 
-    /// `complex.create`: from real and imaginary part, both `f32` or both `f64`.
+    /// `complex.create`: a complex number from its real and imaginary part, both `f32` or both
+    /// `f64`.
     #[track_caller]
     pub fn complex(&mut self, re: Value, im: Value) -> Value {
         let ty = match *self.type_of(re) {

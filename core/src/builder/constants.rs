@@ -1,21 +1,21 @@
-//! `arith.constant`.
+//! Constants (`arith.constant`).
 
 use super::{Attribute, Float, FunctionBuilder, OpKind, Scalar, Type, Value};
 
 impl FunctionBuilder {
-    /// An `index`.
+    /// Records a constant of type `index`.
     #[track_caller]
     pub fn index(&mut self, value: i64) -> Value {
         self.int(value, Scalar::Index)
     }
 
-    /// An `i1`.
+    /// Records a constant of type `i1`.
     #[track_caller]
     pub fn bool(&mut self, value: bool) -> Value {
         self.constant(Attribute::Bool(value), Type::I1)
     }
 
-    /// An integer or `index`. Bits beyond the type's width are dropped.
+    /// Records a constant of an integer type or `index`. Drops bits beyond the type's width.
     #[track_caller]
     pub fn int(&mut self, value: i64, ty: Scalar) -> Value {
         match ty {
@@ -29,8 +29,9 @@ impl FunctionBuilder {
         }
     }
 
-    /// A float, rounded to the type. Infinities and NaN are accepted only for types of 16 or more
-    /// bits. Not all narrower types have them; use [`float_bits`](Self::float_bits) there.
+    /// Records a float constant, rounded to the type. Accepts infinities and NaN only for types of
+    /// 16 or more bits, because not all narrower types have these values. For narrower types, use
+    /// [`float_bits`](Self::float_bits).
     #[track_caller]
     pub fn float(&mut self, value: f64, ty: Scalar) -> Value {
         match ty {
@@ -45,7 +46,7 @@ impl FunctionBuilder {
         }
     }
 
-    /// A float with this bit pattern.
+    /// Records a float constant with this bit pattern.
     #[track_caller]
     pub fn float_bits(&mut self, bits: u64, ty: Scalar) -> Value {
         match ty {
@@ -57,7 +58,7 @@ impl FunctionBuilder {
         }
     }
 
-    /// Zero, or false, of any type.
+    /// Records a constant zero (or false) of a scalar or vector type.
     #[track_caller]
     pub fn zero(&mut self, ty: &Type) -> Value {
         match ty {
@@ -77,7 +78,7 @@ impl FunctionBuilder {
         }
     }
 
-    /// A tensor with these element bytes, in the format of an
+    /// Records a tensor constant with these element bytes, in the format of an
     /// [`ArrayLiteral`](crate::hlo::ArrayLiteral): row-major, little-endian, one byte per sub-byte
     /// element.
     #[track_caller]

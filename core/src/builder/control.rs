@@ -1,7 +1,7 @@
-//! `scf` operations: loops and branches as closures.
+//! `scf` operations: loops and branches, whose bodies are recorded by closures.
 //!
-//! A closure gets the builder and the region's arguments. It returns the values that the region
-//! yields.
+//! Each closure receives the builder and the region's arguments, and returns the values that the
+//! region yields.
 
 use std::panic::Location;
 
@@ -9,8 +9,9 @@ use super::{FunctionBuilder, OpKind, Region, Type, Value};
 use crate::ir::Operation;
 
 impl FunctionBuilder {
-    /// `scf.for`: `body(induction variable, state)` returns the next state. The results are the
-    /// last state.
+    /// `scf.for`: a counted loop. `state` lists the initial loop-carried values. `body(induction
+    /// variable, state)` returns their next values. The results are the loop-carried values after
+    /// the last iteration.
     #[track_caller]
     pub fn scf_for(
         &mut self,
@@ -27,7 +28,7 @@ impl FunctionBuilder {
         self.op(OpKind::For, &[&[lower, upper, step], state].concat(), Vec::new(), &types, vec![region])
     }
 
-    /// `scf.if`: both branches return values of these types.
+    /// `scf.if`: a branch. Both closures return values of the types `results`.
     #[track_caller]
     pub fn scf_if(
         &mut self,
@@ -43,7 +44,8 @@ impl FunctionBuilder {
     }
 
     /// `scf.while`: `before(state)` returns the condition and other values. If the condition holds,
-    /// these go to `after`, which returns the next state. Otherwise they are the results.
+    /// `after` receives these other values and returns the next state. Otherwise the other values
+    /// are the results of the loop.
     #[track_caller]
     pub fn scf_while(
         &mut self,
@@ -68,9 +70,9 @@ impl FunctionBuilder {
         values.iter().map(|&v| self.type_of(v).clone()).collect()
     }
 
-    /// Records a region whose terminator takes the values that `body` returns. `line` is the code
-    /// that asks for the region. The types of the values are checked when the region's operation is
-    /// recorded.
+    /// Records a region whose terminator takes the values that `body` returns. `line` is the line
+    /// of Rust code that requested the region. The builder checks the types of the values when it
+    /// records the operation that owns the region.
     pub(super) fn ended(
         &mut self,
         arguments: &[Type],

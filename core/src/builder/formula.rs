@@ -1,7 +1,8 @@
 //! Formulas as Rust expressions that record operations of the kernel IR.
 //!
-//! A [`Term`] is a value that knows its [`Formula`], so `x * x + 1.0` records two operations. A
-//! number literal takes the type of the other operand.
+//! A [`Term`] is a value together with the [`Formula`] that records operations on the value. The
+//! expression `x * x + 1.0` therefore records a multiplication and an addition. A number literal
+//! takes the type of the other operand.
 //!
 //! ```
 //! use fusebox_core::builder::{FunctionBuilder, Scalar};
@@ -22,25 +23,25 @@ use super::{Attribute, FloatPredicate, FunctionBuilder, IntPredicate, OpKind, Re
 use crate::ir::Form;
 use crate::ir::operations::table;
 
-/// Returns the integer type with as many bits. `index` remains `index`.
+/// Returns the integer type with as many bits as `ty`. Returns `index` for `index`.
 fn integer_of(ty: Scalar) -> Scalar {
     if ty == Scalar::Index { ty } else { Scalar::Int(ty.bits()) }
 }
 
-/// Returns the float type with as many bits, but at least `f32`.
+/// Returns `f32` if `ty` has at most 32 bits, else `f64`.
 fn float_of(ty: Scalar) -> Scalar {
     if ty.bits() <= 32 { Scalar::F32 } else { Scalar::F64 }
 }
 
-/// The destination of formulas.
+/// A builder into which formulas record their operations.
 pub trait Recorder {
     /// Returns the type of a value.
     fn type_of(&self, value: Value) -> &Type;
 
-    /// Records a constant with these bits, in every lane of a vector.
+    /// Records a constant with these bits. If `ty` is a vector type, every lane has these bits.
     fn constant_of(&mut self, bits: u64, ty: &Type) -> Value;
 
-    /// Records an operation with one result. Comparisons have a predicate.
+    /// Records an operation with one result. Only comparisons have a predicate.
     fn operation(&mut self, kind: OpKind, operands: &[Value], predicate: Option<i64>, result: Type) -> Value;
 }
 
@@ -65,39 +66,41 @@ impl Recorder for FunctionBuilder {
     }
 }
 
-/// Returns the complex type with parts of this type.
+/// Returns the complex type whose real and imaginary parts have this type.
 fn complex_of(part: Scalar) -> Scalar {
     if let Scalar::Float(part) = part { Scalar::Complex(part) } else { part }
 }
 
-/// Returns the type of a complex number's parts.
+/// Returns the type of the real and imaginary parts of a complex type.
 fn part_of(complex: Scalar) -> Scalar {
     if let Scalar::Complex(part) = complex { Scalar::Float(part) } else { complex }
 }
 
-/// Features of the target that formulas may use.
+/// Properties of the target on which formulas depend.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Abilities {
-    /// Whether the target has a fused multiply-add, rounded once. All NVIDIA GPUs have it, and x86
-    /// with FMA3.
+    /// Whether the target has a fused multiply-add instruction, which rounds only once. All NVIDIA
+    /// GPUs and x86 processors with FMA3 have this instruction.
     pub fma: bool,
-    /// Whether a branch costs less than the code it skips. Threads in lock step use selects
-    /// instead. Branches would keep conditions in the few registers that hold them.
+    /// Whether a branch costs less than the code that it skips. On targets whose threads run in
+    /// lock step, formulas use selects instead, because branches would occupy the few registers
+    /// that can hold conditions.
     pub branches: bool,
-    /// Whether subnormal operands count as zeros and subnormal results become zeros.
+    /// Whether the target treats subnormal operands as zeros and replaces subnormal results by
+    /// zeros.
     pub flushes: bool,
 }
 
-/// A function that formulas are recorded into.
+/// A function under construction, into which formulas record their operations.
 pub struct Formula<R = FunctionBuilder> {
     recorder: RefCell<R>,
-    /// The constants in scope for the next operation, without duplicates.
+    /// The constants that the next operation may use, without duplicates.
     constants: RefCell<Vec<(Type, u64, Value)>>,
     abilities: Abilities,
 }
 
-/// A value of a function, possibly a vector. Its type decides whether operators work on floats or
-/// on integers. Both operands have the same type.
+/// A scalar or vector value in a formula. The type of the value determines whether operators
+/// compute with floats or with integers. Both operands of an operator have the same type.
 #[must_use = "an operation is recorded for its result"]
 pub struct Term<'f, R = FunctionBuilder> {
     formula: &'f Formula<R>,
@@ -114,7 +117,7 @@ impl<R> Clone for Term<'_, R> {
 impl<R> Copy for Term<'_, R> {}
 
 impl FunctionBuilder {
-    /// Records a formula of these values in this function.
+    /// Records a formula whose operands are `values` in this function.
     ///
     /// # Errors
     /// Returns the error of `write`.
@@ -128,19 +131,19 @@ impl FunctionBuilder {
 }
 
 impl<R: Recorder> Formula<R> {
-    /// Creates formulas that are recorded in this function. Without [`fma`](Abilities::fma),
-    /// [`Term::mul_add`] records a product and a sum.
+    /// Creates a [`Formula`] that records operations into `recorder`. If the target lacks
+    /// [`fma`](Abilities::fma), [`Term::mul_add`] records a multiplication and an addition.
     pub fn new(recorder: R, abilities: Abilities) -> Self {
         Formula { recorder: RefCell::new(recorder), constants: RefCell::default(), abilities }
     }
 
-    /// Returns the function.
+    /// Returns the recorder with all recorded operations.
     pub fn into_inner(self) -> R {
         self.recorder.into_inner()
     }
 
-    /// Records a formula of these values into a function. `meanwhile` stands in for the function
-    /// during the call.
+    /// Records a formula whose operands are `values` into `recorder`. During the call, a
+    /// [`Formula`] owns the recorder and `*recorder` holds `meanwhile`.
     ///
     /// # Errors
     /// Returns the error of `write`.
@@ -157,7 +160,7 @@ impl<R: Recorder> Formula<R> {
         result
     }
 
-    /// Returns the term of a value.
+    /// Returns a term for a value.
     pub fn term(&self, id: Value) -> Term<'_, R> {
         let ty = self.record().type_of(id).element();
         Term { formula: self, id, ty }
@@ -167,7 +170,8 @@ impl<R: Recorder> Formula<R> {
         self.recorder.borrow_mut()
     }
 
-    /// Returns a constant with as many lanes as the value `like`. Reuses a constant in scope.
+    /// Returns a constant with as many lanes as the value `like`. Reuses an equal constant that is
+    /// in scope.
     fn constant(&self, like: Value, ty: Scalar, bits: u64) -> Term<'_, R> {
         let (mut constants, mut recorder) = (self.constants.borrow_mut(), self.record());
         let full = recorder.type_of(like).with_element(ty);
@@ -182,7 +186,8 @@ impl<R: Recorder> Formula<R> {
 }
 
 impl Formula {
-    /// Repeats `body` while `condition` holds.
+    /// Records a loop that repeats `body` while `condition` holds. `start` lists the initial
+    /// loop-carried values.
     pub fn repeat_while<'f, const N: usize>(
         &'f self,
         start: [Term<'f>; N],
@@ -201,8 +206,9 @@ impl Formula {
         std::array::from_fn(|i| self.term(results[i]))
     }
 
-    /// Branches: returns the values of `rare` if the condition holds, else `usual`. Unlike with
-    /// [`select`](Term::select), `rare` costs nothing where the condition does not hold.
+    /// Records a branch that returns the values of `rare` if the condition holds, else `usual`.
+    /// Unlike a [`select`](Term::select), the branch does not compute `rare` if the condition is
+    /// false.
     pub fn branch<'f, const N: usize>(
         &'f self,
         condition: Term<'f>,
@@ -216,8 +222,8 @@ impl Formula {
         std::array::from_fn(|i| self.term(results[i]))
     }
 
-    /// Records a region with arguments of the types of `like`. `make` records its operations and
-    /// returns its terminator with operands.
+    /// Records a region whose arguments have the types of `like`. `make` records the operations of
+    /// the region, and returns the kind and the operands of its terminator.
     fn region<'f, const N: usize>(
         &'f self,
         like: [Term<'f>; N],
@@ -235,7 +241,7 @@ impl Formula {
 
 /// The second operand of an operator: a term or a literal.
 pub trait Operand<'f, R> {
-    /// Returns the operand as a term, with the type of `other` if it is a literal.
+    /// Returns the operand as a term. A literal takes the type of `other`.
     fn beside(self, other: Term<'f, R>) -> Term<'f, R>;
 }
 
@@ -300,7 +306,7 @@ impl<'f, R: Recorder> Not for Term<'f, R> {
     }
 }
 
-/// Defines the method for a row of the table of operations.
+/// Defines the method of `Term` for one row of the operation table.
 macro_rules! method {
     (binary $form:ident $variant:ident $name:ident $words:literal) => {
         #[doc = concat!("[`OpKind::", stringify!($variant), "`]: ", $words)]
@@ -364,7 +370,7 @@ impl<'f, R: Recorder> Term<'f, R> {
         self.id
     }
 
-    /// Returns the type of the value, or of its lanes.
+    /// Returns the scalar type of the value, or of its lanes if the value is a vector.
     pub fn scalar(self) -> Scalar {
         self.ty
     }
@@ -388,8 +394,8 @@ impl<'f, R: Recorder> Term<'f, R> {
         self.formula.term(id)
     }
 
-    /// Returns the number, rounded to the float type with the term's width, or to `f32` if the term
-    /// is narrower.
+    /// Returns the number as a constant with as many lanes as the term. Rounds the number to `f32`
+    /// if the term has at most 32 bits, else to `f64`.
     pub fn number(self, value: f64) -> Term<'f, R> {
         match float_of(self.ty) {
             Scalar::F32 => self.formula.constant(self.id, Scalar::F32, u64::from((value as f32).to_bits())),
@@ -397,7 +403,8 @@ impl<'f, R: Recorder> Term<'f, R> {
         }
     }
 
-    /// Returns the integer in the integer type with the term's width.
+    /// Returns the integer as a constant with as many lanes as the term, in the integer type that
+    /// is as wide as the term.
     pub fn integer(self, value: i64) -> Term<'f, R> {
         match integer_of(self.ty) {
             // Constants have at most 64 bits.
@@ -406,7 +413,7 @@ impl<'f, R: Recorder> Term<'f, R> {
         }
     }
 
-    /// Chooses between two values by the term's precision.
+    /// Returns `single` if the term has 32 bits, else `double`.
     pub fn choose<T>(self, single: T, double: T) -> T {
         if self.ty.bits() == 32 { single } else { double }
     }
@@ -435,15 +442,17 @@ impl<'f, R: Recorder> Term<'f, R> {
         self.formula.abilities.branches
     }
 
-    /// Evaluates `c[0] + c[1] x + c[2] x² + …` by Horner's rule, with the fewest operations. Lanes
-    /// and loop iterations provide the parallelism.
+    /// Evaluates `c[0] + c[1] x + c[2] x² + …` by Horner's rule, which needs the fewest operations.
+    /// These operations depend on each other, so the processor must overlap the operations of
+    /// several lanes or loop iterations.
     pub fn polynomial(self, coefficients: &[f64]) -> Term<'f, R> {
         self.horner(coefficients.iter().map(|&c| move |x: Term<'f, R>| x.number(c)))
     }
 
-    /// Evaluates the same polynomial by Estrin's scheme (1960). The longest chain of operations
-    /// grows with the logarithm of the degree, at the cost of one more product per halving. Pays if
-    /// the operations of one element depend on each other.
+    /// Evaluates the same sum as [`polynomial`](Self::polynomial), by Estrin's scheme (1960). The
+    /// longest chain of dependent operations grows only with the logarithm of the degree, but each
+    /// halving costs one more multiplication. This is faster if the dependences between the
+    /// operations of one element limit the speed.
     pub fn polynomial_in_parallel(self, coefficients: &[f64]) -> Term<'f, R> {
         let mut terms: Vec<Term<'f, R>> = coefficients.iter().map(|&c| self.number(c)).collect();
         let mut power = self;
@@ -455,8 +464,9 @@ impl<'f, R: Recorder> Term<'f, R> {
         terms.first().copied().unwrap_or_else(|| self.number(0.0))
     }
 
-    /// Evaluates one of two polynomials of the same degree. Selecting coefficients costs as much as
-    /// another polynomial, but does not occupy the multipliers.
+    /// Evaluates the polynomial `yes` if `choice` holds, else the polynomial `no`. Both polynomials
+    /// have the same degree. The selection of coefficients takes as many operations as a second
+    /// polynomial, but does not occupy the multipliers.
     pub fn polynomial_by(self, choice: Term<'f, R>, yes: &[f64], no: &[f64]) -> Term<'f, R> {
         let pairs = yes.iter().zip(no);
         self.horner(pairs.map(|(&yes, &no)| move |x: Term<'f, R>| choice.select(yes, x.number(no))))
@@ -478,7 +488,7 @@ impl<'f, R: Recorder> Term<'f, R> {
         self.bitcast(float_of(self.ty))
     }
 
-    /// Inverts the bits of a float that are set in `mask`.
+    /// Inverts those bits of a float that are 1 in `mask`.
     pub fn with_flipped(self, mask: Term<'f, R>) -> Term<'f, R> {
         (self.to_bits() ^ mask).to_float()
     }
@@ -511,36 +521,37 @@ impl<'f, R: Recorder> Term<'f, R> {
         self.record(OpKind::Select, &[self.id, yes.id, no.id], None, no.ty)
     }
 
-    /// The smaller of `self` and a bound, or NaN if `self` is NaN. One instruction on x86.
+    /// Returns the smaller of `self` and `bound`, or NaN if `self` is NaN. Takes one instruction on
+    /// x86.
     pub fn at_most(self, bound: impl Operand<'f, R>) -> Term<'f, R> {
         let bound = bound.beside(self);
         self.gt(bound).select(bound, self)
     }
 
-    /// The larger of `self` and a bound, or NaN if `self` is NaN.
+    /// Returns the larger of `self` and `bound`, or NaN if `self` is NaN.
     pub fn at_least(self, bound: impl Operand<'f, R>) -> Term<'f, R> {
         let bound = bound.beside(self);
         self.lt(bound).select(bound, self)
     }
 
-    /// The complex number with this real part and the imaginary part `im`.
+    /// Returns the complex number with the real part `self` and the imaginary part `im`.
     pub fn complex(self, im: Term<'f, R>) -> Term<'f, R> {
         self.record(OpKind::ComplexCreate, &[self.id, im.id], None, complex_of(self.ty))
     }
 
-    /// The real part of a complex number.
+    /// Returns the real part of a complex number.
     pub fn re(self) -> Term<'f, R> {
         self.record(OpKind::ComplexRe, &[self.id], None, part_of(self.ty))
     }
 
-    /// The imaginary part of a complex number.
+    /// Returns the imaginary part of a complex number.
     pub fn im(self) -> Term<'f, R> {
         self.record(OpKind::ComplexIm, &[self.id], None, part_of(self.ty))
     }
 }
 
 impl<'f> Term<'f> {
-    /// Low and high half of the unsigned product.
+    /// Returns the low and the high half of the unsigned product.
     pub fn multiply_wide(self, other: Term<'f>) -> (Term<'f>, Term<'f>) {
         let types = [Type::from(self.ty), self.ty.into()];
         let ids = [self.id, other.id];

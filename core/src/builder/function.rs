@@ -1,4 +1,4 @@
-//! Records functions: values, operations, regions, errors.
+//! The builder of functions, which records values, operations, regions and the first error.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use crate::ir::{Attribute, FastMath, Function, OpKind, Operation, Place, Region, Type, Value, check_operation};
 
-/// Result of a refused operation. Operations on it report nothing, so that one mistake gives one
-/// error.
+/// The value that a refused operation returns. Operations with this operand report no error, so
+/// that one mistake gives only one error.
 const POISON: Value = Value(u32::MAX);
 
-/// Operation named in errors that concern the whole function.
+/// The operation name in errors that concern the whole function.
 const FUNCTION: &str = "func.func";
 
 /// A mistake that prevents building a function.
@@ -20,11 +20,11 @@ const FUNCTION: &str = "func.func";
 pub struct BuildError {
     /// Name of the function.
     pub function: String,
-    /// The refused operation.
+    /// Name of the refused operation.
     pub operation: String,
     /// The mistake.
     pub message: String,
-    /// The line of Rust code that asked for the operation.
+    /// The line of Rust code that requested the operation.
     pub line: Option<&'static Location<'static>>,
 }
 
@@ -43,12 +43,12 @@ pub struct FunctionBuilder {
     types: Vec<Type>,
     /// Whether each value may still be used.
     in_scope: Vec<bool>,
-    /// The regions under construction, the function's body first.
+    /// The regions under construction, from the function's body to the innermost region.
     open: Vec<Region>,
     error: Option<BuildError>,
     pub(super) fastmath: FastMath,
     place: Option<Arc<str>>,
-    /// The file of the last recorded line of Rust code.
+    /// The file name in the last recorded location of Rust code, kept for reuse.
     file: Option<Arc<str>>,
 }
 
@@ -71,7 +71,7 @@ impl FunctionBuilder {
         }
     }
 
-    /// Makes the function visible in its module only.
+    /// Makes the function visible only in its own module.
     pub fn set_private(&mut self) {
         self.private = true;
     }
@@ -111,13 +111,13 @@ impl FunctionBuilder {
         self.attributes.push((name.to_owned().into(), value));
     }
 
-    /// Sets the fastmath flags of the float operations recorded from here on.
+    /// Sets the fastmath flags of all float operations that are recorded after this call.
     pub fn set_fastmath(&mut self, flags: FastMath) {
         self.fastmath = flags;
     }
 
-    /// Attributes the following tensor accesses to the HLO instruction of this name, for
-    /// diagnostics.
+    /// Sets the name of the HLO instruction that diagnostics report for the operations recorded
+    /// after this call.
     pub fn set_place(&mut self, instruction: Option<&str>) {
         self.place = instruction.map(Arc::from);
     }
@@ -128,8 +128,8 @@ impl FunctionBuilder {
         self.types.get(value.number()).unwrap_or(INDEX)
     }
 
-    /// Records an operation. Returns one value per result type. [`FunctionBuilder::region`] creates
-    /// regions.
+    /// Records an operation. Returns one value per result type. Use [`FunctionBuilder::region`] to
+    /// create the regions.
     #[track_caller]
     pub fn op(
         &mut self,
@@ -163,8 +163,9 @@ impl FunctionBuilder {
         results
     }
 
-    /// Returns the origin of an operation that the simulator can report: the HLO instruction that
-    /// the code computes, or else the line of Rust code that asked for the operation.
+    /// Returns the origin of an operation if the simulator can report faults at the operation. The
+    /// origin is the HLO instruction that the code computes, or the line of Rust code that
+    /// requested the operation if no HLO instruction is set.
     fn place_of(&mut self, kind: OpKind, line: &'static Location<'static>) -> Place {
         if !kind.is_reported() {
             return Place::default();
@@ -192,8 +193,8 @@ impl FunctionBuilder {
         self.op(kind, operands, attributes, &[result], Vec::new()).first().copied().unwrap_or(POISON)
     }
 
-    /// Records the operations of `body` as a region with arguments of these types. Values defined
-    /// inside must not be used outside. `body` must end with a terminator.
+    /// Records the operations of `body` as a region with arguments of these types. Values that
+    /// `body` defines must not be used outside of the region. `body` must end with a terminator.
     pub fn region(&mut self, arguments: &[Type], body: impl FnOnce(&mut Self, &[Value])) -> Region {
         let first = self.types.len();
         let arguments: Vec<Value> = arguments.iter().map(|ty| self.define(ty.clone())).collect();
@@ -205,18 +206,20 @@ impl FunctionBuilder {
 
     /// Creates an empty region and its arguments. The caller fills it piece by piece between
     /// [`enter`](Self::enter) and [`leave`](Self::leave), then passes it to [`op`](Self::op). The
-    /// builder does not check the scope of values defined inside; this is up to the caller.
+    /// builder does not check where values that are defined in the region are used, so the caller
+    /// must use them only in the region.
     pub fn detached(&mut self, arguments: &[Type]) -> (Region, Vec<Value>) {
         let arguments: Vec<Value> = arguments.iter().map(|ty| self.define(ty.clone())).collect();
         (Region { arguments: arguments.clone(), operations: Vec::new() }, arguments)
     }
 
-    /// Appends the following operations to a detached region.
+    /// Enters a detached region. The builder appends the operations recorded next to this region.
     pub fn enter(&mut self, region: Region) {
         self.open.push(region);
     }
 
-    /// Returns the region last entered. The following operations go to the region around it.
+    /// Leaves the region that was entered last, and returns it. The builder appends the operations
+    /// recorded next to the surrounding region.
     #[track_caller]
     pub fn leave(&mut self) -> Region {
         if self.open.len() < 2 {
@@ -226,7 +229,8 @@ impl FunctionBuilder {
         self.open.pop().unwrap_or_default()
     }
 
-    /// `func.return`. Also sets the function's result types.
+    /// `func.return`: returns these values. The types of the values become the function's result
+    /// types.
     #[track_caller]
     pub fn ret(&mut self, values: &[Value]) {
         if self.open.len() != 1 || self.results.is_some() {
@@ -237,17 +241,17 @@ impl FunctionBuilder {
         self.op(OpKind::Return, values, Vec::new(), &[], Vec::new());
     }
 
-    /// `func.call` of a function with these result types.
+    /// `func.call`: calls a function with these result types.
     #[track_caller]
     pub fn call(&mut self, callee: &str, arguments: &[Value], results: &[Type]) -> Vec<Value> {
         self.op(OpKind::Call, arguments, vec![("callee", Attribute::symbol(callee))], results, Vec::new())
     }
 
-    /// Returns the function.
+    /// Finishes the function and returns it.
     ///
     /// # Errors
-    /// Returns the first mistake with the operation's name. A function without `ret` is a mistake
-    /// too.
+    /// Returns the first mistake, with the name of the operation. A missing call of
+    /// [`ret`](Self::ret) is a mistake too.
     #[track_caller]
     pub fn finish(mut self) -> Result<Function, BuildError> {
         if self.results.is_none() {
@@ -267,7 +271,8 @@ impl FunctionBuilder {
         })
     }
 
-    /// Records a mistake, if it is the first. Later ones are often its consequences.
+    /// Records a mistake if it is the first one. Later mistakes are often consequences of the
+    /// first.
     #[track_caller]
     pub fn refuse(&mut self, operation: impl fmt::Display, message: impl fmt::Display) -> Value {
         self.refuse_at(Location::caller(), operation, message)
@@ -295,7 +300,7 @@ impl FunctionBuilder {
         values.contains(&POISON)
     }
 
-    /// Whether the next operation may use all operands. Refuses it otherwise.
+    /// Whether all operands are in scope for the next operation. Refuses the operation otherwise.
     pub(super) fn check_scope(&mut self, kind: OpKind, operands: &[Value], line: &'static Location<'static>) -> bool {
         let unknown = |value: &Value| !self.in_scope.get(value.number()).is_some_and(|&in_scope| in_scope);
         let Some(i) = operands.iter().position(unknown) else { return true };

@@ -8,19 +8,19 @@ use crate::indexing::IndexingMap;
 use crate::ir::MatrixProduct;
 
 impl FunctionBuilder {
-    /// `gpu.thread_id x`: the thread in its block; 0 on the cpu.
+    /// `gpu.thread_id x`: the number of the thread in its block; always 0 on the cpu.
     #[track_caller]
     pub fn thread_id(&mut self) -> Value {
         self.op1(OpKind::ThreadId, &[], vec![("dimension", Attribute::raw("#gpu<dim x>"))], Type::INDEX)
     }
 
-    /// `gpu.block_id x`: the block; on the cpu a task of the thread pool.
+    /// `gpu.block_id x`: the number of the block. On the cpu, a block is a task of the thread pool.
     #[track_caller]
     pub fn block_id(&mut self) -> Value {
         self.op1(OpKind::BlockId, &[], vec![("dimension", Attribute::raw("#gpu<dim x>"))], Type::INDEX)
     }
 
-    /// `xla_gpu.pure_call`: calls a function without effects. Equal calls are merged.
+    /// `xla_gpu.pure_call`: calls a function without side effects. Passes merge equal calls.
     #[track_caller]
     pub fn pure_call(&mut self, callee: &str, arguments: &[Value], results: &[Type]) -> Vec<Value> {
         let callee = vec![("callee", Attribute::symbol(callee))];
@@ -28,7 +28,7 @@ impl FunctionBuilder {
     }
 
     /// `xla_gpu.apply_indexing`: the map's results at `point` (dims, then range variables, then
-    /// runtime variables). Ignores constraints.
+    /// runtime variables). Ignores the map's constraints.
     #[track_caller]
     pub fn apply_indexing(&mut self, map: &IndexingMap, point: &[Value]) -> Vec<Value> {
         let results = vec![Type::INDEX; map.results.len()];
@@ -43,8 +43,8 @@ impl FunctionBuilder {
 
     /// `xla_gpu.loop`: nested loops over the map's range variables, in order.
     ///
-    /// `body(range variables, map results, state)` returns the next state. Points outside of the
-    /// map's constraints are skipped. Loops over the range variables in `unroll` are unrolled.
+    /// `body(range variables, map results, state)` returns the next state. The loop skips points
+    /// that violate the map's constraints. Loops over the range variables in `unroll` are unrolled.
     #[track_caller]
     pub fn indexed_loop(
         &mut self,
@@ -68,37 +68,39 @@ impl FunctionBuilder {
         self.op(OpKind::Loop, &[dims, state].concat(), attributes, &types, vec![region])
     }
 
-    /// `xla_gpu.predicated_extract`: the element if `condition`, else `fallback` without reading
-    /// the tensor.
+    /// `xla_gpu.predicated_extract`: returns the element if `condition` holds. Otherwise returns
+    /// `fallback` and does not read the tensor.
     #[track_caller]
     pub fn predicated_extract(&mut self, condition: Value, fallback: Value, tensor: Value, indices: &[Value]) -> Value {
         let (operands, ty) = ([&[condition, fallback, tensor], indices].concat(), self.type_of(fallback).clone());
         self.op1(OpKind::PredicatedExtract, &operands, Vec::new(), ty)
     }
 
-    /// `xla_gpu.predicated_insert`: writes only if `condition`.
+    /// `xla_gpu.predicated_insert`: writes the element only if `condition` holds.
     #[track_caller]
     pub fn predicated_insert(&mut self, condition: Value, element: Value, tensor: Value, indices: &[Value]) -> Value {
         let (operands, ty) = ([&[condition, element, tensor], indices].concat(), self.type_of(tensor).clone());
         self.op1(OpKind::PredicatedInsert, &operands, Vec::new(), ty)
     }
 
-    /// `xla_gpu.allocate_shared`: a tile in memory of the block, with undefined elements.
+    /// `xla_gpu.allocate_shared`: allocates a tensor with undefined elements in the block's shared
+    /// memory.
     #[track_caller]
     pub fn allocate_shared(&mut self, dims: &[i64], element: Scalar) -> Value {
         self.op1(OpKind::AllocateShared, &[], Vec::new(), Type::tensor(dims, element))
     }
 
     /// `xla_gpu.sync_threads`: a barrier that all threads of the block must reach. The results are
-    /// the tensors after it.
+    /// the tensors after the barrier.
     #[track_caller]
     pub fn sync_threads(&mut self, tensors: &[Value]) -> Vec<Value> {
         let types = self.types_of(tensors);
         self.op(OpKind::SyncThreads, tensors, Vec::new(), &types, Vec::new())
     }
 
-    /// `xla_gpu.shuffle_reduce`: reduces the values over the lanes of a warp with the combiner of
-    /// that name, over distances `max_distance`, half of it, … 1. Lane 0 has the result.
+    /// `xla_gpu.shuffle_reduce`: reduces the values of a warp's lanes by the function `combiner`.
+    /// Each lane combines its values with those of the lane at a distance of `max_distance`, then
+    /// at half that distance, and so on down to 1. Lane 0 gets the result.
     #[track_caller]
     pub fn shuffle_reduce(&mut self, combiner: &str, values: &[Value], max_distance: i64) -> Vec<Value> {
         let types = self.types_of(values);
@@ -106,7 +108,7 @@ impl FunctionBuilder {
         self.op(OpKind::ShuffleReduce, values, attributes, &types, Vec::new())
     }
 
-    /// `xla_gpu.mma`: the sums plus a product of matrices that all lanes of a warp compute
+    /// `xla_gpu.mma`: adds a matrix product to the sums. All lanes of a warp compute the product
     /// together. [`MatrixProduct`] defines the elements that each lane holds.
     #[track_caller]
     pub fn matrix_product(
@@ -121,12 +123,14 @@ impl FunctionBuilder {
         self.op(OpKind::Mma, &[left, right, sums].concat(), attributes, &types, Vec::new())
     }
 
-    /// `xla_gpu.wgmma`: the sums plus a product of tiles in shared memory that four warps compute
-    /// together. The product covers all steps, 64 rows from the left tile's indices on, and all
-    /// columns. Tiles consist of squares, `[tiles, steps / 8, lines / 8, 8, 8]`. In a square the
-    /// steps of each line are contiguous if `along_steps`, else the lines of each step. Indices
-    /// address squares; the last two are zero. [`group_place`](crate::ir::group_place) defines the
-    /// sums that each thread holds.
+    /// `xla_gpu.wgmma`: adds the product of two tiles in shared memory to the sums. Four warps
+    /// compute the product together. The product covers all steps along the contracted dimension,
+    /// 64 rows of the left tile (starting at its indices) and all columns of the right tile. Tiles
+    /// consist of 8x8 squares and have the dimensions `[tiles, steps / 8, lines / 8, 8, 8]`, where
+    /// lines are rows of the left tile and columns of the right tile. In each square, the steps of
+    /// a line are contiguous if `along_steps` is set for the tile; otherwise the lines of a step
+    /// are contiguous. Indices address whole squares, so the last two indices are zero.
+    /// [`group_place`](crate::ir::group_place) defines the sums that each thread holds.
     #[track_caller]
     pub fn tile_product(
         &mut self,

@@ -7,11 +7,11 @@ use crate::emitter::{EmitError, Fusion, Kernel, KernelCode, SubgraphCall, Subgra
 use crate::hlo::{ArrayShape, InstrId, Shape};
 use crate::ir::symbol_part;
 
-/// Builder of a kernel's entry function. The arguments are the fusion's parameters and outputs.
-/// Thread and block are predefined values.
+/// Builder of a kernel's entry function. The arguments of the function are the fusion's parameters
+/// and outputs. The numbers of the thread and the block are predefined values.
 ///
-/// Dereferences to the [`FunctionBuilder`]. Declare subgraph functions first. They can then be
-/// called anywhere, also inside closures that have only the function builder:
+/// The builder dereferences to [`FunctionBuilder`]. Declare subgraph functions first. Closures can
+/// then call these functions although they receive only the function builder:
 ///
 /// ```
 /// use fusebox_core::builder::KernelBuilder;
@@ -39,7 +39,7 @@ pub struct KernelBuilder<'f> {
     calls: Vec<SubgraphCall>,
 }
 
-/// A declared subgraph function that may be called, see [`KernelBuilder::values`].
+/// A declared subgraph function, which the kernel can call. See [`KernelBuilder::values`].
 #[derive(Clone, Debug)]
 pub struct Subgraph {
     symbol: String,
@@ -55,13 +55,13 @@ impl Subgraph {
         &self.symbol
     }
 
-    /// Returns the types of its scalar results.
+    /// Returns the types of the function's scalar results.
     pub fn results(&self) -> &[Type] {
         &self.results
     }
 
-    /// Returns the same function, with `tensor` as argument wherever `instead_of` is one. Both have
-    /// the same type.
+    /// Returns a copy whose calls pass the tensor `tensor` in place of the parameter `instead_of`.
+    /// Both tensors have the same type.
     pub fn given(&self, tensor: Value, instead_of: Value) -> Subgraph {
         let captured = self.captured.iter().map(|&it| if it == instead_of { tensor } else { it }).collect();
         Subgraph { captured, ..self.clone() }
@@ -69,8 +69,8 @@ impl Subgraph {
 }
 
 impl FunctionBuilder {
-    /// Calls a declared subgraph function at an index. `injected` has its injected scalars, if it
-    /// takes any.
+    /// Calls a declared subgraph function at an index. `injected` lists the scalar arguments that
+    /// follow the index, if the function takes any.
     #[track_caller]
     pub fn call_subgraph(&mut self, subgraph: &Subgraph, index: &[Value], injected: &[Value]) -> Vec<Value> {
         let found = self.types_of(&[index, injected].concat());
@@ -107,9 +107,9 @@ impl<'f> KernelBuilder<'f> {
         KernelBuilder { fusion, function, parameters, outputs, thread, block, calls: Vec::new() }
     }
 
-    /// Allows each thread to use all available registers. Use this if threads keep many values and
-    /// a core need not hold several blocks. Otherwise values may spill to memory so that more
-    /// blocks run at a time.
+    /// Allows each thread to use all available registers. Use this if each thread keeps many values
+    /// and a core need not run several blocks at a time. Without this, the compiler may spill
+    /// values to memory so that more blocks fit on a core.
     pub fn keep_many_values(&mut self) {
         self.function.set_attribute("fusebox.many_registers", Attribute::Unit);
     }
@@ -119,17 +119,17 @@ impl<'f> KernelBuilder<'f> {
         &self.parameters
     }
 
-    /// Returns the tensors to write to, one per leaf of the roots, in order.
+    /// Returns the output tensors, one per leaf of the roots, in order.
     pub fn outputs(&self) -> &[Value] {
         &self.outputs
     }
 
-    /// Returns the thread in its block.
+    /// Returns the number of the thread in its block.
     pub fn thread(&self) -> Value {
         self.thread
     }
 
-    /// Returns the block.
+    /// Returns the number of the block.
     pub fn block(&self) -> Value {
         self.block
     }
@@ -143,7 +143,7 @@ impl<'f> KernelBuilder<'f> {
     }
 
     /// Declares a function that computes roots of equal dimensions at one index. The caller passes
-    /// in the values of `heroes`.
+    /// the values of `heroes` as arguments.
     #[track_caller]
     pub fn epilogue(&mut self, roots: &[InstrId], heroes: &[InstrId]) -> Subgraph {
         let rank = self.common_rank("epilogue", roots);
@@ -152,8 +152,8 @@ impl<'f> KernelBuilder<'f> {
         self.declare(kind, self.symbol_for("epilogue", roots), arguments, roots)
     }
 
-    /// Declares a function for the computation that a reduce, scatter, … applies. It takes and
-    /// returns scalars.
+    /// Declares a function for the computation that a reduce, scatter, … applies. The function
+    /// takes and returns scalars.
     #[track_caller]
     pub fn combiner(&mut self, instruction: InstrId) -> Subgraph {
         let name = format!("combiner of {}", self.fusion.computation().instruction(instruction).name);
@@ -175,8 +175,8 @@ impl<'f> KernelBuilder<'f> {
         Subgraph { symbol, captured: Vec::new(), arguments, results }
     }
 
-    /// Finishes the kernel. It returns the tensors `written`, which are the outputs after all
-    /// writes.
+    /// Finishes the kernel. The kernel returns the tensors `written`, which are the outputs after
+    /// all writes.
     ///
     /// # Errors
     /// Returns the first misuse of the builder. A mismatch of the types of `written` and the
@@ -203,7 +203,8 @@ impl<'f> KernelBuilder<'f> {
         Subgraph { symbol, captured: self.parameters.clone(), arguments, results: self.leaf_types(returned) }
     }
 
-    /// `<kernel>.<what>.<first instruction>`, made unique by a number.
+    /// Returns the symbol `<kernel>.<what>.<first instruction>`, with a number appended if another
+    /// call uses this symbol.
     fn symbol_for(&self, what: &str, instructions: &[InstrId]) -> String {
         let subject = instructions.first().map_or("none", |&id| &self.fusion.computation().instruction(id).name);
         let base = format!("{}.{what}.{}", self.fusion.name, symbol_part(subject, '_'));
@@ -211,7 +212,7 @@ impl<'f> KernelBuilder<'f> {
         if !taken(&base) {
             return base;
         }
-        // There is one more candidate than calls, so one of them is free.
+        // There is one more candidate than calls, so at least one candidate is unused.
         let mut candidates = (1..=self.calls.len() + 1).map(|i| format!("{base}.{i}"));
         candidates.find(|symbol| !taken(symbol)).unwrap_or(base)
     }

@@ -5,9 +5,10 @@
 //! KernelBuilder   ──records a kernel's entry function──────────> finish() -> Kernel
 //! ```
 //!
-//! Methods are named after the operations. The builder records the first misuse (operands of
-//! different types, a value used outside of its region) with the operation's name, and `finish`
-//! returns it. Nothing panics, and callers need no checks in between. Equal calls give equal text.
+//! Methods are named after the operations that they record. The builder records the first misuse
+//! (operands of different types, a value used outside of its region) with the operation's name, and
+//! `finish` returns it. No method panics, and callers need not check for errors between calls.
+//! Equal sequences of calls give equal text.
 //!
 //! ```
 //! use fusebox_core::builder::{FunctionBuilder, Scalar, Type};

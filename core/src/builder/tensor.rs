@@ -10,7 +10,7 @@ impl FunctionBuilder {
         self.op1(OpKind::Extract, &[&[tensor], indices].concat(), Vec::new(), element.into())
     }
 
-    /// `tensor.insert`: the tensor with another element at these indices.
+    /// `tensor.insert`: the tensor with `element` written at these indices.
     #[track_caller]
     pub fn insert(&mut self, element: Value, tensor: Value, indices: &[Value]) -> Value {
         let ty = self.type_of(tensor).clone();

@@ -13,8 +13,8 @@ impl FunctionBuilder {
         self.op1(OpKind::TileZero, &[], Vec::new(), Type::tile(dims, element))
     }
 
-    /// `xla_gpu.read_tile`: reads a tile from the tensor's last two dimensions, its first element
-    /// at these indices.
+    /// `xla_gpu.read_tile`: reads a tile from the tensor's last two dimensions. The indices are
+    /// those of the tile's first element.
     #[track_caller]
     pub fn read_tile(&mut self, tensor: Value, indices: &[Value], dims: [i64; 2]) -> Value {
         let ty = Type::tile(dims, self.type_of(tensor).element());
@@ -22,7 +22,8 @@ impl FunctionBuilder {
         self.op1(OpKind::ReadTile, &operands, Vec::new(), ty)
     }
 
-    /// `xla_gpu.write_tile`: the tensor after writing the tile, its first element at these indices.
+    /// `xla_gpu.write_tile`: writes a tile to the tensor's last two dimensions and returns the
+    /// tensor. The indices are those of the tile's first element.
     #[track_caller]
     pub fn write_tile(&mut self, tile: Value, tensor: Value, indices: &[Value]) -> Value {
         let ty = self.type_of(tensor).clone();
@@ -31,16 +32,17 @@ impl FunctionBuilder {
     }
 
     /// `amx.tile_mulf`: `left * right + sum` for tiles `[m, k]`, `[k / 2, n * 2]` and `[m, n]`. In
-    /// the right tile, two elements of a column are adjacent. Products of bf16 are summed in f32.
-    /// Subnormal numbers count as zero.
+    /// the right tile, two consecutive elements of a column are adjacent. Products of bf16 are
+    /// summed in f32. Subnormal numbers are treated as zero.
     #[track_caller]
     pub fn tile_mulf(&mut self, left: Value, right: Value, sum: Value) -> Value {
         let ty = self.type_of(sum).clone();
         self.op1(OpKind::TileMulF, &[left, right, sum], Vec::new(), ty)
     }
 
-    /// `amx.tile_muli`: the same product for bytes, with four adjacent elements of a column, summed
-    /// in i32. `is_unsigned` states whether the left and the right bytes are unsigned.
+    /// `amx.tile_muli`: like [`tile_mulf`](Self::tile_mulf), but for bytes that are summed in i32.
+    /// In the right tile, four consecutive elements of a column are adjacent. `is_unsigned` states
+    /// whether the left and the right bytes are unsigned.
     #[track_caller]
     pub fn tile_muli(&mut self, left: Value, right: Value, sum: Value, is_unsigned: [bool; 2]) -> Value {
         let ty = self.type_of(sum).clone();

@@ -1,20 +1,22 @@
 //! `vector` operations, on vectors of one dimension.
 //!
-//! `arith` operations and loops accept vectors like scalars. A vector's elements are integers or
-//! floats. Reads and writes access adjacent elements in the tensor's last dimension, all of them in
-//! bounds.
+//! `arith` operations and loops accept vectors in place of scalars. A vector's elements are
+//! integers or floats. Reads and writes access adjacent elements in the tensor's last dimension.
+//! All these elements must be in bounds.
 
 use super::{Attribute, Combination, FunctionBuilder, OpKind, Scalar, Type, Value};
 
-/// Marks writes that bypass the caches.
+/// The attribute that marks writes that bypass the caches.
 const PAST_CACHES: &str = "fusebox.past_caches";
 
 impl FunctionBuilder {
-    /// `vector.transfer_read`: reads `lanes` elements, the first at these indices.
+    /// `vector.transfer_read`: reads `lanes` adjacent elements. The indices are those of the first
+    /// element.
     #[track_caller]
     pub fn vector_read(&mut self, tensor: Value, indices: &[Value], lanes: i64) -> Value {
         let element = self.type_of(tensor).element();
-        // Would replace elements out of bounds, but all are in bounds.
+        // The operation requires a value to replace elements out of bounds, although all elements
+        // are in bounds.
         let padding = self.zero(&element.into());
         let operands = [&[tensor], indices, &[padding]].concat();
         let segments = [1, indices.len() as i32, 1, 0];
@@ -22,16 +24,16 @@ impl FunctionBuilder {
         self.op1(OpKind::TransferRead, &operands, transfer(segments, indices.len()), ty)
     }
 
-    /// `vector.transfer_write`: the tensor after writing the vector, its first element at these
-    /// indices.
+    /// `vector.transfer_write`: writes a vector to adjacent elements and returns the tensor. The
+    /// indices are those of the first element.
     #[track_caller]
     pub fn vector_write(&mut self, vector: Value, tensor: Value, indices: &[Value]) -> Value {
         self.write_row(vector, tensor, indices, None)
     }
 
-    /// Like [`vector_write`](Self::vector_write), for elements that are not read soon. If the
-    /// machine can, it writes them to memory past the caches. This pays for whole cache lines of
-    /// more data than the caches hold.
+    /// Like [`vector_write`](Self::vector_write), for elements that are not read again soon. If the
+    /// machine can do so, it writes the elements to memory and bypasses the caches. This is faster
+    /// if the kernel writes whole cache lines and more data than the caches hold.
     #[track_caller]
     pub fn vector_write_past_caches(&mut self, vector: Value, tensor: Value, indices: &[Value]) -> Value {
         self.write_row(vector, tensor, indices, Some((PAST_CACHES, Attribute::Unit)))
@@ -52,8 +54,8 @@ impl FunctionBuilder {
         self.op1(OpKind::TransferWrite, &operands, attributes, ty)
     }
 
-    /// `vector.shuffle`: lanes of two vectors of one type, chosen by number. The second vector's
-    /// numbers follow the first's.
+    /// `vector.shuffle`: selects lanes of two vectors of one type by number. The lane numbers of
+    /// the second vector follow those of the first vector.
     #[track_caller]
     pub fn vector_shuffle(&mut self, first: Value, second: Value, lanes: &[i64]) -> Value {
         let mask = vec![("mask", Attribute::I64Array(lanes.to_vec()))];
@@ -68,14 +70,14 @@ impl FunctionBuilder {
         self.op1(OpKind::Broadcast, &[element], Vec::new(), ty)
     }
 
-    /// `vector.extract` at a static position.
+    /// `vector.extract`: the element in a lane whose number is known at compile time.
     #[track_caller]
     pub fn vector_extract(&mut self, vector: Value, lane: i64) -> Value {
         let element = self.type_of(vector).element();
         self.op1(OpKind::VectorExtract, &[vector], position(lane), element.into())
     }
 
-    /// `vector.insert` at a static position: the vector with another element in this lane.
+    /// `vector.insert`: the vector with `element` in a lane whose number is known at compile time.
     #[track_caller]
     pub fn vector_insert(&mut self, element: Value, vector: Value, lane: i64) -> Value {
         let ty = self.type_of(vector).clone();
@@ -90,8 +92,8 @@ impl FunctionBuilder {
         self.op1(OpKind::FromElements, elements, Vec::new(), ty)
     }
 
-    /// `vector.reduction`: combines all lanes, with the current fastmath flags. The order is that
-    /// of the lanes unless the flags allow another.
+    /// `vector.reduction`: combines all lanes into one element, with the current fastmath flags.
+    /// The lanes are combined in order unless the flags allow another order.
     #[track_caller]
     pub fn vector_reduction(&mut self, combination: Combination, vector: Value) -> Value {
         let attributes = [("kind", Attribute::Combination(combination))].into_iter().chain(self.flags()).collect();
@@ -99,17 +101,17 @@ impl FunctionBuilder {
         self.op1(OpKind::Reduction, &[vector], attributes, element.into())
     }
 
-    /// `xla_gpu.word_mulf`: adds to each sum the products of a word of two adjacent `bf16`, summed
-    /// in f32. Subnormal numbers may count as zero. Only cpus with
-    /// [`word_products`](crate::device::DeviceDescription::word_products) have it.
+    /// `xla_gpu.word_mulf`: adds to each f32 sum the products of one word of each operand. A word
+    /// consists of two adjacent `bf16`. Subnormal numbers may be treated as zero. Only cpus with
+    /// [`word_products`](crate::device::DeviceDescription::word_products) have this operation.
     #[track_caller]
     pub fn word_mulf(&mut self, left: Value, right: Value, sum: Value) -> Value {
         let ty = self.type_of(sum).clone();
         self.op1(OpKind::WordMulF, &[left, right, sum], Vec::new(), ty)
     }
 
-    /// `xla_gpu.word_muli`: the same operation for words of four adjacent bytes, summed in i32.
-    /// `is_unsigned` states whether the left and the right bytes are unsigned.
+    /// `xla_gpu.word_muli`: like [`word_mulf`](Self::word_mulf), but for words of four adjacent
+    /// bytes and i32 sums. `is_unsigned` states whether the left and the right bytes are unsigned.
     #[track_caller]
     pub fn word_muli(&mut self, left: Value, right: Value, sum: Value, is_unsigned: [bool; 2]) -> Value {
         let ty = self.type_of(sum).clone();

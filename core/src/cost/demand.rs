@@ -1,16 +1,16 @@
-//! The elements that a result depends on.
+//! Estimates which fraction of each instruction's elements the result depends on.
 
 use crate::hlo::{Computation, InstrId, Instruction, Op};
 
 use super::elements;
 
-/// Returns for each instruction the least fraction of its elements that the root depends on. For a
-/// slice's operand, this is only the sliced part. Where the elements read are unknown (for a
-/// gather's operand, say), the fraction is 0.
+/// Returns for each instruction a lower bound on the fraction of its elements that the root depends
+/// on. For the operand of a slice, this is the sliced part. If the elements read are unknown, as
+/// for the operand of a gather, the bound is 0.
 pub fn shares(computation: &Computation) -> Vec<f64> {
     let mut shares = vec![0.0f64; computation.instructions.len()];
     shares[computation.root.index()] = 1.0;
-    // Users come after their operands.
+    // Instructions come after their operands, so this order visits users first.
     for (index, user) in computation.instructions.iter().enumerate().rev() {
         let share = shares[index];
         for (position, &operand) in user.operands.iter().enumerate() {
@@ -22,8 +22,8 @@ pub fn shares(computation: &Computation) -> Vec<f64> {
     shares
 }
 
-/// The least fraction of an operand's elements that a fraction `share` of the user's elements
-/// needs.
+/// Returns a lower bound on the fraction of an operand's elements that is needed to compute a
+/// fraction `share` of the user's elements.
 fn share_of_operand(
     computation: &Computation,
     user: &Instruction,
@@ -40,7 +40,7 @@ fn share_of_operand(
         // Windows may skip elements.
         Op::ReduceWindow { .. } | Op::Convolution(_) => 0.0,
         Op::Pad { dims } if dims.iter().any(|dim| dim.low < 0 || dim.high < 0) => 0.0,
-        // Part of the result may come from a single operand.
+        // The part of the result that is needed may come from only one of the operands.
         Op::Pad { .. } | Op::Concatenate { .. } | Op::DynamicUpdateSlice | Op::Scatter { .. } if share < 1.0 => 0.0,
         _ => share,
     }

@@ -1,18 +1,19 @@
-//! Optional instruction sets of an architecture, by their LLVM names.
+//! Optional instruction sets of an architecture, identified by their LLVM names.
 //!
 //! The table lists the sets that code generation uses by default and that a program can detect at
 //! run time. Code is compiled for these sets only. An executable can therefore list all sets that
 //! it needs, and a machine can check whether it has them. The table omits sets that code generation
-//! uses only on request, such as cryptographic instructions. It also omits tile registers, which
-//! the operating system has to grant too. The compiler knows which kernels use them.
+//! uses only on request, such as cryptographic instructions. It also omits the instructions on tile
+//! registers, because the operating system must permit their use. The compiler knows which kernels
+//! use tile registers.
 
-/// A set, and the function that detects it.
+/// An instruction set, and the function that detects it.
 struct InstructionSet {
     name: &'static str,
     is_present: fn() -> bool,
 }
 
-/// Builds the table from pairs of LLVM's and the standard library's name of a set.
+/// Builds the table from pairs: LLVM's name of a set, and the name that the standard library uses.
 #[cfg(target_arch = "x86_64")]
 macro_rules! instruction_sets {
     ($($name:literal: $detected:tt,)*) => {
@@ -69,8 +70,8 @@ pub fn present() -> impl Iterator<Item = &'static str> {
     SETS.iter().filter(|set| (set.is_present)()).map(|set| set.name)
 }
 
-/// Whether this machine has a set. Returns `false` for sets outside the table: no code for this
-/// machine was compiled to use them.
+/// Whether this machine has an instruction set. Returns `false` for sets outside the table: no code
+/// for this machine was compiled to use them.
 pub fn has(name: &str) -> bool {
     present().any(|present| present == name)
 }

@@ -1,13 +1,14 @@
-//! A part of a program that an emitter may take as one kernel.
+//! Parts of a program that an emitter may compute in one kernel.
 
 use super::{Decline, Fusion};
 use crate::hlo::InstrId;
 
-/// A part of a program around an instruction.
+/// A part of a program around an instruction, about which the host asks an emitter.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// The part as a fusion. Its parameters are values computed outside the part, its roots are
-    /// values also read outside the part. A kernel can compute every instruction in it.
+    /// The part as a fusion. The fusion's parameters are values computed outside of the part; its
+    /// roots are values that instructions outside of the part read. A kernel can compute every
+    /// instruction of the fusion.
     pub region: Fusion,
     /// The instruction around which the emitter bids.
     pub anchor: InstrId,
@@ -16,14 +17,15 @@ pub struct Candidate {
 /// An emitter's answer to a candidate.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Bid {
-    /// The emitter wants these instructions of the region in one kernel. Values read outside of
-    /// them become results of the kernel. Constants and broadcasts among them are duplicated for
-    /// users outside.
+    /// The emitter wants to compute these instructions of the region in one kernel. Values that
+    /// other instructions read become results of the kernel. Constants and broadcasts do not become
+    /// results; they are duplicated for users outside of the kernel.
     Take {
-        /// The instructions in program order, each once, the anchor included, parameters excluded.
+        /// The instructions in program order without duplicates, including the anchor, excluding
+        /// parameters.
         instructions: Vec<InstrId>,
     },
-    /// The emitter wants nothing, for this reason.
+    /// The emitter makes no bid, for this reason.
     Decline(Decline),
 }
 

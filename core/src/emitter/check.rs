@@ -1,5 +1,5 @@
-//! Checks that a plan keeps an emitter's promises: the kernel writes every output element as its
-//! mode requires, writes nothing out of bounds and stays within the device's limits.
+//! Checks the plan of an emitter. The kernel must write the elements of each output as the output's
+//! mode requires, must write nothing out of bounds, and must stay within the device's limits.
 
 use std::fmt;
 
@@ -9,15 +9,15 @@ use crate::hlo::{ArrayShape, InstrId, Shape};
 use crate::indexing::{Coverage, IndexingMap, Interval, Violation, check_coverage_within};
 use crate::plugin::limits;
 
-/// Limit of blocks in a grid dimension.
+/// Largest number of blocks in a grid dimension.
 const MOST_BLOCKS: u64 = (1 << 31) - 1;
 
-/// An output as error messages name it.
+/// The name of an output in error messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedOutput {
-    /// Its number among the flattened roots.
+    /// Number of the output among the flattened roots.
     pub number: usize,
-    /// The line of the emitter's source that planned it.
+    /// The line of the emitter's source that planned the output.
     pub place: Option<String>,
 }
 
@@ -31,17 +31,17 @@ impl fmt::Display for PlannedOutput {
 /// A fault of a plan.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PlanFault {
-    /// A number of the launch is out of range.
+    /// The number of blocks or of threads per block is out of range.
     #[error("{what} is {found}, the device allows 1 to {most}")]
     Launch {
-        /// Blocks or threads.
+        /// The number that is out of range, in words.
         what: &'static str,
         /// The planned number.
         found: u64,
         /// The device's limit.
         most: u64,
     },
-    /// Too much shared memory.
+    /// The kernel needs more shared memory than the device has.
     #[error("{found} bytes of shared memory, the device has {most}")]
     SharedMemory {
         /// The planned bytes.
@@ -57,7 +57,8 @@ pub enum PlanFault {
         /// The number of the fusion's outputs.
         wanted: usize,
     },
-    /// The first two variables of a map are not thread and block.
+    /// The dimensions of an output map are not the threads and blocks of the launch, or the map is
+    /// too costly to check.
     #[error("{output}: {reason}; the map is {map}")]
     Variables {
         /// The output.
@@ -70,12 +71,12 @@ pub enum PlanFault {
     /// The plan states an impossible amount of work: negative or not finite.
     #[error("the plan states work of {found} {what}: the number must be finite and not negative")]
     Work {
-        /// Additions, bytes, waits or atomic operations.
+        /// Kind of work: additions, bytes of tiles, waits or atomic operations.
         what: &'static str,
         /// The planned amount.
         found: f64,
     },
-    /// A visit of the plan is impossible.
+    /// A visit of the plan is invalid.
     #[error("visit {visit}: {reason}")]
     Visit {
         /// Number of the visit.
@@ -83,7 +84,7 @@ pub enum PlanFault {
         /// The fault.
         reason: String,
     },
-    /// An output lacks an initial value, or the initial value is impossible.
+    /// An output lacks the initial value that its mode requires, or the initial value is invalid.
     #[error("{output}: {reason}")]
     Initial {
         /// The output.
@@ -91,12 +92,12 @@ pub enum PlanFault {
         /// The fault.
         reason: String,
     },
-    /// The map does not cover the elements as the output's mode requires.
+    /// The maps do not cover the elements of the output as the output's mode requires.
     #[error("{output} of shape {shape:?}: {violation}; the map is {map}")]
     Coverage {
         /// The output.
         output: PlannedOutput,
-        /// Its dimensions.
+        /// Dimensions of the output.
         shape: Vec<i64>,
         /// The fault.
         violation: Box<Violation>,
@@ -105,7 +106,7 @@ pub enum PlanFault {
     },
 }
 
-/// Checks a plan of an emitter. The host calls this before it asks for the kernel.
+/// Checks the plan of an emitter. The host calls this before it asks the emitter for the kernel.
 ///
 /// # Errors
 /// Returns the first fault.
@@ -132,7 +133,7 @@ pub fn check_plan(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> R
     Ok(())
 }
 
-/// Checks the visits and other work that a plan states. Predictions depend on them.
+/// Checks the visits and the other work that a plan states. Predictions are computed from both.
 ///
 /// # Errors
 /// Returns the first fault.
@@ -171,8 +172,8 @@ fn check_visit(visit: &Visit, plan: &Plan, fusion: &Fusion) -> Result<(), String
     }
 }
 
-/// Checks that the ranges of thread and block equal those of the launch. Threads outside a narrower
-/// range would run unplanned.
+/// Checks that the map's ranges of threads and blocks equal those of the launch. If a range were
+/// narrower, the threads outside of it would run without a plan.
 fn check_variables(map: &IndexingMap, plan: &Plan) -> Result<(), String> {
     let wanted = [
         ("thread", Interval::from_size(plan.launch.threads_per_block.into())),
@@ -187,8 +188,8 @@ fn check_variables(map: &IndexingMap, plan: &Plan) -> Result<(), String> {
     }
 }
 
-/// Checks the initial value of an output that the kernel does not write completely. It must be a
-/// parameter with as many bytes as the output.
+/// Checks the initial value of an output that the kernel does not write completely. The initial
+/// value must be a parameter with as many bytes as the output.
 fn check_initial(
     name: &PlannedOutput,
     output: &OutputPlan,

@@ -9,15 +9,15 @@ use crate::hlo::{Computation, ComputationId, InstrId, Module, Shape};
 
 /// A fused computation: the instructions that one kernel computes.
 ///
-/// The module contains the fused computation as its entry and the computations that it calls
-/// (reducers, comparators). It contains nothing else of the program. All layouts are row-major.
-/// Tuples occur only at the root and as results of variadic operations.
+/// The module contains only the fused computation, as its entry, and the computations that the
+/// fused computation calls (reducers, comparators). All layouts are row-major. Tuples occur only at
+/// the root and as results of variadic operations.
 #[derive(Clone, Debug)]
 pub struct Fusion {
     /// The fused computation as entry, with the computations that it calls.
     pub module: Module,
-    /// Name of the kernel and prefix of its subgraph functions. Unique in the program and a valid
-    /// MLIR symbol.
+    /// Name of the kernel, and prefix of the names of its subgraph functions. The name is unique in
+    /// the program and a valid MLIR symbol.
     pub name: String,
     /// The results in order: the root, or the operands of a root tuple. A root of tuple shape
     /// (variadic reduce) contributes all its leaves as outputs.
@@ -26,8 +26,8 @@ pub struct Fusion {
     found: Found,
 }
 
-/// Cached results of analyses, at most one of each type. A clone of a fusion starts without them
-/// because it may be changed.
+/// Cached results of analyses, at most one of each type. A clone of a fusion starts without cached
+/// results, because the clone may be changed.
 #[derive(Default)]
 struct Found(Mutex<Vec<Arc<dyn Any + Send + Sync>>>);
 
@@ -68,8 +68,8 @@ impl Fusion {
         self.roots.iter().flat_map(|&root| computation.instruction(root).shape.leaves()).collect()
     }
 
-    /// Returns the result of an analysis. The first call computes and caches it, so call this only
-    /// when the fusion is complete.
+    /// Returns the result of an analysis. The first call computes and caches the result, so call
+    /// this only after the fusion is complete.
     pub fn analysis<A: Analysis>(&self) -> Arc<Result<A, Decline>> {
         let found = || self.found.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = found().iter().find_map(|known| Arc::clone(known).downcast().ok());

@@ -18,7 +18,7 @@ pub struct KernelKind(pub String);
 pub struct Descriptor {
     /// Kind of fusion: `loop`, `reduce`, `transpose`, `scatter`, …
     pub kind: KernelKind,
-    /// Name, unique among emitters of any kind; kebab-case.
+    /// Name of the emitter in kebab-case, unique among the emitters of all kinds.
     pub name: String,
     /// Semantic version of the emitter.
     pub version: String,
@@ -41,14 +41,14 @@ impl From<StaticDescriptor> for Descriptor {
     }
 }
 
-/// An emitter's answer to whether it takes a fusion.
+/// An emitter's answer to the question whether it takes a fusion.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// Yes. Among accepting emitters, the one with the least [predicted](super::predict) time comes
-    /// first.
+    /// Yes. Among the emitters that accept, the host prefers the one with the shortest
+    /// [predicted](super::predict) time.
     Accept,
-    /// Yes, but after all emitters that [accept](Verdict::Accept). This emitter is used only if the
-    /// user selects it or no other emitter takes the fusion.
+    /// Yes, but all emitters that [accept](Verdict::Accept) come first. The host uses this emitter
+    /// only if the user selects it or no other emitter takes the fusion.
     OnRequest,
     /// No, for this reason.
     Decline(Decline),
@@ -67,12 +67,12 @@ impl From<Result<(), Decline>> for Verdict {
     }
 }
 
-/// An emitter's reason against a fusion, in words for the user.
+/// The reason why an emitter does not take a fusion, worded for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decline {
     /// The reason.
     pub reason: String,
-    /// The instruction that the emitter cannot handle, if the reason concerns a single one.
+    /// The instruction that the emitter cannot handle, if the reason concerns a single instruction.
     pub instruction: Option<String>,
 }
 
@@ -88,8 +88,8 @@ impl Decline {
     }
 }
 
-/// Values of an emitter's knobs by name, in name order. The emitter chooses the knobs that are not
-/// set.
+/// Values of an emitter's knobs by name, in name order. The emitter chooses the values of knobs
+/// that are not set.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Configuration(pub BTreeMap<String, i64>);
 
@@ -105,8 +105,8 @@ impl<const N: usize> From<[(&str, i64); N]> for Configuration {
     }
 }
 
-/// Formats the knobs as they follow an emitter's name in a SPEC: `{tile=64,unroll=4}`. Writes
-/// nothing if none is set.
+/// Formats the knobs as in a SPEC, where they follow the emitter's name: `{tile=64,unroll=4}`.
+/// Writes nothing if no knob is set.
 impl fmt::Display for Configuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let knobs: Vec<String> = self.0.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -133,19 +133,19 @@ impl Configuration {
         others
     }
 
-    /// Returns the knob of that name, if it is set.
+    /// Returns the value of the knob with this name, or `None` if the knob is not set.
     ///
     /// # Errors
-    /// If its value lies outside of `allowed`.
+    /// If the knob's value lies outside of `allowed`.
     pub fn knob(&self, name: &str, allowed: RangeInclusive<i64>) -> Result<Option<i64>, EmitError> {
         let wanted = || format!("{} to {}", allowed.start(), allowed.end());
         self.checked_knob(name, wanted, |value| allowed.contains(&value))
     }
 
-    /// Returns the knob of that name, if it is set.
+    /// Returns the value of the knob with this name, or `None` if the knob is not set.
     ///
     /// # Errors
-    /// If `allowed` rejects its value. `wanted` describes the allowed values in words.
+    /// If `allowed` rejects the knob's value. `wanted` describes the allowed values in words.
     pub fn checked_knob<W: fmt::Display>(
         &self,
         name: &str,
@@ -161,16 +161,16 @@ impl Configuration {
     }
 }
 
-/// A subgraph function that a kernel calls. The host writes its body.
+/// A subgraph function that a kernel calls. The host generates the body of the function.
 ///
 /// The function takes all fusion parameters as tensors, then one `index` per dimension of the
-/// indexed shape, then the injected scalars. It returns the scalar values of the instructions or
-/// roots, flattened.
+/// indexed shape, then the injected scalars. The function returns the scalar values of the
+/// instructions or roots, flattened.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SubgraphCall {
     /// Name of the function.
     pub symbol: String,
-    /// The values that it computes.
+    /// The values that the function computes.
     pub kind: SubgraphKind,
 }
 
@@ -182,16 +182,16 @@ pub enum SubgraphKind {
         /// The instructions; one scalar result per leaf of their shapes.
         instructions: Vec<InstrId>,
     },
-    /// The values of roots at one index. The caller passes in the values of `heroes` as injected
-    /// scalars, their leaves in order. The index has the dimensions of the first root.
+    /// The values of roots at one index. The caller passes the values of `heroes` as injected
+    /// scalars, one per leaf, in order. The index has the dimensions of the first root.
     Epilogue {
         /// Roots of equal dimensions; one scalar result per leaf.
         roots: Vec<InstrId>,
-        /// Instructions whose values are passed in.
+        /// Instructions whose values the caller passes.
         heroes: Vec<InstrId>,
     },
-    /// The computation that a reduce, scatter, … applies. It takes and returns scalars, and has
-    /// neither tensors nor an index.
+    /// The computation that a reduce, scatter, … applies. The function takes and returns scalars.
+    /// It has neither tensor arguments nor an index.
     Combiner {
         /// The instruction that applies the computation.
         instruction: InstrId,
@@ -214,9 +214,10 @@ pub enum KernelCode {
     Function(ir::Function),
     /// Generic MLIR text of one `func.func` operation, from any source.
     Text(String),
-    /// No code. The fusion is one operation on its parameters, in order, which a routine of the
-    /// host executes. Only emitters bundled with the host use this, because they know its routines.
-    /// The plan states the time that the routine takes; its maps state only the elements.
+    /// No code: a routine of the host executes the fusion. The fusion must be one operation on the
+    /// fusion's parameters, in order. Only emitters that are bundled with the host use this,
+    /// because they know the host's routines. The plan states the time that the routine takes. The
+    /// plan's maps state only the elements that the routine writes.
     Routine,
 }
 
@@ -235,7 +236,7 @@ impl fmt::Display for KernelCode {
 pub struct EmitError {
     /// The fault, in words for the user.
     pub message: String,
-    /// The instruction concerned, if the fault concerns a single one.
+    /// The instruction at fault, if the fault concerns a single instruction.
     pub instruction: Option<String>,
 }
 
@@ -256,41 +257,43 @@ impl From<Decline> for EmitError {
 
 /// A code generator for one kind of fusion.
 ///
-/// Pure and thread-safe: the same arguments give the same answer, byte for byte.
+/// An emitter must be pure and thread-safe: the same arguments give the same answer, byte for byte.
 pub trait Emitter: Send + Sync {
     /// Returns kind, name and version.
     fn descriptor(&self) -> Descriptor;
 
-    /// Returns the operations that this emitter claims as heroes, see [`Emitter::claim`]. Empty if
-    /// the emitter only takes fusions that others ask for.
+    /// Returns the operations that this emitter claims as heroes, see [`Emitter::claim`]. The list
+    /// is empty if the emitter only takes fusions that other emitters request.
     fn heroes(&self) -> Vec<Opcode> {
         Vec::new()
     }
 
-    /// Returns the emitter's demands on the kernel of the candidate's anchor, an operation of its
-    /// [heroes](Emitter::heroes). Returns `None` if it has none for this operation. The candidate's
-    /// region contains only the operation, with its operands as parameters. The host asks once for
-    /// all operations of equal shapes and attributes, so the answer must depend on nothing else.
+    /// Returns the emitter's demands on the kernel of the candidate's anchor, which is one of the
+    /// emitter's [heroes](Emitter::heroes). Returns `None` if the emitter has no demands for this
+    /// operation. The candidate's region contains only the operation, with its operands as
+    /// parameters. The host calls this once for all operations with equal shapes and attributes, so
+    /// the answer must depend only on shapes and attributes.
     fn claim(&self, _hero: &Candidate, _device: &DeviceDescription) -> Option<Claim> {
         None
     }
 
-    /// Returns the operations around which this emitter bids, see [`Emitter::bid`]. Empty if it
-    /// takes fusions as the host builds them.
+    /// Returns the operations around which this emitter bids, see [`Emitter::bid`]. The list is
+    /// empty if the emitter takes fusions as the host builds them.
     fn anchors(&self) -> Vec<Opcode> {
         Vec::new()
     }
 
-    /// Returns the instructions around an anchor that one kernel of this emitter would compute. The
-    /// host turns them into a fusion if the prediction for it is less than for the kernels that it
-    /// would build otherwise. It then asks the emitter to [consider](Emitter::consider) and
-    /// [plan](Emitter::plan) the fusion like any other. Must be cheap: it reads the region and
-    /// builds nothing.
+    /// Returns the instructions around an anchor that the emitter wants to compute in one kernel.
+    /// The host turns these instructions into a fusion if the predicted time of this kernel is
+    /// shorter than that of the kernels that the host would build otherwise. The host then asks the
+    /// emitter to [consider](Emitter::consider) and [plan](Emitter::plan) the fusion like any
+    /// other. This method must be cheap: it reads the region and builds nothing.
     fn bid(&self, _candidate: &Candidate, _device: &DeviceDescription) -> Bid {
         Bid::decline("this emitter makes no bids")
     }
 
-    /// Decides whether to take the fusion. Must be cheap: it reads the fusion and builds nothing.
+    /// Decides whether to take the fusion. This method must be cheap: it reads the fusion and
+    /// builds nothing.
     fn consider(&self, fusion: &Fusion, device: &DeviceDescription) -> Verdict;
 
     /// Chooses launch dimensions, indexing maps and knobs, before any code exists.

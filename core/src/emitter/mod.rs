@@ -10,7 +10,7 @@
 //!
 //! An emitter is a pure function: equal fusion, device and plan give the same kernel, byte for
 //! byte. The emitter writes only the entry function, which calls subgraph functions by name
-//! ([`SubgraphCall`]). The host writes the bodies of these.
+//! ([`SubgraphCall`]). The host generates the bodies of the subgraph functions.
 
 mod candidate;
 mod check;
@@ -34,7 +34,8 @@ pub use predict::{Amount, Breakdown, Prediction, Times, breakdown, is_better_alo
 pub use strategy::{Analysis, Blocks, ClaimOf, Named, Strategy, Task};
 
 /// Version of the interface between host and emitters, `major * 1000 + minor`. Within a major
-/// version the interface only grows: a plugin built against an older minor version keeps loading.
+/// version, the interface only grows, so that the host still loads plugins built against an older
+/// minor version.
 ///
 /// | version | change |
 /// | --- | --- |

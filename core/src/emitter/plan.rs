@@ -1,4 +1,4 @@
-//! The decisions about a kernel, before any code exists.
+//! Plans, which state an emitter's decisions about a kernel before any code exists.
 
 use std::fmt;
 use std::panic::Location;
@@ -7,12 +7,12 @@ use super::Configuration;
 use crate::hlo::InstrId;
 use crate::indexing::IndexingMap;
 
-/// Size of the grid. Blocks and threads have one dimension.
+/// Size of the grid. The grid and its blocks are one-dimensional.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaunchDimensions {
-    /// Blocks; on the cpu, tasks of the thread pool.
+    /// Number of blocks. On the cpu, a block is a task of the thread pool.
     pub blocks: u64,
-    /// Threads in a block; 1 on the cpu.
+    /// Number of threads in a block; 1 on the cpu.
     pub threads_per_block: u32,
 }
 
@@ -22,7 +22,7 @@ pub enum WriteMode {
     /// The kernel writes every element exactly once.
     Unique,
     /// The kernel updates elements any number of times, by atomic operations or in order in one
-    /// thread. [`OutputPlan::initial`] is the value before.
+    /// thread. [`OutputPlan::initial`] is the parameter with the values before the updates.
     Atomic,
     /// The kernel writes only part of the output, each element at most once. The other elements
     /// keep their [initial value](OutputPlan::initial).
@@ -33,14 +33,15 @@ pub enum WriteMode {
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutputPlan {
     /// `(th, bl)[loops…] -> output index`. Dimension 0 is the thread in its block, dimension 1 the
-    /// block. With several maps, one per loop nest, each covers a part of the elements.
+    /// block. If several loop nests write the output, there is one map per loop nest, and each map
+    /// covers a part of the elements.
     pub maps: Vec<IndexingMap>,
-    /// The kernel's promise about its writes.
+    /// How often the kernel writes each element.
     pub mode: WriteMode,
-    /// Number of the fusion's parameter that the output holds when the kernel starts. The host
-    /// aliases both if the old value is not needed any more, and copies the parameter otherwise.
-    /// The parameter may therefore change while the kernel writes the output, so the kernel reads
-    /// old elements from the output.
+    /// Number of the fusion's parameter whose value the output holds when the kernel starts. The
+    /// host gives the output the parameter's buffer if the old value is not needed any more, and
+    /// copies the parameter otherwise. The parameter may therefore change while the kernel writes
+    /// the output, so the kernel must read old elements from the output.
     pub initial: Option<u32>,
     /// The line of the emitter's source that created this plan, as `file:line:column`, for
     /// messages.
@@ -67,43 +68,46 @@ impl OutputPlan {
         OutputPlan { maps, mode: WriteMode::Unique, initial: None, place: caller() }
     }
 
-    /// Plans an output that replaces some elements of the parameter's value, each at most once.
+    /// Plans an output that starts with the parameter's value. The kernel replaces some of the
+    /// elements, each at most once.
     #[track_caller]
     pub fn in_place(map: IndexingMap, parameter: u32) -> Self {
         OutputPlan::in_place_parts(vec![map], parameter)
     }
 
-    /// Plans an output that replaces some elements of the parameter's value, each at most once, by
-    /// one of several loop nests.
+    /// Plans an output that starts with the parameter's value. Several loop nests replace some of
+    /// the elements, each at most once.
     #[track_caller]
     pub fn in_place_parts(maps: Vec<IndexingMap>, parameter: u32) -> Self {
         OutputPlan { maps, mode: WriteMode::InPlace, initial: Some(parameter), place: caller() }
     }
 
-    /// Plans an output that updates elements of the parameter's value any number of times.
+    /// Plans an output that starts with the parameter's value. The kernel updates elements any
+    /// number of times.
     #[track_caller]
     pub fn updates(map: IndexingMap, parameter: u32) -> Self {
         OutputPlan { maps: vec![map], mode: WriteMode::Atomic, initial: Some(parameter), place: caller() }
     }
 }
 
-/// Returns the line that called the public function.
+/// Returns the source line that called the public function.
 #[track_caller]
 fn caller() -> Option<String> {
     Some(Location::caller().to_string())
 }
 
-/// Values that a kernel computes point by point. The operations' indexing maps determine the
-/// parameter elements that it reads for them.
+/// Values that a kernel computes point by point, with the map of these points. The indexing maps of
+/// the operations determine which parameter elements the kernel reads for these values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Visit {
     /// `(th, bl)[loops…] -> index of the values`. The last loop is the innermost.
     pub map: IndexingMap,
-    /// Instructions with the dimensions of the index.
+    /// The instructions whose values the kernel computes. The map's index is an index into each of
+    /// them.
     pub values: Vec<InstrId>,
     /// Instructions whose values the kernel already holds, for example in a tile, in an accumulator
-    /// or from an earlier visit. The visit computes neither these nor operands that only these
-    /// need.
+    /// or from an earlier visit. The visit computes neither these instructions nor operands that
+    /// only these instructions need.
     pub given: Vec<InstrId>,
 }
 
@@ -111,22 +115,22 @@ pub struct Visit {
 /// Numbers are totals over all threads unless stated otherwise.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Work {
-    /// Additions, or other operations converted to additions: combining values, transposing
-    /// vectors, exchanging values between threads. One operation on all lanes of a vector is one
-    /// addition.
+    /// Number of additions. Other operations (combining values, transposing vectors, exchanging
+    /// values between threads) are converted to the number of additions that take as long. One
+    /// operation on all lanes of a vector is one addition.
     pub additions: f64,
-    /// Bytes written to memory of a block or a thread and read again.
+    /// Bytes that the kernel writes to memory of a block or a thread and then reads again.
     pub tile_bytes: f64,
-    /// Number of barriers at which a thread waits for its block.
+    /// Number of barriers at which a thread waits for the other threads of its block.
     pub waits: f64,
     /// Number of atomic operations.
     pub atomics: f64,
-    /// Whether the kernel writes results with stores that bypass the caches, which do not first
-    /// read the line that they overwrite.
+    /// Whether the kernel writes results with stores that bypass the caches. These stores do not
+    /// first read the cache line that they overwrite.
     pub past_caches: bool,
-    /// Whether the last bits of results may differ between runs because they depend on the order of
-    /// the threads, although the work is small enough for reproducible plans. A plan with this flag
-    /// ranks behind all reproducible plans.
+    /// Whether the last bits of results may differ between runs because the results depend on the
+    /// order of the threads, although the work is small enough for a reproducible plan. The
+    /// prediction adds a penalty to a plan with this flag, so that reproducible plans rank first.
     pub unordered: bool,
 }
 
@@ -139,23 +143,26 @@ pub struct Plan {
     pub shared_bytes: u32,
     /// One plan per output, in the order of the flattened roots.
     pub outputs: Vec<OutputPlan>,
-    /// The computed values and their points, for [predictions](super::predict). If empty, the
-    /// kernel computes every result from the parameters where it writes it.
+    /// The values that the kernel computes and the points where it computes them, for
+    /// [predictions](super::predict). If this list is empty, the kernel computes every result from
+    /// the parameters at the point where it writes the result.
     pub visits: Vec<Visit>,
-    /// Other work, which the visits do not include.
+    /// Work that the visits do not include.
     pub work: Work,
-    /// Elements that a thread handles per vector access. 1 without vector accesses.
+    /// Number of elements that a thread reads or writes per vector access; 1 without vector
+    /// accesses.
     pub vector_lanes: u32,
     /// The knobs of this plan. `emit` reads its decisions from here.
     pub configuration: Configuration,
-    /// Other configurations worth measuring, most promising first.
+    /// Other configurations that the tuner should measure, most promising first.
     pub alternatives: Vec<Configuration>,
     /// Remarks for `explain`.
     pub notes: Vec<String>,
 }
 
 impl Plan {
-    /// Creates the plan of a kernel that computes every result where it writes it, one by one.
+    /// Creates the plan of a kernel that computes the elements of every result one by one, each at
+    /// the point where the kernel writes it.
     pub fn new(launch: LaunchDimensions, outputs: Vec<OutputPlan>) -> Self {
         Plan {
             launch,

@@ -1,5 +1,6 @@
-//! A frame for a family of emitters that solve one task in different ways. One analysis per fusion
-//! serves the whole family. Each emitter decides whether the result suits it, plans and emits.
+//! A framework for families of emitters that compute the same kind of fusion by different
+//! strategies. All emitters of a family use one analysis of the fusion. From its result, each
+//! emitter decides whether to take the fusion, plans the kernel and emits it.
 //!
 //! ```text
 //! Fusion ──Analysis::of──> problem     once per fusion, for the whole family
@@ -17,17 +18,17 @@ use super::{
 use crate::device::DeviceDescription;
 use crate::hlo::Opcode;
 
-/// The facts about a fusion that a family of emitters needs. They depend only on the fusion, so
-/// they are computed once and cached in the fusion, see [`Fusion::analysis`].
+/// The facts about a fusion that a family of emitters needs. These facts depend only on the fusion,
+/// so they are computed once and cached in the fusion, see [`Fusion::analysis`].
 pub trait Analysis: Any + Send + Sync + Sized {
     /// Analyses a fusion.
     ///
     /// # Errors
-    /// The reason why the family does not take the fusion on any device.
+    /// Returns the reason why the family does not take the fusion on any device.
     fn of(fusion: &Fusion) -> Result<Self, Decline>;
 }
 
-/// A fusion, the device that its kernel is for, and the result of the analysis.
+/// A fusion, the device that will run its kernel, and the result of the analysis.
 pub struct Task<'a, P> {
     /// The result of the analysis.
     pub problem: &'a P,
@@ -40,7 +41,7 @@ pub struct Task<'a, P> {
 /// The block sizes that a strategy supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blocks {
-    /// All blocks.
+    /// Blocks of any size.
     Any,
     /// Blocks of one thread, as on the cpu.
     OfOneThread,
@@ -60,16 +61,17 @@ impl Blocks {
     }
 }
 
-/// One way to build kernels, out of a family with a common analysis. [`emitters!`](crate::emitters)
-/// gives it a name and turns it into an [`Emitter`].
+/// A strategy for building kernels. All strategies of a family use the same analysis.
+/// [`emitters!`](crate::emitters) gives a strategy a name and turns it into an [`Emitter`].
 ///
-/// Two ways that can be compared on some fusion are two strategies, and both accept that fusion.
+/// If two ways to build a kernel should be compared on the same fusion, make them two strategies
+/// that both accept the fusion.
 pub trait Strategy: Send + Sync {
-    /// The analysis that it needs.
+    /// The analysis that the strategy needs.
     type Problem: Analysis;
 
-    /// Returns the blocks that it supports. The strategy is not asked for devices with other
-    /// blocks.
+    /// Returns the block sizes that the strategy supports. The emitter declines every fusion on
+    /// devices with other block sizes.
     fn blocks(&self) -> Blocks {
         Blocks::Any
     }
@@ -84,10 +86,11 @@ pub trait Strategy: Send + Sync {
         Bid::decline("this emitter makes no bids")
     }
 
-    /// Checks that the strategy can handle the fusion. Its plan shows how well it does.
+    /// Checks that the strategy can handle the fusion. This check does not judge the speed, which
+    /// is predicted from the plan.
     ///
     /// # Errors
-    /// The reason against it, in words for the user.
+    /// Returns the reason why the strategy cannot handle the fusion, worded for the user.
     fn check(&self, _task: &Task<Self::Problem>) -> Result<(), Decline> {
         Ok(())
     }
@@ -110,7 +113,8 @@ pub trait Strategy: Send + Sync {
     fn emit(&self, task: &Task<Self::Problem>, plan: &Plan) -> Result<Kernel, EmitError>;
 }
 
-/// A strategy with kind, name and version: an emitter. [`emitters!`](crate::emitters) creates it.
+/// An emitter that consists of a strategy, a kind, a name and a version.
+/// [`emitters!`](crate::emitters) creates values of this type.
 pub struct Named<S> {
     kind: &'static str,
     name: &'static str,
@@ -120,7 +124,7 @@ pub struct Named<S> {
     strategy: S,
 }
 
-/// The claim of a family, see [`Emitter::claim`].
+/// The function that computes the claims of a family of emitters, see [`Emitter::claim`].
 pub type ClaimOf = fn(&Candidate, &DeviceDescription) -> Option<Claim>;
 
 impl<S: Strategy> Named<S> {
@@ -129,14 +133,15 @@ impl<S: Strategy> Named<S> {
         Named { kind, name, version, heroes: &[], claim: |_, _| None, strategy }
     }
 
-    /// Adds heroes and the claim for them, which is asked only on devices that the strategy
-    /// supports.
+    /// Adds heroes, and the function that computes the claims for these heroes. It is called only
+    /// for devices that the strategy supports.
     pub const fn claiming(mut self, heroes: &'static [Opcode], claim: ClaimOf) -> Self {
         (self.heroes, self.claim) = (heroes, claim);
         self
     }
 
-    /// Asks the strategy, if it supports the device and the analysis succeeds.
+    /// Calls `question` with the result of the analysis, if the strategy supports the device and
+    /// the analysis succeeds.
     fn ask<T, E: From<Decline>>(
         &self,
         fusion: &Fusion,
@@ -200,12 +205,12 @@ impl<S: Strategy> Emitter for Named<S> {
     }
 }
 
-/// Names the emitters of a crate that are [strategies](Strategy), all of one kind. Works like
-/// [`export_emitters!`](crate::export_emitters) and also defines a function `emitters()` that
-/// creates them, for tests. Use it once per crate.
+/// Exports the [strategies](Strategy) of a crate as emitters of one kind. Works like
+/// [`export_emitters!`](crate::export_emitters), and also defines a function `emitters()` for
+/// tests, which creates the emitters. Use this macro once per crate.
 ///
-/// Their common [claim](Emitter::claim) follows the kind: `heroes: [Opcode::Reduce] =>
-/// claim_of_reduce,`.
+/// To give the emitters a common [claim](Emitter::claim), write it after the kind: `heroes:
+/// [Opcode::Reduce] => claim_of_reduce,`.
 ///
 /// ```
 /// use fusebox_core::device::DeviceDescription;
@@ -249,7 +254,7 @@ impl<S: Strategy> Emitter for Named<S> {
 #[macro_export]
 macro_rules! emitters {
     (kind: $kind:literal, heroes: $heroes:tt => $claim:expr, $($name:literal => $strategy:expr),+ $(,)?) => {
-        /// Makes the emitters of this crate.
+        /// Creates the emitters of this crate.
         pub fn emitters() -> ::std::vec::Vec<::std::boxed::Box<dyn $crate::emitter::Emitter>> {
             ::std::vec![$(::std::boxed::Box::new(
                 $crate::emitter::Named::new($kind, $name, env!("CARGO_PKG_VERSION"), $strategy).claiming(&$heroes, $claim)

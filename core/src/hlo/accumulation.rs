@@ -25,11 +25,11 @@ impl Kind {
 /// Returns the type to which operands of a `dot` or `convolution` are converted before they are
 /// multiplied and added. The sum is converted to the result's type once.
 ///
-/// The type holds the operands. It also holds the result if the result is of the operands' kind or
-/// a higher one. Integers wrap in the result's type. Narrow floats are summed in `f32`. Floats
-/// combined with a 64-bit float, or with integers that `f32` does not hold, are summed in `f64`. A
-/// result of a lower kind (`c64` to `s32`) does not change the type: operands are multiplied and
-/// added in their own kind.
+/// The type holds the operands. It also holds the result if the result has the operands' kind or a
+/// higher kind. Integers are multiplied and added in the result's type, and wrap on overflow.
+/// Narrow floats are summed in `f32`. Floats combined with a 64-bit float, or with integers that
+/// `f32` does not hold, are summed in `f64`. A result of a lower kind (`c64` to `s32`) does not
+/// change the type: operands are multiplied and added in their own kind.
 pub fn accumulation_type(lhs: ElementType, rhs: ElementType, result: ElementType) -> ElementType {
     let operands = Kind::of(lhs).max(Kind::of(rhs));
     match operands.max(Kind::of(result)) {

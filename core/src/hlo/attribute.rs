@@ -1,48 +1,48 @@
-//! The form of attributes in text and in messages. The table of operations is written with these
-//! descriptions.
+//! Describes how attributes are written in HLO text and in protobuf messages. The table of
+//! operations consists of these descriptions.
 //!
 //! ```text
 //! dimension: i64 = needed("iota_dimension", |m| …),   // `iota_dimension=0`, and a field of the message
 //! to_apply: ComputationId = Callee("to_apply"),       // `to_apply=sum`, and the message's next computation
 //! ```
 //!
-//! Each entry is a [`Describes`]. A [`Reader`] reads operations; a [`Writer`] writes or inspects
-//! them.
+//! Each description implements [`Describes`]. A [`Reader`] reads operations; a [`Writer`] writes or
+//! inspects them.
 
 use super::proto::module::Instruction as Message;
 use super::text::lexer::Cursor;
 use super::text::source::Parse;
 use super::{ComputationId, Literal, Opcode};
 
-/// When an attribute is written, and its default.
+/// When an attribute is written, and its default value.
 pub(crate) enum Presence<T> {
-    /// Always written. Reading fails if it is missing.
+    /// Always written. Reading fails if the attribute is missing.
     Needed,
-    /// Always written. This is the default.
+    /// Always written. This value is the default if the attribute is missing.
     Assumed(T),
     /// Written unless it equals this default.
     Unless(T),
-    /// Not a text attribute: its value is between the parentheses.
+    /// Not written as an attribute: text has the value between the operation's parentheses.
     Content,
 }
 
-/// A value in HLO text.
+/// A value that HLO text can contain.
 pub(crate) trait InText: Sized {
-    /// Reads the value of the attribute of that name.
+    /// Reads the value of the attribute `name`.
     fn read(value: &mut Cursor, name: &str) -> Parse<Self>;
     fn write(&self, out: &mut String);
 }
 
-/// A value in (part of) a field of a message.
+/// A value that a field of a message, or part of a field, can hold.
 pub(crate) trait InField<Field>: Sized {
     fn get(field: &mut Field) -> Result<Self, String>;
     fn set(&self, field: &mut Field);
 }
 
-/// The (part of a) field of a message that holds a value.
+/// A function that returns the field of a message, or the part of a field, that holds a value.
 pub(crate) type Place<F> = fn(&mut Message) -> &mut F;
 
-/// An attribute that is neither a computation nor a group of others.
+/// An attribute that is neither a computation nor a group of other attributes.
 pub(crate) struct Attribute<T, Field> {
     pub name: &'static str,
     pub presence: Presence<T>,
@@ -51,14 +51,14 @@ pub(crate) struct Attribute<T, Field> {
     pub field: Place<Field>,
 }
 
-/// An attribute of this name that is one computation.
+/// An attribute whose value is one computation. The field is the attribute's name.
 pub(crate) struct Callee(pub &'static str);
 
-/// An attribute of this name that is a list of computations, and whether the list must not be
-/// empty.
+/// An attribute whose value is a list of computations. The fields are the attribute's name and
+/// whether the list must not be empty.
 pub(crate) struct Callees(pub &'static str, pub bool);
 
-/// All attributes of a struct.
+/// Describes a struct by all its attributes.
 pub(crate) struct All;
 
 /// Builds operations from attributes.
@@ -77,7 +77,8 @@ pub(crate) trait Writer {
     fn attribute<T: InField<F> + PartialEq, F>(&mut self, attribute: Attribute<T, F>, value: &T);
     fn computation(&mut self, name: &str, id: ComputationId);
     fn computations(&mut self, name: &str, ids: &[ComputationId]);
-    /// Visits attributes that are kept verbatim. Their computations are visited before.
+    /// Visits attributes that are kept verbatim. The computations that they contain are visited
+    /// before.
     fn kept(&mut self, _attributes: &[(String, String)]) {}
 }
 
@@ -151,7 +152,7 @@ where
     }
 }
 
-/// A literal is written between the parentheses, by the printers.
+/// The printers write a literal between the parentheses, so it is not written as an attribute.
 impl Describes<Literal> for All {
     fn read<R: Reader>(self, reader: &mut R) -> Result<Literal, R::Error> {
         reader.literal()
@@ -169,7 +170,7 @@ pub(crate) fn needed<T: InText, F>(name: &'static str, field: Place<F>) -> Attri
     of(name, Presence::Needed, field)
 }
 
-/// An attribute that is always written, with a default for reading.
+/// An attribute that is always written, and that has a default if it is missing.
 pub(crate) fn assumed<T: InText, F>(name: &'static str, usual: T, field: Place<F>) -> Attribute<T, F> {
     of(name, Presence::Assumed(usual), field)
 }

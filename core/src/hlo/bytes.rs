@@ -1,11 +1,11 @@
-//! Bytes that clones share.
+//! Immutable bytes that clones do not copy.
 
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Immutable bytes; clones share them. Unlike an `Arc<[u8]>`, this type wraps a vector without
-/// copying it, so no further memory is needed.
+/// Immutable bytes. A clone refers to the same memory. Unlike an `Arc<[u8]>`, this type wraps a
+/// vector without copying it, so no further memory is needed.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct Bytes(Arc<Vec<u8>>);
 

@@ -1,4 +1,4 @@
-//! Which element types hold every value of another element type.
+//! Decides whether one element type holds every value of another.
 
 use super::{ElementType, FloatFormat};
 
@@ -30,7 +30,7 @@ impl ElementType {
 }
 
 impl FloatFormat {
-    /// The exponent of the smallest positive number.
+    /// Returns the exponent of the smallest positive number.
     pub fn smallest_exponent(self) -> i32 {
         let smallest_normal = if self.mantissa_bits > 0 { 1 } else { 0 };
         smallest_normal - self.bias - self.mantissa_bits as i32
@@ -101,7 +101,7 @@ mod tests {
                     let there = target.decode(target.encode(value));
                     there == value || (there.is_nan() && value.is_nan())
                 });
-                // Zero is no power of two and encodes as the smallest one.
+                // Zero is not a power of two and is encoded as the smallest power.
                 assert_eq!(to.holds_values_of(from), survives, "{to} holds {from}");
             }
         }

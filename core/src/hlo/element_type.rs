@@ -1,4 +1,4 @@
-//! Element types of arrays: one table of their names, numbers and formats.
+//! Element types of arrays, in one table of their names, numbers and formats.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ enum Kind {
     Signed(u32),
     Unsigned(u32),
     Float(FloatFormat),
-    /// A pair of this float type.
+    /// A pair of numbers of this float type.
     Complex(ElementType),
 }
 
@@ -25,7 +25,7 @@ const fn float(exponent_bits: u32, mantissa_bits: u32, bias: i32, specials: Spec
     Kind::Float(format(exponent_bits, mantissa_bits, bias, specials))
 }
 
-/// Defines each type with its name in HLO text, XLA's number and its kind.
+/// Defines each type with its name in HLO text, its number in XLA and its kind.
 macro_rules! element_types {
     ($($(#[$doc:meta])* $variant:ident = $name:literal, $number:literal, $kind:expr;)*) => {
         /// The type of one array element.
@@ -41,7 +41,7 @@ macro_rules! element_types {
                 match self { $(ElementType::$variant => $name,)* }
             }
 
-            /// XLA's number in messages.
+            /// Returns the number that XLA gives the type in protobuf messages.
             pub(crate) fn number(self) -> i32 {
                 match self { $(ElementType::$variant => $number,)* }
             }
@@ -134,7 +134,7 @@ impl ElementType {
         self.bits().div_ceil(8) as usize
     }
 
-    /// Width of the value in bits; `pred` has 1.
+    /// Number of bits of a value; 1 for `pred`.
     pub fn bits(self) -> u32 {
         match self.kind() {
             Kind::Pred => 1,

@@ -1,24 +1,24 @@
-//! Values on the host: constants, inputs, results.
+//! Values in host memory: constants, inputs and results.
 
 use super::{ArrayShape, Bytes, ElementType, Shape};
 
-/// A dense array on the host. Elements are little-endian, row-major by *logical* index (for every
-/// layout of the shape), [`ElementType::byte_size`] bytes each. `pred` is 0 or 1. Sub-byte integers
-/// are in the low bits of their byte: signed ones sign-extended, unsigned ones zero-extended.
-/// Narrow floats have their bit pattern in the low bits.
+/// A dense array in host memory. Elements are little-endian and have [`ElementType::byte_size`]
+/// bytes each. They are in row-major order of their *logical* index, independent of the shape's
+/// layout. A `pred` is 0 or 1. Signed sub-byte integers are sign-extended to a byte, unsigned ones
+/// zero-extended. Narrow floats have their bit pattern in the low bits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ArrayLiteral {
     /// Type of the elements.
     pub element_type: ElementType,
-    /// Sizes.
+    /// Sizes of the dimensions.
     pub dims: Vec<i64>,
-    /// The elements; the length is the element count times the byte size. Clones share the data,
-    /// because constants are copied with their instructions.
+    /// The elements; the length is the element count times the byte size. A clone refers to the
+    /// same bytes, because constants are cloned with their instructions.
     pub data: Bytes,
 }
 
 impl ArrayLiteral {
-    /// An array from its bytes.
+    /// Creates an array from its bytes.
     ///
     /// # Errors
     /// Returns the expected number of bytes if `data` has another length.
@@ -33,7 +33,8 @@ impl ArrayLiteral {
         self.data.len() / self.element_type.byte_size()
     }
 
-    /// The value of an integer scalar; `i64::MAX` for larger values.
+    /// Returns the value of an integer scalar, or `i64::MAX` if the value is larger. `None` for
+    /// other arrays.
     pub fn as_integer(&self) -> Option<i64> {
         if !self.dims.is_empty() || !self.element_type.is_integer() {
             return None;
@@ -49,13 +50,13 @@ impl ArrayLiteral {
         Some(if !signed && value < 0 { i64::MAX } else { value })
     }
 
-    /// The shape, row-major.
+    /// Returns the shape with row-major layout.
     pub fn shape(&self) -> ArrayShape {
         ArrayShape::new(self.element_type, self.dims.clone())
     }
 }
 
-/// A value on the host.
+/// A value in host memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Literal {
     /// A dense array.
@@ -67,7 +68,7 @@ pub enum Literal {
 }
 
 impl Literal {
-    /// The shape, row-major.
+    /// Returns the shape with row-major layout.
     pub fn shape(&self) -> Shape {
         match self {
             Literal::Array(array) => Shape::Array(array.shape()),
@@ -76,7 +77,7 @@ impl Literal {
         }
     }
 
-    /// The array, if this is one.
+    /// Returns the array, if this literal is an array.
     pub fn as_array(&self) -> Option<&ArrayLiteral> {
         match self {
             Literal::Array(array) => Some(array),

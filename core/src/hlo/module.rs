@@ -32,32 +32,35 @@ impl InstrId {
 /// An HLO program.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Module {
-    /// Name from the `HloModule` line; empty for text without one.
+    /// Name from the `HloModule` line; empty for text without this line.
     pub name: String,
-    /// Callees before callers. Indexed by [`ComputationId`].
+    /// The computations, callees before callers. Indexed by [`ComputationId`].
     pub computations: Vec<Computation>,
-    /// The computation to run. For text without `ENTRY`: the one named `fusion`, else the last.
+    /// The computation to run. In text without `ENTRY`, this is the computation named `fusion` or,
+    /// if there is none, the last computation.
     pub entry: Option<ComputationId>,
     /// Whether the text had no `ENTRY`. The entry is then compiled as a single fusion.
     pub bare: bool,
-    /// `is_scheduled=true`: the order of instructions is the schedule.
+    /// The attribute `is_scheduled`. If it is true, the order of instructions is the schedule.
     pub is_scheduled: bool,
-    /// `input_output_alias={…}`.
+    /// The attribute `input_output_alias={…}`.
     pub input_output_alias: Vec<InputOutputAlias>,
-    /// `buffer_donor={ (parameter, {index}), … }`.
+    /// The attribute `buffer_donor={ (parameter, {index}), … }`.
     pub buffer_donor: Vec<(i64, Vec<i64>)>,
-    /// `entry_computation_layout={…}`; `None`: derived from the entry's parameters and root.
+    /// The attribute `entry_computation_layout={…}`. If it is `None`, the entry's parameters and
+    /// root determine the layouts.
     pub entry_layout: Option<EntryLayout>,
-    /// `replica_count`, 1 if absent.
+    /// The attribute `replica_count`; 1 if it is absent.
     pub replica_count: i64,
-    /// `num_partitions`, 1 if absent.
+    /// The attribute `num_partitions`; 1 if it is absent.
     pub num_partitions: i64,
-    /// Other header attributes, kept and printed but not interpreted: name, raw text.
+    /// Other header attributes, as pairs of name and raw text. They are kept and printed but not
+    /// interpreted.
     pub other_attributes: Vec<(String, String)>,
-    /// Sizes of dynamic dimensions of the parameters and the result, once a pass has turned them
-    /// into values of the program. Not part of the text.
+    /// The parameters and results that hold sizes of dynamic dimensions. A pass adds them. Not part
+    /// of the text.
     pub interface_sizes: InterfaceSizes,
-    /// FileNames … StackFrames.
+    /// The tables `FileNames` to `StackFrames`.
     pub debug_tables: DebugTables,
     /// Name of the file that the module was read from; empty if none. For diagnostics.
     pub source_file: String,
@@ -68,20 +71,21 @@ pub struct Module {
 /// Shapes, with layouts, of the entry's parameters and result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntryLayout {
-    /// One per parameter.
+    /// One shape per parameter.
     pub parameters: Vec<Shape>,
     /// The result.
     pub result: Shape,
 }
 
-/// The entry's parameters and results that are sizes of other parameters and results. Each is an
-/// `s32[]` after the declared ones.
+/// The entry's parameters and results that hold the sizes of dynamic dimensions of other parameters
+/// and results. Each is an `s32[]` that follows the declared parameters or results.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct InterfaceSizes {
-    /// For each of the last parameters, the dimension that it is the size of: number of a
-    /// parameter, and a dimension of it.
+    /// For each of these last parameters, the dimension whose size it holds: the number of another
+    /// parameter, and a dimension of that parameter.
     pub of_parameters: Vec<(usize, SizedDimension)>,
-    /// For each of the last elements of the result, the dimension that it is the size of.
+    /// For each of these last elements of the result, the dimension of the result whose size it
+    /// holds.
     pub of_result: Vec<SizedDimension>,
     /// Whether the result was declared as an array. This array is now the first element of a tuple.
     pub result_is_array: bool,
@@ -90,7 +94,7 @@ pub struct InterfaceSizes {
 /// A dimension of an array whose size is a value of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizedDimension {
-    /// Number of the array among the arrays of the parameter, or of the result, depth first.
+    /// Number of the array among all arrays of the parameter or of the result, counted depth first.
     pub leaf: usize,
     /// The dimension.
     pub dimension: usize,
@@ -159,22 +163,23 @@ pub struct FileLocation {
 pub struct StackFrame {
     /// Row of `FileLocations`.
     pub file_location_id: i64,
-    /// Parent as written in text: the parent's row plus 1; a root frame has 1.
+    /// The parent frame as text writes it: the number of the parent's row plus 1. A root frame has
+    /// 1.
     pub parent_frame_id: i64,
 }
 
-/// A function: instructions, including its result.
+/// A function: its instructions, one of which computes its result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Computation {
     /// Name without `%`.
     pub name: String,
-    /// Operands before users. Indexed by [`InstrId`].
+    /// The instructions, operands before users. Indexed by [`InstrId`].
     pub instructions: Vec<Instruction>,
     /// The result.
     pub root: InstrId,
-    /// `execution_thread="…"`, if not the main thread.
+    /// The attribute `execution_thread="…"`; `None` for the main thread.
     pub execution_thread: Option<String>,
-    /// Location of the name.
+    /// Location of the name in the text.
     pub span: Span,
 }
 
@@ -191,26 +196,25 @@ pub struct Instruction {
     pub operands: Vec<InstrId>,
     /// Attributes that do not affect the value; most instructions have none.
     pub extra: Option<Box<Extra>>,
-    /// Location of the name.
+    /// Location of the name in the text.
     pub span: Span,
 }
 
 /// Attributes that every instruction may have.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Extra {
-    /// `metadata={…}`.
+    /// The attribute `metadata={…}`.
     pub metadata: Option<Metadata>,
-    /// `sharding={…}`, raw text with braces.
+    /// The raw text of the attribute `sharding={…}`, with braces.
     pub sharding: Option<String>,
-    /// `frontend_attributes={k="v"}`.
+    /// The attribute `frontend_attributes={k="v"}`.
     pub frontend_attributes: BTreeMap<String, String>,
-    /// `backend_config=…`, raw: the JSON or MLIR dictionary text, or the content of the string
-    /// form.
+    /// The raw text of `backend_config=…`: JSON, an MLIR dictionary, or the content of a string.
     pub backend_config: Option<String>,
-    /// `control-predecessors={…}`.
+    /// The attribute `control-predecessors={…}`.
     pub control_predecessors: Vec<InstrId>,
-    /// Further attributes (`statistics`, `origin`, `result_accuracy`, `parameter_replication` …):
-    /// name, raw text of the value.
+    /// Further attributes (`statistics`, `origin`, `result_accuracy`, `parameter_replication` …),
+    /// as pairs of name and raw text of the value.
     pub other: Vec<(String, String)>,
 }
 
@@ -221,13 +225,13 @@ pub struct Metadata {
     pub op_type: String,
     /// Name of the operation in the framework.
     pub op_name: String,
-    /// Source file (old style).
+    /// Source file, in the older form of metadata without stack frames.
     pub source_file: String,
-    /// Source line (old style), 0 if none.
+    /// Source line, in the older form of metadata without stack frames; 0 if there is none.
     pub source_line: i64,
     /// Row of the StackFrames table, 0 if none.
     pub stack_frame_id: i64,
-    /// Further fields: name, raw text of the value.
+    /// Further fields, as pairs of name and raw text of the value.
     pub other: Vec<(String, String)>,
 }
 
@@ -237,12 +241,13 @@ impl Module {
         self.entry.and_then(|id| self.computations.get(id.index()))
     }
 
-    /// A computation of this module. Ids come from this module, so the index is in range.
+    /// Returns a computation of this module. `id` comes from this module, so the index is in range.
     pub fn computation(&self, id: ComputationId) -> &Computation {
         &self.computations[id.index()]
     }
 
-    /// Clears file, text and all spans, so that modules read from different texts can be compared.
+    /// Clears the source file, the source text and all spans, so that modules read from different
+    /// texts can be compared.
     pub fn clear_source(&mut self) {
         self.source_file.clear();
         self.source_text = Arc::default();
@@ -252,15 +257,15 @@ impl Module {
         }
     }
 
-    /// The computation with that name.
+    /// Returns the computation with this name.
     pub fn find_computation(&self, name: &str) -> Option<ComputationId> {
         self.computations.iter().position(|c| c.name == name).map(|i| ComputationId(i as u32))
     }
 }
 
 impl Computation {
-    /// An instruction of this computation. Ids come from this computation, so the index is in
-    /// range.
+    /// Returns an instruction of this computation. `id` comes from this computation, so the index
+    /// is in range.
     pub fn instruction(&self, id: InstrId) -> &Instruction {
         &self.instructions[id.index()]
     }
@@ -288,13 +293,13 @@ impl Computation {
         numbered.into_iter().map(|(_, id)| id).collect()
     }
 
-    /// The instruction with that name.
+    /// Returns the instruction with this name.
     pub fn find(&self, name: &str) -> Option<InstrId> {
         self.instructions.iter().position(|i| i.name == name).map(|i| InstrId(i as u32))
     }
 
-    /// Returns the operand of a tuple that contains the tuple's leaf of that number, and the number
-    /// of the leaf within the operand.
+    /// Returns the operand of `tuple` that contains leaf number `leaf` of the tuple, and the number
+    /// of that leaf within the operand.
     pub(crate) fn holder_of_leaf(&self, tuple: &Instruction, mut leaf: usize) -> Option<(InstrId, usize)> {
         for &operand in &tuple.operands {
             let own = self.instruction(operand).shape.leaves().len();
@@ -306,7 +311,7 @@ impl Computation {
         None
     }
 
-    /// For each instruction, the instructions that use it, each once, in order.
+    /// Returns for each instruction its users in instruction order, each user once.
     pub fn users(&self) -> Vec<Vec<InstrId>> {
         let mut users = vec![Vec::new(); self.instructions.len()];
         for id in self.ids() {
@@ -322,7 +327,7 @@ impl Computation {
 }
 
 impl Instruction {
-    /// An instruction that was not read from text.
+    /// Creates an instruction that was not read from text.
     pub fn new(name: impl Into<String>, shape: Shape, op: Op, operands: Vec<InstrId>) -> Self {
         Instruction { name: name.into(), shape, op, operands, extra: None, span: Span::default() }
     }

@@ -1,15 +1,15 @@
-//! Bit patterns of every float type, to and from `f64`.
+//! Converts the bit patterns of every float type to and from `f64`.
 
 use super::ElementType;
 
 /// The bit layout of a float type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FloatFormat {
-    /// Bits of the exponent.
+    /// Number of bits of the exponent.
     pub exponent_bits: u32,
-    /// Bits of the mantissa, without the hidden one.
+    /// Number of bits of the mantissa, without the hidden bit.
     pub mantissa_bits: u32,
-    /// The number subtracted from the exponent.
+    /// The number subtracted from the stored exponent.
     pub bias: i32,
     /// The patterns that are not numbers.
     pub specials: Specials,
@@ -20,11 +20,11 @@ pub struct FloatFormat {
 /// The patterns of a float type that are infinities and NaNs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Specials {
-    /// IEEE: exponent all ones is infinity (mantissa zero) or NaN.
+    /// As in IEEE: if the exponent bits are all ones, the value is infinity (mantissa zero) or NaN.
     Ieee,
-    /// No infinities; all ones is NaN (`fn`).
+    /// No infinities. If exponent and mantissa bits are all ones, the value is NaN (`fn`).
     NanAllOnes,
-    /// No infinities, no negative zero; the pattern of negative zero is NaN (`fnuz`).
+    /// No infinities and no negative zero. The pattern that would be negative zero is NaN (`fnuz`).
     NanNegativeZero,
     /// Every pattern is a finite number.
     None,
@@ -49,12 +49,12 @@ impl FloatFormat {
         (1 << self.exponent_bits) - 1
     }
 
-    /// The sign bit, or 0.
+    /// Returns a pattern with only the sign bit set; 0 if the type has no sign bit.
     pub fn sign_bit(self) -> u64 {
         if self.signed { 1 << (self.exponent_bits + self.mantissa_bits) } else { 0 }
     }
 
-    /// The pattern of exponent and mantissa all ones.
+    /// Returns the pattern whose exponent and mantissa bits are all ones.
     fn all_ones(self) -> u64 {
         (1 << (self.exponent_bits + self.mantissa_bits)) - 1
     }
@@ -68,7 +68,8 @@ impl FloatFormat {
         }
     }
 
-    /// Exponent all ones with an empty mantissa: infinity, if the type has one.
+    /// Returns the pattern whose exponent bits are all ones and whose mantissa is zero. It is
+    /// infinity if the type has infinities.
     pub fn infinity_bits(self) -> u64 {
         self.exponent_mask() << self.mantissa_bits
     }
@@ -100,7 +101,8 @@ impl FloatFormat {
         }
     }
 
-    /// The value of a pattern. Exact; every NaN becomes a NaN of the same sign.
+    /// Returns the exact value of a pattern. NaN becomes NaN, with the same sign if the type has
+    /// NaNs of both signs.
     pub fn decode(self, bits: u64) -> f64 {
         let sign = if bits & self.sign_bit() != 0 { -1.0 } else { 1.0 };
         if self.is_nan(bits) {
@@ -155,21 +157,24 @@ impl FloatFormat {
         }
     }
 
-    /// Returns the rounded pattern, ignoring the special patterns; it may exceed all ones.
+    /// Returns the pattern of the rounded value as if there were no special patterns. The pattern
+    /// may exceed all ones.
     fn encode_magnitude(self, value: f64) -> u64 {
         if value.is_infinite() {
             return u64::MAX >> 1;
         }
         let bits = value.to_bits();
         let raw_exponent = (bits >> 52) as i32;
-        // Subnormals of f64 are below half of every other type's smallest number.
+        // Subnormals of `f64` are less than half of the smallest number of every other type, so
+        // they become zero.
         if raw_exponent == 0 {
             return 0;
         }
         let exponent = raw_exponent - 1023 + self.bias;
         let significand = (bits & ((1 << 52) - 1)) | (1 << 52);
         let smallest_normal = i32::from(self.mantissa_bits > 0);
-        // Subnormal results shift further right, so that the hidden bit becomes an ordinary one.
+        // The significand of a subnormal result is shifted further right, so that the hidden bit
+        // becomes an ordinary bit.
         let deficit = (smallest_normal - exponent).max(0) as u32;
         let shift = 52 - self.mantissa_bits + deficit;
         if shift > 54 {
@@ -185,7 +190,7 @@ impl FloatFormat {
         if deficit > 0 { rounded } else { rounded + (((exponent - 1) as u64) << self.mantissa_bits) }
     }
 
-    /// Rounds in a type without a mantissa: a tie goes to the even exponent.
+    /// Rounds to a type without mantissa bits. A tie goes to the even exponent.
     fn encode_power(self, exponent: i32, dropped: u64, deficit: u32) -> u64 {
         if deficit > 0 {
             return 0;

@@ -1,20 +1,20 @@
-//! Nesting depth of computations.
+//! Checks the nesting depth of computations.
 
 use super::span::shown_line;
 use super::{Diagnostic, Instruction, Module};
 
-/// Largest nesting depth of computations, by loops, branches and other calls. Programs have tens.
-/// Passes that outline add a few levels, and executables allow at most 1,000.
+/// Largest depth to which loops, branches and other calls may nest computations. Programs nest tens
+/// of levels. Passes that outline add a few levels, and executables allow at most 1,000.
 pub const MAX_CALL_DEPTH: u32 = 900;
 
 /// Checks that computations of a verified module are nested at most [`MAX_CALL_DEPTH`] deep,
-/// because passes, interpreter and executables recurse.
+/// because passes, the interpreter and executables recurse into called computations.
 ///
 /// # Errors
-/// Returns the first instruction that calls a computation nested too deep.
+/// Names the first instruction whose calls nest deeper than [`MAX_CALL_DEPTH`].
 pub fn check_call_depth(module: &Module) -> Result<(), Diagnostic> {
     let mut depths: Vec<u32> = Vec::with_capacity(module.computations.len());
-    // Callees come first.
+    // Callees come before their callers.
     for computation in &module.computations {
         let mut deepest = 0;
         for instruction in &computation.instructions {

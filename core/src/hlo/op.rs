@@ -1,4 +1,4 @@
-//! Operations: one table of opcodes, their attributes, and the way their elements are computed.
+//! Operations, in one table of opcodes, attributes and how elements of the result are computed.
 
 use super::attribute::{
     All, Attribute, Callee, Callees, Describes, Reader, Writer, assumed, content, needed, number32, one_of_list,
@@ -13,14 +13,14 @@ use super::{ComputationId, Literal};
 /// How the elements of an operation's result are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Elements {
-    /// From the operands' elements at the same position. An operand of one element is used at every
-    /// position.
+    /// Each element is computed from the operands' elements at the same position. An operand with
+    /// one element is used at every position.
     Elementwise,
-    /// Each is an element of the first operand at another position.
+    /// Each element is an element of the first operand, at another position.
     Moved,
-    /// Each can be computed separately from elements of the operands.
+    /// Each element can be computed separately from elements of the operands.
     Elemental,
-    /// All together, or the result has no elements.
+    /// All elements are computed together, or the result has no elements.
     Whole,
 }
 
@@ -50,7 +50,7 @@ macro_rules! subset {
                 match self { $($type::$variant => Opcode::$variant,)* }
             }
 
-            /// Returns the operation of that opcode, if it belongs to this group.
+            /// Returns the operation with this opcode, if the opcode belongs to this group.
             pub fn from_opcode(opcode: Opcode) -> Option<Self> {
                 match opcode { $(Opcode::$variant => Some($type::$variant),)* _ => None }
             }
@@ -59,7 +59,7 @@ macro_rules! subset {
 }
 
 /// Defines [`Opcode`], [`UnaryOp`], [`BinaryOp`] and [`Op`] from the table. An entry of the last
-/// section is
+/// section has one of these forms:
 ///
 /// ```text
 /// Elements Variant(name of the struct: type) = "opcode",
@@ -143,7 +143,7 @@ macro_rules! operations {
                 })
             }
 
-            /// Passes all attributes to a writer, in the order of the text.
+            /// Passes all attributes to a writer, in the order in which text has them.
             pub(crate) fn write<W: Writer>(&self, writer: &mut W) {
                 match self {
                     Op::Unary(_) | Op::Binary(_) => {}
@@ -238,12 +238,13 @@ operations! {
     Elemental Constant(literal: Literal) = "constant",
     Elemental Iota { dimension: i64 = needed("iota_dimension", |m| &mut m.dimensions), } = "iota",
     Elemental Parameter { number: i64 = content("parameter_number", |m| &mut m.parameter_number), } = "parameter",
-    /// `dimensions[i]` is the result dimension of operand dimension `i`.
+    /// `dimensions[i]` is the result dimension that corresponds to operand dimension `i`.
     Moved Broadcast {
         dimensions: Vec<i64> = assumed("dimensions", Vec::new(), |m| &mut m.dimensions),
     } = "broadcast",
     Moved Reshape = "reshape",
-    /// Reinterprets the operand's memory in its layout as the result's shape and layout.
+    /// Reinterprets the operand's memory, in the operand's layout, as an array with the result's
+    /// shape and layout.
     Elemental Bitcast = "bitcast",
     /// Result dimension `i` is operand dimension `permutation[i]`.
     Moved Transpose { permutation: Vec<i64> = needed("dimensions", |m| &mut m.dimensions), } = "transpose",
@@ -263,12 +264,12 @@ operations! {
     Moved Gather(dims: GatherDims) = "gather",
     /// Operands: n arrays, indices, n updates.
     Whole Scatter { dims: ScatterDims = All, to_apply: ComputationId = Callee("to_apply"), } = "scatter",
-    /// Operands: n arrays, n initial values. A tuple if n > 1.
+    /// Operands: n arrays, n initial values. The result is a tuple if n > 1.
     Elemental Reduce {
         dimensions: Vec<i64> = needed("dimensions", |m| &mut m.dimensions),
         to_apply: ComputationId = Callee("to_apply"),
     } = "reduce",
-    /// Operands: n arrays, n initial values. A tuple if n > 1.
+    /// Operands: n arrays, n initial values. The result is a tuple if n > 1.
     Elemental ReduceWindow {
         window: Window = optional("window", |m| &mut m.window),
         to_apply: ComputationId = Callee("to_apply"),
@@ -372,7 +373,7 @@ operations! {
 struct Called(Vec<ComputationId>);
 
 impl BinaryOp {
-    /// Whether its operands may be swapped.
+    /// Whether the operands may be swapped.
     pub fn is_commutative(self) -> bool {
         use BinaryOp::{Add, And, Maximum, Minimum, Multiply, Or, Xor};
         matches!(self, Add | Multiply | Maximum | Minimum | And | Or | Xor)
@@ -392,8 +393,8 @@ impl Op {
     }
 
     /// Whether each element of the result can be computed separately from elements of the operands.
-    /// Emitters may leave these operations to subgraph functions. Elements of a scatter, a sort or
-    /// an FFT are computed together.
+    /// Subgraph functions can compute these operations for emitters. Elements of a scatter, a sort
+    /// or an FFT are computed together.
     pub fn is_elemental(&self) -> bool {
         self.elements() != Elements::Whole
     }
@@ -411,7 +412,7 @@ impl Op {
         match self {
             Op::Call { .. } | Op::Fusion { .. } | Op::While { .. } | Op::Conditional { .. } => None,
             Op::CustomCall(_) | Op::Other { .. } => None,
-            // For select-and-scatter, the selecting computation comes first.
+            // A select-and-scatter names the selecting computation first and the combiner last.
             _ => self.called().pop(),
         }
     }

@@ -7,8 +7,8 @@ use super::ElementType;
 pub struct Layout {
     /// Dimension numbers, the fastest varying first. A permutation of `0..rank`.
     pub minor_to_major: Vec<usize>,
-    /// The text after `:` in the text form (tiles, element size, memory space …), verbatim.
-    /// Printed, but not interpreted.
+    /// The text after `:` (tiles, element size, memory space …), verbatim. It is printed but not
+    /// interpreted.
     pub suffix: String,
 }
 
@@ -24,8 +24,8 @@ impl Layout {
     }
 }
 
-/// Largest number of dimensions that the readers accept. No program has more, and work on shapes
-/// may be quadratic in it.
+/// Largest number of dimensions that the readers accept. No program has more. The limit is needed
+/// because the time of some work on shapes is quadratic in this number.
 pub(crate) const MAX_RANK: usize = 128;
 
 /// Shape of a dense array.
@@ -35,7 +35,8 @@ pub struct ArrayShape {
     pub element_type: ElementType,
     /// Sizes in elements, none negative.
     pub dims: Vec<i64>,
-    /// For each dimension, whether the size is only an upper bound (`<=5`); empty if none is.
+    /// For each dimension, whether the size is only an upper bound (`<=5`). Empty if all sizes are
+    /// exact.
     pub dynamic: Vec<bool>,
     /// Layout as written; `None` means row-major.
     pub layout: Option<Layout>,
@@ -52,7 +53,8 @@ impl ArrayShape {
         self.dims.len()
     }
 
-    /// Number of elements. Saturates: the verifier rejects shapes whose byte size exceeds `i64`.
+    /// Number of elements, at most `i64::MAX`. The verifier rejects shapes whose byte size exceeds
+    /// `i64`.
     pub fn element_count(&self) -> i64 {
         self.dims.iter().fold(1i64, |n, &d| n.saturating_mul(d))
     }
@@ -90,8 +92,8 @@ impl ArrayShape {
         }
     }
 
-    /// Whether an array of these sizes fits this shape: equal sizes, or at most the bound where the
-    /// shape has only upper bounds.
+    /// Whether an array with the sizes `dims` fits this shape. Sizes of static dimensions must be
+    /// equal. Sizes of dynamic dimensions must not exceed their bounds.
     pub fn admits(&self, dims: &[i64]) -> bool {
         let fits = |(d, &size): (usize, &i64)| {
             if self.is_dynamic(d) { (0..=self.dims[d]).contains(&size) } else { self.dims[d] == size }
@@ -112,7 +114,7 @@ pub enum Shape {
     Array(ArrayShape),
     /// A tuple, possibly nested, possibly empty.
     Tuple(Vec<Shape>),
-    /// `token[]`: orders side effects.
+    /// `token[]`, which orders side effects.
     Token,
     /// `opaque[]`.
     Opaque,
@@ -140,8 +142,8 @@ impl Shape {
         }
     }
 
-    /// The shapes of the leaves, depth first: the order of flattened tuples in `.npz` files. Tokens
-    /// and opaques are leaves too.
+    /// Returns the shapes of the leaves, depth first. Flattened tuples in `.npz` files have the
+    /// same order. Tokens and opaques are leaves too.
     pub fn leaves(&self) -> Vec<&Shape> {
         match self {
             Shape::Tuple(elements) => elements.iter().flat_map(Shape::leaves).collect(),
@@ -164,7 +166,8 @@ impl Shape {
     }
 
     /// Whether a value of this shape may be used where the other shape is declared. The shapes must
-    /// be equal except for layouts, and each dimension that is dynamic here must be dynamic there.
+    /// be equal except for layouts, and each dimension that is dynamic in this shape must be
+    /// dynamic in the other shape.
     pub fn flows_into(&self, other: &Shape) -> bool {
         let is_declared =
             |(a, b): (&ArrayShape, &ArrayShape)| (0..a.rank()).all(|d| !a.is_dynamic(d) || b.is_dynamic(d));
@@ -172,7 +175,7 @@ impl Shape {
         self.same_structure(other) && arrays(self).zip(arrays(other)).all(is_declared)
     }
 
-    /// Returns the shape with every bound as a static size.
+    /// Returns the static shape whose sizes are this shape's sizes and bounds.
     pub fn with_bounds_as_sizes(&self) -> Shape {
         match self {
             Shape::Array(array) => Shape::Array(ArrayShape { dynamic: Vec::new(), ..array.clone() }),
@@ -181,7 +184,7 @@ impl Shape {
         }
     }
 
-    /// Whether the shapes are equal, ignoring layouts and whether sizes are only bounds.
+    /// Whether the shapes are equal. Ignores layouts, and whether a size is exact or a bound.
     pub fn same_structure(&self, other: &Shape) -> bool {
         match (self, other) {
             (Shape::Array(a), Shape::Array(b)) => a.same_type_and_dims(b),

@@ -3,7 +3,8 @@
 use std::fmt;
 
 /// A location in the text that a module was read from. Line and column start at 1. Line 0 means
-/// that there is no text: a pass built the item, or it was read from a protobuf.
+/// that there is no text, because a pass built the item or because the module was read from a
+/// protobuf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Span {
     /// Line, from 1; 0 if unknown.
@@ -12,7 +13,7 @@ pub struct Span {
     pub column: u32,
 }
 
-/// One fault found in a module: where it is, what it is, and how to correct it.
+/// A fault in a module, with its location and, if necessary, how to correct it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// File name as given by the user; empty if there is none.
@@ -21,14 +22,14 @@ pub struct Diagnostic {
     pub span: Span,
     /// Name of the instruction or computation concerned, if known.
     pub subject: Option<String>,
-    /// The fault in one sentence, and what to do if that is not obvious.
+    /// The fault in one sentence, and how to correct it if that is not obvious.
     pub message: String,
     /// The source line concerned, for the caret display; empty if unknown.
     pub source_line: String,
 }
 
-/// Returns the part of a source line to show. Long lines are cut. The result is empty if the
-/// location is in the part cut off.
+/// Returns the part of a source line that a diagnostic shows. Long lines are cut. The result is
+/// empty if `column` is in the part that is cut off.
 pub(crate) fn shown_line(line: &str, column: u32) -> String {
     const LONGEST: usize = 300;
     if line.len() <= LONGEST {

@@ -1,5 +1,5 @@
-//! The values of attributes: enumerations, windows, dimension numbers. Each describes its form in
-//! text and in messages.
+//! The values of attributes: enumerations, windows, dimension numbers. Each type describes how text
+//! and messages represent it.
 
 use std::str::FromStr;
 
@@ -8,7 +8,7 @@ use prost::Message;
 use super::attribute::{All, Callees, Describes, Reader, Writer, assumed, needed, optional, quoted, unless};
 use super::{ComputationId, Shape};
 
-/// A value that is one of a few names.
+/// A type whose values have fixed names.
 pub(crate) trait Named: Copy + FromStr + 'static {
     const ALL: &'static [Self];
     fn name(self) -> &'static str;
@@ -65,7 +65,7 @@ named! {
 }
 
 named! {
-    /// Kind of a `fusion`: a tag that does not affect the code.
+    /// Kind of a `fusion`. It does not affect the generated code.
     FusionKind { Loop = "kLoop", Input = "kInput", Output = "kOutput", Custom = "kCustom", }
 }
 
@@ -98,21 +98,21 @@ pub struct SliceDim {
     /// End, exclusive.
     #[prost(int64, tag = "2")]
     pub limit: i64,
-    /// Step, at least 1.
+    /// Stride, at least 1.
     #[prost(int64, tag = "3")]
     pub stride: i64,
 }
 
-/// One dimension of a `pad`. Negative `low` and `high` crop.
+/// One dimension of a `pad`. Negative values of `low` and `high` remove elements.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Message)]
 pub struct PaddingDim {
-    /// Elements before the first.
+    /// Number of padding elements before the first element.
     #[prost(int64, tag = "1")]
     pub low: i64,
-    /// Elements after the last.
+    /// Number of padding elements after the last element.
     #[prost(int64, tag = "2")]
     pub high: i64,
-    /// Padding elements between two adjacent elements.
+    /// Number of padding elements between two adjacent elements.
     #[prost(int64, tag = "3")]
     pub interior: i64,
 }
@@ -122,15 +122,15 @@ pub struct PaddingDim {
 pub struct WindowDim {
     /// Extent of the window.
     pub size: i64,
-    /// Step between windows.
+    /// Distance between adjacent windows.
     pub stride: i64,
-    /// Padding before; may be negative.
+    /// Padding before the first element; may be negative.
     pub padding_low: i64,
-    /// Padding after; may be negative.
+    /// Padding after the last element; may be negative.
     pub padding_high: i64,
     /// Distance between adjacent window elements.
     pub window_dilation: i64,
-    /// Distance between adjacent base elements.
+    /// Distance between adjacent elements of the array, in the padded array.
     pub base_dilation: i64,
     /// Whether the window is read backwards.
     pub reversal: bool,
@@ -150,7 +150,8 @@ impl Default for WindowDim {
     }
 }
 
-/// A window, one entry per (spatial) dimension. Empty if the instruction has no `window`.
+/// A window, with one entry per dimension (for a convolution, per spatial dimension). Empty if the
+/// instruction has no `window`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Window {
     /// The dimensions.
@@ -189,7 +190,7 @@ pub struct ConvDims {
     pub output_spatial: Vec<i64>,
 }
 
-/// Defines structs of attributes, in the order of the text.
+/// Defines structs of attributes. The fields are in the order in which text has them.
 macro_rules! groups {
     ($($(#[$meta:meta])* $type:ident { $($(#[$doc:meta])* $field:ident: $ty:ty = $how:expr,)* })*) => { $(
         $(#[$meta])*
@@ -222,12 +223,12 @@ groups! {
         /// Contracting dimensions of the left operand.
         lhs_contracting: Vec<i64> =
             assumed("lhs_contracting_dims", Vec::new(), |m| &mut m.dot().lhs_contracting_dimensions),
-        /// Batch dimensions of the right operand, in the same order.
+        /// Batch dimensions of the right operand, in the order of the left operand's.
         rhs_batch: Vec<i64> = optional("rhs_batch_dims", |m| &mut m.dot().rhs_batch_dimensions),
-        /// Contracting dimensions of the right operand, in the same order.
+        /// Contracting dimensions of the right operand, in the order of the left operand's.
         rhs_contracting: Vec<i64> =
             assumed("rhs_contracting_dims", Vec::new(), |m| &mut m.dot().rhs_contracting_dimensions),
-        /// `algorithm=…`, raw; empty if absent.
+        /// Raw text of `algorithm=…`; empty if absent.
         algorithm: String = optional("algorithm", |m| m.precision_config.get_or_insert_default()),
     }
 
@@ -241,13 +242,13 @@ groups! {
         start_index_map: Vec<i64> = needed("start_index_map", |m| &mut m.gather().start_index_map),
         /// Batching dimensions of the operand.
         operand_batching_dims: Vec<i64> = optional("operand_batching_dims", |m| &mut m.gather().operand_batching_dims),
-        /// Batching dimensions of the indices, in the same order.
+        /// Batching dimensions of the indices, in the order of the operand's.
         start_indices_batching_dims: Vec<i64> =
             optional("start_indices_batching_dims", |m| &mut m.gather().start_indices_batching_dims),
         /// Dimension of the indices that contains the index vector; equal to the rank if indices
         /// are scalars.
         index_vector_dim: i64 = needed("index_vector_dim", |m| &mut m.gather().index_vector_dim),
-        /// Size of the slice per operand dimension.
+        /// Size of the slice in each dimension of the operand.
         slice_sizes: Vec<i64> = needed("slice_sizes", |m| &mut m.gather_slice_sizes),
         /// Whether the program promises that the indices are sorted.
         indices_are_sorted: bool = optional("indices_are_sorted", |m| &mut m.indices_are_sorted),
@@ -264,7 +265,7 @@ groups! {
             needed("scatter_dims_to_operand_dims", |m| &mut m.scatter().scatter_dims_to_operand_dims),
         /// Batching dimensions of the operand.
         input_batching_dims: Vec<i64> = optional("input_batching_dims", |m| &mut m.scatter().input_batching_dims),
-        /// Batching dimensions of the indices, in the same order.
+        /// Batching dimensions of the indices, in the order of the operand's.
         scatter_indices_batching_dims: Vec<i64> =
             optional("scatter_indices_batching_dims", |m| &mut m.scatter().scatter_indices_batching_dims),
         /// Dimension of the indices that contains the index vector; equal to the rank if indices
@@ -282,9 +283,9 @@ groups! {
         window: Window = optional("window", |m| &mut m.window),
         /// Dimension numbers.
         dims: ConvDims = needed("dim_labels", |m| m.convolution_dimension_numbers.get_or_insert_default()),
-        /// Groups of features, at least 1.
+        /// Number of feature groups, at least 1.
         feature_group_count: i64 = unless("feature_group_count", 1, |m| at_least_one(&mut m.feature_group_count)),
-        /// Groups of batches, at least 1.
+        /// Number of batch groups, at least 1.
         batch_group_count: i64 = unless("batch_group_count", 1, |m| at_least_one(&mut m.batch_group_count)),
     }
 
@@ -292,21 +293,21 @@ groups! {
     CustomCallAttrs {
         /// Name of the function.
         target: String = quoted("custom_call_target", |m| &mut m.custom_call_target),
-        /// Computations that it may call.
+        /// Computations that the function may call.
         called: Vec<ComputationId> = Callees("called_computations", false),
         /// Operand shapes with the layouts that the callee requires, if any.
         operand_layouts: Option<Vec<Shape>> = optional("operand_layout_constraints", |m| m),
-        /// `output_to_operand_aliasing`, raw; empty if absent.
+        /// Raw text of `output_to_operand_aliasing`; empty if absent.
         output_to_operand_aliasing: String =
             optional("output_to_operand_aliasing", |m| &mut m.output_operand_aliasing),
         /// Whether the call must be kept even if its result is unused.
         has_side_effect: bool = optional("custom_call_has_side_effect", |m| &mut m.custom_call_has_side_effect),
-        /// `api_version`, raw; empty if absent.
+        /// Raw text of `api_version`; empty if absent.
         api_version: String = optional("api_version", |m| &mut m.custom_call_api_version),
     }
 }
 
-/// Replaces zero by one: zero means that the field was not written.
+/// Replaces zero by one, because zero means that the field was not written.
 fn at_least_one(count: &mut i64) -> &mut i64 {
     if *count == 0 {
         *count = 1;

@@ -1,6 +1,6 @@
-//! The verifier: checks everything that all other code assumes of a module.
+//! The verifier, which checks all properties of a module that other code relies on.
 //!
-//! Reports all faults, each at its instruction. Later stages rely on these properties: ids are in
+//! Reports all faults, each at its instruction. The most important properties are: ids are in
 //! range, operands and callees come first, shapes have a size in bytes, layouts are permutations,
 //! parameters are numbered from 0, and every result shape is equal to that of [`infer_shape`].
 //!
@@ -12,7 +12,7 @@ use super::infer::{Extent, Signature, Site, extents, infer};
 use super::span::shown_line;
 use super::{Computation, ComputationId, Diagnostic, InstrId, Instruction, Layout, Module, Op, Shape, Span};
 
-/// Most faults to report.
+/// Largest number of faults to report.
 const MAX_DIAGNOSTICS: usize = 1000;
 
 /// Checks a module.
@@ -94,7 +94,7 @@ impl<'m> Verifier<'m> {
         for (expected, id) in computation.parameters().into_iter().enumerate() {
             let instruction = computation.instruction(id);
             let Op::Parameter { number } = instruction.op else { continue };
-            // Negative numbers are reported elsewhere.
+            // Another check reports negative numbers.
             if number >= 0 && number != expected as i64 {
                 let message = if number < expected as i64 {
                     format!("a second parameter has number {number}")
@@ -227,7 +227,7 @@ fn check_dynamic_dimensions(site: &Site, inferred: &Shape, declared: &Shape) -> 
     Ok(())
 }
 
-/// Checks one shape: sizes, size in bytes, layout.
+/// Checks the dimensions, the size in bytes and the layout of a shape.
 fn check_shape(shape: &Shape) -> Result<(), String> {
     let mut total = 0i64;
     for leaf in shape.leaves() {
@@ -249,7 +249,8 @@ fn check_shape(shape: &Shape) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the bytes of an array, or `None` if the product of its nonzero sizes is too large.
+/// Returns the number of bytes of an array, or `None` if the product of its nonzero sizes is too
+/// large.
 fn byte_size(dims: &[i64], element_size: usize) -> Option<i64> {
     let product = dims.iter().filter(|&&size| size != 0).try_fold(element_size as i64, |n, &size| n.checked_mul(size));
     if dims.contains(&0) { product.map(|_| 0) } else { product }

@@ -5,7 +5,7 @@ use super::{Constraint, IndexingMap, Interval};
 
 /// Bounds of variables: an interval for each variable, and facts about expressions.
 ///
-/// A variable without an entry can be anything.
+/// A variable without an entry can have any value.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Bounds {
     /// Bounds of `d0, d1, …`.
@@ -19,20 +19,20 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Bounds of dimensions only.
+    /// Returns bounds of dimensions only.
     pub fn of_dims(dims: impl IntoIterator<Item = Interval>) -> Self {
         Bounds { dims: dims.into_iter().collect(), ..Bounds::default() }
     }
 
-    /// Bounds of a map's variables, without its constraints.
+    /// Returns the bounds of a map's variables, without its constraints.
     pub fn of_variables(map: &IndexingMap) -> Self {
         let bounds = |variables: &[super::Variable]| variables.iter().map(|v| v.bounds).collect();
         let (dims, ranges, runtime) = (bounds(&map.dims), bounds(&map.ranges), bounds(&map.runtime));
         Bounds { dims, ranges, runtime, facts: Vec::new() }
     }
 
-    /// Bounds of a map's variables, and its constraints: the conditions that hold inside its
-    /// domain.
+    /// Returns the bounds of a map's variables, with its constraints as facts. All of them hold
+    /// inside the map's domain.
     pub fn of_domain(map: &IndexingMap) -> Self {
         let mut bounds = Bounds::of_variables(map);
         for constraint in &map.constraints {
@@ -55,7 +55,7 @@ impl Bounds {
         }
     }
 
-    /// Bounds of a leaf expression.
+    /// Returns the bounds of a leaf expression.
     pub(super) fn leaf(&self, leaf: &ExprKind) -> Interval {
         match leaf {
             ExprKind::Constant(value) => Interval::point(*value),

@@ -4,15 +4,16 @@ use super::constraint::{Outcome, implied_bounds, merge_congruences, simplify_con
 use super::simplify::Simplifier;
 use super::{Bounds, Constraint, Expr, ExprKind, IndexingMap, Interval, Variable};
 
-/// Largest number of rounds. Narrowing a loop may simplify a constraint, which may narrow another
-/// loop.
+/// Largest number of rounds of simplification. One round may narrow a range variable, which lets
+/// the next round simplify a constraint and narrow another range variable.
 const MAX_ROUNDS: usize = 8;
 
 impl IndexingMap {
-    /// Returns the same map in canonical form. Results and constraints are simplified under each
-    /// other and the bounds. Constraints are sorted, and those that always hold are dropped. Bounds
-    /// of range variables are narrowed. All variables remain, even unused ones. A map with an empty
-    /// domain becomes [`IndexingMap::empty_like`].
+    /// Returns the same map in canonical form. Results are simplified under the bounds and
+    /// constraints. Constraints are simplified under the bounds and the other constraints, and then
+    /// sorted. Constraints that always hold are dropped. Bounds of range variables are narrowed.
+    /// All variables remain, even unused ones. A map with an empty domain becomes
+    /// [`IndexingMap::empty_like`].
     #[must_use]
     pub fn simplify(&self) -> IndexingMap {
         let mut map = self.clone();
@@ -81,7 +82,8 @@ impl IndexingMap {
                 return None;
             }
         }
-        // The bounds of a range variable include the constraint, so it needs no check.
+        // The bounds of a range variable now include its constraints, so these constraints need no
+        // check.
         self.constraints.retain(|c| !matches!(c.expr.kind(), ExprKind::Range(_)));
         Some(())
     }
@@ -98,7 +100,7 @@ impl IndexingMap {
     }
 
     /// Returns the map without runtime variables that neither results nor constraints use, and the
-    /// indices of the remaining ones.
+    /// indices of the remaining runtime variables.
     #[must_use]
     pub fn without_unused_runtime(&self) -> (IndexingMap, Vec<usize>) {
         let used = self.used_variables(self.runtime.len(), ExprKind::Runtime);
@@ -134,8 +136,8 @@ impl IndexingMap {
     }
 }
 
-/// Adds a constraint, merged with one on the same expression. Returns `None` if the two exclude
-/// each other.
+/// Adds a constraint. Merges it with a constraint on the same expression, if there is one. Returns
+/// `None` if the two constraints exclude each other.
 fn insert(constraint: Constraint, constraints: &mut Vec<Constraint>) -> Option<()> {
     for (i, known) in constraints.iter_mut().enumerate() {
         if known.expr == constraint.expr {
@@ -155,8 +157,8 @@ fn insert(constraint: Constraint, constraints: &mut Vec<Constraint>) -> Option<(
     Some(())
 }
 
-/// Simplifies each constraint under the others, and drops it if they imply it. Returns `None` if
-/// they exclude it.
+/// Simplifies each constraint under the other constraints. Drops a constraint that the others
+/// imply. Returns `None` if a constraint contradicts the others.
 fn refine(bounds: &Bounds, mut constraints: Vec<Constraint>) -> Option<Vec<Constraint>> {
     let mut i = 0;
     while constraints.len() > 1 && i < constraints.len() {

@@ -1,4 +1,4 @@
-//! Composition.
+//! Composition of maps.
 
 use super::{Constraint, Expr, IndexingMap, Variable};
 
@@ -8,8 +8,8 @@ impl IndexingMap {
     /// The dimensions are those of `self`. The range and runtime variables are those of `self`,
     /// then those of `outer`. The domain consists of the points in the domain of `self` whose
     /// results are within the dimensions of `outer` and satisfy its constraints. The map is not
-    /// simplified. Returns `None` if `self` has another number of results than `outer` has
-    /// dimensions.
+    /// simplified. Returns `None` if the number of results of `self` is not the number of
+    /// dimensions of `outer`.
     pub fn then(&self, outer: &IndexingMap) -> Option<IndexingMap> {
         if self.results.len() != outer.dims.len() {
             return None;

@@ -8,16 +8,16 @@ use super::{Constraint, Expr, ExprKind, Interval};
 /// The result of simplifying a constraint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// It always holds.
+    /// The constraint always holds.
     Always,
-    /// It never holds.
+    /// The constraint never holds.
     Never,
     /// An equivalent constraint in canonical form.
     When(Constraint),
 }
 
-/// Largest number of rewrites of one constraint. Each rewrite makes it smaller, so the limit is
-/// never reached.
+/// Largest number of rewrites of one constraint. Each rewrite makes the constraint smaller, so the
+/// limit is never reached.
 const MAX_REWRITES: usize = 64;
 
 /// Brings a constraint into canonical form, given the bounds of the variables.
@@ -62,7 +62,7 @@ fn rewrite(ix: Ix, bounds: Interval, algebra: &mut Algebra) -> Option<(Ix, Inter
     if content > 1 || negative {
         return divide(sum, if negative { content.checked_neg()? } else { content }, lower, upper, algebra);
     }
-    // s + y / a in [l, u] is a·s + y in [a·l, a·u + a - 1]
+    // `s + y / a in [l, u]` is equivalent to `a·s + y in [a·l, a·u + a - 1]`.
     if let Some((numerator, divisor)) = algebra.absorb_quotient(&sum, 1) {
         let lower = lower.map(|l| l.checked_mul(divisor).ok_or(())).transpose().ok()?;
         let upper = upper.map(|u| u.checked_mul(divisor).and_then(|u| u.checked_add(divisor - 1)).ok_or(()));
@@ -71,15 +71,15 @@ fn rewrite(ix: Ix, bounds: Interval, algebra: &mut Algebra) -> Option<(Ix, Inter
     drop_small_rest(&sum, lower, upper, algebra)
 }
 
-/// A sum within bounds. A missing bound is replaced by the end of the sum's range.
+/// Returns a sum and its bounds. A missing bound is replaced by the end of the sum's range.
 fn bounded(sum: Sum, lower: Option<i64>, upper: Option<i64>, algebra: &mut Algebra) -> (Ix, Interval) {
     let ix = algebra.sum(sum);
     let range = algebra.range(ix);
     (ix, Interval::new(lower.unwrap_or(range.lower), upper.unwrap_or(range.upper)))
 }
 
-/// `factor · x in [l, u]` is `x in [ceil(l / factor), floor(u / factor)]`, with swapped ends for a
-/// negative factor.
+/// Rewrites `factor · x in [l, u]` to `x in [ceil(l / factor), floor(u / factor)]`. The ends are
+/// swapped if the factor is negative.
 fn divide(
     mut sum: Sum,
     factor: i64,
@@ -103,8 +103,8 @@ fn invert(bound: Option<i64>) -> Option<Option<i64>> {
     }
 }
 
-/// `g·p + r in [l, u]` is a constraint on `p` alone if `r` is too small to matter at either bound.
-/// This rule makes the bounds check of a vector independent of the lane.
+/// Rewrites `g·p + r in [l, u]` to a constraint on `p` alone if `r` is too small to matter at
+/// either bound. This rule makes the bounds check of a vector independent of the lane.
 fn drop_small_rest(sum: &Sum, lower: Option<i64>, upper: Option<i64>, algebra: &mut Algebra) -> Option<(Ix, Interval)> {
     let whole = coefficient_divisors(sum).into_iter().map(|g| (g, split_multiples(sum, g)));
     let parts = coefficient_sizes(sum).into_iter().map(|g| (g, split_coefficients(sum, g)));
@@ -136,7 +136,7 @@ fn split_coefficients(sum: &Sum, g: i64) -> (Sum, Sum) {
     (of(floor_div), of(floor_mod))
 }
 
-/// Absolute values of the coefficients, if above 1; larger first.
+/// Returns the absolute values above 1 of the coefficients, larger values first.
 fn coefficient_sizes(sum: &Sum) -> Vec<i64> {
     let mut sizes: Vec<i64> = sum.terms.iter().filter_map(|(_, k)| k.checked_abs()).filter(|&k| k > 1).collect();
     sizes.sort_unstable_by(|a, b| b.cmp(a));
@@ -144,7 +144,8 @@ fn coefficient_sizes(sum: &Sum) -> Vec<i64> {
     sizes
 }
 
-/// Common divisors, above 1, of the coefficients from the largest to each one; larger first.
+/// Returns, for each n, the greatest common divisor of the n largest coefficients. Leaves out
+/// divisors that are 1. Larger divisors come first.
 fn coefficient_divisors(sum: &Sum) -> Vec<i64> {
     let mut sizes: Vec<i64> = sum.terms.iter().filter_map(|(_, k)| k.checked_abs()).collect();
     sizes.sort_unstable_by(|a, b| b.cmp(a));
@@ -159,7 +160,7 @@ fn coefficient_divisors(sum: &Sum) -> Vec<i64> {
 }
 
 /// Combines `x mod m = r` and `x mod n = q` by the Chinese remainder theorem. Returns `None` if the
-/// constraints do not have this form, have different `x`, or the numbers get too large.
+/// constraints do not have this form, if their `x` differ, or if the numbers get too large.
 pub(super) fn merge_congruences(a: &Constraint, b: &Constraint) -> Option<Outcome> {
     let ((x, m), (y, n)) = (a.expr.as_remainder()?, b.expr.as_remainder()?);
     let (r, q) = (single(a.bounds)?, single(b.bounds)?);
@@ -171,14 +172,15 @@ pub(super) fn merge_congruences(a: &Constraint, b: &Constraint) -> Option<Outcom
         return Some(Outcome::Never);
     }
     let lcm = m.checked_mul(n / common)?;
-    // There are few candidates: tries r, r + m, r + 2m, … until the other congruence holds.
+    // There are few candidates, so the code tries r, r + m, r + 2m, … until the other congruence
+    // holds.
     let solution = (0..(n / common).min(4096)).map(|i| r + i * m).find(|&s| floor_mod(s, n) == q)?;
     let expr = Expr::new(ExprKind::Mod(x.clone(), Expr::constant(lcm)));
     Some(Outcome::When(Constraint { expr, bounds: Interval::point(solution) }))
 }
 
-/// Tightens the bounds of expressions with a known remainder to values with this remainder: with `x
-/// mod 3 = 1`, `x + 1 in [0, 12]` becomes `x + 1 in [2, 11]`.
+/// Tightens the bounds of expressions with a known remainder to values with this remainder. For
+/// example, if `x mod 3 = 1`, then `x + 1 in [0, 12]` becomes `x + 1 in [2, 11]`.
 pub(super) fn tighten(constraints: &mut [Constraint], simplifier: &mut Simplifier) {
     for at in 0..constraints.len() {
         let Some(((x, m), r)) = constraints[at].expr.as_remainder().zip(single(constraints[at].bounds)) else {
@@ -195,7 +197,7 @@ pub(super) fn tighten(constraints: &mut [Constraint], simplifier: &mut Simplifie
     }
 }
 
-/// Returns the bounds, narrowed to numbers with this remainder.
+/// Returns the bounds, narrowed to numbers whose remainder modulo `m` is `residue`.
 fn to_residue(bounds: Interval, residue: i64, m: i64) -> Interval {
     let lower = bounds.lower.checked_add(floor_mod(residue - floor_mod(bounds.lower, m), m));
     let upper = bounds.upper.checked_sub(floor_mod(floor_mod(bounds.upper, m) - residue, m));

@@ -12,15 +12,15 @@ use super::{Expr, IndexingMap, Interval, Point, Variable};
 const MAX_ENUMERATED: u64 = 1 << 22;
 /// Number of points to try if neither a proof nor an enumeration is possible.
 const SAMPLES: u64 = 1 << 20;
-/// Least number of points to try of each of several maps.
+/// Least number of points to try per map if several maps are checked.
 const LEAST_SAMPLES: u64 = 1 << 10;
 
 /// The property that a map from points to elements must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coverage {
-    /// Exactly one point reaches every element.
+    /// Each element is reached by exactly one point.
     ExactlyOnce,
-    /// At most one point reaches every element.
+    /// Each element is reached by at most one point.
     AtMostOnce,
     /// No point reaches an index outside of the shape.
     InBounds,
@@ -50,12 +50,12 @@ pub struct PointName(pub String);
 /// Why a map does not have the property.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
-    /// The map has another number of results than the shape has dimensions.
+    /// The number of results of the map is not the number of dimensions of the shape.
     #[error("the map has {results} results, the shape has {rank} dimensions")]
     Rank {
-        /// Results of the map.
+        /// Number of results of the map.
         results: usize,
-        /// Dimensions of the shape.
+        /// Number of dimensions of the shape.
         rank: usize,
     },
     /// An expression names a variable that the map lacks.
@@ -81,7 +81,7 @@ pub enum Violation {
         element: Vec<i64>,
         /// One point.
         first: PointName,
-        /// Another one.
+        /// Another point.
         second: PointName,
     },
     /// No point leads to an element.
@@ -93,23 +93,23 @@ pub enum Violation {
     /// The numbers of points and elements differ, so some element is missed or reached twice.
     #[error("{points} points for {elements} elements")]
     Count {
-        /// Points of the domain.
+        /// Number of points of the domain.
         points: u64,
-        /// Elements of the shape.
+        /// Number of elements of the shape.
         elements: u64,
     },
     /// The check would take too long.
     #[error("checking its maps takes {steps} steps; the limit is {most}")]
     Costly {
-        /// Steps of the check: points, times the steps of each.
+        /// Number of steps of the check: the number of points, multiplied by the steps per point.
         steps: u64,
         /// Largest number of steps allowed.
         most: u64,
     },
 }
 
-/// Checks that exactly one point of the domain leads to every element of `shape`, and that no point
-/// leads outside. This must hold for all values of the runtime variables.
+/// Checks that each element of `shape` is reached by exactly one point of the domain, and that no
+/// point leads outside of the shape. This must hold for all values of the runtime variables.
 ///
 /// # Errors
 /// Returns the first violation found.
@@ -126,8 +126,9 @@ pub fn check_coverage(map: &IndexingMap, shape: &[i64], coverage: Coverage) -> R
     check_joint_coverage(std::slice::from_ref(map), shape, coverage)
 }
 
-/// Checks several maps that divide the elements among them, as [`check_coverage`] does for one: no
-/// two maps reach the same element, and together they reach all.
+/// Checks several maps together, as [`check_coverage`] checks one map. For
+/// [`Coverage::ExactlyOnce`], no two maps may reach the same element, and all maps together must
+/// reach every element.
 ///
 /// # Errors
 /// Returns the first violation found.
@@ -135,11 +136,11 @@ pub fn check_joint_coverage(maps: &[IndexingMap], shape: &[i64], coverage: Cover
     check_coverage_within(maps, shape, coverage, u64::MAX)
 }
 
-/// As [`check_joint_coverage`], with at most `most_steps` steps for cases that algebra cannot
-/// decide.
+/// Checks several maps like [`check_joint_coverage`], but with at most `most_steps` steps in cases
+/// that algebra cannot decide.
 ///
 /// # Errors
-/// Returns the first violation found, or that the search would take too long.
+/// Returns the first violation found, or [`Violation::Costly`] if the check would take too long.
 pub fn check_coverage_within(
     maps: &[IndexingMap],
     shape: &[i64],
@@ -184,8 +185,8 @@ pub fn check_coverage_within(
     sample(&simple, shape, coverage)
 }
 
-/// Checks the maps with all runtime variables at their smallest values, then with all at their
-/// largest.
+/// Checks the maps twice: with all runtime variables at their smallest values, and with all at
+/// their largest values.
 fn at_extremes(maps: &[IndexingMap], shape: &[i64], coverage: Coverage) -> Result<Proof, Violation> {
     let mut points = 0;
     for pick in [|v: &Variable| v.bounds.lower, |v: &Variable| v.bounds.upper] {
@@ -272,7 +273,7 @@ fn outside(map: &IndexingMap, point: Point<'_>, shape: &[i64]) -> Violation {
 }
 
 /// Returns the violation that `point` of `map` reaches the same element as an earlier point.
-/// Searches the maps again for the first such point.
+/// Searches the maps again to find that earlier point.
 fn twice(maps: &[IndexingMap], map: &IndexingMap, point: Point<'_>) -> Violation {
     let mut first = None;
     for earlier in maps {

@@ -1,4 +1,4 @@
-//! The report of `fusebox indexing`.
+//! Writes the report of `fusebox indexing`.
 
 use std::fmt::Write;
 
@@ -116,7 +116,7 @@ fn indexing_lines(text: &mut String, module: &Module, head: &str, indexing: &Ind
     Ok(())
 }
 
-/// `name[d0, 1]`
+/// Returns a text like `name[d0, 1]`.
 fn runtime_value(module: &Module, value: &RuntimeValue) -> String {
     let name = value.computation.map_or("?", |id| &module.computation(id).instruction(value.instruction).name);
     let index: Vec<String> = value.index.iter().map(ToString::to_string).collect();

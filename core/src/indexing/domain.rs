@@ -1,4 +1,4 @@
-//! The points of a domain.
+//! Enumerates the points of a domain.
 
 use std::ops::ControlFlow;
 
@@ -18,13 +18,14 @@ pub struct Point<'a> {
 }
 
 impl IndexingMap {
-    /// Number of points within the bounds of the variables, ignoring constraints; saturates.
+    /// Number of points within the bounds of the variables, at most `u64::MAX`. Ignores
+    /// constraints.
     pub fn box_size(&self) -> u64 {
         self.variables().fold(1u64, |count, v| count.saturating_mul(v.bounds.size()))
     }
 
-    /// Number of points within the bounds that one launch visits: each runtime variable has a
-    /// single value. Saturates.
+    /// Number of points within the bounds that one launch visits, at most `u64::MAX`. In a launch,
+    /// each runtime variable has a single value.
     pub fn box_size_of_launch(&self) -> u64 {
         self.dims.iter().chain(&self.ranges).fold(1u64, |count, v| count.saturating_mul(v.bounds.size()))
     }
@@ -73,7 +74,7 @@ impl IndexingMap {
         }
     }
 
-    /// All variables: dimensions, ranges, runtime.
+    /// Returns all variables: dimensions, range variables, runtime variables.
     pub(super) fn variables(&self) -> impl Iterator<Item = &Variable> {
         self.dims.iter().chain(&self.ranges).chain(&self.runtime)
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::interval::{floor_div, floor_mod};
 use super::program::Program;
 
-/// An integer expression. Cheap to clone; equality is structural.
+/// An integer expression. Cloning is cheap. Expressions with the same structure are equal.
 #[derive(Clone)]
 pub struct Expr(Arc<Node>);
 
@@ -19,8 +19,8 @@ struct Node {
     depth: u32,
 }
 
-/// The form of an expression. Division rounds down: `floor(a / b)`, and the remainder is `a - b *
-/// floor(a / b)`, where `floor(a / 0)` is 0. Divisors are positive constants in simplified maps.
+/// The form of an expression. Quotients are rounded down. The remainder is `a - b·floor(a / b)`,
+/// where `floor(a / 0)` is 0. Divisors are positive constants in simplified maps.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ExprKind {
     /// A number.
@@ -39,20 +39,21 @@ pub enum ExprKind {
     FloorDiv(Expr, Expr),
     /// Remainder, never negative for positive `b`.
     Mod(Expr, Expr),
-    /// The smaller of two.
+    /// The smaller of two expressions.
     Min(Expr, Expr),
-    /// The larger of two.
+    /// The larger of two expressions.
     Max(Expr, Expr),
 }
 
 /// A map with expressions as keys that uses the hash stored in each expression.
 pub(super) type ExprMap<V> = HashMap<Expr, V, BuildHasherDefault<StoredHash>>;
 
-/// Expressions above this size are compiled before evaluation, because they may share
+/// Size above which expressions are compiled before evaluation, because they may contain shared
 /// subexpressions.
 const INTERPRETED_SIZE: u32 = 256;
 
-/// Up to this size, comparing expressions as trees is faster than recording compared pairs.
+/// Largest size for which comparing expressions as trees is faster than recording the pairs already
+/// compared.
 const COMPARED_AS_TREE: u32 = 256;
 
 impl Expr {
@@ -90,7 +91,7 @@ impl Expr {
         &self.0.kind
     }
 
-    /// Number of nodes, counting shared nodes each time; saturates.
+    /// Number of nodes, at most `u32::MAX`. Counts a shared node each time that it occurs.
     pub fn size(&self) -> u32 {
         self.0.size
     }
@@ -100,7 +101,7 @@ impl Expr {
         self.0.depth
     }
 
-    /// The number, if the expression is a constant.
+    /// Returns the value of an expression that is a constant.
     pub fn as_constant(&self) -> Option<i64> {
         match self.kind() {
             ExprKind::Constant(value) => Some(*value),
@@ -237,7 +238,7 @@ impl Expr {
         found
     }
 
-    /// Whether both are the same object. This implies equality and is cheap.
+    /// Whether both expressions are the same object in memory. This implies equality and is cheap.
     pub(super) fn same(&self, other: &Expr) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -281,7 +282,7 @@ impl ExprKind {
         }
     }
 
-    /// Returns the same operation on other operands, lightly folded.
+    /// Returns the same operation on the operands `a` and `b`. Folds simple cases.
     fn rebuild(&self, a: Expr, b: Expr) -> Expr {
         match self {
             ExprKind::Add(..) => a + b,
@@ -320,7 +321,7 @@ impl ExprKind {
     }
 }
 
-/// A bijection of `u64` that spreads every bit (finaliser of MurmurHash3).
+/// Mixes the bits of a number, without mapping two numbers to one (finaliser of MurmurHash3).
 fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     let value = (value ^ (value >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
@@ -391,8 +392,8 @@ impl Ord for Expr {
             return Ordering::Equal;
         }
         match (self.kind().operands(), other.kind().operands()) {
-            // Recursion descends into only one pair of operands, because the comparison above
-            // excludes equal ones.
+            // Recursion descends into only one pair of operands, because the comparison above has
+            // excluded equal expressions.
             (Some((a, b)), Some((x, y))) if self.kind().rank() == other.kind().rank() => {
                 if a == x {
                     b.cmp(y)

@@ -1,10 +1,10 @@
-//! Composes maps through a computation: how its results read its parameters.
+//! Composes the maps of a computation's instructions, to find how its results read its parameters.
 
 use super::of_op::{Indexing, Reading, output_to_input};
 use crate::hlo::{ComputationId, InstrId, Module, Op, Shape};
 
-/// Largest number of readings of an instruction. More are treated as unknown: they are useless to
-/// emitters, and sharing makes their number exponential.
+/// Largest number of readings of an instruction. If there are more, they are treated as unknown.
+/// Emitters cannot use so many readings, and shared instructions can make their number exponential.
 const MAX_READINGS: usize = 64;
 
 /// How one result of a computation reads the computation's instructions.
@@ -12,7 +12,7 @@ const MAX_READINGS: usize = 64;
 pub struct RootMaps {
     /// The instruction that is the result: the root, or an operand of a root tuple.
     pub root: InstrId,
-    /// Number of the leaf of this instruction.
+    /// Number of the leaf within this instruction.
     pub leaf: usize,
     /// For each instruction of the computation, how the result reads it. Instructions that are not
     /// read have no maps.
@@ -27,11 +27,11 @@ pub fn fusion_maps(module: &Module, computation: ComputationId) -> Vec<RootMaps>
     (0..count).map(|leaf| maps_of_leaf(module, computation, leaf)).collect()
 }
 
-/// The maps of one leaf of the result.
+/// Returns the maps of one leaf of the result.
 pub(super) fn maps_of_leaf(module: &Module, computation: ComputationId, leaf: usize) -> RootMaps {
     let body = module.computation(computation);
     let (mut root, mut root_leaf) = (body.root, leaf);
-    // A tuple computes nothing, so the result is its operand.
+    // A tuple computes nothing, so the result is one of its operands.
     while body.instruction(root).op == Op::Tuple
         && let Some(holder) = body.holder_of_leaf(body.instruction(root), root_leaf)
     {
@@ -40,8 +40,8 @@ pub(super) fn maps_of_leaf(module: &Module, computation: ComputationId, leaf: us
     maps_from(module, computation, root, root_leaf)
 }
 
-/// Returns the maps from the index of an instruction's leaf to the instructions that it is computed
-/// from.
+/// Returns the maps from an index of a leaf of `root` to the indices of the instructions that the
+/// leaf is computed from.
 pub fn maps_from(module: &Module, computation: ComputationId, root: InstrId, leaf: usize) -> RootMaps {
     let instructions = maps_through(module, computation, root, leaf, |_| true);
     let parameters = module.computation(computation).parameters().into_iter();
@@ -49,8 +49,8 @@ pub fn maps_from(module: &Module, computation: ComputationId, root: InstrId, lea
     RootMaps { root, leaf, instructions, parameters }
 }
 
-/// Returns the maps from the index of an instruction's leaf to one instruction that it is computed
-/// from. Does not look at the operands of `ends`.
+/// Returns the maps from an index of a leaf of `root` to the indices of one instruction, `read`,
+/// that the leaf is computed from. Does not look at the operands of `ends`.
 pub fn maps_to(
     module: &Module,
     computation: ComputationId,
@@ -68,7 +68,8 @@ pub fn maps_to(
     maps_through(module, computation, root, leaf, passes).swap_remove(read.index())
 }
 
-/// Returns for each instruction how a leaf reads it, through instructions for which `passes` holds.
+/// Returns for each instruction how a leaf of `root` reads it. Follows only the operands of
+/// instructions for which `passes` holds.
 fn maps_through(
     module: &Module,
     computation: ComputationId,
@@ -89,7 +90,7 @@ fn maps_through(
     instructions
 }
 
-/// Adds the readings through an instruction to its operands.
+/// Adds to an instruction's operands the readings that follow from the readings of the instruction.
 fn propagate(
     module: &Module,
     computation: ComputationId,

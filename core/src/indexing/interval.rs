@@ -61,17 +61,17 @@ impl Interval {
         }
     }
 
-    /// Number of members, saturated.
+    /// Number of members, at most `u64::MAX`.
     pub const fn size(self) -> u64 {
         if self.is_empty() { 0 } else { self.upper.abs_diff(self.lower).saturating_add(1) }
     }
 
-    /// Members of both.
+    /// Returns the members that both intervals have.
     pub fn intersect(self, other: Interval) -> Interval {
         Interval::new(self.lower.max(other.lower), self.upper.min(other.upper))
     }
 
-    /// The smallest interval with the members of both.
+    /// Returns the smallest interval that contains both intervals.
     pub fn hull(self, other: Interval) -> Interval {
         match (self.is_empty(), other.is_empty()) {
             (true, _) => other,
@@ -80,22 +80,24 @@ impl Interval {
         }
     }
 
-    /// All minima of a member of each.
+    /// Returns the range of `min(a, b)`, where `a` and `b` are members of the two intervals.
     pub fn min(self, other: Interval) -> Interval {
         self.combine(other, |a, b| Interval::new(a.lower.min(b.lower), a.upper.min(b.upper)))
     }
 
-    /// All maxima of a member of each.
+    /// Returns the range of `max(a, b)`, where `a` and `b` are members of the two intervals.
     pub fn max(self, other: Interval) -> Interval {
         self.combine(other, |a, b| Interval::new(a.lower.max(b.lower), a.upper.max(b.upper)))
     }
 
-    /// All quotients, rounded down. All numbers if the divisor may be zero.
+    /// Returns the range of all quotients, rounded down. It contains all numbers if the divisor may
+    /// be zero.
     pub fn floor_div(self, divisor: Interval) -> Interval {
         self.combine(divisor, |a, b| if b.contains(0) { Interval::ALL } else { corners(a, b, floor_div) })
     }
 
-    /// All remainders. Exact if all dividends have the same quotient.
+    /// Returns an interval that contains all remainders. It is exact if all dividends have the same
+    /// quotient.
     pub fn modulo(self, divisor: Interval) -> Interval {
         self.combine(divisor, |a, b| match b.as_point() {
             Some(m) if m > 0 && floor_div(a.lower, m) == floor_div(a.upper, m) => {
@@ -141,7 +143,7 @@ impl fmt::Display for Interval {
     }
 }
 
-/// The extremes of a function that is monotonic in each argument.
+/// Returns the range of a function that is monotonic in each argument.
 fn corners(a: Interval, b: Interval, f: impl Fn(i64, i64) -> i64) -> Interval {
     let values = [f(a.lower, b.lower), f(a.lower, b.upper), f(a.upper, b.lower), f(a.upper, b.upper)];
     let lower = values.iter().copied().fold(i64::MAX, i64::min);

@@ -1,10 +1,10 @@
 //! Inverts maps: computes a map's variables from its results.
 //!
-//! Each result is an equation `Σ k·t = value`. If the coefficients are far enough apart (a mixed
-//! radix number), division gives the terms `t`. A term is a digit of its *base*: of a variable, or
-//! of an inner sum like `(d0 * 4 + d1) floordiv 3`. Once all digits of a base are known, the base
-//! is known, and an inner sum then gives a further equation. This inverts permutations, strides,
-//! reversals, slices, reshapes and tilings.
+//! Each result is an equation `Σ k·t = value`. If the coefficients are far enough apart, as in a
+//! mixed-radix number, division gives the terms `t`. A term is a digit of its *base*, which is a
+//! variable or an inner sum like `(d0 * 4 + d1) floordiv 3`. Once all digits of a base are known,
+//! the base is known, and an inner sum then gives a further equation. This inverts permutations,
+//! strides, reversals, slices, reshapes and tilings.
 
 use super::constraint::{Outcome, simplify_constraint};
 use super::expr::ExprMap;
@@ -13,8 +13,8 @@ use super::{Bounds, Constraint, Expr, ExprKind, IndexingMap, Variable, simplify_
 
 impl IndexingMap {
     /// Returns the map from results to dimensions and range variables, in this order, if the
-    /// results determine every point of the domain. Its domain is the image of this map. Runtime
-    /// variables remain.
+    /// results determine every point of the domain. The domain of the inverse is the image of this
+    /// map. Runtime variables remain.
     pub fn inverse(&self) -> Option<IndexingMap> {
         let map = self.simplify();
         let bounds = Bounds::of_domain(&map);
@@ -23,8 +23,9 @@ impl IndexingMap {
         map.inverse_over(targets)
     }
 
-    /// Returns the inverse with the given variables for the results. Its domain is the part of the
-    /// image within their bounds. `self` must be simplified.
+    /// Returns the inverse, with the variables `targets` for the results of this map. The domain of
+    /// the inverse is the part of the image within the bounds of these variables. `self` must be
+    /// simplified.
     pub(super) fn inverse_over(&self, targets: Vec<Variable>) -> Option<IndexingMap> {
         let unknowns = self.solve()?;
         let (dims, ranges) = unknowns.split_at(self.dims.len());
@@ -32,7 +33,8 @@ impl IndexingMap {
     }
 
     /// Returns the map from targets to the given values of dimensions and ranges. Its domain
-    /// contains the targets whose values belong to the domain and lead back to the target.
+    /// contains the targets for which these values belong to the domain of this map and lead back
+    /// to the target.
     fn inverted(&self, targets: Vec<Variable>, dims: &[Expr], ranges: &[Expr]) -> IndexingMap {
         let unknowns = [dims, ranges].concat();
         let forward = self.substituted(dims, ranges, &[]);
@@ -58,8 +60,8 @@ impl IndexingMap {
         dims.chain(ranges).map(|variable| solver.value(&variable)).collect()
     }
 
-    /// Returns the inverse as a relation: for each target, all dimensions that lead to it.
-    /// Variables that the target does not determine become range variables. The relation always
+    /// Returns the inverse as a relation, which gives for each target all dimensions that lead to
+    /// it. Variables that the target does not determine become range variables. The relation always
     /// exists.
     pub(super) fn preimage(&self, targets: Vec<Variable>) -> Preimage {
         let map = self.simplify();
@@ -81,8 +83,8 @@ impl IndexingMap {
         Preimage { map: inverse, dims, ranges }
     }
 
-    /// Whether `expr`, over the dimensions, is within `bounds` in the whole domain, as far as
-    /// ranges can prove it.
+    /// Whether the ranges of the variables prove that `expr`, an expression over the dimensions, is
+    /// within `bounds` in the whole domain.
     pub(super) fn always(&self, expr: &Expr, bounds: super::Interval) -> bool {
         let known = Bounds::of_domain(self);
         let mut simplifier = Simplifier::new(&known);
@@ -95,14 +97,14 @@ pub(super) struct Preimage {
     /// Map from targets to dimensions. Range variables stand for variables that the target does not
     /// determine.
     pub map: IndexingMap,
-    /// The dimensions of the original map, over the variables of `map`.
+    /// The dimensions of the original map, as expressions over the variables of `map`.
     pub dims: Vec<Expr>,
-    /// The range variables of the original map, over the variables of `map`.
+    /// The range variables of the original map, as expressions over the variables of `map`.
     pub ranges: Vec<Expr>,
 }
 
-/// `constant + Σ coefficient · term = value`. Terms are expressions over the variables of the map,
-/// the value is one over its results.
+/// `constant + Σ coefficient · term = value`. Terms are expressions over the variables of the map.
+/// The value is an expression over the results of the map.
 #[derive(Clone)]
 struct Equation {
     constant: i64,
@@ -112,8 +114,8 @@ struct Equation {
 
 struct Solver {
     simplifier: Simplifier,
-    /// A simplifier without the constraints. The other one treats them as facts, so it would fold
-    /// the equations.
+    /// A simplifier without the constraints. `simplifier` treats constraints as facts, so it would
+    /// fold the equations.
     plain: Simplifier,
     equations: Vec<Equation>,
     /// Quotients and remainders with known values.
@@ -124,8 +126,8 @@ struct Solver {
 impl Solver {
     fn new(map: &IndexingMap, bounds: &Bounds) -> Self {
         let results = map.results.iter().enumerate().map(|(j, result)| (result, Expr::dim(j as u32)));
-        // A constraint to a single value is also an equation: padded or dilated elements are at
-        // multiples.
+        // A constraint that allows a single value is also an equation. For padded or dilated
+        // arrays, it states that elements are at multiples of a distance.
         let fixed = map.constraints.iter().filter(|c| c.bounds.lower == c.bounds.upper);
         let fixed = fixed.map(|c| (&c.expr, Expr::constant(c.bounds.lower)));
         let (simplifier, plain) = (Simplifier::new(bounds), Simplifier::new(&Bounds::of_variables(map)));
@@ -142,13 +144,14 @@ impl Solver {
         self.equations.push(Equation { constant: sum.constant, terms, value });
     }
 
-    /// Returns the value of a variable: the solved one, or the only possible one.
+    /// Returns the value of a variable, if it is solved or if only one value is possible.
     fn value(&mut self, variable: &Expr) -> Option<Expr> {
         let only = |solver: &mut Self| solver.simplifier.range(variable).as_point().map(Expr::constant);
         self.solved.get(variable).cloned().or_else(|| only(self))
     }
 
-    /// Returns a variable without a value, and its bounds; range variables first.
+    /// Returns the first variable without a value, and its bounds. Range variables come before
+    /// dimensions.
     fn first_unsolved(&mut self, map: &IndexingMap) -> Option<(Expr, Variable)> {
         let ranges = map.ranges.iter().enumerate().map(|(i, v)| (Expr::range(i as u32), v));
         let dims = map.dims.iter().enumerate().map(|(i, v)| (Expr::dim(i as u32), v));
@@ -183,7 +186,7 @@ impl Solver {
         Some(false)
     }
 
-    /// Returns the values of the unknown terms.
+    /// Returns the values of the unknown terms of an equation.
     fn decode(&mut self, equation: &Equation) -> Option<Vec<(Expr, Expr)>> {
         let mut unknown = Vec::new();
         let mut remaining = equation.value.clone() - equation.constant;

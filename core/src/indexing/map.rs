@@ -2,12 +2,13 @@
 
 use super::{Expr, ExprKind, Interval};
 
-/// A variable of a map: its values, and its name for display.
+/// A variable of a map, with its possible values and its name for display.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Variable {
     /// The values of the variable.
     pub bounds: Interval,
-    /// Displayed instead of `d0`, `s0`, `rt0` if not empty (`th`, `bl`, …).
+    /// Name (`th`, `bl`, …) that is displayed instead of `d0`, `s0` or `rt0`; empty if there is
+    /// none.
     pub name: String,
 }
 
@@ -16,7 +17,7 @@ pub struct Variable {
 pub struct Constraint {
     /// Expression over the map's variables.
     pub expr: Expr,
-    /// The values allowed.
+    /// The values that the expression may have.
     pub bounds: Interval,
 }
 
@@ -25,8 +26,8 @@ pub struct Constraint {
 /// The caller that supplies the values of dimensions and runtime variables promises that they are
 /// within their bounds. Nothing checks these bounds; [`simplify`](IndexingMap::simplify) relies on
 /// them and never narrows them. The bounds of a range variable are the range of a loop;
-/// simplification may narrow them. Constraints must be checked: points that violate one are
-/// skipped.
+/// simplification may narrow them. Code that uses a map must check its constraints, and skip points
+/// that violate a constraint.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct IndexingMap {
     /// `d0, d1, …`
@@ -67,7 +68,8 @@ impl Constraint {
 }
 
 impl IndexingMap {
-    /// A map to `results`, with dimensions and range variables that run from 0 to the given sizes.
+    /// Creates a map to `results`. Dimensions and range variables have the values from 0 to below
+    /// the given sizes.
     pub fn from_tensor_sizes(results: Vec<Expr>, dim_sizes: &[i64], range_sizes: &[i64]) -> Self {
         let from_sizes = |sizes: &[i64]| sizes.iter().map(|&size| Variable::from_size(size)).collect();
         IndexingMap { dims: from_sizes(dim_sizes), ranges: from_sizes(range_sizes), results, ..IndexingMap::default() }
@@ -78,7 +80,7 @@ impl IndexingMap {
         IndexingMap::from_tensor_sizes(dim_exprs(dim_sizes.len()), dim_sizes, &[])
     }
 
-    /// The map of a scalar: no variables, no results.
+    /// Returns the map of a scalar, which has no variables and no results.
     pub fn scalar() -> Self {
         IndexingMap::default()
     }
@@ -107,7 +109,8 @@ impl IndexingMap {
             && self.constraints.iter().all(|c| c.bounds.contains(c.expr.eval(dims, ranges, runtime)))
     }
 
-    /// Number of nodes of all results and constraints, as a measure of the resulting code.
+    /// Number of nodes of all results and constraints, as a measure of the size of the generated
+    /// code.
     pub fn node_count(&self) -> usize {
         let constraints = self.constraints.iter().map(|c| &c.expr);
         self.results.iter().chain(constraints).map(|expr| expr.size() as usize).sum()
@@ -121,8 +124,9 @@ impl IndexingMap {
             && self.results.iter().enumerate().all(|(i, r)| *r.kind() == ExprKind::Dim(i as u32))
     }
 
-    /// The first variable in an expression that the map does not declare. Every map from outside
-    /// must pass this check ([`parse`](IndexingMap::parse) includes it).
+    /// Returns the first variable that an expression uses and the map does not declare. Every map
+    /// that fusebox has not built itself must pass this check ([`parse`](IndexingMap::parse)
+    /// includes it).
     pub fn undeclared_variable(&self) -> Option<Expr> {
         let mut missing = None;
         let mut check = |leaf: &ExprKind| {
@@ -138,18 +142,19 @@ impl IndexingMap {
     }
 }
 
-/// `d0, …, d<count-1>`.
+/// Returns the expressions `d0, …, d<count-1>`.
 pub fn dim_exprs(count: usize) -> Vec<Expr> {
     (0..count as u32).map(Expr::dim).collect()
 }
 
-/// Row-major position of an element: `Σ index[i] · (size of the later dimensions)`.
+/// Returns the row-major position of an element: `Σ index[i] · (product of the sizes of the later
+/// dimensions)`.
 pub fn linearize(index: &[Expr], sizes: &[i64]) -> Expr {
     index.iter().zip(sizes).fold(Expr::constant(0), |sum, (i, &size)| sum * size + i.clone())
 }
 
-/// The index of the element at a row-major position: the inverse of [`linearize`] for positions
-/// within the shape.
+/// Returns the index of the element at a row-major position. This is the inverse of [`linearize`]
+/// for positions within the shape.
 pub fn delinearize(position: &Expr, sizes: &[i64]) -> Vec<Expr> {
     let mut stride = 1i64;
     let mut index: Vec<Expr> = Vec::with_capacity(sizes.len());

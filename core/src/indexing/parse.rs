@@ -1,15 +1,15 @@
-//! Parses the textual form.
+//! Parses the textual form of expressions and maps.
 
 use std::str::FromStr;
 
 use super::text::{Names, default_name, default_variable, is_free_name, variables};
 use super::{Constraint, Expr, ExprKind, IndexingMap, Interval, Variable};
 
-/// Largest depth of an expression. Deeper ones are rejected, because every later stage recurses
-/// over them.
+/// Largest depth of an expression. The parser rejects deeper expressions, because every later stage
+/// recurses over expressions.
 pub const MAX_DEPTH: u32 = 200;
-/// Largest number of variables of a kind, and of constraints. More are rejected, because each is
-/// compared with all others.
+/// Largest number of variables of a kind, and of constraints. The parser rejects maps with more,
+/// because each variable or constraint is compared with all others.
 pub const MAX_VARIABLES: usize = 1024;
 
 /// The reason why a text is not an expression or map.
@@ -46,10 +46,10 @@ impl FromStr for IndexingMap {
 }
 
 impl IndexingMap {
-    /// Parses the textual form.
+    /// Parses the textual form of a map.
     ///
     /// # Errors
-    /// If the text is malformed, names an unknown variable, or lacks bounds of a variable.
+    /// Fails if the text is malformed, names an unknown variable, or lacks bounds of a variable.
     pub fn parse(text: &str) -> Result<IndexingMap, TextError> {
         text.parse()
     }

@@ -1,9 +1,9 @@
-//! Expressions as straight-line code, for evaluation at many points.
+//! Compiles expressions to straight-line code, for evaluation at many points.
 
 use super::expr::{Expr, ExprKind, ExprMap};
 use super::interval::{floor_div, floor_mod};
 
-/// Expressions compiled together: each distinct subexpression is computed once per run.
+/// Several expressions compiled together. A run computes each distinct subexpression once.
 #[derive(Clone, Debug)]
 pub struct Program {
     steps: Vec<Step>,
@@ -58,8 +58,8 @@ impl Program {
         slot
     }
 
-    /// Evaluates all expressions into `results`, one per compiled expression. Variables beyond the
-    /// slices are 0.
+    /// Evaluates all expressions, and writes one value per expression to `results`. Variables
+    /// beyond the slices are 0.
     pub fn run(&mut self, dims: &[i64], ranges: &[i64], runtime: &[i64], results: &mut [i64]) {
         let variable = |values: &[i64], i: u32| values.get(i as usize).copied().unwrap_or(0);
         for (slot, step) in self.steps.iter().enumerate() {

@@ -14,21 +14,21 @@ use super::interval::floor_mod;
 use super::simplify::Simplifier;
 use super::{Bounds, Constraint, Expr, ExprKind, IndexingMap, Interval, Variable};
 
-/// Largest number of pairs of domains that are compared by simplifying their intersection, if their
-/// bounds do not decide.
+/// Largest number of pairs of domains whose intersection is simplified to decide whether the two
+/// overlap. This is needed only if their bounds do not decide.
 const MOST_INTERSECTIONS: usize = 1 << 10;
 
-/// Largest number of divisors, for each dimension, whose remainders are compared.
+/// Largest number of divisors per dimension for which remainders are compared.
 const MOST_MODULI: usize = 8;
 
-/// The result for maps that divide a shape among them.
+/// The result of the proof for maps that cover a shape together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// The maps have the required coverage.
     Proven,
     /// The maps reach no element twice, and this number of elements in total.
     Reached(u64),
-    /// Undecided.
+    /// The proof does not decide.
     Open,
 }
 
@@ -62,8 +62,8 @@ pub(super) fn decide(maps: &[IndexingMap], shape: &[i64], coverage: Coverage) ->
     }
 }
 
-/// Whether no two maps lead to the same element, decided by the elements that each reaches and by
-/// the domains of the inverses.
+/// Whether the intervals of the elements reached, or the domains of the inverses, prove that no two
+/// maps lead to the same element.
 fn are_disjoint(maps: &[&IndexingMap], domains: &[IndexingMap]) -> bool {
     let (Some(first), true) = (domains.first(), domains.len() > 1) else { return true };
     let mut simplifier = Simplifier::new(&Bounds::of_variables(&IndexingMap { runtime: Vec::new(), ..first.clone() }));
@@ -82,8 +82,9 @@ fn are_disjoint(maps: &[&IndexingMap], domains: &[IndexingMap]) -> bool {
     })
 }
 
-/// Returns intervals of each map: of the elements that it leads to, of each of their coordinates,
-/// and of the coordinates' remainders by the numbers that occur in any of the maps.
+/// Returns several intervals for each map: the bounds of the elements that it reaches, the range of
+/// each coordinate of these elements, and the ranges of the coordinates' remainders. The divisors
+/// of the remainders are numbers that occur in any of the maps.
 fn boxes(maps: &[&IndexingMap], domains: &[IndexingMap]) -> Vec<Vec<Interval>> {
     let rank = domains.first().map_or(0, |domain| domain.dims.len());
     let mut simplifiers: Vec<Simplifier> = maps.iter().map(|map| Simplifier::new(&Bounds::of_domain(map))).collect();
@@ -110,8 +111,8 @@ fn boxes(maps: &[&IndexingMap], domains: &[IndexingMap]) -> Vec<Vec<Interval>> {
     boxes
 }
 
-/// Returns the restrictions of a domain. Ignores constraints with runtime variables, because these
-/// may have other values in another map.
+/// Returns the restrictions of a domain. Ignores constraints with runtime variables, because
+/// runtime variables may have other values in another map.
 fn restrictions(map: &IndexingMap, simplifier: &mut Simplifier) -> Vec<Restriction> {
     let is_fixed = |constraint: &&Constraint| {
         let mut is_fixed = true;
@@ -122,7 +123,8 @@ fn restrictions(map: &IndexingMap, simplifier: &mut Simplifier) -> Vec<Restricti
     fixed.filter_map(|fixed| Restriction::of(simplifier.read(&fixed.expr), fixed.bounds, simplifier)).collect()
 }
 
-/// For each dimension, the values that its bounds and the constraints on it alone allow.
+/// Returns for each dimension the interval that its bounds, and the constraints on this dimension
+/// alone, allow.
 fn bounding_box(map: &IndexingMap) -> Vec<Interval> {
     let mut bounds: Vec<Interval> = map.dims.iter().map(|dim| dim.bounds).collect();
     for constraint in &map.constraints {
@@ -144,9 +146,10 @@ fn intersection(a: &IndexingMap, b: &IndexingMap) -> IndexingMap {
     IndexingMap { runtime, constraints, results: Vec::new(), ..a.clone() }.simplify()
 }
 
-/// Returns the number of points of a domain, which is valid for all values of the runtime
-/// variables. Works if constraints are on numbers with the variables as digits: on the number
-/// itself, on its remainder, or on both.
+/// Returns the number of points of a domain, which is the same for all values of the runtime
+/// variables. Handles constraints on a mixed-radix number whose digits are the variables. A
+/// constraint may be on the number, on its remainder, or on both. Returns `None` for other
+/// constraints.
 pub(super) fn points(map: &IndexingMap) -> Option<u64> {
     let mut simplifier = Simplifier::new(&Bounds::of_variables(map));
     let mut numbers: Vec<Number> = Vec::new();
@@ -179,7 +182,7 @@ pub(super) fn points(map: &IndexingMap) -> Option<u64> {
     numbers.iter().try_fold(count, |count, number| count.checked_mul(number.count()?))
 }
 
-/// `sum` within bounds, or the remainder of `sum` within bounds.
+/// The condition that `sum`, or the remainder of `sum` by `modulus`, is within bounds.
 struct Restriction {
     sum: Sum,
     modulus: Option<i64>,
@@ -196,19 +199,19 @@ impl Restriction {
         let Kind::FloorDiv(base, divisor) = *algebra.kind(inner) else {
             return Some(Restriction { sum: algebra.as_sum(inner), modulus: Some(modulus), bounds });
         };
-        // (x / a) mod m in [l, u] is x mod (a·m) in [a·l, a·u + a - 1]
+        // `(x / a) mod m in [l, u]` is equivalent to `x mod (a·m) in [a·l, a·u + a - 1]`.
         let upper = bounds.upper.checked_mul(divisor)?.checked_add(divisor - 1)?;
         let bounds = Interval::new(bounds.lower.checked_mul(divisor)?, upper);
         Some(Restriction { sum: algebra.as_sum(base), modulus: Some(modulus.checked_mul(divisor)?), bounds })
     }
 
-    /// Whether no value satisfies both.
+    /// Whether no value satisfies both restrictions.
     fn excludes(&self, other: &Restriction) -> bool {
         if self.sum.terms != other.sum.terms || self.modulus != other.modulus {
             return false;
         }
         let Some(apart) = self.sum.constant.checked_sub(other.sum.constant) else { return false };
-        // The other restriction's bounds, for this one's sum.
+        // The bounds of the other restriction, converted to bounds of this restriction's sum.
         let moved = other.bounds + Interval::point(apart);
         match self.modulus {
             None => self.bounds.intersect(moved).is_empty(),
@@ -223,11 +226,12 @@ impl Restriction {
     }
 }
 
-/// `Σ coefficient · variable`, which has each value of an interval exactly once.
+/// A sum `Σ coefficient · variable` that takes each value of an interval exactly once.
 struct Number {
     terms: Vec<(Ix, i64)>,
     values: Interval,
-    /// `(value + shift) mod modulus` is within the interval.
+    /// `(shift, modulus, interval)`, which states that `(value + shift) mod modulus` is within the
+    /// interval.
     remainder: Option<(i64, i64, Interval)>,
 }
 
@@ -252,7 +256,7 @@ impl Number {
         Some(Number { terms: sum.terms.clone(), values, remainder: None })
     }
 
-    /// Returns `None` for a second remainder.
+    /// Adds a restriction. Returns `None` for a second restriction of a remainder.
     fn restrict(&mut self, restriction: &Restriction) -> Option<()> {
         let Restriction { sum, modulus, bounds } = restriction;
         if let Some(modulus) = *modulus {
@@ -271,7 +275,8 @@ impl Number {
         let Some((shift, modulus, bounds)) = self.remainder else { return Some(self.values.size()) };
         let (modulus, first) = (i128::from(modulus), i128::from(bounds.lower));
         let hits = i128::from(bounds.size());
-        // Counts the numbers from 0 to below n. Numbers below 0 count negatively.
+        // Counts the numbers from 0 to below n whose remainder is allowed. For negative n, the
+        // result is minus the count from n to below 0.
         let below = |n: i128| n.div_euclid(modulus) * hits + (n.rem_euclid(modulus) - first).clamp(0, hits);
         let at = |value: i64| i128::from(value) + i128::from(shift);
         u64::try_from(below(at(self.values.upper) + 1) - below(at(self.values.lower))).ok()

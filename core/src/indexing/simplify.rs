@@ -11,18 +11,18 @@ use super::algebra::{Algebra, Ix, Kind, Unread};
 use super::expr::{Expr, ExprKind, ExprMap};
 use super::{Bounds, Interval};
 
-/// Largest number of passes. A second pass simplifies the result of the first; more than a few
-/// never change anything.
+/// Largest number of passes. A second pass simplifies the result of the first. Passes after the
+/// first few never change anything.
 const MAX_PASSES: usize = 4;
 
 /// Returns an expression with the same value at every point within `bounds`, in canonical form and
-/// usually cheaper. Deterministic. Shared subexpressions are simplified once.
+/// usually cheaper. The result is deterministic. Shared subexpressions are simplified once.
 pub fn simplify_expr(expr: &Expr, bounds: &Bounds) -> Expr {
     Simplifier::new(bounds).simplify(expr)
 }
 
 /// Returns an interval that contains every value of `expr` for variables within `bounds`. It is not
-/// always the smallest one, because operands are mostly assumed to be independent.
+/// always the smallest interval, because operands are mostly assumed to be independent.
 pub fn range_of(expr: &Expr, bounds: &Bounds) -> Interval {
     Simplifier::new(bounds).range(expr)
 }
@@ -64,7 +64,7 @@ impl Simplifier {
         self.write(ix)
     }
 
-    /// Returns the expression in a form that does not change when it is read again.
+    /// Returns the expression in a form that does not change when it is written and read again.
     pub(super) fn canonical(&mut self, expr: &Expr) -> Ix {
         let mut ix = self.read(expr);
         for _ in 1..MAX_PASSES {
@@ -83,7 +83,8 @@ impl Simplifier {
         self.algebra.range(ix)
     }
 
-    /// Whether a leaf is a dimension or a range variable, so that points of a domain differ in it.
+    /// Whether a leaf is a dimension or a range variable. Points of a domain have different values
+    /// of these leaves.
     pub(super) fn is_counted(&self, leaf: Ix) -> bool {
         match *self.algebra.kind(leaf) {
             Kind::Leaf(number) => {
@@ -129,7 +130,7 @@ impl Simplifier {
     }
 }
 
-/// `x / -c` is `-x / c`, and `x mod -c` is `-(-x mod c)`.
+/// Applies `x / -c = -x / c` and `x mod -c = -(-x mod c)`.
 fn divided_by_negative(algebra: &mut Algebra, kind: &ExprKind, dividend: Ix, divisor: i64) -> Ix {
     let negated = algebra.scaled(dividend, -1);
     match kind {

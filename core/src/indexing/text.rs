@@ -5,9 +5,9 @@
 //!   domain: th in [0, 127], bl in [0, 7], s0 in [0, 3], rt0 in [0, 4], bl * 128 + th in [0, 999]
 //! ```
 //!
-//! The form is written on one line. A name denotes its variable everywhere; `d<i>`, `s<i>`, `rt<i>`
-//! are the names of variables without one. The first interval of a variable is its bounds, all
-//! others are constraints. Parsing is the inverse of printing.
+//! The form is written on one line. A variable is written by its name everywhere, or as `d<i>`,
+//! `s<i>` or `rt<i>` if it has no name. The first interval of a variable is its bounds. All other
+//! intervals are constraints. Parsing is the inverse of printing.
 
 use std::fmt::{self, Write};
 
@@ -44,7 +44,7 @@ impl Names {
     }
 }
 
-/// Every variable of a map with the expression that names it.
+/// Returns every variable of a map, with the expression that refers to it.
 pub(super) fn variables(map: &IndexingMap) -> impl Iterator<Item = (ExprKind, &Variable)> {
     fn group(list: &[Variable], kind: fn(u32) -> ExprKind) -> impl Iterator<Item = (ExprKind, &Variable)> {
         list.iter().enumerate().map(move |(i, variable)| (kind(i as u32), variable))
@@ -84,7 +84,8 @@ pub(super) fn is_free_name(name: &str) -> bool {
     word && starts && !keyword && default_variable(name).is_none()
 }
 
-/// Where an expression is, to decide whether it needs parentheses.
+/// The position of an expression within its parent. It decides whether the expression needs
+/// parentheses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Context {
     Top,
@@ -114,8 +115,8 @@ fn write_expr(f: &mut impl Write, expr: &Expr, names: &Names, context: Context) 
     if parenthesised { f.write_char(')') } else { Ok(()) }
 }
 
-/// Writes `a + b`, as a difference if the right side is negative and the parser builds the same
-/// expression from it.
+/// Writes `a + b`. Writes a difference if `b` is negative and the parser builds the same expression
+/// from the difference.
 fn write_sum(f: &mut impl Write, a: &Expr, b: &Expr, names: &Names) -> fmt::Result {
     write_expr(f, a, names, Context::Top)?;
     if let Some(value) = b.as_constant()
@@ -212,7 +213,7 @@ fn write_group(f: &mut impl Write, names: &[(String, ExprKind)], open: char, clo
 }
 
 impl IndexingMap {
-    /// The printed names of the variables: dimensions, ranges, runtime.
+    /// Returns the printed names of the variables: dimensions, range variables, runtime variables.
     pub fn variable_names(&self) -> Vec<String> {
         Names::of(self).0.into_iter().map(|(name, _)| name).collect()
     }

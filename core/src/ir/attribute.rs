@@ -7,16 +7,16 @@ use std::sync::Arc;
 use super::{Float, Scalar, Type};
 use crate::indexing::IndexingMap;
 
-/// An attribute of MLIR text.
+/// An MLIR attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Attribute {
-    /// Present, without a value.
+    /// An attribute without a value.
     Unit,
     /// `true` or `false`.
     Bool(bool),
     /// `7 : i64`. An integer of fewer bits is stored sign-extended.
     Int(i64, Type),
-    /// `0x3F800000 : f32`: a float by its bits.
+    /// `0x3F800000 : f32`: a float, stored as its bits.
     Float(u64, Float),
     /// `"text"`
     Str(String),
@@ -34,8 +34,9 @@ pub enum Attribute {
     Dictionary(Vec<(Cow<'static, str>, Attribute)>),
     /// An indexing map, written as a string.
     Map(Arc<IndexingMap>),
-    /// `dense<…> : tensor<…>`: the elements as in memory. An element of fewer than eight bits takes
-    /// one byte, whose other bits are zero. A single element stands for all.
+    /// `dense<…> : tensor<…>`: the bytes of the elements, as in memory. An element of fewer than
+    /// eight bits takes one byte, whose other bits are zero. If only one element is stored, all
+    /// elements have its value.
     Dense(Type, Arc<[u8]>),
     /// `#arith.fastmath<…>`
     FastMath(FastMath),
@@ -51,12 +52,12 @@ impl Attribute {
         Attribute::Int(value, Type::I64)
     }
 
-    /// Text in quotes.
+    /// Creates a string attribute, printed in quotes.
     pub fn str(text: impl Into<String>) -> Attribute {
         Attribute::Str(text.into())
     }
 
-    /// A reference to a function.
+    /// Creates a reference to a function.
     pub fn symbol(name: impl Into<String>) -> Attribute {
         Attribute::Symbol(name.into())
     }
@@ -70,7 +71,7 @@ impl Attribute {
         }
     }
 
-    /// Attribute text of a dialect.
+    /// Creates an attribute from text of a dialect.
     pub fn raw(text: impl Into<String>) -> Attribute {
         Attribute::Raw(text.into())
     }
@@ -149,13 +150,14 @@ fn write_array<T: fmt::Display>(f: &mut fmt::Formatter<'_>, element: &str, value
     f.write_char('>')
 }
 
-/// Writes the bytes in hexadecimal. A single element stands for all.
+/// Writes the bytes in hexadecimal. If `bytes` holds a single element, all elements have its value.
 fn write_dense(f: &mut fmt::Formatter<'_>, ty: &Type, bytes: &[u8]) -> fmt::Result {
     f.write_str("dense<")?;
     let single = bytes.len() == ty.element().byte_size();
     match ty.element() {
         _ if bytes.is_empty() => {}
-        // MLIR packs booleans in hexadecimal. Spelled out they are easier to read.
+        // In hexadecimal, MLIR packs eight booleans into one byte. The words `true` and `false` are
+        // easier to read.
         Scalar::I1 if single => write!(f, "{}", bytes[0] != 0)?,
         Scalar::I1 => write_nested(f, ty.dims(), &mut bytes.iter().map(|byte| *byte != 0))?,
         _ => {
@@ -180,7 +182,7 @@ fn write_nested(f: &mut fmt::Formatter<'_>, dims: &[i64], elements: &mut dyn Ite
     f.write_char(']')
 }
 
-/// Assumptions that a float operation may make about its operands and result.
+/// Assumptions that the compiler may make about a float operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct FastMath(u8);
 
@@ -201,7 +203,7 @@ impl FastMath {
     pub const CONTRACT: FastMath = FastMath(32);
     /// Functions may be approximated.
     pub const AFN: FastMath = FastMath(64);
-    /// All of these.
+    /// All flags.
     pub const FAST: FastMath = FastMath(127);
 
     const NAMES: [(FastMath, &'static str); 7] = [
@@ -228,7 +230,7 @@ impl FastMath {
         self.0
     }
 
-    /// Returns the attribute, or `None` for IEEE semantics.
+    /// Returns the flags as an attribute, or `None` for IEEE semantics.
     pub(crate) fn attribute(self) -> Option<Attribute> {
         (self.0 != 0).then_some(Attribute::FastMath(self))
     }
@@ -289,7 +291,7 @@ combinations! {
 }
 
 impl Combination {
-    /// Whether it combines elements of this type.
+    /// Whether the operation can combine elements of this type.
     pub fn takes(self, element: Scalar) -> bool {
         match self {
             Combination::Add | Combination::Mul => matches!(element, Scalar::Int(_) | Scalar::Float(_)),

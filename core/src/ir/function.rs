@@ -11,19 +11,19 @@ use super::{Attribute, OpKind, Type};
 pub struct Value(pub(crate) u32);
 
 impl Value {
-    /// Returns its number in the function. Numbers start at 0 and have no gaps.
+    /// Returns the number of the value in its function. Numbers start at 0 and have no gaps.
     pub fn number(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Origin of an operation, as far as it is known.
+/// The origin of an operation, as far as the origin is known.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Place {
-    /// Name of the HLO instruction that it computes.
+    /// Name of the HLO instruction that the operation computes.
     pub instruction: Option<Arc<str>>,
-    /// File, line and column of the text that it was parsed from, or of the Rust code that built
-    /// it.
+    /// File, line and column of the text from which the operation was parsed, or of the Rust code
+    /// that built the operation.
     pub source: Option<(Arc<str>, u32, u32)>,
 }
 
@@ -32,15 +32,15 @@ pub struct Place {
 pub struct Operation {
     /// The kind of operation.
     pub kind: OpKind,
-    /// The values that it reads.
+    /// The values that the operation reads.
     pub operands: Vec<Value>,
-    /// The values that it defines.
+    /// The values that the operation defines.
     pub results: Vec<Value>,
     /// Attributes by name, in printing order.
     pub attributes: Vec<(Cow<'static, str>, Attribute)>,
     /// Nested regions of one block each.
     pub regions: Vec<Region>,
-    /// Its origin.
+    /// Origin of the operation.
     pub place: Place,
 }
 
@@ -56,9 +56,9 @@ pub struct Region {
 /// A function.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function {
-    /// Its symbol name.
+    /// Symbol name of the function.
     pub name: String,
-    /// Whether it is visible only in its module.
+    /// Whether the function is visible only in its own module.
     pub private: bool,
     /// Attributes other than name, type and visibility.
     pub attributes: Vec<(Cow<'static, str>, Attribute)>,
@@ -66,7 +66,7 @@ pub struct Function {
     pub argument_attributes: Vec<Vec<(Cow<'static, str>, Attribute)>>,
     /// Result types.
     pub results: Vec<Type>,
-    /// The arguments and operations.
+    /// The arguments and operations of the function.
     pub body: Region,
     /// Types of all values, by number.
     pub types: Vec<Type>,
@@ -83,12 +83,12 @@ impl Function {
         values.iter().map(|&value| self.type_of(value).clone()).collect()
     }
 
-    /// Creates a value of this type that nothing defines yet.
+    /// Creates a value of this type. No operation defines the value yet.
     pub fn new_value(&mut self, ty: Type) -> Value {
         Function::add_value(&mut self.types, ty)
     }
 
-    /// Appends a type and returns the value with its number.
+    /// Appends the type of a new value to `types`, and returns the value.
     pub fn add_value(types: &mut Vec<Type>, ty: Type) -> Value {
         types.push(ty);
         Value(types.len() as u32 - 1)
@@ -127,7 +127,7 @@ impl Function {
 }
 
 impl Operation {
-    /// Creates an operation without attributes, regions and place.
+    /// Creates an operation without attributes, regions and origin.
     pub fn new(kind: OpKind, operands: Vec<Value>, results: Vec<Value>) -> Operation {
         Operation { kind, operands, results, attributes: Vec::new(), regions: Vec::new(), place: Place::default() }
     }

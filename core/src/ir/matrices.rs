@@ -1,5 +1,6 @@
-//! Matrix products that the lanes of a warp compute together with one instruction of the target:
-//! the available products, and the elements that each lane holds.
+//! Matrix products that the lanes of a warp compute together by one instruction of the target. This
+//! module lists the products and the elements that each lane holds. A *step* is one index along the
+//! contracted dimension.
 //!
 //! ```text
 //! left    rows x steps      words of neighbouring steps
@@ -7,48 +8,49 @@
 //! sums    rows x columns    single elements
 //! ```
 //!
-//! Lanes are numbered as in NVIDIA's `mma`: a lane has position `lane % 4` in group `lane / 4`.
-//! (PTX manual, matrix multiply-accumulate.)
+//! Lanes are numbered as in NVIDIA's `mma`: a lane has position `lane % 4` in group `lane / 4` (PTX
+//! manual, matrix multiply-accumulate).
 
 use super::{Attribute, Float, Operation, Scalar, Type};
 
-/// Lanes that compute a product together.
+/// Number of lanes that compute a product together.
 pub const PRODUCT_LANES: i64 = 32;
-/// Most words and sums that a lane holds for one product.
+/// Largest number of words and sums that a lane holds for one product.
 pub const MOST_PRODUCT_WORDS: usize = 10;
-/// Bytes of the smallest word of an operand in a lane.
+/// Size in bytes of the smallest word. A word consists of the elements of an operand that a lane
+/// holds in one register.
 const WORD: i64 = 4;
-/// Lanes of a group. Together they hold a row of words of the left operand. Each holds two adjacent
-/// sums of a row.
+/// Number of lanes in a group. The lanes of a group together hold one row of words of the left
+/// operand. Each lane holds two adjacent sums of a row.
 const PLACES: i64 = 4;
-/// Number of groups. Each holds one row of the left operand or one column of the right one at a
-/// time.
+/// Number of groups. Each group holds one row of the left operand or one column of the right
+/// operand at a time.
 const GROUPS: i64 = PRODUCT_LANES / PLACES;
 
-/// A product with its element types. Sizes are rows by columns by steps.
+/// A matrix product with its element types. The sizes are rows by columns by steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MatrixProduct {
-    /// 16 by 8 by 16, summed in `f32`.
+    /// 16 by 8 by 16, with sums in `f32`.
     Bf16,
-    /// 16 by 8 by 16, summed in `f32`.
+    /// 16 by 8 by 16, with sums in `f32`.
     F16,
-    /// Signed integers, 16 by 8 by 32, summed in 32 bits.
+    /// Signed 8-bit integers, 16 by 8 by 32, with sums in 32 bits.
     I8,
-    /// 8 by 8 by 4.
+    /// 8 by 8 by 4, with factors and sums in `f64`.
     F64,
 }
 
 impl MatrixProduct {
-    /// All products, each at the index of its number.
+    /// All products, indexed by number.
     pub const ALL: [MatrixProduct; 4] =
         [MatrixProduct::Bf16, MatrixProduct::F16, MatrixProduct::I8, MatrixProduct::F64];
 
-    /// Returns its number, for code that is not Rust.
+    /// Returns the number of the product, for code that is not written in Rust.
     pub fn number(self) -> i64 {
         self as i64
     }
 
-    /// Returns its name in the kernel IR.
+    /// Returns the name of the product in the kernel IR.
     pub const fn name(self) -> &'static str {
         match self {
             MatrixProduct::Bf16 => "m16n8k16.bf16",
@@ -104,8 +106,8 @@ impl MatrixProduct {
         (WORD / self.factor().byte_size() as i64).max(1)
     }
 
-    /// Returns the number of a lane's words of the left operand, of its words of the right operand,
-    /// and of its sums.
+    /// Returns how many words of the left operand, words of the right operand and sums one lane
+    /// holds.
     pub fn words(self) -> [i64; 3] {
         let [rows, columns, steps] = self.shape();
         let of_lane = |elements: i64| elements / PRODUCT_LANES;
@@ -120,40 +122,43 @@ impl MatrixProduct {
         }
     }
 
-    /// Returns row and first step of a lane's word of the left operand.
+    /// Returns the row and the first step of one of the words of the left operand that a lane
+    /// holds.
     pub fn left(self, lane: i64, word: i64) -> [i64; 2] {
         let halves = self.shape()[0] / GROUPS;
         let (group, place) = (lane / PLACES, lane % PLACES);
         [group + word % halves * GROUPS, (place + word / halves * PLACES) * self.pack()]
     }
 
-    /// Returns column and first step of a lane's word of the right operand.
+    /// Returns the column and the first step of one of the words of the right operand that a lane
+    /// holds.
     pub fn right(self, lane: i64, word: i64) -> [i64; 2] {
         let (group, place) = (lane / PLACES, lane % PLACES);
         [group, (place + word * PLACES) * self.pack()]
     }
 
-    /// Returns row and column of a lane's sum.
+    /// Returns the row and the column of one of the sums that a lane holds.
     pub fn place(self, lane: i64, sum: i64) -> [i64; 2] {
         let (group, place) = (lane / PLACES, lane % PLACES);
         [group + sum / 2 * GROUPS, 2 * place + sum % 2]
     }
 }
 
-/// Threads that together multiply tiles in shared memory: four warps. The first has a number
-/// divisible by four.
+/// Number of threads that together multiply tiles in shared memory. They form four consecutive
+/// warps, of which the first has a number divisible by four.
 pub const GROUP_THREADS: i64 = 128;
-/// Rows of the left tile that a group of four warps multiplies.
+/// Number of rows of the left tile that a group of four warps multiplies.
 pub const GROUP_ROWS: i64 = 64;
-/// Rows and columns of the squares in a tile.
+/// Number of rows, and of columns, in each square of a tile.
 pub const TILE_SQUARE: i64 = 8;
-/// Steps of one instruction of a group.
+/// Number of steps along the contracted dimension that one instruction of four warps multiplies.
 pub const GROUP_STEPS: i64 = 16;
-/// Most columns of the right tile.
+/// Largest number of columns of the right tile.
 pub const MOST_GROUP_COLUMNS: i64 = 256;
 
-/// Returns row and column of a thread's sum in a group's product. Each warp holds sixteen rows. Its
-/// lanes hold each piece of 16 rows and 8 columns like the sums of a [`MatrixProduct`].
+/// Returns the row and the column of one of a thread's sums in the product that four warps compute.
+/// Each warp holds sixteen rows. The lanes of the warp hold each piece of 16 rows and 8 columns
+/// like the sums of a [`MatrixProduct`].
 pub fn group_place(thread: i64, sum: i64) -> [i64; 2] {
     let (warp, lane) = (thread % GROUP_THREADS / PRODUCT_LANES, thread % PRODUCT_LANES);
     let [row, column] = MatrixProduct::Bf16.place(lane, sum % 4);
@@ -165,8 +170,8 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    /// Checks that the lanes together hold every element. The counts of words leave no room for
-    /// duplicates.
+    /// Checks that the lanes together hold every element. The lanes hold no element twice, because
+    /// they hold as many words as there are.
     #[test]
     fn lanes_have_all_elements() {
         for product in MatrixProduct::ALL {

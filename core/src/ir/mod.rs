@@ -1,4 +1,4 @@
-//! The kernel IR (ARCHITECTURE.md) as data.
+//! The data structures of the kernel IR, which ARCHITECTURE.md describes.
 //!
 //! ```text
 //! builder ──┐                     ┌── print -> generic MLIR text
@@ -8,8 +8,8 @@
 //! ```
 //!
 //! [`operations`] is the only list of operations, with their names, effects, operands and results.
-//! Builder, parser, printer, verifier and lowering use it. Values are numbered per function. Every
-//! region has one block.
+//! Builder, parser, printer, verifier and lowering use this list. Values are numbered per function.
+//! Every region has one block.
 
 mod attribute;
 mod function;

@@ -1,21 +1,23 @@
 //! The list of operations of the kernel IR.
 
-/// Effect of an operation besides computing its results.
+/// The effect that an operation has besides computing its results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// None. Equal operations are merged, unused ones are dropped.
+    /// No effect. Passes merge equal operations and remove unused ones.
     None,
     /// The effects of the operations in its regions.
     OfRegions,
-    /// Allocates memory. Never merged.
+    /// The operation allocates memory. Passes never merge it with another.
     Allocates,
-    /// Reads or writes memory, or waits for other threads. Never merged, moved or dropped.
+    /// The operation reads or writes memory, or waits for other threads. Passes never merge, move
+    /// or remove it.
     Memory,
-    /// Terminates a region.
+    /// The operation terminates a region.
     Ends,
 }
 
-/// Operands and results of an operation, where many operations have the same form.
+/// The types of an operation's operands and results. Every form except `Own` is common to several
+/// operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Two integers (or indices, or vectors of them) of one type. The result has the same type.
@@ -30,23 +32,23 @@ pub enum Form {
     FloatTest,
     /// Three floats of one type. The result has the same type.
     FloatTernary,
-    /// To an integer with more bits.
+    /// Conversion of an integer to an integer with more bits.
     WidenInt,
-    /// To an integer with fewer bits.
+    /// Conversion of an integer to an integer with fewer bits.
     NarrowInt,
-    /// To a float with more bits.
+    /// Conversion of a float to a float with more bits.
     WidenFloat,
-    /// To a float with fewer bits.
+    /// Conversion of a float to a float with fewer bits.
     NarrowFloat,
-    /// From an integer to a float.
+    /// Conversion of an integer to a float.
     IntToFloat,
-    /// From a float to an integer.
+    /// Conversion of a float to an integer.
     FloatToInt,
-    /// Between `index` and an integer.
+    /// Conversion between `index` and an integer.
     IndexCast,
-    /// To another type of as many bits.
+    /// Conversion to another type with the same number of bits.
     SameBits,
-    /// Individual rules.
+    /// Rules that hold only for this operation.
     Own,
 }
 
@@ -93,7 +95,7 @@ macro_rules! table {
             MinNumF = arith.minnumf, FloatBinary, None, "minimum, the other operand if one is NaN.";
             NegF = arith.negf, FloatUnary, None, "the sign flipped.";
             CmpF = arith.cmpf, Own, None;
-            // Anything.
+            // Values of any type.
             Select = arith.select, Own, None;
             // Conversions.
             ExtSI = arith.extsi, WidenInt, None, "to a wider integer, copies of the sign come in.";
@@ -187,7 +189,7 @@ macro_rules! table {
             Condition = scf.condition, Own, Ends;
             Return = func.return, Own, Ends;
             Call = func.call, Own, Memory;
-            // The grid.
+            // Threads and blocks.
             ThreadId = gpu.thread_id, Own, None;
             BlockId = gpu.block_id, Own, None;
             PureCall = xla_gpu.pure_call, Own, None;
@@ -202,8 +204,8 @@ macro_rules! table {
             AtomicRmw = xla_gpu.atomic_rmw, Own, Memory;
             Mma = xla_gpu.mma, Own, Memory;
             Wgmma = xla_gpu.wgmma, Own, Memory;
-            // Lowering creates these from tensors and from operations on several threads. Emitters
-            // do not use them.
+            // Lowering creates these operations from tensor operations and from operations on
+            // several threads. Emitters do not use them.
             Load = xla_gpu.load, Own, Memory;
             Store = xla_gpu.store, Own, Memory;
             StackMemory = xla_gpu.stack_memory, Own, Allocates;
@@ -237,12 +239,12 @@ macro_rules! operations {
                 match self { $(OpKind::$variant => concat!(stringify!($dialect), ".", stringify!($name)),)* }
             }
 
-            /// Returns its effect besides computing results.
+            /// Returns the effect that the operation has besides computing its results.
             pub const fn effect(self) -> Effect {
                 match self { $(OpKind::$variant => Effect::$effect,)* }
             }
 
-            /// Returns the form of its operands and results.
+            /// Returns the form of the operation's operands and results.
             pub const fn form(self) -> Form {
                 match self { $(OpKind::$variant => Form::$form,)* }
             }
@@ -261,8 +263,8 @@ macro_rules! operations {
 table!(operations);
 
 impl OpKind {
-    /// Whether the simulator can report it: it reads or writes tensors, waits for other threads, or
-    /// may not terminate.
+    /// Whether the simulator can report a fault at this operation, because the operation reads or
+    /// writes tensors, waits for other threads, or may not terminate.
     pub const fn is_reported(self) -> bool {
         use OpKind::*;
         match self {
@@ -273,7 +275,8 @@ impl OpKind {
         }
     }
 
-    /// Whether only lowering creates it. These operations are the last ones of the table.
+    /// Whether only lowering creates this operation. The table lists the operations that only
+    /// lowering creates last.
     pub fn is_of_lowering(self) -> bool {
         self >= OpKind::Load
     }

@@ -1,4 +1,4 @@
-//! Generic MLIR text of functions.
+//! Prints functions in MLIR's generic text form.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
@@ -8,8 +8,8 @@ use super::{Attribute, Function, Operation, Place, Region, Type, Value};
 
 impl fmt::Display for Function {
     /// Prints the whole `func.func` operation with a line break at its end. The alternate form
-    /// `{:#}` prints all places. The plain form is for reading and omits the places of operations
-    /// without an HLO instruction.
+    /// `{:#}` prints the origins of all operations. The plain form `{}` is easier to read: it
+    /// prints only origins that name an HLO instruction.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Printer { out: f, types: &self.types }.function(self)
     }
@@ -117,7 +117,7 @@ fn write_place(f: &mut fmt::Formatter<'_>, place: &Place) -> fmt::Result {
     f.write_char(')')
 }
 
-/// `(f32, index) -> f32`
+/// A signature, printed as `(f32, index) -> f32`.
 struct FunctionType<'a>(&'a [&'a Type], &'a [&'a Type]);
 
 impl fmt::Display for FunctionType<'_> {

@@ -1,11 +1,11 @@
-//! HLO names as parts of symbols.
+//! Turns HLO names into parts of symbols.
 
-/// Most bytes of a part. Symbols and names of dump files combine several parts, and a file name has
-/// at most 255 bytes.
+/// Largest number of bytes in a part of a symbol. Symbols and names of dump files combine several
+/// parts, and a file name has at most 255 bytes.
 const MOST_PART_BYTES: usize = 80;
 
 /// Replaces each character of a name by `_` unless it is a letter, a digit, `_` or the character
-/// `also`. A long name is cut and ends in a hash of the whole name.
+/// `also`. A long name is truncated, and a hash of the whole name is appended.
 pub fn symbol_part(name: &str, also: char) -> String {
     let valid = |c: char| if c.is_ascii_alphanumeric() || c == also { c } else { '_' };
     let clean: String = name.chars().map(valid).collect();

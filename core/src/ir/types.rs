@@ -30,7 +30,7 @@ impl Float {
     /// `f64`
     pub const F64: Float = Float(ElementType::F64);
 
-    /// Returns MLIR's name: HLO's name with capitals after the width's first digit.
+    /// Returns MLIR's name of the type: HLO's name, with capital letters after the first digit.
     pub fn name(self) -> String {
         let name = self.0.name();
         let width = name.find(|c: char| c.is_ascii_digit()).unwrap_or(0);
@@ -85,7 +85,7 @@ impl fmt::Debug for Float {
 /// A type without dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scalar {
-    /// `index`: positions and counts.
+    /// `index`: the type of positions and counts.
     Index,
     /// `iN`, signless.
     Int(u32),
@@ -210,8 +210,8 @@ impl Type {
         Type::tensor(&shape.dims, Scalar::of_element(shape.element_type))
     }
 
-    /// Returns the scalar itself or the element type. For an address, returns the integer type that
-    /// holds it.
+    /// Returns the type itself if it is scalar, else its element type. For an address, returns the
+    /// integer type that can hold the address.
     pub fn element(&self) -> Scalar {
         match self {
             Type::Scalar(scalar) | Type::Tensor(_, scalar) | Type::Vector(_, scalar) | Type::Tile(_, scalar) => *scalar,
@@ -228,8 +228,8 @@ impl Type {
         }
     }
 
-    /// Returns the type with these dimensions and other elements. Tiles do not change, because
-    /// their element type determines the instruction that multiplies them.
+    /// Returns the type with the same dimensions and the element type `element`. Tile types do not
+    /// change, because the element type of a tile determines the instruction that multiplies it.
     pub fn with_element(&self, element: Scalar) -> Type {
         match self {
             Type::Scalar(_) => Type::Scalar(element),
@@ -247,7 +247,7 @@ impl Type {
     /// Checks that kernels can have values of this type.
     ///
     /// # Errors
-    /// Returns the reason against it, in words that follow `a value`.
+    /// Returns the reason why kernels cannot, worded to follow `a value`.
     pub fn check(&self) -> Result<(), String> {
         if let Scalar::Int(bits) = self.element()
             && !(1..=limits::MOST_BITS).contains(&bits)
@@ -314,7 +314,7 @@ impl Type {
     }
 }
 
-/// Checks that a tile register can hold such a tile.
+/// Checks that a tile register can hold a tile with these dimensions and elements.
 fn check_tile([rows, columns]: [i64; 2], element: Scalar) -> Result<(), String> {
     if !matches!(element, Scalar::I8 | Scalar::I32 | Scalar::F32 | Scalar::BF16) {
         return Err(format!("in a tile of {element}; tile registers are of i8, i32, bf16 or f32"));

@@ -2,7 +2,7 @@
 //!
 //! A kernel that visits several boxes of points (the operands of a concatenate, the updates of
 //! several dynamic-update-slices) gives each box separate blocks. All threads of a block then work
-//! on the same box, and boxes of any sizes fill the machine together.
+//! on the same box, and boxes of different sizes together use the whole machine.
 //!
 //! ```text
 //! block   0  1  2  3  4  5  6
@@ -20,7 +20,8 @@ use crate::indexing::{Constraint, Expr, IndexingMap, Interval};
 pub use slabs::blocks_for;
 pub use work::{cost_per_point, lanes_along, worth_sharing};
 
-/// More points than any memory holds. Up to this limit, no count in a plan overflows.
+/// Largest number of points of a nest. No memory holds this many elements, and up to this limit no
+/// count in a plan overflows.
 pub const MOST_POINTS: i64 = 1 << 48;
 
 /// An estimated cost.
@@ -28,12 +29,12 @@ pub const MOST_POINTS: i64 = 1 << 48;
 pub struct Cost {
     /// Bytes that are read and written.
     pub bytes: i64,
-    /// Arithmetic, as the bytes of memory traffic that take as long.
+    /// Arithmetic, as the number of bytes of memory traffic that take the same time.
     pub arithmetic: i64,
 }
 
 impl Cost {
-    /// The sum of both, in bytes.
+    /// The sum of both costs, in bytes.
     pub fn total(self) -> i64 {
         self.bytes.saturating_add(self.arithmetic)
     }
@@ -55,15 +56,15 @@ impl std::ops::Add for Cost {
     }
 }
 
-/// A box of points that a kernel visits, each once.
+/// A box of points, each of which a kernel visits once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nest {
     /// Sizes of the box. Points adjacent in the last dimension are adjacent in memory.
     pub dims: Vec<i64>,
     /// Cost of one point; see [`cost_per_point`].
     pub cost: Cost,
-    /// Most adjacent points that one thread may compute at once: a power of two that divides the
-    /// last dimension. See [`lanes_along`].
+    /// Largest number of adjacent points that one thread may compute at once. It is a power of two
+    /// that divides the last dimension. See [`lanes_along`].
     pub lanes: i64,
 }
 
@@ -86,8 +87,8 @@ pub struct Share {
     /// `(th, bl)[loops…] -> point`: the points that a thread visits. Loops run in order; the last
     /// one runs over adjacent points.
     pub map: IndexingMap,
-    /// The range variable of a thread's adjacent points, if there are several. Its loop is to be
-    /// unrolled.
+    /// The range variable of a thread's adjacent points, if there are several. The loop over this
+    /// variable is meant to be unrolled.
     pub lane: Option<usize>,
 }
 
@@ -96,7 +97,7 @@ impl Share {
     /// nest's points.
     ///
     /// # Errors
-    /// If `to` has another number of dimensions.
+    /// Fails if the number of dimensions of `to` is not that of the nest.
     pub fn then(&self, to: &IndexingMap) -> Result<IndexingMap, EmitError> {
         let message = || format!("a nest of {} dimensions, a map from {}", self.map.results.len(), to.dims.len());
         let map = self.map.then(to).ok_or_else(|| EmitError { message: message(), instruction: None })?;
@@ -104,40 +105,40 @@ impl Share {
     }
 }
 
-/// A launch, distributed to its nests.
+/// A launch whose blocks and threads are distributed to nests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dealing {
     /// The numbers of blocks and threads.
     pub launch: LaunchDimensions,
     /// One share per nest.
     pub shares: Vec<Share>,
-    /// Most adjacent points that a thread of any nest computes at once.
+    /// Largest number of adjacent points that a thread of any nest computes at once.
     pub lanes: i64,
     /// The values of the knobs.
     pub configuration: Configuration,
-    /// Other values worth measuring.
+    /// Other values of the knobs that the tuner should measure.
     pub alternatives: Vec<Configuration>,
 }
 
 impl Dealing {
     /// Distributes nests of at most [`MOST_POINTS`] points and chooses the knobs that the
-    /// configuration does not set. Knobs: `lanes` and `threads`, or `blocks` where a block is one
-    /// thread.
+    /// configuration does not set. The knobs are `lanes` and `threads` or, if a block has one
+    /// thread, `blocks`.
     ///
     /// # Errors
-    /// If a knob's value is impossible.
+    /// Fails if a knob's value is impossible.
     pub fn new(nests: &[Nest], device: &DeviceDescription, configuration: &Configuration) -> Result<Self, EmitError> {
         Dealing::of_updates(nests, 0, device, configuration)
     }
 
     /// Distributes the nests of a kernel that updates parts of large arrays in place; see
-    /// [`Dealing::new`]. The cache lines that it writes there take `spread` bytes. They are spread
-    /// over the caches of all cores, because each core wrote a part of every array. If one core ran
-    /// the kernel, it would have to fetch the other cores' lines, and these cores would later have
-    /// to fetch them back.
+    /// [`Dealing::new`]. The cache lines that it writes in these arrays take `spread` bytes. They
+    /// are spread over the caches of all cores, because each core wrote a part of every array. If
+    /// one core ran the kernel, it would have to fetch the other cores' lines, and these cores
+    /// would later have to fetch them back.
     ///
     /// # Errors
-    /// As [`Dealing::new`].
+    /// Fails if a knob's value is impossible.
     pub fn of_updates(
         nests: &[Nest],
         spread: i64,
@@ -151,7 +152,7 @@ impl Dealing {
         }
     }
 
-    /// The plan of a kernel with these outputs.
+    /// Returns the plan of a kernel with these outputs.
     pub fn plan(self, outputs: Vec<OutputPlan>, notes: Vec<String>) -> Plan {
         Plan {
             vector_lanes: self.lanes as u32,

@@ -1,5 +1,5 @@
-//! Distribution to blocks of one thread. Each block computes a contiguous part of a nest, row by
-//! row, so that the innermost loop runs along the last dimension without divisions.
+//! Distributes nests to blocks of one thread. Each block computes a contiguous part of a nest, row
+//! by row, so that the innermost loop runs along the last dimension without divisions.
 
 use super::{BlockRange, Cost, Dealing, Nest, Share};
 use crate::cost::{fetching, moved_between_cores};
@@ -11,29 +11,32 @@ use crate::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_di
 const BYTES_PER_BLOCK: i64 = 128 << 10;
 /// Cost of handing work to another core, as the bytes that one core could move in that time.
 const HANDING_OUT: i64 = 64 << 10;
-/// Enough blocks per core that one slow block does not matter.
+/// Number of blocks per core with which one slow block hardly delays the kernel.
 const BLOCKS_PER_CORE: i64 = 16;
-/// Rows are cut at multiples of this many points: whole cache lines for every element type.
+/// Rows are cut only at multiples of this number of points. This many elements of any type fill
+/// whole cache lines.
 const CUT: i64 = 64;
-/// A block of at least this many groups of rows may be rounded up to one more.
+/// Least number of groups of rows in a block for which the block may be rounded up to one more
+/// group.
 const MANY: i64 = 16;
 
-/// Most blocks that are worth distributing.
+/// Returns the largest number of blocks for which distribution pays off.
 fn most_blocks(device: &DeviceDescription) -> i64 {
     i64::from(device.core_count.max(1)) * BLOCKS_PER_CORE
 }
 
-/// Number of single-threaded blocks for a kernel of that cost. If every core gets a block, the
-/// number is a multiple of the cores, so that all cores finish together.
+/// Returns the number of single-threaded blocks for a kernel with cost `cost`. If every core gets a
+/// block, this is a multiple of the number of cores, so that all cores finish together.
 ///
 /// A small array is in the cache of the core that wrote it, and this core reads it faster than all
-/// cores together could. A kernel of small arrays runs on several cores only if it computes much.
+/// cores together could. So a kernel that reads small arrays runs on several cores only if it does
+/// much arithmetic.
 pub fn blocks_for(cost: Cost, device: &DeviceDescription) -> i64 {
     blocks_for_update(cost, 0, device)
 }
 
-/// As [`blocks_for`], for cache lines of `spread` bytes that are spread over all cores; see
-/// [`Dealing::of_updates`].
+/// Returns the number of blocks like [`blocks_for`], for a kernel that writes cache lines of
+/// `spread` bytes that are spread over all cores. See [`Dealing::of_updates`].
 fn blocks_for_update(cost: Cost, spread: i64, device: &DeviceDescription) -> i64 {
     let cores = i64::from(device.core_count.max(1));
     let saved = (cost.total() - cost.total() / cores).saturating_add(2 * moved_between_cores(spread, device));
@@ -75,10 +78,10 @@ pub(super) fn deal(
 
 /// Assigns blocks to nests in order. Several small nests may get the same block.
 struct Queue {
-    /// Bytes that a block should get.
+    /// Cost, in bytes, that a block should have.
     target: i64,
     block: i64,
-    /// Bytes that the current block has so far.
+    /// Cost, in bytes, of the nests that the current block has so far.
     filled: i64,
 }
 
@@ -100,7 +103,7 @@ impl Queue {
     }
 }
 
-/// How a nest is cut.
+/// How a nest is cut into parts for blocks.
 struct Tiling {
     /// Sizes of the dimensions whose product is the number of rows.
     outer: Vec<i64>,
@@ -113,8 +116,8 @@ struct Tiling {
 
 /// The part of a nest that one block computes.
 enum Cut {
-    /// `count` rows: a multiple of the product of the last `inner` outer dimensions, which get
-    /// separate loops.
+    /// `count` rows. This number is a multiple of the product of the last `inner` outer dimensions,
+    /// which get separate loops.
     Rows { count: i64, inner: usize },
     /// A part of one row: `length` points, with `parts` parts per row.
     Part { length: i64, parts: i64 },
@@ -183,9 +186,9 @@ impl Tiling {
     }
 }
 
-/// Cuts a nest between rows. If rows are short and sizes are no powers of two, one division per row
-/// is expensive. A block then gets multiples of the rows that the last outer dimensions span, if
-/// this makes blocks only slightly longer.
+/// Cuts a nest between rows. If rows are short and sizes are not powers of two, one division per
+/// row is expensive. A block then gets a multiple of the number of rows that the last outer
+/// dimensions span, if this makes blocks only slightly longer.
 fn rows_per_block(outer: &[i64], row: i64, wanted: i64) -> Cut {
     let slowest = outer.iter().position(|&size| size != 1).map_or(outer.len(), |first| first + 1);
     let divisors = &outer[slowest..];

@@ -1,4 +1,4 @@
-//! Distribution to blocks of many threads. Each thread computes `lanes` adjacent points of its
+//! Distributes nests to blocks of many threads. Each thread computes `lanes` adjacent points of its
 //! block's nest.
 
 use super::{BlockRange, Dealing, Nest, Share};
@@ -6,11 +6,13 @@ use crate::device::DeviceDescription;
 use crate::emitter::{Configuration, EmitError, LaunchDimensions};
 use crate::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
-/// Four warps: enough to hide latency, and few enough that the last wave is short.
+/// Default number of threads of a block: four warps. They are enough to hide latency, and few
+/// enough that the last wave of blocks is short.
 const THREADS: i64 = 128;
-/// Largest grid dimension of every GPU. With more work than that, threads loop over chunks.
+/// Largest number of blocks in a grid dimension that every GPU allows. If there is more work,
+/// threads loop over chunks.
 const MOST_BLOCKS: i64 = (1 << 31) - 1;
-/// More lanes than any nest requests.
+/// Upper limit for the lanes of a thread. No nest requests more.
 const MOST_LANES: i64 = 64;
 
 pub(super) fn deal(
@@ -97,7 +99,7 @@ impl Grid {
     }
 }
 
-/// Uses several lanes only if every core still gets a full block.
+/// Returns the default number of lanes. It is above 1 only if every core still gets a full block.
 fn default_lanes(nests: &[Nest], device: &DeviceDescription, most_lanes: i64) -> i64 {
     let enough = i64::from(device.core_count) * THREADS;
     let units = |lanes: i64| nests.iter().map(|nest| nest.points() / lanes.min(nest.lanes).max(1)).sum::<i64>();

@@ -1,4 +1,4 @@
-//! Estimates of the cost of a point, and of the work that values have in common.
+//! Estimates the cost of a point, and finds the work that values have in common.
 
 use std::collections::HashSet;
 
@@ -40,9 +40,9 @@ pub fn cost_per_point(computation: &Computation, values: &[InstrId]) -> Cost {
     cost
 }
 
-/// Returns the instruction and those of its transitive operands that are worth computing or reading
-/// once for several values: no scalars, no constants, no broadcasts. Values whose sets intersect
-/// gain from being computed together.
+/// Returns the instruction and its transitive operands, without scalars, constants, iotas and
+/// broadcasts. Computing or reading these instructions once for several values saves work. So
+/// values whose sets intersect should be computed together.
 pub fn worth_sharing(computation: &Computation, from: InstrId) -> HashSet<InstrId> {
     let mut seen = HashSet::from([from]);
     let mut pending = vec![from];
@@ -57,9 +57,10 @@ pub fn worth_sharing(computation: &Computation, from: InstrId) -> HashSet<InstrI
     seen
 }
 
-/// Number of adjacent points that make one vector of the values' smallest type and divide all of
-/// `lengths`. These are the lengths of the rows read and written, and the offsets of the first
-/// point in them. Meant for [`Nest::lanes`](super::Nest::lanes).
+/// Returns the number of adjacent points that one vector instruction can process. This is the
+/// largest power of two that divides all of `lengths` and fits into a vector of the values'
+/// smallest type. `lengths` are the lengths of the rows read and written, and the offsets of the
+/// first point in these rows. The result is meant for [`Nest::lanes`](super::Nest::lanes).
 pub fn lanes_along(computation: &Computation, values: &[InstrId], lengths: &[i64], device: &DeviceDescription) -> i64 {
     let leaves = values.iter().flat_map(|&id| computation.instruction(id).shape.leaves());
     let smallest = leaves.filter_map(Shape::as_array).map(|array| array.element_type.byte_size() as i64).min();

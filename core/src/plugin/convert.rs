@@ -14,7 +14,7 @@ use crate::emitter::{
 use crate::hlo::{InstrId, Opcode, PrintOptions, parse_module, print_module_with};
 use crate::ir::MatrixProduct;
 
-/// A message without a valid meaning.
+/// The reason why a message is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct WireError(pub String);
@@ -28,8 +28,8 @@ impl From<prost::DecodeError> for WireError {
 /// Encodes a fusion as bytes. Omits metadata, which describes the origin of instructions and not
 /// their effect.
 ///
-/// The module is encoded as text. It is written three times and parses as fast as its protobuf
-/// form, and host and plugin may be of different versions.
+/// The module is encoded as text. Each module is written only three times, text parses as fast as
+/// the protobuf form, and host and plugin may have different versions.
 pub fn encode_fusion(fusion: &Fusion) -> Vec<u8> {
     let options = PrintOptions { omit_metadata: true, ..PrintOptions::default() };
     let module = print_module_with(&fusion.module, &options);
@@ -138,7 +138,8 @@ impl From<Claim> for schema::Claim {
 
 impl From<schema::Claim> for Claim {
     fn from(claim: schema::Claim) -> Self {
-        // A number that does not fit exceeds the operands of any operation. The host refuses it.
+        // A number that does not fit into `usize` exceeds the operand count of any operation, so
+        // the host refuses the claim.
         let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         Claim {
             place: if claim.is_root { HeroPlace::Root } else { HeroPlace::BeforeEpilogue },
@@ -157,8 +158,8 @@ impl From<schema::Claim> for Claim {
 pub fn encode_bid(bid: &Bid, region: &Fusion) -> schema::Bid {
     match bid {
         Bid::Take { instructions } => {
-            // An invalid id is encoded as a name too, so that the host does not miss it: it refuses
-            // names that it does not find.
+            // An invalid id is also encoded as a name. The host finds no instruction with this name
+            // and refuses the bid.
             let known = |id: &InstrId| region.computation().instructions.get(id.index());
             let name = |id: &InstrId| known(id).map_or_else(|| format!("{id:?}"), |it| it.name.clone());
             let instructions = instructions.iter().map(name).collect();

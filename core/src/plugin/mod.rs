@@ -1,6 +1,7 @@
-//! The ways in which the host reaches an emitter.
+//! The ways in which the host can call an emitter.
 //!
-//! [`export_emitters!`](crate::export_emitters) names a crate's emitters once, for all carriers:
+//! [`export_emitters!`](crate::export_emitters) exports the emitters of a crate for all of these
+//! ways:
 //!
 //! ```text
 //! linked in  the host calls the trait                                         linked_emitters
@@ -8,7 +9,7 @@
 //! process    the same bytes through a pipe
 //! ```
 //!
-//! The host's side is `host/plugins`.
+//! `host/plugins` implements the host's side.
 
 pub mod convert;
 pub mod limits;
@@ -29,13 +30,14 @@ pub fn linked_emitters() -> Vec<Box<dyn Emitter>> {
     inventory::iter::<Registration>.into_iter().map(|registration| (registration.make)()).collect()
 }
 
-/// Names the emitters of a crate: expressions whose types implement
-/// [`Emitter`](crate::emitter::Emitter). Use it once per crate.
+/// Exports the emitters of a crate. The arguments are expressions whose types implement
+/// [`Emitter`](crate::emitter::Emitter). Use this macro once per crate.
 ///
-/// Linked into a program, the crate registers its emitters. Built as a `cdylib`, it is a plugin
-/// library. If a [`StaticDescriptor`](crate::emitter::StaticDescriptor) precedes each emitter, the
-/// library's file also lists the descriptors, so that `fusebox emitters inspect` shows them without
-/// running the library. They must equal [`Emitter::descriptor`].
+/// If the crate is linked into a program, it registers its emitters. If the crate is built as a
+/// `cdylib`, it is a plugin library. If a [`StaticDescriptor`](crate::emitter::StaticDescriptor)
+/// precedes each emitter, the library's file also lists the descriptors, so that `fusebox emitters
+/// inspect` shows them without running the library. Each listed descriptor must equal the result of
+/// [`Emitter::descriptor`].
 ///
 /// ```
 /// use fusebox_core::device::DeviceDescription;

@@ -1,8 +1,8 @@
 //! The exports of a plugin library: a note and a list of its emitters, which the host reads from
 //! the file, and a root module, which `abi_stable` checks when the host opens the library.
 //!
-//! All symbols end in the package's name, so that several emitter crates can also be linked into
-//! one program.
+//! The names of all exported symbols end in the package's name, so that several emitter crates can
+//! also be linked into one program.
 
 use abi_stable::StableAbi;
 use abi_stable::library::RootModule;
@@ -12,16 +12,16 @@ use abi_stable::std_types::{RSlice, RVec};
 
 use crate::emitter::{INTERFACE_VERSION, StaticDescriptor};
 
-/// Prefix of symbols of notes.
+/// Prefix of the symbol names of notes.
 pub const NOTE_PREFIX: &str = "fusebox_note_";
-/// Prefix of symbols of root modules. The rest equals the note's.
+/// Prefix of the symbol names of root modules. The rest of the name is the same as for the note.
 pub const ROOT_PREFIX: &str = "fusebox_root_";
 
-/// Prefix of symbols of lists of emitters. The rest equals the note's. Older libraries have no
-/// list.
+/// Prefix of the symbol names of lists of emitters. The rest of the name is the same as for the
+/// note. Older libraries have no list.
 pub const LISTING_PREFIX: &str = "fusebox_emitters_";
 
-/// Returns the bytes of the [listing] of these emitters.
+/// Returns the size of the [listing] of these emitters, in bytes.
 pub const fn listing_size(emitters: &[StaticDescriptor]) -> usize {
     let (mut size, mut i) = (0, 0);
     while i < emitters.len() {
@@ -31,8 +31,8 @@ pub const fn listing_size(emitters: &[StaticDescriptor]) -> usize {
     size
 }
 
-/// Lists the emitters of a library as text, with a line `kind name version` for each. The file
-/// contains these bytes unchanged.
+/// Lists the emitters of a library as text, with a line `kind name version` for each. The library's
+/// file contains these bytes unchanged.
 pub const fn listing<const SIZE: usize>(emitters: &[StaticDescriptor]) -> [u8; SIZE] {
     let mut text = [0; SIZE];
     let (mut length, mut i) = (0, 0);
@@ -52,12 +52,12 @@ pub const fn listing<const SIZE: usize>(emitters: &[StaticDescriptor]) -> [u8; S
 pub const UNOPTIMISED: &str = "+unoptimised";
 
 /// Facts about a plugin that the host reads from the file before it opens the library. A note
-/// consists of plain bytes without pointers, so its value is in the file.
+/// consists of plain bytes without pointers, so that the file contains the whole note.
 #[repr(C)]
 pub struct Note {
     /// [`Note::MAGIC`].
     pub magic: [u8; 16],
-    /// [`INTERFACE_VERSION`] at the plugin's build, little-endian.
+    /// The [`INTERFACE_VERSION`] against which the plugin was built, little-endian.
     pub interface: [u8; 4],
     /// Number of bytes of `text` in use, little-endian.
     pub length: [u8; 4],
@@ -68,7 +68,7 @@ pub struct Note {
 impl Note {
     /// First bytes of every note.
     pub const MAGIC: [u8; 16] = *b"fusebox plugin 1";
-    /// Bytes of a note.
+    /// Size of a note in bytes.
     pub const SIZE: usize = size_of::<Note>();
 
     /// Creates the note of a package. `package` is its name, a space and its version.
@@ -89,7 +89,7 @@ impl Note {
     }
 }
 
-/// Copies as many bytes as fit. Returns the new length.
+/// Appends as many of the bytes as fit into `text`. Returns the new length.
 const fn append(text: &mut [u8], mut length: usize, bytes: &[u8]) -> usize {
     let mut i = 0;
     while i < bytes.len() && length < text.len() {
@@ -100,13 +100,15 @@ const fn append(text: &mut [u8], mut length: usize, bytes: &[u8]) -> usize {
     length
 }
 
-/// The root module: one function from [`Request`](super::schema::Request) bytes to
-/// [`Response`](super::schema::Response) bytes. The schema evolves; this module does not change.
+/// The root module of a plugin library. Its only function takes the bytes of a
+/// [`Request`](super::schema::Request) and returns the bytes of a
+/// [`Response`](super::schema::Response). Later versions extend the schema, but do not change this
+/// module.
 #[repr(C)]
 #[derive(StableAbi)]
 #[sabi(kind(Prefix(prefix_ref = PluginRef)))]
 pub struct Plugin {
-    /// Answers a request. Does not unwind.
+    /// Function that answers a request. It does not unwind.
     #[sabi(last_prefix_field)]
     pub call: extern "C" fn(request: RSlice<'_, u8>) -> RVec<u8>,
 }

@@ -1,7 +1,8 @@
 //! The protobuf messages between host and plugin, across a library or process boundary.
 //!
-//! Fields are only ever added, and a field keeps its number. Absent fields read as zero or empty,
-//! so either side may be the older one. [`convert`](super::convert) defines their meaning.
+//! Later versions only add fields, and every field keeps its number. A field that is absent reads
+//! as zero or empty, so that host and plugin may have different versions.
+//! [`convert`](super::convert) defines the meaning of the fields.
 
 #![allow(missing_docs, reason = "the fields mirror those of the emitter interface, where they are described")]
 
@@ -9,13 +10,14 @@ use std::collections::BTreeMap;
 
 use prost::{Enumeration, Message};
 
-/// A question of the host to a plugin.
+/// A question of the host to a plugin. The comment on each variant lists the data of the request
+/// and the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enumeration)]
 #[repr(i32)]
 pub enum Question {
     /// A question that this version does not know.
     Unknown = 0,
-    /// Nothing -> the emitters.
+    /// No data -> the emitters of the plugin.
     Describe = 1,
     /// Emitter, fusion, device -> verdict.
     Consider = 2,
@@ -37,7 +39,7 @@ pub struct Request {
     /// Number of the emitter in the answer to `Describe`.
     #[prost(uint32, tag = "2")]
     pub emitter: u32,
-    /// An encoded [`Fusion`]. Kept as bytes, so that the plugin recognises the fusion that it
+    /// An encoded [`Fusion`], stored as bytes so that the plugin can recognise the fusion that it
     /// decoded last.
     #[prost(bytes = "vec", tag = "3")]
     pub fusion: Vec<u8>,
@@ -103,7 +105,8 @@ pub struct Descriptor {
     pub name: String,
     #[prost(string, tag = "3")]
     pub version: String,
-    /// Names of opcodes. The reader skips unknown names: it has no such operations.
+    /// Names of opcodes. The reader skips names that it does not know, because it has no operations
+    /// with these names.
     #[prost(string, repeated, tag = "4")]
     pub anchors: Vec<String>,
     /// Names of opcodes, like `anchors`.
@@ -140,7 +143,7 @@ pub struct Pass {
     pub operands: u64,
 }
 
-/// Names of the instructions taken, or the reason for a decline.
+/// Names of the instructions that the emitter bids for, or the reason for a decline.
 #[derive(Clone, PartialEq, Message)]
 pub struct Bid {
     #[prost(string, repeated, tag = "1")]
@@ -217,7 +220,8 @@ pub struct Verdict {
     /// Present if the fusion is declined.
     #[prost(message, optional, tag = "1")]
     pub decline: Option<Decline>,
-    /// Whether the emitter comes after all emitters that accept.
+    /// Whether the host uses the emitter only if the user selects it or no other emitter takes the
+    /// fusion.
     #[prost(bool, tag = "2")]
     pub on_request: bool,
 }
@@ -254,7 +258,7 @@ pub struct Plan {
     pub work: Option<Work>,
 }
 
-/// A visit with instructions by name.
+/// A visit, which refers to instructions by name.
 #[derive(Clone, PartialEq, Message)]
 pub struct Visit {
     /// The map's textual form.
@@ -327,8 +331,8 @@ pub struct SubgraphCall {
     pub symbol: String,
     #[prost(enumeration = "SubgraphKind", tag = "2")]
     pub kind: i32,
-    /// Instructions of values, roots, or the single instruction of a combiner. They are names
-    /// because numbers differ between modules.
+    /// Names of instructions: those of values, the roots of an epilogue, or the single instruction
+    /// of a combiner. Numbers would differ between modules.
     #[prost(string, repeated, tag = "3")]
     pub instructions: Vec<String>,
     #[prost(string, repeated, tag = "4")]

@@ -1,4 +1,5 @@
-//! The plugin's side of the boundary: takes and returns bytes, and catches panics.
+//! The plugin's side of the boundary between host and plugin. It takes and returns bytes, and
+//! catches panics.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -94,8 +95,8 @@ fn candidate(region: &Fusion, anchor: &str) -> Result<Candidate, WireError> {
     Ok(Candidate { region: region.clone(), anchor })
 }
 
-/// Decodes a fusion. Consider, plan and emit send the same bytes in a row, so the last fusion is
-/// cached.
+/// Decodes a fusion. Caches the last fusion, because the host sends the same bytes for the
+/// questions consider, plan and emit.
 fn fusion_of(bytes: &[u8]) -> Result<Rc<Fusion>, WireError> {
     thread_local! {
         static LAST: RefCell<Option<(Vec<u8>, Rc<Fusion>)>> = const { RefCell::new(None) };
@@ -120,8 +121,9 @@ thread_local! {
 }
 
 /// Installs a panic hook that stores the location of a panic for the message and prints nothing.
-/// The standard library's own hook would print the panic to stderr and forget the location. A
-/// library has its own copy of the standard library, so the host's hook does not change.
+/// The default hook of the standard library would print the panic to stderr and forget the
+/// location. A plugin library has its own copy of the standard library, so the host's hook does not
+/// change.
 fn remember_places_of_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

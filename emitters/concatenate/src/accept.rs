@@ -1,4 +1,4 @@
-//! The fusions that the emitter takes: at least one result comes from a concatenate.
+//! The check that the emitter supports a fusion. At least one result must come from a concatenate.
 
 use fusebox_core::analysis::Hero;
 use fusebox_core::emitter::{Decline, Fusion};
@@ -7,7 +7,7 @@ use fusebox_core::launch::MOST_POINTS;
 
 use crate::concatenates::{is_concatenate, operands};
 
-/// Largest number of operands. The code has a loop nest for each operand.
+/// Largest number of operands of a concatenate. The code has a loop nest for each operand.
 const MOST_OPERANDS: usize = 512;
 
 /// Returns the concatenate that a result comes from.
@@ -15,10 +15,10 @@ pub fn concatenate(computation: &Computation, hero: &Hero) -> Option<InstrId> {
     hero.instruction.filter(|&id| is_concatenate(computation, id))
 }
 
-/// Checks that the emitter takes a fusion with these heroes.
+/// Checks that the emitter supports a fusion with these heroes.
 ///
 /// # Errors
-/// The reason, if it does not.
+/// Returns the reason if the emitter does not support the fusion.
 pub fn check(fusion: &Fusion, heroes: &[Hero]) -> Result<(), Decline> {
     let computation = fusion.computation();
     let decline = |reason: String, id| Err(Decline::at(computation.instruction(id), reason));

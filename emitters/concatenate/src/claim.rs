@@ -4,10 +4,10 @@ use fusebox_core::cost::{CACHED_BYTES, bytes, first_array, per_element};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Candidate, Claim};
 
-/// Returns the claim for a concatenate. One concatenate sets the iteration space. For other
-/// concatenates, the kernel chooses between reads, which costs no more in another kernel. Only a
-/// large concatenate that is computed in the order of another hero loses time: it repeats the
-/// choice for every element.
+/// Returns the claim for a concatenate. One concatenate determines the iteration space of a kernel.
+/// For other concatenates, the kernel chooses an operand for each element, which costs no more in
+/// another kernel. Only a large concatenate that is computed in the iteration space of another hero
+/// loses time, because the kernel repeats the choice for every element.
 pub fn claim(hero: &Candidate, _: &DeviceDescription) -> Option<Claim> {
     let computation = hero.region.computation();
     let concatenate = computation.instruction(hero.anchor);

@@ -32,11 +32,12 @@ pub struct ConcatenateHero {
     pub epilogues: Vec<EpilogueGroup>,
 }
 
-/// Results of equal dimensions that are computed from a concatenate's elements.
+/// Results of equal dimensions that epilogues compute from a concatenate's elements.
 pub struct EpilogueGroup {
     /// The results' instructions, each once.
     pub roots: Vec<InstrId>,
-    /// `(output, result)`: the output's number in the kernel and the number of its value.
+    /// `(output, result)`: the number of the output in the kernel, and the number of its value in
+    /// `roots`.
     pub outputs: Vec<(usize, usize)>,
     /// Map from an index of the concatenate to the index of the results.
     pub from_hero: IndexingMap,
@@ -50,9 +51,9 @@ pub struct SideResult {
     pub outputs: Vec<usize>,
 }
 
-/// The results of a fusion that the emitter takes.
+/// The results of a fusion that the emitter supports.
 pub struct ConcatenateResults {
-    /// Concatenates with the results that come from them.
+    /// Concatenates, each with the results that come from it.
     pub concatenates: Vec<ConcatenateHero>,
     /// Results that do not come from a concatenate.
     pub side_results: Vec<SideResult>,
@@ -85,10 +86,10 @@ impl Analysis for ConcatenateResults {
     }
 }
 
-/// Returns the hero of a result. One of several concatenates sets the iteration space. For the
-/// others, the kernel chooses between reads. A result that also comes from a reduction or a
-/// transpose has no hero, because the kernel would compute the elements of these in the order of
-/// the concatenate.
+/// Returns the hero of a result. If there are several concatenates, one of them determines the
+/// iteration space. For the other concatenates, the kernel chooses an operand for each element. A
+/// result that also comes from a reduction or a transpose has no hero, because the kernel would
+/// compute the reduction or the transpose in the iteration space of the concatenate.
 fn hero(computation: &Computation, root: InstrId) -> Hero {
     hero_of(computation, root, |id| {
         let instruction = computation.instruction(id);
@@ -158,7 +159,7 @@ pub fn operands(computation: &Computation, concatenate: InstrId) -> Vec<Concaten
     let Op::Concatenate { dimension } = computation.instruction(concatenate).op else { return Vec::new() };
     let mut leaves = Vec::new();
     let mut offset = 0;
-    // Operands to visit, the next one last.
+    // Operands that remain to be visited. The next operand is the last in the list.
     let mut pending: Vec<InstrId> = computation.instruction(concatenate).operands.iter().rev().copied().collect();
     while let Some(id) = pending.pop() {
         let instruction = computation.instruction(id);

@@ -1,4 +1,4 @@
-//! The entry function.
+//! Emission of the kernel's entry function.
 
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Subgraph, Value};
 use fusebox_core::emitter::{EmitError, Kernel, Plan, Task};
@@ -30,9 +30,9 @@ pub fn emit(task: &Task<ConcatenateResults>, plan: &Plan) -> Result<Kernel, Emit
 
 /// The functions that the kernel calls.
 struct ConcatenateFunctions {
-    /// Per visit and bundle.
+    /// The functions that compute values, per visit and bundle.
     values: Vec<Vec<Subgraph>>,
-    /// Per concatenate and epilogue.
+    /// The epilogue functions, per concatenate and epilogue.
     epilogues: Vec<Vec<Subgraph>>,
 }
 
@@ -103,8 +103,8 @@ impl ConcatenateFunctions {
     }
 }
 
-/// Writes an element of a concatenate to the outputs that are the concatenate, and through the
-/// epilogues.
+/// Writes an element of a concatenate to the outputs that are the concatenate. Also writes the
+/// results that the epilogues compute from the element.
 fn element(
     b: &mut FunctionBuilder,
     concatenate: &ConcatenateHero,

@@ -1,4 +1,4 @@
-//! The concatenate emitter: each operand has a separate loop nest. See README.md.
+//! Emitter for concatenates. Each operand has a separate loop nest. See README.md.
 //!
 //! ```text
 //! claim.rs         claims for concatenates

@@ -1,4 +1,4 @@
-//! The plan of a kernel.
+//! Computation of a kernel's plan.
 
 use fusebox_core::emitter::{Configuration, EmitError, OutputPlan, Plan, Task, Visit};
 use fusebox_core::indexing::{Expr, IndexingMap, dim_exprs};
@@ -7,7 +7,7 @@ use fusebox_core::launch::{Dealing, Nest};
 use crate::concatenates::{ConcatenateHero, ConcatenateResults, EpilogueGroup};
 use crate::visits::{KernelVisits, ValueTarget, work};
 
-/// Returns the work and its distribution over threads and blocks.
+/// Returns the loop nests and their distribution over threads and blocks.
 pub fn distributed<'r>(
     task: &Task<'r, ConcatenateResults>,
     configuration: &Configuration,
@@ -39,7 +39,8 @@ pub fn plan(task: &Task<ConcatenateResults>, configuration: &Configuration) -> R
     Ok(Plan { visits, ..dealing.plan(outputs, notes(&work)) })
 }
 
-/// Returns the visits of the epilogues that read a value that is an element of a concatenate.
+/// Returns the visits of the epilogues that read a value, if the value is an element of a
+/// concatenate.
 fn behind(concatenates: &[ConcatenateHero], write: ValueTarget, to_value: &IndexingMap) -> Vec<Visit> {
     let ValueTarget::Element { concatenate: number, offset, .. } = write else { return Vec::new() };
     let concatenate = &concatenates[number];
@@ -52,8 +53,8 @@ fn behind(concatenates: &[ConcatenateHero], write: ValueTarget, to_value: &Index
     concatenate.epilogues.iter().map(visit).collect()
 }
 
-/// Returns the outputs to which the kernel writes a value, and the map to the index in each.
-/// `to_value` is the map to the value's index.
+/// Returns the outputs to which the kernel writes a value. For each output, also returns the map to
+/// the index of the write. `to_value` is the map to the value's index.
 fn written(concatenates: &[ConcatenateHero], write: ValueTarget, to_value: &IndexingMap) -> Vec<(usize, IndexingMap)> {
     match write {
         ValueTarget::Output { output, .. } => vec![(output, to_value.clone())],
@@ -78,7 +79,8 @@ fn shifted(map: &IndexingMap, dimension: usize, offset: i64) -> IndexingMap {
     map
 }
 
-/// Returns the map that adds an offset to one dimension, for indices of these sizes.
+/// Returns the map that adds an offset to one dimension of an index. `dims` are the sizes of the
+/// indices.
 pub fn shift(dims: &[i64], dimension: usize, offset: i64) -> IndexingMap {
     let mut results: Vec<Expr> = dim_exprs(dims.len());
     results[dimension] = results[dimension].clone() + offset;

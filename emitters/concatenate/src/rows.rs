@@ -1,5 +1,5 @@
-//! Nests over rows of the result. A row comprises the dimension of the concatenate and all inner
-//! dimensions. The kernel writes a row at a time, operand after operand.
+//! Loop nests over rows of the result. A row consists of the dimension of the concatenate and all
+//! inner dimensions. The kernel writes one row at a time, operand after operand.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{Computation, InstrId};
@@ -11,20 +11,20 @@ use crate::visits::{Bundle, ConcatenateVisit, ValueTarget, is_row_major};
 
 /// Largest number of elements of a row that is written without loops.
 const SHORT_ROW: i64 = 16;
-/// Fewest rows per core that can be distributed evenly without splitting a row.
+/// Least number of rows per core for which rows can be distributed evenly without splitting a row.
 const ROWS_PER_CORE: i64 = 16;
 
 /// The way in which a row is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowKind {
-    /// By one thread, element by element.
+    /// One thread writes the row, element by element.
     Short,
-    /// By a loop per operand, so that the result is written from start to end.
+    /// One loop per operand writes the row, so that the result is written from start to end.
     Long,
 }
 
-/// Returns whether and how the concatenate is written row by row. `alone` means that the fusion has
-/// no other result.
+/// Returns the way in which the kernel writes rows, or `None` if it does not write the concatenate
+/// row by row. `alone` means that the fusion has no other result.
 pub fn suits(concatenate: &ConcatenateHero, alone: bool, device: &DeviceDescription) -> Option<RowKind> {
     let (outer, inner) = concatenate.dims.split_at(concatenate.dimension);
     let (rows, row): (i64, i64) = (outer.iter().product(), inner.iter().product());
@@ -74,8 +74,9 @@ pub fn visit(
     ConcatenateVisit { nest: Nest { dims: point_dims(outer, kind), cost, lanes: 1 }, bundles }
 }
 
-/// Returns the dimensions of the nest's points. A long row is a row of the nest too. Short rows are
-/// not, because a vector needs several.
+/// Returns the dimensions of the nest's points. For long rows, the last dimension has one point, so
+/// that a row of the result is also a row of the nest. For short rows, this is not the case,
+/// because a vector needs several rows.
 fn point_dims(outer: &[i64], kind: RowKind) -> Vec<i64> {
     match kind {
         RowKind::Short => outer.to_vec(),
@@ -83,8 +84,8 @@ fn point_dims(outer: &[i64], kind: RowKind) -> Vec<i64> {
     }
 }
 
-/// Returns the map from a row to an index of the operand. Range variables are the positions in the
-/// row.
+/// Returns the map from a row to an index of the operand. The range variables are the position in
+/// the row.
 fn index(computation: &Computation, concatenate: &ConcatenateHero, operand: InstrId, kind: RowKind) -> IndexingMap {
     let outer = &concatenate.dims[..concatenate.dimension];
     let dims = computation.instruction(operand).shape.as_array().map(|array| array.dims.clone()).unwrap_or_default();

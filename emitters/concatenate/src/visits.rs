@@ -10,10 +10,10 @@ use fusebox_core::launch::{Nest, cost_per_point, lanes_along, worth_sharing};
 use crate::concatenates::{ConcatenateHero, ConcatenateResults, SideResult};
 use crate::rows;
 
-/// Largest number of values of a bundle: they are live at the same time.
+/// Largest number of values of a bundle. The values of a bundle are live at the same time.
 const MOST_TOGETHER: usize = 4;
 
-/// Everything the kernel does.
+/// The loop nests of a kernel, and the concatenates to which they write.
 pub struct KernelVisits<'r> {
     /// The concatenates.
     pub concatenates: &'r [ConcatenateHero],
@@ -29,14 +29,14 @@ pub struct ConcatenateVisit {
     pub bundles: Vec<Bundle>,
 }
 
-/// Values of equal dimensions that are computed by one function.
+/// Values of equal dimensions that one function computes.
 pub struct Bundle {
     /// The instructions, each once.
     pub values: Vec<InstrId>,
-    /// Map from a point of the nest to an index of the values. Range variables are the positions of
-    /// the values within a point.
+    /// Map from a point of the nest to an index of the values. If a point has several elements of
+    /// each value, range variables select the element.
     pub index: IndexingMap,
-    /// Whether the values of a point are written one by one instead of in a loop.
+    /// Whether unrolled code, not a loop, writes the values of a point.
     pub unrolled: bool,
     /// Destinations of the values.
     pub writes: Vec<ValueTarget>,
@@ -51,7 +51,7 @@ pub enum ValueTarget {
         value: usize,
         /// Number of the concatenate.
         concatenate: usize,
-        /// First index of its operand along the dimension of the concatenate.
+        /// First index of the operand along the dimension of the concatenate.
         offset: i64,
     },
     /// The value is an element of an output.
@@ -63,11 +63,11 @@ pub enum ValueTarget {
     },
 }
 
-/// A value that is to be added to a bundle.
+/// A value that will be added to a bundle.
 struct BundleEntry {
     instruction: InstrId,
     dims: Vec<i64>,
-    /// First of the dimensions that may be merged.
+    /// The first of the dimensions that may be merged.
     dimension: usize,
     target: EntryTarget,
 }
@@ -115,8 +115,7 @@ fn side_result(computation: &Computation, result: &SideResult) -> Option<BundleE
     has_elements.then_some(BundleEntry { instruction: result.root, dims: leaf.dims, dimension, target })
 }
 
-/// Groups entries with equal dimensions and common instructions. The kernel computes a group
-/// together.
+/// Groups entries with equal dimensions and common instructions. One loop nest computes a group.
 fn groups(computation: &Computation, entries: Vec<BundleEntry>) -> Vec<Vec<BundleEntry>> {
     let mut groups: Vec<(Vec<BundleEntry>, HashSet<InstrId>)> = Vec::new();
     for entry in entries {
@@ -188,9 +187,9 @@ fn together(
     ConcatenateVisit { nest, bundles: vec![bundle] }
 }
 
-/// Whether all instructions from `from` up keep the row-major order of elements within the
-/// dimensions from `first` on. Concatenates along a later dimension do not: the choice between
-/// operands depends on the position in a row.
+/// Whether the instructions `from` and all their direct and indirect operands keep the row-major
+/// order of elements within the dimensions from `first` on. A concatenate along a later dimension
+/// does not keep it, because the choice of an operand depends on the position in a row.
 pub fn is_row_major(computation: &Computation, from: &[InstrId], first: usize) -> bool {
     let mut seen: HashSet<InstrId> = from.iter().copied().collect();
     let mut pending: Vec<InstrId> = from.to_vec();

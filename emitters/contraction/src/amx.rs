@@ -1,4 +1,5 @@
-//! Products in tile registers: the loop over tiles of operands that are packed in groups of steps.
+//! The loop that multiplies packed operands in tile registers. Each iteration multiplies the steps
+//! of one tile register.
 
 use fusebox_core::builder::{FunctionBuilder, Value};
 use fusebox_core::hlo::ElementType;
@@ -6,8 +7,8 @@ use fusebox_core::hlo::ElementType;
 use crate::micro::TILE_LINES;
 use crate::tiles::TileSizes;
 
-/// Packed operands to multiply. `panel` and `first` are the register tile and the first step in the
-/// right operand, `steps` is the number of steps.
+/// Packed operands to multiply. `panel` is the number of the right operand's register tile. `first`
+/// is the first packed step of the right operand to multiply, and `steps` is the number of steps.
 pub struct PackedTiles {
     pub left: Value,
     pub right: Value,
@@ -16,8 +17,8 @@ pub struct PackedTiles {
     pub steps: Value,
 }
 
-/// Returns `sums` plus the products of all steps. `sums` are the tiles of a register tile, row by
-/// row.
+/// Returns `sums` plus the products of all steps. `sums` are the tile registers of a register tile,
+/// row by row.
 pub fn multiply(b: &mut FunctionBuilder, tiles: &TileSizes, packed: &PackedTiles, sums: &[Value]) -> Vec<Value> {
     let micro = tiles.micro;
     let (zero, one, unit) = (b.index(0), b.index(1), b.index(micro.tile_steps()));

@@ -1,8 +1,8 @@
-//! Which instructions around a dot one kernel computes.
+//! Choice of the instructions around a dot or convolution that one kernel computes.
 //!
-//! The prologue takes cheap instructions that only the kernel reads: they are recomputed for every
-//! tile that reads them. The epilogue takes elementwise instructions whose other operands are
-//! available before the kernel starts.
+//! The prologue consists of cheap instructions that only the kernel reads. The kernel recomputes
+//! them for every tile that reads them. The epilogue consists of elementwise instructions on the
+//! dot's result. Their other operands must be available before the kernel starts.
 
 use fusebox_core::analysis::keeps_positions;
 use fusebox_core::cost::{is_heavy, per_element};
@@ -40,8 +40,8 @@ struct ProductSearch<'a> {
 }
 
 impl ProductSearch<'_> {
-    /// Takes elementwise instructions on the dot's result. All their operands that depend on the
-    /// dot must already be members.
+    /// Adds elementwise instructions on the dot's result to the bid. All operands of these
+    /// instructions that depend on the dot must already be in the bid.
     fn epilogue(&mut self, anchor: InstrId) {
         self.behind[anchor.index()] = true;
         for id in self.computation.ids().filter(|&id| id > anchor) {
@@ -58,7 +58,7 @@ impl ProductSearch<'_> {
         }
     }
 
-    /// Whether this is a transpose of the dot and the dot's only user.
+    /// Whether instruction `id` is a transpose of the dot and the dot's only user.
     fn turns_all(&self, anchor: InstrId, id: InstrId) -> bool {
         let instruction = self.computation.instruction(id);
         matches!(instruction.op, Op::Transpose { .. })
@@ -67,7 +67,7 @@ impl ProductSearch<'_> {
             && !self.roots.contains(&anchor)
     }
 
-    /// Takes cheap instructions that only the kernel reads.
+    /// Adds cheap instructions that only the kernel reads to the bid.
     fn prologue(&mut self) {
         for id in self.computation.ids().rev().filter(|id| !self.behind[id.index()]) {
             let instruction = self.computation.instruction(id);
@@ -76,7 +76,7 @@ impl ProductSearch<'_> {
             let is_shared = self.roots.contains(&id) || users.iter().any(|user| !self.is_member[user.index()]);
             let is_along = match instruction.op {
                 Op::Parameter { .. } | Op::Tuple => false,
-                // The host computes these again for their other users.
+                // The host computes these instructions again for their other users.
                 Op::Constant(_) | Op::Iota { .. } | Op::Broadcast { .. } => true,
                 _ => !is_shared && self.is_cheap(id),
             };
@@ -87,7 +87,7 @@ impl ProductSearch<'_> {
     fn is_cheap(&self, id: InstrId) -> bool {
         let instruction = self.computation.instruction(id);
         let is_known = instruction.op.is_movement() || instruction.op.is_elementwise() && !is_heavy(&instruction.op);
-        // A transpose is free: packing reorders elements anyway.
+        // A transpose costs nothing, because packing reorders elements anyway.
         let is_transposed = matches!(instruction.op, Op::Transpose { .. });
         is_transposed || is_known && per_element(self.computation, instruction) <= CHEAP
     }

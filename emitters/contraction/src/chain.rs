@@ -1,7 +1,7 @@
 //! Chains of products of a convolution. The kernel adds the products of a chain to a partial sum,
 //! then adds the partial sum to the sum, because rounding errors grow with the number of
-//! consecutive additions. The chains depend on the problem and the device but not on knobs, because
-//! the bits of the result depend on them.
+//! consecutive additions. The bits of the result depend on the chains, so the chains depend on the
+//! problem and the device but not on knobs.
 
 use fusebox_core::builder::{FunctionBuilder, Value};
 use fusebox_core::hlo::ElementType;
@@ -11,14 +11,15 @@ use fusebox_core::indexing::ceil_div;
 /// chains.
 const STEPS: i64 = 256;
 
-/// A chain: `steps` steps of each of `rows` rows of the input.
+/// Size of a chain. A chain contains the products of `steps` steps in each of `rows` input rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProductChain {
     pub rows: i64,
     pub steps: i64,
 }
 
-/// Products of a chain, as `[begin, end]` of its rows and of the steps in each row.
+/// The products of one chain, as the range `[begin, end]` of input rows and the range of steps in
+/// each row.
 #[derive(Clone, Copy)]
 pub struct ChainProducts {
     pub rows: [Value; 2],
@@ -26,8 +27,8 @@ pub struct ChainProducts {
 }
 
 impl ProductChain {
-    /// Returns the chains of `rows` rows of `steps` steps if at most `most` rows are available at a
-    /// time. Returns `None` if all products are one chain.
+    /// Returns the size of the chains for `rows` input rows with `steps` steps each. At most `most`
+    /// rows are in memory at a time. Returns `None` if all products form one chain.
     pub fn of([rows, steps]: [i64; 2], most: i64, sum: ElementType) -> Option<ProductChain> {
         let steps = steps.max(1);
         let are_many = rows.saturating_mul(steps) > 2 * STEPS;
@@ -37,17 +38,18 @@ impl ProductChain {
         })
     }
 
-    /// Rounds rows up to whole chains.
+    /// Rounds a number of rows up to a multiple of a chain's rows.
     pub fn whole_rows(&self, rows: i64) -> i64 {
         ceil_div(rows, self.rows) * self.rows
     }
 
-    /// Returns the number of chains in `rows` rows of `steps` steps.
+    /// Returns the number of chains in `rows` rows with `steps` steps each.
     pub fn parts(&self, [rows, steps]: [i64; 2]) -> i64 {
         ceil_div(rows, self.rows) * ceil_div(steps, self.steps)
     }
 
-    /// Returns the sums after `add` has run for every chain of `rows` rows of `steps` steps.
+    /// Builds loops that run `add` for every chain of `rows` rows with `steps` steps each. Returns
+    /// the final sums.
     pub fn each(
         &self,
         b: &mut FunctionBuilder,

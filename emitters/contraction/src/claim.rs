@@ -9,13 +9,15 @@ use crate::library::PlainDot;
 use crate::problem::ProductProblem;
 use crate::tiles::TileSizes;
 
-/// Returns the claim for a dot or convolution. Outside a kernel of the kind `contraction`, each
-/// result element is a sequential sum of products. Operands are read as often as tiles pack them.
+/// Returns the claim for a dot or convolution. A kernel of another kind computes each result
+/// element as a sequential sum of products. A contraction kernel reads an operand element once for
+/// each tile that packs it.
 pub fn claim(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
     tiled(hero, device).or_else(|| of_library(hero, device))
 }
 
-/// Returns the claim for a dot that only the library computes fast: nothing is fused with it.
+/// Returns the claim for a dot that only the library computes fast. No instruction is fused with
+/// this dot.
 fn of_library(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
     let analysed = hero.region.analysis::<PlainDot>();
     let plain = analysed.as_ref().as_ref().ok()?;
@@ -46,8 +48,8 @@ fn tiled(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
     Some(Claim { lost_inside: lost, lost_beside: lost, reads: reads.to_vec(), ..Claim::default() })
 }
 
-/// Returns the claim for a convolution that is no matrix product: each element of the input is read
-/// once per window position.
+/// Returns the claim for a convolution that is not computed as a matrix product. Its kernel reads
+/// an input element once for each row of the result that needs the element.
 fn of_depthwise(hero: &Candidate) -> Option<Claim> {
     let analysed = hero.region.analysis::<depthwise::DepthwiseProblem>();
     let problem = analysed.as_ref().as_ref().ok()?;

@@ -1,4 +1,4 @@
-//! Conversions of elements to and from the type of the sums.
+//! Conversions of operand elements to the type of the sums, and of sums to the type of the results.
 
 use fusebox_core::builder::{FunctionBuilder, Scalar, Value};
 use fusebox_core::hlo::ElementType;
@@ -8,7 +8,8 @@ pub fn is_possible(from: ElementType, to: ElementType) -> bool {
     match () {
         _ if from == to => true,
         _ if from.is_complex() || to.is_complex() || to == ElementType::Pred => false,
-        // Rounding f64 in one step to a type narrower than f32 takes more than one operation.
+        // Rounding f64 to a type narrower than f32 without an intermediate rounding takes more than
+        // one operation.
         _ if from.is_float() && to.is_float() => from.bits() <= 32 || to.bits() >= 32,
         _ => !from.is_float() && (!to.is_float() || to.bits() >= 32),
     }
@@ -21,7 +22,7 @@ pub fn convert(b: &mut FunctionBuilder, from: ElementType, to: ElementType, valu
     match (from.is_float(), to.is_float()) {
         _ if from == to => value,
         (true, _) if from.bits() > to.bits() => b.truncf(value, target),
-        // Narrow floats are extended to f64 through f32. Both steps are exact.
+        // Narrow floats are extended to f64 through f32. Both conversions are exact.
         (true, _) if from.bits() < 32 && to.bits() > 32 => {
             let wide = b.extf(value, Scalar::F32);
             b.extf(wide, target)

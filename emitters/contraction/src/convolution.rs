@@ -1,5 +1,6 @@
-//! A convolution as a matrix product. Lines of the input are output positions, lines of the kernel
-//! are output features, and steps are window positions with input features. Groups are batches.
+//! Conversion of a convolution to a matrix product. The rows of the product are output positions,
+//! and the columns are output features. A step is a window position together with an input feature.
+//! Each group is a batch.
 
 use fusebox_core::emitter::{Decline, Fusion};
 use fusebox_core::hlo::{ArrayShape, ConvolutionAttrs, InstrId, Instruction, WindowDim};
@@ -11,12 +12,13 @@ use crate::runs::{BoundsCondition, OperandRuns, PositionStep};
 
 /// Largest input dilation for which output positions are split into phases.
 const MOST_PHASES: i64 = 16;
-/// Largest extent, stride, dilation and padding for which no position overflows.
+/// Largest extent, stride, dilation or padding for which the index arithmetic cannot overflow.
 const MOST_EXTENT: i64 = 1 << 31;
-/// Fewest output positions of an image for which each image is a batch of the product.
+/// Least number of output positions per image for which each image becomes a batch of the product.
 const POSITIONS_OF_IMAGE: i64 = 16;
 
-/// Coordinates of a product, as numbers of variables.
+/// Coordinates of one product of two elements. Each constant is the number of the coordinate's
+/// variable.
 pub const GROUP: usize = 0;
 pub const IMAGE: usize = 1;
 pub const FEATURE: usize = 2;
@@ -28,8 +30,8 @@ pub const fn place(dim: usize) -> usize {
     5 + 2 * dim
 }
 
-/// Returns the coordinate of a phase, which is the offset of an output position between dilated
-/// elements of the input. The window has `rank` dimensions.
+/// Returns the coordinate of the phase along dimension `dim` of a window with `rank` dimensions.
+/// [`DilationPhases`] explains phases.
 const fn phase(rank: usize, dim: usize) -> usize {
     4 + 2 * rank + dim
 }
@@ -43,7 +45,7 @@ pub fn variable(coordinate: usize) -> Expr {
 #[derive(Debug)]
 pub struct InputPosition {
     pub at: Expr,
-    /// The input's dimension.
+    /// Dimension of the input to which the position applies.
     pub input: usize,
     pub out: usize,
     pub stride: i64,
@@ -55,7 +57,8 @@ pub struct InputPosition {
     pub is_always_there: bool,
 }
 
-/// Sizes of the coordinates, and the indices as functions of the coordinates.
+/// Sizes of a convolution's coordinates, and the indices of its arrays as functions of the
+/// coordinates.
 #[derive(Debug)]
 pub struct Geometry {
     pub sizes: Vec<i64>,
@@ -63,18 +66,18 @@ pub struct Geometry {
     pub input: Vec<Expr>,
     pub kernel: Vec<Expr>,
     pub result: Vec<Expr>,
-    /// One for each dimension of the window.
+    /// Positions in the input, one for each dimension of the window.
     pub places: Vec<InputPosition>,
-    /// Groups and phases: coordinates that kernel and result depend on, and that are not summed
-    /// over.
+    /// Coordinates of the group and of the phases. The kernel and the result depend on these
+    /// coordinates, and no sum runs over them.
     pub batch: Vec<usize>,
-    /// Positions that may be outside the kernel, because phases need different numbers of window
-    /// positions.
+    /// Positions in the convolution kernel that may be out of bounds, because phases need different
+    /// numbers of window positions.
     pub kernel_places: Vec<InputPosition>,
 }
 
-/// Coordinates of an operand's batches, lines and steps, outermost first, and the distance in
-/// memory between neighbours along each coordinate.
+/// Coordinates of an operand's batches, lines and steps, outermost first, and the memory stride of
+/// each coordinate.
 pub struct OperandCoordinates<'a> {
     pub batch: &'a [usize],
     pub lines: &'a [usize],
@@ -82,10 +85,10 @@ pub struct OperandCoordinates<'a> {
     pub distance: &'a [f64],
 }
 
-/// Returns the convolution as a product.
+/// Returns the convolution as a matrix product.
 ///
 /// # Errors
-/// If numbers of the window are too large.
+/// If the sizes or the window are too large for the index arithmetic.
 pub fn form(fusion: &Fusion, id: InstrId, attributes: &ConvolutionAttrs) -> Result<ProductForm, Decline> {
     let computation = fusion.computation();
     let instruction = computation.instruction(id);
@@ -102,7 +105,7 @@ pub fn form(fusion: &Fusion, id: InstrId, attributes: &ConvolutionAttrs) -> Resu
     let mut steps: Vec<usize> = (0..attributes.window.dims.len()).map(place).collect();
     lines.insert(0, IMAGE);
     steps.push(CHANNEL);
-    // Steps and lines are ordered by the input's memory, because the input is larger than the
+    // Sorts lines and steps by their stride in the input, because the input is larger than the
     // kernel.
     for list in [&mut lines, &mut steps] {
         list.retain(|&coordinate| geometry.sizes[coordinate] != 1);
@@ -140,9 +143,10 @@ pub fn is_written_by_positions(instruction: &Instruction, attributes: &Convoluti
     last.is_some_and(|dim| attributes.dims.output_spatial.contains(&(dim as i64)))
 }
 
-/// The split of a dimension with input dilation into phases. The output positions of one phase meet
-/// elements at every `count`-th window position. Each phase is therefore a convolution without
-/// input dilation.
+/// Split of the output positions along a dimension with input dilation into phases. A phase
+/// consists of the output positions with equal remainder modulo `count`. All of them meet input
+/// elements at the same window positions, every `count`-th. Each phase is therefore a convolution
+/// without input dilation.
 struct DilationPhases {
     /// Number of phases.
     count: i64,
@@ -150,8 +154,8 @@ struct DilationPhases {
 }
 
 impl DilationPhases {
-    /// Returns the phases of a window with stride 1, if all phases have equally many output
-    /// positions.
+    /// Returns the phases if the window has stride 1, no dilation and at least `count` positions,
+    /// and if all phases have equally many output positions.
     fn of(window: &WindowDim, outputs: i64) -> Option<DilationPhases> {
         let count = window.base_dilation;
         let is_plain = window.stride == 1 && window.window_dilation == 1 && window.size >= count;
@@ -164,7 +168,8 @@ impl DilationPhases {
         (-phase + self.padding).modulo(self.count)
     }
 
-    /// Returns the number of this element for the first output position of the phase.
+    /// Returns the number of the input element that the phase's first output position meets at this
+    /// window position.
     fn element(&self, phase: Expr) -> Expr {
         (phase.clone() + self.first(phase) - self.padding).floor_div(self.count)
     }
@@ -175,7 +180,7 @@ impl Geometry {
     /// phases where possible.
     ///
     /// # Errors
-    /// If numbers of the window are too large.
+    /// If the sizes or the window are too large for the index arithmetic.
     pub fn new(
         fusion: &Fusion,
         instruction: &Instruction,
@@ -288,7 +293,7 @@ impl Geometry {
         Ok(geometry)
     }
 
-    /// Returns the distance in memory, in elements, between neighbours along each coordinate.
+    /// Returns the memory stride of each coordinate, in elements.
     pub fn distances(&self, fusion: &Fusion, operand: InstrId, index: &[Expr]) -> Result<Vec<f64>, Decline> {
         let instruction = fusion.computation().instruction(operand);
         let array = instruction.shape.as_array().ok_or_else(|| Decline::at(instruction, "it is no array"))?;
@@ -300,7 +305,8 @@ impl Geometry {
             strides.push(distances(fusion, operand, &map)[0] as f64);
         }
         let origin = vec![0i64; self.sizes.len()];
-        // A multiple of all dilations, so that the quotient is the average distance.
+        // Distances are measured over a multiple of all dilations, so that the quotient is the
+        // average stride.
         let dilation = self.places.iter().fold(1i64, |all, place| all.saturating_mul(place.base_dilation)).min(1 << 30);
         let moved = |coordinate: usize| {
             let mut to = origin.clone();
@@ -323,7 +329,8 @@ impl Geometry {
         coordinates.iter().map(|&coordinate| self.sizes[coordinate]).collect()
     }
 
-    /// Sets `coordinates` to the coordinates of the position in variable `number`.
+    /// Sets `coordinates` of `point` from variable `number`, which enumerates their values in
+    /// row-major order.
     pub fn set(&self, point: &mut [Expr], coordinates: &[usize], number: usize) {
         let parts = delinearize(&variable(number), &self.sizes_of(coordinates));
         for (&coordinate, part) in coordinates.iter().zip(parts) {
@@ -380,7 +387,8 @@ impl Geometry {
         RunCoordinates { first, worth }
     }
 
-    /// Splits lines and steps into coordinates. The coordinates from `first` on form the runs.
+    /// Splits lines and steps into coordinates. In the list that contains the run (steps if
+    /// `are_steps`, else lines), the coordinates from number `first` on become one coordinate.
     fn runs(
         &self,
         index: &[Expr],
@@ -410,7 +418,7 @@ impl Geometry {
         let run = &(if are_steps { layout.steps } else { layout.lines })[first..];
         let condition = |place: &&InputPosition| {
             let moves = [(place.out, place.stride), (place.window, place.window_dilation)];
-            // Only the outermost coordinate of a run may occur in a place.
+            // A position depends on no coordinate of a run except the outermost.
             let along = moves.into_iter().find(|(coordinate, _)| run.first() == Some(coordinate)).map(|(_, by)| {
                 let after = self.sizes_of(&run[1..]).into_iter().product();
                 PositionStep { by, after }
@@ -424,8 +432,8 @@ impl Geometry {
     }
 }
 
-/// The coordinates of a list that form a run, from `first` on, and the number of elements that are
-/// copied together.
+/// The coordinates of a list, from number `first` on, that form a run. `worth` is the number of
+/// elements of the run divided by their memory stride.
 struct RunCoordinates {
     first: usize,
     worth: f64,

@@ -12,7 +12,8 @@
 //!       after the last chunk: apply the epilogue to the sums and write the results
 //! ```
 //!
-//! Lines of a tile beyond the last line are multiplied with unspecified values, and never written.
+//! For lines of a tile beyond the last line, the kernel multiplies unspecified values and never
+//! writes the results.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Type, Value};
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
@@ -27,18 +28,18 @@ use crate::results::{ResultEpilogues, sums_before, with_kept_after_first};
 use crate::tiles::{LeftForm, TileSizes};
 use crate::words::{self, PackedColumns};
 
-/// Declarations of the kernel.
+/// The problem, the chosen sizes, and the functions that the kernel calls.
 struct ProductKernel<'a> {
     problem: &'a ProductProblem,
     tiles: &'a TileSizes,
     left: PackSource<'a>,
     right: PackSource<'a>,
-    /// The right operand, if it is not packed.
+    /// The right operand's tensor, if the kernel reads it without packing.
     in_place: Option<Value>,
     results: ResultEpilogues<'a>,
 }
 
-/// Tensors that loops carry.
+/// Loop-carried tensors.
 #[derive(Clone)]
 struct ProductLoopState {
     left: Value,
@@ -69,7 +70,7 @@ impl ProductLoopState {
     }
 }
 
-/// A tile: where it begins, and how many of its rows and columns are within the result.
+/// A tile: the position where it begins, and the numbers of its rows and columns within the result.
 #[derive(Clone, Copy)]
 struct ResultTile {
     batch: Value,
@@ -79,15 +80,14 @@ struct ResultTile {
     columns: Value,
 }
 
-/// Rows of a tile that are multiplied together: the first row, counted within the tile, and the
-/// number of rows.
+/// Range of rows that are multiplied together. `first` is relative to the tile.
 #[derive(Clone, Copy)]
 struct RowRange {
     first: Value,
     count: Value,
 }
 
-/// A chunk of steps.
+/// Range of steps: a chunk or all steps.
 #[derive(Clone, Copy)]
 struct StepRange {
     first: Value,
@@ -124,7 +124,7 @@ pub fn emit(fusion: &Fusion, problem: &ProductProblem, tiles: &TileSizes) -> Res
     kernel.finish(&ProductLoopState::of(&written).outputs)
 }
 
-/// Returns what remains of `size` from `first` on, at most `most`.
+/// Returns the smaller of `size - first` and `most`. `first` must be a multiple of `most`.
 fn rest(b: &mut FunctionBuilder, first: Value, size: i64, most: i64) -> Value {
     let count = b.index(most.min(size));
     match size % most {
@@ -138,8 +138,8 @@ fn rest(b: &mut FunctionBuilder, first: Value, size: i64, most: i64) -> Value {
 }
 
 impl ProductKernel<'_> {
-    /// Allocates all tensors. Lines that are never packed are filled with zeros, which processors
-    /// multiply as fast as any number.
+    /// Allocates all tensors. Fills lines that are never packed with zeros, because processors
+    /// multiply zeros as fast as any number.
     fn start(&self, b: &mut FunctionBuilder, outputs: Vec<Value>) -> ProductLoopState {
         let tiles = self.tiles;
         let [factor, sum] = [tiles.micro.factors[0], self.problem.sum.real_part()].map(Scalar::of_element);
@@ -150,14 +150,14 @@ impl ProductKernel<'_> {
         let sums = b.allocate_shared(&tiles.sum_dims(), sum);
         let offsets = b.allocate_shared(&tiles.offset_dims(), sum);
         let zero = b.zero(&factor.into());
-        // Processors multiply words equally fast for all values.
+        // Products of words take the same time for all values, so their tensors are not filled.
         let fill = |b: &mut FunctionBuilder, tensor: Value, is_wanted: bool| {
             if is_wanted && !tiles.micro.multiplies_words() { filled(b, tensor, zero) } else { tensor }
         };
         let left = fill(b, left, self.problem.sizes.rows % tiles.height != 0);
         let is_ragged = self.problem.sizes.columns % tiles.width() != 0;
         let right = fill(b, right, is_ragged);
-        // The transpose reads all lines of a square.
+        // The transpose reads all lines of a square, even lines that are never packed.
         let transposed = fill(b, transposed, is_ragged && tiles.transposed_dims().is_some());
         ProductLoopState { left, right, groups, transposed, sums, offsets, outputs }
     }
@@ -181,7 +181,7 @@ impl ProductKernel<'_> {
         })
     }
 
-    /// Loops over all steps, a chunk at a time.
+    /// Builds a loop over all steps. Each iteration takes one chunk.
     fn chunks(
         &self,
         b: &mut FunctionBuilder,
@@ -196,7 +196,7 @@ impl ProductKernel<'_> {
         ProductLoopState::of(&state)
     }
 
-    /// Loops over all rows, as many at a time as a register tile has.
+    /// Builds a loop over all rows of the tile. Each iteration takes the rows of one register tile.
     fn rows(
         &self,
         b: &mut FunctionBuilder,
@@ -218,7 +218,8 @@ impl ProductKernel<'_> {
         ProductLoopState::of(&state)
     }
 
-    /// Packs the operands that all rows of the tile read.
+    /// Packs the right operand's columns of the tile, and the left operand if all rows of the tile
+    /// are packed together.
     fn pack_columns(
         &self,
         b: &mut FunctionBuilder,
@@ -248,7 +249,8 @@ impl ProductKernel<'_> {
         state
     }
 
-    /// Packs rows and adds their products of a chunk of steps.
+    /// Packs rows of the left operand, unless they are packed already or read in place, and adds
+    /// their products of a chunk of steps.
     fn add(
         &self,
         b: &mut FunctionBuilder,
@@ -276,7 +278,7 @@ impl ProductKernel<'_> {
         state
     }
 
-    /// Returns where the left operand's elements of a register tile's rows are.
+    /// Returns the source of the left operand's elements for the rows of a register tile.
     fn left_elements(
         &self,
         b: &mut FunctionBuilder,
@@ -299,7 +301,7 @@ impl ProductKernel<'_> {
         }
     }
 
-    /// Returns the first row of the sums of a register tile.
+    /// Returns the row of the tensor of sums where the sums of a register tile begin.
     fn first_sum(&self, b: &mut FunctionBuilder, rows: RowRange) -> Value {
         if self.tiles.keeps_sums() { rows.first } else { b.index(0) }
     }
@@ -309,7 +311,7 @@ impl ProductKernel<'_> {
         if self.tiles.keeps_right_packed { steps.first } else { b.index(0) }
     }
 
-    /// Adds the products of all register tiles across the tile.
+    /// Adds the products of all register tiles that contain these rows.
     fn sums(
         &self,
         b: &mut FunctionBuilder,
@@ -356,7 +358,7 @@ impl ProductKernel<'_> {
         })
     }
 
-    /// Adds the products of all register tiles across the tile, in tile registers.
+    /// Adds the products of all register tiles that contain these rows, in tile registers.
     fn sums_of_tiles(
         &self,
         b: &mut FunctionBuilder,
@@ -386,7 +388,8 @@ impl ProductKernel<'_> {
         })
     }
 
-    /// Returns the sums before a chunk, as [`sums_before`], in tile registers.
+    /// Returns the sums before a chunk in tile registers. [`sums_before`] does this for vector
+    /// registers.
     fn tiles_before(
         &self,
         b: &mut FunctionBuilder,
@@ -408,7 +411,8 @@ impl ProductKernel<'_> {
     }
 
     /// Returns the sums plus the products of a chunk of steps. If factors and sums have different
-    /// types, the products are added up before the conversion to the type of the sums.
+    /// types, the kernel adds the products of the chunk in the type of the factors, then converts
+    /// their sum.
     fn add_products(&self, b: &mut FunctionBuilder, factors: &ProductFactors, before: &[Value]) -> Vec<Value> {
         let [factor, sum] = [self.problem.factor, self.problem.sum.real_part()].map(Scalar::of_element);
         if factor == sum {
@@ -423,8 +427,8 @@ impl ProductKernel<'_> {
         before.iter().zip(products).map(add).collect()
     }
 
-    /// Returns where the right operand's rows are, for the register tile that begins at a column of
-    /// the tile.
+    /// Returns the source of the right operand's rows for the register tile that begins at column
+    /// `column` of the tile.
     fn right_rows(
         &self,
         b: &mut FunctionBuilder,
@@ -444,8 +448,8 @@ impl ProductKernel<'_> {
         }
     }
 
-    /// Replaces the outputs by the result of `write` after the last steps, and leaves them
-    /// unchanged before.
+    /// Runs `write` after the last chunk of steps and stores its outputs in the state. Before the
+    /// last chunk, leaves the outputs unchanged.
     fn after_last(
         &self,
         b: &mut FunctionBuilder,

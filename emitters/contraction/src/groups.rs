@@ -1,9 +1,9 @@
-//! Packing of operands for products of words, each of a few neighbouring steps, in tile registers
-//! or in vector registers.
+//! Packing of operands that are multiplied as words, in tile registers or in vector registers. A
+//! word holds a few neighbouring steps.
 //!
 //! Left operands are packed as `[row, step]`, right operands as `[register tile, group of steps,
-//! column, step of the group]`. The steps of both are padded with zeros to whole tiles, because
-//! uninitialised memory may hold NaN.
+//! column, step of the group]`. The steps of both operands are padded with zeros to whole tiles,
+//! because uninitialised memory may hold NaN.
 
 use fusebox_core::builder::{FunctionBuilder, Value};
 
@@ -32,9 +32,9 @@ impl PackSource<'_> {
         })
     }
 
-    /// Packs groups of steps to panels `[panel, group, line, step of the group]` of `panels[0]`
+    /// Packs groups of steps into panels `[panel, group, line, step of the group]` of `panels[0]`
     /// lines. Packs all lines of a group before the next group. If `panels[1]` is a multiple of
-    /// `panels[0]`, parts consist of whole panels.
+    /// `panels[0]`, every part must consist of whole panels.
     pub fn pack_groups(
         &self,
         b: &mut FunctionBuilder,
@@ -95,8 +95,8 @@ impl PackSource<'_> {
         tensor
     }
 
-    /// Visits all lines. `body` gets the panel, the line of the part, and the position in the
-    /// panel's row where the line begins.
+    /// Builds a loop over all lines. `body` gets the panel, the line of the part, and the position
+    /// in the panel's row where the line begins.
     fn lines_of_group(
         &self,
         b: &mut FunctionBuilder,
@@ -121,7 +121,7 @@ impl PackSource<'_> {
     }
 }
 
-/// Rounds steps up to whole tiles.
+/// Rounds a number of steps up to a multiple of a tile's steps.
 fn up_to_tiles(b: &mut FunctionBuilder, tiles: &TileSizes, steps: Value) -> Value {
     let unit = b.index(tiles.micro.tile_steps());
     let count = b.ceildivsi(steps, unit);

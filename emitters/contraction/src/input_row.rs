@@ -1,6 +1,6 @@
 //! Rows of a convolution's input, with zeros where the window leaves the input. A row holds the
-//! elements that output positions along one dimension need. The elements under the window are at
-//! constant distances in a row, so that they are multiplied without packing.
+//! elements that output positions along one dimension need. The elements under the window have a
+//! constant stride in a row, so that the kernel multiplies them without packing.
 
 use fusebox_core::hlo::{ElementType, InstrId};
 use fusebox_core::indexing::{Expr, IndexingMap};
@@ -9,28 +9,29 @@ use crate::convolution::{Geometry, out, variable};
 use crate::operand::Operand;
 use crate::runs::{BoundsCondition, OperandRuns, PositionStep};
 
-/// A builder of rows. Coordinates are set one after another, and the coordinates of lines first.
+/// A builder of input rows. The caller sets the coordinates one after another: first the
+/// coordinates of lines, then the coordinates of steps.
 pub struct InputRowBuilder<'a> {
     geometry: &'a Geometry,
     /// Window dimension along which a row extends.
     axis: usize,
-    /// Coordinates that are set so far.
+    /// Expressions of the coordinates that are set so far.
     pub point: Vec<Expr>,
     /// Sizes of the variables: the batch, coordinates of the line, coordinates of the step.
     sizes: Vec<i64>,
     lines: usize,
 }
 
-/// A row. `place` counts from the first element that the row's first output position needs. The
-/// places and the elements at each place form one run of steps if `inner` is set, else the last two
-/// coordinates of the steps.
+/// A row of the input. `place` is a position in the row, relative to the first element that the
+/// row's first output position needs. If `inner` is set, the positions and the elements at each
+/// position form one run of steps. Otherwise they are the last two coordinates of a step.
 pub struct InputRow {
     /// The first output position.
     pub first: Expr,
     pub place: Expr,
-    /// Elements at a place, if the row is one run.
+    /// Number of elements at each position, if the row is one run.
     pub inner: Option<i64>,
-    /// Whether a row may be longer than the elements that all output positions need.
+    /// Whether a row may extend beyond the elements that the output positions need.
     pub may_stick_out: bool,
 }
 
@@ -40,7 +41,7 @@ impl<'a> InputRowBuilder<'a> {
         InputRowBuilder { geometry, axis, point: geometry.constants(), sizes: vec![batches], lines: 0 }
     }
 
-    /// Adds a variable of `size` values.
+    /// Adds a variable with `size` values.
     pub fn variable(&mut self, size: i64) -> Expr {
         self.sizes.push(size);
         variable(self.sizes.len() - 1)
@@ -51,12 +52,13 @@ impl<'a> InputRowBuilder<'a> {
         self.point[coordinate] = self.variable(self.geometry.sizes[coordinate]);
     }
 
-    /// Makes variables that are added from now on variables of steps.
+    /// Ends the coordinates of lines. Variables that are added later are coordinates of steps.
     pub fn begin_steps(&mut self) {
         self.lines = self.sizes.len() - 1;
     }
 
-    /// Returns the rows as an operand. Its `(batch, line, step)` are the variables that were added.
+    /// Returns the rows as an operand. The operand's `(batch, line, step)` are the variables that
+    /// were added.
     pub fn finish(mut self, row: &InputRow, instruction: InstrId, element: ElementType) -> Operand {
         self.point[out(self.axis)] = row.first.clone();
         let of_point = |expr: &Expr| expr.substitute(&self.point, &[], &[]);

@@ -1,40 +1,40 @@
-//! The instructions that multiply: in vector registers or in tile registers.
+//! Choice of the instructions that multiply, in vector registers or in tile registers.
 
 use fusebox_core::device::{DeviceDescription, NarrowProducts};
 use fusebox_core::hlo::{ElementType, FloatFormat};
 
 use crate::problem::{ProductProblem, ProductSizes};
 
-/// Rows of a tile register, and columns of a tile register of sums.
+/// Number of rows of a tile register. A tile register of sums has the same number of columns.
 pub const TILE_LINES: i64 = 16;
 /// Bytes of a row of a tile register.
 pub const TILE_ROW_BYTES: i64 = 64;
-/// Bytes of a word. One instruction multiplies two words, which are elements of neighbouring steps,
-/// and adds the products.
+/// Bytes of a word. A word holds the elements of a few neighbouring steps. One instruction
+/// multiplies two words element by element and adds the products.
 const GROUP_BYTES: i64 = 4;
-/// Bytes of the vector registers that words are multiplied in.
+/// Bytes of the vector registers in which instructions multiply words.
 const WORD_REGISTER_BYTES: u32 = 64;
 /// Number added to signed bytes to make them unsigned.
 pub const OFFSET: i64 = 128;
-/// Fewest rows and columns that fill tile registers well enough to be faster.
+/// Least number of rows and of columns for which products of tiles or words are faster.
 const LEAST_LINES: i64 = 8;
-/// Fewest steps that fill tile registers well enough to be faster.
+/// Least number of steps for which products of tiles or words are faster.
 const LEAST_STEPS: i64 = 16;
 
-/// Instructions that multiply.
+/// Kinds of instructions that multiply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MicroKernel {
-    /// An element of the left operand times a row of the right one, in vector registers.
+    /// Multiplies an element of the left operand by a row of the right operand, in vector
+    /// registers.
     Vectors,
-    /// A word of the left operand (a few neighbouring steps) times words of the right operand, in
-    /// vector registers.
+    /// Multiplies a word of the left operand (a few neighbouring steps) by words of the right
+    /// operand, in vector registers.
     Words,
-    /// Tiles of both operands, in tile registers.
+    /// Multiplies tiles of both operands, in tile registers.
     Tiles,
 }
 
-/// Instructions that multiply, and the types to which packing converts the operands' elements for
-/// them.
+/// The instructions that multiply, and the types to which packing converts the operands' elements.
 #[derive(Clone, Copy, Debug)]
 pub struct MicroProduct {
     pub kernel: MicroKernel,
@@ -47,8 +47,9 @@ pub struct MicroProduct {
 }
 
 impl MicroProduct {
-    /// Chooses tile registers if the machine has them for these elements and the product fills
-    /// them, else words if the machine multiplies them, else vectors.
+    /// Chooses tile registers if the machine supports them for these elements and the product fills
+    /// them. Otherwise chooses words if the machine has instructions for them. Otherwise chooses
+    /// vectors.
     pub fn of(problem: &ProductProblem, device: &DeviceDescription) -> MicroProduct {
         let ProductSizes { rows, columns, steps, .. } = problem.sizes;
         let is_large = rows.min(columns) >= LEAST_LINES && steps >= LEAST_STEPS;
@@ -88,7 +89,7 @@ impl MicroProduct {
 }
 
 /// Returns the narrow types to which packing converts the operands' elements. Returns `None` if
-/// `available` does not multiply them or if the conversion is not exact.
+/// `available` has no instruction for these types or if a conversion is not exact.
 fn narrow(problem: &ProductProblem, available: NarrowProducts) -> Option<[ElementType; 2]> {
     let [left, right] = [0, 1].map(|side| problem.operands[side].element);
     // Runs along steps are copied as lines. Runs along lines would have to be regrouped by steps.
@@ -104,9 +105,9 @@ fn narrow(problem: &ProductProblem, available: NarrowProducts) -> Option<[Elemen
     }
 }
 
-/// Whether `bf16` represents every number of the type as a normal number or zero: these
-/// instructions treat subnormal numbers as zero. So does XLA:CPU (docs/decisions.md), therefore
-/// `bf16` itself is accepted.
+/// Whether `bf16` represents every number of the type as a normal number or zero. This is necessary
+/// because the instructions treat subnormal numbers as zero. XLA:CPU also treats subnormal numbers
+/// of `bf16` as zero (docs/decisions.md), therefore `bf16` itself is accepted.
 fn is_exact_in_bf16(element: ElementType) -> bool {
     let (Some(narrow), Some(wide)) = (FloatFormat::of(element), FloatFormat::of(ElementType::BF16)) else {
         return false;

@@ -7,24 +7,24 @@ use crate::operand::Operand;
 use crate::pack::{PackSource, half_row};
 use crate::tiles::TileSizes;
 
-/// Operands to multiply.
+/// Operands of the loop over steps.
 pub struct ProductFactors<'a> {
-    /// Where the left operand's elements are.
+    /// Source of the left operand's elements.
     pub left: LeftElements<'a>,
-    /// Where the right operand's rows are.
+    /// Source of the right operand's rows.
     pub right: RightRows<'a>,
     /// Number of steps.
     pub steps: Value,
 }
 
-/// Elements of the left operand, of one register tile.
+/// Source of the left operand's elements for one register tile.
 pub enum LeftElements<'a> {
-    /// A tensor `[0, row, step]`
+    /// A tensor `[0, row, step]`.
     Lines(Value),
     /// A tensor `[register tile, step, row]`, and the number of the register tile.
     Panels(Value, Value),
-    /// The operand itself, the point where the register tile begins, and the operand's last row,
-    /// which replaces rows beyond the end.
+    /// The operand without packing. The register tile begins at `point`. The operand's last row,
+    /// `last`, replaces rows beyond the end.
     InPlace { source: &'a PackSource<'a>, point: [Value; 3], last: Value },
 }
 
@@ -57,17 +57,19 @@ impl LeftElements<'_> {
     }
 }
 
-/// Rows of the right operand, of one register tile.
+/// Source of the right operand's rows for one register tile.
 pub enum RightRows<'a> {
     /// A tensor `[register tile, step, column]`, the number of the register tile, and the first
     /// step.
     Packed { tensor: Value, panel: Value, first: Value },
-    /// The operand itself, and the point `(batch, column, step)` where the register tile begins.
+    /// The operand without packing, and the point `(batch, column, step)` where the register tile
+    /// begins.
     InPlace { tensor: Value, operand: &'a Operand, point: [Value; 3] },
 }
 
 impl RightRows<'_> {
-    /// Reads the register of a step that begins `column` columns after the first column.
+    /// Reads a register of elements of step `step`. Its first element is in column `column` of the
+    /// register tile.
     fn register(&self, b: &mut FunctionBuilder, step: Value, column: i64, lanes: i64) -> Value {
         let column = b.index(column);
         match self {
@@ -84,11 +86,12 @@ impl RightRows<'_> {
     }
 }
 
-/// Steps per loop iteration if a step has few multiplications: counting and addressing take issue
-/// slots between them. With many multiplications, a second step only gives LLVM more to compile,
-/// and sums may not stay in registers between the two.
+/// Number of steps per loop iteration if a step has few multiplications. Two steps per iteration
+/// reduce the issue slots for counting and addressing. If a step has many multiplications, a second
+/// step only gives LLVM more to compile, and LLVM may not keep sums in registers between the two
+/// steps.
 const STEPS_OF_A_TURN: i64 = 2;
-/// Multiplications per step from which an iteration has only one step.
+/// Number of multiplications per step from which an iteration has only one step.
 const MANY_PRODUCTS: usize = 16;
 
 /// Returns the sums, `height` times `vectors` registers, plus the products of all steps. For
@@ -157,7 +160,7 @@ fn add_complex_products(b: &mut FunctionBuilder, [re, im]: [Value; 2], row: &[Va
     next
 }
 
-/// Computes `a * b + sum`. Floats are rounded once.
+/// Computes `left * right + sum`. Rounds floats only once.
 pub fn add_product(b: &mut FunctionBuilder, left: Value, right: Value, sum: Value) -> Value {
     match b.type_of(sum).element() {
         Scalar::Float(_) => b.fma(left, right, sum),

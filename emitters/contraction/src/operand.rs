@@ -1,4 +1,5 @@
-//! One operand of a product: which elements are read, and which dimension is contiguous in memory.
+//! Description of one operand of a product: the elements that the kernel reads, and the dimension
+//! that is contiguous in memory.
 
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{ElementType, InstrId};
@@ -20,16 +21,19 @@ pub struct Operand {
     pub runs_along_steps: bool,
     /// Whether steps are contiguous in memory.
     pub steps_are_adjacent: bool,
-    /// Whether the source of an element depends on conditions on its index, as in a concatenation.
+    /// Whether the index of an element decides which array the element comes from, as in a
+    /// concatenation.
     pub is_in_parts: bool,
-    /// Number of the fusion's parameter that is the operand, if lines are contiguous in it.
+    /// Number of the fusion's parameter that is the operand, if the operand is a parameter with
+    /// contiguous lines.
     pub rows_of: Option<usize>,
-    /// How the operand is copied, if its lines or steps have no constant stride in memory or
-    /// include padding.
+    /// Split of the operand into contiguous runs, if its lines or steps have no constant stride in
+    /// memory or include padding.
     pub runs: Option<OperandRuns>,
 }
 
-/// Roles of an operand's dimensions, each list from the outermost dimension to the innermost.
+/// Dimensions of an operand by role. Each list is ordered from the outermost dimension to the
+/// innermost.
 pub struct DimRoles<'a> {
     pub batch: &'a [i64],
     pub lines: &'a [i64],
@@ -60,7 +64,7 @@ impl DimRoles<'_> {
 }
 
 /// Returns the distances in memory, in elements, between neighbouring lines and between
-/// neighbouring steps, in the largest array that the operand is computed from.
+/// neighbouring steps, in the largest array from which the operand is computed.
 pub fn distances(fusion: &Fusion, operand: InstrId, at: &IndexingMap) -> [i64; 2] {
     let computation = fusion.computation();
     let maps = maps_from(&fusion.module, fusion.entry(), operand, 0);
@@ -80,7 +84,7 @@ pub fn distances(fusion: &Fusion, operand: InstrId, at: &IndexingMap) -> [i64; 2
     largest.map_or([0, 0], |(_, distances)| distances)
 }
 
-/// Whether any parameter is read under conditions on the operand's index.
+/// Whether the operand's index decides if the fusion reads a parameter.
 pub fn is_in_parts(fusion: &Fusion, operand: InstrId) -> bool {
     let maps = maps_from(&fusion.module, fusion.entry(), operand, 0);
     let known = maps.parameters.iter().filter_map(|indexing| indexing.known());
@@ -101,8 +105,8 @@ pub fn distances_in(at: &IndexingMap, reading: &Reading, dims: &[i64]) -> [i64; 
     [distance(1, [0, 1, 0]), distance(2, [0, 0, 1])]
 }
 
-/// Returns the number of the parameter that is the operand, if the operand's last dimension is
-/// exactly the lines.
+/// Returns the number of the parameter that is the operand, if the lines are the operand's last
+/// dimension.
 pub fn rows_of(fusion: &Fusion, operand: InstrId, at: &IndexingMap) -> Option<usize> {
     let is_line = at.results.last() == Some(&Expr::dim(1));
     fusion.computation().parameters().iter().position(|&parameter| parameter == operand).filter(|_| is_line)

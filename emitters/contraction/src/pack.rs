@@ -1,6 +1,6 @@
-//! Packing: copies of the operands in the order in which the kernel multiplies them. The host's
-//! functions compute the elements, so packing also computes the prologue of the dot. Packing copies
-//! rows along memory, in loops that LLVM vectorises, and transposes in registers.
+//! Packing: copies of the operands in the order in which the kernel multiplies them. Packing calls
+//! subgraph functions for the elements, so it also computes the prologue of the dot. Packing copies
+//! contiguous elements in loops that LLVM vectorises, and transposes in registers.
 
 use fusebox_core::builder::{FunctionBuilder, Scalar, Subgraph, Value};
 use fusebox_core::hlo::ElementType;
@@ -11,7 +11,7 @@ use crate::micro::OFFSET;
 use crate::operand::Operand;
 use crate::tiles::TileSizes;
 
-/// An operand whose elements are copied.
+/// An operand to pack.
 pub struct PackSource<'a> {
     pub operand: &'a Operand,
     pub function: Subgraph,
@@ -41,7 +41,7 @@ impl PackSource<'_> {
         self.element_at(b, &self.operand.at, &point)
     }
 
-    /// Returns the element at the index to which a map maps a point.
+    /// Returns the element at the index that `at` computes from `point`.
     pub fn element_at(&self, b: &mut FunctionBuilder, at: &IndexingMap, point: &[Value]) -> Value {
         let index = b.apply_indexing(at, point);
         let value = b.call_subgraph(&self.function, &index, &[])[0];
@@ -61,8 +61,9 @@ impl PackSource<'_> {
         if self.is_offset { b.int(OFFSET, Scalar::I8) } else { b.zero(&Scalar::of_element(self.factor).into()) }
     }
 
-    /// Inserts an element into the tensor. The real and imaginary parts of a complex element are
-    /// half of the last dimension apart, so that each half has the layout of real elements.
+    /// Inserts an element into the tensor. If elements are complex, the first half of the last
+    /// dimension holds real parts, and the second half holds imaginary parts. Each half has the
+    /// layout of real elements.
     pub fn insert(&self, b: &mut FunctionBuilder, element: Value, tensor: Value, place: &[Value]) -> Value {
         let Some((&last, before)) = place.split_last().filter(|_| self.operand.element.is_complex()) else {
             return b.insert(element, tensor, place);
@@ -129,8 +130,8 @@ impl PackSource<'_> {
     }
 
     /// Copies lines to panels `[panel, step, line]` of `width` lines. The operand has `all` lines.
-    /// The loop copies all lines of a step before the next step, so that it reads memory in runs as
-    /// long as the part has lines.
+    /// The loop copies all lines of a step before the next step, so that it reads all lines of the
+    /// part as one contiguous run.
     pub fn copy_panels(
         &self,
         b: &mut FunctionBuilder,

@@ -1,5 +1,5 @@
-//! The problem of a dot or convolution fusion: a batched matrix product with its operands and
-//! results, independent of the dimensions of the HLO instruction.
+//! Description of a dot or convolution fusion as a batched matrix product with operands and
+//! results. The description does not depend on the dimensions of the HLO instruction.
 
 use fusebox_core::cost::is_heavy;
 use fusebox_core::emitter::{Analysis, Decline, Fusion};
@@ -9,30 +9,32 @@ use fusebox_core::indexing::{Expr, IndexingMap, Interval, Reading, delinearize, 
 use crate::operand::{DimRoles, Operand, distances, distances_in, is_in_parts, rows_of};
 use crate::{convert, convolution};
 
-/// Largest number of products. No processor computes more, and counts up to it do not overflow.
+/// Largest number of products that the emitters accept. No processor computes more, and counts up
+/// to this number do not overflow.
 pub const MOST_POINTS: i64 = 1 << 48;
-/// Total number of products below which a loop over the elements of the result is as fast.
+/// Least number of products for which packing pays. With fewer, a loop over the elements of the
+/// result is as fast.
 pub const LEAST_PRODUCTS: i64 = 1 << 11;
-/// Least number of products per batch for a vector times a matrix: the matrix's columns become
-/// lanes, and nothing is packed.
+/// Least number of products per batch for a product of a vector and a matrix. This limit is lower
+/// because nothing is packed: the columns of the matrix become lanes.
 const LEAST_OF_A_VECTOR: i64 = 1 << 6;
 /// Cost of one vector of products with operands in the nearest cache, in additions.
 pub const VECTOR_OF_PRODUCTS: f64 = 1.06;
-/// Number of products per result element below which packing costs more than it saves.
+/// Least number of products per result element for which packing pays.
 pub const LEAST_STEPS: i64 = 4;
 
-/// Number of products of bytes whose sum an `f32` holds exactly: 256 times 255 times 255 is less
-/// than 2 to the 24.
+/// Number of products of two bytes whose sum an `f32` holds exactly, because 256 times 255 times
+/// 255 is less than 2 to the 24.
 const EXACT_PRODUCTS: i64 = 256;
 
 /// A fusion around a dot or a convolution as the product `[batch, rows, steps]` times `[batch,
-/// steps, columns]`. The operands are in program order, or swapped if the result is written
-/// transposed.
+/// steps, columns]`. The operands have the instruction's order, or are swapped if the result is
+/// written transposed.
 #[derive(Debug)]
 pub struct ProductProblem {
     /// The dot or convolution.
     pub dot: InstrId,
-    /// The operand whose lines are rows, then the operand whose lines are columns.
+    /// The left operand, whose lines are rows, and the right operand, whose lines are columns.
     pub operands: [Operand; 2],
     pub sizes: ProductSizes,
     /// Type in which products are summed.
@@ -46,7 +48,7 @@ pub struct ProductProblem {
     pub roots: Vec<ProductRoots>,
 }
 
-/// Sizes of the product. Each covers several dimensions of the program, or none.
+/// Sizes of the product. Each size is the product of any number of the instruction's dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProductSizes {
     pub batch: i64,
@@ -60,7 +62,7 @@ pub struct ProductSizes {
 #[derive(Debug)]
 pub struct ProductRoots {
     pub instructions: Vec<InstrId>,
-    /// Numbers of the results among the fusion's outputs.
+    /// Positions of the results in the list of the fusion's outputs.
     pub outputs: Vec<usize>,
     /// Map from `(batch, row, column)` to the index of the results.
     pub at: IndexingMap,
@@ -77,7 +79,7 @@ impl ProductProblem {
     /// Checks that packing pays.
     ///
     /// # Errors
-    /// If the product is too small, or too large to be counted, or if a loop is as fast.
+    /// If the product is too small or too large, or if a loop is as fast.
     pub fn check(&self) -> Result<(), Decline> {
         let ProductSizes { batch, rows, columns, steps } = self.sizes;
         let products = [batch, rows, columns, steps].iter().fold(1i64, |n, &size| n.saturating_mul(size));
@@ -140,8 +142,8 @@ impl Analysis for ProductProblem {
 /// types of the operands.
 ///
 /// # Errors
-/// If a conversion to or from the type of the sums is not possible, or if this type is not
-/// multiplied in vectors.
+/// If a conversion to or from the type of the sums is not possible, or if vectors cannot multiply
+/// this type.
 pub fn sum_type(
     computation: &Computation,
     dot: InstrId,
@@ -177,8 +179,8 @@ pub fn the_dot(computation: &Computation) -> Result<InstrId, Decline> {
     }
 }
 
-/// Checks that no other instruction is expensive. Operands are recomputed for every tile that reads
-/// them, and the rest of the epilogue once per element.
+/// Checks that no instruction except the dot is expensive. The kernel recomputes operands for every
+/// tile that reads them, and computes the epilogue once per element.
 pub fn check_prologue(computation: &Computation, dot: InstrId) -> Result<(), Decline> {
     let others = computation.ids().filter(|&id| id != dot);
     match others.map(|id| computation.instruction(id)).find(|instruction| is_heavy(&instruction.op)) {
@@ -195,7 +197,7 @@ fn element_type(computation: &Computation, id: InstrId) -> Result<ElementType, D
     Ok(array.element_type)
 }
 
-/// An operand with its numbers of batches, lines and steps.
+/// An operand, and the numbers of its batches, lines and steps.
 pub type SizedOperand = (Operand, [i64; 3]);
 
 /// A dot or convolution as a matrix product.
@@ -205,7 +207,7 @@ pub struct ProductForm {
     pub result: IndexingMap,
 }
 
-/// Returns the form of a dot.
+/// Returns a dot as a matrix product.
 fn form(fusion: &Fusion, dot: &Instruction, dims: &DotDims) -> Result<ProductForm, Decline> {
     let computation = fusion.computation();
     let side = |number: usize, batch: &[i64], steps: &[i64]| {
@@ -260,9 +262,9 @@ pub fn outputs(fusion: &Fusion, dot: InstrId) -> Result<Vec<DotResult>, Decline>
             Some([reading]) if reading.runtime.is_empty() && reading.map.ranges.is_empty() => reading.map.inverse(),
             _ => None,
         };
-        // The domain of the map is the whole dot if every element of the dot has an element of the
-        // result. A result with more elements (a concatenation, padding) would be written only in
-        // part.
+        // The domain of the map is the whole dot if every element of the dot corresponds to an
+        // element of the result. A result with more elements (a concatenation, padding) would be
+        // written only in part.
         let of_dots = computation.instruction(dot).shape.as_array();
         let is_whole = |map: &IndexingMap| {
             let dims = of_dots.map(|array| array.dims.as_slice()).unwrap_or_default();

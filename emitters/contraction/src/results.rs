@@ -1,5 +1,4 @@
-//! Sums: how the kernel keeps them between chunks of steps, and how the host's epilogue functions
-//! write them in the end.
+//! Sums between chunks of steps, and the epilogues that turn sums into results and write them.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Subgraph, Type, Value};
 use fusebox_core::emitter::{OutputPlan, Visit};
@@ -9,10 +8,10 @@ use fusebox_core::indexing::IndexingMap;
 use crate::convert::convert;
 use crate::problem::ProductRoots;
 
-/// Results of a kernel, with the host's epilogue functions for them.
+/// Results of a kernel, and the epilogue functions that compute them from sums.
 pub struct ResultEpilogues<'a> {
     roots: &'a [ProductRoots],
-    /// One for each group of roots.
+    /// One epilogue function for each group of roots.
     epilogues: Vec<Subgraph>,
     /// Types of the sums and of the product's result.
     types: [ElementType; 2],
@@ -36,8 +35,8 @@ impl<'a> ResultEpilogues<'a> {
         Scalar::of_element(self.types[0])
     }
 
-    /// Returns the outputs after the epilogues of one sum are written. `point` is an argument of
-    /// [`ProductRoots::at`].
+    /// Writes the results that the epilogues compute from one sum, and returns the outputs. `point`
+    /// is an argument of [`ProductRoots::at`].
     pub fn written(&self, b: &mut FunctionBuilder, point: &[Value], sum: Value, outputs: &[Value]) -> Vec<Value> {
         let [of_sum, of_product] = self.types;
         let value = convert(b, of_sum, of_product, sum);
@@ -71,9 +70,9 @@ pub fn written(
     (outputs.into_iter().map(|(_, output)| output).collect(), visits)
 }
 
-/// Returns the registers of sums at `places` before the next products are added: zero for the first
-/// steps, later the sums kept in `sums`. `first` is the number of the first step that is added
-/// next, or `None` if all steps are added at once.
+/// Returns the registers of sums to which the next products are added. For the first steps, all
+/// sums are zero. Later, they are the elements of `sums` at `places`. `first` is the number of the
+/// first step that is added next, or `None` if all steps are added at once.
 pub fn sums_before<P: AsRef<[Value]>>(
     b: &mut FunctionBuilder,
     first: Option<Value>,
@@ -94,7 +93,7 @@ pub fn sums_before<P: AsRef<[Value]>>(
     )
 }
 
-/// Returns `more` plus the sums kept at `places`.
+/// Returns `more` plus the elements of `sums` at `places`.
 pub fn with_kept<P: AsRef<[Value]>>(b: &mut FunctionBuilder, places: &[P], sums: Value, more: &[Value]) -> Vec<Value> {
     let add = |(place, &more): (&P, &Value)| {
         let lanes = b.type_of(more).dims()[0];
@@ -104,8 +103,8 @@ pub fn with_kept<P: AsRef<[Value]>>(b: &mut FunctionBuilder, places: &[P], sums:
     places.iter().zip(more).map(add).collect()
 }
 
-/// Returns `more` plus the sums kept at `places`, or only `more` if `first`, the number of the
-/// first step of `more`, is 0.
+/// Returns `more` plus the elements of `sums` at `places`. Returns only `more` if `first`, the
+/// number of the first step of `more`, is 0.
 pub fn with_kept_after_first<P: AsRef<[Value]>>(
     b: &mut FunctionBuilder,
     first: Value,

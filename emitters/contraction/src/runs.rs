@@ -8,7 +8,7 @@ use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, ceil_div, 
 
 use crate::pack::{OperandRange, PackSource, each};
 
-/// Elements that are copied together, if a run is partly padding.
+/// Number of elements that are copied together, if a run is partly padding.
 const TOGETHER: i64 = 16;
 /// Length of a run, in elements, from which a separate code path for complete runs saves no time.
 const LONG: i64 = 48;
@@ -28,36 +28,36 @@ pub struct OperandRuns {
     pub are_steps: bool,
     /// Map from `(batch, coordinates of the line, coordinates of the step)` to the operand's index.
     pub at: IndexingMap,
-    /// Conditions for an element to be inside the operand. Elements for which one of them fails are
-    /// 0.
+    /// Conditions for an element to be inside the operand. An element for which one of the
+    /// conditions fails is 0.
     pub conditions: Vec<BoundsCondition>,
 }
 
-/// A condition for a position to be inside the operand: `0 <= place < extent`, and a multiple of
-/// the dilation.
+/// A condition for a position to be inside the operand: `0 <= place < extent`, and `place` is a
+/// multiple of the dilation.
 #[derive(Debug)]
 pub struct BoundsCondition {
     /// Map from the arguments of [`OperandRuns::at`] to the position.
     pub place: IndexingMap,
     pub extent: i64,
     pub dilation: i64,
-    /// How the place depends on the position in a run, if it does.
+    /// Change of `place` along a run, if it changes.
     pub along: Option<PositionStep>,
 }
 
-/// A place that moves by `by` after every `after` positions of a run.
+/// Change of a place along a run: by `by` after every `after` positions.
 #[derive(Clone, Copy, Debug)]
 pub struct PositionStep {
     pub by: i64,
     pub after: i64,
 }
 
-/// A range of positions of a run to copy, as a whole number of pieces.
+/// Range of positions of a run to copy. The range consists of whole pieces.
 #[derive(Clone, Copy)]
 struct RunRange {
     begin: Value,
     end: Value,
-    /// Positions that are copied together.
+    /// Number of positions that are copied together.
     piece: i64,
 }
 
@@ -88,7 +88,7 @@ impl OperandRuns {
         sizes.last().copied().unwrap_or(1)
     }
 
-    /// Returns the cost of copying `elements` elements beyond the elements themselves, in
+    /// Returns the overhead of copying `elements` elements run by run, in
     /// [additions](fusebox_core::cost). `together` elements are contiguous in the destination.
     pub fn overhead(&self, elements: f64, together: i64) -> f64 {
         let run = self.run_size();
@@ -96,8 +96,8 @@ impl OperandRuns {
         elements / run as f64 * PER_RUN + pieces * PER_PIECE
     }
 
-    /// Returns a number of steps, at most `most`, that splits no run into uneven pieces. Returns
-    /// `most` if only numbers below a quarter of `most` do.
+    /// Returns a number of steps, at most `most`, for chunks that hold whole runs or equal pieces
+    /// of a run. Returns `most` if such pieces would be shorter than a quarter of `most`.
     pub fn even_steps(&self, steps: i64, most: i64) -> i64 {
         let run = if self.are_steps { self.run_size() } else { 1 };
         if run <= most {
@@ -193,8 +193,8 @@ impl PackSource<'_> {
         })
     }
 
-    /// Copies the positions of a run. `put` gets each element and its position, which is the sum of
-    /// the start of a piece and an offset in the piece.
+    /// Copies the range `stretch` of a run. `put` gets each element and its position, which is the
+    /// sum of the start of a piece and an offset in the piece.
     fn copy_run(
         &self,
         b: &mut FunctionBuilder,
@@ -261,7 +261,7 @@ impl PackSource<'_> {
             let is_behind = b.cmpi(IntPredicate::Sge, high, end);
             b.andi(is_before, is_behind)
         };
-        // Long runs are copied in parts without loss.
+        // For long runs, copying in three parts takes no more time.
         if runs.are_steps && stretch.piece >= LONG {
             return parted(b, stretch.begin, stretch.end, tensor);
         }
@@ -274,7 +274,7 @@ impl PackSource<'_> {
                 if runs.are_steps {
                     vec![parted(b, stretch.begin, stretch.end, tensor)]
                 } else {
-                    // Panels are short rows: most pieces are entirely elements or entirely padding.
+                    // Panels are narrow, so most pieces are entirely elements or entirely padding.
                     b.scf_for(stretch.begin, stretch.end, piece, &[tensor], |b, from, tensor| {
                         let end = b.addi(from, piece);
                         let is_there = is_within(b, from, end);
@@ -303,8 +303,8 @@ impl PackSource<'_> {
         )[0]
     }
 
-    /// Returns the range of positions of a run that are inside the operand, or `None` if all of
-    /// them always are.
+    /// Returns the range of positions of a run that are inside the operand, or `None` if all
+    /// positions of all runs are inside.
     fn there(&self, b: &mut FunctionBuilder, runs: &OperandRuns, point: &[Value]) -> Option<[Value; 2]> {
         if runs.conditions.is_empty() {
             return None;
@@ -341,7 +341,7 @@ impl PackSource<'_> {
         Some([low, high])
     }
 
-    /// Whether a place holds an element, and not a hole between dilated elements.
+    /// Whether a place holds an element, not a hole between dilated elements.
     fn is_element(&self, b: &mut FunctionBuilder, condition: &BoundsCondition, place: Value) -> Value {
         let (dilation, zero) = (b.index(condition.dilation), b.index(0));
         let rest = b.remsi(place, dilation);

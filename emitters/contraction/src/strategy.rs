@@ -1,6 +1,6 @@
-//! The common part of the emitters of products, each of which is a [`ProductStrategy`]. A
-//! strategy chooses its sizes from a problem, a device and knobs. The plan and the kernel follow
-//! from these sizes.
+//! The common part of the emitters of products. Each emitter implements [`ProductStrategy`]. A
+//! strategy chooses its sizes from a problem, a device and knobs. The sizes determine the plan and
+//! the kernel.
 
 use std::marker::PhantomData;
 
@@ -22,7 +22,7 @@ pub trait ProductStrategy: Sized + 'static {
     /// Checks that the strategy supports the problem and the device.
     ///
     /// # Errors
-    /// The reason, if it does not.
+    /// Returns the reason if the strategy does not support the problem or the device.
     fn suits(problem: &Self::Problem, device: &DeviceDescription) -> Result<(), Decline>;
 
     /// Chooses the values that the configuration leaves open.

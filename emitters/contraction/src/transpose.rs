@@ -1,6 +1,6 @@
-//! Transposes: rows in memory become columns. Squares of words are transposed in registers, in two
-//! passes over a buffer that fits in the nearest cache. With a single pass, LLVM takes longer to
-//! compile the shuffles of a square than the rest of a kernel.
+//! Transposes of operands whose rows in memory become columns. The kernel transposes squares of
+//! words in registers, in two passes over a buffer that fits in the nearest cache. With a single
+//! pass, LLVM would take longer to compile the shuffles of a square than the rest of a kernel.
 
 use fusebox_core::builder::{FunctionBuilder, Value};
 
@@ -8,17 +8,17 @@ use crate::pack::{OperandRange, PackSource, each, half_row};
 use crate::runs::common_divisor;
 use crate::tiles::TileSizes;
 
-/// Largest size of squares that are transposed in one pass: LLVM's time grows with the depth of the
+/// Largest size of squares that are transposed in one pass. LLVM's time grows with the depth of the
 /// shuffles.
 const SMALL: i64 = 4;
 
-/// The shape of a square: it has as many rows as a register holds words. A word consists of a few
-/// neighbouring elements.
+/// The shape of a square, which has as many rows as a register holds words. A word consists of a
+/// few neighbouring elements.
 #[derive(Clone, Copy)]
 pub struct SquareShape {
-    /// Words of a register, and rows of a square.
+    /// Number of words per register, and of rows per square.
     pub size: i64,
-    /// Elements of a word.
+    /// Number of elements per word.
     pub word: i64,
 }
 
@@ -38,9 +38,9 @@ impl SquareShape {
         from: impl Fn(&mut FunctionBuilder, Value, Value) -> Vec<Value>,
         to: impl Fn(&mut FunctionBuilder, Value, Value) -> Vec<Value>,
     ) -> [Value; 2] {
-        // Stages exchange blocks next to the diagonal: of half the square, of a quarter, down to
-        // single words. The first pass combines rows that are half or a quarter of a square apart,
-        // the second pass combines the others.
+        // Each stage exchanges two blocks beside the diagonal. The size of the blocks is half the
+        // square in the first stage, a quarter in the second, and one word in the last. The first
+        // pass runs the stages with large blocks, the second pass the others.
         let stages = self.size.ilog2();
         let first = if self.size <= SMALL { 0 } else { stages.div_ceil(2) };
         let (members, spacing) = (1 << first, self.size >> first);
@@ -76,7 +76,7 @@ impl SquareShape {
         [source, target]
     }
 
-    /// Visits all parts of all squares in one loop, which is too long for LLVM to unroll.
+    /// Builds one loop over all parts of all squares. This loop is too long for LLVM to unroll.
     fn each_part(
         self,
         b: &mut FunctionBuilder,
@@ -93,7 +93,8 @@ impl SquareShape {
         })
     }
 
-    /// Returns `rows`, which are `spacing` rows apart, after the stages that combine them.
+    /// Runs the stages that combine `rows` and returns the new rows. `rows` are `spacing` rows
+    /// apart in the square.
     fn exchanged(self, b: &mut FunctionBuilder, mut rows: Vec<Value>, spacing: i64) -> Vec<Value> {
         let lanes = self.size;
         let mut between = rows.len() / 2;

@@ -2,9 +2,9 @@
 //! The kernel broadcasts a word of the left operand to all lanes, and multiplies it by one word per
 //! column. Operands are packed as for tile registers.
 //!
-//! Processors multiply signed bytes by unsigned bytes. If both operands are signed, the left
-//! operand is packed with 128 added, and `128 * (sum of a column's steps)` is subtracted from the
-//! sums when they are written.
+//! Processors multiply signed bytes by unsigned bytes. If both operands are signed, packing adds
+//! 128 to the left operand's bytes. When the kernel writes the sums, it subtracts `128 * (sum of a
+//! column's steps)`.
 
 use fusebox_core::builder::{FunctionBuilder, Scalar, Value};
 use fusebox_core::hlo::ElementType;
@@ -41,8 +41,8 @@ pub fn multiply(
     })
 }
 
-/// Adds the contribution of the left operand's offset to the sums of `lines` columns to `offsets`.
-/// Starts from zero if `first`, the number of the first step, is 0 or `None`.
+/// Computes how much the left operand's offset adds to the sums of `lines` columns, and adds these
+/// numbers to `offsets`. Starts from zero if `first`, the number of the first step, is 0 or `None`.
 pub fn add_offsets(
     b: &mut FunctionBuilder,
     tiles: &TileSizes,
@@ -70,8 +70,8 @@ pub fn add_offsets(
     })
 }
 
-/// Returns rows of sums plus the products of all steps. `left` returns the left operand's word for
-/// a row and the number of a word.
+/// Returns `sums`, row by row, plus the products of all steps. `left` returns the left operand's
+/// word for a row and the number of a word.
 fn add_words(
     b: &mut FunctionBuilder,
     tiles: &TileSizes,

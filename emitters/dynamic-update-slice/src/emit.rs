@@ -1,4 +1,4 @@
-//! The entry function.
+//! Emission of the kernel's entry function.
 
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Subgraph, Value};
 use fusebox_core::emitter::{EmitError, Kernel, Plan, Task};
@@ -51,8 +51,9 @@ pub fn emit(task: &Task<UpdateFusion>, plan: &Plan) -> Result<Kernel, EmitError>
     kernel.finish(&outputs)
 }
 
-/// The functions that compute the starts of an update. The kernel calls them where it uses the
-/// starts, because in a loop over one element they may read the element that the loop replaces.
+/// The functions that compute the starts of an update. The kernel calls these functions where it
+/// uses the starts. The reason is a loop over one element: there, the functions may read the
+/// element that the loop replaces.
 struct StartFunctions<'a> {
     starts: Vec<(&'a StartIndex, Option<(Subgraph, ElementType)>)>,
 }

@@ -1,7 +1,7 @@
-//! The check that updated parameters may change while the kernel runs.
+//! The check that no thread reads a changed element of an updated parameter while the kernel runs.
 //!
-//! The output may use the parameter's own buffer. Therefore no thread may read an element that
-//! another thread writes. A thread may read only the elements that it replaces itself.
+//! The output may use the buffer of the parameter. Therefore, no thread may read an element that
+//! another thread writes. A thread may read only the elements that the same thread replaces.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use crate::updates::{Update, UpdateFusion, decline};
 /// Checks that the kernel can work in place.
 ///
 /// # Errors
-/// The reason, if it cannot.
+/// Returns the reason if the kernel cannot work in place.
 pub fn check_hazards(fusion: &Fusion, work: &UpdateFusion) -> Result<(), Decline> {
     let users = fusion.computation().users();
     let hazard = |update| read_again(fusion, &users, update).or_else(|| parameter_read(fusion, &users, work, update));
@@ -45,7 +45,8 @@ fn read_again(fusion: &Fusion, users: &[Vec<InstrId>], update: &Update) -> Optio
     None
 }
 
-/// Returns a decline if an instruction reads the updated parameter and may see it change.
+/// Returns a decline if an instruction reads the updated parameter and may read elements that the
+/// kernel has already replaced.
 fn parameter_read(fusion: &Fusion, users: &[Vec<InstrId>], work: &UpdateFusion, update: &Update) -> Option<Decline> {
     let computation = fusion.computation();
     let also = work.updates.iter().filter(|other| other.parameter == update.parameter);
@@ -79,8 +80,9 @@ fn parameter_read(fusion: &Fusion, users: &[Vec<InstrId>], work: &UpdateFusion, 
     None
 }
 
-/// Whether `reader` reads exactly the slice that is replaced, and passes it element by element to
-/// the update. Reshapes between them keep the order of the elements.
+/// Whether `reader` reads exactly the slice that the update replaces, and passes this slice to the
+/// update element by element. Reshapes may be between the two, because they keep the order of the
+/// elements.
 fn reads_own_element(computation: &Computation, users: &[Vec<InstrId>], reader: InstrId, update: &Update) -> bool {
     let same_slice = takes_what_is_replaced(computation, reader, update.instruction);
     let keeps = |id: InstrId| {
@@ -89,7 +91,7 @@ fn reads_own_element(computation: &Computation, users: &[Vec<InstrId>], reader: 
         let in_order = instruction.op.is_elementwise() || matches!(instruction.op, Op::Reshape | Op::Bitcast);
         in_order && count == Some(update.element_count())
     };
-    // The starts must not depend on the slice, because every element needs them.
+    // The starts must not depend on the slice, because every element needs the starts.
     same_slice
         && leads_only_to(computation, users, reader, update, keeps)
         && !starts_depend_on(computation, update, reader)

@@ -1,4 +1,4 @@
-//! The emitter of in-place dynamic-update-slice: the kernel writes only the updated part. See
+//! Emitter for in-place dynamic-update-slice. The kernel writes only the updated part. See
 //! README.md.
 //!
 //! ```text
@@ -31,8 +31,8 @@ fusebox_core::emitters! {
 struct DynamicUpdateSlice;
 
 /// Returns the claim for a dynamic-update-slice. At the root, the kernel writes only the updated
-/// part if the rest is already in the buffer. Elsewhere, each element is a choice between two
-/// reads, which loses no time.
+/// part if the rest is already in the buffer. If the instruction is not at the root, a kernel
+/// chooses between two reads for each element, which loses no time.
 fn claim(_: &Candidate, _: &DeviceDescription) -> Option<Claim> {
     Some(Claim { place: HeroPlace::Root, updates: 1, ..Claim::default() })
 }

@@ -1,4 +1,4 @@
-//! The plan of a kernel.
+//! Computation of a kernel's plan.
 
 use fusebox_core::cost::is_cached;
 use fusebox_core::emitter::{Configuration, EmitError, OutputPlan, Plan, Task, Visit};
@@ -26,8 +26,9 @@ pub fn distributed(task: &Task<UpdateFusion>, configuration: &Configuration) -> 
     Dealing::of_updates(&nests, spread, task.device, configuration)
 }
 
-/// Returns the bytes of the cache lines that an update writes, if they are spread over the caches
-/// of all cores: the slice spans an array larger than one core's cache. Otherwise returns 0.
+/// Returns the number of bytes of the cache lines that an update writes, if these lines are
+/// distributed over the caches of all cores. This is the case if the slice spans an array that is
+/// larger than one core's cache. Otherwise returns 0.
 fn spread(task: &Task<UpdateFusion>, update: &Update) -> i64 {
     let instruction = task.fusion.computation().instruction(update.instruction);
     let Some(array) = instruction.shape.as_array() else { return 0 };

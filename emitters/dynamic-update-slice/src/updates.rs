@@ -8,11 +8,11 @@ use fusebox_core::launch::MOST_POINTS;
 
 use crate::hazards::check_hazards;
 
-/// Everything the kernel does.
+/// The results of a fusion: updates, and other results.
 pub struct UpdateFusion {
     /// The updates, each once.
     pub updates: Vec<Update>,
-    /// Results that are no updates.
+    /// Results that are not updates.
     pub others: Vec<OtherResult>,
 }
 
@@ -25,7 +25,8 @@ pub struct Update {
     pub dims: Vec<i64>,
     /// Start indices of the slice, per dimension.
     pub starts: Vec<StartIndex>,
-    /// The updated parameter, and the reshapes between it and operand 0.
+    /// The instructions from operand 0 to the updated parameter. All instructions except the
+    /// parameter are reshapes.
     pub chain: Vec<InstrId>,
     /// Number of the parameter.
     pub parameter: u32,
@@ -49,7 +50,7 @@ pub enum StartIndex {
     },
 }
 
-/// A result that is no update.
+/// A result that is not an update.
 pub struct OtherResult {
     /// The result.
     pub root: InstrId,
@@ -60,8 +61,9 @@ pub struct OtherResult {
 }
 
 impl Analysis for UpdateFusion {
-    /// Returns the work of a fusion. Declines unless every dynamic-update-slice among its results
-    /// updates a parameter that no other instruction may see change.
+    /// Returns the updates and the other results of a fusion. Declines unless every
+    /// dynamic-update-slice among the results updates a parameter, and no other instruction can
+    /// read elements that the kernel has already replaced.
     fn of(fusion: &Fusion) -> Result<Self, Decline> {
         let computation = fusion.computation();
         let mut work = UpdateFusion { updates: Vec::new(), others: Vec::new() };
@@ -102,10 +104,10 @@ impl UpdateFusion {
 }
 
 impl Update {
-    /// Returns the output through which the kernel reads elements before it replaces them. This
-    /// output begins with the parameter's elements. With a single pointer, LLVM need not prove that
-    /// two pointers do not alias. Returns `None` if the output has another type, or if there are
-    /// several outputs.
+    /// Returns the output from which the kernel reads elements before it replaces them. This output
+    /// begins with the parameter's elements. Reads and writes then use the same pointer, so LLVM
+    /// need not prove that two pointers do not alias. Returns `None` if the output has another
+    /// type, or if there are several outputs.
     pub fn replaced(&self, computation: &Computation, roots: &[InstrId]) -> Option<usize> {
         let [(output, _)] = self.outputs[..] else { return None };
         let mut outputs = roots.iter().flat_map(|&root| computation.instruction(root).shape.leaves());
@@ -164,9 +166,9 @@ impl Update {
         map
     }
 
-    /// Returns the numbers that the vector width must divide, so that a vector of the update is a
-    /// vector of the whole array too: the lengths of rows, and the start of the update in a row. An
-    /// unknown start may be any index.
+    /// Returns the numbers that the number of lanes must divide, so that an aligned vector of the
+    /// update is also an aligned vector of the whole array. The numbers are the lengths of rows and
+    /// the start of the update in a row. An unknown start may be any index.
     pub fn alignments(&self, computation: &Computation) -> [i64; 3] {
         let start = match self.starts.last() {
             Some(StartIndex::Fixed(start)) => *start,
@@ -186,13 +188,13 @@ impl Update {
         self.starts.iter().filter_map(value).collect()
     }
 
-    /// Returns the number of elements that are written.
+    /// Returns the number of elements that the kernel writes.
     pub fn element_count(&self) -> i64 {
         self.dims.iter().product()
     }
 }
 
-/// Returns the starts from one scalar per dimension, or from one vector of them.
+/// Returns the starts. The operands are one scalar per dimension, or one vector.
 fn starts(computation: &Computation, operands: &[InstrId], limits: &[i64]) -> Vec<StartIndex> {
     let is_vector = |&id: &InstrId| computation.instruction(id).shape.as_array().is_some_and(|array| array.rank() == 1);
     let vector = operands.first().copied().filter(is_vector);
@@ -214,7 +216,8 @@ fn starts(computation: &Computation, operands: &[InstrId], limits: &[i64]) -> Ve
     limits.iter().enumerate().map(start).collect()
 }
 
-/// Returns the instruction and its operands through reshapes. The last instruction is no reshape.
+/// Returns the chain of instructions that begins with `from` and follows the operands of reshapes.
+/// The last instruction is not a reshape.
 fn reshaped(computation: &Computation, from: InstrId) -> Vec<InstrId> {
     let mut chain = vec![from];
     let mut id = from;
@@ -242,7 +245,7 @@ fn check_sizes(computation: &Computation, root: InstrId) -> Result<(), Decline> 
     Ok(())
 }
 
-/// Returns a decline because of an instruction.
+/// Returns a decline whose reason is the name of an instruction and `what`.
 pub fn decline(computation: &Computation, id: InstrId, what: &str) -> Decline {
     let instruction = computation.instruction(id);
     Decline::at(instruction, format!("{} {what}", instruction.name))

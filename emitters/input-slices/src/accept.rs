@@ -1,4 +1,4 @@
-//! The fusions that the emitter takes: several results are slices.
+//! The check that the emitter supports a fusion. Several results must be slices.
 
 use fusebox_core::emitter::{Decline, Fusion};
 use fusebox_core::hlo::{Op, Shape};
@@ -6,10 +6,10 @@ use fusebox_core::launch::MOST_POINTS;
 
 use crate::slices::reshaped;
 
-/// Checks that the emitter takes the fusion.
+/// Checks that the emitter supports the fusion.
 ///
 /// # Errors
-/// The reason, if it does not.
+/// Returns the reason if the emitter does not support the fusion.
 pub fn check(fusion: &Fusion) -> Result<(), Decline> {
     let computation = fusion.computation();
     for root in fusion.roots.iter().map(|&root| computation.instruction(root)) {

@@ -1,4 +1,4 @@
-//! The entry function.
+//! Emission of the kernel's entry function.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Value};
 use fusebox_core::emitter::{EmitError, Kernel, Plan, Task};
@@ -43,8 +43,8 @@ fn write(b: &mut FunctionBuilder, member: &VisitSlice, computed: &[Value], point
     }
 }
 
-/// Returns the condition that a point meets the constraints of a map, or `None` if the map has
-/// none.
+/// Returns the condition that a point meets the constraints of a map, or `None` if the map has no
+/// constraints.
 fn holds(b: &mut FunctionBuilder, map: &IndexingMap, point: &[Value]) -> Option<Value> {
     let mut all = None;
     for Constraint { expr, bounds } in &map.constraints {

@@ -1,4 +1,5 @@
-//! The emitter of slices: an element that several slices contain is computed once. See README.md.
+//! Emitter for fusions whose results are slices. The kernel computes an element that several slices
+//! contain only once. See README.md.
 //!
 //! ```text
 //! accept.rs   fusion -> verdict
@@ -22,7 +23,7 @@ use crate::slices::Slices;
 
 fusebox_core::emitters! { kind: "input-slices", "input-slices" => InputSlices }
 
-/// The emitter of slices.
+/// The emitter for slices.
 struct InputSlices;
 
 impl Strategy for InputSlices {

@@ -1,4 +1,4 @@
-//! The results of a fusion as boxes of arrays.
+//! The results of a fusion as boxes (rectangular parts) of arrays.
 
 use fusebox_core::analysis::hero_to_root;
 use fusebox_core::emitter::{Analysis, Decline, Fusion};
@@ -7,7 +7,7 @@ use fusebox_core::indexing::IndexingMap;
 
 use crate::accept::check;
 
-/// A result as a box of an array. A result that is no slice is a box of the whole result.
+/// A result as a box of an array. If the result is not a slice, the box is the whole result.
 #[derive(Clone, Debug)]
 pub struct Slice {
     /// The array.
@@ -16,9 +16,9 @@ pub struct Slice {
     pub dims: Vec<i64>,
     /// First index of the box, per dimension.
     pub first: Vec<i64>,
-    /// Distances between neighbouring elements of the box in the array, per dimension.
+    /// Distance in the array between neighbouring elements of the box, per dimension.
     pub strides: Vec<i64>,
-    /// Number of elements, per dimension.
+    /// Number of elements of the box, per dimension.
     pub sizes: Vec<i64>,
     /// Outputs: number of the output, number of the value among the array's leaves, and map from an
     /// index of the box to an index of the output.
@@ -26,12 +26,12 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// Whether neighbours in the slice are neighbours in the array.
+    /// Whether neighbouring elements of the slice are neighbouring elements of the array.
     pub fn is_dense(&self) -> bool {
         self.strides.iter().all(|&stride| stride == 1)
     }
 
-    /// Returns the index after the last one, per dimension. For dense slices only.
+    /// Returns the index after the last index of the box, per dimension. The slice must be dense.
     pub fn end(&self) -> Vec<i64> {
         self.first.iter().zip(&self.sizes).map(|(first, size)| first + size).collect()
     }
@@ -42,7 +42,7 @@ impl Slice {
     }
 }
 
-/// The results of a fusion that the emitter takes.
+/// The results of a fusion that the emitter supports.
 pub struct Slices {
     /// The results.
     pub slices: Vec<Slice>,
@@ -119,7 +119,7 @@ fn slice_of(computation: &Computation, root: InstrId) -> Slice {
     }
 }
 
-/// Returns the instruction of which `from` is only a reshape, or `from` itself.
+/// Returns the instruction that `from` reshapes, or `from` if it is not a reshape.
 pub fn reshaped(computation: &Computation, from: InstrId) -> InstrId {
     let element_type = |id: InstrId| computation.instruction(id).shape.as_array().map(|array| array.element_type);
     let mut id = from;

@@ -7,7 +7,8 @@ use fusebox_core::launch::{Nest, cost_per_point, lanes_along, worth_sharing};
 
 use crate::slices::Slice;
 
-/// Largest number of slices of a visit: their values are live at the same time.
+/// Largest number of slices of a visit. The values of all slices of a visit are live at the same
+/// time.
 const MOST_TOGETHER: usize = 8;
 
 /// A loop nest over a box that contains several slices of arrays of equal dimensions.
@@ -25,7 +26,7 @@ pub struct SliceVisit {
 /// A slice of a visit.
 pub struct VisitSlice {
     pub slice: Slice,
-    /// Number of its array's first leaf among the values.
+    /// Number of the first leaf of the slice's array among the values.
     pub value: usize,
     /// Map from a point to an index of the slice. Its constraints hold for the points that the
     /// slice contains.
@@ -37,7 +38,7 @@ pub fn visits(slices: &[Slice], computation: &Computation, device: &DeviceDescri
     let slices = slices.iter().filter(|slice| slice.element_count() > 0).cloned();
     let mut clusters: Vec<Vec<Slice>> = Vec::new();
     for slice in slices {
-        // A slice may connect clusters.
+        // A slice may belong to several clusters. These clusters are then merged.
         let (mut meets, disjoint): (Vec<_>, Vec<_>) =
             clusters.into_iter().partition(|cluster| belongs(computation, cluster, &slice));
         clusters = disjoint;
@@ -88,10 +89,11 @@ fn visit(computation: &Computation, cluster: Vec<Slice>, device: &DeviceDescript
         let from_point = from_point(&slice, &first, &dims);
         members.push(VisitSlice { slice, value, from_point });
     }
-    // Lengths of rows that are read and written, and the position of the first point.
+    // The lengths of the rows that the kernel reads and writes, and the position of the first
+    // point.
     let last = |sizes: &[i64]| sizes.last().copied().unwrap_or(1);
     let lengths = [last(&dims), last(&members[0].slice.dims), first.last().copied().unwrap_or(0)];
-    // If some slices contain only part of the box, lanes are written one by one.
+    // If a slice contains only part of the box, the kernel writes lanes one by one.
     let whole = members.iter().all(|member| member.from_point.constraints.is_empty());
     let nest = Nest {
         cost: cost_per_point(computation, &arrays),

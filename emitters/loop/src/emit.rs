@@ -1,4 +1,4 @@
-//! The entry function.
+//! Emission of the kernel's entry function.
 
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Subgraph, Value};
 use fusebox_core::emitter::{EmitError, Kernel, Plan, Task};
@@ -7,8 +7,8 @@ use fusebox_core::indexing::IndexingMap;
 use crate::plan::distributed;
 use crate::roots::{LoopResults, RootGroup};
 
-/// Builds the kernel of a plan from [`crate::plan::plan`]: one loop over a thread's points for each
-/// nest.
+/// Builds the kernel of a plan from [`crate::plan::plan`]. The kernel has one loop over a thread's
+/// points for each nest.
 pub fn emit(task: &Task<LoopResults>, plan: &Plan) -> Result<Kernel, EmitError> {
     let (visits, dealing) = distributed(task, &plan.configuration)?;
     let mut kernel = KernelBuilder::new(task.fusion);

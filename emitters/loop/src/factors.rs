@@ -1,5 +1,6 @@
-//! Merged dimensions. If the kernel reads a dimension of 63 as 7 rows of 9 elements, it visits the
-//! points in a loop over 7 and a loop over 9. The innermost loop then divides no index.
+//! Split of dimensions that a reshape has merged. For example, if the kernel reads a dimension of
+//! size 63 as 7 rows of 9 elements, it visits the points in a loop over 7 and a loop over 9. The
+//! innermost loop then contains no index division.
 
 use std::collections::BTreeSet;
 
@@ -11,12 +12,12 @@ use fusebox_core::indexing::{
 
 use crate::roots::RootGroup;
 
-/// Largest size of an expression. Larger expressions take long to search and say nothing that helps
-/// to choose the loops.
+/// Largest size of an expression that is searched for factors. The search of larger expressions
+/// takes long and does not help to choose the loops.
 const LARGEST: u32 = 256;
 
-/// Largest number of merging reshapes. With more, composed maps may be larger than [`LARGEST`], and
-/// computing them takes longest.
+/// Largest number of reshapes that merge dimensions. With more, composed maps may be larger than
+/// [`LARGEST`], and the composition takes long.
 const MOST_MERGES: usize = 16;
 
 /// Returns the dimensions of a group's results, each split into the factors with which the kernel
@@ -53,8 +54,8 @@ fn merges(computation: &Computation, id: InstrId) -> bool {
     matches!(instruction.op, Op::Reshape) && merged().unwrap_or(false)
 }
 
-/// Returns the positions in memory at which a result reads arrays, and the numbers that it reads of
-/// an iota.
+/// Returns expressions for the positions in memory at which a result reads arrays, and for the
+/// numbers that the result reads from iotas.
 fn positions(fusion: &Fusion, root: InstrId) -> Vec<Expr> {
     let computation = fusion.computation();
     let maps = maps_from(&fusion.module, fusion.entry(), root, 0);
@@ -75,8 +76,9 @@ fn position(computation: &Computation, id: InstrId, map: &IndexingMap) -> Option
     (position.size() <= LARGEST).then(|| simplify_expr(&position, &Bounds::of_domain(map)))
 }
 
-/// Adds the periods of the digits of an index that an expression uses. If the expression itself
-/// consists of adjacent digits, returns their dimension and the number of elements after which the
+/// Adds the periods of all digits of the index that an expression uses to `periods`. A digit is an
+/// index divided by a constant, modulo a constant. If the whole expression consists of adjacent
+/// digits of one dimension, returns this dimension and the number of elements after which the
 /// lowest digit changes.
 fn periods_of(expr: &Expr, periods: &mut [BTreeSet<i64>]) -> Option<(usize, i64)> {
     match expr.kind() {

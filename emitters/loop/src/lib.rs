@@ -1,4 +1,5 @@
-//! The loop emitter: one point of the result at a time, for every fusion. See README.md.
+//! The loop emitter, which supports every fusion of elementwise computable instructions. The kernel
+//! computes one point of the results at a time. See README.md.
 //!
 //! ```text
 //! accept.rs  fusion -> verdict

@@ -1,4 +1,4 @@
-//! The plan of a kernel.
+//! Computation of a kernel's plan.
 
 use fusebox_core::emitter::{Configuration, EmitError, OutputPlan, Plan, Task};
 use fusebox_core::indexing::IndexingMap;

@@ -9,7 +9,7 @@ use fusebox_core::launch::worth_sharing;
 
 use crate::accept::check;
 
-/// The results of a fusion that the emitter takes.
+/// The results of a fusion that the emitter supports.
 pub struct LoopResults {
     /// Groups of results, in the order in which their dimensions first occur.
     pub groups: Vec<RootGroup>,
@@ -27,12 +27,13 @@ impl Analysis for LoopResults {
 pub struct RootGroup {
     /// Dimensions of the roots.
     pub dims: Vec<i64>,
-    /// Instructions that are worth computing or reading once for all roots.
+    /// Expensive instructions of the roots, which the kernel should compute or read only once for
+    /// all roots.
     pub needs: HashSet<InstrId>,
     /// The roots, each once.
     pub instructions: Vec<InstrId>,
-    /// `(output, result)`: the output's number in the kernel, and the number of its value among the
-    /// leaves of `instructions`. A root that occurs twice has two outputs and one value.
+    /// `(output, result)`: the number of the output in the kernel, and the number of its value
+    /// among the leaves of `instructions`. A root that occurs twice has two outputs and one value.
     pub outputs: Vec<(usize, usize)>,
 }
 
@@ -42,9 +43,10 @@ impl RootGroup {
         self.dims.iter().fold(1i64, |n, &d| n.saturating_mul(d))
     }
 
-    /// Whether the group's loop should also compute results that need `needs`: they have
-    /// instructions in common, or one side needs no expensive instructions. Separate loops over
-    /// unrelated results read fewer arrays each.
+    /// Whether the group's loop should also compute results that need the instructions `needs`.
+    /// This is the case if they have instructions in common with the group, or if one of the two
+    /// needs no expensive instructions. If results are unrelated, separate loops are better,
+    /// because each loop reads fewer arrays.
     pub fn goes_with(&self, needs: &HashSet<InstrId>) -> bool {
         self.needs.is_empty() || needs.is_empty() || !self.needs.is_disjoint(needs)
     }
@@ -79,8 +81,8 @@ fn groups(fusion: &Fusion) -> Vec<RootGroup> {
     groups
 }
 
-/// Whether every instruction that a group needs works elementwise on one and the same index, so
-/// that the dimensions may be merged.
+/// Whether every instruction of a group is elementwise, so that all values have the same index and
+/// the dimensions may be merged.
 pub fn is_elementwise(fusion: &Fusion, group: &RootGroup) -> bool {
     let computation = fusion.computation();
     let dims = |id: InstrId| computation.instruction(id).shape.as_array().map(|array| &array.dims);

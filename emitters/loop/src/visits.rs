@@ -9,18 +9,17 @@ use fusebox_core::launch::{Nest, cost_per_point};
 use crate::factors::{factors, from_digits};
 use crate::roots::{RootGroup, is_elementwise};
 
-/// Largest number of elements read per point for which a thread gains from computing several
-/// points.
+/// Largest number of elements read per point for which computing several points per thread pays.
 const MOST_READS_WITH_LANES: i64 = 8;
 /// Largest number of vectors of the widest type that a thread may hold per operand.
 const MOST_VECTORS: i64 = 4;
-/// Length of a row below which an elementwise fusion is treated as one row, if blocks are one
-/// thread.
+/// Length of a row below which the kernel merges all dimensions of an elementwise fusion, if blocks
+/// have one thread.
 const SHORT_ROW: i64 = 64;
 
 /// A loop nest, and the results that are computed at each of its points.
 pub struct LoopVisit {
-    /// Its points.
+    /// Points of the nest.
     pub nest: Nest,
     /// The results.
     pub members: Vec<VisitResults>,
@@ -34,10 +33,10 @@ pub struct VisitResults {
     pub from_point: IndexingMap,
 }
 
-/// Returns the loop nests of a fusion. If a block has many threads, results with equally many
-/// elements share a nest if they have instructions in common, which are then computed once. If a
-/// block is one thread, every group has its own nest, because index arithmetic in the innermost
-/// loop is slow.
+/// Returns the loop nests of a fusion. If blocks have many threads, one nest computes results with
+/// equally many elements and common instructions, so that it computes the common instructions once.
+/// If blocks have one thread, every group has a separate nest, because index arithmetic in the
+/// innermost loop is slow.
 pub fn visits(groups: &[RootGroup], fusion: &Fusion, device: &DeviceDescription) -> Vec<LoopVisit> {
     let mut together: Vec<Vec<RootGroup>> = Vec::new();
     for group in groups.iter().filter(|group| group.element_count() > 0).cloned() {
@@ -92,9 +91,9 @@ fn factors_of_points(
     Some(factors(fusion, group))
 }
 
-/// Returns the number of lanes: the largest power of two that divides the number of points, with
-/// accesses to the smallest type at most one vector wide and accesses to the widest type at most a
-/// few vectors wide.
+/// Returns the number of lanes. It is the largest power of two that divides the number of points
+/// and keeps accesses small: accesses to the smallest type are at most one vector wide, accesses to
+/// the widest type at most a few vectors wide.
 fn lanes(fusion: &Fusion, groups: &[RootGroup], device: &DeviceDescription) -> i64 {
     let computation = fusion.computation();
     let most_reads = computation.instructions.iter().map(|i| combined_elements(computation, i)).max().unwrap_or(1);

@@ -1,5 +1,5 @@
-//! Functions of one reduction group that all emitters use: operands at a point of the problem,
-//! combiners, epilogues.
+//! The subgraph functions of one reduction group, which all emitters use. They compute operands at
+//! a point of the problem, combiners, and epilogues.
 
 use fusebox_core::analysis::{ReductionGroup, Start};
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Subgraph, Type, Value};
@@ -7,7 +7,7 @@ use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{BinaryOp, InstrId};
 use fusebox_core::indexing::IndexingMap;
 
-/// Values of all heroes: for each hero, one per value that it reduces.
+/// Values of all heroes. For each hero, there is one value per operand that the hero reduces.
 pub type PerHero = Vec<Vec<Value>>;
 
 /// An element to be written to an output.
@@ -15,7 +15,7 @@ pub struct ElementWrite {
     /// Number of the output.
     pub output: usize,
     pub element: Value,
-    /// Its index in the output.
+    /// Index of the element in the output.
     pub index: Vec<Value>,
 }
 
@@ -34,7 +34,7 @@ pub struct StartValues {
     initial: PerHero,
 }
 
-/// A group with its subgraph functions declared.
+/// A reduction group and its declared subgraph functions.
 pub struct ReductionBody<'g> {
     group: &'g ReductionGroup,
     visits: Vec<PointFunction>,
@@ -71,7 +71,7 @@ impl<'g> ReductionBody<'g> {
     }
 
     /// Declares only the initial values and combiners, for emitters that compute operands and
-    /// results in another way.
+    /// results with their own functions.
     pub fn of_combiners(kernel: &mut KernelBuilder, group: &'g ReductionGroup) -> Self {
         let mut distinct: Vec<InstrId> = Vec::new();
         let mut place = |id: InstrId| {
@@ -147,18 +147,18 @@ impl<'g> ReductionBody<'g> {
         PointValues { elements, sides: sides.collect() }
     }
 
-    /// Combines an accumulator of a hero with further values.
+    /// Combines a hero's accumulator with `values`.
     pub fn combine(&self, b: &mut FunctionBuilder, hero: usize, accumulator: &[Value], values: &[Value]) -> Vec<Value> {
         b.call_subgraph(&self.combiners[hero], &[], &[accumulator, values].concat())
     }
 
-    /// Combines the accumulators of all heroes, as [`combine`](Body::combine) does for one.
+    /// Combines the accumulators of all heroes. [`combine`](Self::combine) does this for one hero.
     pub fn combine_all(&self, b: &mut FunctionBuilder, accumulators: &[Vec<Value>], values: &[Vec<Value>]) -> PerHero {
         let pairs = accumulators.iter().zip(values).enumerate();
         pairs.map(|(hero, (accumulator, values))| self.combine(b, hero, accumulator, values)).collect()
     }
 
-    /// Returns the results, including the initial values.
+    /// Returns the results of the reductions: `totals` combined with the initial values.
     pub fn complete(&self, b: &mut FunctionBuilder, starts: &StartValues, totals: &[Vec<Value>]) -> PerHero {
         let mut complete = totals.to_vec();
         for (hero, total) in complete.iter_mut().enumerate() {
@@ -203,7 +203,7 @@ pub fn write(b: &mut FunctionBuilder, writes: &[ElementWrite], outputs: &[Value]
 fn neutral(b: &mut FunctionBuilder, op: BinaryOp, ty: &Type) -> Value {
     use fusebox_core::builder::Scalar;
     match (op, ty.element()) {
-        // A sum that starts from +0 is never -0.
+        // The neutral value is -0, because a sum that starts from +0 can never be -0.
         (BinaryOp::Add, Scalar::Float(_)) => b.float(-0.0, ty.element()),
         (BinaryOp::Add, Scalar::Complex(part)) => {
             let zero = b.float(-0.0, Scalar::Float(part));
@@ -219,7 +219,8 @@ fn neutral(b: &mut FunctionBuilder, op: BinaryOp, ty: &Type) -> Value {
     }
 }
 
-/// Declares operands and side outputs. One function per index shares common subexpressions.
+/// Declares the functions for operands and side outputs. One function computes all values at an
+/// index, so that common subexpressions are computed once.
 fn visits(kernel: &mut KernelBuilder, fusion: &Fusion, group: &ReductionGroup) -> Vec<PointFunction> {
     let operands =
         group.heroes.iter().flat_map(|hero| hero.values.iter().map(|value| (&hero.to_operand, value.operand)));

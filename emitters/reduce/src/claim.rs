@@ -1,16 +1,16 @@
-//! The claim of reductions.
+//! Claims for reductions.
 
 use fusebox_core::cost::first_array;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Candidate, Claim, Pass};
 use fusebox_core::hlo::Op;
 
-/// Elements per result from which it pays that several threads share the work of a result.
+/// Least number of elements per result for which several threads per result pay off.
 const LEAST_REDUCED: f64 = 16.0;
 
-/// Makes the claim of a reduction. In kernels of other emitters, one thread reduces each result. A
-/// reduction's kernel visits the elements of its operands. In the same pass, it computes
-/// instructions with as many elements, and other reductions of the same dimensions.
+/// Returns the claim for a reduction. In kernels of other emitters, one thread reduces each result.
+/// A reduction's kernel visits the elements of its operands. In the same pass, the kernel computes
+/// instructions with the same number of elements, and other reductions of the same dimensions.
 pub fn claim(hero: &Candidate, _: &DeviceDescription) -> Option<Claim> {
     let computation = hero.region.computation();
     let reduce = computation.instruction(hero.anchor);

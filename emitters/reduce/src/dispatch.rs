@@ -1,4 +1,5 @@
-//! Each group has separate blocks: the first group has the first blocks, and so on.
+//! Distribution of a launch's blocks to the groups of a fusion. The first blocks compute the first
+//! group, the next blocks the second group, and so on.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, Type, Value};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval};

@@ -1,5 +1,5 @@
-//! The reduce emitters: one pass over the operands of reductions. See README.md, and CPU.md for
-//! blocks of one thread.
+//! Emitters for reductions. A kernel computes reductions in one pass over their operands. See
+//! README.md, and CPU.md for blocks of one thread.
 //!
 //! ```text
 //! claim.rs     the claim of reductions

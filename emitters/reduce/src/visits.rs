@@ -1,12 +1,12 @@
-//! Visits of a group, for all schedules.
+//! Visits of a group, from the maps of any schedule.
 
 use fusebox_core::analysis::ReductionGroup;
 use fusebox_core::emitter::Visit;
 use fusebox_core::hlo::InstrId;
 use fusebox_core::indexing::IndexingMap;
 
-/// Returns the visits of a group: operands and side outputs at the coordinates of `walk`, results
-/// at the coordinates of `kept`.
+/// Returns the visits of a group. The kernel visits operands and side outputs at the coordinates of
+/// `walk`, and results at the coordinates of `kept`.
 pub fn group_visits(group: &ReductionGroup, walk: &IndexingMap, kept: &IndexingMap) -> Vec<Visit> {
     let mut visits: Vec<Visit> = Vec::new();
     let mut add = |map: IndexingMap, value: InstrId, given: Vec<InstrId>| match visits
@@ -31,14 +31,14 @@ pub fn group_visits(group: &ReductionGroup, walk: &IndexingMap, kept: &IndexingM
     visits
 }
 
-/// Returns how often two values are combined.
+/// Returns the number of times that the kernel combines two values.
 pub fn combinations(group: &ReductionGroup) -> f64 {
     let values: usize = group.heroes.iter().map(|hero| hero.values.len()).sum();
     group.problem.element_count() as f64 * values as f64
 }
 
-/// Composes two maps. The results of the first are within the second's dimensions by construction,
-/// so the composition adds no constraint.
+/// Returns the map that applies `first`, then `second`. By construction, the results of `first` are
+/// within the dimensions of `second`, so the composition adds no constraint.
 pub fn applied(first: &IndexingMap, second: &IndexingMap) -> IndexingMap {
     let results = second.results.iter().map(|expr| expr.substitute(&first.results, &[], &[])).collect();
     IndexingMap { results, ..first.clone() }

@@ -1,4 +1,4 @@
-//! The computation of a scan, independent of the order of the loops.
+//! The computation of a scan, which does not depend on the order of the loops.
 //!
 //! ```text
 //! before = base = the initial value
@@ -17,7 +17,7 @@ use fusebox_core::emitter::{EmitError, Kernel, Task};
 use crate::plan::{self, CHUNK};
 use crate::problem::Scan;
 
-/// Declarations of the kernel.
+/// The scan and the functions that the kernel calls.
 pub struct ScanBody<'a> {
     pub scan: &'a Scan,
     /// Type of the combined elements.
@@ -25,7 +25,7 @@ pub struct ScanBody<'a> {
     operand: Subgraph,
     initial: Subgraph,
     combiner: Subgraph,
-    /// One for each group of roots.
+    /// One epilogue function for each group of roots.
     epilogues: Vec<Subgraph>,
 }
 
@@ -40,7 +40,7 @@ pub struct PrefixValues {
     /// Combination of the group's elements before the chunk. Unspecified if the chunk is the first
     /// of its group.
     pub group: Value,
-    /// Combination of both.
+    /// Combination of `base` and `group`.
     pub before: Value,
 }
 
@@ -60,10 +60,11 @@ impl PrefixValues {
     }
 }
 
-/// Steps that are combined with each other before they are combined with earlier steps.
+/// A range of steps. The kernel combines these steps with each other before it combines them with
+/// earlier steps.
 pub struct StepChunk {
     pub first: Value,
-    /// The step after the last.
+    /// The step after the last step of the chunk.
     pub end: Value,
     starts_group: Value,
     ends_group: Value,
@@ -103,8 +104,8 @@ impl<'a> ScanBody<'a> {
         b.call_subgraph(&self.operand, &index, &[])[0]
     }
 
-    /// Combines an earlier and a later value of the scan. The left operand is the value that is
-    /// first in memory.
+    /// Combines an earlier and a later value of the scan. The left operand of the combiner is the
+    /// value that is first in memory.
     pub fn combined(&self, b: &mut FunctionBuilder, earlier: Value, later: Value) -> Value {
         let operands = match self.scan.direction {
             Direction::Forward => [earlier, later],
@@ -113,8 +114,8 @@ impl<'a> ScanBody<'a> {
         b.call_subgraph(&self.combiner, &[], &operands)[0]
     }
 
-    /// Returns the combination of the chunk up to the element at a point, and the result at this
-    /// point.
+    /// Returns the combination of the chunk's elements up to the element at a point, and the result
+    /// at this point.
     pub fn combinations(
         &self,
         b: &mut FunctionBuilder,
@@ -129,7 +130,8 @@ impl<'a> ScanBody<'a> {
         [within, self.combined(b, before, within)]
     }
 
-    /// Returns the combinations of the line after a chunk.
+    /// Returns the combinations of the line's elements up to the end of a chunk. `so_far` are the
+    /// combinations before the chunk.
     pub fn behind(
         &self,
         b: &mut FunctionBuilder,
@@ -156,7 +158,7 @@ impl<'a> ScanBody<'a> {
         outputs
     }
 
-    /// Loops over all chunks.
+    /// Builds the loop over all chunks.
     pub fn chunks(
         &self,
         b: &mut FunctionBuilder,

@@ -1,5 +1,6 @@
-//! The loops of a block of many lines. The kernel takes one step of all lines at a time and keeps
-//! their combinations in tiles. LLVM thus vectorises the combinations for any layout in memory.
+//! The loops of a block with many lines. The kernel processes one step of all lines at a time and
+//! keeps the combinations of the lines in tiles. LLVM thus vectorises the combinations for any
+//! layout in memory.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, Value};
 use fusebox_core::indexing::IndexingMap;
@@ -7,7 +8,7 @@ use fusebox_core::indexing::IndexingMap;
 use crate::body::{Point, PrefixValues, ScanBody};
 use crate::plan::ColumnPlan;
 
-/// Tensors that loops carry.
+/// Loop-carried tensors.
 struct ColumnLoopState {
     /// `[column]`: combinations of each line before the chunk.
     tiles: PrefixValues,
@@ -31,7 +32,7 @@ impl ColumnLoopState {
 /// The lines of a block.
 #[derive(Clone, Copy)]
 struct BlockLines<'a> {
-    /// Map from `(group, line of it)` to outer and inner.
+    /// Map from `(group, line of the group)` to `(outer, inner)`.
     place: &'a IndexingMap,
     group: Value,
     first: Value,
@@ -80,7 +81,7 @@ impl ScanBody<'_> {
         ColumnLoopState::of(&state).outputs
     }
 
-    /// Loops over all lines of the block.
+    /// Builds a loop over all lines of the block.
     fn row(
         &self,
         b: &mut FunctionBuilder,
@@ -95,7 +96,8 @@ impl ScanBody<'_> {
         ColumnLoopState::of(&state)
     }
 
-    /// Combines one step of all lines.
+    /// Combines the elements of one step of all lines with the previous elements, and writes the
+    /// results.
     fn step_of_tile(
         &self,
         b: &mut FunctionBuilder,

@@ -1,5 +1,5 @@
-//! The scan emitters: running sums, products and maxima, in one pass over the elements. See
-//! README.md.
+//! Emitters for scans: running sums, products and maxima. A kernel computes a scan in one pass over
+//! the elements. See README.md.
 //!
 //! ```text
 //! problem.rs  fusion -> [outer, steps, inner], combiner and results
@@ -33,10 +33,10 @@ fusebox_core::emitters! {
     "column-scan" => ColumnScan,
 }
 
-/// A few lines at a time, step by step.
+/// The emitter that scans a few lines at a time, step by step.
 struct LineScan;
 
-/// One step of many lines at a time.
+/// The emitter that processes one step of many lines at a time.
 struct ColumnScan;
 
 impl Strategy for LineScan {

@@ -1,5 +1,5 @@
-//! The loops of a block of whole lines. The kernel scans a few lines together and keeps their
-//! combinations in registers.
+//! The loops of a block that scans whole lines. The kernel scans a few lines together and keeps the
+//! combinations of these lines in registers.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, Value};
 use fusebox_core::indexing::{Expr, IndexingMap};
@@ -34,7 +34,7 @@ impl ScanBody<'_> {
             })
             .collect();
         let initial = self.initial(b);
-        // Base, group and before of each line.
+        // The values `base`, `group` and `before` of each line.
         let before = vec![initial; 3 * places.len()];
         let mut state = self.chunks(b, &[before.as_slice(), outputs].concat(), |b, chunk, state| {
             let (before, outputs) = state.split_at(3 * places.len());
@@ -56,8 +56,8 @@ impl ScanBody<'_> {
         state.split_off(3 * places.len())
     }
 
-    /// Combines one step of all lines. Returns the combination of each line within the chunk, then
-    /// the outputs.
+    /// Combines the elements of one step of all lines. Returns, for each line, the combination of
+    /// its elements in the chunk so far, followed by the outputs.
     fn step_of_lines(
         &self,
         b: &mut FunctionBuilder,

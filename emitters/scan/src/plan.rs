@@ -6,54 +6,59 @@ use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable, ceil_div};
 
 use crate::problem::{Scan, ScanSizes};
 
-/// Steps that are combined with each other before they are combined with earlier steps. Rounding
-/// errors of sums grow with the length of these chunks and with the number of their groups, not
-/// with the number of steps.
+/// Number of steps of a chunk. The kernel combines the steps of a chunk with each other before it
+/// combines them with earlier steps. Rounding errors of sums grow with the length of a chunk and
+/// with the number of groups of chunks, not with the number of steps.
 pub const CHUNK: i64 = 32;
 
-/// Returns the steps of a group. The sums of a group's chunks are combined with each other before
-/// they are combined with earlier groups. There are about as many groups as a group has chunks.
+/// Returns the number of steps of a group. The kernel combines the sums of a group's chunks with
+/// each other before it combines them with earlier groups. The number of groups is about equal to
+/// the number of chunks in a group.
 pub fn group(steps: i64) -> i64 {
     CHUNK * ceil_div(steps, CHUNK).isqrt().max(1)
 }
 
-/// Lines that are scanned together if steps are contiguous: as many as an addition has cycles of
-/// latency. If lines are a power of two long, the reads and writes of more lines would exceed the
-/// associativity of the nearest cache.
+/// Number of lines that are scanned together if steps are contiguous. It equals the latency of an
+/// addition in cycles. If the length of lines is a power of two, the reads and writes of more lines
+/// would exceed the associativity of the nearest cache.
 pub const LINES: i64 = 4;
-/// Fewest lines that are scanned together, one step of each after the other.
+/// Least number of lines that are scanned together, one step of all lines at a time.
 pub const LEAST_COLUMNS: i64 = 64;
-/// Largest number of lines that are scanned together, so that the tiles stay in the nearest cache.
+/// Largest number of lines that are scanned together. With this number, the tiles stay in the
+/// nearest cache.
 const MOST_COLUMNS: i64 = 1024;
-/// Number of tiles with an element per line: one for combinations within a chunk, and three for
-/// combinations before it.
+/// Number of tiles with an element per line: one for combinations within the chunk, and three for
+/// combinations before the chunk.
 const TILES: i64 = 4;
-/// Blocks per core, enough to keep all cores busy until the end.
+/// Number of blocks per core, which is enough to keep all cores busy until the end.
 const BLOCKS_PER_CORE: i64 = 8;
-/// Cost of an addition that waits for the one before, in additions, with `LINES` lines together.
+/// Cost of an addition that waits for the previous addition, in additions, if `LINES` lines are
+/// scanned together.
 const WAITING: f64 = 1.0;
-/// Knob: lines of a block.
+/// Name of the knob for the number of lines of a block, if a block scans a few lines at a time.
 const LINES_KNOB: &str = "lines";
-/// Knob: lines of a block that takes a step of each line at a time.
+/// Name of the knob for the number of lines of a block, if a block processes a step of all its
+/// lines at a time.
 const COLUMNS_KNOB: &str = "columns";
 
-/// Blocks of whole lines.
+/// Distribution of the lines over blocks that scan a few lines at a time.
 pub struct LinePlan {
-    /// Lines of a block.
+    /// Number of lines of a block.
     pub lines: i64,
     blocks: i64,
 }
 
-/// Blocks of many lines that take one step of all lines at a time. Lines that are contiguous in
-/// memory form a group. If these are too few, all lines form one group.
+/// Distribution of the lines over blocks that process one step of all their lines at a time. Lines
+/// whose elements of one step are contiguous in memory form a group. If a group would have too few
+/// lines, all lines form one group.
 pub struct ColumnPlan {
-    /// Lines of a block.
+    /// Number of lines of a block.
     pub columns: i64,
-    /// Blocks that share a group.
+    /// Number of blocks over which a group is distributed.
     pub cuts: i64,
-    /// Lines of a group.
+    /// Number of lines of a group.
     pub width: i64,
-    /// Map from `(group, line of it)` to outer and inner.
+    /// Map from `(group, line of the group)` to `(outer, inner)`.
     pub place: IndexingMap,
     blocks: i64,
 }
@@ -138,8 +143,9 @@ impl ColumnPlan {
     }
 }
 
-/// Returns the plan. The kernel reads every element once, at the point at which it writes the
-/// element's result. A limit is an expression, its size, and the size that the loops cover.
+/// Returns the plan. The kernel reads every element once, at the point where it writes the
+/// element's result. Each limit consists of an expression, the number of its valid values, and the
+/// number of values that the loops visit.
 fn plan(
     scan: &Scan,
     launch: LaunchDimensions,

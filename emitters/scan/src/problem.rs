@@ -1,4 +1,4 @@
-//! The problem of a scan: operand, dimension, combiner and results.
+//! Description of a scan: operand, dimension, combiner and results.
 
 use fusebox_core::analysis::{Direction, cumulative, hero_of, hero_to_root};
 use fusebox_core::cost;
@@ -6,7 +6,8 @@ use fusebox_core::emitter::{Analysis, Decline, Fusion};
 use fusebox_core::hlo::{Computation, ElementType, InstrId, Op};
 use fusebox_core::indexing::{Expr, IndexingMap, delinearize};
 
-/// Largest number of elements. No memory holds more, and counts up to it do not overflow.
+/// Largest number of elements that the emitters accept. No memory holds more, and counts up to this
+/// number do not overflow.
 const MOST_ELEMENTS: i64 = 1 << 48;
 
 /// A fusion around a cumulative reduction.
@@ -27,8 +28,9 @@ pub struct Scan {
     pub combination: f64,
 }
 
-/// Sizes of a scan. A *line* is a sequence of elements that are combined. There are `outer * inner`
-/// lines, each of `steps` elements, which are `inner` apart in memory.
+/// Sizes of a scan. A *line* is a sequence of elements that the scan combines. There are `outer *
+/// inner` lines with `steps` elements each. The distance between consecutive elements of a line is
+/// `inner` elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScanSizes {
     pub outer: i64,
@@ -40,7 +42,7 @@ pub struct ScanSizes {
 #[derive(Debug)]
 pub struct ScanRoots {
     pub instructions: Vec<InstrId>,
-    /// Numbers of the results among the fusion's outputs.
+    /// Positions of the results in the list of the fusion's outputs.
     pub outputs: Vec<usize>,
     /// Map from `(outer, step, inner)` to the index of the results.
     pub at: IndexingMap,
@@ -102,8 +104,8 @@ fn the_scan(computation: &Computation) -> Result<(InstrId, usize, Direction), De
     }
 }
 
-/// Returns the map from `(outer, step, inner)` to the index of an array of these dimensions. Steps
-/// are counted from the beginning of the scan.
+/// Returns the map from `(outer, step, inner)` to the index of an array of dimensions `dims`. Step
+/// 0 is the first step in the direction of the scan.
 fn of_scan(dims: &[i64], sizes: ScanSizes, direction: Direction) -> IndexingMap {
     let ScanSizes { outer, steps, inner } = sizes;
     let step = match direction {

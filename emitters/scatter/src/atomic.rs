@@ -1,4 +1,4 @@
-//! A schedule for blocks of many threads, each with a few adjacent updates of one slice.
+//! A schedule for blocks of many threads. Each thread applies a few adjacent updates of one slice.
 
 use fusebox_core::analysis::ScatterShape;
 use fusebox_core::builder::{KernelBuilder, Value};
@@ -10,8 +10,8 @@ use crate::body::ScatterBody;
 use crate::problem::ScatterProblem;
 use crate::schedule::{MOST_BLOCKS, ScatterSchedule, THREADS, runtime_starts};
 
-/// Distribution of updates to threads: a thread has the units `thread + threads * (block + blocks *
-/// chunk)`, each of `lanes` adjacent updates.
+/// Distribution of updates over threads. A thread has the units `thread + threads * (block + blocks
+/// * chunk)`. A unit consists of `lanes` adjacent updates.
 pub struct AtomicScatter {
     threads: i64,
     blocks: i64,
@@ -19,7 +19,7 @@ pub struct AtomicScatter {
     units: i64,
     lanes: i64,
     most_lanes: i64,
-    /// The operand dimension that the lanes run along.
+    /// The operand dimension along which the lanes are adjacent.
     lane_dim: Option<usize>,
     atomic: bool,
 }
@@ -118,7 +118,7 @@ impl ScatterSchedule for AtomicScatter {
                 &types,
                 |b| {
                     let starts = body.starts(b, &slice, &vector);
-                    // All reads precede the first write, so that they can be one wide access.
+                    // All reads precede the first write, so that one wide access can do all reads.
                     let lanes: Vec<(Vec<Value>, Vec<Value>)> = (0..self.lanes)
                         .map(|lane| {
                             let mut window = window.clone();
@@ -170,8 +170,8 @@ impl AtomicScatter {
     }
 }
 
-/// Returns the largest power of two of contiguous updates within a slice that an access holds, and
-/// the operand dimension along which they are contiguous.
+/// Returns the largest number of contiguous updates of a slice that one access can hold, and the
+/// operand dimension along which they are contiguous. The number is a power of two.
 pub fn most_lanes(problem: &ScatterProblem, device: &DeviceDescription) -> (i64, Option<usize>) {
     let shape = &problem.shape;
     let minor = shape.updates.len().wrapping_sub(1);
@@ -182,7 +182,7 @@ pub fn most_lanes(problem: &ScatterProblem, device: &DeviceDescription) -> (i64,
     ((0..7).map(|exponent| 1 << exponent).take_while(fits).last().unwrap_or(1), lane_dim)
 }
 
-/// Returns the largest number of lanes with which every core still has a full block.
+/// Returns the largest number of lanes with which every core has a full block.
 fn default_lanes(updates: i64, most_lanes: i64, device: &DeviceDescription) -> i64 {
     let enough = i64::from(device.core_count) * THREADS;
     let fits = |lanes: &i64| updates / lanes >= enough || *lanes == 1;

@@ -1,4 +1,4 @@
-//! Code that every schedule emits: index vectors, bounds checks, combining.
+//! Code that every schedule emits: index vectors, bounds checks, and combinations.
 
 use fusebox_core::analysis::SliceStart;
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Subgraph, Type, Value};
@@ -11,7 +11,8 @@ use crate::problem::ScatterProblem;
 /// The functions that the kernel calls.
 pub struct ScatterBody<'p> {
     pub problem: &'p ScatterProblem,
-    /// Whether kernels state the range of indices: 32 bits are cheaper than 64.
+    /// Whether kernels state the range of indices, so that the compiler can use 32-bit arithmetic,
+    /// which is cheaper than 64-bit arithmetic.
     narrows: bool,
     indices: Subgraph,
     updates: Subgraph,
@@ -53,7 +54,7 @@ impl<'p> ScatterBody<'p> {
         vector
     }
 
-    /// Emits the check whether the slice of an index vector is entirely inside the operand.
+    /// Emits the check that the slice of an index vector is entirely inside the operand.
     pub fn fits(&self, b: &mut FunctionBuilder, vector: &[Value]) -> Value {
         let shape = &self.problem.shape;
         let mut all = None;
@@ -67,8 +68,8 @@ impl<'p> ScatterBody<'p> {
         all.unwrap_or_else(|| b.bool(true))
     }
 
-    /// Emits `0 <= value <= last` in the program's type. The unsigned comparison treats a negative
-    /// number as a huge one.
+    /// Emits `0 <= value <= last` in the program's type. In an unsigned comparison, a negative
+    /// number is a huge number.
     fn is_at_most(&self, b: &mut FunctionBuilder, value: Value, last: i64) -> Value {
         let (scalar, signed) =
             (Scalar::of_element(self.problem.index_type), self.problem.index_type.is_signed_integer());
@@ -97,8 +98,8 @@ impl<'p> ScatterBody<'p> {
         (0..operand.len()).map(&mut start).collect()
     }
 
-    /// Converts an index that is known to be from 0 to `last`. Emits a clamp, from which the host
-    /// knows the range. In a branch on the same condition, the compiler removes the clamp.
+    /// Converts an index whose value is between 0 and `last`. Emits a clamp, which tells the host
+    /// this range. The compiler removes the clamp in a branch on the same condition.
     fn bounded(&self, b: &mut FunctionBuilder, value: Value, last: i64) -> Value {
         let (scalar, signed) =
             (Scalar::of_element(self.problem.index_type), self.problem.index_type.is_signed_integer());
@@ -157,7 +158,8 @@ impl<'p> ScatterBody<'p> {
         })
     }
 
-    /// Updates an element by one atomic operation for each output. No output may depend on another.
+    /// Updates an element of each output with one atomic operation per output. No output may depend
+    /// on another output.
     pub fn update_atomically(
         &self,
         b: &mut FunctionBuilder,
@@ -167,7 +169,8 @@ impl<'p> ScatterBody<'p> {
     ) -> Vec<Value> {
         let update = |(number, &output): (usize, &Value)| {
             b.atomic_rmw(output, at, |b, element| {
-                // Elements of other outputs do not matter, but their types do.
+                // The combiner needs elements of all outputs, but only their types matter for this
+                // output.
                 let mut elements = updates.to_vec();
                 elements[number] = element;
                 self.combine(b, &elements, updates)[number]
@@ -182,19 +185,21 @@ impl<'p> ScatterBody<'p> {
     }
 }
 
-/// Whether the type has numbers above `last`.
+/// Whether type `ty` represents numbers greater than `last`.
 pub fn reaches(ty: ElementType, last: i64) -> bool {
     let bits = ty.bits() - u32::from(ty.is_signed_integer());
     bits >= 63 || last < (1 << bits) - 1
 }
 
-/// Applies a slice that fits. Takes `(slice, index vector, outputs)` and returns the new outputs.
+/// A function that applies a slice that fits. It takes `(slice, index vector, outputs)` and returns
+/// the new outputs.
 pub type ApplySlice<'a> = dyn Fn(&mut FunctionBuilder, &[Value], &[Value], &[Value]) -> Vec<Value> + 'a;
 
-/// Takes `(coordinates, state)` and returns the next state.
+/// The body of nested loops. It takes `(coordinates, state)` and returns the next state.
 type LoopBody<'a> = dyn FnMut(&mut FunctionBuilder, &[Value], &[Value]) -> Vec<Value> + 'a;
 
-/// Emits nested loops over pairs of first index and end, the last one innermost.
+/// Emits nested loops. Each of `bounds` is the first index and the end of a loop. The last loop is
+/// the innermost.
 pub fn nest(
     b: &mut FunctionBuilder,
     bounds: &[(Value, Value)],

@@ -1,7 +1,8 @@
-//! Loops with which a block of one thread skips the slices of other blocks.
+//! The loops in which a block of one thread skips the slices of other blocks.
 //!
-//! The processor cannot predict which block a slice belongs to, so a branch on it costs more than
-//! applying the slice. Three loops without this branch process the next thousand slices:
+//! The processor cannot predict whether a slice belongs to the block, so a branch on this condition
+//! costs more than applying the slice. Three loops without this branch process the next thousand
+//! slices:
 //!
 //! ```text
 //! look     index vectors   7 2 9 1 8 0 3 5 …     block owns rows 0 .. 4; a vector compares eight
@@ -16,18 +17,20 @@ use fusebox_core::indexing::{Expr, IndexingMap, Variable};
 use crate::body::{ApplySlice, ScatterBody, reaches};
 use crate::problem::ScatterProblem;
 
-/// Slices to examine before applying the listed ones. The lists stay in the nearest cache.
+/// Number of slices that a block examines before it applies the listed slices. With this number,
+/// the lists stay in the nearest cache.
 const CHUNK: i64 = 1024;
-/// Positions that one loop iteration lists.
+/// Number of positions that one loop iteration lists.
 const UNROLLED: i64 = 4;
 
-/// Returns the bytes of the lists.
+/// Returns the number of bytes of the lists.
 pub fn list_bytes(problem: &ScatterProblem) -> u32 {
     let index_bytes = problem.index_type.byte_size() as i64;
     (CHUNK * (4 + index_bytes * (1 + problem.shape.components.len() as i64))) as u32
 }
 
-/// The range of a block in the operand dimension `dim`, which is distributed to blocks.
+/// The range of positions of a block in the operand dimension `dim`, which is distributed over
+/// blocks.
 struct SliceFilter<'a, 'p> {
     body: &'a ScatterBody<'p>,
     dim: usize,
@@ -41,8 +44,9 @@ struct SliceLists {
     vectors: Vec<Value>,
 }
 
-/// Visits all slices in order and applies the slices that fit and start in the block's range `own`,
-/// a first position and an end, of operand dimension `dim`. Slices have size 1 in this dimension.
+/// Visits all slices in order. Applies the slices that fit and start in the block's range of
+/// operand dimension `dim`. `own` is the first position and the end of this range. Slices have size
+/// 1 in this dimension.
 pub fn walk_own(
     kernel: &mut KernelBuilder,
     body: &ScatterBody,
@@ -99,7 +103,7 @@ impl SliceFilter<'_, '_> {
         [lists.all(), outputs].concat()
     }
 
-    /// Stores the index vectors, and for each slice whether it is the block's own.
+    /// Stores the index vectors, and for each slice whether the slice belongs to the block.
     fn look(&self, b: &mut FunctionBuilder, (first, length): (Value, i64), lists: &SliceLists) -> SliceLists {
         let components = lists.vectors.len();
         let (zero, one, end) = (b.index(0), b.index(1), b.index(length));
@@ -118,14 +122,15 @@ impl SliceFilter<'_, '_> {
         SliceLists::split(&state, components).0
     }
 
-    /// Whether a slice fits and starts in the block's own range.
+    /// Whether a slice fits and starts in the block's range.
     fn is_mine(&self, b: &mut FunctionBuilder, vector: &[Value]) -> Value {
         let problem = self.body.problem;
         let own = problem.shape.components.iter().position(|&dim| dim == self.dim);
         let (ty, signed) = (Scalar::of_element(problem.index_type), problem.index_type.is_signed_integer());
         let mut mine = self.body.fits(b, vector);
         let Some(&value) = own.and_then(|own| vector.get(own)) else { return mine };
-        // Compares in the program's type if it represents the bounds: it vectorises best.
+        // Compares in the program's type if this type can represent the bounds, because this
+        // vectorises best.
         let own = [self.own.0, self.own.1];
         let (value, ends) = if reaches(problem.index_type, problem.shape.operand[self.dim].size) {
             (value, own.map(|end| b.index_cast(end, ty)))
@@ -142,7 +147,8 @@ impl SliceFilter<'_, '_> {
     }
 }
 
-/// Lists the positions below `length` that are the block's own. Returns their number and the lists.
+/// Lists the positions below `length` whose slices belong to the block. Returns the number of these
+/// positions, and the lists.
 fn list(b: &mut FunctionBuilder, length: i64, lists: SliceLists) -> (Value, SliceLists) {
     let zero = b.index(0);
     let lanes = if length % UNROLLED == 0 { UNROLLED } else { 1 };
@@ -167,7 +173,7 @@ impl SliceLists {
         [&[self.positions, self.mine], self.vectors.as_slice()].concat()
     }
 
-    /// Splits a state into the lists at its front and the rest.
+    /// Splits a state into the lists, which are its first values, and the remaining values.
     fn split(state: &[Value], components: usize) -> (SliceLists, &[Value]) {
         let (lists, rest) = state.split_at(2 + components);
         (SliceLists { positions: lists[0], mine: lists[1], vectors: lists[2..].to_vec() }, rest)

@@ -1,9 +1,9 @@
-//! A deterministic schedule for blocks of many threads, if two slices either coincide or do not
-//! overlap. A block owns rows of the output. Its threads together list the slices that go to these
-//! rows, and apply them in order.
+//! A deterministic schedule for blocks of many threads, for scatters in which any two slices either
+//! coincide or do not overlap. A block owns rows of the output. The threads of the block list the
+//! slices that update these rows, and apply the listed slices in order.
 //!
-//! Rows are numbered by the dimensions that index vectors address. One thread owns each element of
-//! a row, so that threads share only the lists.
+//! An index vector identifies a row: the dimensions that it addresses, in row-major order, give the
+//! row's number. Each element of a row belongs to one thread, so that only the lists need barriers.
 
 use fusebox_core::analysis::{OperandDim, ScatterShape, SliceStart};
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Value};
@@ -17,23 +17,24 @@ use crate::body::ScatterBody;
 use crate::problem::ScatterProblem;
 use crate::schedule::{ScatterSchedule, runtime_starts};
 
-/// Threads of a block: a power of two.
+/// Number of threads of a block, a power of two.
 const THREADS: i64 = 256;
-/// Slices that each thread examines per iteration.
+/// Number of slices that each thread examines per iteration.
 const LOOKS: i64 = 4;
 /// Time in which a thread examines a slice, in additions.
 const LOOK: f64 = 8.0;
-/// Barriers per iteration: running totals, the list, its end.
+/// Number of barriers per iteration: for the running totals, after the list is written, and after
+/// the list is read.
 const WAITS: i64 = THREADS.ilog2() as i64 + 2;
-/// Blocks per core: one waits at a barrier while the other works.
+/// Number of blocks per core. One block works while the other waits at a barrier.
 const BLOCKS_PER_CORE: i64 = 2;
 
-/// Distribution of rows to blocks.
+/// Distribution of rows over blocks.
 pub struct GatheredScatter {
     /// Sizes of the dimensions that index vectors address, in order of components.
     sizes: Vec<i64>,
-    /// Operand dimensions that updates span, in the order of the updates' dimensions, and their
-    /// sizes.
+    /// Operand dimensions that updates span, with their sizes, in the order of the updates'
+    /// dimensions.
     window: Vec<(usize, i64)>,
     rows: i64,
     rows_per_block: i64,
@@ -41,7 +42,7 @@ pub struct GatheredScatter {
     row: i64,
 }
 
-/// Data that threads share: two rows of running counts, and the list of slices with their rows.
+/// Data in shared memory: two rows of running counts, and the list of slices with their rows.
 #[derive(Clone, Copy)]
 struct SharedLists {
     counts: Value,
@@ -63,8 +64,8 @@ impl ScatterSchedule for GatheredScatter {
         LaunchDimensions { blocks: blocks as u64, threads_per_block: THREADS as u32 }
     }
 
-    /// Returns the map `(th, bl)[slice, step]{starts…} -> index of the output`, with each update at
-    /// the thread that applies it.
+    /// Returns the map `(th, bl)[slice, step]{starts…} -> index of the output`. The thread in the
+    /// map is the thread that applies the update.
     fn map(&self, shape: &ScatterShape) -> IndexingMap {
         let (lanes, groups) = self.groups();
         let steps = ceil_div(self.row, lanes);
@@ -120,7 +121,7 @@ impl ScatterSchedule for GatheredScatter {
             let (tiles, outputs) = SharedLists::split(state);
             let (count, tiles) = self.list(b, body, (thread, first, first_row), tiles);
             let outputs = self.apply(b, body, (thread, count, first_row), tiles, outputs);
-            // Threads write the lists again only after all threads have read them.
+            // Threads write the lists again only after all threads have read the lists.
             let tiles = b.sync_threads(&tiles.all());
             [tiles, outputs].concat()
         });
@@ -162,7 +163,8 @@ impl GatheredScatter {
         })
     }
 
-    /// Returns the threads that share a row, and the rows that a block updates at a time.
+    /// Returns the number of threads that update one row together, and the number of rows that a
+    /// block updates at a time.
     fn groups(&self) -> (i64, i64) {
         let lanes = self.row.clamp(1, THREADS);
         (lanes, THREADS / lanes)
@@ -178,7 +180,8 @@ impl GatheredScatter {
         window
     }
 
-    /// Lists the next slices that go to the block's rows. Returns their number.
+    /// Lists the next slices that update the block's rows. Returns the number of these slices, and
+    /// the lists.
     fn list(
         &self,
         b: &mut FunctionBuilder,
@@ -209,7 +212,8 @@ impl GatheredScatter {
         (b.index_castui(total, Scalar::Index), SharedLists { counts: tiles[0], slices: tiles[1], rows: tiles[2] })
     }
 
-    /// Returns whether the block owns slice `first + look`, its number, and its row in the block.
+    /// Returns whether slice `first + look` updates a row of the block, the number of the slice,
+    /// and the number of the row in the block.
     fn look(
         &self,
         b: &mut FunctionBuilder,
@@ -282,7 +286,7 @@ impl GatheredScatter {
         })
     }
 
-    /// Clamps an index from a list, so that the host knows its range.
+    /// Clamps an index from a list, so that the host knows the range of the index.
     fn below(&self, b: &mut FunctionBuilder, index: Value, size: i64) -> Value {
         let last = b.index(size - 1);
         b.minsi(index, last)
@@ -305,8 +309,9 @@ impl GatheredScatter {
     }
 }
 
-/// Returns the sum of the counts of all previous threads, of all threads, and the tile. Steps write
-/// its two rows alternately, so that one barrier per step is enough.
+/// Returns the sum of the counts of all previous threads, the sum of the counts of all threads, and
+/// the tile. Iterations write the two rows of the tile alternately, so that one barrier per
+/// iteration is enough.
 fn running_total(b: &mut FunctionBuilder, thread: Value, count: Value, tile: Value) -> (Value, Value, Value) {
     let zero = b.int(0, Scalar::I32);
     let mut total = count;

@@ -1,5 +1,6 @@
-//! An emitter that combines the updates of one element in the same order in every run, at any cost.
-//! It has no separate schedule, but uses the best one that keeps the order.
+//! An emitter that combines the updates of one element in the same order in every run, even if this
+//! takes longer. The emitter has no separate schedule. It uses the best schedule that keeps the
+//! order.
 
 use fusebox_core::emitter::{Configuration, Decline, EmitError, Kernel, Plan, Strategy, Task, predict};
 
@@ -16,7 +17,7 @@ pub struct InOrder;
 
 type AnySchedule = dyn Strategy<Problem = ScatterProblem>;
 
-/// Returns the schedules that keep the order, or whose results do not depend on it.
+/// Returns the schedules that keep the order, or whose results do not depend on the order.
 fn suitable(task: &Task<ScatterProblem>) -> Vec<&'static AnySchedule> {
     if task.device.is_single_threaded_block() {
         return vec![&ScatterEmitter::<SlabScatter>::EMITTER];

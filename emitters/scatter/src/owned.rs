@@ -1,5 +1,5 @@
-//! A deterministic schedule for blocks of many threads: each thread owns one element of the output
-//! and visits all slices in order.
+//! A deterministic schedule for blocks of many threads. Each thread owns one element of the output
+//! at a time and visits all slices in order.
 
 use fusebox_core::analysis::{ScatterShape, SliceStart};
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Value};
@@ -14,7 +14,8 @@ use crate::schedule::{MOST_BLOCKS, ScatterSchedule, THREADS};
 /// Time in which a thread examines a slice, in additions.
 const LOOK: f64 = 6.0;
 
-/// Distribution: a thread owns the elements `thread + threads * (block + blocks * chunk)`.
+/// Distribution of the output's elements over threads. A thread owns the elements `thread + threads
+/// * (block + blocks * chunk)`.
 pub struct OwnedScatter {
     threads: i64,
     blocks: i64,
@@ -58,7 +59,7 @@ impl ScatterSchedule for OwnedScatter {
         OutputPlan::in_place(self.map(shape), initial)
     }
 
-    /// Returns the visits: each thread reads all index vectors.
+    /// Returns the visits. Each thread reads all index vectors.
     fn visits(&self, problem: &ScatterProblem) -> Vec<Visit> {
         let shape = &problem.shape;
         let mut map = self.map(shape);
@@ -93,13 +94,13 @@ impl ScatterSchedule for OwnedScatter {
     }
 }
 
-/// Computes the values of an element after all slices.
+/// Computes the values of an element after all slices are applied.
 fn walk(b: &mut FunctionBuilder, body: &ScatterBody, element: &[Value], before: &[Value]) -> Vec<Value> {
     let shape = &body.problem.shape;
     let one = b.index(1);
     let bounds: Vec<(Value, Value)> = (0..shape.scatter_dims.len())
         .map(|number| match shape.operand.iter().position(|dim| dim.start == SliceStart::Batch(number)) {
-            // Only slices of the element's own batch can update it.
+            // Only slices of the element's batch can update the element.
             Some(dim) => (element[dim], b.addi(element[dim], one)),
             None => (b.index(0), b.index(shape.scatter_dims[number].1)),
         })
@@ -122,7 +123,7 @@ fn walk(b: &mut FunctionBuilder, body: &ScatterBody, element: &[Value], before: 
     })
 }
 
-/// Emits the check whether window coordinates are inside the window.
+/// Emits the check that window coordinates are inside the window.
 fn is_inside(b: &mut FunctionBuilder, shape: &ScatterShape, window: &[Value]) -> Value {
     let mut all = None;
     for (dim, &coordinate) in shape.operand.iter().zip(window) {

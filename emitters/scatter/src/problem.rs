@@ -6,22 +6,24 @@ use fusebox_core::analysis::{Combination, ScatterShape};
 use fusebox_core::emitter::{Analysis, Decline, Fusion, Work};
 use fusebox_core::hlo::{BinaryOp, Computation, ElementType, InstrId, Op};
 
-/// Maximum number of updates: no memory holds more, and smaller counts in a plan do not overflow.
+/// Maximum number of updates that the emitters accept. No memory holds more, and smaller counts in
+/// a plan do not overflow.
 const MOST_POINTS: i64 = 1 << 40;
 
-/// Maximum reads of index vectors with which visiting all slices is so cheap that a deterministic
-/// result is preferred.
+/// Maximum number of reads of index vectors for which a visit of all slices by every element is
+/// cheap. Up to this number, a deterministic result is preferred.
 const CHEAP_WALK: i64 = 1 << 24;
 
 /// The scatter of a fusion.
 pub struct ScatterProblem {
     pub instruction: InstrId,
-    /// Correspondence of its dimensions.
+    /// Correspondence between the dimensions of the scatter's operands.
     pub shape: ScatterShape,
-    /// Numbers of the parameters that the outputs start from.
+    /// Numbers of the parameters from which the outputs start.
     pub initial: Vec<u32>,
     pub indices: InstrId,
-    /// Whether the fusion reads index vectors in another order, as from a concatenate.
+    /// Whether the fusion reads index vectors in a different order than memory, for example because
+    /// it computes them by a concatenate.
     pub moves_indices: bool,
     /// Type of an index vector's components.
     pub index_type: ElementType,
@@ -98,7 +100,7 @@ impl Analysis for ScatterProblem {
     }
 }
 
-/// Whether an element of a value is computed from elements at another row-major position of the
+/// Whether an element of a value depends on elements at a different row-major position of the
 /// arrays that the fusion reads.
 fn is_moved(computation: &Computation, value: InstrId) -> bool {
     let mut pending = vec![value];
@@ -123,7 +125,7 @@ fn is_moved(computation: &Computation, value: InstrId) -> bool {
 
 impl ScatterProblem {
     /// # Errors
-    /// If updates of one element cannot be combined by an atomic operation.
+    /// If no atomic operation can combine updates of one element.
     pub fn check_atomic(&self) -> Result<(), Decline> {
         if self.is_order_free() || self.can_be_atomic() {
             Ok(())
@@ -132,13 +134,14 @@ impl ScatterProblem {
         }
     }
 
-    /// Whether every order of updates gives the same result, bit by bit.
+    /// Whether every order of updates gives bitwise the same result.
     pub fn is_order_free(&self) -> bool {
         self.shape.unique || self.combinations.iter().zip(&self.elements).all(|(c, &e)| c.is_order_free(e))
     }
 
-    /// Whether one atomic operation can update each output's element. Elements wider than eight
-    /// bytes can only be replaced, or be added to part by part if they are complex.
+    /// Whether one atomic operation can update an element of each output. An atomic operation can
+    /// only replace elements wider than eight bytes. Additions of complex numbers are an exception,
+    /// because the two parts are added separately.
     pub fn can_be_atomic(&self) -> bool {
         self.combinations.iter().zip(&self.elements).all(|(combination, element)| match combination {
             Combination::Joint => false,
@@ -153,7 +156,7 @@ impl ScatterProblem {
         self.shape.slices().saturating_mul(self.shape.window_elements())
     }
 
-    /// Whether there are few reads of index vectors if every element visits all slices.
+    /// Whether a visit of all slices by every element reads few index vectors.
     fn is_cheap_to_walk(&self) -> bool {
         self.shape.operand_elements().saturating_mul(self.shape.slices()) <= CHEAP_WALK
     }
@@ -163,9 +166,10 @@ impl ScatterProblem {
         self.update_elements().saturating_mul(self.shape.arrays as i64)
     }
 
-    /// Returns the work of threads that combine `together` updates by one atomic operation.
+    /// Returns the work if threads combine `together` updates before each atomic operation.
     pub fn atomically(&self, together: i64) -> Work {
-        // Adjacent updates of sorted slices go to the same element and wait for each other.
+        // If slices are sorted, adjacent updates often change the same element and wait for each
+        // other.
         let meet = if self.shape.sorted && !self.shape.unique && together == 1 { 2.0 } else { 1.0 };
         if self.shape.unique {
             Work { additions: self.combined_elements() as f64, ..Work::default() }
@@ -178,12 +182,12 @@ impl ScatterProblem {
         }
     }
 
-    /// Returns the bytes of the smallest element of an output.
+    /// Returns the number of bytes of the smallest element of an output.
     pub fn smallest_element(&self) -> i64 {
         self.elements.iter().map(|e| e.byte_size() as i64).min().unwrap_or(1)
     }
 
-    /// Returns the bytes of the widest element of an output.
+    /// Returns the number of bytes of the widest element of an output.
     pub fn widest_element(&self) -> i64 {
         self.elements.iter().map(|e| e.byte_size() as i64).max().unwrap_or(1)
     }

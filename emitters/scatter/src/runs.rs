@@ -1,6 +1,7 @@
-//! A schedule for blocks of many threads, if consecutive slices often have equal index vectors.
-//! Each thread processes a few adjacent updates of several consecutive slices. It combines updates
-//! of equal index vectors in registers, and writes only when the index vector changes.
+//! A schedule for blocks of many threads, for scatters whose consecutive slices often have equal
+//! index vectors. Each thread processes a few adjacent updates of several consecutive slices. The
+//! thread combines updates with equal index vectors in registers, and writes only when the index
+//! vector changes.
 //!
 //! The result is correct for any indices. The schedule pays if indices are sorted.
 
@@ -16,24 +17,25 @@ use crate::body::ScatterBody;
 use crate::problem::ScatterProblem;
 use crate::schedule::{MOST_BLOCKS, ScatterSchedule, THREADS, runtime_starts};
 
-/// Slices whose updates are read before the first of them is combined.
+/// Number of slices whose updates a thread reads before it combines the first of them.
 const READ_AHEAD: i64 = 4;
 /// Time in which a thread compares and combines an update, in additions.
 const COMPARING: f64 = 4.0;
-/// Maximum slices of one thread. The last one waits for all before it.
+/// Maximum number of slices of one thread. The last slice waits for all previous slices.
 const MOST_SLICES: i64 = 32;
 
-/// Distribution of updates: unit `run * parts + part` is one part of the slices of a run.
+/// Distribution of updates over threads. A run is a sequence of consecutive slices. Unit `run *
+/// parts + part` consists of one part of each slice of a run.
 pub struct RunScatter {
     threads: i64,
     blocks: i64,
-    /// Consecutive slices of a run.
+    /// Number of slices of a run.
     slices: i64,
-    /// Parts of each slice: groups of `lanes` updates.
+    /// Number of parts of each slice. A part has `lanes` updates.
     parts: i64,
     lanes: i64,
     units: i64,
-    /// The operand dimension that the lanes run along.
+    /// The operand dimension along which the lanes are adjacent.
     lane_dim: Option<usize>,
     /// Operand dimensions that updates span, in the order of the updates' dimensions.
     window_dims: Vec<usize>,
@@ -42,7 +44,7 @@ pub struct RunScatter {
 /// Updates that a thread holds in registers.
 #[derive(Clone)]
 struct PendingUpdates {
-    /// Whether the thread holds updates. They belong to slices that fit.
+    /// Whether the thread holds updates. It holds only updates of slices that fit.
     any: Value,
     /// Index vector of the held updates.
     vector: Vec<Value>,
@@ -58,7 +60,7 @@ fn is_possible(problem: &ScatterProblem) -> bool {
     problem.can_be_atomic() && problem.combinations.iter().all(combines) && !has_batches && has_zero
 }
 
-/// Returns the consecutive slices per thread that leave every core enough threads.
+/// Returns the number of consecutive slices per thread with which every core has enough threads.
 fn default_slices(problem: &ScatterProblem, device: &DeviceDescription) -> i64 {
     let wanted = i64::from(device.core_count) * i64::from(device.max_threads_per_core);
     let (lanes, _) = most_lanes(problem, device);
@@ -138,8 +140,8 @@ impl ScatterSchedule for RunScatter {
         )
     }
 
-    /// Returns the work. Updates of sorted slices are combined. Otherwise each update is written
-    /// separately, and the comparison gains nothing.
+    /// Returns the work. If slices are sorted, threads combine their updates. Otherwise, threads
+    /// write each update separately, and the comparisons gain nothing.
     fn work(&self, problem: &ScatterProblem) -> Work {
         let meet = problem.shape.sorted && !problem.shape.unique;
         let comparing = COMPARING * problem.combined_elements() as f64;
@@ -161,7 +163,8 @@ impl ScatterSchedule for RunScatter {
 }
 
 impl RunScatter {
-    /// Returns a thread's `(th, bl) -> first slice, window coordinates of the first update`.
+    /// Returns the map `(th, bl) -> first slice, window coordinates of the first update` of a
+    /// thread.
     fn places(&self, shape: &ScatterShape) -> IndexingMap {
         let mut map = IndexingMap {
             dims: vec![Variable::named("th", self.threads), Variable::named("bl", self.blocks)],
@@ -210,8 +213,8 @@ impl RunScatter {
         self.write(b, body, held.any, &held, window, outputs)
     }
 
-    /// Reads index vector and updates of slice `first + number`. Past the last slice, reads the
-    /// last slice, but marks it as holding no updates.
+    /// Reads the index vector and the updates of slice `first + number`. If there is no such slice,
+    /// reads the last slice and marks the result as holding no updates.
     fn read(
         &self,
         b: &mut FunctionBuilder,
@@ -241,8 +244,8 @@ impl RunScatter {
         PendingUpdates { any, vector, values }
     }
 
-    /// Combines a slice with the held updates if their index vectors are equal. Otherwise writes
-    /// the held updates and holds the slice.
+    /// Combines the updates of a slice with the held updates if their index vectors are equal.
+    /// Otherwise writes the held updates and holds the updates of the slice.
     fn add(
         &self,
         b: &mut FunctionBuilder,
@@ -310,7 +313,7 @@ impl RunScatter {
         PendingUpdates { any: b.bool(false), vector, values }
     }
 
-    /// Splits a state into the held updates at its front and the outputs.
+    /// Splits a state into the held updates, which are its first values, and the outputs.
     fn split<'s>(&self, body: &ScatterBody, state: &'s [Value]) -> (PendingUpdates, &'s [Value]) {
         let (components, arrays) = (body.problem.shape.components.len(), body.problem.shape.arrays);
         let (vector, rest) = state[1..].split_at(components);

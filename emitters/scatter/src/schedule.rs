@@ -1,4 +1,5 @@
-//! Schedules: emitters whose launch, maps and code follow from a distribution of the work.
+//! The common part of the emitters. A schedule distributes the work, and this distribution
+//! determines the launch, the maps and the code.
 
 use std::marker::PhantomData;
 
@@ -14,12 +15,13 @@ use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable, ceil_div, de
 use crate::body::ScatterBody;
 use crate::problem::ScatterProblem;
 
-/// Threads of a block: four warps hide latency and leave cores room for other blocks.
+/// Number of threads of a block. Four warps hide latency, and a core has room for other blocks.
 pub const THREADS: i64 = 128;
-/// Maximum blocks of a grid dimension on every GPU. For more work, threads loop.
+/// Maximum number of blocks of a grid dimension on every GPU. If more blocks would be necessary,
+/// threads loop.
 pub const MOST_BLOCKS: i64 = (1 << 31) - 1;
 
-/// A distribution of the work to threads.
+/// A distribution of the work over threads.
 pub trait ScatterSchedule: Sized {
     /// Kind of blocks that the schedule supports.
     const BLOCKS: Blocks = Blocks::OfManyThreads;
@@ -29,7 +31,7 @@ pub trait ScatterSchedule: Sized {
         Ok(())
     }
 
-    /// Chooses the numbers that the configuration leaves open.
+    /// Chooses the sizes that the configuration leaves open.
     fn new(
         problem: &ScatterProblem,
         device: &DeviceDescription,
@@ -38,10 +40,11 @@ pub trait ScatterSchedule: Sized {
 
     fn launch(&self) -> LaunchDimensions;
 
-    /// Returns `(th, bl)[…]{starts…} -> index of the output`, for every update or element.
+    /// Returns the map `(th, bl)[…]{starts…} -> index of the output`. It has a point for every
+    /// update, or for every element of the output.
     fn map(&self, shape: &ScatterShape) -> IndexingMap;
 
-    /// Returns how the kernel writes an output that starts from parameter `initial`.
+    /// Returns the plan of an output that starts from parameter `initial`.
     fn output(&self, shape: &ScatterShape, initial: u32) -> OutputPlan {
         OutputPlan::updates(self.map(shape), initial)
     }
@@ -50,12 +53,12 @@ pub trait ScatterSchedule: Sized {
         Configuration::default()
     }
 
-    /// Returns other values of the knobs that are worth trying.
+    /// Returns other settings of the knobs for the tuner to measure.
     fn alternatives(&self) -> Vec<Configuration> {
         Vec::new()
     }
 
-    /// Describes the schedule in words.
+    /// Returns a description of the schedule for users.
     fn note(&self) -> String;
 
     /// Returns the number of adjacent updates that a thread processes at once.
@@ -63,16 +66,16 @@ pub trait ScatterSchedule: Sized {
         1
     }
 
-    /// Returns the visits: threads read each update once, with its index vector.
+    /// Returns the visits. Threads read each update once.
     fn visits(&self, problem: &ScatterProblem) -> Vec<Visit> {
         let of = |&update: &InstrId| evenly(self.launch(), update, &problem.shape.updates);
         problem.updates.iter().map(of).collect()
     }
 
-    /// Returns the work other than reading.
+    /// Returns the work, without the reads.
     fn work(&self, problem: &ScatterProblem) -> Work;
 
-    /// Returns the bytes of a block's own memory.
+    /// Returns the number of bytes of shared memory of a block.
     fn shared_bytes(&self, _problem: &ScatterProblem) -> u32 {
         0
     }
@@ -85,7 +88,7 @@ pub trait ScatterSchedule: Sized {
 pub struct ScatterEmitter<S>(PhantomData<fn() -> S>);
 
 impl<S> ScatterEmitter<S> {
-    /// The only value.
+    /// The only value of this type.
     pub const EMITTER: Self = ScatterEmitter(PhantomData);
 }
 
@@ -127,7 +130,8 @@ impl<S: ScatterSchedule> Strategy for ScatterEmitter<S> {
     }
 }
 
-/// Visits an array in steps: a thread has elements `thread + threads * (block + blocks * step)`.
+/// Returns a visit of an array whose elements are distributed evenly. A thread visits elements
+/// `thread + threads * (block + blocks * step)`.
 pub fn evenly(launch: LaunchDimensions, array: InstrId, dims: &[i64]) -> Visit {
     let (threads, blocks) = (i64::from(launch.threads_per_block), launch.blocks as i64);
     let count: i64 = dims.iter().product();
@@ -145,8 +149,8 @@ pub fn evenly(launch: LaunchDimensions, array: InstrId, dims: &[i64]) -> Visit {
     Visit { map, values: vec![array], given: Vec::new() }
 }
 
-/// Adds a runtime variable for each component of an index vector. Its range assumes that slices
-/// that do not fit are moved inside.
+/// Adds a runtime variable for each component of an index vector. The range of the variable has
+/// only starts of slices that fit.
 pub fn runtime_starts(map: &mut IndexingMap, shape: &ScatterShape) -> Vec<Expr> {
     let start = |(number, &dim): (usize, &usize)| {
         let bounds = Interval::new(0, shape.operand[dim].last_start());

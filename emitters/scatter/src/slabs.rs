@@ -1,6 +1,6 @@
 //! A schedule for blocks of one thread. A block owns a part of the output and visits all slices in
-//! order. So no two blocks write the same element, and updates are combined in the order of the
-//! program.
+//! order. Therefore, no two blocks write the same element, and the kernel combines updates in the
+//! order of the program.
 
 use fusebox_core::analysis::{OperandDim, ScatterShape, SliceStart};
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Value};
@@ -13,15 +13,17 @@ use crate::filter::{list_bytes, walk_own};
 use crate::problem::ScatterProblem;
 use crate::schedule::{ScatterSchedule, runtime_starts};
 
-/// Minimum bytes that a block should access. A shorter task costs more to schedule than it saves.
+/// Minimum number of bytes that a block should access. A smaller block costs more to schedule than
+/// it saves.
 const BYTES_PER_BLOCK: i64 = 64 << 10;
 /// Cost of examining an index vector, in bytes of traffic.
 const BYTES_PER_SLICE: i64 = 8;
 /// Cost of examining an index vector, in additions.
 const LOOK: f64 = 4.0;
 /// Cost of examining and listing a slice in the loops over a thousand slices, in additions.
-/// `LOOK_ELSEWHERE` is added for each component of an index vector whose position in memory differs
-/// from the slice's, because the kernel computes this position for each slice.
+/// `LOOK_ELSEWHERE` is added for each component of an index vector, if the fusion reads index
+/// vectors from other positions than the slice's. The kernel then computes the position for each
+/// slice.
 const LOOK_ALONG: f64 = 1.0;
 const LOOK_ELSEWHERE: f64 = 2.0;
 /// Cost of applying a slice, in additions. `APPLY_ELEMENT` is added for each element, and
@@ -29,13 +31,13 @@ const LOOK_ELSEWHERE: f64 = 2.0;
 const APPLY: f64 = 2.0;
 const APPLY_ELEMENT: f64 = 0.25;
 const APPLY_FAR: f64 = 6.0;
-/// Bytes of a cache line. Parts of a row are cut at cache lines.
+/// Bytes of a cache line. Rows are split at multiples of a cache line.
 const CACHE_LINE: i64 = 64;
 
-/// The axis that is distributed to blocks.
+/// The axis that is distributed over blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DistributedAxis {
-    /// None: there is one block.
+    /// No axis. There is one block.
     Whole,
     /// A scatter dimension, by its number. Each block has different slices.
     Slices(usize),
@@ -44,8 +46,8 @@ pub enum DistributedAxis {
 }
 
 impl DistributedAxis {
-    /// Returns the operand dimension that is distributed, if every slice belongs to one block
-    /// entirely and other blocks skip it.
+    /// Returns the operand dimension that is distributed, if every slice belongs entirely to one
+    /// block. The other blocks then skip the slice.
     fn filtered(self, shape: &ScatterShape) -> Option<usize> {
         match self {
             DistributedAxis::Operand(dim) if shape.operand[dim].update_dim.is_none() => Some(dim),
@@ -54,7 +56,7 @@ impl DistributedAxis {
     }
 }
 
-/// `size` positions along an axis, `positions_per_block` for each block.
+/// Distribution of `size` positions along an axis. Each block has `positions_per_block` positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlabScatter {
     axis: DistributedAxis,
@@ -238,8 +240,8 @@ impl SlabScatter {
     }
 }
 
-/// Whether `blocks` blocks are faster than one. Each block skips the slices of all others, which
-/// may take as long as applying them.
+/// Whether `blocks` blocks are faster than one block. Each block skips the slices of all other
+/// blocks, and skipping slices may take as long as applying them.
 fn is_dealt_faster(problem: &ScatterProblem, blocks: i64, device: &DeviceDescription) -> bool {
     let shape = &problem.shape;
     if axis(problem, blocks).0.filtered(shape).is_none() {
@@ -254,10 +256,12 @@ fn is_dealt_faster(problem: &ScatterProblem, blocks: i64, device: &DeviceDescrip
     look + apply / blocks as f64 <= apply
 }
 
-/// Returns the axis to distribute, its size, and the unit of shares. Prefers slices, if blocks with
-/// different slices never write the same element: no work is repeated. Next is a dimension that
-/// every slice spans from the start: each block repeats only the reads of index vectors. Last is
-/// the largest dimension that index vectors address: each block skips the slices of the others.
+/// Returns the axis to distribute, its size, and the number of which the positions of a block are a
+/// multiple. Prefers slices if blocks with different slices never write the same element, because
+/// no work is then repeated. The second choice is a dimension that every slice spans from the
+/// start, because each block then repeats only the reads of index vectors. The last choice is the
+/// largest dimension that index vectors address, because each block then skips the slices of the
+/// other blocks.
 fn axis(problem: &ScatterProblem, wanted_blocks: i64) -> (DistributedAxis, i64, i64) {
     let shape = &problem.shape;
     if wanted_blocks <= 1 {

@@ -1,12 +1,13 @@
-//! The claim of transposes.
+//! Claims for transposes.
 
 use fusebox_core::analysis::{NormalTranspose, moves_elements};
 use fusebox_core::cost::{first_array, per_element};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Candidate, Claim};
 
-/// Makes the claim of a transpose. The loss of reading it element by element is the additional cost
-/// over contiguous reads. One kernel can move all transposes of one normal form.
+/// Returns the claim for a transpose. If a kernel of another kind reads the transpose element by
+/// element, it loses the difference between the cost of these reads and of contiguous reads. One
+/// kernel can compute all transposes of one normal form.
 pub fn claim(hero: &Candidate, _: &DeviceDescription) -> Option<Claim> {
     let computation = hero.region.computation();
     let transpose = computation.instruction(hero.anchor);

@@ -1,4 +1,5 @@
-//! Emits the kernel: the schedule's loops, which call the functions of the parts.
+//! Emits the kernel, which consists of the schedule's loops. The loops call the functions of the
+//! parts.
 
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Subgraph, Value};
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
@@ -15,12 +16,12 @@ struct PartFunction<'a> {
     part: &'a IndexedValues,
     /// `None` if the values are the moved elements themselves.
     function: Option<Subgraph>,
-    /// Map from the normal form's index to the part's.
+    /// Map from an index of the normal form to an index of the part.
     index: IndexingMap,
 }
 
 impl PartFunction<'_> {
-    /// Computes the part's index and its values at an index of the normal form.
+    /// Returns the index of the part for an index of the normal form, and the part's values there.
     fn values(&self, b: &mut FunctionBuilder, index: &[Value], moved: &[Value]) -> (Vec<Value>, Vec<Value>) {
         let index = b.apply_indexing(&self.index, index);
         let values = match &self.function {
@@ -30,7 +31,7 @@ impl PartFunction<'_> {
         (index, values)
     }
 
-    /// Writes the values to their outputs, at the part's own index.
+    /// Writes the values to their outputs, at an index of the part.
     fn write(&self, b: &mut FunctionBuilder, index: &[Value], values: &[Value], outputs: &mut [Value]) {
         for &(output, value) in &self.part.outputs {
             outputs[output] = b.insert(values[value], outputs[output], index);
@@ -41,7 +42,7 @@ impl PartFunction<'_> {
 /// Functions and values that the loops' bodies need.
 struct TransposeFunctions<'a> {
     problem: &'a TransposeProblem,
-    /// For each moved array, the fusion's parameter if the array is one.
+    /// For each moved array, the fusion's parameter, if the array is a parameter.
     parameters: Vec<Option<Value>>,
     readings: Vec<PartFunction<'a>>,
     writings: Vec<PartFunction<'a>>,
@@ -88,9 +89,9 @@ impl<'a> TransposeFunctions<'a> {
         TransposeFunctions { problem, parameters, readings, writings }
     }
 
-    /// Returns, for each moved array, its parameter and the part that finds its elements. Returns
-    /// `None` unless all moved arrays are parameters that can be read in vectors of `lanes` lanes
-    /// and reading computes nothing else.
+    /// Returns, for each moved array, its parameter and the part that has its elements. Returns
+    /// `None` unless all moved arrays are parameters that vectors of `lanes` lanes can read, and
+    /// unless the reading loops write no outputs.
     fn vectors(&self, lanes: i64) -> Option<Vec<(Value, &PartFunction<'a>)>> {
         let vector = |array: usize| {
             let body = self.readings.iter().find(|body| body.part.moves.iter().any(|&(moved, _)| moved == array))?;
@@ -119,7 +120,7 @@ impl<'a> TransposeFunctions<'a> {
         moved.into_iter().flatten().collect()
     }
 
-    /// Computes and writes the results of moved elements. The index is the operand's.
+    /// Computes and writes the results of moved elements. `index` is an index of the operand.
     fn write(&self, b: &mut FunctionBuilder, index: &[Value], moved: &[Value], outputs: &mut [Value]) {
         let index: Vec<Value> = self.problem.form.permutation.iter().map(|&dim| index[dim]).collect();
         let heroes: Vec<Value> = self.problem.heroes.iter().map(|&(_, array)| moved[array]).collect();
@@ -129,7 +130,8 @@ impl<'a> TransposeFunctions<'a> {
         }
     }
 
-    /// Writes lines of the transposes, which are the results. The index is the operand's.
+    /// Writes cache lines of the transposes, which are the results. `index` is an index of the
+    /// operand.
     fn write_lines(
         &self,
         b: &mut FunctionBuilder,
@@ -212,9 +214,9 @@ fn through_tiles(
     outputs
 }
 
-/// Writes a nest's results through small tiles. One loop stores the elements of the last two
-/// variables there. A second loop, with these swapped, computes the epilogue and writes the
-/// outputs.
+/// Writes a nest's results through small tiles. One loop over the last two variables stores the
+/// elements in a small tile. A second loop, with these variables swapped, computes the epilogue and
+/// writes the outputs.
 fn write_transposed(
     b: &mut FunctionBuilder,
     bodies: &TransposeFunctions,
@@ -231,7 +233,7 @@ fn write_transposed(
     let arrays = tiles.len();
     let state = b.indexed_loop(&outside, point, &state, &[], |b, outer, _, state| {
         let point = [point, outer].concat();
-        // The columns of a panel are adjacent, so one group of loads reads them all.
+        // The columns of a panel are adjacent, so one group of loads reads all of them.
         let small = b.indexed_loop(&turning, &point, &state[..arrays], &[1], |b, ranges, results, small| {
             let place = [ranges[1], ranges[0]];
             let pairs = tiles.iter().zip(small);
@@ -253,7 +255,8 @@ fn write_transposed(
     state[arrays..].to_vec()
 }
 
-/// Writes a nest's results, which are the transposes, in units that are transposed in registers.
+/// Writes a nest's results, which are the transposes themselves. Transposes one unit at a time in
+/// registers.
 fn in_units(
     b: &mut FunctionBuilder,
     bodies: &TransposeFunctions,

@@ -1,8 +1,9 @@
-//! Distribution of the operand's tiles to blocks.
+//! Distribution of the operand's tiles over blocks.
 
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
-/// The operand's dimensions, cut into tiles. Each block has one tile, in row-major order.
+/// Split of the operand into tiles. Each block has one tile. Blocks are numbered in row-major order
+/// of the tiles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperandGrid {
     /// Dimensions of the operand in normal form.
@@ -30,13 +31,14 @@ impl OperandGrid {
         delinearize(&Expr::dim(1), &self.counts())
     }
 
-    /// Returns the operand's index for a position in the block's tile.
+    /// Returns the index in the operand for position `within` in the block's tile.
     pub fn index(&self, within: &[Expr]) -> Vec<Expr> {
         let tiles = self.tile_of_block();
         tiles.into_iter().zip(&self.tile).zip(within).map(|((tile, &size), at)| tile * size + at.clone()).collect()
     }
 
-    /// Returns the constraints on an operand's index where tiles can exceed the array.
+    /// Returns the constraints on an index of the operand. Only dimensions in which a tile can
+    /// extend beyond the array need a constraint.
     pub fn constraints(&self, index: &[Expr]) -> Vec<Constraint> {
         let sizes = self.dims.iter().zip(&self.tile);
         let sticks_out = index.iter().zip(sizes).filter(|(_, (dim, tile))| **dim % **tile != 0);
@@ -44,7 +46,8 @@ impl OperandGrid {
     }
 }
 
-/// Returns a map from `th` and `bl` with loops of these names and sizes.
+/// Returns a map without results. Its dimensions are `th` and `bl`, and its range variables are
+/// `loops`, with names and sizes.
 pub fn map_over(threads: i64, blocks: i64, loops: &[(&str, i64)]) -> IndexingMap {
     IndexingMap {
         dims: vec![Variable::named("th", threads), Variable::named("bl", blocks)],
@@ -61,8 +64,9 @@ pub struct TileNest {
     pub map: IndexingMap,
     /// Range variables to unroll.
     pub unroll: Vec<usize>,
-    /// Whether the last range variable runs along rows of both the operand and the tile, from
-    /// multiples of its size. One vector can then move its elements.
+    /// Whether the last range variable selects adjacent elements of a row, in the operand and in
+    /// the tile. These elements begin at a multiple of the variable's size, so that one vector can
+    /// move all of them.
     pub along_rows: bool,
 }
 
@@ -72,8 +76,9 @@ impl TileNest {
         TileNest { map, unroll, along_rows: false }
     }
 
-    /// Splits the nest into maps over all variables but the last two, and over these two, in order
-    /// and swapped. The last two maps have the outer variables as dimensions.
+    /// Splits the nest into three maps. The first map has all range variables except the last two.
+    /// The second map has the last two variables, and the third map has these two variables
+    /// swapped. The outer variables are dimensions of the second and third map.
     pub fn split(&self) -> (IndexingMap, [IndexingMap; 2]) {
         let outer = self.map.ranges.len().saturating_sub(2);
         let (before, last) = self.map.ranges.split_at(outer);
@@ -93,13 +98,14 @@ impl TileNest {
         (outside, [inside([0, 1]), inside([1, 0])])
     }
 
-    /// Returns the nest with whole vectors as points, and their lanes, if it moves vectors.
+    /// Returns the nest with one point per vector, and the number of lanes of a vector. Returns
+    /// `None` if the nest does not move vectors.
     pub fn of_vectors(&self) -> Option<(IndexingMap, i64)> {
         let lanes = self.map.ranges.last().filter(|_| self.along_rows)?.bounds.size() as i64;
         Some((self.at_first(1), lanes))
     }
 
-    /// Returns the nest at the first value of its last `count` range variables. No constraint may
+    /// Returns the nest with its last `count` range variables replaced by 0. No constraint may
     /// depend on these variables.
     pub fn at_first(&self, count: usize) -> IndexingMap {
         let mut map = self.map.clone();

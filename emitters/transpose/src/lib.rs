@@ -1,5 +1,5 @@
-//! The transpose emitters: elements move through tiles, so that both reads and writes run along
-//! memory. See README.md.
+//! Emitters for transposes. Most kernels move elements through tiles, so that both reads and writes
+//! are contiguous. See README.md.
 //!
 //! ```text
 //! claim.rs     claims for transposes
@@ -49,7 +49,8 @@ fusebox_core::emitters! {
     "panel-transpose" => TransposeEmitter { blocks: Blocks::OfOneThread, check: panels::check, schedule: panels::schedule },
 }
 
-/// A schedule: the blocks and the problems that it supports, and its loops.
+/// An emitter for one schedule: the blocks and the problems that the schedule supports, and its
+/// loops.
 struct TransposeEmitter {
     blocks: Blocks,
     check: fn(&TransposeProblem, &DeviceDescription) -> Result<(), Decline>,
@@ -78,7 +79,7 @@ impl Strategy for TransposeEmitter {
     }
 }
 
-/// Declines problems whose rows stay rows, for schedules that turn rows into columns.
+/// Declines problems whose rows do not become columns, for schedules that need this.
 fn rows_turn(problem: &TransposeProblem) -> Result<(), Decline> {
     if problem.form.keeps_minor() {
         Err(Decline::new("the minor dimension does not move: no rows become columns"))

@@ -1,6 +1,6 @@
-//! A schedule for blocks of one thread, if the result's rows are whole cache lines. It copies small
-//! tiles to the stack row by row, then transposes them in registers, so that each store writes a
-//! whole line. See README.md for the picture.
+//! A schedule for blocks of one thread, for results whose rows are whole cache lines. The kernel
+//! copies small tiles to the stack row by row, then transposes them in registers, so that each
+//! store writes a whole cache line. See README.md for the picture.
 
 use fusebox_core::builder::{FunctionBuilder, Value};
 use fusebox_core::device::DeviceDescription;
@@ -12,24 +12,26 @@ use crate::problem::TransposeProblem;
 use crate::rows_turn;
 use crate::schedule::TransposeSchedule;
 
-/// Cache lines of a tile's rows and columns. Processors fetch lines in pairs. More lines conflict
-/// in the sets of the first-level cache if rows are powers of two apart.
+/// Number of cache lines along a tile's rows and columns. Processors fetch lines in pairs. If the
+/// distance between rows is a power of two, more lines would conflict in the sets of the
+/// first-level cache.
 const LINES: i64 = 2;
-/// Bytes within which one instruction shuffles elements of any size, for every vector width.
+/// Number of adjacent bytes within which one instruction shuffles elements of any size, for every
+/// vector width.
 const LANE_BYTES: i64 = 16;
 
-/// Unit of `line` rows by `lane` columns that is transposed in registers.
+/// A unit of `line` rows by `lane` columns. The kernel transposes a unit in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegisterUnit {
-    /// Elements of [`LANE_BYTES`].
+    /// Number of elements in [`LANE_BYTES`].
     pub lane: i64,
-    /// Elements of a cache line.
+    /// Number of elements of a cache line.
     pub line: i64,
 }
 
 impl RegisterUnit {
-    /// Returns the unit that fits a problem. Requires arrays of one element size that a vector can
-    /// hold, and results that are the transposes themselves in whole lines.
+    /// Returns the unit that fits a problem. All arrays must have one element size that vectors
+    /// support. The results must be the transposes themselves, with rows of whole cache lines.
     fn of(problem: &TransposeProblem, device: &DeviceDescription) -> Result<RegisterUnit, Decline> {
         rows_turn(problem)?;
         let form = &problem.form;
@@ -49,13 +51,13 @@ impl RegisterUnit {
         Ok(RegisterUnit { lane, line })
     }
 
-    /// Returns the columns of a unit, as vectors of one line each. The unit's first element is at
-    /// index `place` of a tile.
+    /// Returns the columns of a unit. Each column is a vector that fills one cache line. The unit's
+    /// first element is at index `place` of a tile.
     ///
     /// At first, lane `l` of register `k` holds row `k + l * lane` of the unit. Each iteration
-    /// interleaves, lane by lane, the first half of the registers with the second (a perfect
-    /// shuffle). After `log2(lane)` iterations, register `k` holds column `k` with its rows in
-    /// order.
+    /// interleaves the first half of the registers with the second half, within each lane (a
+    /// perfect shuffle). After `log2(lane)` iterations, register `k` holds column `k` with its rows
+    /// in order.
     pub fn columns(&self, b: &mut FunctionBuilder, tile: Value, place: &[Value]) -> Vec<Value> {
         let (lane, line) = (self.lane, self.line);
         let mut registers: Vec<Value> = (0..lane).map(|first| self.rows(b, tile, place, first)).collect();
@@ -112,7 +114,8 @@ pub fn looped(
     let short = dims.len() - 1;
     let long = problem.form.permutation[short];
     let (lane, line) = (unit.lane, unit.line);
-    // Elements of the widest vector, up to a line, that divides the operand's rows.
+    // Number of elements of the widest vector that divides the operand's rows, at most a cache
+    // line.
     let vector = 1 << dims[short].trailing_zeros().min(line.ilog2());
     let step = lane.max(vector);
     let most = |size: i64, step: i64| (ceil_div(size, step) * step).min(64 * line);
@@ -155,7 +158,7 @@ struct LineTileSchedule {
 }
 
 impl LineTileSchedule {
-    /// Returns the loops over all rows of a tile, along the operand's rows.
+    /// Returns the loops that read all rows of a tile, along the operand's rows.
     fn reading(&self, vector: i64) -> TileNest {
         let (rows, columns) = (self.grid.tile[self.long], self.grid.tile[self.short]);
         let loops = [("row", rows), ("vector", columns / vector), ("lane", vector)];
@@ -168,8 +171,8 @@ impl LineTileSchedule {
         TileNest { map, unroll: Vec::new(), along_rows: vector > 1 }
     }
 
-    /// Returns the loops over all units of a tile. The last two range variables run within a unit.
-    /// Columns that do not fill a lane are units of the last tile.
+    /// Returns the loops over all units of a tile. The last two range variables are positions in a
+    /// unit. The columns that remain after the full units form a narrower unit of the last tile.
     fn writing(&self) -> Vec<TileNest> {
         let columns = self.grid.dims[self.short];
         let (full, remaining) = (columns / self.unit.lane, columns % self.unit.lane);
@@ -188,9 +191,11 @@ impl LineTileSchedule {
     }
 
     /// Returns the loop over `panels` adjacent units of `width` columns, from the tile's column
-    /// `first` on. Visits only units whose first column is within `places` of the operand.
+    /// `first` on. Visits only units whose first column is in the range `places` of the operand's
+    /// columns.
     ///
-    /// It is one loop, along lines first: LLVM would unroll a short inner loop.
+    /// Units along the result's rows come first. One loop visits all units, because LLVM would
+    /// unroll a short inner loop.
     fn units(&self, panels: i64, width: i64, first: i64, places: Interval) -> TileNest {
         let line = self.unit.line;
         let lines = self.grid.tile[self.long] / line;
@@ -212,7 +217,7 @@ impl LineTileSchedule {
         TileNest::new(map, Vec::new())
     }
 
-    /// Returns a position in the tile.
+    /// Returns the position of a row and a column in the tile.
     fn within(&self, row: &Expr, column: &Expr) -> Vec<Expr> {
         let mut within = vec![Expr::constant(0); self.grid.dims.len()];
         within[self.short] = column.clone();

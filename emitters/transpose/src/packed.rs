@@ -13,11 +13,11 @@ use crate::schedule::TransposeSchedule;
 
 /// Bytes of a bank's word.
 const WORD: i64 = 4;
-/// Threads of a block: four warps.
+/// Number of threads of a block: four warps.
 const THREADS: i64 = 128;
-/// Words of a row below which most lanes of a warp would idle.
+/// Least number of words of a row. With fewer, most threads of a warp would be idle.
 const LEAST_WORDS: i64 = 10;
-/// Reads of a thread that are unrolled.
+/// Number of a thread's reads that are unrolled.
 const UNROLLED: i64 = 8;
 
 /// # Errors
@@ -58,11 +58,11 @@ pub fn schedule(
     Ok(WordTileSchedule::new(problem, device, configuration)?.schedule())
 }
 
-/// Tiles of words.
+/// A schedule with tiles of words.
 struct WordTileSchedule {
     grid: OperandGrid,
     threads: i64,
-    /// Elements of a word.
+    /// Number of elements of a word.
     word: i64,
     short: usize,
     long: usize,
@@ -70,7 +70,7 @@ struct WordTileSchedule {
 }
 
 impl WordTileSchedule {
-    /// Chooses the numbers that the configuration leaves open.
+    /// Chooses the sizes that the configuration leaves open.
     fn new(
         problem: &TransposeProblem,
         device: &DeviceDescription,
@@ -165,7 +165,7 @@ impl WordTileSchedule {
     }
 
     /// Returns the position of an element in the tile. One unused word follows each group of `V`
-    /// rows, so that equal words of adjacent groups are in adjacent banks.
+    /// rows. Words with equal numbers in adjacent groups are therefore in adjacent banks.
     fn place(&self, group: &Expr, row: &Expr, column: &Expr) -> Expr {
         let pitch = self.grid.tile[self.short];
         group.clone() * (self.word * pitch + self.word) + row.clone() * pitch + column.clone()
@@ -185,7 +185,8 @@ mod tests {
     use super::*;
     use crate::problem::tests::problem;
 
-    /// Counts the serialised accesses of the worst word, writing and reading the tile.
+    /// Returns the numbers of serialised accesses in the worst case, when writing and when reading
+    /// the tile.
     fn turns(element: &str, dims: &[i64]) -> [u32; 2] {
         let problem = problem(element, dims, &[1, 0]);
         let packed = WordTileSchedule::new(&problem, &DeviceDescription::sm(90), &Configuration::default()).unwrap();

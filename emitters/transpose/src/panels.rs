@@ -1,5 +1,6 @@
-//! A schedule for blocks of one thread, if the minor dimension moves. It copies a tile row by row
-//! into panels, then writes it panel by panel. See README.md for the picture.
+//! A schedule for blocks of one thread, for transposes that move the minor dimension. The kernel
+//! copies a tile row by row into panels, then writes the results panel by panel. See README.md for
+//! the picture.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
@@ -10,23 +11,27 @@ use crate::problem::TransposeProblem;
 use crate::rows_turn;
 use crate::schedule::TransposeSchedule;
 
-/// Columns of a panel: as many as LLVM's vectoriser deinterleaves with one group of loads.
+/// Number of columns of a panel. LLVM's vectoriser deinterleaves this number of columns with one
+/// group of loads.
 const PANEL: i64 = 8;
-/// Rows that are read together.
+/// Number of rows that are read together.
 const ROWS_TOGETHER: i64 = 8;
-/// Maximum operations of an epilogue that is duplicated for each column of a panel.
+/// Maximum number of operations of an epilogue that is duplicated for each column of a panel.
 const MOST_COPIED_OPERATIONS: usize = 3;
-/// Contiguous bytes that a tile reads, so that the prefetchers of all cache levels start. It writes
-/// twice as many.
+/// Number of contiguous bytes that a tile reads. With this number, the prefetchers of all cache
+/// levels start. A tile writes twice as many contiguous bytes.
 const RUN_BYTES: i64 = 1024;
-/// Runs that a tile writes, if it has several rows of the result that are shorter than runs.
+/// Number of runs of [`RUN_BYTES`] that a tile writes, if the tile has several rows of the result
+/// and each row is shorter than a run.
 const SPAN_RUNS: i64 = 2;
-/// Bytes of padding after each panel, so that panels are not powers of two apart and do not share
-/// cache sets.
+/// Bytes of padding after each panel. Without it, the distance between panels could be a power of
+/// two, and panels would map to the same cache sets.
 const SKEW_BYTES: i64 = 64;
-/// Blocks per core. With several, one slow block matters little.
+/// Number of blocks per core. With several blocks per core, one slow block delays the kernel
+/// little.
 const BLOCKS_PER_CORE: i64 = 4;
-/// Tiles of at most this many bytes are not split further: scheduling another block costs more.
+/// Number of bytes up to which a tile is not split further, because scheduling another block would
+/// cost more.
 const LEAST_TILE_BYTES: i64 = 32 << 10;
 
 /// # Errors
@@ -45,7 +50,7 @@ pub fn schedule(
     configuration: &Configuration,
 ) -> Result<TransposeSchedule, EmitError> {
     let mut schedule = PanelSchedule::new(problem, device, configuration)?.schedule(problem);
-    // An alternative that enlarges one side may need too much memory for both.
+    // An alternative that enlarges one side of a tile may need more memory than a block has.
     schedule.alternatives.retain(|other| PanelSchedule::new(problem, device, other).is_ok());
     Ok(schedule)
 }
@@ -57,17 +62,18 @@ struct PanelSchedule {
     grid: OperandGrid,
     /// The operand's dimension that is minor in the result.
     long: usize,
-    /// The dimension that is second minor in the result, if a tile has several of its rows.
+    /// The dimension that is second minor in the result, if a tile has several positions along this
+    /// dimension.
     span: Option<usize>,
-    /// Columns of a panel.
+    /// Number of columns of a panel.
     width: i64,
     knobs: Configuration,
-    /// Unused rows between panels.
+    /// Number of unused rows between panels.
     skew: i64,
 }
 
 impl PanelSchedule {
-    /// Chooses the numbers that the configuration leaves open.
+    /// Chooses the sizes that the configuration leaves open.
     fn new(
         problem: &TransposeProblem,
         device: &DeviceDescription,
@@ -87,7 +93,8 @@ impl PanelSchedule {
             Some(columns) => ceil_div(columns, width) * width,
             None => columns,
         };
-        // Two panels more than the full ones: for remaining columns and for the small tile.
+        // In addition to the full panels, two panels are necessary: for the remaining columns and
+        // for the small tile.
         let panels = columns / width + 2;
         let most_rows = (budget / (panels * width) - skew).max(1);
         let rows = match configuration.knob("rows", 1..=most_rows)? {
@@ -158,7 +165,7 @@ impl PanelSchedule {
         vec![self.full_panels(problem) + remains, self.spans() * self.grid.tile[self.long] + self.skew, self.width]
     }
 
-    /// Returns the full panels of a tile.
+    /// Returns the number of full panels of a tile.
     fn full_panels(&self, problem: &TransposeProblem) -> i64 {
         let short = self.grid.dims.len() - 1;
         self.grid.tile[short].min(self.full_columns(problem)) / self.width
@@ -181,7 +188,7 @@ impl PanelSchedule {
         full.into_iter().chain(remaining).collect()
     }
 
-    /// Returns the rows of the result's second minor dimension in a tile.
+    /// Returns the number of positions of a tile along the result's second minor dimension.
     fn spans(&self) -> i64 {
         self.span.map_or(1, |dim| self.grid.tile[dim])
     }
@@ -198,7 +205,8 @@ impl PanelSchedule {
         TileNest::new(self.placed(map, Expr::range(0), Expr::range(1), Expr::range(2)), vec![3])
     }
 
-    /// Returns the loops that read full panels, some rows at a time: whole cache lines of a panel.
+    /// Returns the loops that read the full panels, a few rows at a time, so that they write whole
+    /// cache lines of a panel.
     fn panels_by_rows(&self, problem: &TransposeProblem) -> TileNest {
         let rows = self.grid.tile[self.long];
         let together = ROWS_TOGETHER.min(rows);
@@ -219,8 +227,8 @@ impl PanelSchedule {
         TileNest { map, unroll: Vec::new(), along_rows: true }
     }
 
-    /// Adds the results to a map: the element of a panel, span and row. The last range variable is
-    /// its column.
+    /// Adds to a map the results for the elements of a panel, span and row. The last range variable
+    /// is the column of the element.
     fn placed(&self, mut map: IndexingMap, panel: Expr, span: Expr, row: Expr) -> IndexingMap {
         let short = self.grid.dims.len() - 1;
         let column = Expr::range(map.ranges.len() as u32 - 1);
@@ -231,8 +239,8 @@ impl PanelSchedule {
         map
     }
 
-    /// Returns the loops over the remaining columns at the end of the operand's rows. They are an
-    /// additional panel of the last tile.
+    /// Returns the loops over the remaining columns at the end of the operand's rows. These columns
+    /// form an additional panel of the last tile.
     fn last_columns(&self, problem: &TransposeProblem, by_rows: bool) -> TileNest {
         let short = self.grid.dims.len() - 1;
         let loops = [("span", self.spans()), ("row", self.grid.tile[self.long]), ("column", self.remaining(problem))];
@@ -244,7 +252,8 @@ impl PanelSchedule {
         }
         let (span, row) = (Expr::range(0), Expr::range(1));
         let mut index = self.grid.index(&self.within(Expr::constant(0), &span, &row));
-        // The grid does not count these columns, so only rows and spans can exceed the array.
+        // The grid does not include these columns, so only rows and spans can extend beyond the
+        // array.
         index[short] = Expr::constant(0);
         let constraints = self.grid.constraints(&index).into_iter();
         map.constraints.extend(constraints.filter(|constraint| constraint.expr.as_constant().is_none()));
@@ -254,7 +263,7 @@ impl PanelSchedule {
         TileNest::new(map, if by_rows { Vec::new() } else { vec![2] })
     }
 
-    /// Returns a position in the tile.
+    /// Returns the position of a column, span and row in the tile.
     fn within(&self, column: Expr, span: &Expr, row: &Expr) -> Vec<Expr> {
         let mut within = vec![Expr::constant(0); self.grid.dims.len()];
         if let Some(dim) = self.span {
@@ -270,14 +279,14 @@ impl PanelSchedule {
     }
 }
 
-/// Returns the factor by which a tile can grow with every core still busy.
+/// Returns the factor by which a tile can grow while every core has enough blocks.
 fn spare_blocks(problem: &TransposeProblem, device: &DeviceDescription, tile: &[i64]) -> i64 {
     let blocks = OperandGrid { dims: problem.form.dims.clone(), tile: tile.to_vec() }.blocks();
     blocks / (i64::from(device.core_count) * BLOCKS_PER_CORE)
 }
 
-/// Returns the columns and rows of a tile: runs of [`RUN_BYTES`] in both directions, if the operand
-/// has them and the panels fit.
+/// Returns the numbers of columns and rows of a tile. In both directions, a tile has runs of
+/// [`RUN_BYTES`], if the operand is large enough and the panels fit.
 fn extents(
     problem: &TransposeProblem,
     device: &DeviceDescription,
@@ -289,7 +298,7 @@ fn extents(
     let together = problem.bytes_together();
     let budget = i64::from(device.shared_bytes_per_block) / together;
     let full = (short / width * width).max(width);
-    // If one side is short, the other is longer.
+    // If one side of the operand is short, the other side of the tile is longer.
     let mut columns = (2 * run * run / long.min(2 * run)).min(full).clamp(width, 4 * run) / width * width;
     let mut rows = (2 * run * run / columns).min(long).min(8 * run);
     while (columns + 2 * width) * (rows + skew) > budget && (rows > run || columns > width) {

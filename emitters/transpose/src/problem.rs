@@ -1,11 +1,12 @@
-//! Arrays to move, read and write, independent of any schedule.
+//! Description of a fusion of transposes: the arrays that move, and the values that are read and
+//! written. The description does not depend on a schedule.
 
 use fusebox_core::analysis::{NormalTranspose, RootPlace, TransposeFusion};
 use fusebox_core::builder::Scalar;
 use fusebox_core::emitter::{Analysis, Decline, Fusion};
 use fusebox_core::hlo::{ArrayShape, InstrId, Op};
 
-/// Rows up to this many bytes are short.
+/// Largest number of bytes of a row that is short.
 const SHORT_ROW_BYTES: i64 = 16;
 
 /// A fusion around transposes of one form.
@@ -13,35 +14,35 @@ pub struct TransposeProblem {
     pub form: NormalTranspose,
     /// Arrays whose elements move, without duplicates.
     pub moved: Vec<MovedArray>,
-    /// The transposes, and for each the number of its operand in `moved`.
+    /// The transposes, each with the number of its operand in `moved`.
     pub heroes: Vec<(InstrId, usize)>,
-    /// Instructions to compute at an operand's index, by dimensions.
+    /// Instructions to compute at an index of the operand, grouped by dimensions.
     pub readings: Vec<IndexedValues>,
-    /// Instructions to compute at a result's index, by dimensions.
+    /// Instructions to compute at an index of the result, grouped by dimensions.
     pub writings: Vec<IndexedValues>,
     /// Number of outputs.
     pub outputs: usize,
-    /// Operations between the transposes and the results.
+    /// Number of operations between the transposes and the results.
     pub epilogue_operations: usize,
 }
 
 /// An array whose elements move.
 #[derive(Clone, Copy, Debug)]
 pub struct MovedArray {
-    /// The transposes' operand.
+    /// The array, which is an operand of transposes.
     pub operand: InstrId,
-    /// Whether it is a parameter of the fusion.
+    /// Whether the array is a parameter of the fusion.
     pub is_parameter: bool,
-    /// Type of its elements.
+    /// Type of the array's elements.
     pub scalar: Scalar,
     /// Bytes of one element.
     pub bytes: i64,
-    /// Bytes of one access. The parts of a complex number are accessed one by one.
+    /// Bytes of one access. The kernel accesses the two parts of a complex number one by one.
     pub access_bytes: i64,
 }
 
 impl MovedArray {
-    /// Whether vectors hold its elements in the same form as memory.
+    /// Whether vectors hold the array's elements in the same form as memory.
     pub fn fits_vectors(&self) -> bool {
         match self.scalar {
             Scalar::Int(bits) => bits.is_multiple_of(8),
@@ -51,7 +52,7 @@ impl MovedArray {
     }
 }
 
-/// Instructions of equal dimensions whose values are computed together.
+/// Instructions of equal dimensions. One function computes their values.
 #[derive(Default)]
 pub struct IndexedValues {
     pub dims: Vec<i64>,
@@ -109,29 +110,29 @@ impl TransposeProblem {
         Ok(())
     }
 
-    /// Returns the bytes of one element of each moved array, added up.
+    /// Returns the total number of bytes of one element of each moved array.
     pub fn bytes_together(&self) -> i64 {
         self.moved.iter().map(|moved| moved.bytes).sum()
     }
 
-    /// Returns the bytes of an element of the widest moved array.
+    /// Returns the number of bytes of the widest element among the moved arrays.
     pub fn widest(&self) -> i64 {
         self.moved.iter().map(|moved| moved.bytes).max().unwrap_or(1)
     }
 
-    /// Whether a row is so short that it is moved like an element. Moved separately, each row would
-    /// cost a transaction.
+    /// Whether rows are so short that a tile moves them like elements. If the kernel moved each row
+    /// separately, each row would cost a memory transaction.
     pub fn has_short_rows(&self) -> bool {
         self.form.dims.last().is_some_and(|&row| row * self.widest() <= SHORT_ROW_BYTES)
     }
 
-    /// Returns the bytes read and written if the fusion has only the transposes.
+    /// Returns the number of bytes read and written if the fusion has only the transposes.
     pub fn traffic(&self) -> u64 {
         (2 * self.form.element_count() * self.bytes_together()) as u64
     }
 
-    /// Whether the results are the transposes themselves, in rows of whole lines of `line`
-    /// elements.
+    /// Whether the results are the transposes themselves, and their rows consist of whole cache
+    /// lines of `line` elements.
     pub fn results_are_lines(&self, line: i64) -> bool {
         let heroes = self.hero_ids();
         let lines =
@@ -139,8 +140,8 @@ impl TransposeProblem {
         self.writings.iter().all(lines)
     }
 
-    /// Whether the moved arrays are parameters with rows of whole lines, and reading writes no
-    /// outputs.
+    /// Whether the moved arrays are parameters whose rows consist of whole cache lines of `line`
+    /// elements, and the reading loops write no outputs.
     pub fn operands_are_lines(&self, line: i64) -> bool {
         let lines =
             |part: &IndexedValues| part.outputs.is_empty() && part.dims.last().is_some_and(|&row| row % line == 0);
@@ -168,7 +169,8 @@ fn operations_behind(fusion: &Fusion, heroes: &[InstrId]) -> usize {
     count
 }
 
-/// Returns or adds the part of these dimensions, and the number of the instruction in it.
+/// Returns the part with dimensions `dims`, and the number of the instruction in this part. Adds
+/// the part or the instruction if necessary.
 fn entry(parts: &mut Vec<IndexedValues>, dims: Vec<i64>, instruction: InstrId) -> (&mut IndexedValues, usize) {
     let at = parts.iter().position(|part| part.dims == dims).unwrap_or(parts.len());
     if at == parts.len() {

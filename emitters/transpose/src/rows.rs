@@ -1,5 +1,5 @@
-//! Schedules for a minor dimension that stays. Rows go directly from operand to result, so that
-//! reads and writes are contiguous. See README.md.
+//! Schedules for transposes that do not move the minor dimension. The kernel copies rows directly
+//! from the operand to the result, so that reads and writes are contiguous. See README.md.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
@@ -9,20 +9,22 @@ use crate::grid::{OperandGrid, TileNest, map_over};
 use crate::problem::TransposeProblem;
 use crate::schedule::TransposeSchedule;
 
-/// Contiguous bytes that a block of one thread reads, if rows are shorter.
+/// Number of contiguous bytes that a block of one thread reads, if rows are shorter.
 const RUN_BYTES: i64 = 2048;
-/// Bytes that a block of one thread moves.
+/// Number of bytes that a block of one thread moves.
 const TILE_BYTES: i64 = 64 << 10;
-/// Tiles of at most this many bytes are not split further: scheduling another block costs more.
+/// Number of bytes up to which a tile is not split further, because scheduling another block would
+/// cost more.
 const LEAST_TILE_BYTES: i64 = 16 << 10;
-/// Blocks per core. With several, one slow block matters little.
+/// Number of blocks per core. With several blocks per core, one slow block delays the kernel
+/// little.
 const BLOCKS_PER_CORE: i64 = 4;
-/// Threads of a block: four warps.
+/// Number of threads of a block: four warps.
 const THREADS: i64 = 128;
-/// Vectors that a thread moves.
+/// Number of vectors that a thread moves.
 const STEPS: i64 = 4;
 
-/// Checks that rows stay rows.
+/// Checks that rows of the operand are rows of the result.
 ///
 /// # Errors
 /// If rows become columns.
@@ -32,9 +34,9 @@ pub fn check(problem: &TransposeProblem, _: &DeviceDescription) -> Result<(), De
 
 /// The operand's dimensions that a schedule distributes.
 struct DistributedDims {
-    /// Second minor in the operand.
+    /// The second minor dimension of the operand.
     short: usize,
-    /// Second minor in the result.
+    /// The second minor dimension of the result.
     long: usize,
     minor: usize,
 }
@@ -47,7 +49,8 @@ impl DistributedDims {
     }
 }
 
-/// Chooses the loops over rows for blocks of one thread: `short`, then `long`, then along the row.
+/// Chooses the loops over rows for blocks of one thread. The loops run over `short`, then over
+/// `long`, then along the row.
 ///
 /// # Errors
 /// If a knob has an impossible value.
@@ -106,8 +109,9 @@ pub fn looped(
     })
 }
 
-/// Returns the elements of a cache line, if rows should be moved as lines past the caches: rows are
-/// whole lines, and the caches cannot hold them.
+/// Returns the number of elements of a cache line if the kernel should write rows past the caches,
+/// line by line. This is the case if rows consist of whole lines and the caches cannot hold all
+/// rows.
 fn line_past_caches(problem: &TransposeProblem, device: &DeviceDescription) -> Option<i64> {
     let line = i64::from(device.cache_line_bytes) / problem.widest();
     let lines = problem.moved.iter().all(|moved| moved.bytes == problem.widest())
@@ -117,7 +121,8 @@ fn line_past_caches(problem: &TransposeProblem, device: &DeviceDescription) -> O
     (lines && device.exceeds_core_caches(problem.traffic())).then_some(line)
 }
 
-/// Chooses loops with threads along rows. Each thread moves a few vectors.
+/// Chooses loops for blocks of many threads. Adjacent threads move adjacent vectors of a row, and
+/// each thread moves a few vectors.
 ///
 /// # Errors
 /// If a knob has an impossible value.
@@ -154,7 +159,8 @@ pub fn spread(
     within[at.long] = place[0].clone();
     within[at.minor] = place[1].clone() * lanes;
     map.results = grid.index(&within);
-    // Lanes divide rows, so a vector is entirely inside or outside.
+    // The number of lanes divides the length of rows, so a vector is entirely inside or entirely
+    // outside the array.
     map.constraints.extend(grid.constraints(&map.results));
     map.results[at.minor] = map.results[at.minor].clone() + Expr::range(1);
     let knobs = Configuration::from([("lanes", lanes), ("steps", steps)]);
@@ -172,7 +178,8 @@ pub fn spread(
     })
 }
 
-/// Returns the largest power of two that divides rows and fits in an access of the device.
+/// Returns the largest number of elements that divides the length of rows and fits in an access of
+/// the device. The number is a power of two.
 fn most_lanes(problem: &TransposeProblem, device: &DeviceDescription, row: i64) -> i64 {
     let limit = (i64::from(device.vector_bytes) / problem.widest()).max(1);
     (0..7).map(|exponent| 1 << exponent).take_while(|&lanes| lanes <= limit && row % lanes == 0).last().unwrap_or(1)

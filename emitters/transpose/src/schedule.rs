@@ -1,5 +1,5 @@
-//! Distribution of a fusion to blocks and threads. It determines the plan's launch and maps, and
-//! the kernel's loops.
+//! Distribution of a fusion's work over blocks and threads. The distribution determines the plan's
+//! launch and maps, and the kernel's loops.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions, OutputPlan, Plan, Visit, Work};
@@ -13,31 +13,33 @@ use crate::problem::{IndexedValues, TransposeProblem};
 /// Bytes of a bank's word.
 const WORD: i64 = 4;
 
-/// A schedule, as loops.
+/// A schedule, described by its loops.
 pub struct TransposeSchedule {
     pub launch: LaunchDimensions,
     /// Loops that read the operands into tiles, and write side outputs.
     pub reading: Vec<TileNest>,
-    /// Loops that read the tiles and write the results. Without tiles, they read the operands
-    /// themselves and write everything.
+    /// Loops that read the tiles and write the results. Without tiles, these loops read the
+    /// operands and write all outputs.
     pub writing: Vec<TileNest>,
     /// Dimensions of the tile of each moved array. `None` if elements go directly from operand to
     /// result.
     pub tile: Option<Vec<i64>>,
-    /// Dimensions of a small tile, for blocks of one thread. It splits the writing loops at their
-    /// last two variables. The first loop stores elements with these variables swapped. The second
-    /// loop computes the epilogue, so that the code has only one copy of it.
+    /// Dimensions of a small tile, for blocks of one thread. With this tile, the last two variables
+    /// of the writing loops get two separate loops. The first loop stores elements with these
+    /// variables swapped. The second loop computes the epilogue, so that the code has only one copy
+    /// of the epilogue.
     pub transposed_tile: Option<[i64; 2]>,
-    /// Unit in which tiles are transposed in registers and written, for blocks of one thread. The
-    /// last two range variables of the writing loops run within a unit.
+    /// Unit of a tile that the kernel transposes in registers and writes, for blocks of one thread.
+    /// The last two range variables of the writing loops are positions in a unit.
     pub unit: Option<RegisterUnit>,
-    /// Whether lines are written past the caches, which cannot hold the results anyway.
+    /// Whether the kernel writes cache lines past the caches, because the caches cannot hold the
+    /// results.
     pub past_caches: bool,
-    /// Elements of one vector access.
+    /// Number of elements of one vector access.
     pub lanes: i64,
     /// Values of the knobs.
     pub knobs: Configuration,
-    /// Other values of the knobs that are worth trying.
+    /// Other settings of the knobs for the tuner to measure.
     pub alternatives: Vec<Configuration>,
     /// Remarks for `explain`.
     pub notes: Vec<String>,
@@ -101,8 +103,8 @@ impl TransposeSchedule {
         before.chain(behind).collect()
     }
 
-    /// Returns the work: elements go through tiles, and are transposed there one by one, or in
-    /// registers a vector at a time.
+    /// Returns the work. Elements go through tiles. The kernel transposes them one by one in the
+    /// tiles, or vector by vector in registers.
     fn work(&self, problem: &TransposeProblem) -> Work {
         let elements = problem.form.element_count() as f64;
         let tiles = usize::from(self.tile.is_some()) + usize::from(self.transposed_tile.is_some());
@@ -138,14 +140,16 @@ impl TransposeSchedule {
     }
 }
 
-/// Returns the nest's points as indices in an array that has as many elements as the operand.
+/// Returns the map from the nest's points to indices in an array of dimensions `dims` that has the
+/// same number of elements as the operand.
 pub fn operand_index(problem: &TransposeProblem, nest: &TileNest, dims: &[i64]) -> IndexingMap {
     let rank = problem.form.dims.len();
     let results = reshaped(&nest.map.results[..rank], &problem.form.dims, dims);
     IndexingMap { results, ..nest.map.clone() }
 }
 
-/// Returns the nest's points as indices in an array that has as many elements as the result.
+/// Returns the map from the nest's points to indices in an array of dimensions `dims` that has the
+/// same number of elements as the result.
 pub fn result_index(problem: &TransposeProblem, nest: &TileNest, dims: &[i64]) -> IndexingMap {
     let form = &problem.form;
     let index: Vec<_> = form.permutation.iter().map(|&dim| nest.map.results[dim].clone()).collect();

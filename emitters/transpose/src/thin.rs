@@ -1,6 +1,6 @@
-//! A schedule for blocks of one thread, if one of the two swapped dimensions is short, like the
-//! channels of an image. It visits points along the other dimension, each with all elements of the
-//! short one.
+//! A schedule for blocks of one thread, for transposes in which one of the two swapped dimensions
+//! is short, like the channels of an image. The kernel visits points along the other dimension. A
+//! point has all elements of the short dimension.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
@@ -10,25 +10,28 @@ use crate::grid::{OperandGrid, TileNest, map_over};
 use crate::problem::TransposeProblem;
 use crate::schedule::TransposeSchedule;
 
-/// Maximum elements that LLVM's vectoriser deinterleaves or interleaves with one group of accesses.
+/// Maximum number of elements that LLVM's vectoriser deinterleaves or interleaves with one group of
+/// accesses.
 const MOST_ELEMENTS: i64 = 8;
-/// Minimum points of a loop. Fewer are not worth starting a loop.
+/// Minimum number of points of a loop. With fewer, the overhead of starting a loop is too large.
 const LEAST_POINTS: i64 = 16;
-/// Maximum operations of an epilogue that is duplicated for each element of a point.
+/// Maximum number of operations of an epilogue that is duplicated for each element of a point.
 const MOST_COPIED_OPERATIONS: usize = 3;
-/// Bytes that a block moves.
+/// Number of bytes that a block moves.
 const TILE_BYTES: i64 = 64 << 10;
-/// Blocks per core. With several, one slow block matters little.
+/// Number of blocks per core. With several blocks per core, one slow block delays the kernel
+/// little.
 const BLOCKS_PER_CORE: i64 = 4;
 
-/// The two dimensions that are swapped.
+/// The two dimensions that the transpose swaps: the short dimension, and the dimension of the
+/// points.
 struct SwappedDims {
     thin: usize,
     points: usize,
 }
 
-/// Returns the two dimensions if they are the last two of the operand or of the result, the last
-/// one is short, and the other one is long enough.
+/// Returns the two swapped dimensions. Returns `None` unless they are the last two dimensions of
+/// the operand or of the result, the last of them is short, and the other is long enough.
 fn dims(problem: &TransposeProblem) -> Option<SwappedDims> {
     let form = &problem.form;
     let rank = form.dims.len();

@@ -1,5 +1,5 @@
-//! A schedule for blocks of many threads: a block reads a tile along the operand's rows into shared
-//! memory and writes it along the result's rows. See README.md for the picture.
+//! A schedule for blocks of many threads. A block reads a tile along the operand's rows into shared
+//! memory, and writes the tile along the result's rows. See README.md for the picture.
 
 use fusebox_core::analysis::{TileAccess, bank_conflicts};
 use fusebox_core::device::DeviceDescription;
@@ -10,13 +10,14 @@ use crate::grid::{OperandGrid, TileNest, map_over};
 use crate::problem::TransposeProblem;
 use crate::schedule::TransposeSchedule;
 
-/// Edge of a tile, so that a warp reads and writes whole rows of it.
+/// Number of elements along an edge of a tile. With this number, a warp reads and writes whole rows
+/// of the tile.
 const EDGE: i64 = 32;
-/// Threads of a block: four warps, each with eight rows of a standard tile.
+/// Number of threads of a block: four warps. Each warp reads eight rows of a standard tile.
 const THREADS: i64 = 128;
-/// Steps of a thread that are unrolled, so that as many reads are in flight.
+/// Number of unrolled steps of a thread. A thread has this number of concurrent reads.
 const UNROLLED: i64 = 8;
-/// Maximum padding elements between the rows of a tile.
+/// Maximum number of padding elements between the rows of a tile.
 const MOST_PADDING: i64 = 8;
 
 /// # Errors
@@ -41,21 +42,21 @@ pub fn schedule(
     Ok(SharedTileSchedule::new(problem, device, configuration)?.schedule(problem))
 }
 
-/// A tile in shared memory.
+/// A schedule with a tile in shared memory.
 #[derive(Clone, Debug)]
 struct SharedTileSchedule {
     grid: OperandGrid,
     threads: i64,
     /// Strides of the tile, by dimension of the operand.
     strides: Vec<i64>,
-    /// Elements of the shared tile.
+    /// Number of elements of the shared tile, including padding.
     size: i64,
     padding: i64,
     knobs: Configuration,
 }
 
 impl SharedTileSchedule {
-    /// Chooses the numbers that the configuration leaves open.
+    /// Chooses the sizes that the configuration leaves open.
     fn new(
         problem: &TransposeProblem,
         device: &DeviceDescription,
@@ -151,7 +152,7 @@ impl SharedTileSchedule {
     }
 
     /// Returns the strides and the size of a tile. The padding enlarges the stride of the dimension
-    /// that becomes (second) minor.
+    /// that is minor in the result, or second minor if the minor dimension does not move.
     fn layout(&self, problem: &TransposeProblem, padding: i64) -> (Vec<i64>, i64) {
         let form = &problem.form;
         let rank = form.dims.len();
@@ -176,8 +177,9 @@ fn identity(rank: usize) -> Vec<usize> {
     (0..rank).collect()
 }
 
-/// Returns the extents of a tile: `edge` along the dimensions that are minor in the operand and in
-/// the result. If these are short, a tile is larger along others, so that a block has enough work.
+/// Returns the extents of a tile. A tile has `edge` elements along the dimensions that are minor in
+/// the operand and in the result. If these dimensions are short, the tile is larger along other
+/// dimensions, so that a block has enough work.
 fn tile(problem: &TransposeProblem, edge: i64) -> Vec<i64> {
     let form = &problem.form;
     let rank = form.dims.len();
@@ -209,7 +211,8 @@ mod tests {
     use super::*;
     use crate::problem::tests::problem;
 
-    /// Counts the serialised accesses of the worst access, writing and reading the tile.
+    /// Returns the numbers of serialised accesses in the worst case, when writing and when reading
+    /// the tile.
     fn turns(element: &str, dims: &[i64], permutation: &[i64]) -> [u32; 2] {
         let problem = problem(element, dims, permutation);
         let tiles = SharedTileSchedule::new(&problem, &DeviceDescription::sm(90), &Configuration::default()).unwrap();

@@ -1,9 +1,10 @@
-//! Damages answers of plugins: real answers of every kind, on their way from the emitters to the
-//! host.
+//! Damages answers of emitters to the host, as a faulty plugin would. The answers are real answers
+//! of the bundled emitters to every kind of question.
 //!
-//! A case compiles a program with the bundled emitters behind the byte carrier. It changes one of
-//! their answers as bytes, as a message or as text. Answers that pass all checks are compiled, and
-//! run if the target is the simulator.
+//! A case compiles a program with the bundled emitters, which exchange bytes with the host like
+//! emitters of a library. The case changes one answer: its bytes, a field of its message, or a text
+//! in the message. If the answer passes all checks, it is compiled; on the simulator, the program
+//! is then run.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -31,7 +32,7 @@ thread_local! {
     static DAMAGE: RefCell<Option<Damage>> = const { RefCell::new(None) };
 }
 
-/// Changes the n-th answer to a question.
+/// The change to the first answer to `question` that follows `answers_before` others.
 struct Damage {
     question: Question,
     answers_before: usize,
@@ -41,13 +42,13 @@ struct Damage {
     done: bool,
 }
 
-/// Programs whose emitters' answers are damaged.
+/// The target for answers: compiles programs, and damages an answer of their emitters.
 pub struct Answers {
     programs: Vec<Source>,
 }
 
 impl Answers {
-    /// Creates the target for these seeds' programs.
+    /// Creates the target with the programs of these seeds.
     pub fn new(seeds: &Seeds) -> Answers {
         Answers { programs: seeds.programs() }
     }
@@ -108,7 +109,8 @@ fn set_damage(damage: Option<Damage>) {
     DAMAGE.with_borrow_mut(|current| *current = damage);
 }
 
-/// Returns the bundled emitters' answer, changed if the current case says so.
+/// Returns the answer of the bundled emitters to a request. Damages the answer that the current
+/// case selects.
 fn answer(request: &[u8]) -> Vec<u8> {
     let answer = serve(fusebox_bundle::emitters, request);
     let question = Request::decode(request).map_or(Question::Unknown, |request| request.question());
@@ -266,7 +268,7 @@ fn change_kernel(random: &mut Random, kernel: &mut schema::Kernel, last: Option<
     }
 }
 
-/// Runs an executable on the simulator, on random inputs.
+/// Runs an executable on the simulator with random inputs.
 fn run(executable: Executable, random: &mut Random) -> Result<Outcome, String> {
     let mut program = match Program::load(executable, &fusebox_runtime::Options::default()) {
         Ok(program) => program,

@@ -1,7 +1,7 @@
-//! Damages executables, with a wrong or a right digest.
+//! Damages executables, with or without correcting the digest in the file.
 //!
-//! The runtime must reject a damaged executable. It must reject or load a misleading one, which has
-//! a right digest. A misleading executable is not run, as its machine code may do anything.
+//! The runtime must reject a damaged executable whose digest is wrong. It may reject or load one
+//! whose digest was corrected. No damaged executable is run, as its machine code may do anything.
 
 use fusebox_compiler::Source;
 use fusebox_runtime::{Executable, Options, Program};
@@ -14,22 +14,22 @@ use crate::seeds::Seeds;
 use crate::worker::feeds;
 use crate::{Outcome, Target, mutate};
 
-/// Number of modules compiled at the start.
+/// Approximate number of modules that are compiled at the start.
 const MOST_SEEDS: usize = 8;
-/// Bytes before the data: magic, version and length, then the digest. See
+/// Bytes of the file before its digest (magic, version, length), and before its data. See
 /// `host/runtime/src/format.rs`.
 const PREFIX: usize = 20;
 const HEADER: usize = PREFIX + 32;
 
-/// Changed executables of the compiler.
+/// The target for executables: changes executables that the compiler has written.
 pub struct Executables {
     seeds: Vec<Executable>,
     pool: Vec<Vec<u8>>,
 }
 
 impl Executables {
-    /// Creates the target with executables of a few seeds for both machines. Fails if no seed
-    /// compiles.
+    /// Creates the target. Compiles a few seeds for this machine and for the simulator. Fails if no
+    /// seed compiles.
     pub fn new(seeds: &Seeds) -> Result<Executables, String> {
         let registry = registry()?;
         let mut texts: Vec<&String> = seeds.texts.iter().collect();
@@ -73,7 +73,8 @@ impl Executables {
         load(input)
     }
 
-    /// Feeds a well-formed executable with changed numbers, texts and lists.
+    /// Changes numbers, texts and lists of an executable, encodes it with a right digest, and loads
+    /// it.
     fn misleading(&self, random: &mut Random, input: &mut Vec<u8>) -> Result<Outcome, String> {
         let Some(seed) = random.pick(&self.seeds) else { return Ok("nothing") };
         let mut value = serde_json::to_value(seed).map_err(|error| error.to_string())?;
@@ -112,7 +113,7 @@ fn seal(bytes: &mut [u8]) {
     bytes[PREFIX..HEADER].copy_from_slice(&digest);
 }
 
-/// Walks to a random position and changes a number, a text or a list there.
+/// Walks to a random position of the JSON value, and changes the number, text or list there.
 fn change(value: &mut Value, random: &mut Random) {
     match value {
         Value::Object(fields) => {

@@ -1,5 +1,5 @@
-//! Damages kernel IR: the text of real kernels with their subgraph functions, passed directly to
-//! lowering.
+//! Damages kernel IR: changes the text of real kernels and their subgraph functions, and passes the
+//! text directly to lowering.
 
 use std::sync::LazyLock;
 
@@ -32,9 +32,9 @@ const TEXT_OF_WORDS: &str = r#"
 /// A kernel in the form that lowering receives.
 #[derive(Clone, Debug)]
 struct Kernel {
-    /// Its arguments and launch, without its functions.
+    /// Arguments and launch of the kernel, without its functions.
     source: KernelSource,
-    /// Text of its functions.
+    /// Text of the kernel's functions.
     text: String,
     /// Target of the kernel.
     target: Machine,
@@ -74,7 +74,7 @@ fn of(program: &Source, target: &Machine, device: &DeviceDescription) -> Vec<Ker
         .collect()
 }
 
-/// Returns the bytes of parameters and outputs.
+/// Returns the size of each parameter and output in bytes.
 fn sizes(fusion: &fusebox_core::emitter::Fusion, plan: &Plan) -> Vec<u64> {
     let computation = fusion.computation();
     let roots =
@@ -84,13 +84,13 @@ fn sizes(fusion: &fusebox_core::emitter::Fusion, plan: &Plan) -> Vec<u64> {
     parameters.chain(roots).map(bytes).collect()
 }
 
-/// Damaged kernels of programs.
+/// The target for kernel IR: damages kernels of programs.
 pub struct KernelIr {
     kernels: Vec<Kernel>,
 }
 
 impl KernelIr {
-    /// Creates the target for the kernels of these seeds' programs.
+    /// Creates the target with the kernels of these seeds' programs.
     pub fn new(seeds: &Seeds) -> KernelIr {
         KernelIr { kernels: kernels(&seeds.programs()) }
     }
@@ -114,7 +114,7 @@ impl Target for KernelIr {
     }
 }
 
-/// Returns a kernel with changed text.
+/// Returns a random kernel with damaged text.
 fn damaged(kernels: &[Kernel], random: &mut Random) -> Option<Kernel> {
     let (mut kernel, other) = (random.pick(kernels)?.clone(), random.pick(kernels)?);
     let (text, other) = (std::mem::take(&mut kernel.text), &other.text);

@@ -15,7 +15,7 @@ use crate::seeds::Seeds;
 /// All targets, in the order in which they run.
 pub const NAMES: [&str; 7] = ["text", "proto", "npz", "executables", "answers", "kernel-ir", "programs"];
 
-/// Returns the target of that name.
+/// Returns the target with this name.
 ///
 /// # Errors
 /// If there is no such target, or it cannot be created.
@@ -32,7 +32,7 @@ pub fn open(name: &str, seeds: &Seeds) -> Result<Box<dyn Target>, String> {
     })
 }
 
-/// Fails for internal errors: a compiler may reject bad input, but not with these.
+/// Fails for an internal error: the compiler may reject bad input, but not with an internal error.
 fn judge(error: &CompileError) -> Result<(), String> {
     if error.is_internal() { Err(error.to_string()) } else { Ok(()) }
 }

@@ -1,4 +1,5 @@
-//! Damages modules as text and as protobuf: reads, verifies, prints and serialises them.
+//! Damages modules as text and as protobuf. Reads, verifies, prints and serialises the damaged
+//! modules.
 
 use std::sync::LazyLock;
 
@@ -16,14 +17,14 @@ pub struct Text(Vec<Vec<u8>>);
 pub struct Proto(Vec<Vec<u8>>);
 
 impl Text {
-    /// Creates the target for these seeds' texts.
+    /// Creates the target with the texts of these seeds.
     pub fn new(seeds: &Seeds) -> Text {
         Text(seeds.texts.iter().map(|text| text.clone().into_bytes()).collect())
     }
 }
 
 impl Proto {
-    /// Creates the target for these seeds' modules.
+    /// Creates the target with the modules of these seeds.
     pub fn new(seeds: &Seeds) -> Proto {
         Proto(seeds.modules().iter().map(write_proto).collect())
     }
@@ -35,8 +36,8 @@ impl Target for Text {
         mutate::pieces(random, input, &self.0, &PIECES);
         feeds(input)?;
         check(parse_module(&String::from_utf8_lossy(input), "input"), |module| {
-            // Only modules from text are printed: names in serialised modules may be any text,
-            // names in HLO text may not.
+            // Only modules that were read from text are printed: names in serialised modules may be
+            // texts that HLO text does not allow as names.
             let again = parse_module(&print_module(module), "printed").map_err(|faults| faults[0].to_string())?;
             same(module, again, "printing")
         })
@@ -54,7 +55,7 @@ impl Target for Proto {
 }
 
 /// Checks a module: the parser and verifier must accept it or give diagnostics. An accepted module
-/// must survive serialising and reading.
+/// must be the same after it was serialised and read again.
 fn check(
     parsed: Result<Module, Vec<Diagnostic>>,
     and: impl FnOnce(&Module) -> Result<(), String>,
@@ -91,7 +92,7 @@ fn same(module: &Module, mut again: Module, what: &str) -> Result<(), String> {
     Err(format!("{what} changes the module\n{}\n--- into\n{}", print_module(module), print_module(&again)))
 }
 
-/// Pieces of text with a meaning in HLO.
+/// Words and phrases of HLO text.
 static PIECES: LazyLock<Vec<&str>> = LazyLock::new(|| [MARKS, PHRASES].concat());
 
 const MARKS: &[&str] = &[

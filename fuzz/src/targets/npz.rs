@@ -1,4 +1,4 @@
-//! Damages files of arrays.
+//! Damages npz files, which hold arrays.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::random::Random;
 use crate::worker::feeds;
 use crate::{Outcome, Target, mutate};
 
-/// Changed files of [`write_outputs`].
+/// The target for npz files: changes files that [`write_outputs`] has written.
 pub struct Npz {
     folder: TempDir,
     seeds: Vec<(Vec<Shape>, Vec<u8>)>,
@@ -18,8 +18,8 @@ pub struct Npz {
 }
 
 impl Npz {
-    /// Creates the target for arrays of several types and dimensions. Fails if temporary files
-    /// cannot be created.
+    /// Creates the target with files of arrays of several types and dimensions. Fails if temporary
+    /// files cannot be created.
     pub fn new() -> std::io::Result<Npz> {
         let folder = tempfile::tempdir()?;
         let mut seeds = Vec::new();

@@ -16,9 +16,10 @@ use crate::seeds::Seeds;
 use crate::worker::feeds;
 use crate::{Outcome, Target, mutate};
 
-/// Most elements of an array. Programs with larger arrays are skipped.
+/// Largest number of elements of an array. Programs with larger arrays are skipped.
 const MOST_ELEMENTS: i64 = 1 << 16;
-/// Most work of an instruction, in elements. Programs with more work are compiled and not run.
+/// Largest work of an instruction, in elements. A program with an instruction of more work is
+/// compiled but not run.
 const MOST_WORK: i64 = 1 << 24;
 
 /// The target for programs and their variants.
@@ -29,7 +30,7 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Creates the target for these seeds' programs.
+    /// Creates the target with the programs of these seeds.
     pub fn new(seeds: &Seeds) -> Programs {
         let seeds: Vec<String> =
             seeds.programs().into_iter().map(|program| String::from_utf8_lossy(&program.bytes).into_owned()).collect();
@@ -75,7 +76,7 @@ impl Target for Programs {
     }
 }
 
-/// The answer of an engine: a result or a refusal.
+/// The outcome on one target: a result, or a refusal to compile or run the program.
 enum Answer {
     Value(Literal),
     Refused,
@@ -92,14 +93,14 @@ fn run(executable: Executable, inputs: &[Literal], place: Place) -> Result<Answe
     let mut program = Program::load(executable, &options).map_err(|error| format!("{place:?}: {error}"))?;
     match program.run(&arrays) {
         Ok(value) => Ok(Answer::Value(value)),
-        // The interpreter rejects the same values as a host operation. A wrong buffer is a bug: the
-        // compiler has checked the shapes.
+        // The interpreter rejects the values that a host operation rejects. An error about a buffer
+        // is a bug, as the compiler has checked the shapes.
         Err(RunError::HostOp { reason, .. }) if reason != RoutineError::Buffer.to_string() => Ok(Answer::Refused),
         Err(error) => Err(format!("{place:?}: {error}")),
     }
 }
 
-/// Fails if results are exact and engines disagree.
+/// Fails if results must be exact and a result differs from the interpreter's.
 fn compare(module: &Module, inputs: &[Literal], found: &[Answer]) -> Result<Outcome, String> {
     let expected = match fusebox_interpreter::evaluate(module, inputs) {
         Ok(value) => value,
@@ -139,8 +140,8 @@ fn difference(found: &Literal, expected: &Literal) -> String {
     "results differ in form".into()
 }
 
-/// Whether every engine must compute the same bits: there are no floats, and the order of
-/// reductions does not matter.
+/// Whether every target and the interpreter must compute the same bits: there are no floats, and
+/// the order of reductions does not matter.
 fn is_exact(module: &Module) -> bool {
     let mut instructions = module.computations.iter().flat_map(|computation| &computation.instructions);
     instructions.all(|instruction| {
@@ -167,7 +168,7 @@ fn is_small(module: &Module) -> bool {
     arrays.all(|array| array.element_count() <= MOST_ELEMENTS)
 }
 
-/// Whether the module certainly runs only for a short time.
+/// Whether the module certainly runs for a short time only.
 fn is_short(module: &Module) -> bool {
     let is_short = |computation: &Computation, instruction: &Instruction| {
         let operands = instruction.operands.iter().map(|&id| &computation.instruction(id).shape);
@@ -189,7 +190,7 @@ fn is_short(module: &Module) -> bool {
     module.computations.iter().all(|it| it.instructions.iter().all(|instruction| is_short(it, instruction)))
 }
 
-/// Returns inputs of small numbers, some of them special.
+/// Returns inputs of small numbers, with a few special floats such as NaN and infinity.
 fn inputs(module: &Module, random: &mut Random) -> Vec<Literal> {
     let Some(entry) = module.entry_computation() else { return Vec::new() };
     let shapes = entry.parameters().into_iter().map(|id| entry.instruction(id).shape.clone());
@@ -228,7 +229,7 @@ fn element(ty: ElementType, random: &mut Random) -> Vec<u8> {
     bits.to_le_bytes()[..ty.byte_size()].to_vec()
 }
 
-/// Returns a text with one change.
+/// Returns the text with one type, size, operation or order of operands changed.
 fn relative(text: &str, random: &mut Random) -> String {
     match random.below(5) {
         0 => other_type(text, random),
@@ -238,7 +239,7 @@ fn relative(text: &str, random: &mut Random) -> String {
     }
 }
 
-/// Replaces an element type by another, everywhere.
+/// Replaces one element type by another, wherever it occurs.
 fn other_type(text: &str, random: &mut Random) -> String {
     const TYPES: [&str; 14] =
         ["f32", "s32", "bf16", "f16", "f64", "u8", "s8", "s64", "u32", "pred", "c64", "s4", "f8e4m3fn", "u16"];
@@ -246,7 +247,7 @@ fn other_type(text: &str, random: &mut Random) -> String {
     text.replace(&format!("{from}["), &format!("{to}["))
 }
 
-/// Replaces a number by another, everywhere.
+/// Replaces one number by another, wherever it occurs.
 fn other_size(text: &str, random: &mut Random) -> String {
     let numbers: Vec<&str> =
         text.split(|c: char| !c.is_ascii_digit()).filter(|number| (2..7).contains(&number.len())).collect();
@@ -266,7 +267,7 @@ fn other_size(text: &str, random: &mut Random) -> String {
     changed + rest
 }
 
-/// Replaces one elementwise operation by another with equally many operands.
+/// Replaces one elementwise operation by another with the same number of operands.
 fn other_operation(text: &str, random: &mut Random) -> String {
     let unary: Vec<&str> = UnaryOp::ALL.iter().map(|op| op.opcode().name()).collect();
     let binary: Vec<&str> = BinaryOp::ALL.iter().map(|op| op.opcode().name()).collect();

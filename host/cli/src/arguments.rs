@@ -16,10 +16,10 @@ use crate::commands::new_emitter::NewEmitter;
 use crate::passes;
 use crate::progress::ProgressChoice;
 
-/// The arguments that --force belongs to.
+/// Name of the group of arguments to which --force applies.
 const FORCED: &str = "forced";
 
-/// Compiles and runs HLO; its code generators are plugins.
+/// Compiles and runs HLO. The code generators are plugins.
 #[derive(Debug, Parser)]
 #[command(name = "fusebox", version, about)]
 pub struct Arguments {
@@ -37,16 +37,16 @@ pub enum Command {
     Bench(Bench),
     /// Measure two choices of emitters, or two versions of fusebox, against each other
     Ab(Ab),
-    /// Find the first pass, fusion or stage whose result goes wrong
+    /// Find the first pass, fusion or stage whose result is wrong
     Bisect(Bisect),
     /// Write a self-contained folder that reproduces one fusion
     Repro(Repro),
-    /// Measure which emitter and knobs are fastest for each fusion, and keep the choices for later
+    /// Measure which emitter and knobs are fastest for each fusion, and store the choices for later
     /// runs
     Tune(Tune),
     /// Compile a module up to a stage
     Compile(Compile),
-    /// List the emitters found; inspect, verify or pin their files
+    /// List the available emitters; inspect, verify or pin their files
     Emitters(Emitters),
     /// Show which emitter builds each kernel, and why
     Explain(Explain),
@@ -93,12 +93,12 @@ pub struct CompilationArguments {
     /// How to read constants that the text elides as `{...}`
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     pub elided_constants: ElidedConstants,
-    /// cpu, simt, cuda, sm_80, sm_90, gfx942, …
+    /// Target to compile for: cpu, simt, cuda, sm_80, sm_90, gfx942, …
     #[arg(long, default_value = "cpu")]
     pub target: String,
     #[command(flatten)]
     pub emitters: EmitterChoice,
-    /// Threads to compile and run with; 0 means one per processor
+    /// Number of threads to compile and run with; 0 means one per processor
     #[arg(long, default_value_t = 0)]
     pub threads: usize,
     /// Memory limit of outputs and temporaries, without inputs and constants: bytes, or 512K, 64M,
@@ -136,10 +136,10 @@ pub struct EmitterChoice {
     /// kinds; may be repeated
     ///
     /// The chosen emitters compute all fusions of the kind that they accept. Fusions that they
-    /// decline go to the other emitters and are counted. fusion:GLOB or fingerprint:GLOB, as
-    /// `fusebox explain` prints them, may replace the kind. Knobs follow the name:
-    /// `tiled-transpose{edge=64}`. If several options match a fusion, the last one wins; options
-    /// naming a fusion override options naming a kind
+    /// decline go to the other emitters; a warning states the number of these fusions. fusion:GLOB
+    /// or fingerprint:GLOB, as `fusebox explain` prints them, may replace the kind. Knobs follow
+    /// the name: `tiled-transpose{edge=64}`. If several options match a fusion, the last one wins;
+    /// options naming a fusion override options naming a kind
     #[arg(long = "emitter", value_name = "SPEC", group = FORCED)]
     pub emitters: Vec<String>,
     /// Load this library; its emitters compete with the others on equal terms. May be repeated
@@ -159,11 +159,11 @@ pub struct EmitterChoice {
     /// Memory limit of an isolated process: bytes, or 512M, 4G, none; default: 4G
     #[arg(long, value_name = "SIZE")]
     pub isolate_memory: Option<SizeLimit>,
-    /// Time limit for one answer of an isolated process; default: 20
+    /// Time limit for one answer of an isolated process; default: 20 seconds
     #[arg(long, value_name = "SECONDS")]
     pub isolate_time: Option<NonZeroU32>,
-    /// Time limit of a kernel on the cpu; default: 20 for kernels of emitters that are not bundled,
-    /// no limit for bundled ones
+    /// Time limit of a kernel on the cpu; default: 20 seconds for kernels of emitters that are not
+    /// bundled, no limit for kernels of bundled emitters
     #[arg(long, value_name = "SECONDS")]
     pub kernel_time: Option<NonZeroU32>,
     /// Read this file instead of the fusebox.toml in the module's folder or the nearest folder
@@ -246,8 +246,8 @@ pub struct Bench {
     pub progress: ProgressChoice,
     #[command(flatten)]
     pub inputs: InputChoice,
-    /// Print instead the time, bytes, share of the roof and emitter of every step; with FILE, also
-    /// write a trace for Perfetto
+    /// Print a profile instead: the time, bytes and emitter of every step, and its roof (the least
+    /// possible time) in percent of the time; with FILE, also write a trace for Perfetto
     #[arg(long, value_name = "FILE", num_args = 0..=1)]
     pub profile: Option<Option<PathBuf>>,
     /// Print one line of JSON
@@ -271,17 +271,17 @@ pub struct Ab {
     /// own choice. --emitter, --load, --knob and --mlir-passes apply to both sides
     #[arg(long, value_name = "SPEC")]
     pub a: Vec<String>,
-    /// Side B
+    /// Side B, written like side A
     #[arg(long, value_name = "SPEC", required = true)]
     pub b: Vec<String>,
-    /// Compare only fusions whose name matches (* and ? are wildcards); default: fusions for which
-    /// the sides build different kernels
+    /// Compare only fusions whose name matches this pattern (* and ? are wildcards); default:
+    /// fusions for which the sides build different kernels
     #[arg(long, value_name = "PATTERN")]
     pub fusion: Option<Pattern>,
     /// Number of pairs of runs; default: as many as a verdict needs
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub pairs: Option<u32>,
-    /// Write a page into this folder, index.html: the report, plots, and the kernels at every
+    /// Write a page, index.html, into this folder: the report, plots, and the kernels after every
     /// stage. Several modules get one subfolder each
     #[arg(long, value_name = "DIR", group = FORCED)]
     pub html: Option<PathBuf>,
@@ -333,13 +333,13 @@ pub struct Tune {
     pub compiling: CompilationArguments,
     #[command(flatten)]
     pub progress: ProgressChoice,
-    /// File that keeps the choices; default: fusebox/tuned.redb in $XDG_CACHE_HOME or ~/.cache
+    /// File that stores the choices; default: fusebox/tuned.redb in $XDG_CACHE_HOME or ~/.cache
     #[arg(long, value_name = "FILE")]
     pub tuned: Option<PathBuf>,
-    /// Measure again fusions that already have a choice
+    /// Measure fusions again even if they already have a choice
     #[arg(long, conflicts_with = "locked")]
     pub again: bool,
-    /// First import the choices of this file, which --export wrote
+    /// Before tuning, import the choices from this file, which --export has written
     #[arg(long, value_name = "FILE")]
     pub import: Option<PathBuf>,
     /// At the end, write the choices for these modules to this file, as TOML
@@ -407,13 +407,13 @@ pub struct Emitters {
 /// Subcommands of `fusebox emitters`. The default is to list the emitters.
 #[derive(Debug, Subcommand)]
 pub enum EmittersCommand {
-    /// List the emitters found
+    /// List the available emitters
     List(EmittersList),
     /// Show what a library states about itself, without running its code
     Inspect(Inspect),
     /// Compare the plugins of fusebox.toml with fusebox.lock, without running their code
     Verify(PinnedArguments),
-    /// Pin the present plugins of fusebox.toml in fusebox.lock
+    /// Pin the plugins of fusebox.toml, as their files are now, in fusebox.lock
     Lock(PinnedArguments),
 }
 
@@ -468,8 +468,8 @@ pub struct EmittersList {
 pub struct Explain {
     #[command(flatten)]
     pub common: CommonArguments,
-    /// Show details of the fusions whose name matches (* and ? are wildcards): emitter, heroes,
-    /// plan, maps, and why other emitters declined
+    /// Show details of the fusions whose name matches this pattern (* and ? are wildcards):
+    /// emitter, heroes, plan, maps, and why other emitters declined
     #[arg(long, value_name = "NAME", conflicts_with_all = ["ptxas", "why", "memory", "html"])]
     pub fusion: Option<Pattern>,
     /// Show the same details of every fusion, and the outcome of every bid
@@ -480,7 +480,7 @@ pub struct Explain {
     pub json: bool,
     /// Show instead the report of NVIDIA's assembler on each kernel: registers, spills, shared
     /// memory and widest accesses. Kernels are compiled for the target, or for sm_80 and sm_90 if
-    /// the target is no NVIDIA GPU
+    /// the target is not sm_NN
     #[arg(long)]
     pub ptxas: bool,
     /// Show instead what passes and fusion did to the instruction of this name, and why
@@ -489,7 +489,8 @@ pub struct Explain {
     /// Run the program, and show the measured time of each kernel next to the predicted one
     #[arg(long, conflicts_with_all = ["ptxas", "why"])]
     pub measure: bool,
-    /// Show instead the bytes of memory by use, and the values that are alive at the peak
+    /// Show instead how many bytes arguments, constants, outputs and temporaries take, and which
+    /// values are alive at the peak
     #[arg(long, conflicts_with_all = ["ptxas", "why", "measure"])]
     pub memory: bool,
     /// Write a page with a graph of the program, in which each fusion can be opened
@@ -531,7 +532,7 @@ pub struct Lower {
     /// or asm
     #[arg(long, value_name = "STAGE", default_value = "scalars")]
     pub to: String,
-    /// cpu, simt, sm_80, sm_90, gfx942, …
+    /// Target to lower for: cpu, simt, sm_80, sm_90, gfx942, …
     #[arg(long, default_value = "cpu")]
     pub target: String,
     /// Run a pipeline of MLIR's passes after this stage; may be repeated

@@ -1,5 +1,5 @@
-//! Chooses the cache of compiled programs: from the command line, else `FUSEBOX_CACHE`, else
-//! `fusebox.toml`. By default there is none.
+//! Opens the cache of compiled programs. The command line names its folder, else the variable
+//! `FUSEBOX_CACHE`, else `fusebox.toml`. By default there is no cache.
 
 use std::path::Path;
 
@@ -11,12 +11,12 @@ use crate::arguments::{CacheChoice, EmitterChoice};
 use crate::exit::Failure;
 use crate::{emitters, environment};
 
-/// The variable that names the folder.
+/// Environment variable that names the folder of the cache.
 const VARIABLE: &str = "FUSEBOX_CACHE";
-/// Default limit on the bytes in the cache.
+/// Default size limit of the cache.
 const LIMIT: SizeLimit = SizeLimit::bytes(2 << 30);
 
-/// Opens the cache for a module in `folder`.
+/// Opens the cache for a module that lies in `folder`.
 pub fn open(choice: &CacheChoice, emitters: &EmitterChoice, folder: &Path) -> Result<Cache, Failure> {
     if choice.no_cache {
         return Ok(Cache::default());

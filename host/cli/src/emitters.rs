@@ -32,14 +32,14 @@ struct LibraryToLoad {
     isolation: Isolation,
     /// Name and position of its entry in `fusebox.toml`.
     plugin: Option<(String, FilePosition)>,
-    /// Its bytes, if they have been read.
+    /// Content of the file, if it has been read.
     file: Option<PluginFile>,
 }
 
 /// Returns all emitters for a module in `folder`, and the user's choices among them. The last
 /// choice that matches a fusion wins, and choices of the command line come after those of
-/// `fusebox.toml`. In each of the two, choices that name fusions come after choices that name
-/// kinds.
+/// `fusebox.toml`. In each of these two groups, choices that name fusions come after choices that
+/// name kinds.
 pub fn choose(choice: &EmitterChoice, folder: &Path) -> Result<Emitters, Failure> {
     let settings = settings_of(choice, folder)?;
     let plugins = settings.as_ref().map(|settings| pinned(settings, choice.locked)).transpose()?.unwrap_or_default();
@@ -64,7 +64,7 @@ pub fn choose(choice: &EmitterChoice, folder: &Path) -> Result<Emitters, Failure
     let mut overrides = Vec::new();
     for LocatedSpec { spec, place } in written {
         let found = match Override::resolve(&registry, spec, false) {
-            // The library with emitters of that kind may be one that only other runs load.
+            // Perhaps only other runs load the library with emitters of that kind.
             Err(error @ OverrideError::Kind { .. }) => {
                 terminal::complain(&format!("{place}: warning: {error}"));
                 continue;
@@ -79,7 +79,8 @@ pub fn choose(choice: &EmitterChoice, folder: &Path) -> Result<Emitters, Failure
     Ok(Emitters { registry, overrides, ..Emitters::default() })
 }
 
-/// Prints remarks on libraries built without optimisation, for commands that measure compile time.
+/// Prints a remark on each library that was built without optimisation. Commands that measure
+/// compile time call this.
 pub fn remark_on_builds<'r>(registries: impl IntoIterator<Item = &'r Registry>) {
     let libraries: BTreeSet<&PathBuf> = registries.into_iter().flat_map(Registry::unoptimised).collect();
     for library in libraries {
@@ -106,7 +107,8 @@ pub fn settings(config: Option<&Path>, folder: &Path) -> Result<Option<Settings>
 }
 
 /// Reads the plugins of a configuration file, each once, and compares them with their pins. A
-/// plugin without a pin is under development and rebuilt often; it is accepted unless `locked`.
+/// plugin without a pin is accepted unless `locked`, as it may be under development and rebuilt
+/// often.
 fn pinned(settings: &Settings, locked: bool) -> Result<Vec<LibraryToLoad>, Failure> {
     let lock = Lock::of_settings(&settings.path).map_err(Failure::input)?;
     let read = |Plugin { name, library, place, isolation }: &Plugin| {
@@ -138,7 +140,8 @@ pub fn how_to_pin(lock: &Lock, library: &Path, sha256: &str, state: &PinState) -
     format!("found {library} with SHA-256 {sha256}, {wanted}; if this file is meant, `fusebox emitters lock` pins it")
 }
 
-/// Returns the SPECs of the command line with its knobs. SPECs that name fusions come last.
+/// Returns the SPECs of the command line, with the knobs of `--knob` added to each. SPECs that name
+/// fusions come last.
 fn specs(choice: &EmitterChoice) -> Result<Vec<Spec>, Failure> {
     let knobs = choice.knobs.iter().map(|text| knob(text).map_err(|error| Failure::usage(format!("--{error}"))));
     let knobs = knobs.collect::<Result<Vec<_>, _>>()?;

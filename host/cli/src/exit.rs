@@ -1,4 +1,5 @@
-//! Exit codes: 0 done; 1 the module, the inputs or an emitter is at fault; 2 wrong usage; 3 a bug.
+//! Exit codes. 0: success. 1: the module, the inputs, an emitter or a file is at fault. 2: wrong
+//! usage. 3: a bug in fusebox.
 
 use std::fmt;
 use std::panic::{UnwindSafe, catch_unwind};
@@ -98,7 +99,7 @@ impl From<AssemblerError> for Failure {
     }
 }
 
-/// Converts error types whose every error is a fault of the input.
+/// Converts errors of types that report only faults of the input.
 macro_rules! of_input {
     ($($error:ty),*) => {$(
         impl From<$error> for Failure {
@@ -144,8 +145,8 @@ fn say(message: &str, code: i32) -> i32 {
     code
 }
 
-/// Installs a panic hook that asks the user for a report. It ignores panics of emitters: these are
-/// caught and reported as errors.
+/// Installs a panic hook that asks the user for a report. The hook ignores panics of emitters,
+/// which are caught and reported as errors.
 fn report_bugs() {
     std::panic::set_hook(Box::new(|panic| {
         if fusebox_compiler::is_in_emitter() {

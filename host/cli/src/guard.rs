@@ -1,5 +1,5 @@
-//! Declares the files that a command reads before the command begins, so that no output overwrites
-//! one of them.
+//! Declares which files a command will read, before the command begins. Thus no output overwrites
+//! one of these files.
 
 use std::path::{Path, PathBuf};
 

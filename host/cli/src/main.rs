@@ -1,6 +1,6 @@
 //! `fusebox`: compiles and runs HLO.
 //!
-//! `commands/` has one file per subcommand; all subcommands use the other files.
+//! `commands/` has one file per subcommand. The other files hold code that several subcommands use.
 
 mod arguments;
 mod bundled;
@@ -22,8 +22,8 @@ mod tuned;
 use arguments::{Arguments, Command};
 use fusebox_run::terminal;
 
-/// LLVM and MLIR make small allocations from many threads. This allocator also replaces the C
-/// library's for them, and reduces compile times by about a tenth.
+/// LLVM and MLIR allocate many small blocks on many threads. They use this allocator too, instead
+/// of the C library's. It reduces compile times by about a tenth.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

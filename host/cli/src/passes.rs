@@ -3,7 +3,7 @@
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use fusebox_compiler::{PASSES, Pass};
 
-/// Returns a parser of the optional passes' names, each after a minus.
+/// Returns a parser that accepts the names of optional passes, each with a leading minus.
 pub fn parser() -> PossibleValuesParser {
     let optional = PASSES.iter().filter(|pass| pass.is_optional);
     PossibleValuesParser::new(optional.map(|pass| PossibleValue::new(written(pass)).help(pass.about)))

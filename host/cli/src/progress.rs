@@ -9,20 +9,20 @@ use fusebox_compiler::{Advance, Progress};
 use fusebox_run::terminal;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Shorter work shows no bar on a terminal.
+/// Least duration of work for which a terminal shows a bar.
 const SHORT: Duration = Duration::from_secs(1);
-/// Time between two lines of progress without a terminal.
+/// Time between two lines of progress, if standard error is not a terminal.
 const LINES: Duration = Duration::from_secs(1);
 
 /// Whether to show progress.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ProgressChoice {
-    /// Show progress and the time left on standard error, even if it is no terminal
+    /// Show progress and the time left on standard error, even if it is not a terminal
     #[arg(long)]
     pub progress: bool,
 }
 
-/// A progress bar: drawn on a terminal; printed as lines elsewhere, if the user asked for it.
+/// A progress bar on a terminal. Elsewhere, prints progress as lines, if the user asked for it.
 #[derive(Clone)]
 pub struct ProgressReporter {
     bar: ProgressBar,
@@ -51,7 +51,7 @@ impl ProgressReporter {
     /// Adds finished steps.
     pub fn advance(&self, steps: usize) {
         self.bar.inc(steps as u64);
-        // This draws nothing if standard error is no terminal.
+        // This draws nothing if standard error is not a terminal.
         if self.bar.is_hidden() && self.begin.elapsed() > SHORT {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }

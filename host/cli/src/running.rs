@@ -33,7 +33,7 @@ fn is_bundled(kernel: &KernelImage) -> bool {
     bundled::emitters().is_ok_and(|registry| registry.emitters().iter().any(is_of))
 }
 
-/// Reports the kernel and ends the process: its threads cannot be stopped.
+/// Reports the kernel and ends the process, as the threads that run the kernel cannot be stopped.
 fn end_process(kernel: &KernelImage, limit: Duration) {
     let KernelImage { symbol, emitter, .. } = kernel;
     let seconds = limit.as_secs();

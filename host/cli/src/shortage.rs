@@ -1,6 +1,6 @@
-//! Reports shortage of memory where the allocating code cannot. Code that allocates large arrays
-//! handles failure. If a small allocation fails, in fusebox or LLVM, the process calls `abort`,
-//! which would look like a bug.
+//! Reports a shortage of memory where the allocating code cannot report it. Code that allocates
+//! large arrays handles the failure. If a small allocation in fusebox or LLVM fails, the process
+//! calls `abort`, which would look like a bug.
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,8 +15,8 @@ const MESSAGE: &str =
     "error: this needs more memory than there is, or than a limit (`ulimit -v`, a container) allows\n";
 const EXIT_CODE: i32 = 1;
 
-/// Installs handlers: an abort for lack of memory now ends the process with a message and the exit
-/// code of a faulty input. Other aborts are unchanged.
+/// Installs handlers. With them, an abort for lack of memory ends the process with a message and
+/// the exit code of a faulty input. Other aborts are unchanged.
 pub fn install_handlers() {
     extern "C" fn note(error: c_int, _: *mut c_void) {
         if error == libc::ENOMEM {

@@ -1,4 +1,4 @@
-//! Names of targets.
+//! Parses the names of targets.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_lowering::{Runner, Target};
@@ -8,9 +8,10 @@ use crate::exit::Failure;
 /// The name of the GPU in this machine.
 pub const THIS_GPU: &str = "cuda";
 
-/// Returns the target of that name and its device: this machine's device for `cpu` and `cuda`. The
-/// device does not depend on the number of threads that run the program. That number would decide
-/// how sums are split, and results must have the same bits for any number of threads.
+/// Returns the target with this name, and its device. For `cpu` and `cuda`, this is the device of
+/// this machine. The device does not depend on the number of threads that run the program: the
+/// device decides how sums are split, and results must have the same bits for any number of
+/// threads.
 pub fn parse(name: &str, ptx_version: Option<u32>) -> Result<(Target, DeviceDescription), Failure> {
     let (target, device) = match name {
         THIS_GPU => {

@@ -1,4 +1,4 @@
-//! The file with the choices of `fusebox tune`: finds it, opens it and loads its choices into a
+//! Finds and opens the file with the choices of `fusebox tune`, and loads its choices into a
 //! compilation.
 
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::arguments::TunedChoice;
 use crate::environment;
 use crate::exit::Failure;
 
-/// Loads the choices for the device of a compilation into its options. A damaged file is set aside,
+/// Loads the stored choices for the compilation's device into its options. Renames a damaged file,
 /// unless `locked`.
 pub fn load(choice: &TunedChoice, locked: bool, options: &mut Options) -> Result<(), Failure> {
     let Some(path) = place(choice.tuned.as_deref()).filter(|_| !choice.no_tuned) else { return Ok(()) };
@@ -35,7 +35,7 @@ pub fn open(path: &Path, locked: bool) -> Result<Database, Failure> {
     }
 }
 
-/// Renames a damaged file and prints a warning. Any other error is returned; so is damage if
+/// Renames a damaged file and prints a warning. Returns any other error, and also damage if
 /// `locked`.
 fn set_aside(error: DatabaseError, locked: bool) -> Result<(), Failure> {
     match &error {
@@ -52,8 +52,8 @@ fn set_aside(error: DatabaseError, locked: bool) -> Result<(), Failure> {
     }
 }
 
-/// Returns the file with the choices: `given`, or the file in the user's cache folder. `None` if
-/// neither is known.
+/// Returns the path of the file with the choices: `given`, or the file in the user's cache folder.
+/// `None` if neither path is known.
 pub fn place(given: Option<&Path>) -> Option<PathBuf> {
     let caches = || environment::path("XDG_CACHE_HOME").or_else(|| Some(environment::path("HOME")?.join(".cache")));
     given.map(Path::to_path_buf).or_else(|| Some(caches()?.join("fusebox").join("tuned.redb")))

@@ -13,7 +13,7 @@ use crate::lower::lower_on_elements;
 use crate::select::select;
 use crate::{CompileError, Options, Phase};
 
-/// Name of the function.
+/// Name of the comparator's function.
 const SYMBOL: &str = "comparator";
 
 /// Returns the target of a program's comparators: the program's own target if it runs on the cpu,
@@ -33,8 +33,8 @@ pub fn compile(module: &Module, comparator: ComputationId, options: &Options) ->
     let options = Options { target, device, ..options.clone() };
     let alone = if computation.instructions.iter().any(|it| matches!(it.op, Op::While { .. } | Op::Conditional { .. }))
     {
-        // A fusion cannot read elements of a loop or a branch. A computation that `map` applies to
-        // elements may contain both.
+        // A fusion cannot contain loops or branches, except in a computation that `map` applies to
+        // its elements.
         applied(module, comparator)
     } else {
         with_callees(module, computation.clone(), SYMBOL)

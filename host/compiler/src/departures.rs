@@ -1,5 +1,5 @@
-//! Departures from the usual compilation, for finding faults in steps and measuring the effect of a
-//! step.
+//! Deviations from the usual compilation. They help to find the pass or stage that causes a fault,
+//! and to measure the effect of a pass or stage.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use fusebox_core::ir::Function;
 use fusebox_lowering::{LoweringError, MlirPasses, Rewritten, Stage};
 use fusebox_runtime::Executable;
 
-/// Departures from the usual compilation. By default there are none.
+/// Deviations from the usual compilation. By default there are none.
 #[derive(Clone, Default)]
 pub struct Departures {
     /// Whether to skip LLVM's passes.
     pub unoptimised: bool,
     /// Names of passes to skip. All of them are optional.
     pub without_passes: Vec<&'static str>,
-    /// Passes of MLIR to run on kernels, in this order where several run after one stage.
+    /// MLIR passes to run on kernels. Passes that run after the same stage run in this order.
     pub mlir_passes: Vec<MlirPasses>,
     /// Faults that tests plant. Only tests set this.
     #[doc(hidden)]
@@ -38,12 +38,12 @@ pub struct Planted {
 }
 
 impl Departures {
-    /// Whether the code differs from the usual code of these options.
+    /// Whether any of these deviations changes the generated code.
     pub(crate) fn change_code(&self) -> bool {
         self.unoptimised || !self.mlir_passes.is_empty() || self.planted.is_any()
     }
 
-    /// Rewrites a kernel after a stage.
+    /// Applies the planted changes and the MLIR passes to a kernel after a stage of lowering.
     pub(crate) fn in_kernel(&self, kernel: &mut Rewritten<'_>) -> Result<(), LoweringError> {
         self.planted.in_kernel(kernel.stage, kernel.functions);
         MlirPasses::run_all(&self.mlir_passes, kernel)
@@ -51,7 +51,7 @@ impl Departures {
 }
 
 impl Planted {
-    /// Whether there are any.
+    /// Whether any fault is planted.
     pub(crate) fn is_any(&self) -> bool {
         self.module.is_some() || self.kernel.is_some() || self.executable.is_some()
     }

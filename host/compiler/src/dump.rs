@@ -28,7 +28,8 @@ impl Dump {
         self.folder.is_some()
     }
 
-    /// Writes one file, if active. `part` names a kernel or a pass if a phase writes several files.
+    /// Writes one file if dumps are active. `part` names a kernel or a pass if a phase writes
+    /// several files.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -42,7 +43,8 @@ impl Dump {
         self.stream(phase, part, extension, |out| out.write_all(&text()))
     }
 
-    /// Writes one file with `write`, if active. For contents that are too large to hold in memory.
+    /// Writes one file with `write` if dumps are active. Use this for contents that are too large
+    /// to hold in memory.
     ///
     /// # Errors
     /// If the file cannot be written.

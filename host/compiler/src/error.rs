@@ -100,7 +100,7 @@ pub enum EmitterError {
 }
 
 impl CompileError {
-    /// Creates an error at one instruction.
+    /// Creates an error whose location is one instruction.
     pub fn at(module: &Module, instruction: &Instruction, message: impl Into<String>) -> Self {
         CompileError::Module(vec![Diagnostic {
             file: module.source_file.clone(),
@@ -111,7 +111,7 @@ impl CompileError {
         }])
     }
 
-    /// Creates an error at a whole computation.
+    /// Creates an error whose location is a whole computation, not one instruction.
     pub fn at_computation(module: &Module, computation: &Computation, message: impl Into<String>) -> Self {
         CompileError::Module(vec![Diagnostic {
             file: module.source_file.clone(),

@@ -18,14 +18,15 @@ pub struct KernelUnit {
     pub fusion: Fusion,
     /// Names of the fusion instructions that use the kernel.
     pub uses: Vec<String>,
-    /// Bytes of operands that are the same in every launch: the minimum over the uses.
+    /// Bytes of the operands whose values are the same in every launch. If the uses differ, the
+    /// least of their numbers.
     pub kept: u64,
 }
 
 /// All kernels of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Kernels {
-    /// In order of first use.
+    /// The kernels, in order of first use.
     pub units: Vec<KernelUnit>,
     /// Unit of each fusion instruction.
     pub of: HashMap<(ComputationId, InstrId), usize>,

@@ -18,15 +18,15 @@ use crate::schedule::Schedule;
 use crate::select::Selected;
 use crate::{Cached, CompileError, Dump, Options, Phase, pointwise};
 
-/// Number of operations per batch below which a further thread does not pay for its start.
+/// Least number of operations per batch for which it pays to start another thread.
 const LEAST_OF_BATCH: usize = 100;
 
 /// Machine code of all kernels and composites.
 #[derive(Debug, Default)]
 pub struct LoweredKernels {
-    /// One per batch.
+    /// Machine code, one entry per batch.
     pub code: Vec<Code>,
-    /// One per launched kernel, then one per composite.
+    /// Images for the runtime: one per launched kernel, then one per composite.
     pub images: Vec<KernelImage>,
     /// The texts of the requested stages, one per batch.
     pub texts: BTreeMap<Stage, Vec<String>>,
@@ -53,7 +53,7 @@ pub fn lower(
     options: &Options,
 ) -> Result<Result<LoweredKernels, LoweringFailure>, CompileError> {
     let Options { target, threads, dump, .. } = options;
-    // PTX and assembly are one module in one file. Only objects can be several.
+    // PTX and assembly must be one module in one file. Only object code can be several modules.
     let threads = if target.takes_several_modules() { *threads } else { 1 };
     let compiled: Vec<&Selected> = kernels.iter().filter(|kernel| !kernel.is_routine()).collect();
     let launched: Vec<&Selected> = schedule.launched.iter().map(|&number| compiled[number as usize]).collect();
@@ -72,7 +72,8 @@ pub fn lower(
         let batch = fusebox_lowering::Batch { kernels: &sources, composites: &batch.composites, inner: &inner };
         let piece =
             cache::cached_or_compiled(&batch, options, || fusebox_lowering::compile_batch(&batch, target, &mut texts));
-        // Code from the cache skips lowering, which would report the other step.
+        // Lowering reports one step of progress. Code from the cache skips lowering, so its second
+        // step is reported here.
         let steps = if piece.as_ref().is_ok_and(|piece| piece.was_cached) { 2 } else { 1 };
         options.progress.tell(Advance::Done(steps * sources.len()));
         (piece, texts.texts)
@@ -246,9 +247,9 @@ pub fn source(kernel: &Selected, target: &Target) -> KernelSource {
     }
 }
 
-/// Returns the arguments that may be the same memory: outputs with a parameter's initial value, and
-/// these parameters. A kernel that accesses only the output is excluded: the output has no alias
-/// there, so LLVM may vectorise reads of other arguments.
+/// Returns the numbers of the arguments that may be the same memory: outputs whose initial value is
+/// a parameter, and these parameters. A pair is left out if the kernel accesses only the output.
+/// The output then has no alias, so LLVM may vectorise reads of other arguments.
 fn shared_arguments(kernel: &Selected) -> Vec<usize> {
     let parameters = kernel.unit.fusion.computation().parameters().len();
     let outputs = kernel.plan.outputs.iter().enumerate();
@@ -362,8 +363,8 @@ fn dump_texts(dump: &Dump, batch: usize, texts: &BTreeMap<Stage, String>) -> Res
     Ok(())
 }
 
-/// Returns phase, part and extension of the dump of a stage of a batch. `Stage::Kernel` has none,
-/// because the emission of each kernel is dumped.
+/// Returns the phase, part and extension that name the dump of a batch after a stage. `None` for
+/// `Stage::Kernel`, because emission already dumps each kernel.
 fn dumped(stage: Stage, batch: usize) -> Option<(Phase, String, &'static str)> {
     let (phase, extension) = match stage {
         Stage::Kernel => return None,
@@ -374,7 +375,7 @@ fn dumped(stage: Stage, batch: usize) -> Option<(Phase, String, &'static str)> {
     Some((phase, format!("{}-{}{batch}", stage as u8, stage.name()), extension))
 }
 
-/// Returns the name of the dump with a stage of a program's only kernel.
+/// Returns the name of the file that shows a stage, in the dump of a program with only one kernel.
 pub fn dump_of_stage(stage: Stage, kernel: &str) -> String {
     match dumped(stage, 0) {
         Some((phase, part, extension)) => phase.file_name(&part, extension),
@@ -382,8 +383,8 @@ pub fn dump_of_stage(stage: Stage, kernel: &str) -> String {
     }
 }
 
-/// Attributes an error of lowering. Invalid or unsupported IR is the emitter's fault. An error of
-/// LLVM is a bug in fusebox.
+/// Decides whose fault an error of lowering is. Invalid or unsupported IR is the emitter's fault.
+/// An error of LLVM is a bug in fusebox.
 fn refused(source: LoweringError, kernels: &[Selected]) -> Result<LoweringFailure, CompileError> {
     match &source {
         LoweringError::Invalid { kernel, .. } | LoweringError::Unsupported { kernel, .. } => {

@@ -1,27 +1,27 @@
 //! The phases of a compilation, in order, and the names of their dumps.
 
-/// A phase.
+/// A phase of a compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
-    /// Text or protobuf to a verified module.
+    /// Parses text or protobuf to a verified module.
     Parse,
-    /// HLO to simpler HLO.
+    /// Rewrites HLO to simpler HLO.
     Passes,
-    /// HLO to HLO with fusions.
+    /// Puts instructions of HLO into fusions.
     Fuse,
-    /// Fusion to emitter, with reasons.
+    /// Selects an emitter for each fusion, with reasons.
     Select,
-    /// Fusion to launch dimensions and indexing maps.
+    /// Plans the launch dimensions and indexing maps of each fusion.
     Plan,
-    /// Plan to kernel IR.
+    /// Builds the kernel IR of each plan.
     Emit,
-    /// Kernel IR through the stages of lowering to LLVM IR.
+    /// Lowers kernel IR, in several stages, to LLVM IR.
     Lower,
-    /// LLVM IR to machine code.
+    /// Compiles LLVM IR to machine code.
     Code,
-    /// Kernels and buffers to a sequence of steps.
+    /// Arranges kernels and buffers into a sequence of thunks.
     Schedule,
-    /// Steps to results.
+    /// Executes the thunks.
     Run,
 }
 

@@ -16,10 +16,10 @@ use crate::select::{Emitters, Selected, check_choices, instead, select};
 use crate::source::Source;
 use crate::{Cache, Cached, CompileError, Departures, Dump, Phase, comparators, kernels, passes, report, steps};
 
-/// Most elements of a constant whose values are printed in the dumps after each pass.
+/// Largest number of elements of a constant whose values are printed in the dumps after each pass.
 const MOST_CONSTANT_ELEMENTS: usize = 4096;
 
-/// Steps of progress for each kernel: selection, lowering, machine code.
+/// Number of steps of progress for each kernel: selection, lowering, machine code.
 const STEPS: usize = 3;
 
 /// Options of a compilation.
@@ -39,7 +39,7 @@ pub struct Options {
     pub stages: Vec<Stage>,
     /// Folder for the results of each phase.
     pub dump: Dump,
-    /// Departures from the usual compilation.
+    /// Deviations from the usual compilation.
     pub departures: Departures,
     /// Limit of the bytes of outputs and temporaries. Values are rematerialised if the program
     /// exceeds it.
@@ -71,7 +71,7 @@ pub struct Compilation {
     pub memory: Option<MemoryUse>,
     /// The executable for the runtime.
     pub executable: Option<Executable>,
-    /// Warnings, for example of emitters that failed and were passed over.
+    /// Warnings, for example about emitters that failed, so that another emitter was chosen.
     pub warnings: Vec<String>,
     /// The parts that came from the cache, if there is a cache.
     pub cached: Option<Cached>,
@@ -79,7 +79,7 @@ pub struct Compilation {
     pub elapsed: Duration,
 }
 
-/// Compiles a module. The calls are in the order of [`Phase`].
+/// Compiles a module. Runs the phases in the order of [`Phase`].
 ///
 /// # Errors
 /// If the module is malformed or unsupported, a chosen emitter fails, or a dump cannot be written.
@@ -96,7 +96,7 @@ pub fn compile(source: &Source, options: &Options) -> Result<Compilation, Compil
 /// Compiles a module that has fusions: runs the phases after [`Step::Fuse`](crate::Step::Fuse).
 ///
 /// # Errors
-/// As [`compile`].
+/// If [`compile`] fails.
 pub fn compile_fused(fused: Module, options: &Options) -> Result<Compilation, CompileError> {
     finish(Compilation { fused, ..Compilation::default() }, options, Instant::now())
 }
@@ -234,8 +234,8 @@ fn scheduled(compilation: &Compilation, options: &Options, limit: Option<u64>) -
     }
 }
 
-/// Whether one thread executes a kernel. Kernels with tile registers are excluded: a function
-/// configures these registers at its beginning, for one kernel.
+/// Whether one thread executes a kernel. Kernels with tile registers are excluded, because a
+/// function configures these registers only once, at its beginning, for a single kernel.
 fn runs_alone(kernel: &Selected, options: &Options) -> bool {
     let uses_tiles = || NarrowProducts::of_tiles(&kernel.functions) != NarrowProducts::default();
     options.target.takes_composites() && kernel.is_better_alone(&options.device) && !uses_tiles()
@@ -302,7 +302,8 @@ fn hlo(module: &Module) -> Vec<u8> {
     print_module(module).into_bytes()
 }
 
-/// Prints a module without the values of large constants. The dump after all passes has them.
+/// Prints a module without the values of large constants. The dump after all passes contains these
+/// values.
 fn shortened_hlo(module: &Module) -> Vec<u8> {
     let options = PrintOptions { elide_above: Some(MOST_CONSTANT_ELEMENTS), ..PrintOptions::default() };
     print_module_with(module, &options).into_bytes()

@@ -1,17 +1,17 @@
-//! Roles of computations: executed step by step, or as part of a kernel.
+//! Roles of computations: how a program executes each of them.
 
 use fusebox_core::hlo::{ComputationId, Module, Op};
 
 /// How a computation is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// By thunks: the entry, bodies and conditions of loops, branches of conditionals.
+    /// Thunks execute it: the entry, the body or condition of a loop, a branch of a conditional.
     Sequence,
-    /// As one kernel.
+    /// One kernel executes it.
     Fused,
-    /// Per element inside an operation: a reducer, a comparator …
+    /// An operation applies it to elements: a reducer, a comparator …
     Applied,
-    /// Not at all.
+    /// The program never executes it.
     Unreachable,
 }
 

@@ -30,10 +30,11 @@ pub struct Emitters {
     /// The emitters and knobs that were measured as the fastest, for fusions without a choice of
     /// the user.
     pub tuned: HashMap<Fingerprint, Tuned>,
-    /// The [way](crate::Way) to cut a region into kernels, for each [cut](crate::Cut) that
-    /// predictions do not decide.
+    /// For each [cut](crate::Cut) that predictions do not decide, the name of the measured
+    /// [way](crate::Way) to cut the region into kernels.
     pub cuts: HashMap<Fingerprint, String>,
-    /// Whether only a part of a program is compiled, so that a choice without effect is no error.
+    /// Whether only a part of a program is compiled, so that a choice without effect is not an
+    /// error.
     pub of_part: bool,
 }
 
@@ -62,7 +63,7 @@ impl Emitters {
         asking.into_iter().filter(|&number| self.replaced_by(number).is_none()).collect()
     }
 
-    /// Returns the numbers of the emitters whose hero can be that operation. Emitters that the user
+    /// Returns the numbers of the emitters whose hero can be this operation. Emitters that the user
     /// has replaced for their kind come last.
     pub fn claimants(&self, hero: Opcode) -> Vec<usize> {
         let mut asking = self.numbers_of(|emitter| emitter.heroes().contains(&hero));
@@ -103,7 +104,7 @@ impl Emitters {
 pub struct Selected {
     /// The fusion and its uses.
     pub unit: KernelUnit,
-    /// The outcome of every emitter.
+    /// The outcome of asking every emitter.
     pub selection: Selection,
     /// Position of the kernel's emitter in the selection's order.
     pub place: usize,
@@ -189,8 +190,8 @@ fn first_from(
     Err(Box::new(EmitterError::All(failures)).into())
 }
 
-/// Returns plan and functions of one emitter, or the reason why it has none. In that case the dumps
-/// contain its incomplete results.
+/// Returns the plan and the functions of one emitter, or the reason why the emitter fails. If it
+/// fails, the dumps contain its incomplete results.
 fn deliver(
     emitter: &LoadedEmitter,
     ranked: &Ranked,
@@ -256,7 +257,8 @@ fn known(emitter: &LoadedEmitter, knobs: &Configuration, plan: &Plan) -> Result<
     Err(EmitterError::Knob { emitter: emitter.identity(), knob: unknown.clone(), has })
 }
 
-/// Predicts the kernel of a fusion by emitter `number`, or by the best emitter that plans it.
+/// Predicts the time of a fusion's kernel by emitter `number`, or without a number by the best
+/// emitter that plans the fusion.
 ///
 /// # Errors
 /// A message, if the emitter declines, or its plan is wrong.
@@ -285,8 +287,9 @@ pub fn planned(
     first.ok_or_else(|| format!("no emitter plans fusion {}", fusion.name))
 }
 
-/// Returns the kernel with the subgraph functions that it calls. Verifies the IR of a library
-/// before lowering, which takes time. Lowering verifies all kernels.
+/// Returns the kernel with the subgraph functions that it calls. Verifies the kernel of a loaded
+/// emitter already here, before lowering takes its time. Kernels of linked emitters are verified
+/// only by lowering.
 fn complete(emitter: &LoadedEmitter, fusion: &Fusion, kernel: &Kernel) -> Result<Vec<Function>, EmitterError> {
     let subgraphs = fusebox_emission::subgraph_functions(fusion, &kernel.calls)?;
     let refused = |source| EmitterError::Refused { emitter: emitter.identity(), source: Box::new(source) };
@@ -314,7 +317,8 @@ fn complete(emitter: &LoadedEmitter, fusion: &Fusion, kernel: &Kernel) -> Result
 /// If a choice had no effect: its emitters have no kernel in the program.
 pub fn check_choices(made: &[Selected], bids: &[BidRecord], emitters: &Emitters) -> Result<Vec<String>, CompileError> {
     let overrides = &emitters.overrides;
-    // The last of several choices with the same subject wins. The others need no effect.
+    // The last of several choices with the same subject wins. The other choices need not have an
+    // effect.
     let counts = |&n: &usize| overrides[n + 1..].iter().all(|later| later.subject != overrides[n].subject);
     let counting: Vec<usize> = (0..overrides.len()).filter(counts).collect();
     let same =
@@ -416,7 +420,7 @@ pub fn is_in_emitter() -> bool {
     IN_EMITTER.get()
 }
 
-/// Calls an emitter, so that [`is_in_emitter`] is true meanwhile.
+/// Calls an emitter. During the call, [`is_in_emitter`] is true.
 pub fn ask<T>(question: impl FnOnce() -> T) -> T {
     IN_EMITTER.set(true);
     let answer = question();

@@ -9,7 +9,7 @@ use fusebox_core::hlo::{
 
 use crate::CompileError;
 
-/// A module's bytes and where they came from.
+/// The bytes of a module, and the file from which they come.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// Name of the file, for diagnostics.
@@ -34,12 +34,12 @@ pub enum Format {
 }
 
 impl Source {
-    /// HLO text.
+    /// Creates a source from HLO text.
     pub fn text(name: &str, text: &str) -> Source {
         Source::new(name.into(), text.as_bytes().to_vec(), Format::Text)
     }
 
-    /// Creates a source without elided constants.
+    /// Creates a source that refuses elided constants and selects no module by name.
     pub fn new(name: String, bytes: Vec<u8>, format: Format) -> Source {
         Source { name, bytes, format, elided: Elided::Refuse, module: None }
     }

@@ -9,7 +9,7 @@ use crate::{CompileError, Options, Phase, host_operations, wide};
 /// A step that rewrites a module to an equivalent one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The pass with that number.
+    /// The pass with this number.
     Pass(usize),
     /// Fusion.
     Fuse,

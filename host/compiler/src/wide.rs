@@ -1,9 +1,10 @@
-//! Splits kernels that have more buffers than the target's parameters allow, or than compile in
-//! acceptable time.
+//! Splits kernels that have more buffers than a kernel of the target may have parameters, or so
+//! many buffers that compilation would take too long.
 //!
 //! Fusion limits kernels to a tenth of the buffers that any target allows, unless a single
-//! instruction has more operands. Two exceptions remain. Concatenates of that many operands become
-//! concatenates of concatenates. Fusions that the text contains are dissolved.
+//! instruction has more operands. Two kinds of kernels can exceed this limit. Concatenates with too
+//! many operands are replaced by concatenates of concatenates. Fusions that the program text
+//! contains are dissolved.
 
 use std::collections::HashSet;
 
@@ -14,14 +15,15 @@ use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
 /// The operands of one concatenate may be at most `1 / OF_CONCATENATES` of a kernel's buffers. The
-/// others remain for instructions that are fused with it.
+/// other buffers remain for instructions that are fused with the concatenate.
 const OF_CONCATENATES: usize = 2;
 
-/// Most operands of a concatenate on any target. Its kernel has a function per operand, and each
-/// function names all operands. So the kernel IR, and the time that fusion and LLVM need for it,
-/// grow with the square of their number.
+/// Largest number of operands of a concatenate on any target. Its kernel has a function per
+/// operand, and each function names all operands. So the kernel IR, and the time that fusion and
+/// LLVM need for it, grow with the square of the number of operands.
 const MOST_JOINED: usize = 128;
-/// Most operands if the result is so large that caches cannot hold a second copy of it.
+/// Largest number of operands of a concatenate if the result is so large that caches cannot hold a
+/// second copy of it.
 const MOST_JOINED_OF_LARGE: usize = 512;
 /// Bytes above which a result is large.
 const LARGE: i64 = 4 << 20;
@@ -79,7 +81,8 @@ fn buffers(fused: &Computation) -> usize {
     fused.parameters().len() + fused.root_instruction().shape.leaves().len()
 }
 
-/// Returns the dimension of a concatenate with too many operands, and its most operands.
+/// Returns the dimension of a concatenate with too many operands, and the largest number of
+/// operands that it may have.
 fn wide_dimension(instruction: &Instruction, of_target: usize) -> Option<(usize, usize)> {
     let Op::Concatenate { dimension } = instruction.op else { return None };
     let bytes = instruction.shape.as_array().map_or(0, ArrayShape::byte_size);

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 /// Name of the file.
 pub const FILE_NAME: &str = "fusebox.toml";
 
-/// Reason why a file that was found is not used.
+/// Reason why a run does not use the `fusebox.toml` that was found.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
-    /// Another user owns the file, and would decide which code runs.
+    /// Another user owns the file. That user would decide which code runs.
     #[error(
         "{}: error: it belongs to another user, who would decide which plugins run; `--config {}` uses it all the same, \
          `--no-config` does without",
@@ -30,8 +30,8 @@ pub enum FindError {
     },
 }
 
-/// Returns the file of a folder, or of the nearest folder above it. The path is relative if the
-/// file is below the working directory.
+/// Returns the path of the `fusebox.toml` in a folder, or else in the nearest folder above it. The
+/// path is relative if the file is below the working directory.
 ///
 /// # Errors
 /// If the file belongs neither to this user nor to root.

@@ -1,5 +1,5 @@
-//! The user's configuration for all runs in a folder: `fusebox.toml`, and `fusebox.lock`, which
-//! pins its plugins.
+//! The user's configuration for all runs in a folder. `fusebox.toml` holds the settings, and
+//! `fusebox.lock` pins the plugins.
 //!
 //! ```text
 //! find      a module's folder and those above ──> fusebox.toml
@@ -7,7 +7,7 @@
 //! lock      fusebox.lock ──> the bytes that each plugin had when it was pinned
 //! ```
 //!
-//! This crate reads and checks the files, but loads and runs nothing. `docs/configuration.md`
+//! This crate reads and checks the files, but loads and runs no plugin. `docs/configuration.md`
 //! describes the keys.
 
 #![forbid(unsafe_code)]

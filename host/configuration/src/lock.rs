@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{FileError, FilePosition, text};
 
-/// Name of the file, which is in the folder of `fusebox.toml`.
+/// Name of the lock file. The file is in the folder of `fusebox.toml`.
 pub const LOCK_NAME: &str = "fusebox.lock";
 /// Version of the file format.
 const VERSION: u32 = 1;
@@ -29,7 +29,7 @@ pub enum PinState {
     Pinned,
     /// The plugin has no pin.
     Unpinned,
-    /// The file has other bytes.
+    /// The file's bytes differ from the pinned bytes.
     Changed {
         /// SHA-256 of the pinned bytes.
         wanted: String,
@@ -51,7 +51,8 @@ struct Pin {
 }
 
 impl Lock {
-    /// Reads the file in the folder of a `fusebox.toml`. If it does not exist, no plugin is pinned.
+    /// Reads the `fusebox.lock` that belongs to a `fusebox.toml`. If there is no `fusebox.lock`, no
+    /// plugin is pinned.
     ///
     /// # Errors
     /// If the file cannot be read or parsed.
@@ -90,7 +91,7 @@ impl Lock {
         self.plugins.insert(plugin.into(), Pin { sha256: sha256.into() });
     }
 
-    /// Removes the pins of all plugins but these.
+    /// Removes the pins of all plugins except `plugins`.
     pub fn keep<'n>(&mut self, plugins: impl Iterator<Item = &'n str> + Clone) {
         self.plugins.retain(|name, _| plugins.clone().any(|kept| kept == name));
     }

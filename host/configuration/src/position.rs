@@ -15,7 +15,7 @@ pub struct FilePosition {
 }
 
 impl FilePosition {
-    /// Returns the position of a byte of a file's text.
+    /// Returns the position of the byte at offset `byte` of a file's text.
     pub fn at(file: &Path, text: &str, byte: usize) -> FilePosition {
         let before = text.get(..byte).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |end| end + 1);
@@ -23,7 +23,7 @@ impl FilePosition {
         FilePosition { file: file.into(), line: before.matches('\n').count() + 1, column }
     }
 
-    /// Prints file and line.
+    /// Returns the text `FILE:LINE`.
     pub fn line(&self) -> String {
         format!("{}:{}", self.file.display(), self.line)
     }

@@ -18,22 +18,22 @@ use crate::{FileError, FilePosition, text};
 pub struct Settings {
     /// The file.
     pub path: PathBuf,
-    /// Libraries to load, in the file's order. Then libraries that only choices name, with their
-    /// path as name.
+    /// Libraries to load. First come the plugins, in the file's order. Libraries that only a choice
+    /// of an emitter names come last, and the name of such a library is its path.
     pub plugins: Vec<Plugin>,
-    /// Choices of emitters: for kinds, then for fusions by name, then by fingerprint, each in the
-    /// file's order.
+    /// Choices of emitters. First come choices for kinds, then choices for fusions by name, then
+    /// choices for fusions by fingerprint. Each group is in the file's order.
     pub choices: Vec<LocatedSpec>,
     /// Cache of compiled programs.
     pub cache: CacheSettings,
 }
 
-/// The cache of compiled programs, as far as the file sets it.
+/// Settings of the cache of compiled programs. A setting that the file lacks is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheSettings {
     /// The folder.
     pub path: Option<PathBuf>,
-    /// Most bytes of all entries.
+    /// Maximum number of bytes of all entries together.
     pub limit: Option<SizeLimit>,
 }
 
@@ -42,7 +42,7 @@ pub struct CacheSettings {
 pub struct Plugin {
     /// Name of the plugin in the file.
     pub name: String,
-    /// Path of the library, for opening it.
+    /// Path of the library. The path includes the file's folder, so that it can be opened.
     pub library: PathBuf,
     /// Isolation of the library.
     pub isolation: Isolation,
@@ -55,16 +55,17 @@ pub struct Plugin {
 pub struct Isolation {
     /// Whether the library runs in a separate process.
     pub isolate: bool,
-    /// Memory limit of this process, if the file sets it.
+    /// Memory limit of the separate process, if the file sets one.
     pub memory: Option<SizeLimit>,
-    /// Time limit of an answer, if the file sets it.
+    /// Time limit for each answer of the separate process, if the file sets one.
     pub time: Option<Duration>,
 }
 
-/// A SPEC of the file.
+/// A choice of an emitter, with its position in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocatedSpec {
-    /// The SPEC. Its path, if any, is ready for opening.
+    /// The choice. The path of a library in it includes the file's folder, so that it can be
+    /// opened.
     pub spec: Spec,
     /// Position in the file.
     pub place: FilePosition,
@@ -158,7 +159,8 @@ fn is_same(a: &Path, b: &Path) -> bool {
     parts(a) == parts(b)
 }
 
-/// Returns the entries of a table in the file's order: key, first byte of the value, and value.
+/// Returns the entries of a table in the file's order. Each entry is a key, the offset of the
+/// value's first byte in the file, and the value.
 fn in_order<T>(table: BTreeMap<String, Spanned<T>>) -> impl Iterator<Item = (String, usize, T)> {
     let entry = |(key, value): (String, Spanned<T>)| (key, value.span().start, value.into_inner());
     let mut entries: Vec<_> = table.into_iter().map(entry).collect();

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::{FileError, FilePosition};
 
-/// Largest file that is read.
+/// Maximum size of a configuration file.
 const MOST_BYTES: SizeLimit = SizeLimit::bytes(1 << 20);
 
 /// Reads the text of a file.

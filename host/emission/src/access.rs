@@ -1,5 +1,5 @@
 //! Finds which operands an instruction reads, at which indices, in which loops and under which
-//! conditions. This translates the instruction's indexing maps into the scopes of a function.
+//! conditions. For this it translates the instruction's indexing maps to the scopes of a function.
 
 use fusebox_core::builder::Type;
 use fusebox_core::hlo::{InstrId, Op};
@@ -14,7 +14,7 @@ use crate::scope::{ScopeId, ScopeKind};
 /// The scope and conditions of a read.
 struct ReadContext {
     scope: ScopeId,
-    /// Number of its innermost branch.
+    /// Number of the innermost branch around the read.
     branch: Option<usize>,
     loops: usize,
     reachable: bool,
@@ -31,7 +31,8 @@ struct RecipePlanner<'p, 'm> {
     states: Vec<Vec<Type>>,
     /// Range variables of the loops entered so far.
     ranges: Vec<IndexId>,
-    /// Whether only one part of a concatenation can be read; reading it then needs no condition.
+    /// Whether only one operand of a concatenation can be read. Reading this operand then needs no
+    /// condition.
     one_part: bool,
     recipe: Recipe,
 }
@@ -102,8 +103,8 @@ impl RecipePlanner<'_, '_> {
         Ok(parts == 1)
     }
 
-    /// Enters the loops that a read depends on, outermost first. In each, adds the conditions that
-    /// can be decided there.
+    /// Enters the loops that a read depends on, outermost first. In each loop, adds the conditions
+    /// that can be decided there.
     fn place(&mut self, read: &OperandRead) -> Result<ReadContext> {
         let map = &read.reading.map;
         let depth = |expr: &Expr| self.access.loops_around(expr);
@@ -118,8 +119,8 @@ impl RecipePlanner<'_, '_> {
             }
             let mut conditions = Vec::new();
             for Constraint { expr, bounds } in &map.constraints {
-                // The first loop also checks conditions that need no loop: values are skipped
-                // there.
+                // The first loop also checks conditions that depend on no loop, because values can
+                // be skipped only inside a loop.
                 if self.access.loops_around(expr).max(loops.min(1)) == level {
                     conditions.push(BoundsCondition { index: self.at(expr, &place.runtime)?, bounds: *bounds });
                 }
@@ -134,8 +135,8 @@ impl RecipePlanner<'_, '_> {
         Ok(place)
     }
 
-    /// Returns the scope of reads for which another read's conditions do not hold; `None` if these
-    /// always hold.
+    /// Returns the scope of reads that happen if another read's conditions do not hold. `None` if
+    /// these conditions always hold.
     fn otherwise(&mut self, other: &ReadContext) -> Option<ScopeId> {
         let branch = &self.recipe.branches[other.branch?];
         match (branch.reachable, branch.conditions.is_empty()) {
@@ -157,7 +158,7 @@ impl RecipePlanner<'_, '_> {
         Ok(())
     }
 
-    /// Returns the scope of a loop; creates it inside `around` if it does not exist yet.
+    /// Returns the scope of a loop. Creates the scope inside `around` if it does not exist yet.
     fn enter(&mut self, number: usize, around: ScopeId) -> ScopeId {
         if let Some(&scope) = self.recipe.loops.get(number) {
             return scope;
@@ -170,8 +171,8 @@ impl RecipePlanner<'_, '_> {
         scope
     }
 
-    /// Returns the number of a part that is computed only under conditions. Drops conditions that
-    /// the bounds decide.
+    /// Adds a branch, which is computed only under conditions, and returns its number. Drops
+    /// conditions that the bounds of the indices already decide.
     fn branch(&mut self, parent: ScopeId, conditions: Vec<BoundsCondition>) -> usize {
         let mut open = Vec::new();
         let mut reachable = true;
@@ -193,7 +194,7 @@ impl RecipePlanner<'_, '_> {
         branches.len() - 1
     }
 
-    /// Returns the values, read at run time, that the indices of a read depend on.
+    /// Returns the values that are read at run time and on which the indices of a read depend.
     fn runtime_values(&mut self, read: &OperandRead) -> Result<Vec<IndexId>> {
         let mut values = Vec::new();
         for (variable, value) in read.reading.map.runtime.iter().zip(&read.reading.runtime) {
@@ -203,7 +204,7 @@ impl RecipePlanner<'_, '_> {
         Ok(values)
     }
 
-    /// Returns the value of an integer as an index, clamped to `bounds`.
+    /// Returns the value of an integer instruction as an index, clamped to `bounds`.
     fn runtime(&mut self, instruction: InstrId, at: Token, bounds: Interval) -> IndexId {
         let (partition, site) = (&mut *self.partition, self.site);
         // A scalar is the same everywhere in a function, and reading it needs no condition.

@@ -10,7 +10,7 @@ pub(crate) type Result<T, E = EmissionError> = std::result::Result<T, E>;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}{opcode} {instruction}: {message}")]
 pub struct EmissionError {
-    /// `file:line:col: `, or empty if the instruction was not read from text.
+    /// The source position as `file:line:col: `. Empty if the instruction was not read from text.
     pub place: String,
     pub opcode: String,
     /// Name of the instruction. For a mistake of an emitter, name of the function that the emitter
@@ -21,7 +21,7 @@ pub struct EmissionError {
 }
 
 impl EmissionError {
-    /// Returns an error at an instruction.
+    /// Creates an error whose location is an instruction.
     pub fn at(module: &Module, instruction: &Instruction, message: impl Into<String>) -> Self {
         let span = &instruction.span;
         let place = if span.line == 0 {
@@ -37,7 +37,7 @@ impl EmissionError {
         }
     }
 
-    /// Returns an error in a call that an emitter asked for.
+    /// Creates an error about a call that an emitter asked for.
     pub fn in_call(symbol: &str, message: impl Into<String>) -> Self {
         EmissionError {
             place: String::new(),

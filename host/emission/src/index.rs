@@ -1,8 +1,9 @@
 //! Index values of one partition: expressions of core's algebra over the arguments of functions,
 //! loop variables and values read at run time.
 //!
-//! Equal numbers mean equal values: if a reshape undoes another one, the index is the one before
-//! both. Worked example: with `i < 4` and `j < 8`, `(8·i + j) floordiv 8` is `i`.
+//! Indices with equal numbers have equal values. If a reshape undoes another one, for example, the
+//! index after both has the number of the index before both. Worked example: with `i < 4` and `j <
+//! 8`, `(8·i + j) floordiv 8` is `i`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -40,7 +41,7 @@ pub struct RuntimeIndex {
     pub instruction: InstrId,
     pub at: Token,
     pub scope: ScopeId,
-    /// Upper bound of the clamp; the lower one is 0.
+    /// Upper bound of the clamp. The lower bound is 0.
     pub limit: i64,
 }
 
@@ -50,12 +51,12 @@ struct IndexLeaf {
     scope: ScopeId,
 }
 
-/// Expressions of more operations than this are cut with [`Atom::Value`], which bounds the text of
-/// a map.
+/// Largest number of operations of an expression. A larger expression is cut with [`Atom::Value`],
+/// which limits the length of a map's text.
 const MAX_EXPRESSION: u32 = 48;
 
-/// Expressions of more operations than this are cut if the composed map takes more operations than
-/// separate maps.
+/// Number of operations above which an expression is cut if the composed map takes more operations
+/// than separate maps.
 const LARGE: u32 = 12;
 
 /// The index values of a partition.
@@ -65,7 +66,7 @@ pub struct IndexTable {
     /// Leaves by their number in the algebra.
     leaves: Vec<IndexLeaf>,
     known: HashMap<Atom, IndexId>,
-    /// Per scope, its distance from the function's body.
+    /// For each scope, its distance from the function's body.
     depths: HashMap<ScopeId, u32>,
     written: HashMap<IndexId, Expr>,
     /// Operations of large indices that are already counted.
@@ -99,7 +100,7 @@ impl IndexTable {
     /// Evaluates an expression of a map with these values for its variables.
     ///
     /// # Errors
-    /// If it divides by anything but a positive constant.
+    /// If the expression divides by anything but a positive constant.
     pub fn substitute(
         &mut self,
         expr: &Expr,
@@ -167,7 +168,7 @@ impl IndexTable {
         (map, dims.into_iter().chain(runtime).map(|number| self.operand(number)).collect())
     }
 
-    /// Returns the index whose value is the operand for a leaf.
+    /// Returns the index whose value a map takes as the operand for a leaf.
     fn operand(&self, number: u32) -> IndexId {
         match &self.leaves[number as usize] {
             IndexLeaf { atom: Atom::Value(index), .. } => *index,
@@ -180,7 +181,8 @@ impl IndexTable {
         self.algebra.write(a, &mut self.written, &Expr::dim).size()
     }
 
-    /// Returns the same value as a separate leaf, if its expression is large enough.
+    /// Returns a separate leaf with the same value as `a`, if the expression of `a` is large
+    /// enough, else `a`.
     fn cut(&mut self, a: IndexId) -> IndexId {
         match self.scope(a) {
             Some(scope) if self.size(a) > 2 => self.atom(Atom::Value(a), self.bounds(a), scope),

@@ -34,10 +34,11 @@ pub use error::EmissionError;
 use error::Result;
 use partition::{FunctionRequest, Partition};
 
-/// Returns the functions that `calls` name, and all functions that these call. Each is private.
+/// Returns the functions that `calls` name, and all functions that these functions call. Every
+/// function is private.
 ///
 /// # Errors
-/// If an instruction cannot be computed element by element, or a call makes no sense. The error
+/// If an instruction cannot be computed element by element, or if a call is not valid. The error
 /// names the instruction and its source position.
 pub fn subgraph_functions(fusion: &Fusion, calls: &[SubgraphCall]) -> Result<Vec<Function>> {
     let calls = distinct(calls)?;
@@ -67,8 +68,8 @@ pub fn subgraph_functions(fusion: &Fusion, calls: &[SubgraphCall]) -> Result<Vec
     Ok(functions)
 }
 
-/// Checks that all roots read one element of each hero, on every path: an injected value is one
-/// element.
+/// Checks that all roots read the same single element of each hero, on every path, because an
+/// injected value is one element.
 ///
 /// # Errors
 /// If a hero is read at several indices, or in a loop.
@@ -89,8 +90,8 @@ fn check_epilogue(fusion: &Fusion, symbol: &str, roots: &[InstrId], heroes: &[In
                 }
             };
             for Reading { map, runtime, .. } in readings {
-                // Only the element matters, not the condition: conditions are equal on all paths,
-                // or the function decides them.
+                // Compares only the elements, not the conditions: the conditions are equal on all
+                // paths, or the function itself checks them.
                 let map = IndexingMap { constraints: Vec::new(), ..map }.simplify();
                 let element = (map.results, runtime);
                 if !map.ranges.is_empty() || read.as_ref().is_some_and(|known| *known != element) {
@@ -106,8 +107,8 @@ fn check_epilogue(fusion: &Fusion, symbol: &str, roots: &[InstrId], heroes: &[In
     Ok(())
 }
 
-/// Returns the functions without injected values. They are partitioned together, so that they use
-/// common functions.
+/// Returns the functions that have no injected values. They are partitioned together, so that they
+/// use common functions.
 fn values(fusion: &Fusion, calls: &[&SubgraphCall], used_names: &HashSet<String>) -> Result<Vec<Function>> {
     let request = |call: &&SubgraphCall| match &call.kind {
         SubgraphKind::Values { instructions } => {

@@ -17,13 +17,14 @@ pub enum ScheduleItem {
     Index(IndexId),
 }
 
-/// Returns what a function computes. Each item occurs once, after the items that it needs.
+/// Returns the values and indices that a function computes. Each item occurs once, after the items
+/// that it needs.
 pub fn schedule(partition: &mut Partition<'_>, function: FunctionId) -> Vec<ScheduleItem> {
     let (mut order, mut seen, mut stack) = (Vec::new(), HashSet::new(), Vec::new());
     for read in partition.function(function).results.clone() {
         needs_of_read(partition, function, &read, &mut |item| stack.push((item, false)));
-        // An explicit stack, because chains of instructions can be longer than the thread's stack
-        // is deep.
+        // Uses an explicit stack, because recursion along a long chain of instructions would
+        // overflow the thread's stack.
         while let Some((item, ready)) = stack.pop() {
             if ready {
                 order.push(item);

@@ -1,7 +1,7 @@
 //! One function under construction.
 //!
 //! Every scope of a function is a region. The writer fills the regions in the order of the
-//! schedule. An operation with regions takes them when they are complete.
+//! schedule. An operation with regions is written when its regions are complete.
 
 use std::collections::HashMap;
 
@@ -26,13 +26,13 @@ const MOST_OPERATIONS: i64 = 2048;
 pub enum LoopForm {
     /// As a loop.
     Looped,
-    /// Unrolled, if this is little code. A loop around it, over windows for example, then contains
-    /// no loop and can be vectorised.
+    /// Unrolled, if the unrolled code is small. A loop around it, for example over windows, then
+    /// contains no other loop and can be vectorised.
     UnrolledIfSmall,
 }
 
-/// Whether unrolling a loop with that body is little code. The body must contain no loops, and no
-/// calls: the size of functions is not known yet.
+/// Whether unrolling a loop with this body yields little code. The body must contain no loops. It
+/// must contain no calls either, because the sizes of functions are not known yet.
 fn may_unroll(map: &IndexingMap, body: &Region) -> bool {
     let size = |range: &Variable| range.bounds.upper.saturating_sub(range.bounds.lower).saturating_add(1);
     let turns = map.ranges.iter().map(size).fold(1, i64::saturating_mul);
@@ -58,11 +58,11 @@ pub struct FunctionWriter<'p, 'm> {
     pub function: FunctionId,
     /// Tensors by parameter number.
     parameters: Vec<Value>,
-    /// The injected values of all heroes, in order; `injected_of` has those of each hero.
+    /// The injected values of all heroes, in order. `injected_of` contains the values of each hero.
     injected: Vec<Value>,
     injected_of: HashMap<InstrId, Vec<Value>>,
     regions: HashMap<ScopeId, Region>,
-    /// Iteration values of loop scopes.
+    /// Loop-carried values of loop scopes.
     states: HashMap<ScopeId, Vec<Value>>,
     indices: HashMap<IndexId, Value>,
     values: HashMap<InstrId, Vec<Value>>,
@@ -132,7 +132,7 @@ impl<'p, 'm> FunctionWriter<'p, 'm> {
     }
 
     /// Returns the values of an instruction for a reader. If this function does not compute the
-    /// instruction, writes them in the reader's scope.
+    /// instruction, writes code for the values in the reader's scope.
     pub fn fetch(&mut self, read: &InstructionRead) -> Result<Vec<Value>> {
         let id = read.instruction;
         if let Some(values) = self.values.get(&id).or_else(|| self.injected_of.get(&id)) {
@@ -206,7 +206,7 @@ impl<'p, 'm> FunctionWriter<'p, 'm> {
         }
     }
 
-    /// Completes the region of a scope; it yields the values that `end` returns.
+    /// Completes the region of a scope. The region yields the values that `end` returns.
     pub fn close(
         &mut self,
         scope: ScopeId,
@@ -223,8 +223,8 @@ impl<'p, 'm> FunctionWriter<'p, 'm> {
         result.map(|_| region)
     }
 
-    /// Writes an `xla_gpu.loop` over the ranges of a scope; `body` computes the next iteration
-    /// values from the last.
+    /// Writes an `xla_gpu.loop` over the ranges of a scope; `body` computes the next loop-carried
+    /// values from the current ones.
     pub fn loop_over(
         &mut self,
         scope: ScopeId,
@@ -248,7 +248,7 @@ impl<'p, 'm> FunctionWriter<'p, 'm> {
         Ok(self.b.op(OpKind::Loop, initial, attributes, &types, vec![region]))
     }
 
-    /// Writes an `scf.if` with the region of a scope as its first side.
+    /// Writes an `scf.if` with the region of a scope as its first branch.
     pub fn branch_to(
         &mut self,
         condition: Value,
@@ -310,7 +310,7 @@ impl<'p, 'm> FunctionWriter<'p, 'm> {
 }
 
 impl FunctionWriter<'_, '_> {
-    /// Returns an error at an instruction of the partition.
+    /// Creates an error whose location is an instruction of the partition.
     pub fn error(&self, id: InstrId, message: impl Into<String>) -> EmissionError {
         EmissionError::at(self.partition.module, self.partition.instruction(id), message)
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-/// Most damaged files of one name.
+/// Maximum number of damaged files that are kept for one path.
 const MOST: usize = 100;
 
 /// Renames a file in its folder to `NAME.damaged` or, if that exists, to `NAME.damaged-2` and so

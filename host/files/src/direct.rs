@@ -9,8 +9,8 @@ use rustix::io::Errno;
 use crate::replace::Fill;
 use crate::{FileKind, WriteError};
 
-/// Writes the content to a temporary file without a name, then copies it to the target: `fill` may
-/// seek, but a FIFO cannot.
+/// Writes the content to an unnamed temporary file, then copies that file to the target. The
+/// temporary file is necessary because `fill` may seek, and a FIFO does not support seeking.
 pub(crate) fn write<E: Into<io::Error>>(path: &Path, kind: FileKind, fill: impl Fill<E>) -> Result<(), WriteError> {
     let draft = |step| move |source| WriteError::Draft { path: path.into(), step, source };
     let mut content = tempfile::tempfile().map_err(draft("making a temporary file"))?;
@@ -24,7 +24,7 @@ fn send(content: &mut File, path: &Path) -> io::Result<()> {
     io::copy(content, &mut stream)?;
     stream.flush()?;
     match stream.sync_all() {
-        // Files without a disk return one of these errors.
+        // Files that are not stored on a disk return one of these errors.
         Err(error) if matches!(Errno::from_io_error(&error), Some(Errno::INVAL | Errno::NOTSUP | Errno::ROFS)) => {
             Ok(())
         }

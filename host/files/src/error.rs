@@ -16,7 +16,8 @@ pub enum ReadError {
         /// The file.
         path: PathBuf,
     },
-    /// Only regular files are opened: a FIFO may block for ever, a device may never end.
+    /// The file is not a regular file. Such files are not opened, because a FIFO may block for ever
+    /// and a device may supply bytes without end.
     #[error("cannot read {}: it is {kind}, and only regular files are read{}", path.display(), stream_advice(*kind))]
     NotRegular {
         /// The file.
@@ -30,7 +31,7 @@ pub enum ReadError {
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// Most bytes allowed.
+        /// Maximum number of bytes allowed.
         limit: u64,
     },
     /// The file does not fit into memory.
@@ -38,7 +39,7 @@ pub enum ReadError {
     Memory {
         /// The file.
         path: PathBuf,
-        /// Bytes that were read, or whose allocation failed.
+        /// Number of bytes that were read before memory ran out, or that could not be allocated.
         bytes: u64,
     },
     /// The system refused.
@@ -85,7 +86,7 @@ pub enum WriteError {
         /// The folder.
         path: PathBuf,
     },
-    /// The path should be a folder, but is not.
+    /// The path must be a folder, but is another kind of file.
     #[error("cannot write a folder to {}: it is {kind}", path.display())]
     NoFolder {
         /// The output.
@@ -109,7 +110,7 @@ pub enum WriteError {
         /// The system's reason.
         source: io::Error,
     },
-    /// No new file can be created in its directory.
+    /// No new file can be created in the directory of the path.
     #[error("cannot write {}: no file can be made in the directory {}: {source}", path.display(), folder.display())]
     Folder {
         /// The file.

@@ -1,4 +1,5 @@
-//! Writes a folder as a whole: first to a draft, then moves the draft to the target.
+//! Writes a folder as a whole: callers write the files to a draft, which is then moved to the
+//! target.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -12,15 +13,15 @@ use crate::output_target::folder_of;
 use crate::replace::sync_folder;
 use crate::{FileKind, WriteError};
 
-/// Permissions of a new folder, before the user's umask.
+/// Permissions of a new folder, before the user's umask is applied.
 const RIGHTS: u32 = 0o777;
 
-/// Checks that a new folder can be written at a path. Refuses a folder that is not empty, unless it
-/// `may_be_occupied`.
+/// Checks that a new folder can be written at a path. Refuses a folder that is not empty, unless
+/// `may_be_occupied` is true.
 ///
 /// # Errors
-/// [`WriteError::Occupied`]; [`WriteError::NoFolder`] if the path is not a folder; or the system's
-/// error.
+/// [`WriteError::Occupied`] if the folder is not empty, [`WriteError::NoFolder`] if the path is not
+/// a folder, [`WriteError::Path`] if the system refuses access.
 pub fn check_folder(place: &Path, may_be_occupied: bool) -> Result<(), WriteError> {
     let nowhere = |source| WriteError::Path { path: place.into(), source };
     match fs::metadata(place) {
@@ -37,8 +38,8 @@ pub fn check_folder(place: &Path, may_be_occupied: bool) -> Result<(), WriteErro
     }
 }
 
-/// The draft of a folder. It is not visible at the target until [`put`](NewFolder::put). Dropping
-/// it removes the draft.
+/// The draft of a folder. The files appear at the target only when [`put`](NewFolder::put) moves
+/// them. Dropping this value removes the draft.
 #[derive(Debug)]
 pub struct NewFolder {
     place: PathBuf,
@@ -49,11 +50,11 @@ impl NewFolder {
     /// Creates a draft for a path that [`check_folder`] accepts.
     ///
     /// # Errors
-    /// As [`check_folder`], and if no folder can be created there.
+    /// The errors of [`check_folder`], and [`WriteError::Folder`] if the draft cannot be created.
     pub fn draft(place: &Path, may_be_occupied: bool) -> Result<NewFolder, WriteError> {
         check_folder(place, may_be_occupied)?;
-        // The draft must be on the same file system: in the target itself, or in the nearest
-        // existing folder above it.
+        // The draft must be on the file system of the target. So it is created in the target
+        // itself, or in the nearest existing folder above the target.
         let beside = |folder: &Path| folder.is_dir();
         let above = place.ancestors().find(|folder| beside(folder)).unwrap_or(Path::new("."));
         let made =
@@ -62,15 +63,15 @@ impl NewFolder {
         Ok(NewFolder { place: place.into(), draft })
     }
 
-    /// Folder of the draft, in which callers write the files.
+    /// Path of the draft. Callers write the files into this folder.
     pub fn path(&self) -> &Path {
         self.draft.path()
     }
 
-    /// Moves the draft to the target. Existing files that are not replaced stay.
+    /// Moves the draft to the target. Keeps existing files that the draft does not replace.
     ///
     /// # Errors
-    /// If a file would replace a file that the run has read, and then moves nothing. Also if the
+    /// If a file would replace a file that the run has read; then nothing is moved. Also if the
     /// system refuses.
     pub fn put(self) -> Result<(), WriteError> {
         let NewFolder { place, draft } = self;
@@ -97,7 +98,8 @@ impl NewFolder {
     }
 }
 
-/// Returns the folders, outer ones first, and the files in a folder, as paths relative to it.
+/// Returns all folders and all files below `root`, as paths relative to `root`. Outer folders come
+/// first.
 fn contents(root: &Path) -> io::Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     let (mut folders, mut files) = (Vec::new(), Vec::new());
     let mut open = vec![PathBuf::new()];

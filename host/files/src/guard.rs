@@ -1,10 +1,10 @@
-//! No output of a run replaces a file that the run reads: a mistyped command must not cost the user
-//! data.
+//! Ensures that no output of a run replaces a file that the run reads. Otherwise a mistyped command
+//! could destroy the user's data.
 //!
-//! A program enables this at its start ([`keep_inputs`]). From then on this crate records every
-//! file that it opens, and every file that the program announces to read ([`will_read`]).
-//! [`replace`](crate::replace) checks its path first. Commands check their outputs before they
-//! begin ([`check_output`]), so that they do no useless work.
+//! A program enables this protection at its start with [`keep_inputs`]. From then on this crate
+//! records every file that it opens, and every file that the program passes to [`will_read`].
+//! [`replace`](crate::replace) refuses to replace a recorded file. Commands call [`check_output`]
+//! before they begin, so that they do no useless work.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -17,7 +17,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::output_target::folder_of;
 use crate::{WriteError, store};
 
-/// The inputs of this process. `None` if they are not recorded.
+/// The inputs of this process. `None` until [`keep_inputs`] starts the recording.
 static KEPT: Mutex<Option<Inputs>> = Mutex::new(None);
 
 /// Enables the protection of files that this process reads from now on.
@@ -25,7 +25,8 @@ pub fn keep_inputs() {
     KEPT.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
 }
 
-/// Records a file that will be read, perhaps not through this crate. `-` means standard input.
+/// Records a file that this process will read, even if another crate opens the file. `-` means
+/// standard input.
 pub fn will_read(path: &Path) {
     let stdin = Path::new("/dev/stdin");
     let found = std::fs::metadata(if path == Path::new("-") { stdin } else { path });
@@ -44,10 +45,12 @@ pub(crate) fn is_store(folder: &Metadata) {
     });
 }
 
-/// Refuses an output that is a recorded file, even under another name.
+/// Returns an error if an output is a recorded file, even if the output's path is another name of
+/// that file.
 ///
 /// # Errors
-/// [`WriteError::IsInput`], or [`WriteError::InStore`] if it would be an entry of a store in use.
+/// [`WriteError::IsInput`], or [`WriteError::InStore`] if the output would be an entry of a store
+/// in use.
 pub fn check_output(output: &Path) -> Result<(), WriteError> {
     let mut outcome = Ok(());
     with_inputs(|inputs| outcome = inputs.check(output));
@@ -60,8 +63,8 @@ fn with_inputs(action: impl FnOnce(&mut Inputs)) {
     }
 }
 
-/// Files by identity and by path. The path identifies a file that another program has replaced
-/// meanwhile. The identity finds a file under a second name.
+/// Recorded files, by identity (device and inode number) and by path. The path recognises a file
+/// that another program has replaced meanwhile. The identity recognises a file under a second name.
 #[derive(Default)]
 struct Inputs {
     files: HashMap<(u64, u64), PathBuf>,

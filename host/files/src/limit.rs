@@ -21,7 +21,7 @@ impl SizeLimit {
         SizeLimit(None)
     }
 
-    /// The most bytes allowed, if there is a limit.
+    /// The maximum number of bytes, if there is a limit.
     pub fn most(self) -> Option<u64> {
         self.0
     }
@@ -33,13 +33,13 @@ impl SizeLimit {
 }
 
 impl Default for SizeLimit {
-    /// 2 GiB: ten times as much as the largest known module.
+    /// 2 GiB, ten times the size of the largest known module.
     fn default() -> Self {
         SizeLimit::bytes(2 << 30)
     }
 }
 
-/// Letters for powers of 1024.
+/// Letters for powers of 1024. The number is the logarithm of the power to base 2.
 const UNITS: [(char, u32); 4] = [('T', 40), ('G', 30), ('M', 20), ('K', 10)];
 
 impl fmt::Display for SizeLimit {

@@ -10,7 +10,7 @@ use rustix::fs::OFlags;
 
 use crate::{FileKind, WriteError};
 
-/// The target of an output's path.
+/// The file that an output's path leads to.
 #[derive(Debug)]
 pub(crate) enum OutputTarget {
     /// A regular file, which need not exist yet.
@@ -20,7 +20,7 @@ pub(crate) enum OutputTarget {
         /// Metadata of the existing file.
         old: Option<Metadata>,
     },
-    /// A file that is written to without replacing it.
+    /// A file that cannot be replaced, so that the content is written into it.
     Stream(FileKind),
 }
 

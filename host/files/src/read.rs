@@ -1,4 +1,4 @@
-//! Opens and reads files without blocking and within limits.
+//! Opens and reads files without blocking and within size limits.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -17,7 +17,8 @@ use crate::{FileKind, ReadError, SizeLimit, guard};
 pub fn open(path: &Path, limit: SizeLimit) -> Result<File, ReadError> {
     // Check before opening, because opening alone triggers actions of some devices.
     check(path, std::fs::metadata(path).map_err(|source| failed(path, source))?, limit)?;
-    // Check again afterwards, because the path may now be another file. A FIFO must not block.
+    // Check again after opening, because the path may now lead to another file. `NONBLOCK` keeps
+    // the opening of a FIFO from blocking.
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let opened = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
     let file = opened.map_err(|source| failed(path, source))?;
@@ -39,10 +40,10 @@ pub fn read(path: &Path, limit: SizeLimit) -> Result<Vec<u8>, ReadError> {
     read_all(path, file, size, limit)
 }
 
-/// Reads a stream to its end, such as standard input. `name` is its name in messages.
+/// Reads a stream, such as standard input, to its end. Error messages call the stream `name`.
 ///
 /// # Errors
-/// If it is longer than the limit, memory is short, or the system refuses.
+/// If the stream is longer than the limit, memory is short, or the system refuses.
 pub fn read_stream(name: &str, stream: impl Read, limit: SizeLimit) -> Result<Vec<u8>, ReadError> {
     read_all(Path::new(name), stream, 0, limit)
 }
@@ -59,7 +60,8 @@ fn check(path: &Path, found: std::fs::Metadata, limit: SizeLimit) -> Result<(), 
 fn read_all(path: &Path, source: impl Read, expected: u64, limit: SizeLimit) -> Result<Vec<u8>, ReadError> {
     let short = |bytes: u64| ReadError::Memory { path: path.into(), bytes };
     let mut bytes = Vec::new();
-    // One byte more, so that reading reaches the end without allocating more memory.
+    // Allocates one byte more than expected, so that reading reaches the end without allocating
+    // more memory.
     let wanted = usize::try_from(expected).ok().and_then(|n| n.checked_add(1)).ok_or_else(|| short(expected))?;
     bytes.try_reserve_exact(wanted).map_err(|_| short(expected))?;
     // Reading one byte more than allowed detects files that are too long. `read_to_end` returns an

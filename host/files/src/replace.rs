@@ -1,4 +1,5 @@
-//! Writes a file as a whole: first a draft in the same folder, then renames it to its path.
+//! Writes a file as a whole: fills a draft in the same folder, then renames the draft to the file's
+//! path.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
@@ -22,11 +23,11 @@ pub(crate) trait Fill<E>: FnOnce(&mut File) -> Result<(), E> {}
 impl<E, F: FnOnce(&mut File) -> Result<(), E>> Fill<E> for F {}
 
 /// Replaces or creates a file. Readers of the path see the complete old file or the complete new
-/// one, even after a kill or a power cut. After an error they see the old one.
+/// one, even if the process is killed or the power fails. After an error readers see the old file.
 ///
-/// A symbolic link stays, and its target is replaced. The new file has the permissions of an
-/// existing file, and its owner if the system allows. Other hard links keep the old content. A FIFO
-/// or device is not replaced: the complete content is written to it.
+/// A symbolic link stays, and its target is replaced. The new file gets the permissions of the old
+/// file, and the owner of the old file if the system allows this. Other hard links keep the old
+/// content. A FIFO or device is not replaced: the complete content is written to it.
 ///
 /// # Errors
 /// If the path is a directory, the file may not be written, this run has read the file, or `fill`
@@ -39,7 +40,8 @@ pub fn replace<E: Into<io::Error>>(
     rewrite(path, fill)
 }
 
-/// Replaces a file like [`replace`], even if this run has read it. For updates of a file's content.
+/// Replaces a file like [`replace`], even if this run has read the file. Commands that update a
+/// file call this function.
 ///
 /// # Errors
 /// As [`replace`].
@@ -65,8 +67,8 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
 }
 
 /// Replaces the content of a file by these bytes without waiting for the disk. Readers see the
-/// complete old or new file, but after a power cut it may be damaged. For files that can be
-/// recreated.
+/// complete old file or the complete new one, but a power cut may damage the new file. Only for
+/// files that can be recreated.
 pub(crate) fn write_unsaved(place: &Path, parts: &[&[u8]]) -> Result<(), WriteError> {
     let mut draft = Draft::next_to(place).map_err(|source| no_draft(place, place, source))?;
     let failed = |step| move |source| WriteError::Draft { path: place.into(), step, source };
@@ -100,16 +102,16 @@ fn finish<E: Into<io::Error>>(
     sync_folder(folder).map_err(|source| WriteError::Unconfirmed { path: path.into(), folder: folder.into(), source })
 }
 
-/// A new file that is not at its path yet.
+/// A new file that has not been moved to its path yet.
 enum Draft {
-    /// A file without a name, of which nothing is left when the process ends.
+    /// An unnamed file, which the system removes when the process ends.
     Unnamed(File),
     /// A file with a name, for file systems without unnamed files.
     Named(NamedTempFile),
 }
 
 impl Draft {
-    /// Creates a draft in the folder of its path, because a file cannot move between file systems.
+    /// Creates a draft in the folder of `place`, because a file cannot move between file systems.
     fn next_to(place: &Path) -> io::Result<Draft> {
         let unnamed = Draft::unnamed(folder_of(place));
         let not_here = |error: &io::Error| {
@@ -167,12 +169,12 @@ impl Draft {
     }
 }
 
-/// Permissions of a new file before the user's umask: all may read and write.
+/// Permissions of a new file, before the user's umask is applied: all users may read and write.
 const NEW_FILE: u32 = 0o666;
 
 /// Returns prefix and suffix of a draft's name.
 fn name_parts(place: &Path) -> (std::ffi::OsString, &'static str) {
-    // Names have at most 255 bytes.
+    // Maximum number of bytes of the prefix. File names have at most 255 bytes.
     const MOST: usize = 200;
     let name = place.file_name().unwrap_or_default().as_bytes();
     let mut prefix = std::ffi::OsString::from(".");
@@ -189,13 +191,14 @@ fn link(file: &File, name: &Path) -> io::Result<()> {
     Ok(linkat(CWD, name_of_open(file), CWD, name, AtFlags::SYMLINK_FOLLOW)?)
 }
 
-/// Copies owner and permissions. Changes the owner first, because that removes permissions.
+/// Copies owner and permissions. Changes the owner first, because changing the owner clears some
+/// permissions.
 fn keep_rights(file: &File, old: &Metadata) -> io::Result<()> {
     let new = file.metadata()?;
     if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
         match fchown(file, Some(old.uid()), Some(old.gid())) {
-            // Only root can change the owner. So another user's file that this user may write
-            // becomes this user's.
+            // Only root can change the owner. So when this user replaces another user's file, the
+            // new file belongs to this user.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
             outcome => outcome?,
         }
@@ -203,11 +206,11 @@ fn keep_rights(file: &File, old: &Metadata) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(old.mode() & 0o777))
 }
 
-/// Saves the new name to disk.
+/// Saves the entries of a folder to disk, so that a new file name survives a power cut.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     let synced = File::open(folder).and_then(|folder| folder.sync_all());
     match synced {
-        // The directory may be written but not read, or the file system has nothing to save.
+        // This user may write but not read the directory, or the file system has nothing to save.
         Err(error) if matches!(Errno::from_io_error(&error), Some(Errno::ACCESS | Errno::INVAL | Errno::NOTSUP)) => {
             Ok(())
         }

@@ -1,5 +1,5 @@
-//! A folder of entries that can be recreated. Its bytes are bounded, and several processes may use
-//! it at once.
+//! A folder of entries that can be recreated. The total size of the entries is bounded, and several
+//! processes may use the folder at once.
 
 use std::fmt;
 use std::fs::{self, DirBuilder, DirEntry};
@@ -14,11 +14,11 @@ use sha2::{Digest, Sha256};
 
 use crate::{SizeLimit, StoreError, guard, read, replace};
 
-/// Bytes of an entry's digest, which precedes its content.
+/// Number of bytes of an entry's digest. In the entry's file, the digest precedes the content.
 const DIGEST: usize = 32;
-/// Age above which a draft without writes is abandoned.
+/// Time without writes after which a draft counts as abandoned.
 const LONGEST_WRITE: Duration = Duration::from_secs(600);
-/// Extension of entries. Other files in the folder are not touched.
+/// File name extension of entries. The store does not touch other files in its folder.
 const EXTENSION: &str = ".kept";
 
 /// A folder of entries. An entry exists as a whole or not at all. Writes do not wait for the disk,
@@ -41,7 +41,7 @@ struct StoreEntry {
 }
 
 impl Key {
-    /// Creates a key for entries of one sort.
+    /// Creates a key for an entry of the sort that `sort` names.
     pub fn of(sort: &str) -> Key {
         Key(Sha256::new()).and(sort)
     }
@@ -49,7 +49,8 @@ impl Key {
     /// Adds a part that the entry depends on. The order of parts matters.
     pub fn and(mut self, part: impl AsRef<[u8]>) -> Key {
         let part = part.as_ref();
-        // The length precedes each part, so that different lists of parts are different bytes.
+        // The length precedes each part, so that different lists of parts never have the same
+        // bytes.
         self.0.update((part.len() as u64).to_le_bytes());
         self.0.update(part);
         self
@@ -60,7 +61,7 @@ impl Key {
     }
 }
 
-/// Prints the key in hexadecimal digits, as in names of files.
+/// Prints the key in hexadecimal digits, as in the file names of entries.
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.digest().iter().try_for_each(|byte| write!(f, "{byte:02x}"))
@@ -68,8 +69,8 @@ impl fmt::Display for Key {
 }
 
 impl Store {
-    /// Opens a folder for entries of at most `limit` bytes together. Creates it for this user alone
-    /// if it does not exist.
+    /// Opens a folder whose entries may have at most `limit` bytes together. If the folder does not
+    /// exist, creates it with access for this user only.
     ///
     /// # Errors
     /// If the path is not a folder or cannot be created, or if other users than this one and root
@@ -149,12 +150,14 @@ impl Store {
     }
 }
 
-/// Computes an entry's digest. It detects damage, and content under another entry's name.
+/// Computes the digest of an entry's key and content. The digest detects damage, and content that
+/// was stored under another key.
 fn digest(key: &Key, content: &[u8]) -> [u8; DIGEST] {
     Sha256::new().chain_update(key.digest()).chain_update(content).finalize().into()
 }
 
-/// Whether a name is that of an entry, or of its draft, which has a longer suffix.
+/// Whether a file name is that of an entry, or that of an entry's draft without the leading dot. A
+/// draft's name has a longer suffix.
 pub(crate) fn is_name_of_entry(name: &str) -> bool {
     let parts = name.split_at_checked(2 * DIGEST);
     parts.is_some_and(|(digits, rest)| rest.starts_with(EXTENSION) && digits.bytes().all(|it| it.is_ascii_hexdigit()))

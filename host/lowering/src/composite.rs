@@ -16,16 +16,16 @@ pub struct Batch<'b> {
     pub inner: &'b BTreeSet<String>,
 }
 
-/// A sequence of kernels, copies, loops and branches as one function. Its signature is that of a
-/// kernel of one block. Buffers are numbered: first the arguments, then the composite's own
-/// buffers.
+/// A function that runs kernels, copies, loops and branches in sequence. Its signature is that of a
+/// kernel with one block. Each buffer has a number: the arguments come first, then the composite's
+/// own buffers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Composite {
     /// Name of the function.
     pub name: String,
     /// Buffers that the caller passes.
     pub arguments: Vec<Argument>,
-    /// Sizes in bytes of the composite's own buffers, which live during one call.
+    /// Sizes in bytes of the composite's own buffers. These buffers exist only during a call.
     pub own: Vec<u64>,
     /// Steps, in order of execution.
     pub steps: Vec<Step>,
@@ -38,7 +38,7 @@ pub enum Step {
     Kernel {
         /// Name of the kernel.
         kernel: String,
-        /// Buffers of its parameters, then of its outputs.
+        /// Numbers of the buffers for the kernel's parameters, followed by those for its outputs.
         buffers: Vec<usize>,
     },
     /// Copies a buffer to another of the same size.
@@ -48,19 +48,20 @@ pub enum Step {
         /// Destination.
         to: usize,
     },
-    /// Repeats `body` as long as `condition` leaves a true predicate.
+    /// Repeats `body` as long as `condition` writes true to the predicate.
     While {
-        /// Computes the predicate.
+        /// Steps that compute the predicate.
         condition: Vec<Step>,
-        /// A buffer of one byte.
+        /// Number of the predicate's buffer, which has one byte.
         predicate: usize,
-        /// Computes the next state.
+        /// Steps that compute the next state.
         body: Vec<Step>,
     },
-    /// Takes one branch.
+    /// Executes one of several branches.
     Conditional {
-        /// A buffer of one byte, where true selects the first branch, or of an `s32`, which selects
-        /// the branch of that number. An `s32` out of range selects the last branch.
+        /// Number of the buffer that selects the branch. If the buffer has one byte, true selects
+        /// the first branch. If it holds an `s32`, the value is the number of the branch, and a
+        /// value out of range selects the last branch.
         index: usize,
         /// The branches: two for a byte, at least one for an `s32`.
         branches: Vec<Vec<Step>>,

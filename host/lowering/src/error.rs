@@ -13,7 +13,7 @@ pub struct Diagnostic {
 /// Why a batch of kernels could not be compiled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoweringError {
-    /// The kernel IR does not parse or verify. The fault is in the code that wrote it.
+    /// The kernel IR does not parse or verify. The fault is in the code that wrote the kernel IR.
     #[error("kernel `{kernel}`: the emitted IR is invalid{}", list(.diagnostics))]
     Invalid { kernel: String, diagnostics: Vec<Diagnostic> },
     /// An operation, or a use of one, that lowering does not handle.
@@ -29,20 +29,20 @@ pub enum LoweringError {
     /// The target does not exist or this build of LLVM cannot generate code for it.
     #[error("target {target}: {reason}")]
     Target { target: String, reason: String },
-    /// The request names a stage that is no stage of the kernel IR, stages in the wrong order, or
-    /// an invalid pipeline of MLIR's passes.
+    /// The request names a stage that is not a stage of the kernel IR, or names stages in the wrong
+    /// order, or names an invalid pipeline of MLIR's passes.
     #[error("{0}")]
     Stage(String),
-    /// A pass of MLIR failed on a kernel, or left operations that are no kernel IR.
+    /// A pass of MLIR failed on a kernel, or its result is not kernel IR.
     #[error("kernel `{kernel}`: MLIR's passes after stage {stage} fail{}", list(.diagnostics))]
     MlirPasses { kernel: String, stage: &'static str, diagnostics: Vec<Diagnostic> },
-    /// A composite does not fit its kernels. A bug in fusebox.
+    /// A composite does not match the kernels that it calls. This is a bug in fusebox.
     #[error("composite `{name}`: {reason}")]
     Composite { name: String, reason: String },
-    /// LLVM rejected the code that lowering generated. A bug in fusebox.
+    /// LLVM rejected the code that lowering generated. This is a bug in fusebox.
     #[error("LLVM rejected generated code: {0}")]
     Llvm(String),
-    /// The code refers to functions that no loader provides. A bug in fusebox.
+    /// The code refers to functions that the runtime does not provide. This is a bug in fusebox.
     #[error("generated code refers to `{}`, which the runtime does not provide", .0.join("`, `"))]
     ForeignSymbols(Vec<String>),
 }
@@ -60,7 +60,8 @@ impl Unsupported {
 
 /// An optional part of an operation that lowering requires.
 pub(crate) trait Required<T> {
-    /// Returns the part, or `reason` as the reason why the operation is not translated.
+    /// Returns the part. If the part is missing, returns an error with the reason why the operation
+    /// is not translated.
     fn required(self, reason: &str) -> Result<T, Unsupported>;
 }
 

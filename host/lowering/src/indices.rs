@@ -1,4 +1,4 @@
 //! Core's index algebra under the names that stages use. Stages represent an index as an expression
-//! over the block, the thread, loop variables and values read at run time.
+//! over the block id, the thread id, loop variables and values read at run time.
 
 pub(crate) use fusebox_core::indexing::{Algebra as Indices, Ix, Kind, Sum};

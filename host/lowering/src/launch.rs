@@ -1,5 +1,5 @@
-//! A kernel's launch as attributes of its entry function. With them, the text of any stage
-//! describes the kernel completely.
+//! A kernel's launch as attributes of its entry function. With these attributes, the text of any
+//! stage describes the kernel completely.
 //!
 //! | attribute | meaning |
 //! | --- | --- |
@@ -23,7 +23,7 @@ const ALIGNMENT: &str = "fusebox.alignment";
 const READ_ONLY: &str = "fusebox.read_only";
 const NO_ALIAS: &str = "fusebox.no_alias";
 
-/// Defaults for a text that lacks these attributes, in bytes.
+/// Values in bytes for a text that lacks these attributes.
 const SHARED_BY_DEFAULT: u32 = 48 << 10;
 const ALIGNMENT_BY_DEFAULT: u32 = 64;
 
@@ -65,8 +65,8 @@ fn of_argument(argument: &Argument) -> Attributes {
 /// the others are read-only.
 ///
 /// # Errors
-/// If the text is no kernel IR, lacks the wanted kernel, or holds several kernels and none is
-/// named.
+/// If the text is not kernel IR or lacks the wanted kernel, or if the text holds several kernels
+/// and `wanted` names none.
 pub fn read_kernel(name: &str, text: &str, wanted: Option<&str>) -> Result<KernelSource, LoweringError> {
     let functions = match ir::parse(name, text) {
         Ok(functions) => functions,
@@ -137,8 +137,8 @@ pub(crate) fn parse_generic(name: &str, generic: &str) -> Result<Vec<Function>, 
     Ok(functions)
 }
 
-/// Replaces the location of an error, which is in the generic form, by the location in the original
-/// text. Each line of the generic form ends with its original location.
+/// Replaces the location of an error in the generic form by the location in the original text. Each
+/// line of the generic form ends with its original location.
 fn placed_in_source(error: LoweringError, generic: &str) -> LoweringError {
     let LoweringError::Invalid { kernel, mut diagnostics } = error else { return error };
     for diagnostic in &mut diagnostics {
@@ -152,8 +152,8 @@ fn placed_in_source(error: LoweringError, generic: &str) -> LoweringError {
     LoweringError::Invalid { kernel, diagnostics }
 }
 
-/// Drops flags that have their default value. MLIR prints them; in kernel IR an operation without
-/// flags has no attribute for flags.
+/// Drops attributes for flags that have their default value. MLIR prints these attributes, but
+/// kernel IR omits them.
 fn drop_defaults(region: &mut Region) {
     for op in &mut region.operations {
         op.attributes.retain(|(_, value)| match value {

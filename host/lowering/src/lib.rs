@@ -37,9 +37,9 @@ pub struct Argument {
     pub bytes: u64,
     /// Guaranteed alignment in bytes.
     pub alignment: u32,
-    /// Whether the kernel never writes it.
+    /// Whether the kernel never writes to the buffer.
     pub read_only: bool,
-    /// Whether no other argument overlaps it.
+    /// Whether the buffer overlaps no buffer of another argument.
     pub no_alias: bool,
 }
 
@@ -50,7 +50,7 @@ pub struct KernelSource {
     pub entry: String,
     /// The entry function and its subgraph functions.
     pub functions: Vec<fusebox_core::ir::Function>,
-    /// Parameters, then outputs.
+    /// The kernel's arguments: first the parameters, then the outputs.
     pub arguments: Vec<Argument>,
     /// The grid that the kernel is launched with. It bounds block and thread ids.
     pub launch: fusebox_core::emitter::LaunchDimensions,
@@ -64,7 +64,8 @@ pub enum Code {
     /// A relocatable ELF object with one global function per kernel.
     Object {
         bytes: Vec<u8>,
-        /// For the simulator: the operations that report accesses, by number.
+        /// For the simulator: descriptions of the operations that report to it. A report has the
+        /// number of its operation in this list.
         sites: Vec<String>,
     },
     /// PTX text with one entry per kernel.
@@ -72,24 +73,25 @@ pub enum Code {
     Assembly(String),
 }
 
-/// A stage whose text is offered to [`Stages::stage`], in this order.
+/// A stage of lowering. [`Stages::stage`] receives the text of the kernels after each stage, in
+/// this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stage {
-    /// Kernel IR as handed over.
+    /// Kernel IR as the caller passes it.
     Kernel,
     /// Equal operations are merged, subgraph functions are inlined.
     Inlined,
     /// Tensors are pointers; every access has an address.
     Memory,
-    /// Loops over indexing maps are nests of `scf.for`. Some are unrolled, and some are split where
-    /// that decides conditions.
+    /// Loops over indexing maps are nests of `scf.for`. Some of these loops are unrolled. Some are
+    /// split into parts, so that a condition has the same outcome in all iterations of a part.
     Loops,
     /// Indices are integers.
     Indices,
     /// Narrow floats are integers, complex numbers are pairs of floats, math functions are calls.
     /// The next stage writes this form as LLVM IR.
     Scalars,
-    /// LLVM IR as written.
+    /// LLVM IR before optimisation.
     LlvmUnoptimized,
     /// LLVM IR after optimisation.
     Llvm,
@@ -142,17 +144,17 @@ impl KernelSource {
 /// A kernel between two stages.
 #[derive(Debug)]
 pub struct Rewritten<'k> {
-    /// The stage that it has passed.
+    /// The last stage that the kernel has passed.
     pub stage: Stage,
     /// Name of the entry function.
     pub kernel: &'k str,
-    /// The entry function first.
+    /// Functions of the kernel. The entry function comes first.
     pub functions: &'k mut Vec<fusebox_core::ir::Function>,
 }
 
 /// Receives the text of stages, and may change kernels between them.
 pub trait Stages {
-    /// Whether `stage` is wanted. Lowering prints the text only if it is.
+    /// Whether the receiver wants the text of `stage`. If not, lowering does not print it.
     fn wants(&self, stage: Stage) -> bool;
     fn stage(&mut self, stage: Stage, text: &str);
 
@@ -161,10 +163,10 @@ pub trait Stages {
         true
     }
 
-    /// Rewrites the kernel IR after a stage. The result is verified.
+    /// Rewrites the kernel IR after a stage. The result must be valid kernel IR.
     ///
     /// # Errors
-    /// If the rewrite fails; compilation ends.
+    /// If the rewrite fails. Compilation then ends.
     fn rewrite(&mut self, _: Rewritten<'_>) -> Result<(), LoweringError> {
         Ok(())
     }

@@ -3,14 +3,14 @@
 //! For this machine, the pipeline has those passes of `default<O3>` that improve loops over
 //! elements, in the same order. It omits:
 //!
-//! * passes without a subject here (coroutines, exceptions, calls that do not occur),
+//! * passes for features that kernels do not use (coroutines, exceptions, certain calls),
 //! * vectorisation of straight-line code (`slp-vectorizer`), because its time grows with the square
 //!   of an expression's depth,
 //! * unrolling by LLVM's own heuristics: the vectoriser interleaves anyway, and earlier stages
 //!   unroll short loops,
 //! * loop unswitching, except for trivial cases, and canonical loop variables (`indvars`): earlier
-//!   stages split loops and write variables with steps of one, and the time of both passes grows
-//!   fast with the depth of a nest,
+//!   stages split loops and write loop variables that advance by one, and the time of both passes
+//!   grows fast with the depth of a loop nest,
 //! * passes that changed nothing in tests (`bdce`, `adce`, `loop-load-elim`, `loop-sink`).
 //!
 //! GPUs use LLVM's own pipeline, into which their back ends insert passes.
@@ -22,13 +22,14 @@ const BLOCKS: &str =
 const LATE_BLOCKS: &str = "simplifycfg<bonus-inst-threshold=1;switch-range-to-icmp;no-keep-loops;hoist-common-insts;\
 sink-common-insts;speculate-blocks;simplify-cond-branch>";
 /// Fully unrolls loops of at most four iterations, counted after vectorisation. The options exclude
-/// other loops, so these need no mark against unrolling. The vectoriser takes such a mark as a ban
-/// on interleaving, and without interleaving a sum waits for each addition.
+/// other loops, so other loops need no metadata that disables unrolling. The vectoriser would not
+/// interleave a loop with such metadata, and without interleaving each addition of a sum waits for
+/// the preceding one.
 const SHORT_LOOPS: &str = "loop-unroll<O3;full-unroll-max=4;no-partial;no-peeling;no-profile-peeling;no-runtime;\
 no-upperbound>";
 const COMBINE: &str = "instcombine<max-iterations=1;no-verify-fixpoint>";
 
-/// Pipeline for functions of vectors, which have no loops.
+/// Pipeline for the vector versions of math functions, which have no loops.
 pub(crate) const STRAIGHT: &str = "early-cse,instcombine<max-iterations=1;no-verify-fixpoint>";
 
 /// Returns the pipeline for this machine's processor in LLVM's notation.
@@ -40,7 +41,7 @@ pub(crate) fn on_host() -> String {
 
 fn host() -> String {
     [
-        // Scalars: a value that is written once per use becomes one value.
+        // Merges equal scalar values, because earlier stages write some values once per use.
         "sroa<modify-cfg>,early-cse<memssa>,correlated-propagation",
         BLOCKS,
         COMBINE,
@@ -54,15 +55,16 @@ fn host() -> String {
         BLOCKS,
         COMBINE,
         "loop(loop-idiom,loop-deletion)",
-        // Memory: repeated reads, reads of values just written, writes that no operation reads.
+        // Removes repeated reads, reads of values just written, and writes that no operation reads.
         "sroa<modify-cfg>,gvn<>",
         COMBINE,
         "memcpyopt,dse,loop-mssa(licm<allowspeculation>)",
         LATE_BLOCKS,
         COMBINE,
-        // Vectors.
+        // Vectorises loops.
         "loop(loop-rotate<header-duplication>,loop-deletion),loop-vectorize,infer-alignment",
-        // Loops over the lanes of a tile of accumulators, which then need no memory.
+        // Unrolls loops over the lanes of a tile of accumulators. The accumulators then need no
+        // memory.
         SHORT_LOOPS,
         COMBINE,
         LATE_BLOCKS,

@@ -1,4 +1,4 @@
-//! The stages in order.
+//! Runs the stages in order.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ pub fn compile(kernels: &[KernelSource], target: &Target, stages: &mut dyn Stage
 /// Compiles kernels and composites to one piece of code.
 ///
 /// # Errors
-/// Same as [`compile`]. Also if a composite does not fit its kernels.
+/// Same as [`compile`]. Also if a composite does not match the kernels that it calls.
 pub fn compile_batch(batch: &Batch<'_>, target: &Target, stages: &mut dyn Stages) -> Result<Code, LoweringError> {
     let info = target.info();
     let (machine, mut translation) = started(info)?;
@@ -46,8 +46,8 @@ pub fn compile_batch(batch: &Batch<'_>, target: &Target, stages: &mut dyn Stages
 /// its text at `to`.
 ///
 /// # Errors
-/// Same as [`compile`]. Also if `to` comes before `from`, if `from` is no stage of the kernel IR,
-/// or if passes belong to a stage outside of these.
+/// Same as [`compile`]. Also if `to` comes before `from`, if `from` is not a stage of the kernel
+/// IR, or if passes belong to a stage outside of this range.
 pub fn lower(
     kernel: &KernelSource,
     target: &Target,
@@ -162,16 +162,16 @@ fn offer(texts: &mut [(Stage, String)], stage: Stage, functions: &KernelFunction
 }
 
 /// Declares that this process generates code for this target only. Call it once, before the first
-/// compilation. Some of LLVM's settings apply to the whole process; without this call they suit all
-/// targets.
+/// compilation. Some of LLVM's settings apply to the whole process. Without this call, these
+/// settings suit all targets.
 pub fn dedicate(target: &Target) {
     if !target.info().is_gpu() {
         crate::llvm::disable_strength_reduction();
     }
 }
 
-/// Checks a kernel's functions. [`compile`] does so first; call this function to find faults of an
-/// emitter earlier.
+/// Checks a kernel's functions. [`compile`] begins with this check. A separate call finds faults of
+/// an emitter earlier.
 ///
 /// # Errors
 /// The first fault found.
@@ -211,7 +211,7 @@ pub fn read(kernel: &str, text: &str) -> Result<Vec<ir::Function>, LoweringError
 /// Reads the text of a kernel's functions.
 ///
 /// # Errors
-/// If it is no kernel IR.
+/// If the text is not kernel IR.
 pub fn parse(kernel: &str, text: &str) -> Result<Vec<ir::Function>, LoweringError> {
     ir::parse(kernel, text).map_err(|fault| {
         let location = format!("{}:{}:{}", fault.file, fault.line, fault.column);

@@ -1,4 +1,4 @@
-//! Check of the symbols that an object refers to.
+//! Checks the symbols that an object refers to.
 
 use object::{Object, ObjectSymbol};
 

@@ -1,5 +1,5 @@
-//! Checks the size of every answer, from linked, loaded and isolated emitters alike, before the
-//! host processes it.
+//! Checks the size of every answer before the host processes the answer. This applies to linked,
+//! loaded and isolated emitters.
 //!
 //! The limits and their reasons are in [`limits`].
 

@@ -1,4 +1,4 @@
-//! Resolves choices of the user to emitters of a registry.
+//! Resolves the user's choices to emitters of a registry.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -16,11 +16,13 @@ use crate::spec::{Spec, Subject, Target};
 /// A choice of the user: these emitters get all fusions of a subject that they accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
-    /// The fusions. A kind means the fusions that an emitter of this kind would get without
-    /// overrides. A kind also includes a fusion that the chosen emitters accept if no other emitter
-    /// is of this kind, or if the fusion would go to an emitter without heroes and anchors.
+    /// The fusions of the choice. If the subject is a kind, these are the fusions that an emitter
+    /// of this kind would get without overrides. In two cases they also include a fusion that the
+    /// chosen emitters accept: if no other emitter is of this kind, or if an emitter without heroes
+    /// and anchors would get the fusion.
     pub subject: Subject,
-    /// Numbers of the emitters in the registry. Several if a file offers several of the kind.
+    /// Numbers of the emitters in the registry. There are several if a file offers several emitters
+    /// of the kind.
     pub emitters: Vec<usize>,
     /// The knobs for the emitters' plans.
     pub knobs: Configuration,
@@ -111,7 +113,8 @@ impl fmt::Display for Override {
     }
 }
 
-/// Returns a text about the emitter that was probably meant by a target that matches none.
+/// Returns a hint for the user about a target that matches no emitter: which emitter was probably
+/// meant.
 fn hint(registry: &Registry, target: &Target) -> String {
     let Target::Name { name: wanted, .. } = target else { return "the file offers none".into() };
     let descriptors = || registry.emitters().iter().map(LoadedEmitter::descriptor);
@@ -124,16 +127,18 @@ fn hint(registry: &Registry, target: &Target) -> String {
     nearest_name_hint(wanted, names).unwrap_or_else(|| "`fusebox emitters` lists all".into())
 }
 
-/// Returns a question for the name that is most similar to `wanted`, if one is similar enough.
+/// Returns a text that asks whether the name most similar to `wanted` was meant, if a name is
+/// similar enough.
 fn nearest_name_hint<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
     let distance = |name: &&str| strsim::damerau_levenshtein(wanted, name);
     let nearest = names.min_by_key(distance).filter(|name| 3 * distance(name) <= wanted.len())?;
     Some(format!("did you mean `{nearest}`?"))
 }
 
-/// Returns the emitters of a file by kind. If the subject is a kind, returns the emitters of this
-/// kind. If the file has none of it, returns all emitters, which then get fusions of another kind
-/// than their own. For other subjects, returns all emitters.
+/// Returns the emitters of a file, with the subject that they get. Without a subject, returns one
+/// entry for each kind. If the subject is a kind, returns the emitters of this kind. If the file
+/// has no emitter of this kind, returns all its emitters, which then get fusions of a kind that is
+/// not their own. For other subjects, returns all emitters of the file.
 fn of_file(registry: &Registry, path: &Path, subject: Option<&Subject>) -> Vec<(Subject, Vec<usize>)> {
     let mut found: Vec<(Subject, Vec<usize>)> = Vec::new();
     for (number, emitter) in registry.emitters().iter().enumerate() {
@@ -177,8 +182,8 @@ fn of_name(
     }
 }
 
-/// Returns the newest emitter of a name, or the emitter of a version. If several are equal, returns
-/// the first of the registry.
+/// Returns the newest emitter of a name, or the emitter of a version. If several emitters have
+/// equal versions, returns the first of the registry.
 fn newest(registry: &Registry, name: &str, version: Option<&Version>) -> Option<usize> {
     let named = registry.emitters().iter().enumerate().filter(|(_, emitter)| emitter.descriptor().name == *name);
     let versioned = named.filter_map(|(i, emitter)| Some((Version::parse(&emitter.descriptor().version).ok()?, i)));

@@ -17,7 +17,8 @@ pub enum LoadError {
         /// The system's message.
         reason: String,
     },
-    /// Not a regular file: a FIFO may block for ever, a device may never end.
+    /// The file is not a regular file. Such files are not loaded, because a FIFO may block for ever
+    /// and a device may supply bytes without end.
     #[error("emitter library {}: it is {kind}, and only regular files are loaded", path.display())]
     NotRegular { path: PathBuf, kind: FileKind },
     /// The file is text, or other data.
@@ -59,7 +60,7 @@ pub enum LoadError {
         /// Interface version of the library.
         found: u32,
     },
-    /// The system's loader, or the layout check, refused.
+    /// The system's loader or the layout check refused the library.
     #[error("emitter library {}: {reason}", path.display())]
     Refused {
         path: PathBuf,
@@ -99,8 +100,8 @@ impl fmt::Display for SupportedVersions {
     }
 }
 
-/// Works for every dependency: for a release, and for another path, which `cargo update` does not
-/// change.
+/// Commands that rebuild a plugin. They work if the plugin depends on a release of fusebox-core,
+/// and also if it depends on another path, which `cargo update` does not change.
 macro_rules! rebuild {
     () => {
         "`sed -i 's|^fusebox-core = .*|fusebox-core = { path = \"FUSEBOX/core\" }|' Cargo.toml && cargo build --release`, \
@@ -140,7 +141,7 @@ impl fmt::Display for Stage {
     }
 }
 
-/// An emitter gave no usable answer.
+/// A request to which an emitter gave no usable answer, and the reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
     /// Name, version and origin.
@@ -167,7 +168,7 @@ pub enum FailureKind {
     Died {
         /// The signal or exit code.
         how: String,
-        /// Memory limit in bytes, if the process may have died because of it.
+        /// Memory limit in bytes, if the process may have died because of this limit.
         memory: Option<u64>,
     },
     #[error("its process did not answer within {} s and was ended", .0.as_secs_f32())]

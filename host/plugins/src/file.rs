@@ -1,5 +1,5 @@
-//! Reads a library once. All steps use these bytes, even if the file changes meanwhile: the hash,
-//! the comparison with the pin, and loading.
+//! Reads a library once. The hash, the comparison with the pin, and loading all use these bytes,
+//! even if the file changes meanwhile.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -20,12 +20,12 @@ pub struct PluginFile {
     note: PluginNote,
     sha256: String,
     copy: File,
-    /// Path of the copy that this process and its children can open while the copy exists.
+    /// A path by which this process and its children can open the copy while the copy exists.
     name_of_copy: PathBuf,
 }
 
 impl PluginFile {
-    /// Reads a library and checks its note. Runs none of its code.
+    /// Reads a library and checks its note. Runs none of the library's code.
     ///
     /// # Errors
     /// If the file is not a complete library, has no note, or has another interface version.
@@ -34,7 +34,7 @@ impl PluginFile {
         PluginFile::read_from(path.clone(), &path)
     }
 
-    /// Reads the library of a path from the file `content`.
+    /// Reads the bytes of the library `path` from the file `content`.
     pub(crate) fn read_from(path: PathBuf, content: &Path) -> Result<PluginFile, LoadError> {
         let data = note::bytes(content)?;
         let note = note::find(&path, &data)?;
@@ -73,8 +73,8 @@ impl PluginFile {
     }
 }
 
-/// Returns a path of an open file. Reads the process id from `/proc`, where it may differ from the
-/// id that the process knows.
+/// Returns a path of an open file. Reads the process id from `/proc`, where the id may differ from
+/// the id that the process knows.
 fn name_of(file: &File) -> io::Result<PathBuf> {
     let process = std::fs::read_link("/proc/self")?;
     Ok(Path::new("/proc").join(process).join("fd").join(file.as_raw_fd().to_string()))

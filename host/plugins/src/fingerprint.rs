@@ -8,8 +8,8 @@ use fusebox_core::hlo::canonical_text;
 use sha2::{Digest, Sha256};
 
 /// A hash of a fusion's operations, shapes, layouts, literals and attributes, but not of names,
-/// source locations or metadata. It is the same in every program and every run, so files can
-/// contain it.
+/// source locations or metadata. The fingerprint of a fusion is the same in every program and every
+/// run, so files can contain fingerprints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Fingerprint([u8; 16]);
 
@@ -65,7 +65,7 @@ mod tests {
         let text = "HloModule m\nENTRY e {\n  p = f32[2,3]{1,0} parameter(0)\n  c = f32[] constant(1)\n  \
                     b = f32[2,3]{1,0} broadcast(c), dimensions={}\n  ROOT r = f32[2,3]{1,0} add(p, b)\n}\n";
         let first = of(text);
-        // Users' files contain fingerprints, so they must not change between releases.
+        // Users' files contain fingerprints, so fingerprints must not change between releases.
         assert_eq!(first, "d3d1f5dfc6b2dd21eb561ec88d15472b");
         assert_eq!(first.parse::<Fingerprint>().unwrap().to_string(), first);
         for wrong in ["", "d3", &first[1..], &first.replace('d', "+"), &first.replace('d', "D"), &format!("{first}00")]

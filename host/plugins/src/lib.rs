@@ -6,8 +6,8 @@
 //! child ─────┘                   └─ produce(emitter, …) ──> plan (checked), kernel
 //! ```
 //!
-//! A caller always gets a value or an error that names the plugin. This includes panics, malformed
-//! answers and dead child processes.
+//! A caller always gets a value or an error that names the plugin. This holds also if the plugin
+//! panics, if its answer is malformed, or if its child process dies.
 
 #![deny(clippy::undocumented_unsafe_blocks)]
 

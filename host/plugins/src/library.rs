@@ -10,8 +10,8 @@ use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use crate::failure::LoadError;
 use crate::file::PluginFile;
 
-/// An open library. It stays open until the program ends, because the program may hold pointers
-/// into it anywhere.
+/// An open library. It stays open until the program ends, because any part of the program may hold
+/// pointers into the library.
 #[derive(Clone, Copy)]
 pub struct PluginLibrary {
     root: PluginRef,
@@ -26,7 +26,7 @@ impl PluginLibrary {
         let (path, note) = (file.path().to_path_buf(), file.note().clone());
         let (name, copy) = file.into_copy();
         // The loader identifies libraries by their paths. While the copy exists, no other library
-        // has its path, and debuggers find it.
+        // has the copy's path, and debuggers find the copy.
         std::mem::forget(copy);
         let refused = |reason: String| {
             let reason = reason.replace(&name.display().to_string(), &path.display().to_string());
@@ -37,7 +37,8 @@ impl PluginLibrary {
         let library = unsafe { Library::open(Some(&name), RTLD_NOW | RTLD_LOCAL) };
         let library = library.map_err(|error| refused(in_full(&error)))?;
         // SAFETY: the symbol is the root that `export_emitters!` defines together with the note
-        // that was just read. `upgrade` checks the header before any other part of it is used.
+        // that was just read. `upgrade` checks the header before any other part of the root is
+        // used.
         let header = unsafe { library.get::<AbiHeaderRef>(note.root_symbol.as_bytes()) };
         let header = header.map(|symbol| *symbol).map_err(|error| refused(in_full(&error)));
         // The library is never unloaded, even if the next steps refuse it, because its constructors
@@ -48,7 +49,7 @@ impl PluginLibrary {
         Ok(PluginLibrary { root })
     }
 
-    /// Calls the plugin. Its shim catches panics.
+    /// Calls the plugin. The plugin's shim catches panics.
     pub fn call(self, request: &[u8]) -> Vec<u8> {
         self.root.call()(RSlice::from_slice(request)).into_vec()
     }
@@ -59,8 +60,9 @@ fn in_full(error: &libloading::Error) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), |reason| format!("{error}: {reason}"))
 }
 
-/// Returns the canonical path of a file. The loader would search a bare name in other folders, and
-/// two paths of one file would be two plugins.
+/// Returns the canonical path of a file. The canonical path is necessary because the loader would
+/// search for a bare name in other folders, and because two paths of one file would otherwise count
+/// as two plugins.
 ///
 /// # Errors
 /// If the file does not exist.
@@ -68,8 +70,8 @@ pub fn canonical(path: &Path) -> Result<PathBuf, LoadError> {
     std::fs::canonicalize(path).map_err(|error| LoadError::Unreadable { path: path.into(), reason: error.to_string() })
 }
 
-/// Shortens `abi_stable`'s message on different layouts. It has a thousand lines, most of which
-/// report no errors.
+/// Shortens `abi_stable`'s message on different layouts. The message has a thousand lines, most of
+/// which report no errors.
 fn layout_message(package: &str, text: &str) -> String {
     let telling = |line: &&str| !line.trim().is_empty() && !line.contains("0 error(s)");
     let lines: Vec<&str> = text.lines().map(str::trim).filter(telling).take(6).collect();

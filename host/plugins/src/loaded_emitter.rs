@@ -1,4 +1,5 @@
-//! An emitter that is linked in, loaded or isolated.
+//! An emitter that is linked into this program, loaded into this process, or isolated in a separate
+//! process.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -125,7 +126,7 @@ impl LoadedEmitter {
         })
     }
 
-    /// Creates the emitter with a number in a plugin.
+    /// Creates the emitter that has the number `number` in a plugin.
     pub(crate) fn carried(
         description: EmitterDescription,
         origin: Origin,
@@ -176,7 +177,7 @@ impl LoadedEmitter {
     /// Asks for the emitter's claim for an operation.
     ///
     /// # Errors
-    /// If there is no usable answer.
+    /// If the emitter gives no usable answer.
     pub fn claim(&self, hero: &Candidate, device: &DeviceDescription) -> Result<Option<Claim>, Failure> {
         let claim = match &self.transport {
             EmitterTransport::Linked(emitter) => catch(|| emitter.claim(hero, device)),
@@ -192,7 +193,7 @@ impl LoadedEmitter {
     /// Asks for the emitter's bid on a candidate. Checks only the bid's size.
     ///
     /// # Errors
-    /// If there is no usable answer.
+    /// If the emitter gives no usable answer.
     pub fn bid(&self, candidate: &Candidate, device: &DeviceDescription) -> Result<Bid, Failure> {
         let region = &candidate.region;
         let bid = match &self.transport {
@@ -211,7 +212,7 @@ impl LoadedEmitter {
     /// Asks whether the emitter accepts the fusion.
     ///
     /// # Errors
-    /// If there is no usable answer.
+    /// If the emitter gives no usable answer.
     pub fn consider(&self, fusion: &Fusion, device: &DeviceDescription) -> Result<Verdict, Failure> {
         let verdict = match &self.transport {
             EmitterTransport::Linked(emitter) => catch(|| emitter.consider(fusion, device)),
@@ -223,10 +224,10 @@ impl LoadedEmitter {
         verdict.map(shortened_verdict).map_err(|kind| self.failure(Stage::Consider, fusion, kind))
     }
 
-    /// Asks for a plan. Checks only its size; [`produce`](crate::produce) checks the rest.
+    /// Asks for a plan. Checks only the plan's size; [`produce`](crate::produce) checks the rest.
     ///
     /// # Errors
-    /// If the emitter refuses, or there is no usable answer.
+    /// If the emitter refuses, or gives no usable answer.
     pub fn plan(
         &self,
         fusion: &Fusion,
@@ -253,7 +254,7 @@ impl LoadedEmitter {
     /// Asks for the kernel of a plan.
     ///
     /// # Errors
-    /// If the emitter refuses, or there is no usable answer.
+    /// If the emitter refuses, or gives no usable answer.
     pub fn emit(&self, fusion: &Fusion, device: &DeviceDescription, plan: &Plan) -> Result<Kernel, Failure> {
         let kernel = match &self.transport {
             EmitterTransport::Linked(emitter) => catch_result(|| emitter.emit(fusion, device, plan)),

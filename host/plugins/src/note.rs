@@ -1,4 +1,4 @@
-//! Reads a plugin's note from its file without executing any of its code.
+//! Reads a plugin's note from its file without executing any code of the plugin.
 
 use std::path::Path;
 
@@ -13,10 +13,11 @@ use sha2::{Digest, Sha256};
 use crate::failure::LoadError;
 use crate::fingerprint::hexadecimal;
 
-/// Largest library that is read, in bytes. One with debug information has some ten million.
+/// Maximum number of bytes of a library. A library with debug information has some ten million
+/// bytes.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// The description of a library in its file.
+/// The description of a library that the library's file contains.
 #[derive(Clone, Debug)]
 pub struct PluginNote {
     /// Name and version of the package.
@@ -27,7 +28,7 @@ pub struct PluginNote {
     pub is_optimised: bool,
     /// The version of the interface that the library was built with.
     pub interface: u32,
-    /// The library's emitters. `None` if its file has no list of them, as in older releases.
+    /// The library's emitters. `None` if the file has no list of emitters, as in older releases.
     pub emitters: Option<Vec<Descriptor>>,
     pub(crate) root_symbol: String,
 }
@@ -36,7 +37,7 @@ impl PluginNote {
     /// Checks that this host supports the library's interface version.
     ///
     /// # Errors
-    /// If the host does not support it. `path` is the path of the library.
+    /// If the host does not support this version. `path` is the path of the library.
     pub fn check(&self, path: &Path) -> Result<(), LoadError> {
         if accepts(self.interface) {
             Ok(())
@@ -51,8 +52,8 @@ impl PluginNote {
     }
 }
 
-/// Returns a library's note and its SHA-256, as hexadecimal digits. Runs none of its code, and does
-/// not check its interface version.
+/// Returns a library's note and its SHA-256, as hexadecimal digits. Runs none of the library's
+/// code, and does not check the library's interface version.
 ///
 /// # Errors
 /// If the file is not a complete library, or has no note.
@@ -71,7 +72,7 @@ pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, LoadError> {
     fusebox_files::read(path, SizeLimit::bytes(MOST_BYTES)).map_err(unreadable)
 }
 
-/// Finds the note in the bytes of a library. `path` is for messages.
+/// Finds the note in the bytes of a library. Error messages name `path`.
 pub(crate) fn find(path: &Path, data: &[u8]) -> Result<PluginNote, LoadError> {
     let not_a_library = |reason: String| LoadError::NotALibrary { path: path.into(), reason };
     if !data.is_empty() && !data.starts_with(&object::elf::ELFMAG) {
@@ -115,7 +116,7 @@ fn defined<'data, 'file>(
     symbols.find_map(|symbol| Some((symbol.name().ok().filter(|name| is_meant(name))?, symbol)))
 }
 
-/// Parses a list of emitters, with a line `kind name version` for each.
+/// Parses a list of emitters. Each line has the form `kind name version`.
 fn listed(bytes: &[u8]) -> Option<Vec<Descriptor>> {
     let descriptor = |line: &str| match line.split(' ').collect::<Vec<_>>()[..] {
         [kind, name, version] => {
@@ -138,8 +139,9 @@ fn unreadable(error: ReadError) -> LoadError {
     }
 }
 
-/// Within a major version the interface only grows. So an older plugin is accepted, and a newer one
-/// is not, because it may need functions that this host lacks.
+/// Whether this host supports an interface version. Within a major version the interface only
+/// grows. So the host accepts older plugins. It refuses newer plugins, because they may need
+/// functions that this host lacks.
 fn accepts(found: u32) -> bool {
     found / 1000 == INTERFACE_VERSION / 1000 && found <= INTERFACE_VERSION
 }
@@ -154,7 +156,7 @@ fn check_kind(file: &ElfFile64) -> Result<(), String> {
 }
 
 /// Detects truncated files. The loader maps segments without checking the file's length, and a read
-/// beyond its end is a bus error.
+/// beyond the end of the file is a bus error.
 fn check_extent(file: &ElfFile64, length: u64) -> Result<(), String> {
     let endian = file.endian();
     let ends = file

@@ -16,7 +16,7 @@ pub struct Produced {
     pub kernel: Kernel,
 }
 
-/// A failure, with the emitter's results before it.
+/// A failure, with the results that the emitter returned before the failure.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{failure}")]
 pub struct Unfinished {
@@ -28,7 +28,7 @@ pub struct Unfinished {
     pub kernel: Option<Kernel>,
 }
 
-/// Asks for a plan, checks it, asks for the kernel, and checks it.
+/// Asks an emitter for a plan and checks the plan, then asks for the kernel and checks the kernel.
 ///
 /// # Errors
 /// If the emitter fails, or its plan or kernel is wrong.
@@ -41,7 +41,7 @@ pub fn produce(
     produce_planned(emitter, fusion, device, emitter.plan(fusion, device, configuration))
 }
 
-/// Checks an emitter's plan, asks for the kernel, and checks it.
+/// Checks an emitter's plan, asks for the kernel, and checks the kernel.
 ///
 /// # Errors
 /// If `plan` is a failure, the emitter fails, or its plan or kernel is wrong.

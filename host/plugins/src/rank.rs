@@ -26,10 +26,10 @@ pub struct Ranked {
     pub emitter: usize,
     /// Whether the emitter accepts only on request, and comes after all others.
     pub on_request: bool,
-    /// The knobs for its plan.
+    /// The knobs for the emitter's plan.
     pub knobs: Configuration,
-    /// The emitter's plan without knobs, and the prediction for it. Only the plan's visits are
-    /// checked. `None` if there was no other plan to compare with.
+    /// The emitter's plan without knobs, and the prediction for this plan. Only the plan's visits
+    /// are checked. `None` if there was no other plan to compare with.
     pub planned: Option<Result<(Plan, Prediction), Failure>>,
 }
 
@@ -48,7 +48,7 @@ impl Ranked {
     /// Returns the plan and its prediction. Asks for the plan if there is none yet.
     ///
     /// # Errors
-    /// If the emitter fails, or its visits are wrong.
+    /// If the emitter fails, or the visits of its plan are wrong.
     pub fn plan(
         &self,
         emitter: &LoadedEmitter,
@@ -75,7 +75,7 @@ impl Ranked {
         }
     }
 
-    /// Number of the emitter's class in the list above.
+    /// Returns the number of the emitter's class in the list at the top of this file.
     fn class(&self) -> u8 {
         match &self.planned {
             Some(Err(_)) => 0,
@@ -126,8 +126,8 @@ pub(crate) fn rank(
     takers
 }
 
-/// A total order that does not depend on the order of loading. For equal names, the newest version
-/// comes first.
+/// Compares two emitters, first by kind and name. This order does not depend on the order of
+/// loading. For equal names, the newest version comes first.
 fn by_name(a: &LoadedEmitter, b: &LoadedEmitter) -> Ordering {
     let version = |it: &LoadedEmitter| Reverse(Version::parse(&it.descriptor().version).ok());
     let key =

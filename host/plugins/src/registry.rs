@@ -52,8 +52,8 @@ impl fmt::Display for Origin {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundLibrary {
     pub path: PathBuf,
-    /// Whether the search path names only its folder. Then the file may not be a library of
-    /// emitters; see [`LoadError::is_of_another_kind`].
+    /// Whether the search path names only the file's folder. In this case the file need not be a
+    /// library of emitters; see [`LoadError::is_of_another_kind`].
     pub in_folder: bool,
 }
 
@@ -81,7 +81,8 @@ impl LibraryFileFacts {
 /// order of loading.
 ///
 /// Two emitters with the same name and version are an error, unless one is linked in and the other
-/// comes from a library. In this case the linked one is preferred unless the user names the file.
+/// comes from a library. In this case the linked emitter is preferred unless the user names the
+/// file.
 #[derive(Clone, Default)]
 pub struct Registry {
     emitters: Vec<LoadedEmitter>,
@@ -107,7 +108,7 @@ impl Registry {
     /// Loads a library into this process, unless it is loaded already.
     ///
     /// # Errors
-    /// See [`LoadError`]; the registry is as before.
+    /// See [`LoadError`]. After an error the registry is unchanged.
     pub fn load_library(&mut self, path: &Path) -> Result<(), LoadError> {
         if self.has(&Origin::Library(canonical(path)?)) {
             return Ok(());
@@ -115,11 +116,11 @@ impl Registry {
         self.load_file(PluginFile::read(path)?)
     }
 
-    /// Loads the bytes of a library that was read already into this process, unless its file is
-    /// loaded already.
+    /// Loads a library into this process, from bytes that were already read. Does nothing if the
+    /// library's file is loaded already.
     ///
     /// # Errors
-    /// See [`LoadError`]; the registry is as before.
+    /// See [`LoadError`]. After an error the registry is unchanged.
     pub fn load_file(&mut self, file: PluginFile) -> Result<(), LoadError> {
         let origin = Origin::Library(file.path().to_path_buf());
         if self.has(&origin) {
@@ -130,25 +131,25 @@ impl Registry {
         self.add(origin, ByteTransport::Library(library), read)
     }
 
-    /// Loads a library in a separate process. `program` must serve it, see
-    /// [`SERVE_COMMAND`](crate::SERVE_COMMAND).
+    /// Loads a library in a separate process. This process runs `program`, which must serve the
+    /// library if its first argument is [`SERVE_COMMAND`](crate::SERVE_COMMAND).
     ///
     /// # Errors
-    /// See [`LoadError`]; the registry is as before.
+    /// See [`LoadError`]. After an error the registry is unchanged.
     pub fn load_isolated(&mut self, path: &Path, program: &Path, limits: ProcessLimits) -> Result<(), LoadError> {
         if self.has(&Origin::Process(canonical(path)?)) {
             return Ok(());
         }
-        // This process checks the library first, so errors are the same and no process is started
-        // for a bad file.
+        // This process checks the library first. So errors are the same as without isolation, and
+        // no process is started for a bad file.
         self.load_file_isolated(PluginFile::read(path)?, program, limits)
     }
 
-    /// Loads the bytes of a library that was read already in a separate process, like
-    /// [`load_isolated`](Self::load_isolated).
+    /// Loads a library like [`load_isolated`](Self::load_isolated), but from bytes that were
+    /// already read.
     ///
     /// # Errors
-    /// See [`LoadError`]; the registry is as before.
+    /// See [`LoadError`]. After an error the registry is unchanged.
     pub fn load_file_isolated(
         &mut self,
         file: PluginFile,
@@ -164,16 +165,18 @@ impl Registry {
         self.add(origin, ByteTransport::Process(Arc::new(process)), read)
     }
 
-    /// Adds a function that answers like the library of a path. For tests and fuzzing.
+    /// Adds the emitters of a function that answers requests as if it were the library `path`. For
+    /// tests and fuzzing.
     ///
     /// # Errors
-    /// See [`LoadError`]; the registry is as before.
+    /// See [`LoadError`]. After an error the registry is unchanged.
     pub fn add_answers(&mut self, path: &Path, answers: Answers) -> Result<(), LoadError> {
         self.add(Origin::Library(path.into()), ByteTransport::Answers(answers), LibraryFileFacts::default())
     }
 
-    /// Returns the libraries of a search path in the form of [`SEARCH_PATH`]: its files, and for a
-    /// directory its files that end in `.so`, sorted by name.
+    /// Returns the libraries of a search path that has the form of [`SEARCH_PATH`]. An entry that
+    /// is a file is a library. For an entry that is a directory, returns its files that end in
+    /// `.so`, sorted by name.
     ///
     /// # Errors
     /// If an entry does not exist.
@@ -196,8 +199,8 @@ impl Registry {
         Ok(libraries)
     }
 
-    /// Files of libraries that were built without optimisation. Their emitters answer slowly, but
-    /// their kernels are the same.
+    /// Files of libraries that were built without optimisation. The emitters of these libraries
+    /// answer slowly, but their kernels are the same.
     pub fn unoptimised(&self) -> &[PathBuf] {
         &self.unoptimised
     }
@@ -237,8 +240,8 @@ impl Registry {
 fn check_unique(emitters: &[LoadedEmitter], new: &LoadedEmitter) -> Result<(), LoadError> {
     let (name, version) = (&new.descriptor().name, &new.descriptor().version);
     let same = emitters.iter().find(|old| {
-        // A file may be loaded into this process and also isolated, for comparison. Both are one
-        // plugin.
+        // A file may be loaded into this process and also isolated, for comparison. These two are
+        // one plugin.
         let other_transport = old.origin() != new.origin() && old.origin().path() == new.origin().path();
         old.descriptor().name == *name
             && old.descriptor().version == *version

@@ -13,11 +13,12 @@ use crate::spec::Subject;
 /// Outcome of one emitter in a selection.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// The emitter comes first, with the reason.
+    /// The emitter comes first. Contains the reason.
     Chosen(String),
-    /// The emitter accepts the fusion, but another comes first. Contains its predicted time.
+    /// The emitter accepts the fusion, but another comes first. Contains the reason for its
+    /// position, usually its predicted time.
     Passed(String),
-    /// The emitter declined, with the reason.
+    /// The emitter declined. Contains the reason.
     Declined(String),
     /// The emitter gave no usable answer.
     Failed(Failure),
@@ -38,14 +39,16 @@ pub struct Record {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Selection {
     /// Emitters that accept the fusion, in the order in which they are tried. If an override
-    /// applies, only its emitters.
+    /// applies, these are only its emitters.
     pub order: Vec<Ranked>,
-    /// Number of the override that applies, if any. Then a failure of its emitters is an error.
-    /// Otherwise the next emitter is tried, with a warning.
+    /// Number of the override that applies, if any. If an override applies, a failure of its
+    /// emitters is an error. If none applies, the next emitter is tried after a failure, with a
+    /// warning.
     pub in_charge: Option<usize>,
-    /// The override for the fusion if its emitters decline: its number, and the reason.
+    /// If an override applies but its emitters decline the fusion: the number of the override, and
+    /// the reason.
     pub declined: Option<(usize, String)>,
-    /// Kind of the fusion: the kind of the emitter that gets it without overrides.
+    /// Kind of the fusion: the kind of the emitter that gets the fusion without overrides.
     pub kind: Option<KernelKind>,
     /// One record per emitter, in the registry's order.
     pub records: Vec<Record>,
@@ -97,7 +100,7 @@ impl Selection {
 /// Asks all emitters and orders those that accept.
 ///
 /// # Errors
-/// If no emitter accepts the fusion, or the emitter that the user named does not.
+/// If no emitter accepts the fusion, or if the emitter that the user named does not accept it.
 pub fn select(
     registry: &Registry,
     fusion: &Fusion,
@@ -148,10 +151,11 @@ pub fn select(
 }
 
 /// Returns the number of the last override that applies to a fusion of this kind. If no emitter
-/// accepts the fusion, an override for the kind of its own emitters applies. An override also
-/// applies to every fusion that its emitters accept in two cases. In the first, no other emitter is
-/// of its kind. In the second, only a prediction is against it: the predicted best emitter has no
-/// heroes and anchors, so it only gets fusions that other emitters leave.
+/// accepts the fusion, an override applies if its subject is the kind of one of its own emitters.
+/// In two cases, an override also applies to every fusion that its emitters accept. In the first
+/// case, no other emitter is of the override's kind. In the second case, the emitter with the best
+/// prediction has no heroes and anchors, so it is meant only for fusions that no other emitter
+/// wants.
 fn override_for(
     fusion: &Fusion,
     kind: Option<&KernelKind>,
@@ -183,8 +187,8 @@ fn first_planned(order: &[Ranked]) -> Option<&Ranked> {
     order.iter().find(|it| it.failure().is_none()).or(order.first())
 }
 
-/// Returns the reasons of an override whose emitters all decline. Returns an error if the override
-/// is forced, or if an emitter failed.
+/// Returns the reasons why all emitters of an override decline. Returns an error if the override is
+/// forced, or if an emitter failed.
 fn reasons_to_decline(
     emitters: &[LoadedEmitter],
     verdicts: &[Result<Verdict, Failure>],

@@ -1,4 +1,4 @@
-//! SPEC: the user's choice of an emitter and its knobs for some fusions.
+//! A SPEC is the user's choice of an emitter and of the emitter's knobs for some fusions.
 //!
 //! ```text
 //! [SUBJECT=]EMITTER[{knob=value,…}]
@@ -20,7 +20,7 @@ use crate::fingerprint::Fingerprint;
 /// A choice of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
-    /// The fusions of the choice. `None` for the fusions of the emitters' own kinds.
+    /// The fusions of the choice. `None` means all fusions of the emitter's own kind.
     pub subject: Option<Subject>,
     /// The emitter that gets these fusions.
     pub target: Target,
@@ -33,16 +33,16 @@ pub struct Spec {
 pub enum Subject {
     /// All fusions of a kind.
     Kind(KernelKind),
-    /// Fusions whose name matches.
+    /// Fusions whose name matches the pattern.
     Name(Pattern),
-    /// Fusions whose [`Fingerprint`] matches.
+    /// Fusions whose [`Fingerprint`] matches the pattern.
     Fingerprint(Pattern),
 }
 
 /// The user's name of an emitter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// Name of the emitter. Without a version, the newest one.
+    /// Name of the emitter. Without a version, this is the newest emitter of the name.
     Name { name: String, version: Option<Version> },
     /// Path of the emitter's library.
     File(PathBuf),
@@ -117,7 +117,7 @@ impl Subject {
         glob(pattern).map(Subject::Fingerprint)
     }
 
-    /// Whether the subject includes a fusion, which has this kind.
+    /// Whether the subject includes a fusion. `kind` is the kind of the fusion.
     pub fn is(&self, fusion: &Fusion, kind: Option<&KernelKind>) -> bool {
         match self {
             Subject::Kind(own) => kind == Some(own),

@@ -22,8 +22,8 @@ impl<'a> Attributes<'a> {
         Attributes { entries: inner.split(',').filter_map(entry).collect() }
     }
 
-    /// Returns the value with this name, if there is one: an integer of any width, or a flag,
-    /// `true` or `false`.
+    /// Returns the value of the attribute `name`, or `None` if the attribute is missing. A value is
+    /// an integer of any width, or a flag (`true` or `false`).
     ///
     /// # Errors
     /// If the value cannot be parsed as `T`.

@@ -6,7 +6,7 @@ use fusebox_core::random::SplitMix64;
 use crate::lines::AlignedMemory;
 use crate::{CallingThread, Context, Workers, routine_for};
 
-/// Executes parts from the last to the first.
+/// Executes the parts of a task on the calling thread, from the last part to the first.
 struct BackwardWorkers;
 
 impl Workers for BackwardWorkers {
@@ -15,7 +15,7 @@ impl Workers for BackwardWorkers {
     }
 }
 
-/// Two threads that each execute every other part.
+/// Executes the parts of a task on two threads, alternately.
 struct TwoWorkers;
 
 impl Workers for TwoWorkers {
@@ -34,8 +34,8 @@ pub fn module(text: &str) -> Module {
     module
 }
 
-/// Runs the module's routine. Asserts that the result is the same for any threads and order of
-/// parts.
+/// Runs the module's routine three times: on one thread, on one thread with the parts in reverse
+/// order, and on two threads. Asserts that the results are equal, and returns them.
 pub fn run(module: &Module, inputs: &[ArrayLiteral]) -> Vec<Vec<u8>> {
     let routine = routine_for(module).unwrap();
     let inputs: Vec<AlignedMemory> = inputs.iter().map(|input| aligned(&input.data)).collect();
@@ -66,7 +66,8 @@ pub fn expected(module: &Module, inputs: &[ArrayLiteral]) -> Vec<Vec<u8>> {
     result.leaves().into_iter().map(|leaf| leaf.as_array().unwrap().data.to_vec()).collect()
 }
 
-/// Returns random elements with frequent ties, zeros of both signs, infinities and NaNs.
+/// Returns random elements. Equal elements, zeros of both signs, extreme values and NaNs are
+/// frequent.
 pub fn elements(random: &mut SplitMix64, ty: ElementType, count: usize) -> Vec<u8> {
     let few = random.bits().is_multiple_of(2);
     let mut bytes = Vec::new();
@@ -89,7 +90,7 @@ fn element(random: &mut SplitMix64, ty: ElementType, few: bool) -> u64 {
             narrow << unused >> unused
         };
     };
-    // Only quiet NaNs: the interpreter does not preserve others.
+    // All NaNs are quiet, because the interpreter does not preserve signalling NaNs.
     let special = [0, format.sign_bit(), format.max_finite_bits(), format.encode(1.0), format.encode(-1.0)];
     let nan = format.nan_bits().unwrap_or(0);
     match random.bits() % 8 {

@@ -1,4 +1,4 @@
-//! Casts bytes to elements and allocates memory for intermediate values.
+//! Casts byte slices to slices of elements, and allocates memory for intermediate values.
 
 use bytemuck::{AnyBitPattern, NoUninit, Zeroable};
 
@@ -7,7 +7,8 @@ use crate::RoutineError;
 /// Casts the bytes of an argument to elements.
 ///
 /// # Errors
-/// If the bytes are no array of `T`, by their number or alignment.
+/// If the length of `bytes` is not a multiple of the size of `T`, or `bytes` is not aligned for
+/// `T`.
 pub fn elements<T: AnyBitPattern>(bytes: &[u8]) -> Result<&[T], RoutineError> {
     bytemuck::try_cast_slice(bytes).map_err(|_| RoutineError::Buffer)
 }
@@ -20,7 +21,7 @@ pub fn elements_mut<T: AnyBitPattern + NoUninit>(bytes: &mut [u8]) -> Result<&mu
     bytemuck::try_cast_slice_mut(bytes).map_err(|_| RoutineError::Buffer)
 }
 
-/// Allocates zeros for intermediate values.
+/// Allocates `count` zero-initialised elements for intermediate values.
 ///
 /// # Errors
 /// If memory is short.

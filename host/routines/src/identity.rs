@@ -1,11 +1,11 @@
-//! Operations that return their operands.
+//! The routine of annotations, which return their operands unchanged.
 
 use crate::{Context, Operation, Routine, RoutineError, Unsupported};
 
 #[derive(Debug)]
 struct Identity;
 
-/// Creates the routine that copies the operands to the results.
+/// Creates a routine that copies each operand to the result of the same index.
 pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let (arguments, results) = (operation.arguments(), operation.results());
     let fits = arguments.len() == results.len() && arguments.iter().zip(&results).all(|(a, b)| a.same_type_and_dims(b));

@@ -3,17 +3,18 @@
 use bytemuck::Pod;
 use fusebox_core::hlo::{ElementType, FloatFormat, Specials};
 
-/// The order of a type's values, and their codes.
+/// An order of the values of one type. Encodes each value as an unsigned integer, its code, so that
+/// codes have the order of the values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order {
     /// Width of a value in bytes: 1, 2, 4 or 8.
     pub bytes: u32,
     code: Encoding,
-    /// Whether NaNs are unordered with all values. Codes do not express this.
+    /// Whether NaNs are unordered, as in comparisons of IEEE 754. Codes do not express this.
     pub is_partial: bool,
 }
 
-/// Values that are considered equal.
+/// Groups of values that the order considers equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MergedValues {
     /// Bits that replace zeros of both signs.
@@ -24,19 +25,20 @@ pub struct MergedValues {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Encoding {
-    /// Codes of one-byte values, from a table.
+    /// The code of a one-byte value comes from a table.
     Table(Box<CodeTables>),
-    /// Codes are the bits, of which some are flipped.
+    /// The code is the value's bits XOR `flip`.
     Integer { flip: u64 },
-    /// Codes are the integers of [`Bits::ordered`], of which some bits are flipped.
+    /// The code is the integer that [`Bits::ordered`] returns for the value's bits after merging,
+    /// XOR `flip`.
     Float { flip: u64, infinity: u64, merged: MergedValues },
 }
 
-/// Tables between the bits of one-byte values and their codes.
+/// Tables that map the bits of one-byte values to codes, and codes to bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct CodeTables {
     codes: [u8; 256],
-    /// One value per code.
+    /// For each code, the bits of one value with this code.
     values: [u8; 256],
     is_nan: [bool; 256],
 }
@@ -45,8 +47,9 @@ impl Order {
     /// Supported widths of values in bytes.
     const BYTES: [u32; 4] = [1, 2, 4, 8];
 
-    /// Returns the order of a real type's values. Floats are in total order after merging or, if
-    /// the order is partial, in the order of IEEE 754. `None` for other types.
+    /// Returns the order of the values of a real type; `None` for other types. If `is_partial`
+    /// holds, floats have the order of IEEE 754 comparisons. Otherwise they have IEEE 754's total
+    /// order, after values have been merged.
     pub fn new(ty: ElementType, merged: MergedValues, is_partial: bool, is_descending: bool) -> Option<Order> {
         let bytes = ty.byte_size() as u32;
         if ty.is_complex() || !Order::BYTES.contains(&bytes) {
@@ -54,7 +57,7 @@ impl Order {
         }
         let format = FloatFormat::of(ty);
         let merged = if is_partial { MergedValues { zero: Some(0), ..merged } } else { merged };
-        // NaNs that are replaced by a number are ordered.
+        // If `merged` replaces all NaNs by a number, no unordered value is left.
         let are_nans_left = |format: FloatFormat| merged.nan.is_none_or(|bits| format.is_nan(bits));
         let is_partial = is_partial && format.is_some_and(are_nans_left);
         let all = u64::MAX >> (64 - 8 * bytes);
@@ -69,7 +72,7 @@ impl Order {
         Some(Order { bytes, code, is_partial })
     }
 
-    /// Returns the codes that represent several bit patterns.
+    /// Returns the codes that values with different bits may share.
     pub fn shared_codes(&self) -> Vec<u64> {
         match &self.code {
             Encoding::Integer { .. } => Vec::new(),
@@ -186,8 +189,8 @@ impl CodeTables {
     }
 }
 
-/// Returns the code of a float of at most eight bits in total order. Some types have a single NaN
-/// instead of negative zero, which becomes the lowest.
+/// Returns the code, in total order, of a float of at most eight bits. Some types have a NaN in
+/// place of negative zero. This NaN gets the lowest code.
 fn ordered_byte(format: FloatFormat, bits: u8) -> u8 {
     let sign = format.sign_bit() as u8;
     let magnitude = bits & sign.wrapping_sub(1);
@@ -200,7 +203,7 @@ fn ordered_byte(format: FloatFormat, bits: u8) -> u8 {
     }
 }
 
-/// The bits of a value.
+/// An unsigned integer that holds the bits of a value.
 pub trait Bits:
     Pod
     + Ord
@@ -217,13 +220,13 @@ pub trait Bits:
     /// Only the highest bit set.
     const SIGN: Self;
 
-    /// Returns the low bits of a number.
+    /// Truncates a number to this width.
     fn of(bits: u64) -> Self;
 
     /// Returns all bits set if the highest bit is set, else none.
     fn sign_mask(self) -> Self;
 
-    /// Returns the low byte as the index of a table entry.
+    /// Returns the low byte, as an index into a table of 256 entries.
     fn low_byte(self) -> usize;
 
     /// Returns all bits except the highest.
@@ -232,7 +235,8 @@ pub trait Bits:
         self & !Self::SIGN
     }
 
-    /// Converts sign and magnitude to an unsigned integer in the same order.
+    /// Converts the bits of a float, which are a sign and a magnitude, to an unsigned integer.
+    /// These integers have the order of the floats.
     #[inline]
     fn ordered(self) -> Self {
         self ^ (self.sign_mask() | Self::SIGN)
@@ -244,7 +248,8 @@ pub trait Bits:
         self ^ (!self.sign_mask() | Self::SIGN)
     }
 
-    /// Returns the bits after merging zeros and NaNs.
+    /// Merges zeros and NaNs: returns `zero` for a zero and `nan` for a NaN, if these are set, and
+    /// otherwise the bits unchanged. `infinity` is the bits of positive infinity.
     #[inline]
     fn merged(self, infinity: Self, zero: Option<Self>, nan: Option<Self>) -> Self {
         let merged = if self.magnitude() == Self::ZERO { zero.unwrap_or(self) } else { self };
@@ -289,7 +294,8 @@ mod tests {
 
     use super::{MergedValues, Order};
 
-    /// Codes of all values of types of at most 16 bits have the order of the values.
+    /// Checks, for every float type of at most 16 bits, that the codes of all numbers have the
+    /// order of the numbers.
     #[test]
     fn codes_are_in_the_order_of_values() {
         for &ty in ElementType::ALL.iter().filter(|ty| ty.is_float() && ty.bits() <= 16) {

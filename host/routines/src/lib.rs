@@ -1,8 +1,8 @@
 //! Executes operations that no kernel computes, on the host's processors.
 //!
-//! A routine is created once when an executable is loaded, from an operation and the shapes of its
-//! operands. It then runs any number of times on borrowed bytes, and writes the results into the
-//! caller's buffers.
+//! The runtime creates a routine when it loads an executable, from an operation and the shapes of
+//! its operands. The routine then runs any number of times. It reads its arguments from the
+//! caller's buffers and writes its results into the caller's buffers.
 //!
 //! ```text
 //! routine      the trait of routines, their context, their errors
@@ -20,8 +20,8 @@
 //! identity …   the routines, one file each
 //! ```
 //!
-//! Shapes alone determine how work is split into parts, never the number of threads, because
-//! results must not depend on that number.
+//! Routines split their work into parts that threads execute. Only the shapes determine this split,
+//! because results must not depend on the number of threads.
 
 #![deny(unsafe_code)]
 #![deny(missing_docs)]

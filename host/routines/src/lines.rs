@@ -1,29 +1,30 @@
-//! Processes arrays as lines along one dimension.
+//! Processes arrays as lines along one dimension. A line consists of all elements whose indices
+//! differ only in that dimension.
 
 use bytemuck::Pod;
 use fusebox_core::hlo::ArrayShape;
 
 use crate::{RoutineError, Unsupported, Workers, elements, elements_mut, for_each, scratch, try_for_each};
 
-/// Rows and columns of the blocks that a transpose moves at once.
+/// Number of rows and of columns of the square blocks in which a matrix is transposed.
 const BLOCK: usize = 32;
-/// Approximate number of elements that a thread transposes at once.
+/// Approximate number of elements per part of a transpose.
 const TRANSPOSED: usize = 1 << 16;
 
-/// Decomposition of an array into lines along one dimension.
+/// The decomposition of an array into lines along one dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineDecomposition {
-    /// Number of positions in the dimensions before that dimension.
+    /// Product of the sizes of the dimensions before that dimension.
     pub outer: usize,
-    /// Elements of a line.
+    /// Number of elements of a line: the size of that dimension.
     pub length: usize,
-    /// Number of positions in the dimensions after that dimension, which is the stride of a line's
-    /// elements.
+    /// Product of the sizes of the dimensions after that dimension. This is also the stride between
+    /// the elements of a line.
     pub inner: usize,
 }
 
 impl LineDecomposition {
-    /// Returns the lines of an array along a dimension.
+    /// Returns the decomposition of an array into lines along a dimension.
     ///
     /// # Errors
     /// If the array does not have this dimension or is too large for this machine.
@@ -48,13 +49,14 @@ impl LineDecomposition {
         self.outer * self.inner
     }
 
-    /// Whether an operation that permutes the elements of each line has no effect.
+    /// Whether no line has two or more elements. An operation that permutes the elements of each
+    /// line then has no effect.
     pub fn are_trivial(&self) -> bool {
         self.count() == 0 || self.length <= 1
     }
 }
 
-/// Memory for elements of any type.
+/// Memory that is aligned for every element type.
 #[derive(Debug)]
 pub struct AlignedMemory {
     words: Vec<u128>,
@@ -81,7 +83,8 @@ impl AlignedMemory {
     }
 }
 
-/// Transposes all `rows` × `columns` matrices in `from`. Elements have `element_bytes` bytes.
+/// Transposes matrices. `from` holds any number of `rows` × `columns` matrices, one after another.
+/// Each element has `element_bytes` bytes.
 ///
 /// # Errors
 /// If the buffers have different sizes, or the element size is not supported.
@@ -113,7 +116,8 @@ fn transpose_elements<T: Pod + Send + Sync>(
     if from.len() != to.len() || rows == 0 || columns == 0 {
         return if from.len() == to.len() { Ok(()) } else { Err(RoutineError::Buffer) };
     }
-    // A part is a number of whole result rows: several blocks high, or a whole matrix.
+    // A part consists of whole rows of one result matrix. Their number is a multiple of `BLOCK`,
+    // except at the end of the matrix.
     let high = (TRANSPOSED / rows).next_multiple_of(BLOCK).clamp(BLOCK, columns.next_multiple_of(BLOCK));
     let matrices = from.chunks_exact(rows * columns).zip(to.chunks_exact_mut(rows * columns));
     let parts = matrices.flat_map(|(from, to)| {
@@ -134,18 +138,19 @@ fn transpose_elements<T: Pod + Send + Sync>(
     Ok(())
 }
 
-/// A range of lines of every array.
+/// One range of lines, with the bytes of these lines in each array and in each result.
 #[derive(Default)]
 struct LineRange<'a> {
     arrays: Vec<&'a [u8]>,
     results: Vec<&'a mut [u8]>,
 }
 
-/// Calls `work(lines of arrays, lines of results)` on parts of all `arrays` and `results`. A part
-/// has the lines along the last dimension that together have about `part` elements.
+/// Splits all `arrays` and `results` into the same ranges of lines, and calls `work(lines of
+/// arrays, lines of results)` for each range. The lines must be contiguous. The lines of a range
+/// have together about `part` elements.
 ///
 /// # Errors
-/// The first error of `work`, in the order of parts.
+/// The error of the first range for which `work` fails, in the order of ranges.
 pub fn for_each_part(
     workers: &dyn Workers,
     lines: LineDecomposition,

@@ -4,21 +4,21 @@ use fusebox_core::hlo::{ArrayShape, Instruction, Module, Op, Shape};
 
 use crate::Unsupported;
 
-/// An operation on parameters.
+/// An HLO operation whose operands are the parameters of its computation.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation<'a> {
-    /// A module whose entry consists of parameters and the operation. The operands are the
-    /// parameters in order.
+    /// A module whose entry computation consists of parameters and the operation. The operands of
+    /// the operation are all parameters, in order.
     pub module: &'a Module,
     /// The operation.
     pub instruction: &'a Instruction,
 }
 
 impl<'a> Operation<'a> {
-    /// Returns the operation at the root of the module's entry.
+    /// Returns the operation that is the root of a module's entry computation.
     ///
     /// # Errors
-    /// If the entry is not a single operation on its parameters.
+    /// If the entry computation is not a single operation on all its parameters, in order.
     pub fn of(module: &'a Module) -> Result<Operation<'a>, Unsupported> {
         let entry = module.entry_computation().ok_or_else(|| Unsupported::new("a module without an entry"))?;
         let instruction = entry.root_instruction();
@@ -42,12 +42,14 @@ impl<'a> Operation<'a> {
         self.instruction.operands.iter().filter_map(shape).collect()
     }
 
-    /// Returns the operands' array leaves, in the order of a routine's arguments.
+    /// Returns the shapes of the array leaves of all operands. They are in the order of a routine's
+    /// arguments.
     pub fn arguments(&self) -> Vec<&'a ArrayShape> {
         self.operands().into_iter().flat_map(Shape::leaves).filter_map(Shape::as_array).collect()
     }
 
-    /// Returns the result's array leaves, in the order of a routine's results.
+    /// Returns the shapes of the array leaves of the result. They are in the order of a routine's
+    /// results.
     pub fn results(&self) -> Vec<&'a ArrayShape> {
         self.instruction.shape.leaves().into_iter().filter_map(Shape::as_array).collect()
     }
@@ -55,7 +57,7 @@ impl<'a> Operation<'a> {
     /// Checks that the operands are exactly `count` arrays.
     ///
     /// # Errors
-    /// If they are not.
+    /// If the number of operands differs, or an operand is not an array.
     pub fn takes_arrays(&self, count: usize) -> Result<(), Unsupported> {
         let operands = self.operands();
         if operands.len() == count && operands.iter().all(|shape| shape.as_array().is_some()) {
@@ -68,7 +70,7 @@ impl<'a> Operation<'a> {
     /// Returns the shape of argument `number`.
     ///
     /// # Errors
-    /// If there are fewer.
+    /// If the operation has no argument of this number.
     pub fn argument(&self, number: usize) -> Result<&'a ArrayShape, Unsupported> {
         let missing = || Unsupported::new(format!("an operation without operand {number}"));
         self.arguments().get(number).copied().ok_or_else(missing)
@@ -77,7 +79,7 @@ impl<'a> Operation<'a> {
     /// Returns the shape of result `number`.
     ///
     /// # Errors
-    /// If there are fewer.
+    /// If the operation has no result of this number.
     pub fn result(&self, number: usize) -> Result<&'a ArrayShape, Unsupported> {
         let missing = || Unsupported::new(format!("an operation without result {number}"));
         self.results().get(number).copied().ok_or_else(missing)

@@ -1,5 +1,5 @@
-//! `rng` and `rng-get-and-update-state`. All these operations of a program draw from one generator,
-//! whose algorithm is fusebox's.
+//! Implements `rng` and `rng-get-and-update-state`. All such operations of a program use one
+//! generator of random numbers. Fusebox chooses its algorithm, because HLO does not specify it.
 
 use std::f64::consts::TAU;
 use std::sync::{Mutex, PoisonError};
@@ -13,7 +13,7 @@ use crate::{Companions, Context, Operation, Routine, RoutineError, Unsupported};
 #[derive(Clone, Debug)]
 pub struct Generator {
     random: SplitMix64,
-    /// Next result of `rng-get-and-update-state`.
+    /// The state that the next `rng-get-and-update-state` returns.
     counter: u128,
 }
 
@@ -23,10 +23,10 @@ impl Default for Generator {
     }
 }
 
-/// The generator of a program.
+/// The generator that all operations of a program share.
 pub type SharedGenerator = std::sync::Arc<Mutex<Generator>>;
 
-/// The routine of `rng` for one distribution.
+/// The routine of `rng`.
 #[derive(Debug)]
 struct RandomNumbers {
     ty: ElementType,
@@ -34,15 +34,16 @@ struct RandomNumbers {
     generator: SharedGenerator,
 }
 
-/// The routine of `rng-get-and-update-state`, which adds `delta` to the state each time.
+/// The routine of `rng-get-and-update-state`, which returns the state and then adds `delta` to it.
 #[derive(Debug)]
 struct GeneratorState {
     delta: i64,
     generator: SharedGenerator,
 }
 
-/// Creates the routine of `rng`. The operands are the bounds of a uniform distribution (the second
-/// is exclusive), or mean and deviation of a normal distribution.
+/// Creates the routine of `rng`. For a uniform distribution, the operands are the lower bound and
+/// the upper bound, which is exclusive. For a normal distribution, they are the mean and the
+/// standard deviation.
 pub fn numbers(operation: &Operation, companions: &Companions) -> Result<Box<dyn Routine>, Unsupported> {
     let Op::Rng { distribution } = operation.instruction.op else {
         return Err(Unsupported::new("an rng that is none"));
@@ -127,7 +128,7 @@ impl Routine for RandomNumbers {
     }
 }
 
-/// Returns the bits of a scalar.
+/// Returns the bits of a scalar as an integer.
 fn word(bytes: &[u8]) -> u64 {
     let mut word = [0; 8];
     word.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
@@ -148,7 +149,8 @@ fn uniform_integer(random: &mut SplitMix64, first: u64, end: u64) -> u64 {
 }
 
 fn uniform(random: &mut SplitMix64, format: FloatFormat, first: f64, end: f64) -> u64 {
-    // Rounding may produce the excluded end. The draw is then repeated a limited number of times.
+    // Rounding may produce the upper bound, which is excluded. In this case, draw again, up to a
+    // limit.
     let mut draws = std::iter::repeat_with(|| format.encode(first + random.unit() * (end - first))).take(64);
     draws.find(|&bits| format.decode(bits) < end).unwrap_or(format.encode(first))
 }

@@ -1,7 +1,8 @@
-//! `rng-bit-generator`: random bits of Threefry and Philox, assigned to elements as in XLA.
-//! `rng_default` is Philox.
+//! Implements `rng-bit-generator` with the algorithms Threefry and Philox. The elements of the
+//! result are the same as in XLA. `rng_default` is Philox.
 //!
-//! J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011).
+//! The algorithms are from J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011).
+//! Both compute blocks of random words independently, each from a key and the counter of the block.
 
 use bytemuck::Pod;
 use fusebox_core::hlo::{ElementType, Op, RandomAlgorithm};
@@ -9,19 +10,20 @@ use pulp::{Arch, NullaryFnOnce};
 
 use crate::{Context, Operation, Routine, RoutineError, Unsupported, Workers, elements, elements_mut, for_each};
 
-/// Number of elements that a thread generates at once.
+/// Approximate number of elements that one thread generates per part of the work.
 const PART: usize = 1 << 14;
 
 #[derive(Debug)]
 struct RandomBits {
     algorithm: RandomAlgorithm,
-    /// Bytes of an element.
+    /// Size of an element in bytes.
     bytes: usize,
     dims: Vec<usize>,
     state_words: usize,
 }
 
-/// Creates the routine of `rng-bit-generator`, which returns the new state and random integers.
+/// Creates the routine of `rng-bit-generator`. Its results are the new state and an array of random
+/// integers.
 pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let Op::RngBitGenerator { algorithm } = operation.instruction.op else {
         return Err(Unsupported::new("an rng-bit-generator that is none"));
@@ -86,7 +88,8 @@ fn joined(low: u32, high: u32) -> u64 {
 /// Number of blocks that are computed together, one per vector lane.
 const LANES: usize = 16;
 
-/// Computes Threefry 2x32 with 20 rounds. Returns both words of the blocks from counter `first` on.
+/// Computes Threefry 2x32 with 20 rounds, for the [`LANES`] blocks whose counters start at `first`.
+/// Returns the first words of these blocks, and their second words.
 #[inline(always)]
 fn threefry(key: u64, first: u64) -> [[u32; LANES]; 2] {
     const ROTATIONS: [[u32; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
@@ -113,7 +116,7 @@ fn threefry(key: u64, first: u64) -> [[u32; LANES]; 2] {
     [x, y]
 }
 
-/// Returns the counter of the first block of a group of lanes.
+/// Returns the counter of the first block of a group. A group consists of [`LANES`] blocks.
 #[inline(always)]
 fn of_group(first: u64, group: usize) -> u64 {
     first.wrapping_add((group * LANES) as u64)
@@ -129,8 +132,9 @@ fn threefry_words(old: &[u64], new: &mut [u64], bits: &mut [u64], workers: &dyn 
     });
 }
 
-/// Joins both words of each block to one element. Like the similar types below, it is compiled for
-/// each vector width, which requires that `call` is inlined.
+/// A task that joins the two words of each block to one element of 64 bits. The crate pulp compiles
+/// this task, and the other tasks in this module, for several vector widths. For this, `call` must
+/// be inlined.
 struct JoinedWords<'a> {
     key: u64,
     first: u64,
@@ -151,8 +155,8 @@ impl NullaryFnOnce for JoinedWords<'_> {
     }
 }
 
-/// Two rows of elements from the same blocks. `low` receives the first words and `high`, if not
-/// empty, the second words.
+/// A task that fills two rows with the words of the same blocks. The first words go to `low` and
+/// the second words to `high`, unless `high` is empty.
 struct PairedRows<'a, T> {
     key: u64,
     /// Counter of the first block.
@@ -162,8 +166,8 @@ struct PairedRows<'a, T> {
 }
 
 impl RandomBits {
-    /// Generates elements of at most 32 bits. The two words of a block become adjacent elements
-    /// along one dimension.
+    /// Generates elements of at most 32 bits with Threefry. The two words of a block become
+    /// adjacent elements along the dimension that [`split_dimension`] selects.
     fn threefry<T: RandomWord>(&self, old: &[u64], new: &mut [u64], bits: &mut [T], workers: &dyn Workers) {
         let (key, counter) = (old[0], old[1]);
         let split = split_dimension(&self.dims);
@@ -176,7 +180,8 @@ impl RandomBits {
             return;
         }
         if inner == 1 {
-            // The pairs of each line are contiguous. The last pair may lack its second element.
+            // The two elements of a pair are adjacent in memory. The last pair along the dimension
+            // may lack its second element.
             let parts = bits.chunks_mut(length).enumerate().flat_map(|(number, bits)| {
                 let first = counter.wrapping_add((number * half) as u64);
                 bits.chunks_mut(2 * PART)
@@ -208,7 +213,8 @@ impl RandomBits {
     }
 }
 
-/// Groups short pairs into parts of about [`PART`] blocks.
+/// Groups pairs of rows into parts. If rows are short, a part has several pairs, with about
+/// [`PART`] blocks together.
 fn grouped<T>(pairs: Vec<PairedRows<T>>, inner: usize) -> Vec<Vec<PairedRows<T>>> {
     let count = (PART / inner).max(1);
     let mut pairs = pairs.into_iter().peekable();
@@ -219,7 +225,7 @@ fn grouped<T>(pairs: Vec<PairedRows<T>>, inner: usize) -> Vec<Vec<PairedRows<T>>
     parts
 }
 
-/// Writes both words of each block to consecutive elements.
+/// A task that writes the two words of each block to two adjacent elements.
 struct AdjacentWords<'a, T> {
     key: u64,
     first: u64,
@@ -264,13 +270,15 @@ impl<T: RandomWord> NullaryFnOnce for PairedRows<'_, T> {
     }
 }
 
-/// Returns the first even dimension, or else the first of the largest dimensions.
+/// Returns the first dimension of even size. If no dimension has an even size, returns the largest
+/// dimension, the first if there are several.
 fn split_dimension(dims: &[usize]) -> Option<usize> {
     let largest = dims.iter().max()?;
     dims.iter().position(|size| size.is_multiple_of(2)).or_else(|| dims.iter().position(|size| size == largest))
 }
 
-/// Computes Philox 4x32 with 10 rounds.
+/// Computes one block of Philox 4x32 with 10 rounds. `low` and `high` are the two halves of the
+/// block's counter.
 #[inline(always)]
 fn philox(key: u64, low: u64, high: u64) -> [u32; 4] {
     let mut key = halves(key);
@@ -286,9 +294,9 @@ fn philox(key: u64, low: u64, high: u64) -> [u32; 4] {
     x
 }
 
-/// Generates elements with Philox. The state is the key and a counter of one or two words. If the
-/// state lacks the high word of the counter, the key is used instead. A block yields four elements,
-/// or two of 64 bits.
+/// Generates elements with Philox. The state consists of the key and one or two words of the
+/// counter. If the state has no high word of the counter, the key replaces it. A block yields four
+/// elements of at most 32 bits, or two elements of 64 bits.
 fn philox_bits<T: RandomWord>(old: &[u64], new: &mut [u64], bits: &mut [T], workers: &dyn Workers) {
     let key = old[0];
     let counter = u128::from(old[1]) | u128::from(old.get(2).copied().unwrap_or(key)) << 64;
@@ -302,7 +310,8 @@ fn philox_bits<T: RandomWord>(old: &[u64], new: &mut [u64], bits: &mut [T], work
     });
 }
 
-/// Generates the elements of the blocks from a counter on.
+/// A task that generates consecutive elements with Philox. `low` and `high` are the two halves of
+/// the first block's counter.
 struct Philox<'a, T> {
     key: u64,
     low: u64,
@@ -323,15 +332,15 @@ impl<T: RandomWord> NullaryFnOnce for Philox<'_, T> {
     }
 }
 
-/// An element of random bits.
+/// An element type of random integers.
 trait RandomWord: Pod + Send {
-    /// Number of elements from a block of four words.
+    /// Number of elements that a Philox block of four words yields.
     const PER_BLOCK: usize;
 
-    /// Returns the low bits of a word.
+    /// Returns the low bits of a word as an element.
     fn of(word: u32) -> Self;
 
-    /// Writes the elements of a block, as far as `elements` has space.
+    /// Writes the elements of a block to `elements`. Drops those for which `elements` has no space.
     #[inline(always)]
     fn deal(block: [u32; 4], elements: &mut [Self]) {
         elements.iter_mut().zip(block).for_each(|(element, word)| *element = Self::of(word));
@@ -402,7 +411,8 @@ mod tests {
         }
     }
 
-    /// Compares with known answers of Random123, for key and counter of all zeros and all ones.
+    /// Compares the first block with known answers of the library Random123. Key and counter are
+    /// all zeros or all ones.
     #[test]
     fn known_answers() {
         let threefry = run(&module(&text("rng_three_fry", 2, "u32", "2")), &[state(&[0, 0])]);

@@ -1,4 +1,4 @@
-//! The trait of routines, their context, and their errors.
+//! The trait that every routine implements, the context of a run, and the errors of routines.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -11,50 +11,55 @@ use crate::random::SharedGenerator;
 /// Alignment in bytes of every argument and result of a routine.
 pub const ALIGNMENT: usize = 64;
 
-/// An operation with known shapes, ready to be executed.
+/// An implementation of one operation on operands of known shapes, which can run any number of
+/// times.
 pub trait Routine: Debug + Send + Sync {
     /// Executes the operation.
     ///
     /// `arguments` are the bytes of the operands' array leaves, in order. `results` are the bytes
-    /// of the result's array leaves, which the routine must fill completely. All have the sizes of
-    /// their shapes, are row-major, and start at a multiple of [`ALIGNMENT`]. No result overlaps
-    /// another result or an argument. Integers narrower than a byte are extended to a byte. The
-    /// initial content of the results is undefined.
+    /// of the result's array leaves, in order. The routine must write every byte of every result.
+    /// All arrays have the sizes of their shapes, are row-major, and start at a multiple of
+    /// [`ALIGNMENT`]. No result overlaps another result or an argument. Integers narrower than a
+    /// byte are extended to a byte. The initial content of the results is undefined.
     ///
     /// # Errors
-    /// If memory is short, or the operation is not defined for the values.
+    /// If memory is short, a buffer does not satisfy these requirements, or the operation is not
+    /// defined for the values of the arguments.
     fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], context: &Context<'_>) -> Result<(), RoutineError>;
 
-    /// Describes the algorithm in a few words for people: `radix sort of 32-bit keys`.
+    /// Describes the algorithm in a few words for the user, for example `radix sort of 32-bit
+    /// keys`.
     fn describe(&self) -> String;
 }
 
-/// The compiled comparator of a sort. Its computation takes two scalars per operand, from the first
-/// and from the second element.
+/// The compiled comparator of a sort. The comparator compares a first and a second position of a
+/// line. Its computation has two scalar parameters per operand: the elements at the first and at
+/// the second position.
 pub trait Comparator: Debug + Send + Sync {
-    /// Returns the comparator on one line of each operand, all of equal length. The comparator
-    /// takes two indices and returns whether the elements at the first index come before the
-    /// elements at the second.
+    /// Returns a function that compares two positions. `lines` holds one line of each operand, all
+    /// of equal length. The function takes two indices, and returns whether the elements at the
+    /// first index come before the elements at the second index.
     fn on<'a>(&'a self, lines: &'a [&'a [u8]]) -> Box<dyn FnMut(usize, usize) -> bool + 'a>;
 }
 
-/// Objects that a program creates for its operations at load time.
+/// Objects that some routines need in addition to their operation. A program creates them when it
+/// is loaded.
 #[derive(Clone, Debug, Default)]
 pub struct Companions {
-    /// The operation's comparator, if it is compiled.
+    /// The compiled comparator of a sort, if the comparator must be compiled.
     pub comparator: Option<Arc<dyn Comparator>>,
-    /// The random number generator of all operations of the program.
+    /// The random number generator that all operations of the program share.
     pub generator: SharedGenerator,
 }
 
-/// Resources that a routine may use while it runs.
+/// Resources that a routine may use during a run.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// Threads that execute parts of the work.
     pub workers: &'a dyn Workers,
 }
 
-/// Why an operation has no routine.
+/// The reason why no routine can execute an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct Unsupported(pub String);
@@ -66,7 +71,7 @@ impl Unsupported {
     }
 }
 
-/// Why a routine failed.
+/// The reason why a run of a routine failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RoutineError {
     /// Memory for intermediate values cannot be allocated.
@@ -75,7 +80,7 @@ pub enum RoutineError {
         /// Number of bytes requested.
         bytes: u64,
     },
-    /// The operation is not defined for the values.
+    /// The operation is not defined for the values of its arguments.
     #[error("{0}")]
     Value(String),
     /// A buffer does not satisfy the requirements of [`Routine::run`].

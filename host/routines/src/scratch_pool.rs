@@ -1,10 +1,11 @@
-//! Scratch memory that parts use one after another.
+//! Scratch memory that the parts of a routine's work use one after another.
 
 use std::sync::{Mutex, PoisonError};
 
 use crate::RoutineError;
 
-/// A pool of scratch values. It holds at most one value per concurrently running part.
+/// A pool of scratch values, which creates a value when none is idle. So there are at most as many
+/// values as parts run concurrently.
 pub(crate) struct ScratchPool<S, F> {
     idle: Mutex<Vec<S>>,
     make: F,
@@ -15,8 +16,8 @@ impl<S: Send, F: Fn() -> Result<S, RoutineError> + Sync> ScratchPool<S, F> {
         ScratchPool { idle: Mutex::default(), make }
     }
 
-    /// Calls `work` with an idle value, whose content is undefined. Fails if a new value is needed
-    /// and cannot be created.
+    /// Calls `work` with an idle value, whose content is undefined. Creates a value if none is
+    /// idle, and fails if this is not possible.
     pub fn with<R>(&self, work: impl FnOnce(&mut S) -> R) -> Result<R, RoutineError> {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = idle().pop();

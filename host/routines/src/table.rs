@@ -1,4 +1,4 @@
-//! Maps opcodes and custom-call targets to routines.
+//! Maps opcodes, and targets of custom calls, to routines.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use crate::{
     top_k,
 };
 
-/// Function that creates the routine of an operation.
+/// A function that creates the routine of an operation.
 type MakeRoutine = fn(&Operation) -> Result<Box<dyn Routine>, Unsupported>;
 
-/// As [`MakeRoutine`], with the program's companions of the operation.
+/// A function that creates the routine of an operation from the operation and its [`Companions`].
 type MakeRoutineWith = fn(&Operation, &Companions) -> Result<Box<dyn Routine>, Unsupported>;
 
-/// Routines of operations other than custom calls.
+/// Functions that create the routines of operations other than custom calls, by opcode.
 const OPERATIONS: &[(Opcode, MakeRoutine)] = &[
     (Opcode::Cholesky, lapack::make_cholesky),
     (Opcode::Dot, dot::make),
@@ -25,13 +25,14 @@ const OPERATIONS: &[(Opcode, MakeRoutine)] = &[
     (Opcode::TriangularSolve, lapack::make_triangular_solve),
 ];
 
-/// Routines of operations that need companions.
+/// Functions that create the routines of operations that need [`Companions`], by opcode.
 const ACCOMPANIED: &[(Opcode, MakeRoutineWith)] =
     &[(Opcode::Rng, random::numbers), (Opcode::RngGetAndUpdateState, random::state), (Opcode::Sort, sort::make)];
 
-/// Routines of custom calls by target. A target that ends in `*` is a prefix.
+/// Functions that create the routines of custom calls, by target. A name that ends in `*` stands
+/// for all targets with this prefix.
 const CUSTOM_CALLS: &[(&str, MakeRoutine)] = &[
-    // Annotations for passes that are not needed for a single device.
+    // Annotations for passes that a program on a single device does not need.
     ("Sharding", identity::make),
     ("SPMDFullToShardShape", identity::make),
     ("SPMDShardToFullShape", identity::make),
@@ -47,11 +48,12 @@ const CUSTOM_CALLS: &[(&str, MakeRoutine)] = &[
     ("TopK", top_k::custom_call),
 ];
 
-/// Returns the routine of a module's only operation. The entry consists of this operation and its
-/// parameters, in order.
+/// Creates the routine of a module's only operation. The module's entry computation must consist of
+/// this operation and its parameters, in order.
 ///
 /// # Errors
-/// If no routine supports the operation, or its comparator must be compiled.
+/// If no routine supports the operation, or the operation is a sort whose comparator must be
+/// compiled.
 pub fn routine_for(module: &Module) -> Result<Box<dyn Routine>, Unsupported> {
     routine_with(module, &Companions::default())
 }
@@ -64,15 +66,18 @@ fn unaccompanied(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported>
     make(operation)
 }
 
-/// Returns the comparator of a module's only operation, if it must be compiled.
+/// Returns the comparator of a module's only operation, if this operation is a sort whose
+/// comparator must be compiled.
 pub fn comparator_to_compile(module: &Module) -> Option<ComputationId> {
     sort::comparator_to_compile(&Operation::of(module).ok()?)
 }
 
-/// Returns the routine as [`routine_for`] does, with the program's companions of the operation.
+/// Creates the routine as [`routine_for`] does. The routine may use `companions`: a compiled
+/// comparator and the program's random number generator.
 ///
 /// # Errors
-/// As [`routine_for`].
+/// If no routine supports the operation, or the operation is a sort whose comparator must be
+/// compiled and `companions` has no comparator.
 pub fn routine_with(module: &Module, companions: &Companions) -> Result<Box<dyn Routine>, Unsupported> {
     let operation = Operation::of(module)?;
     let opcode = operation.instruction.opcode();
@@ -82,12 +87,12 @@ pub fn routine_with(module: &Module, companions: &Companions) -> Result<Box<dyn 
     }
 }
 
-/// Describes, in words, the algorithm of the routine of a module's only operation.
+/// Describes in a few words the algorithm that the routine of a module's only operation uses.
 ///
 /// # Errors
 /// If no routine supports the operation.
 pub fn describe(module: &Module) -> Result<String, Unsupported> {
-    /// Placeholder for a comparator that is not compiled yet.
+    /// A placeholder for a comparator that is not compiled yet.
     #[derive(Debug)]
     struct Promised;
 

@@ -1,9 +1,10 @@
-//! `topk` and the custom call `TopK`: the largest or smallest elements of each line along the last
-//! dimension, in order, and their positions. Floats are in total order. Equal elements keep their
-//! order.
+//! Implements `topk` and the custom call `TopK`. They return the `k` largest or smallest elements
+//! of each line along the last dimension, in order, and the positions of these elements. Floats are
+//! in total order. Equal elements keep their order.
 //!
-//! Most elements are skipped. The `k`-th largest of the maxima of a line's blocks is a bound that
-//! at least `k` elements reach. So only elements that reach the bound are candidates.
+//! The routine does not sort most elements. It splits a line into blocks and computes the maximum
+//! of each block. The `k`-th largest of these maxima is a bound that at least `k` elements reach.
+//! So only elements that reach the bound can be among the `k` largest.
 
 use fusebox_core::hlo::{ArrayShape, ElementType, Op};
 
@@ -12,12 +13,12 @@ use crate::key::{Bits, MergedValues, Order};
 use crate::lines::{LineDecomposition, for_each_part};
 use crate::{Context, Operation, Routine, RoutineError, Unsupported, elements, elements_mut, scratch};
 
-/// Number of elements per block, of which one maximum is computed. A block is a few cache lines,
-/// and there are few maxima.
+/// Number of elements per block. A block of this size occupies a few cache lines, and the number of
+/// maxima is small.
 const BLOCK: usize = 32;
-/// Minimum ratio of blocks to `k` for which computing a bound is worthwhile.
+/// Minimum ratio of the number of blocks to `k` for which the bound saves time.
 const BLOCKS_PER_RESULT: usize = 4;
-/// Approximate number of elements that a thread processes at once, if lines are shorter.
+/// Approximate number of elements per part of the work. A part has at least one whole line.
 const PART: usize = 1 << 15;
 
 #[derive(Debug)]
@@ -27,7 +28,7 @@ struct TopK {
     order: Order,
 }
 
-/// Creates the routine of `topk`, according to its attributes.
+/// Creates the routine of the operation `topk`.
 pub fn operation(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     match operation.instruction.op {
         Op::Topk { k, largest, .. } => make(operation, k, largest),
@@ -35,8 +36,8 @@ pub fn operation(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported>
     }
 }
 
-/// Creates the routine of the custom call `TopK`. The result's shape determines `k`. It selects the
-/// largest elements unless `backend_config` has `largest = false`.
+/// Creates the routine of the custom call `TopK`. The last dimension of the result has size `k`.
+/// The call selects the largest elements unless its `backend_config` has `largest = false`.
 pub fn custom_call(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let k = operation.result(0)?.dims.last().copied().unwrap_or(0);
     let largest = Attributes::new(operation.backend_config()).get("largest")?.unwrap_or(true);
@@ -97,8 +98,8 @@ impl Routine for TopK {
     }
 }
 
-/// Code of an element and its inverted position, so that among equal codes the first element is the
-/// largest.
+/// The code of an element, and its position with all bits inverted. So the first of several
+/// elements with equal codes is the largest candidate.
 type Candidate<B> = (B, u32);
 
 impl TopK {
@@ -135,7 +136,7 @@ impl TopK {
         Ok(())
     }
 
-    /// Collects the elements that reach the `k`-th largest of the blocks' maxima.
+    /// Adds to `candidates` all elements that reach the `k`-th largest of the blocks' maxima.
     fn above_bound<B: Bits>(&self, line: &[B], maxima: &mut [B], sorted: &mut [B], candidates: &mut Vec<Candidate<B>>) {
         for (block, maximum) in line.chunks(BLOCK).zip(maxima.iter_mut()) {
             *maximum = self.maximum(block);

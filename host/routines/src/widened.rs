@@ -1,19 +1,20 @@
-//! Computes with floats narrower than 32 bits in `f32`, and rounds the results.
+//! Adapts routines on `f32` to narrower floats: widens the arguments to `f32`, and rounds the
+//! results.
 
 use fusebox_core::hlo::{ElementType, FloatFormat};
 
 use crate::{Context, Routine, RoutineError, Unsupported, scratch};
 
-/// A routine on `f32` that is adapted to arguments and results of a narrower type.
+/// A routine on arguments and results of a narrow float type, which executes a routine on `f32`.
 #[derive(Debug)]
 struct WidenedRoutine {
     inner: Box<dyn Routine>,
     format: FloatFormat,
-    /// Bytes of an element.
+    /// Size of an element of the narrow type in bytes.
     width: usize,
 }
 
-/// Adapts a routine on `f32` to elements of `ty`.
+/// Adapts a routine on `f32` to arguments and results with elements of type `ty`.
 pub fn widened(inner: Box<dyn Routine>, ty: ElementType) -> Result<Box<dyn Routine>, Unsupported> {
     let format = FloatFormat::of(ty).ok_or_else(|| Unsupported::new(format!("an array of {ty} computed in f32")))?;
     Ok(Box::new(WidenedRoutine { inner, format, width: ty.byte_size() }))

@@ -1,15 +1,15 @@
-//! Distributes work among threads.
+//! Distributes the parts of a routine's work among threads.
 
 use std::sync::{Mutex, PoisonError};
 
-/// Threads that execute parts of a routine's work.
+/// A set of threads that executes the parts of a routine's work.
 pub trait Workers: Sync {
-    /// Calls `task` once with each number below `parts`, in any order and concurrently. Returns
-    /// when all calls are done.
+    /// Calls `task` once with each number in `0..parts`, in any order and possibly concurrently.
+    /// Returns after the last call has returned.
     fn run_parts(&self, parts: usize, task: &(dyn Fn(usize) + Sync));
 }
 
-/// Workers that consist of the calling thread only.
+/// Workers without additional threads: the calling thread executes all parts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CallingThread;
 
@@ -19,8 +19,8 @@ impl Workers for CallingThread {
     }
 }
 
-/// Calls `work` with each item, concurrently. An item holds all that one thread needs for a part:
-/// the pieces of the results to write, and their inputs.
+/// Calls `work` once with each item, possibly concurrently. An item holds the inputs of one part of
+/// the work, and the pieces of the results that the part writes.
 pub fn for_each<T: Send>(workers: &dyn Workers, items: Vec<T>, work: impl Fn(T) + Sync) {
     let items: Vec<Mutex<Option<T>>> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
     workers.run_parts(items.len(), &|number| {
@@ -29,10 +29,12 @@ pub fn for_each<T: Send>(workers: &dyn Workers, items: Vec<T>, work: impl Fn(T) 
     });
 }
 
-/// Calls `work` with each item as [`for_each`] does, for work that can fail.
+/// Calls `work`, which may fail, once with each item, as [`for_each`] does. Calls `work` for all
+/// items even if some fail.
 ///
 /// # Errors
-/// The error of the first failing item in the order of `items`, independent of thread timing.
+/// If `work` fails for several items, returns the error of the first of them in `items`. So the
+/// error does not depend on the timing of threads.
 pub fn try_for_each<T: Send, E: Send>(
     workers: &dyn Workers,
     items: Vec<T>,

@@ -21,7 +21,7 @@ pub struct InputChoice {
 /// Reason why there are no inputs.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
-    /// The file cannot be read or does not fit the parameters.
+    /// The file cannot be read or does not match the parameters.
     #[error(transparent)]
     File(#[from] NpzError),
     /// Random inputs would take too many bytes.
@@ -35,8 +35,8 @@ pub enum InputError {
 /// Returns one value per parameter.
 ///
 /// # Errors
-/// If the file cannot be read or does not fit the parameters, if random inputs would be too large,
-/// or if memory is short.
+/// If the file cannot be read or does not match the parameters, if random inputs would be too
+/// large, or if memory is short.
 pub fn load(choice: &InputChoice, parameters: &[Shape]) -> Result<Vec<Literal>, InputError> {
     match &choice.inputs {
         Some(path) => Ok(read_inputs(path, parameters)?),
@@ -44,7 +44,7 @@ pub fn load(choice: &InputChoice, parameters: &[Shape]) -> Result<Vec<Literal>, 
     }
 }
 
-/// Returns the arrays of values, in order.
+/// Returns all arrays that the values contain, in order.
 pub fn arrays(values: &[Literal]) -> Vec<ArrayLiteral> {
     values.iter().flat_map(Literal::leaves).filter_map(Literal::as_array).cloned().collect()
 }

@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 
 /// Returns a measurement as one JSON object: `compile_ms`, `median_us`, `min_us`, `runs`, `target`.
 pub fn timing_json(compile_ms: f64, timing: &Timing, target: &str) -> Value {
-    // Rounds to nanoseconds or microseconds, because the clock has no more digits.
+    // Rounds `compile_ms` to microseconds and the other times to nanoseconds, because the clock has
+    // no more digits.
     let round = |value: f64| (value * 1e3).round() / 1e3;
     json!({
         "compile_ms": round(compile_ms),

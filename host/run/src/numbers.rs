@@ -1,10 +1,10 @@
-//! Elements of arrays as numbers for display.
+//! Converts elements of arrays to numbers for display.
 
 use std::io::{self, Write};
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType, FloatFormat};
 
-/// Writes one element as HLO would.
+/// Writes one element in the notation of HLO.
 ///
 /// # Errors
 /// If `out` cannot be written.

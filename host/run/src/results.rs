@@ -1,5 +1,6 @@
-//! Text of results: shape, smallest and largest value, mean, checksum, or all values. The text is
-//! written incrementally, because a text of all values takes many times the memory of the values.
+//! Writes results as text: shape, smallest and largest value, mean and checksum, and on request all
+//! values. The text is written incrementally, because a text of all values takes many times the
+//! memory of the values.
 
 use std::io::{self, Write};
 
@@ -73,8 +74,7 @@ fn write_values(out: &mut dyn Write, array: &ArrayLiteral, most: usize) -> io::R
     repeat(out, "}", rank)
 }
 
-/// Returns the number of dimensions, from the innermost on, that end before the element of this
-/// number.
+/// Returns the number of innermost dimensions that end before the element with this index.
 fn ended_dimensions(index: usize, dims: &[i64]) -> usize {
     let sizes = dims.iter().rev().scan(1usize, |size, &dim| {
         *size = size.saturating_mul(dim as usize);

@@ -23,7 +23,7 @@ pub struct Trust {
 /// Reason why an executable does not run.
 #[derive(Debug, thiserror::Error)]
 pub enum StoredError {
-    /// The file is damaged, or is no executable of this version.
+    /// The file is damaged, or is not an executable of this version.
     #[error("{}: {source}", path.display())]
     Format {
         /// The file.
@@ -39,7 +39,7 @@ pub enum StoredError {
         /// The error of reading.
         source: ReadError,
     },
-    /// The file is no key or no signature.
+    /// The file is not a key, or not a signature.
     #[error("{} is no minisign {what}: {reason}", path.display())]
     Meaningless {
         /// "public key" or "signature".
@@ -49,7 +49,7 @@ pub enum StoredError {
         /// The fault of the file.
         reason: String,
     },
-    /// The signature is by another key, or of another file.
+    /// The signature was made with another key, or for another file.
     #[error(
         "{} is not what the key in {} has signed: {reason}; get the file and its signature again, or sign it with \
          `minisign -Sm {}`",
@@ -72,7 +72,7 @@ pub enum StoredError {
 /// any of the bytes.
 ///
 /// # Errors
-/// If the signature is missing or wrong, or the bytes are no complete executable.
+/// If the signature is missing or wrong, or if the bytes are not a complete executable.
 pub fn read(path: &Path, bytes: &[u8], trust: &Trust) -> Result<Executable, StoredError> {
     if let Some(key) = &trust.require_signature {
         check_signature(path, bytes, key)?;

@@ -1,4 +1,4 @@
-//! All printing: results to standard output, errors to standard error.
+//! Prints results to standard output and errors to standard error.
 //!
 //! The reader of the output may stop early (`fusebox run m.hlo | head`). The work is then done, so
 //! the program succeeds. A full disk behind standard output is an error. Failures of writing to
@@ -92,7 +92,8 @@ fn harmless(text: &str) -> String {
 }
 
 fn shown(character: char) -> char {
-    /// The first of the pictures of control characters, which are in the order of these characters.
+    /// The first of Unicode's pictures of control characters. The pictures have the same order as
+    /// the control characters.
     const PICTURES: u32 = 0x2400;
     match character {
         '\n' | '\t' => character,

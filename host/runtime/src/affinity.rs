@@ -1,31 +1,33 @@
-//! Pins threads to processors, one each, so that the system does not run two threads on one
+//! Pins each thread to a different processor, so that the system does not run two threads on one
 //! processor.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Processors to which threads can be pinned, one thread each.
+/// A set of processors to which threads can be pinned, at most one thread to each.
 #[derive(Clone, Debug)]
 pub struct Processors {
     allowed: CpuSet,
     numbers: Vec<usize>,
 }
 
-/// Keeps a thread on its processor. When that thread drops this value, it may again run on all its
-/// previous processors.
+/// Keeps the thread that created this value pinned to its processor. When that thread drops the
+/// value, the thread may again run on the processors of the whole set.
 #[derive(Debug)]
 pub struct PinnedThread {
     before: CpuSet,
 }
 
 impl Processors {
-    /// Returns the processors that the calling thread may run on, if there are at least `threads`.
+    /// Returns the processors that the calling thread may run on. Returns `None` if there are fewer
+    /// than `threads`.
     pub fn for_threads(threads: usize) -> Option<Processors> {
         let allowed = sched_getaffinity(None).ok()?;
         let numbers: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&number| allowed.is_set(number)).collect();
         (numbers.len() >= threads).then_some(Processors { allowed, numbers })
     }
 
-    /// Pins the calling thread to the processor with index `place`, if the system allows it.
+    /// Pins the calling thread to the processor with index `place` in this set. Returns `None` if
+    /// there is no such processor or the system refuses.
     pub fn pin(&self, place: usize) -> Option<PinnedThread> {
         let mut own = CpuSet::new();
         own.set(*self.numbers.get(place)?);
@@ -36,7 +38,7 @@ impl Processors {
 
 impl Drop for PinnedThread {
     fn drop(&mut self) {
-        // On failure the thread remains pinned, which is harmless.
+        // If the system refuses, the thread remains pinned, which is harmless.
         let _ = sched_setaffinity(None, &self.before);
     }
 }

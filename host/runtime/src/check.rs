@@ -1,6 +1,6 @@
-//! Checks all that running an untrusted executable relies on: every index is in range, every slice
-//! is inside its allocation, and every size is the expected one. The machine code itself is not
-//! checked.
+//! Checks the data of an untrusted executable before it runs. Checks that every index is in range,
+//! that every slice is inside its allocation, and that sizes agree. Does not check the machine
+//! code.
 
 use fusebox_core::hlo::{ArrayShape, Shape};
 
@@ -10,11 +10,11 @@ use crate::{
     Access, Allocation, AllocationKind, Binding, DynamicSize, Executable, KernelImage, Slice, Target, Thunk, ValueShape,
 };
 
-/// Maximum number of threads in a block; no GPU allows more.
+/// Maximum number of threads in a block. No GPU allows more.
 const MOST_THREADS: u32 = 1024;
 
 impl Executable {
-    /// Checks the executable. Fails with a description of the first inconsistency.
+    /// Checks the executable. The error describes the first inconsistency.
     pub(crate) fn check(&self) -> Result<(), String> {
         self.allocations.iter().try_for_each(check_allocation)?;
         self.kernels.iter().try_for_each(|kernel| self.check_kernel(kernel))?;
@@ -69,8 +69,8 @@ impl Executable {
         }
     }
 
-    /// Checks the memory of an input. A donated input needs a whole allocation, which its owner can
-    /// take back.
+    /// Checks the allocation of an input. A donated input must occupy a whole allocation, because
+    /// [`Program::donate`](crate::Program::donate) exchanges whole allocations.
     fn check_input(&self, leaf: &Slice) -> Result<(), String> {
         match self.allocations.get(leaf.allocation as usize) {
             Some(Allocation { kind: AllocationKind::Parameter, .. }) => Ok(()),
@@ -171,8 +171,8 @@ impl Executable {
     }
 }
 
-/// Checks that no result overlaps an argument or another result: a routine writes its results while
-/// it reads its arguments.
+/// Checks that no result overlaps an argument or another result. This is required because a routine
+/// writes its results while it reads its arguments.
 fn check_disjoint(arguments: &[Slice], results: &[Slice]) -> Result<(), String> {
     let start = |slice: &Slice| (slice.allocation, slice.offset);
     let mut written: Vec<&Slice> = results.iter().filter(|slice| slice.bytes > 0).collect();

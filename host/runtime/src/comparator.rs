@@ -9,24 +9,24 @@ use crate::kernel::CpuFunction;
 use crate::loader::LoadedObject;
 use crate::{HostKernel, LoadError};
 
-/// A comparator ready to be called.
+/// A comparator that is loaded and can be called.
 #[derive(Debug)]
 pub struct CompiledComparator {
     function: CpuFunction,
-    /// Bytes of one element, per operand.
+    /// For each operand of the sort, the size of an element in bytes.
     element_bytes: Vec<usize>,
-    /// Keeps the code mapped.
+    /// Keeps the code of `function` mapped.
     _object: LoadedObject,
 }
 
 impl CompiledComparator {
-    /// Loads the comparator of a sort of these operands. Fails if the object cannot be linked or
-    /// lacks the function.
+    /// Loads the comparator of a sort whose operands have the shapes `operands`. Fails if the
+    /// object cannot be linked or lacks the function.
     pub fn load(kernel: &HostKernel, operands: &[Shape]) -> Result<CompiledComparator, LoadError> {
         let object = LoadedObject::load(&kernel.object, &[])?;
         let missing = || LoadError::Object(format!("kernel {} is not in its object", kernel.symbol));
         let address = object.function(&kernel.symbol).ok_or_else(missing)?;
-        // SAFETY: the compiler emits this signature for kernels of the processor.
+        // SAFETY: the compiler emits this signature for kernels that run on the host's processor.
         let function = unsafe { std::mem::transmute::<*const u8, CpuFunction>(address) };
         let arrays = operands.iter().filter_map(Shape::as_array);
         let element_bytes = arrays.map(|array| array.element_type.byte_size()).collect();
@@ -51,9 +51,9 @@ impl Comparator for CompiledComparator {
             if let Some(result) = places.last_mut() {
                 *result = (&raw mut is_before).cast();
             }
-            // SAFETY: the kernel reads one element through each pointer but the last, through which
-            // it writes one byte. `places` has exactly these pointers, of any alignment, and the
-            // kernel does not keep them.
+            // SAFETY: the kernel reads one element through each pointer except the last, and writes
+            // one byte through the last pointer. `places` has exactly these pointers. The kernel
+            // accepts unaligned pointers and does not keep them.
             unsafe { (self.function)(places.as_ptr(), 0, 1) };
             is_before & 1 == 1
         })

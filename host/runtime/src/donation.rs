@@ -1,5 +1,5 @@
-//! Donated inputs. An execution may overwrite them, so they must be restored before the next
-//! execution.
+//! Restores donated inputs. An execution may overwrite a donated input, so the input must be
+//! restored before the next execution.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,16 @@ use fusebox_core::hlo::ArrayLiteral;
 use crate::thunks::Machine;
 use crate::{AllocationKind, Executable, RunError, Slice};
 
-/// The donated inputs of a program, by their number among the leaves of all parameters.
+/// The donated inputs of a program. The key of an input is its number among the array leaves of all
+/// parameters.
 #[derive(Debug)]
 pub struct Donations(BTreeMap<usize, Donation>);
 
 #[derive(Debug)]
 struct Donation {
     place: Slice,
-    /// Array to restore before each execution; `None` for a buffer that was handed over.
+    /// The array to restore before each execution, or `None` if the caller has handed over a buffer
+    /// for this input.
     kept: Option<ArrayLiteral>,
     /// Whether an execution may have overwritten the input.
     is_taken: bool,
@@ -35,28 +37,29 @@ impl Donations {
         self.0.get(&index).map(|it| it.place)
     }
 
-    /// Records that all inputs hold their values, and that `inputs` are to be restored before every
-    /// execution.
+    /// Records that the memory of all inputs holds `inputs`. From now on, [`Donations::begin`]
+    /// restores the donated ones of these arrays.
     pub fn keep(&mut self, inputs: &[ArrayLiteral]) {
         for (&index, donation) in &mut self.0 {
             *donation = Donation { kept: inputs.get(index).cloned(), is_taken: false, ..*donation };
         }
     }
 
-    /// Records that the caller has handed over a buffer for this input, for one execution.
+    /// Records that the caller has handed over a buffer for this input. The buffer is valid for one
+    /// execution.
     pub fn hand_over(&mut self, index: usize) {
         if let Some(donation) = self.0.get_mut(&index) {
             *donation = Donation { kept: None, is_taken: false, ..*donation };
         }
     }
 
-    /// Records that other values may have overwritten all donated inputs.
+    /// Records that the memory of all donated inputs may hold other values.
     pub fn spoil(&mut self) {
         self.0.values_mut().for_each(|it| it.is_taken = true);
     }
 
-    /// Restores the inputs that the last execution may have overwritten, and marks all as
-    /// overwritten by the next.
+    /// Prepares the donated inputs for an execution: restores those that the last execution may
+    /// have overwritten. Records that the new execution may overwrite all donated inputs.
     pub fn begin(&mut self, machine: &mut dyn Machine) -> Result<(), RunError> {
         for (&index, donation) in &mut self.0 {
             if donation.is_taken {

@@ -1,39 +1,39 @@
-//! Errors of loading and running.
+//! Errors of loading and running executables.
 
 use thiserror::Error;
 
 use crate::processor::or_without;
 
-/// Why an executable cannot be loaded here.
+/// The reason why an executable cannot be loaded on this machine.
 #[derive(Debug, Error)]
 pub enum LoadError {
     /// The target's device is not available.
     #[error("{0}")]
     Device(String),
-    /// The code uses instructions that the processor lacks.
+    /// The code uses instructions that the processor does not have.
     #[error(
         "the program was compiled for a processor with {}, which this one does not have or may not use: compile the module again on \
          this machine{}", .missing.join(", "), or_without(.missing)
     )]
     Processor {
-        /// Instruction sets that the processor lacks, by LLVM's names.
+        /// LLVM's names of the instruction sets that the processor does not have.
         missing: Vec<String>,
     },
     /// A code image cannot be linked.
     #[error("code of the executable cannot be loaded: {0}")]
     Object(String),
-    /// A host operation's HLO cannot be read.
+    /// A host operation cannot be loaded, for example because its HLO is invalid.
     #[error("host operation {name}: {reason}")]
     HostOp {
         /// Name of the instruction.
         name: String,
-        /// The parser's error.
+        /// A description of the error.
         reason: String,
     },
     /// Memory for buffers cannot be allocated.
     #[error("{bytes} bytes of memory for buffers are not available")]
     Memory {
-        /// How much was asked for.
+        /// Number of bytes requested.
         bytes: u64,
     },
     /// The operating system refused a request.
@@ -46,47 +46,48 @@ pub enum LoadError {
     },
 }
 
-/// Why a run failed.
+/// The reason why a run failed.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// The number of inputs is wrong.
+    /// The caller passes the wrong number of inputs.
     #[error("the module takes {expected} parameter arrays, {found} are given")]
     InputCount {
-        /// Array leaves of all parameters.
+        /// Number of array leaves of all parameters.
         expected: usize,
-        /// Arrays that the caller passes.
+        /// Number of arrays that the caller passes.
         found: usize,
     },
     /// An input has the wrong type or dimensions.
     #[error("input {index} is {found}, but the module's parameter is {expected}")]
     InputShape {
-        /// Number of the array.
+        /// Number of the input among all array leaves of the parameters.
         index: usize,
         /// Shape of the parameter.
         expected: String,
         /// Shape of the input.
         found: String,
     },
-    /// A donated input holds no value, because the last run has overwritten it.
+    /// The last run may have overwritten a donated input, and the caller has not donated this input
+    /// again.
     #[error("the last run has overwritten the donated input {index}; donate it again, or set all inputs")]
     Taken {
-        /// Number of the array.
+        /// Number of the input among all array leaves of the parameters.
         index: usize,
     },
-    /// A buffer is handed over for an input that the module does not declare as donated.
+    /// The caller hands over a buffer for an input that the module does not declare as donated.
     #[error("input {index} is not donated by the module (`input_output_alias`, `buffer_donor`): set it")]
     NotDonated {
-        /// Number of the array.
+        /// Number of the input among all array leaves of the parameters.
         index: usize,
     },
-    /// A buffer and its input differ in size.
+    /// The caller hands over a buffer whose size differs from the size of the input.
     #[error("the buffer for input {index} has {found} bytes, the module's parameter {expected}")]
     DonatedSize {
-        /// Number of the array.
+        /// Number of the input among all array leaves of the parameters.
         index: usize,
-        /// Bytes of the parameter.
+        /// Size of the parameter in bytes.
         expected: u64,
-        /// Bytes of the buffer.
+        /// Size of the buffer in bytes.
         found: u64,
     },
     /// A host operation failed.
@@ -100,10 +101,10 @@ pub enum RunError {
     /// Memory for a value cannot be allocated.
     #[error("{bytes} bytes of memory are not available")]
     Memory {
-        /// How much was asked for.
+        /// Number of bytes requested.
         bytes: u64,
     },
-    /// The GPU or its driver failed.
+    /// The GPU or its driver reported an error.
     #[error("{0}")]
     Device(String),
     /// The simulator found a fault in a kernel.

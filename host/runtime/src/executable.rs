@@ -1,4 +1,5 @@
-//! The executable: plain data that the compiler hands to the runtime.
+//! Defines executables. An executable is plain data that the compiler produces and the runtime
+//! loads.
 
 use fusebox_core::hlo::Shape;
 use serde::{Deserialize, Serialize};
@@ -7,35 +8,37 @@ use crate::memory::{ALIGNMENT, HUGE_PAGE};
 use crate::nesting::one_deeper;
 use crate::{Target, ValueShape};
 
-/// A compiled program. The runtime runs its code unchecked, so trust an executable file only as you
-/// would trust a program.
+/// A compiled program. The runtime does not check the machine code before it runs the code. So run
+/// an executable file only if you would run any other program from the same source.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Executable {
     /// Name of the HLO module.
     pub name: String,
-    /// Device that the code is compiled for.
+    /// The kind of device for which the code is compiled.
     pub target: Target,
-    /// Instruction sets that the code may use and that not every processor has, by LLVM's names.
+    /// LLVM's names of the instruction sets that the code may use, except for those that every
+    /// processor has.
     pub instruction_sets: Vec<String>,
-    /// Machine code; kernels refer to it by index.
+    /// Machine code. Kernels refer to it by index.
     pub code: Vec<CodeImage>,
-    /// Kernels; thunks refer to them by index.
+    /// Kernels. Thunks refer to them by index.
     pub kernels: Vec<KernelImage>,
-    /// Operations executed by host routines; thunks refer to them by index.
+    /// Operations that host routines execute. Thunks refer to them by index.
     pub host_ops: Vec<HostOp>,
-    /// Buffers; slices refer to them by index.
+    /// Allocations of memory. Slices refer to them by index.
     pub allocations: Vec<Allocation>,
-    /// Steps to execute, in order.
+    /// Thunks to execute, in order.
     pub thunks: Vec<Thunk>,
-    /// One per parameter of the entry computation.
+    /// The parameters of the entry computation, in order.
     pub parameters: Vec<Binding>,
     /// The result of the entry computation.
     pub result: Binding,
 }
 
 impl Executable {
-    /// Returns an executable that only copies `bytes` bytes within a buffer. Kernels are measured
-    /// against it. Like the buffers of a whole program, its buffer uses pages of the largest size.
+    /// Returns an executable that only copies `bytes` bytes within one buffer. The times of kernels
+    /// are compared with the time of this copy. The buffer is large enough for huge pages, which
+    /// the buffers of whole programs use too.
     pub fn copying(bytes: u64, target: Target) -> Executable {
         let end = bytes.next_multiple_of(ALIGNMENT as u64);
         let slice = |offset| Slice { allocation: 0, offset, bytes };
@@ -55,8 +58,9 @@ impl Executable {
         }
     }
 
-    /// Returns pairs of allocation numbers, one of `self` and one of `other`, with equal sizes.
-    /// Both allocations of a pair hold the same parameter, or both hold temporary values.
+    /// Returns pairs of allocations that two programs can exchange: an allocation of `self` and an
+    /// allocation of `other`, by their numbers. Both allocations of a pair have the same size.
+    /// Either both hold the same parameter, or both hold temporary values.
     pub(crate) fn exchangeable(&self, other: &Executable) -> Vec<(usize, usize)> {
         let parameters = |it: &Executable| -> Vec<usize> {
             it.parameters.iter().flat_map(|it| &it.leaves).map(|leaf| leaf.allocation as usize).collect()
@@ -76,39 +80,40 @@ impl Executable {
         pairs
     }
 
-    /// Removes all copies except those in loops and branches. A kernel that updates a buffer
-    /// in-place then starts from the result of the last execution.
+    /// Removes all copies that are not in a loop or a branch. So a kernel that updates a buffer
+    /// in-place starts from the result of the last execution.
     pub fn without_copies(mut self) -> Executable {
         self.thunks.retain(|thunk| !matches!(thunk, Thunk::Copy { .. }));
         self
     }
 }
 
-/// A value of the program's interface and the slices of its leaves.
+/// A parameter or the result of a program, and the slices that hold its array leaves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Binding {
-    /// Its shape.
+    /// Shape of the value.
     pub shape: ValueShape,
-    /// One per array leaf, depth first.
+    /// Slices of the array leaves, in depth-first order.
     pub leaves: Vec<Slice>,
-    /// Sizes of its dynamic dimensions; `shape` has their bounds.
+    /// The sizes of dynamic dimensions. `shape` holds the bounds of these dimensions.
     pub sizes: Vec<DynamicSize>,
 }
 
-/// A dynamic dimension: only its first elements are valid, and their number is stored as a value.
+/// A dynamic dimension of an array leaf. The array has memory for an upper bound of elements along
+/// this dimension, but only the first ones are valid. Their number is stored in memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DynamicSize {
-    /// Number of the array leaf.
+    /// Number of the array leaf in its binding.
     pub leaf: u32,
-    /// The dimension.
+    /// Number of the dimension.
     pub dimension: u32,
-    /// Slice of its size, an `s32`.
+    /// Slice that holds the number of valid elements, an `s32`.
     pub at: Slice,
 }
 
 impl Binding {
-    /// Converts to a shape whose dimensions in `sizes` are dynamic. `None` if an element type is
-    /// unknown or a size is negative.
+    /// Returns the shape of the value. The dimensions in `sizes` are dynamic. Returns `None` if an
+    /// element type is unknown or a dimension is negative.
     pub fn to_shape(&self) -> Option<Shape> {
         let mut shape = self.shape.to_shape()?;
         let mut leaves = shape.arrays_mut();
@@ -126,87 +131,89 @@ impl Binding {
 pub enum CodeImage {
     /// A relocatable x86-64 ELF object.
     Object {
-        /// The file.
+        /// Content of the object file.
         bytes: Vec<u8>,
-        /// For the simulator: descriptions of positions in the kernels' code, by the number that an
-        /// access reports.
+        /// For the simulator: descriptions of positions in the code of the kernels. Kernels report
+        /// these positions by their index in this list.
         sites: Vec<String>,
     },
     /// PTX text.
     Ptx(String),
 }
 
-/// One kernel: its code and how it is launched.
+/// A kernel: its function, its arguments, and the numbers of blocks and threads that execute it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelImage {
     /// Name of the function in the code.
     pub symbol: String,
-    /// Name and version of the emitter that wrote it, for people.
+    /// Name and version of the emitter that wrote the kernel, for messages.
     pub emitter: String,
-    /// Index into [`Executable::code`].
+    /// Index of the kernel's code in [`Executable::code`].
     pub code: u32,
-    /// Blocks; on the cpu, tasks of the pool.
+    /// Number of blocks. On the cpu, the thread pool distributes the blocks.
     pub blocks: u64,
-    /// Threads in a block.
+    /// Number of threads in a block.
     pub threads_per_block: u32,
-    /// Dynamic shared memory in bytes.
+    /// Size of the dynamic shared memory of a block in bytes.
     pub shared_bytes: u32,
-    /// Parameters, then outputs.
+    /// Arguments of the kernel: its parameters, followed by its outputs.
     pub arguments: Vec<KernelArgument>,
 }
 
-/// An argument of a kernel and how the kernel uses it.
+/// A buffer that a kernel takes as an argument, and how the kernel accesses it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelArgument {
-    /// Name of the instruction whose value it holds, for people.
+    /// Name of the instruction whose value the buffer holds, for messages.
     pub name: String,
     /// Size of the buffer in bytes.
     pub bytes: u64,
     /// Size of one element in bytes.
     pub element_bytes: u32,
-    /// How the kernel uses it.
+    /// How the kernel accesses the buffer.
     pub access: Access,
 }
 
-/// How a kernel may use an argument. The simulator checks this.
+/// How a kernel may access an argument. The simulator checks this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Access {
-    /// Elements are only read.
+    /// The kernel only reads elements.
     Read,
-    /// Every element is written exactly once.
+    /// The kernel writes every element exactly once.
     WriteOnce,
-    /// Holds a value when the kernel starts; the kernel replaces each element at most once.
+    /// The buffer holds a value when the kernel starts. The kernel writes each element at most
+    /// once.
     InPlace,
-    /// Read and written in any number and order.
+    /// The kernel reads and writes elements any number of times and in any order.
     Update,
 }
 
-/// An HLO operation executed by a host routine.
+/// An HLO operation that a host routine executes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostOp {
     /// Name of the instruction in the program.
     pub name: String,
-    /// Its opcode.
+    /// Opcode of the instruction.
     pub opcode: String,
-    /// A module whose entry takes the operands as parameters and whose root is the operation.
+    /// Text of an HLO module. The root of its entry computation is the operation, and the operands
+    /// are its parameters.
     pub hlo: String,
-    /// The compiled comparator of a sort, if no routine implements its comparison.
+    /// The compiled comparator of a sort, if no routine implements the comparator.
     pub comparator: Option<HostKernel>,
 }
 
-/// A kernel on scalars that runs on the host for every target. Its arguments are unaligned pointers
-/// to the parameters, then to the results.
+/// A kernel on scalars that runs on the host, whatever the target. Its arguments are pointers to
+/// the parameters, followed by pointers to the results. These pointers may be unaligned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostKernel {
     /// A relocatable x86-64 ELF object.
     pub object: Vec<u8>,
-    /// Name of the function in it.
+    /// Name of the function in the object.
     pub symbol: String,
-    /// Name and version of the emitter that wrote it, for people.
+    /// Name and version of the emitter that wrote the kernel, for messages.
     pub emitter: String,
 }
 
-/// Memory of the program.
+/// A contiguous piece of the program's memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allocation {
     /// Size in bytes.
@@ -215,40 +222,42 @@ pub struct Allocation {
     pub kind: AllocationKind,
 }
 
-/// Use of an allocation.
+/// Use of an allocation: which values it holds, and when they are written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AllocationKind {
-    /// Filled with a leaf of an input before a run; never written by thunks.
+    /// Holds an array leaf of an input. The runtime fills the allocation before a run, and thunks
+    /// only read it.
     Parameter,
-    /// Filled with a leaf of a donated input before a run. The program may then use it like
-    /// temporary memory, also for results.
+    /// Holds an array leaf of a donated input. The runtime fills the allocation before a run.
+    /// Thunks may use the allocation like temporary memory, also for results.
     Donated,
-    /// Filled once, at loading, with these bytes; never written by thunks.
+    /// Holds these bytes. The runtime fills the allocation once, when it loads the program, and
+    /// thunks only read it.
     Constant(Vec<u8>),
-    /// Written and read by thunks.
+    /// Memory that thunks write and read.
     Temporary,
 }
 
-/// Part of an allocation.
+/// A range of bytes of an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Slice {
-    /// Index into [`Executable::allocations`].
+    /// Index of the allocation in [`Executable::allocations`].
     pub allocation: u32,
-    /// First byte; a multiple of the buffer alignment.
+    /// Offset of the first byte in the allocation, a multiple of the buffer alignment.
     pub offset: u64,
     /// Size in bytes.
     pub bytes: u64,
 }
 
 impl AllocationKind {
-    /// Whether thunks may write it.
+    /// Whether thunks may write to an allocation of this kind.
     pub fn is_writable(&self) -> bool {
         matches!(self, AllocationKind::Donated | AllocationKind::Temporary)
     }
 }
 
 impl Slice {
-    /// Whether the two share bytes.
+    /// Whether both slices contain a common byte.
     pub fn overlaps(&self, other: &Slice) -> bool {
         self.allocation == other.allocation
             && self.offset < other.offset + other.bytes
@@ -256,14 +265,14 @@ impl Slice {
     }
 }
 
-/// One step of a program.
+/// One step in the execution of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Thunk {
     /// Launches a kernel.
     Kernel {
-        /// Index into [`Executable::kernels`].
+        /// Index of the kernel in [`Executable::kernels`].
         kernel: u32,
-        /// Parameters, then outputs.
+        /// Slices of the arguments: parameters, followed by outputs.
         arguments: Vec<Slice>,
     },
     /// Copies bytes between slices of equal size that do not overlap.
@@ -273,25 +282,26 @@ pub enum Thunk {
         /// Destination.
         to: Slice,
     },
-    /// Executes an operation on the host.
+    /// Executes an operation by a host routine.
     HostOp {
-        /// Index into [`Executable::host_ops`].
+        /// Index of the operation in [`Executable::host_ops`].
         op: u32,
-        /// Leaves of the operands.
+        /// Slices of the array leaves of all operands.
         arguments: Vec<Slice>,
-        /// Leaves of the result.
+        /// Slices of the array leaves of the result.
         results: Vec<Slice>,
     },
-    /// Repeats `body` as long as `condition` leaves a true `predicate`.
+    /// Executes a loop: executes `condition`, and then, if `predicate` is true, executes `body` and
+    /// starts again.
     While {
         /// Name of the instruction.
         name: String,
-        /// Computes the predicate.
+        /// Thunks that compute the predicate.
         #[serde(deserialize_with = "one_deeper")]
         condition: Vec<Thunk>,
-        /// One `pred`.
+        /// Slice of the predicate, one `pred`.
         predicate: Slice,
-        /// Computes the next state.
+        /// Thunks that compute the next state of the loop.
         #[serde(deserialize_with = "one_deeper")]
         body: Vec<Thunk>,
     },
@@ -299,16 +309,18 @@ pub enum Thunk {
     Conditional {
         /// Name of the instruction.
         name: String,
-        /// A `pred` (true takes branch 0) or an `s32` (out of range takes the last branch).
+        /// Slice of the value that selects the branch. The value is a `pred`, which selects branch
+        /// 0 if it is true and branch 1 if it is false, or an `s32`, the number of the branch. A
+        /// number out of range selects the last branch.
         index: Slice,
-        /// The branches.
+        /// Thunks of each branch.
         #[serde(deserialize_with = "one_deeper")]
         branches: Vec<Vec<Thunk>>,
     },
 }
 
 impl Thunk {
-    /// Describes the thunk in one line for people: its action and its slices.
+    /// Returns a line of text for the user that describes the thunk: its action and its slices.
     pub fn describe(&self, executable: &Executable) -> String {
         match self {
             Thunk::Kernel { kernel, arguments } => {
@@ -324,7 +336,8 @@ impl Thunk {
         }
     }
 
-    /// Returns, for people, the name of the thunk and the emitter or routine behind it.
+    /// Returns two texts for the user: the name of the thunk, and the emitter, routine or component
+    /// that implements the thunk.
     pub fn name_and_maker(&self, executable: &Executable) -> (String, String) {
         match self {
             Thunk::Kernel { kernel, .. } => {
@@ -340,7 +353,8 @@ impl Thunk {
         }
     }
 
-    /// Returns the bytes that the thunk itself reads and writes, without nested thunks.
+    /// Returns the number of bytes that the thunk reads and writes. Does not count the bytes of
+    /// nested thunks.
     pub fn bytes(&self) -> u64 {
         let sum = |slices: &[Slice]| slices.iter().map(|slice| slice.bytes).fold(0, u64::saturating_add);
         match self {
@@ -351,7 +365,8 @@ impl Thunk {
         }
     }
 
-    /// Returns the nested sequences of thunks with their names, in order of execution.
+    /// Returns the sequences of thunks that are nested in this thunk, each with a name: the
+    /// condition and the body of a loop, or the branches of a conditional.
     pub fn nested(&self) -> Vec<(String, &[Thunk])> {
         match self {
             Thunk::While { condition, body, .. } => {

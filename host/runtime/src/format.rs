@@ -8,10 +8,11 @@
 //! data                  the executable, in postcard's encoding
 //! ```
 //!
-//! The digest detects damage; the reader checks it before it uses the data. The digest does not
-//! identify the author. The runtime runs the machine code unchecked, so trust a file only as you
-//! would trust a program. A signature file next to the executable (see `fusebox run
-//! --require-signature`) can identify the author.
+//! The digest detects damage. The reader checks the digest before it uses the data. The digest does
+//! not identify the author of a file, and the runtime does not check the machine code before it
+//! runs the code. So run a file only if you would run any other program from the same source. A
+//! signature file next to the executable can identify the author (see `fusebox run
+//! --require-signature`).
 
 use sha2::{Digest, Sha256};
 use thiserror::Error;
@@ -21,14 +22,14 @@ use crate::nesting::too_deep;
 
 const MAGIC: &[u8; 8] = b"FUSEBOX\n";
 const VERSION: u32 = 8;
-/// Bytes of magic, version and length.
+/// Size of magic, version and length in bytes.
 const PREFIX: usize = 20;
 const DIGEST: usize = 32;
 
-/// Why bytes are not an executable of this version.
+/// The reason why bytes are not an executable that this version of fusebox can read.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum FormatError {
-    /// The magic is missing.
+    /// The bytes do not start with the magic.
     #[error("not a fusebox executable: it does not begin with `FUSEBOX`")]
     Magic,
     /// The file has another format version.
@@ -37,19 +38,19 @@ pub enum FormatError {
         /// The version in the file.
         found: u32,
     },
-    /// The file has another length than its header states.
+    /// The length of the file differs from the length that its header states.
     #[error("damaged executable: it should have {wanted} bytes and has {found}; copy it or compile the module again")]
     Length {
-        /// Length in bytes according to the header.
+        /// Length of the file in bytes, according to the header.
         wanted: u64,
-        /// Actual length in bytes.
+        /// Actual length of the file in bytes.
         found: u64,
     },
-    /// Bytes have changed since the file was written.
+    /// The digest does not match the content, so the file has changed since it was written.
     #[error("damaged executable: its digest does not fit its content; copy it or compile the module again")]
     Digest,
-    /// The digest is correct, but the content is inconsistent: no version of the compiler wrote
-    /// this file.
+    /// The digest is correct, but the content is inconsistent. So the compiler did not write this
+    /// file.
     #[error("invalid executable: {0}; compile the module again")]
     Invalid(String),
 }
@@ -63,7 +64,7 @@ impl Executable {
     /// Encodes the executable for storage.
     ///
     /// # Errors
-    /// Never for an executable in memory; the encoder's signature has an error.
+    /// Never. The function returns a `Result` only because the encoder does.
     pub fn to_bytes(&self) -> Result<Vec<u8>, FormatError> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&VERSION.to_le_bytes());
@@ -76,17 +77,17 @@ impl Executable {
         Ok(bytes)
     }
 
-    /// Decodes an executable. Checks the digest first, then every index, size and slice that
-    /// running relies on.
+    /// Decodes an executable. Checks the digest first. Then checks every index, size and slice that
+    /// the runtime uses unchecked later.
     ///
     /// # Errors
-    /// If the bytes are no executable, have another format version, are damaged or are
+    /// If the bytes are not an executable, have another format version, are damaged or are
     /// inconsistent.
     pub fn from_bytes(bytes: &[u8]) -> Result<Executable, FormatError> {
         let data = intact_data(bytes)?;
         let invalid = |error: postcard::Error| match error {
-            // Too deep nesting is the only error that the data types report. Postcard drops its
-            // text.
+            // The decoders of the data types report only one kind of error, too deep nesting.
+            // Postcard drops the text of this error.
             postcard::Error::SerdeDeCustom => FormatError::Invalid(too_deep()),
             other => FormatError::Invalid(other.to_string()),
         };
@@ -99,7 +100,7 @@ impl Executable {
     }
 }
 
-/// Returns the data of a file, if its digest is correct.
+/// Returns the data of a file. Fails if magic, version, length or digest is wrong.
 fn intact_data(bytes: &[u8]) -> Result<&[u8], FormatError> {
     let rest = bytes.strip_prefix(MAGIC).ok_or(FormatError::Magic)?;
     let cut_off = FormatError::Length { wanted: (PREFIX + DIGEST) as u64, found: bytes.len() as u64 };

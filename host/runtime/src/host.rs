@@ -1,4 +1,5 @@
-//! Runs a program on the host: cpu kernels on a thread pool, or GPU kernels in the simulator.
+//! Runs programs in the host's memory. Kernels of the cpu target run on a thread pool. Kernels of
+//! the simt target run in the simulator.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -20,27 +21,29 @@ use crate::{
     Thunk, simt,
 };
 
-/// Largest copy, in bytes, that a single thread makes. Also the chunk size of larger copies.
+/// Maximum size in bytes of a copy that a single thread makes. Several threads make larger copies,
+/// in chunks of about this size.
 pub const PART_BYTES: u64 = 256 << 10;
 
-/// Minimum bytes per thread of a sweep; distributing fewer takes longer than sweeping them.
+/// Minimum number of bytes per thread of a sweep. A sweep of fewer bytes takes less time than the
+/// start of another thread.
 const SWEPT_BYTES: u64 = 32 << 10;
 
-/// A program in the host's memory.
+/// A program that is loaded in the host's memory.
 #[derive(Debug)]
 pub struct Host {
     buffers: Vec<Buffer>,
     kernels: Vec<LoadedKernel>,
     host_ops: Vec<LoadedHostOp>,
-    /// Thread pool; `None` for the simt target.
+    /// The thread pool of the cpu target; `None` for the simt target.
     pool: Option<Arc<Pool>>,
     order: ThreadOrder,
 }
 
 impl Host {
-    /// Links the code and allocates the buffers. The cpu target passes its `pool`. Without a pool,
-    /// kernels are simulated, with threads in the order that the options name. Fails if the code
-    /// cannot be linked or memory is short.
+    /// Links the code and allocates the buffers. For the cpu target, `pool` is the pool that
+    /// executes kernels. If `pool` is `None`, the simulator executes kernels, in the thread order
+    /// that the options set. Fails if the code cannot be linked or memory is short.
     pub fn load(
         executable: &Executable,
         host_ops: Vec<LoadedHostOp>,
@@ -56,7 +59,7 @@ impl Host {
         Ok(Host { buffers, kernels, host_ops, pool, order: options.order })
     }
 
-    /// Starts the pool of the cpu target. Fails if threads cannot be started.
+    /// Starts a thread pool for the cpu target. Fails if the system refuses to start threads.
     pub fn start_pool(options: &Options) -> Result<Arc<Pool>, LoadError> {
         let pool = Pool::new(options.thread_count())
             .map_err(|source| LoadError::System { what: "starting threads", source })?;
@@ -109,8 +112,8 @@ impl Machine for Host {
         let part = even_part(from.bytes, PART_BYTES, threads);
         let copy = |parts: Range<u64>| {
             let (start, end) = (parts.start * part, (parts.end * part).min(from.bytes));
-            // SAFETY: slices lie in their allocations, have equal sizes and do not overlap (checked
-            // at load).
+            // SAFETY: both slices lie in their allocations, have equal sizes and do not overlap
+            // (checked at load).
             unsafe {
                 let (source, target) = (source as *const u8, target as *mut u8);
                 std::ptr::copy_nonoverlapping(
@@ -151,8 +154,7 @@ impl Machine for Host {
                 None => buffer.evict(0..bytes),
             }
         }
-        // Wake the workers: the next execution should measure memory accesses, not sleeping
-        // workers.
+        // Wake the workers, so that the time of the next execution does not include their wake-up.
         if let Some(pool) = &self.pool {
             pool.wake();
         }
@@ -170,7 +172,8 @@ impl Machine for Host {
         }
         let go = |range: Range<u64>| {
             for bytes in &parts[range.start as usize..range.end as usize] {
-                // SAFETY: parts do not overlap, and the machine is borrowed exclusively.
+                // SAFETY: parts do not overlap, and this call borrows the machine exclusively, so
+                // no other code accesses the buffer.
                 unsafe { buffer.sweep(sweep.passage, bytes.clone()) }
             }
         };
@@ -185,8 +188,8 @@ impl Machine for Host {
 
     fn host_op(&mut self, op: u32, arguments: &[Slice], results: &[Slice]) -> Result<(), RunError> {
         // SAFETY: slices lie within their allocations, and no result overlaps an argument or
-        // another result (checked at load). The machine is borrowed exclusively, so no other code
-        // accesses the buffers.
+        // another result (checked at load). This call borrows the machine exclusively, so no other
+        // code accesses the buffers.
         let arguments: Vec<&[u8]> = arguments
             .iter()
             .map(|slice| unsafe { std::slice::from_raw_parts(self.address(slice), slice.bytes as usize) })
@@ -202,26 +205,27 @@ impl Machine for Host {
         };
         let context = Context { workers };
         let mut execute = || self.host_ops[op as usize].execute(&arguments, &mut results, &context);
-        // Simulated programs compute subnormal numbers, as GPUs do. So do their routines.
+        // GPUs compute subnormal numbers, so the kernels and the routines of a simulated program
+        // do, too. Programs of the cpu target flush them to zero.
         if self.pool.is_some() { subnormals::flushed(execute) } else { execute() }
     }
 }
 
-/// Returns the bytes of a part such that all threads process equally many parts. A part has about
-/// `least` bytes or more, and fewer only if each thread gets a single part. Parts are multiples of
-/// a cache line.
+/// Splits `bytes` bytes into parts so that all threads process the same number of parts, and
+/// returns the size of a part in bytes. A part has about `least` bytes or more. It has fewer only
+/// if there is one part per thread. The size is a multiple of a cache line.
 fn even_part(bytes: u64, least: u64, threads: u64) -> u64 {
     let per_thread = (bytes / (least * threads)).max(1);
     bytes.div_ceil(per_thread * threads).max(1).next_multiple_of(ALIGNMENT as u64)
 }
 
-/// Calls a kernel of the cpu target for all its blocks. If there are several, the pool distributes
-/// them.
+/// Executes all blocks of a kernel of the cpu target. If there are several blocks, the pool
+/// distributes them among its threads.
 pub(crate) fn call(function: CpuFunction, blocks: u64, arguments: &[*mut u8], pool: &Pool) {
     let arguments = arguments.as_ptr() as usize;
     let task = |blocks: Range<u64>| {
-        // SAFETY: the arguments are the launch's buffers in the order of the signature, they
-        // outlive the launch, and different blocks write different bytes.
+        // SAFETY: the arguments are the buffers of this launch, in the order of the kernel's
+        // parameters. The buffers outlive the launch, and different blocks write different bytes.
         let call = || unsafe { function(arguments as *const _, blocks.start as i64, blocks.end as i64) };
         subnormals::flushed(call);
     };

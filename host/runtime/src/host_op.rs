@@ -1,4 +1,4 @@
-//! Operations that the host's routines execute.
+//! Loads and executes the operations that host routines implement.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use fusebox_routines::{
 use crate::comparator::CompiledComparator;
 use crate::{HostOp, LoadError, RunError, Slice, Thunk};
 
-/// A host operation ready to be executed.
+/// A host operation that is loaded and can be executed.
 #[derive(Debug)]
 pub struct LoadedHostOp {
     name: String,
@@ -23,8 +23,8 @@ pub struct LoadedHostOp {
 }
 
 impl LoadedHostOp {
-    /// Creates the operation's routine. Fails if the operation cannot be read or its comparator is
-    /// missing.
+    /// Loads an operation and creates its routine. Fails if the operation's HLO is invalid, if no
+    /// routine supports the operation, or if a comparator is missing or not needed.
     pub fn new(op: &HostOp, generator: &SharedGenerator) -> Result<LoadedHostOp, LoadError> {
         let fail = |reason: String| LoadError::HostOp { name: op.name.clone(), reason };
         let module = parse_module(&op.hlo, &op.name).map_err(|faults| fail(first(&faults)))?;
@@ -44,12 +44,12 @@ impl LoadedHostOp {
         Ok(LoadedHostOp { name: op.name.clone(), parameters, result, routine, product })
     }
 
-    /// Returns the matrix product that this operation computes, if it is one.
+    /// Returns the matrix product that this operation computes; `None` if it is another operation.
     pub fn product(&self) -> Option<&Product> {
         self.product.as_ref()
     }
 
-    /// Checks that a step's slices have the sizes of the operation's operands and results.
+    /// Checks that the slices of a thunk have the sizes of the operation's operands and results.
     fn check_step(&self, arguments: &[Slice], results: &[Slice]) -> Result<(), LoadError> {
         let fits = |shapes: &[Shape], slices: &[Slice]| {
             let leaves = shapes.iter().flat_map(Shape::leaves).filter_map(Shape::as_array);
@@ -66,8 +66,9 @@ impl LoadedHostOp {
         }
     }
 
-    /// Executes the operation on the bytes of the operands' leaves, and writes the bytes of the
-    /// result's leaves. Fails if memory is short or the operation is not defined on these values.
+    /// Executes the operation. `arguments` are the bytes of the operands' array leaves. `results`
+    /// receives the bytes of the result's array leaves. Fails if memory is short or the operation
+    /// is not defined for these values.
     pub fn execute(
         &self,
         arguments: &[&[u8]],
@@ -90,8 +91,8 @@ fn first(faults: &[Diagnostic]) -> String {
     faults.first().map_or_else(|| "unreadable".into(), Diagnostic::to_string)
 }
 
-/// Checks that the slices of all steps have the sizes of their host operations' operands and
-/// results. Otherwise names the first operation whose sizes differ.
+/// Checks all thunks that execute a host operation: their slices must have the sizes of the
+/// operation's operands and results. The error names the first operation whose sizes differ.
 pub fn check_steps(thunks: &[Thunk], ops: &[LoadedHostOp]) -> Result<(), LoadError> {
     thunks.iter().try_for_each(|thunk| match thunk {
         Thunk::HostOp { op, arguments, results } => ops[*op as usize].check_step(arguments, results),
@@ -99,8 +100,9 @@ pub fn check_steps(thunks: &[Thunk], ops: &[LoadedHostOp]) -> Result<(), LoadErr
     })
 }
 
-/// Converts elements to the form of literals: kernels leave the unused bits of a narrow integer's
-/// byte undefined.
+/// Converts elements from the form that kernels write to the form of literals. For integers
+/// narrower than a byte, kernels leave the unused bits of the byte undefined. Literals hold such
+/// integers extended to the whole byte.
 fn canonical(ty: ElementType, bytes: &[u8]) -> Result<Cow<'_, [u8]>, RunError> {
     if !ty.is_integer() || ty.bits() >= 8 {
         return Ok(Cow::Borrowed(bytes));
@@ -122,7 +124,7 @@ fn copy(bytes: &[u8]) -> Result<Vec<u8>, RunError> {
     Ok(copy)
 }
 
-/// Builds a value of a shape from the bytes of its array leaves. Fails if memory is short.
+/// Builds a literal of a shape from the bytes of its array leaves. Fails if memory is short.
 pub fn assemble<'a>(shape: &Shape, leaves: &mut impl Iterator<Item = &'a &'a [u8]>) -> Result<Literal, RunError> {
     Ok(match shape {
         Shape::Array(array) => Literal::Array(ArrayLiteral {

@@ -1,4 +1,4 @@
-//! Calls compiled kernels.
+//! Looks up compiled kernels in loaded objects.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -12,15 +12,15 @@ pub type CpuFunction = unsafe extern "C" fn(*const *mut c_void, i64, i64);
 /// `void kernel(void *const *args, int64_t block, int64_t thread)`
 pub type SimtFunction = unsafe extern "C" fn(*const *mut c_void, i64, i64);
 
-/// A kernel ready to be called: its description and its address.
+/// A kernel that is loaded and can be called: its description and the address of its function.
 #[derive(Debug)]
 pub struct LoadedKernel {
     /// The compiler's description of the kernel.
     pub image: KernelImage,
-    /// Present if a watchdog observes the kernel's launches.
+    /// The registration with a watchdog, if a watchdog observes the kernel's launches.
     pub watch: Option<Watch>,
     address: *const u8,
-    /// Keeps the code mapped.
+    /// The object that contains the kernel. It keeps the code mapped.
     object: Arc<LoadedObject>,
 }
 
@@ -30,7 +30,7 @@ unsafe impl Send for LoadedKernel {}
 unsafe impl Sync for LoadedKernel {}
 
 impl LoadedKernel {
-    /// Looks up the kernel's function. Fails if the object lacks it.
+    /// Looks up the kernel's function in `object`. Fails if the object lacks the function.
     pub fn new(
         image: &KernelImage,
         object: Arc<LoadedObject>,
@@ -43,18 +43,18 @@ impl LoadedKernel {
         Ok(LoadedKernel { image: image.clone(), watch, address, object })
     }
 
-    /// Describes the position in the kernel's code with this number.
+    /// Describes the position in the kernel's code that has the number `number`.
     pub fn site(&self, number: i32) -> String {
         self.object.site(number).map_or_else(|| format!("access {number}"), str::to_owned)
     }
 
-    /// Returns the function with the signature of the cpu target.
+    /// Returns the kernel's function. The executable's target must be cpu.
     pub fn cpu_function(&self) -> CpuFunction {
         // SAFETY: the executable's target is cpu, for which the compiler emits this signature.
         unsafe { std::mem::transmute::<*const u8, CpuFunction>(self.address) }
     }
 
-    /// Returns the function with the signature of the simt target.
+    /// Returns the kernel's function. The executable's target must be simt.
     pub fn simt_function(&self) -> SimtFunction {
         // SAFETY: the executable's target is simt, for which the compiler emits this signature.
         unsafe { std::mem::transmute::<*const u8, SimtFunction>(self.address) }

@@ -1,10 +1,10 @@
-//! Loads an executable and runs it. Needs neither MLIR nor LLVM.
+//! Loads and runs executables. This crate needs neither MLIR nor LLVM.
 //!
 //! ```text
 //! Executable (bytes)  ->  load: link objects, allocate buffers  ->  Program  ->  run thunks  ->  Literal
 //! ```
 //!
-//! The modules are listed in the order in which data passes through them.
+//! The modules below are in the order in which data passes through them.
 
 #![deny(clippy::undocumented_unsafe_blocks)]
 

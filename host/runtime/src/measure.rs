@@ -1,28 +1,31 @@
-//! Timing of repeated executions.
+//! Measures the time of repeated executions.
 
 use std::time::{Duration, Instant};
 
 use crate::{Program, RunError};
 
-/// Statistics of the durations of executions.
+/// Statistics of the execution times of a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Timing {
-    /// Median in microseconds.
+    /// Median of the execution times in microseconds.
     pub median_us: f64,
-    /// Smallest in microseconds.
+    /// Minimum of the execution times in microseconds.
     pub min_us: f64,
-    /// Number of executions measured.
+    /// Number of measured executions.
     pub runs: usize,
 }
 
-/// How long to measure.
+/// Limits of the duration of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// Number of executions that suffices for a median, once `settle` has passed.
+    /// Number of executions after which the measurement ends, if it has taken at least the time
+    /// `settle`.
     pub runs: usize,
-    /// Minimum time: short programs are repeated at least this long.
+    /// Minimum duration of the measurement. Short programs are executed more than `runs` times
+    /// until this time has passed.
     pub settle: Duration,
-    /// Time after which measuring stops, even with fewer executions.
+    /// Maximum duration of the measurement. After this time, the measurement ends even with fewer
+    /// than `runs` executions.
     pub limit: Duration,
 }
 
@@ -33,7 +36,7 @@ impl Default for Effort {
 }
 
 impl Effort {
-    /// Whether `runs` executions in the time `elapsed` suffice.
+    /// Whether the measurement can end after `runs` executions, which took the time `elapsed`.
     pub fn is_reached(&self, runs: usize, elapsed: Duration) -> bool {
         (runs >= self.runs && elapsed >= self.settle) || elapsed >= self.limit
     }
@@ -43,7 +46,8 @@ impl Effort {
     }
 }
 
-/// Executes the program repeatedly on its resident inputs, first to warm up, then to measure.
+/// Executes the program repeatedly on its current inputs, first to warm up and then to measure the
+/// execution times.
 ///
 /// # Errors
 /// If an execution fails.
@@ -55,7 +59,7 @@ pub fn measure(program: &mut Program, effort: Effort) -> Result<Timing, RunError
     Ok(Timing { median_us: us(samples[samples.len() / 2]), min_us: us(samples[0]), runs: samples.len() })
 }
 
-/// Executes the program at least once. Returns the durations.
+/// Executes the program until `effort` is reached, but at least once. Returns the execution times.
 fn repeat(program: &mut Program, effort: Effort) -> Result<Vec<Duration>, RunError> {
     let begin = Instant::now();
     let mut samples = Vec::with_capacity(effort.runs);

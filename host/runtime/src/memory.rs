@@ -1,4 +1,4 @@
-//! Aligned buffers.
+//! Allocates the buffers of programs, which are aligned.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ops::Range;
@@ -8,18 +8,19 @@ use memmap2::MmapMut;
 
 use crate::sweeps;
 
-/// Alignment of every buffer in bytes. Kernels may rely on it.
+/// Alignment of every buffer in bytes. Kernels may assume this alignment.
 pub const ALIGNMENT: usize = 64;
 
-/// Minimum size in bytes of a buffer with a separate mapping. The system zeroes the pages of a
-/// mapping at first access instead of at load, and may use huge pages.
+/// Minimum size in bytes of a buffer that has a separate memory mapping. The system zeroes each
+/// page of a mapping at the first access, instead of all pages at once when a program is loaded. It
+/// may use huge pages for a mapping.
 const LEAST_MAPPED: usize = 256 << 10;
 
-/// Size and alignment in bytes of a huge page on most machines. Buffers of at least this size start
-/// at this alignment.
+/// Size and alignment in bytes of a huge page on most machines. The addresses of buffers with at
+/// least this size are multiples of it.
 pub(crate) const HUGE_PAGE: usize = 2 << 20;
 
-/// Access of a sweep to every byte.
+/// How a sweep accesses every byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SweepAccess {
     Read,
@@ -29,29 +30,30 @@ pub enum SweepAccess {
     Update,
 }
 
-/// A pass over memory by all threads.
+/// Parameters of a sweep. A sweep is a pass over memory in which all threads take part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sweep {
     pub passage: SweepAccess,
-    /// Whether each thread starts with its last bytes, which the caches still hold after a forward
-    /// sweep.
+    /// Whether each thread visits its parts of the memory in reverse order. After a forward sweep,
+    /// the caches hold the bytes that a backward sweep visits first.
     pub is_backward: bool,
-    /// Number of bytes, from the start of the program's memory.
+    /// Number of bytes to visit, from the start of the program's first buffer.
     pub bytes: usize,
 }
 
-/// Memory of a program, with the alignment that kernels rely on.
+/// A piece of memory of a program, with the alignment that kernels assume.
 #[derive(Debug)]
 pub struct Buffer {
     start: NonNull<u8>,
     bytes: usize,
-    /// Owns the memory of a large buffer. Small buffers come from the allocator.
+    /// The mapping that owns the memory of a large buffer. `None` for a small buffer, whose memory
+    /// comes from the allocator.
     mapping: Option<MmapMut>,
 }
 
 // SAFETY: a buffer owns its memory exclusively, like a `Box<[u8]>`.
 unsafe impl Send for Buffer {}
-// SAFETY: shared references give read access only.
+// SAFETY: safe code can only read the memory through a shared reference.
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
@@ -61,8 +63,8 @@ impl Buffer {
             let spare = if bytes >= HUGE_PAGE { HUGE_PAGE } else { 0 };
             let mut mapping = MmapMut::map_anon(bytes.checked_add(spare)?).ok()?;
             let skipped = if spare > 0 { mapping.as_ptr().align_offset(HUGE_PAGE).min(spare) } else { 0 };
-            // Kernels with large strides would miss the TLB on every small page. If the system has
-            // no huge pages, it uses small ones.
+            // With small pages, kernels with large strides would have a TLB miss for every access.
+            // If the system has no huge pages, it ignores this request.
             #[cfg(target_os = "linux")]
             let _ = mapping.advise(memmap2::Advice::HugePage);
             let start = NonNull::new(mapping.get_mut(skipped..)?.as_mut_ptr())?;
@@ -84,7 +86,7 @@ impl Buffer {
     /// Reads, writes or updates a range of the buffer's bytes.
     ///
     /// # Safety
-    /// If `passage` writes, no other code accesses the bytes during the call.
+    /// If `passage` writes, no other code may access the bytes during the call.
     pub(crate) unsafe fn sweep(&self, passage: SweepAccess, bytes: Range<usize>) {
         if passage == SweepAccess::Read {
             return sweeps::read(&self.as_slice()[bytes]);
@@ -103,8 +105,8 @@ impl Buffer {
         {
             let drops_many_at_once = crate::processor::drops_many_lines_at_once();
             for line in self.as_slice()[bytes].chunks(ALIGNMENT).map(<[u8]>::as_ptr) {
-                // SAFETY: the line lies in memory that this buffer owns. Evicting it changes no
-                // value. The processor has the instruction.
+                // SAFETY: the line lies in memory that this buffer owns. Its eviction does not
+                // change any value. The processor has the instruction.
                 unsafe {
                     if drops_many_at_once {
                         std::arch::asm!("clflushopt [{}]", in(reg) line, options(nostack, preserves_flags))
@@ -122,19 +124,19 @@ impl Buffer {
         Layout::from_size_align(bytes.max(1), ALIGNMENT).ok()
     }
 
-    /// Returns the bytes.
+    /// Returns the bytes of the buffer.
     pub fn as_slice(&self) -> &[u8] {
         // SAFETY: `start` points to `bytes` initialised bytes owned by this buffer.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.bytes) }
     }
 
-    /// Returns the bytes for writing.
+    /// Returns the bytes of the buffer for writing.
     pub fn as_mut_slice(&mut self) -> &mut [u8] {
         // SAFETY: as above, and the borrow is exclusive.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
     }
 
-    /// Returns the address of the first byte, for kernels.
+    /// Returns the address of the first byte, which kernels take as an argument.
     pub(crate) fn address(&self) -> *mut u8 {
         self.start.as_ptr()
     }
@@ -143,7 +145,7 @@ impl Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         if let (None, Some(layout)) = (&self.mapping, Self::layout(self.bytes)) {
-            // SAFETY: the buffer has no mapping, so `zeroed` has allocated it with this same
+            // SAFETY: the buffer has no mapping, so `zeroed` has allocated its memory with the same
             // layout.
             unsafe { dealloc(self.start.as_ptr(), layout) }
         }

@@ -1,13 +1,13 @@
-//! Limits how deep thunks and tuples of an executable are nested.
+//! Limits the nesting depth of the thunks and tuples of an executable.
 //!
-//! Code that reads, checks, runs or drops nested thunks and tuples recurses. A file may claim any
-//! depth, so the decoder counts levels.
+//! The functions that read, check, run or drop thunks and tuples are recursive. A file may contain
+//! any nesting depth, which could overflow the stack. So the decoder counts the levels.
 
 use std::cell::Cell;
 
 use serde::de::{Deserialize, Deserializer, Error};
 
-/// Maximum nesting depth of loops, branches and tuples. Programs use tens of levels; the stack
+/// Maximum nesting depth of loops, branches and tuples. Programs have tens of levels, and the stack
 /// suffices for about ten thousand.
 pub const DEEPEST: usize = 1000;
 
@@ -16,8 +16,8 @@ thread_local! {
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Decodes a value one level deeper. Fails if the level exceeds [`DEEPEST`] or the value cannot be
-/// decoded.
+/// Decodes a value that is one nesting level deeper than the value that contains it. Fails if the
+/// depth exceeds [`DEEPEST`] or the value cannot be decoded.
 pub fn one_deeper<'de, D: Deserializer<'de>, T: Deserialize<'de>>(decoder: D) -> Result<T, D::Error> {
     let depth = DEPTH.get();
     if depth == DEEPEST {
@@ -29,7 +29,7 @@ pub fn one_deeper<'de, D: Deserializer<'de>, T: Deserialize<'de>>(decoder: D) ->
     decoded
 }
 
-/// Returns the error text for too deep nesting.
+/// Returns the text of the error that reports a too large nesting depth.
 pub fn too_deep() -> String {
     format!("loops, branches or tuples are nested more than {DEEPEST} deep")
 }

@@ -1,16 +1,17 @@
-//! Measures how fast this processor multiplies and adds `f32` in registers. Compute-bound kernels
-//! are compared with this rate.
+//! Measures how many `f32` multiplications and additions per second this processor executes in
+//! registers. The speed of compute-bound kernels is compared with this rate.
 
 use std::time::{Duration, Instant};
 
-/// Iterations between two readings of the clock.
+/// Number of iterations between two readings of the clock.
 const TURNS: u32 = 1 << 14;
-/// Duration of one measurement. The best of `TIMES` measurements is the result.
+/// Duration of one measurement. The result is the highest rate of `TIMES` measurements.
 const LONG: Duration = Duration::from_millis(10);
 const TIMES: u32 = 5;
 
-/// One chain of `sum = sum * factor + addend` per sum. There are more chains than additions in
-/// flight, so that latency is hidden.
+/// Executes several independent chains of the operation `sum = sum * factor + addend`. There are
+/// more chains than the processor executes operations at once, so that the latency of an operation
+/// is hidden.
 #[cfg(target_arch = "x86_64")]
 mod chains {
     use std::arch::x86_64::{_mm256_fmadd_ps, _mm256_set1_ps, _mm512_fmadd_ps, _mm512_set1_ps};
@@ -19,13 +20,13 @@ mod chains {
 
     const SUMS: usize = 12;
 
-    /// Runs the chains in registers of 64 bytes.
+    /// Executes `turns` operations of every chain in registers of 64 bytes.
     #[target_feature(enable = "avx512f")]
     pub fn wide(turns: u32) {
         let (factor, addend) = black_box((_mm512_set1_ps(0.999), _mm512_set1_ps(0.001)));
         let mut sums = black_box([_mm512_set1_ps(1.0); SUMS]);
         for _ in 0..turns {
-            // No closure, because closures do not have this function's target features.
+            // Use a loop, because a closure does not have this function's target features.
             for sum in &mut sums {
                 *sum = _mm512_fmadd_ps(*sum, factor, addend);
             }
@@ -33,13 +34,13 @@ mod chains {
         black_box(sums);
     }
 
-    /// Runs the chains in registers of 32 bytes.
+    /// Executes `turns` operations of every chain in registers of 32 bytes.
     #[target_feature(enable = "avx2,fma")]
     pub fn narrow(turns: u32) {
         let (factor, addend) = black_box((_mm256_set1_ps(0.999), _mm256_set1_ps(0.001)));
         let mut sums = black_box([_mm256_set1_ps(1.0); SUMS]);
         for _ in 0..turns {
-            // No closure, because closures do not have this function's target features.
+            // Use a loop, because a closure does not have this function's target features.
             for sum in &mut sums {
                 *sum = _mm256_fmadd_ps(*sum, factor, addend);
             }
@@ -47,8 +48,8 @@ mod chains {
         black_box(sums);
     }
 
-    /// Runs `turns` iterations and returns the operations per iteration; `None` if the processor
-    /// lacks the instructions.
+    /// Executes `turns` iterations. Returns the number of multiplications and additions per
+    /// iteration; `None` if the processor lacks fused multiply-add instructions.
     pub fn run(turns: u32) -> Option<f64> {
         let lanes = if is_x86_feature_detected!("avx512f") {
             // SAFETY: the processor has the feature.
@@ -67,14 +68,15 @@ mod chains {
 
 #[cfg(not(target_arch = "x86_64"))]
 mod chains {
-    /// Returns `None`: other processors are not measured.
+    /// Returns `None`, because other processors are not measured.
     pub fn run(_: u32) -> Option<f64> {
         None
     }
 }
 
-/// Returns the `f32` multiplications and additions per second of `threads` threads together. `None`
-/// if the processor lacks fused multiply-add instructions or the system cannot start the threads.
+/// Returns the number of `f32` multiplications and additions per second that `threads` threads
+/// together execute. Returns `None` if the processor lacks fused multiply-add instructions or the
+/// system cannot start the threads.
 pub fn operations_per_second(threads: usize) -> Option<f64> {
     let once = || {
         std::thread::scope(|scope| {

@@ -1,14 +1,15 @@
-//! A persistent thread pool that distributes the blocks of a kernel.
+//! Implements a persistent thread pool, which distributes the blocks of a kernel among its threads.
 //!
-//! The caller takes part, so a pool of one thread has no workers and costs nothing. Each thread
-//! owns a range of the blocks, the same range for every kernel, so that its core's cache still
-//! holds what it wrote for the previous kernel. A thread first claims its own blocks and then the
-//! remaining blocks of other threads. So a worker that wakes late finds no blocks left, and no
-//! thread waits for it.
+//! The calling thread executes blocks too, so a pool of one thread has no workers and no cost. Each
+//! thread owns the same share of the blocks in every kernel, so that the cache of its core often
+//! holds data that the thread wrote for the previous kernel. A thread first claims the blocks that
+//! it owns, and then the remaining blocks of other threads. If a worker wakes late, other threads
+//! have already executed its blocks. So no thread waits for this worker.
 //!
-//! Other programs run on the machine too. A thread that waits, for a job or for the last blocks of
-//! other threads, spins for about as long as waking up takes, and then sleeps. The core of a
-//! sleeping thread is free for a worker that another program has displaced from its core.
+//! Other programs may run on the same machine. So a waiting thread must not occupy its core for
+//! long. A thread waits for a job, or until other threads have executed their last blocks. It first
+//! spins, for a few times as long as a wake-up takes, and then sleeps. While it sleeps, its core is
+//! free, for example for a worker that another program has displaced from its core.
 
 use std::any::Any;
 use std::ops::Range;
@@ -23,42 +24,46 @@ use fusebox_routines::Workers;
 use crate::affinity::{PinnedThread, Processors};
 use crate::subnormals;
 
-/// Claims per thread: enough to balance uneven blocks, few enough to keep each claim long.
+/// Approximate number of claims per thread. With more claims, uneven blocks are balanced better.
+/// With fewer claims, each claim has more blocks and costs less.
 const CLAIMS_PER_THREAD: u64 = 8;
-/// How long a thread spins before it sleeps: a few times as long as waking up takes.
+/// Time for which a waiting thread spins before it sleeps: a few times as long as a wake-up takes.
 const SPIN: Duration = Duration::from_micros(60);
-/// Spin iterations between two readings of the clock.
+/// Number of spin iterations between two readings of the clock.
 const TURNS: u32 = 32;
 
 #[derive(Debug)]
 pub struct Pool {
     shared: Arc<PoolState>,
     workers: Vec<JoinHandle<()>>,
-    /// Held while the workers have a job.
+    /// Lock that a caller holds while the workers execute its job.
     turn: Mutex<()>,
 }
 
 #[derive(Debug, Default)]
 struct PoolState {
     state: Mutex<CurrentJob>,
-    /// Signals a new job or the end of the pool.
+    /// Signals that there is a new job, or that the pool ends.
     wake: Condvar,
-    /// Signals that no worker executes the job any more.
+    /// Signals that no worker still executes the job.
     done: Condvar,
-    /// Counts jobs, so that a worker takes each at most once.
+    /// Number of jobs published so far. A worker compares it with the last number it has seen, so
+    /// that it takes each job at most once.
     generation: AtomicU64,
-    /// Per thread, the first unclaimed block of its range. The caller is thread 0.
+    /// For each thread, the first unclaimed block of the blocks that the thread owns. The caller is
+    /// thread 0.
     next: Box<[NextBlock]>,
-    /// Number of workers that execute the job.
+    /// Number of workers that currently execute the job.
     active: AtomicUsize,
-    /// Whether the caller sleeps until `active` is zero.
+    /// Whether the caller waits for the signal that `active` is zero.
     is_awaited: AtomicBool,
-    /// Payload of a panic in a worker.
+    /// Payload of a panic that the job has caused in a worker.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
     stop: AtomicBool,
 }
 
-/// A counter on a separate cache line, because its thread changes it with every claim.
+/// A counter on a separate cache line. A thread changes the counter with every claim, which would
+/// slow down accesses to other data on the same line.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct NextBlock(AtomicU64);
@@ -70,19 +75,20 @@ struct CurrentJob {
     sleeping: usize,
 }
 
-/// A task and its blocks. `task` points into the stack frame of [`Pool::run`], which returns only
-/// after the job is withdrawn and `active` is zero.
+/// A task, and the blocks for which it is executed. `task` points to an object that the caller of
+/// [`Pool::run`] keeps alive until `run` returns. `run` returns only after the job is withdrawn and
+/// `active` is zero.
 #[derive(Clone, Copy, Debug)]
 struct Job {
     task: *const (dyn Fn(Range<u64>) + Sync),
     blocks: u64,
-    /// Blocks that one thread owns; the last threads may own fewer.
+    /// Number of blocks that a thread owns. The last threads may own fewer.
     part: u64,
-    /// Blocks per claim.
+    /// Number of blocks per claim.
     grain: u64,
 }
 
-// SAFETY: the task is `Sync` and outlives the job (see `Pool::run`).
+// SAFETY: the task is `Sync`, and it outlives every use of the job (see `Pool::run`).
 unsafe impl Send for Job {}
 
 impl Job {
@@ -96,12 +102,13 @@ impl Job {
         begin..(begin + self.part).min(self.blocks)
     }
 
-    /// Claims and executes blocks until none is left, starting with the blocks that `thread` owns.
+    /// Claims and executes blocks until all blocks of the job are claimed. Starts with the blocks
+    /// that `thread` owns.
     ///
     /// # Safety
-    /// `task` must be alive.
+    /// The object that `task` points to must be alive.
     unsafe fn work(&self, next: &[NextBlock], thread: usize) {
-        // SAFETY: alive by contract.
+        // SAFETY: the caller guarantees that the task is alive.
         let task = unsafe { &*self.task };
         for offset in 0..next.len() {
             let owner = (thread + offset) % next.len();
@@ -118,8 +125,8 @@ impl Job {
 }
 
 impl Pool {
-    /// Starts a pool of `threads` threads, including the caller of [`Pool::run`]. Fails if the
-    /// system refuses a thread.
+    /// Starts a pool of `threads` threads. The caller of [`Pool::run`] is one of them. Fails if the
+    /// system refuses to start a thread.
     pub fn new(threads: usize) -> std::io::Result<Pool> {
         let next = (0..threads.max(1)).map(|_| NextBlock::default()).collect();
         let shared = Arc::new(PoolState { next, ..PoolState::default() });
@@ -132,9 +139,10 @@ impl Pool {
         Ok(Pool { shared, workers, turn: Mutex::default() })
     }
 
-    /// Executes `task` on ranges that together cover `0..blocks`, and returns when all are done. If
-    /// `task` panics on any thread, this function panics after all threads have left the task.
-    /// While the workers execute another caller's job, the caller executes all blocks alone.
+    /// Calls `task` with ranges that together cover `0..blocks`, on all threads of the pool.
+    /// Returns after all calls have returned. If `task` panics on any thread, this function panics
+    /// after all threads have left the task. If the workers are executing the job of another
+    /// caller, this caller executes all blocks alone.
     pub fn run(&self, blocks: u64, task: &(dyn Fn(Range<u64>) + Sync)) {
         if blocks <= 1 || self.workers.is_empty() {
             return task(0..blocks);
@@ -143,8 +151,8 @@ impl Pool {
         if matches!(turn, Err(TryLockError::WouldBlock)) {
             return task(0..blocks);
         }
-        // SAFETY: only the lifetime changes; the job is withdrawn and unused before this function
-        // ends.
+        // SAFETY: only the lifetime changes. When this function ends, the job is withdrawn and no
+        // worker uses the task.
         let task = unsafe {
             std::mem::transmute::<*const (dyn Fn(Range<u64>) + Sync), *const (dyn Fn(Range<u64>) + Sync + 'static)>(
                 task,
@@ -152,8 +160,8 @@ impl Pool {
         };
         let job = Job::new(task, blocks, self.workers.len() as u64 + 1);
         self.shared.publish(job);
-        // Workers may use this frame until the job is withdrawn, so no panic may unwind it before.
-        // SAFETY: the task is alive in this frame.
+        // Workers may use the task until the job is withdrawn, so a panic must not leave this
+        // function before. SAFETY: the task is alive until this function returns.
         let own = catch_unwind(AssertUnwindSafe(|| unsafe { job.work(&self.shared.next, 0) }));
         self.shared.withdraw();
         let of_worker = self.shared.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -164,18 +172,20 @@ impl Pool {
 }
 
 impl Pool {
-    /// Returns the number of threads, including the caller of [`Pool::run`].
+    /// Returns the number of threads of the pool. The caller of [`Pool::run`] is one of them.
     pub fn threads(&self) -> u64 {
         self.workers.len() as u64 + 1
     }
 
-    /// Wakes all workers. A job that starts before they stop spinning finds them awake.
+    /// Wakes all workers. If a job starts soon afterwards, the workers still spin and start to work
+    /// at once.
     pub fn wake(&self) {
         self.on_each(&|_| {});
     }
 
-    /// Pins every thread to a different processor. Returns `None` if there are fewer processors
-    /// than threads. Workers remain pinned while they live, the caller while the result lives.
+    /// Pins every thread of the pool to a different processor. Returns `None` if there are fewer
+    /// processors than threads. The workers remain pinned until the pool is dropped. The caller
+    /// remains pinned until the result is dropped.
     pub fn pin(&self) -> Option<PinnedThread> {
         let processors = Processors::for_threads(self.workers.len() + 1)?;
         let (caller, of_caller) = (std::thread::current().id(), Mutex::new(None));
@@ -190,11 +200,12 @@ impl Pool {
         of_caller.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls the function once on every thread, with different numbers.
+    /// Calls `function` once on every thread of the pool, with a different number on each.
     fn on_each(&self, function: &(dyn Fn(usize) + Sync)) {
         let threads = self.threads();
         let arrived = AtomicU64::new(0);
-        // There is one block per thread. No thread leaves its block before all threads have one.
+        // The job has one block per thread. No thread leaves its block before every thread has a
+        // block. So every thread executes exactly one block.
         self.run(threads, &|blocks| {
             arrived.fetch_add(blocks.end - blocks.start, Ordering::Relaxed);
             while !spin_until(|| arrived.load(Ordering::Relaxed) >= threads) {
@@ -205,14 +216,16 @@ impl Pool {
     }
 }
 
-/// Runs parts of routines, which flush subnormal numbers as kernels do.
+/// Executes the parts of a routine's work on all threads of the pool. Subnormal numbers are flushed
+/// to zero, as in kernels.
 impl Workers for Pool {
     fn run_parts(&self, parts: usize, task: &(dyn Fn(usize) + Sync)) {
         self.run(parts as u64, &|parts| subnormals::flushed(|| parts.for_each(|part| task(part as usize))));
     }
 }
 
-/// Spins until `has_come` holds or [`SPIN`] has passed. Returns whether it holds.
+/// Spins until `has_come` returns true or the time [`SPIN`] has passed. Returns whether `has_come`
+/// has returned true.
 fn spin_until(has_come: impl Fn() -> bool) -> bool {
     let mut begin = None;
     loop {
@@ -233,9 +246,11 @@ impl PoolState {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Publishes a job. Wakes as many workers as may find blocks in addition to the caller.
+    /// Publishes a job. Wakes sleeping workers, but no more than can find blocks to execute in
+    /// addition to the caller.
     fn publish(&self, job: Job) {
-        // No worker executes a job now, and a worker takes this job only under the lock.
+        // No worker executes a job at this time, and workers can take the new job only after this
+        // function has released the lock.
         for (thread, next) in self.next.iter().enumerate() {
             next.0.store(job.part_of(thread).start, Ordering::Relaxed);
         }
@@ -248,7 +263,7 @@ impl PoolState {
         (0..asleep).for_each(|_| self.wake.notify_one());
     }
 
-    /// Withdraws the job and waits for the workers that execute it.
+    /// Withdraws the job, and waits until no worker executes it.
     fn withdraw(&self) {
         self.lock().job = None;
         let is_done = || self.active.load(Ordering::SeqCst) == 0;
@@ -256,8 +271,8 @@ impl PoolState {
             return;
         }
         let mut state = self.lock();
-        // Either this thread sees that the last worker has left, or the last worker sees
-        // `is_awaited`.
+        // The order of accesses ensures one of two things: this thread sees that `active` is zero,
+        // or the last worker sees `is_awaited`.
         self.is_awaited.store(true, Ordering::SeqCst);
         while !is_done() {
             state = self.done.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -268,22 +283,23 @@ impl PoolState {
     fn serve(&self, thread: usize) {
         let mut seen = 0;
         while let Some(job) = self.take(&mut seen) {
-            // SAFETY: `take` counted this worker as active under the lock, and `withdraw` waits for
-            // it.
+            // SAFETY: `take` has counted this worker as active under the lock, and `withdraw` waits
+            // for active workers.
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| unsafe { job.work(&self.next, thread) })) {
                 *self.panic.lock().unwrap_or_else(PoisonError::into_inner) = Some(panic);
             }
             let was_last = self.active.fetch_sub(1, Ordering::SeqCst) == 1;
             if was_last && self.is_awaited.load(Ordering::SeqCst) {
-                // The caller holds the lock until it sleeps, so taking the lock ensures that it
-                // receives the signal.
+                // The caller holds the lock until it sleeps. So after this thread has had the lock,
+                // the caller cannot miss the signal.
                 drop(self.lock());
                 self.done.notify_one();
             }
         }
     }
 
-    /// Waits for a job that this worker has not taken yet; `None` when the pool ends.
+    /// Waits for a job that this worker has not seen yet, and takes the job. Returns `None` when
+    /// the pool ends.
     fn take(&self, seen: &mut u64) -> Option<Job> {
         let is_stopped = || self.stop.load(Ordering::Relaxed);
         loop {
@@ -303,8 +319,8 @@ impl PoolState {
                 self.active.fetch_add(1, Ordering::SeqCst);
                 return Some(job);
             }
-            // This worker is too late for the job. It spins again, because the next job may come
-            // soon and should not wait for a wake-up.
+            // The job has already been withdrawn. Spin again before sleeping, because the next job
+            // may come soon and should not have to wait for a wake-up.
         }
     }
 }
@@ -354,7 +370,8 @@ mod tests {
         assert_eq!(sum.load(Ordering::Relaxed), 2000 * 6);
     }
 
-    /// The caller sleeps during a long last block and is woken.
+    /// Checks that the caller sleeps while a worker executes a long last block, and that it is
+    /// woken afterwards.
     #[test]
     fn the_caller_waits_for_blocks_of_others_without_work() {
         let pool = Pool::new(2).unwrap();
@@ -365,7 +382,7 @@ mod tests {
                 if std::thread::current().id() != caller {
                     std::thread::sleep(20 * SPIN);
                 }
-                // Long enough for a sleeping worker to come.
+                // Take so long that a sleeping worker wakes up and claims the other block.
                 std::thread::sleep(3 * SPIN);
                 done.fetch_add(range.end - range.start, Ordering::Relaxed);
             });
@@ -373,7 +390,7 @@ mod tests {
         assert_eq!(done.load(Ordering::Relaxed), 40);
     }
 
-    /// Two programs may share one pool and run concurrently.
+    /// Checks that several callers can use one pool concurrently, as two programs may do.
     #[test]
     fn callers_that_come_together_get_all_their_blocks_done() {
         let pool = Pool::new(2).unwrap();
@@ -391,7 +408,7 @@ mod tests {
         assert_eq!(counts, [500 * 16; 3]);
     }
 
-    /// Workers may sleep again at any time, except between the barriers.
+    /// Checks that no worker sleeps between the two barriers. At any other time, workers may sleep.
     #[test]
     fn every_thread_is_woken_before_any_goes_on() {
         let pool = Pool::new(3).unwrap();
@@ -412,7 +429,8 @@ mod tests {
         }
     }
 
-    /// In the end, the caller may again run on all processors.
+    /// Checks that every thread runs on a different processor, and that the caller may run on all
+    /// processors again after `pinned` is dropped.
     #[test]
     fn pinned_threads_have_processors_of_their_own() {
         let available = std::thread::available_parallelism().unwrap().get();
@@ -430,8 +448,8 @@ mod tests {
         assert!(Pool::new(available + 1).unwrap().pin().is_none());
     }
 
-    /// A panic in any part of a job reaches the caller after all other parts are done. The pool
-    /// remains usable.
+    /// Checks that a panic in any block of a job reaches the caller, and that the pool is usable
+    /// afterwards.
     #[test]
     fn panics_come_to_the_caller() {
         let pool = Pool::new(2).unwrap();

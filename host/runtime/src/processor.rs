@@ -1,5 +1,6 @@
-//! Describes the processor for emitters from Linux and CPUID, with defaults for unknown values.
-//! Checks that the processor has the instruction sets that a program needs.
+//! Describes the processor for emitters. The values come from Linux and from CPUID, and unknown
+//! values have defaults. This module also checks that the processor has the instruction sets that a
+//! program needs.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -9,16 +10,18 @@ use fusebox_files::SizeLimit;
 
 use crate::{Executable, LoadError};
 
-/// The instruction set of tile products of `bf16`.
+/// LLVM's name of the instruction set that multiplies tiles of `bf16`.
 pub const TILES_OF_BF16: &str = "amx-bf16";
-/// The instruction set of tile products of bytes.
+/// LLVM's name of the instruction set that multiplies tiles of bytes.
 pub const TILES_OF_INT8: &str = "amx-int8";
 
-/// Linux's description of the first processor. All processors are assumed to be alike.
+/// Directory in which Linux describes the first processor. All processors of the machine are
+/// assumed to be equal.
 const PROCESSOR: &str = "/sys/devices/system/cpu/cpu0";
-/// Size limit that none of these files reaches.
+/// Size limit for files that Linux provides. They are all much smaller.
 const LIMIT: SizeLimit = SizeLimit::bytes(4096);
-/// Maximum number of caches: data and instructions of level 1, and three more levels.
+/// Maximum number of caches that Linux lists per processor: two of level 1, for data and for
+/// instructions, and one for each of three more levels.
 const MOST_CACHES: usize = 5;
 
 /// Describes this machine's processor for a pool of `threads` threads.
@@ -38,8 +41,8 @@ pub fn describe_cpu(threads: usize) -> DeviceDescription {
     }
 }
 
-/// Returns the default vector width of accesses in bytes. It is below 64 also on processors with
-/// 64-byte registers, because rows are often too short for these.
+/// Returns the default width in bytes of vector loads and stores. Even on processors with 64-byte
+/// registers, the width is at most 32, because rows are often too short for 64-byte vectors.
 fn vector_bytes() -> u32 {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx") {
@@ -48,8 +51,10 @@ fn vector_bytes() -> u32 {
     16
 }
 
-/// Returns the bytes of a vector register and the number of registers. 64-byte registers are used
-/// only on processors where they do not reduce the clock rate; VBMI2 indicates these processors.
+/// Returns the size of a vector register in bytes, and the number of vector registers. Some
+/// processors reduce their clock rate when they use 64-byte registers. The instruction set VBMI2
+/// identifies processors without this drawback, so 64-byte registers are used only if the processor
+/// has VBMI2.
 fn registers() -> (u32, u32) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx512vbmi2") {
@@ -60,8 +65,8 @@ fn registers() -> (u32, u32) {
     (16, if cfg!(target_arch = "x86_64") { 16 } else { 32 })
 }
 
-/// Returns the tile products, if the processor has them and Linux lets the process use tile
-/// registers.
+/// Returns the products of tiles that a program can use. The processor must have the instructions,
+/// and Linux must allow this process to use tile registers.
 fn tile_products() -> NarrowProducts {
     static KNOWN: OnceLock<NarrowProducts> = OnceLock::new();
     *KNOWN.get_or_init(|| {
@@ -70,12 +75,14 @@ fn tile_products() -> NarrowProducts {
     })
 }
 
-/// Returns the dot products of words in 64-byte vector registers.
+/// Returns the products of words of adjacent elements that the processor has for 64-byte vector
+/// registers.
 fn word_products() -> NarrowProducts {
     NarrowProducts { bf16: instructions::has("avx512bf16"), int8: instructions::has("avx512vnni") }
 }
 
-/// Returns the tile products that CPUID reports in the leaf of extended features.
+/// Returns the products of tiles that the processor has, as CPUID reports them in its leaf of
+/// extended features.
 #[cfg(target_arch = "x86_64")]
 fn instructions() -> NarrowProducts {
     const BF16: u32 = 1 << 22;
@@ -92,8 +99,8 @@ fn extended_features() -> Option<std::arch::x86_64::CpuidResult> {
     (std::arch::x86_64::__cpuid(0).eax >= LEAF).then(|| std::arch::x86_64::__cpuid_count(LEAF, 0))
 }
 
-/// Whether the processor has `clflushopt`, which evicts many lines at once. `clflush` evicts one
-/// line after another.
+/// Whether the processor has the instruction `clflushopt`. With `clflushopt`, the processor evicts
+/// many cache lines concurrently. With `clflush`, it evicts one cache line after another.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn drops_many_lines_at_once() -> bool {
     const CLFLUSHOPT: u32 = 1 << 23;
@@ -106,14 +113,14 @@ fn instructions() -> NarrowProducts {
     NarrowProducts::default()
 }
 
-/// Asks Linux to save tile registers for the process's threads. Linux does so only on request,
-/// because they take 8 KiB. Returns whether Linux agrees.
+/// Asks Linux for permission to use tile registers in this process. Linux saves these registers for
+/// each thread, which takes 8 KiB, and therefore does so only on request. Returns whether Linux
+/// agrees.
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 fn request_tiles() -> bool {
     const ARCH_REQ_XCOMP_PERM: libc::c_int = 0x1023;
     const XFEATURE_XTILEDATA: libc::c_ulong = 18;
-    // SAFETY: the call takes two numbers, accesses no memory of this process, and returns whether
-    // the request is granted.
+    // SAFETY: the system call takes two numbers and does not access memory of this process.
     unsafe { libc::syscall(libc::SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0 }
 }
 
@@ -128,7 +135,7 @@ pub(crate) fn check(executable: &Executable) -> Result<(), LoadError> {
     check_instruction_sets(&executable.instruction_sets, has)
 }
 
-/// Whether this machine has an instruction set, by LLVM's name.
+/// Whether programs on this machine can use the instruction set with this LLVM name.
 fn has(name: &str) -> bool {
     match name {
         TILES_OF_BF16 => tile_products().bf16,
@@ -142,8 +149,8 @@ fn check_instruction_sets(needed: &[String], has: impl Fn(&str) -> bool) -> Resu
     if missing.is_empty() { Ok(()) } else { Err(LoadError::Processor { missing }) }
 }
 
-/// Returns advice to compile for machines without these instruction sets, if a target for them
-/// exists.
+/// Returns the end of an error message, which names a target for machines without the instruction
+/// sets `missing`. Returns an empty text if there is no such target.
 pub(crate) fn or_without(missing: &[String]) -> &'static str {
     let are_all = |are: fn(&str) -> bool| missing.iter().all(|name| are(name));
     if are_all(|name| [TILES_OF_BF16, TILES_OF_INT8].contains(&name)) {
@@ -161,7 +168,7 @@ struct Cache {
     line_bytes: u32,
 }
 
-/// Returns the largest cache that belongs to a single core. Caches are numbered by level.
+/// Returns the largest cache that only one core uses. Linux numbers the caches by ascending level.
 fn private_cache(processor: &Path) -> Option<Cache> {
     let siblings = text(&processor.join("topology/thread_siblings_list"))?;
     (0..MOST_CACHES).rev().find_map(|number| {

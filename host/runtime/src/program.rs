@@ -1,4 +1,5 @@
-//! A loaded executable: code linked, buffers allocated, ready to run any number of times.
+//! Loads executables as programs. A program has linked code and allocated buffers, and can run any
+//! number of times.
 
 use std::borrow::Cow;
 use std::sync::{Arc, PoisonError};
@@ -22,11 +23,11 @@ use crate::{Binding, Executable, LoadError, RunError, Target, ThreadOrder, Thunk
 /// Options for loading and running a program.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Threads of the cpu target's pool; 0 means one per processor.
+    /// Number of threads of the cpu target's pool. 0 means one thread per processor.
     pub threads: usize,
-    /// Order in which the simt target runs threads.
+    /// Order in which the simulator of the simt target runs threads.
     pub order: ThreadOrder,
-    /// Watchdog that reports kernels of the cpu target that do not end.
+    /// A watchdog that reports a kernel of the cpu target that does not end.
     pub watchdog: Option<Watchdog>,
 }
 
@@ -38,13 +39,13 @@ impl Options {
     }
 }
 
-/// A loaded executable.
+/// A loaded executable, which can run any number of times.
 #[derive(Debug)]
 pub struct Program {
     executable: Executable,
     machine: Box<dyn Machine>,
     donations: Donations,
-    /// Random number generator. Each execution starts with a new one.
+    /// The random number generator of all operations. Each execution resets it.
     generator: SharedGenerator,
 }
 
@@ -52,14 +53,16 @@ impl Program {
     /// Links the code and allocates the buffers.
     ///
     /// # Errors
-    /// If the target is not available here, the code cannot be linked, or memory is short.
+    /// If the executable is inconsistent, its target is not available on this machine, its code
+    /// cannot be linked, or memory is short.
     pub fn load(executable: Executable, options: &Options) -> Result<Program, LoadError> {
         Program::load_on(|| Host::start_pool(options), executable, options)
     }
 
-    /// Loads as [`Program::load`] does, but shares the thread pool of this program. Programs
-    /// compared on the same threads do not differ because of their threads. If one program finds
-    /// the pool busy with the other, it runs on the calling thread alone.
+    /// Loads an executable as [`Program::load`] does, but executes it on the thread pool of this
+    /// program. If the times of two programs are compared, a common pool ensures that they do not
+    /// differ because of different threads. If the pool is busy with one program, the other runs on
+    /// its calling thread alone.
     ///
     /// # Errors
     /// As [`Program::load`].
@@ -67,7 +70,7 @@ impl Program {
         Program::load_on(|| self.machine.pool().map_or_else(|| Host::start_pool(options), Ok), executable, options)
     }
 
-    /// Loads an executable. Calls `pool` only for the cpu target.
+    /// Loads an executable. Calls `pool` to get a thread pool, but only for the cpu target.
     fn load_on(
         pool: impl FnOnce() -> Result<Arc<Pool>, LoadError>,
         executable: Executable,
@@ -98,14 +101,14 @@ impl Program {
         self.executable.parameters.iter().filter_map(Binding::to_shape).collect()
     }
 
-    /// Sets the inputs: one array per leaf of the parameters, in order. Along a dynamic dimension
-    /// an array may be smaller than the parameter's shape. The inputs remain until they are set
-    /// again. An execution may overwrite donated inputs, so the program keeps copies and restores
-    /// them.
+    /// Sets the inputs: one array per array leaf of the parameters, in order. Along a dynamic
+    /// dimension, an array may be smaller than the parameter's shape. The inputs are valid until
+    /// they are set again. An execution may overwrite donated inputs, so the program keeps copies
+    /// of these, and restores them before the next execution.
     ///
     /// # Errors
-    /// If their number, types or dimensions do not match the parameters, if memory is short, or if
-    /// a GPU fails.
+    /// If the number, the types or the dimensions of the inputs do not match the parameters, if
+    /// memory is short, or if the GPU fails.
     pub fn set_inputs(&mut self, inputs: &[ArrayLiteral]) -> Result<(), RunError> {
         let shapes = self.parameter_shapes();
         let expected: Vec<_> = shapes.iter().flat_map(Shape::leaves).filter_map(Shape::as_array).collect();
@@ -130,7 +133,7 @@ impl Program {
         self.set_sizes(inputs)
     }
 
-    /// Writes the sizes of dynamic dimensions.
+    /// Writes the actual sizes of dynamic dimensions of the inputs to the program's memory.
     fn set_sizes(&mut self, inputs: &[ArrayLiteral]) -> Result<(), RunError> {
         let mut rest = inputs;
         for parameter in &self.executable.parameters {
@@ -143,14 +146,14 @@ impl Program {
         Ok(())
     }
 
-    /// Hands over a buffer for a donated leaf of the parameters, without a copy if the program is
-    /// in host memory. Returns the previous buffer. After an execution, the previous buffer holds
-    /// the result that aliases it, if any. The next execution may overwrite the new buffer, so the
-    /// leaf must then be donated again.
+    /// Hands over a buffer for a donated input, and returns the previous buffer of this input. Does
+    /// not copy the buffer if the program is in host memory. If a result aliases the input, the
+    /// returned buffer holds this result of the last execution. The next execution may overwrite
+    /// the new buffer, so the caller must donate the input again before each execution.
     ///
     /// # Errors
-    /// If the module does not declare this leaf as donated, if the buffer has the wrong size, or if
-    /// a GPU fails.
+    /// If the module does not declare this input as donated, if the buffer has the wrong size, or
+    /// if the GPU fails.
     pub fn donate(&mut self, index: usize, buffer: Buffer) -> Result<Buffer, RunError> {
         let place = self.donations.place(index).ok_or(RunError::NotDonated { index })?;
         let found = buffer.as_slice().len() as u64;
@@ -162,19 +165,19 @@ impl Program {
         Ok(before)
     }
 
-    /// Runs on the current inputs. The result remains in the program's buffers. Returns the elapsed
-    /// time, on a GPU by the GPU's clock.
+    /// Executes the program on its current inputs. The result remains in the program's buffers.
+    /// Returns the elapsed time. On a GPU, the GPU measures this time.
     ///
     /// # Errors
-    /// If a donated buffer was not donated again since the last execution, if a host operation or a
-    /// GPU fails, or if the simulator finds a fault.
+    /// If a donated input was not donated again after the last execution, if a host operation or
+    /// the GPU fails, or if the simulator finds a fault in a kernel.
     pub fn execute(&mut self) -> Result<Duration, RunError> {
         self.begin()?;
         self.machine.execute(&self.executable.thunks)
     }
 
-    /// Runs as [`Program::execute`] does, but waits after every step. Returns the steps and their
-    /// times, in order.
+    /// Executes the program as [`Program::execute`] does, but waits for the end of every thunk.
+    /// Returns the executed thunks and their times, in order.
     ///
     /// # Errors
     /// As [`Program::execute`].
@@ -194,8 +197,8 @@ impl Program {
     }
 
     /// Pins each thread of the pool to a different processor, so that the system does not run two
-    /// of them on one. The calling thread is pinned while the result lives. `None` without a pool
-    /// or if there are fewer processors than threads.
+    /// threads on one processor. The calling thread remains pinned until the result is dropped.
+    /// Returns `None` if the program has no pool, or if there are fewer processors than threads.
     pub fn pin_threads(&self) -> Option<PinnedThread> {
         self.machine.pool()?.pin()
     }
@@ -204,20 +207,20 @@ impl Program {
     /// caches.
     ///
     /// # Errors
-    /// If a GPU fails.
+    /// If the GPU fails.
     pub fn evict(&mut self) -> Result<(), RunError> {
         self.machine.evict()
     }
 
-    /// Sweeps once over the program's first buffer, as fast as a kernel could. Returns the elapsed
-    /// time, `None` on a GPU and in the simulator.
+    /// Sweeps once over the program's first buffer, as fast as the processor can. Returns the
+    /// elapsed time; `None` on a GPU and in the simulator.
     pub fn sweep(&mut self, sweep: Sweep) -> Option<Duration> {
         self.machine.sweep(sweep)
     }
 
-    /// Exchanges memory with a program that has the same inputs: buffers of the same parameter, and
-    /// temporary buffers of equal size. This allows measuring two programs in the same memory. Has
-    /// no effect on a GPU.
+    /// Exchanges buffers with a program that has the same parameters, so that both programs can be
+    /// measured in the same memory. Exchanges the buffers of each parameter, and temporary buffers
+    /// of equal size. Has no effect on a GPU.
     pub fn exchange_memory(&mut self, other: &mut Program) {
         let pairs = self.executable.exchangeable(&other.executable);
         let (own, others) = (self.machine.buffers(), other.machine.buffers());
@@ -233,7 +236,7 @@ impl Program {
     /// Returns the result of the last execution.
     ///
     /// # Errors
-    /// If memory is short or a GPU fails.
+    /// If memory is short or the GPU fails.
     pub fn result(&self) -> Result<Literal, RunError> {
         let binding = &self.executable.result;
         let mut leaves = binding.leaves.iter().map(|s| self.machine.read(s)).collect::<Result<Vec<_>, _>>()?;
@@ -243,7 +246,8 @@ impl Program {
         assemble(&shape, &mut leaves.iter())
     }
 
-    /// Cuts dynamic arrays of the result from their bounds to their actual sizes.
+    /// Extracts the valid elements of the dynamic arrays in the result. Replaces the bounds in
+    /// `shape` by the actual sizes.
     fn cut_to_sizes(&self, shape: &mut Shape, leaves: &mut [Cow<[u8]>]) -> Result<(), RunError> {
         let mut arrays = shape.arrays_mut();
         let bounds: Vec<Vec<i64>> = arrays.iter().map(|array| array.dims.clone()).collect();

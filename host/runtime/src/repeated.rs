@@ -1,5 +1,6 @@
-//! Executes loops and branches of the cpu target. An iteration of a loop may be a few additions, so
-//! functions and addresses of its launches are looked up once, before the first iteration.
+//! Executes loops and branches of the cpu target. An iteration of a loop may consist of only a few
+//! additions. So the functions and the addresses of all launches are looked up once, before the
+//! first iteration.
 
 use crate::host::{Host, call};
 use crate::kernel::CpuFunction;
@@ -8,8 +9,8 @@ use crate::thunks::{Machine, branch_taken};
 use crate::watchdog::Watch;
 use crate::{RunError, Slice, Thunk};
 
-/// A thunk prepared for repeated execution. Its addresses are valid because the machine's buffers
-/// do not move during the execution.
+/// A thunk that is prepared for repeated execution. The addresses in it are valid because the
+/// program's buffers do not move during the execution.
 enum PreparedThunk<'t> {
     Launch {
         function: CpuFunction,
@@ -26,12 +27,13 @@ enum PreparedThunk<'t> {
         index: &'t Slice,
         branches: Vec<Vec<PreparedThunk<'t>>>,
     },
-    /// Looked up in each iteration: the lookup is cheap compared with the thunk.
+    /// A thunk that is not prepared, because looking up its buffers takes little time compared with
+    /// its execution.
     Other(&'t Thunk),
 }
 
 impl Host {
-    /// Executes a loop or a branch on the threads of the cpu target.
+    /// Executes a `while` or `conditional` thunk of the cpu target. `pool` executes its kernels.
     pub(crate) fn repeat(&mut self, thunk: &Thunk, pool: &Pool) -> Result<(), RunError> {
         let prepared = self.prepared(std::slice::from_ref(thunk));
         self.turn(&prepared, pool)

@@ -1,11 +1,13 @@
-//! Treats subnormal operands and results as zeros on the cpu target, like XLA:CPU.
+//! Flushes subnormal numbers to zero on the cpu target, as XLA:CPU does. Float instructions then
+//! treat subnormal operands as zeros, and return zeros instead of subnormal results.
 //!
-//! x86 computes subnormal numbers in microcode, at some hundred cycles per instruction. Programs
-//! meet them where values vanish (exponentials of large distances, squares of small gradients,
-//! decaying states). If only results were flushed, `x == 0` could be false although `sin(x) / x` is
-//! a quotient of zeros.
+//! x86 processors compute with subnormal numbers in microcode, which takes some hundred cycles per
+//! instruction. Subnormal numbers occur where values become very small: in exponentials of large
+//! distances, squares of small gradients, and decaying states. Operands must be flushed too, not
+//! only results. Otherwise `x == 0` could be false although `sin(x) / x` divides zero by zero.
 
-/// Calls a kernel or a routine in this mode. The mode ends with the call, also if the call unwinds.
+/// Calls `call` in a mode in which the processor flushes subnormal numbers to zero. Restores the
+/// previous mode after the call, even if the call panics.
 #[cfg(target_arch = "x86_64")]
 pub fn flushed<T>(call: impl FnOnce() -> T) -> T {
     /// Bits of `MXCSR` that flush subnormal results (bit 15) and subnormal operands (bit 6) to
@@ -17,7 +19,7 @@ pub fn flushed<T>(call: impl FnOnce() -> T) -> T {
     call()
 }
 
-/// The processor's floating-point mode: its register `MXCSR`.
+/// The processor's floating-point mode, which is the content of its register `MXCSR`.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
 struct FloatMode(u32);
@@ -26,21 +28,21 @@ struct FloatMode(u32);
 impl FloatMode {
     fn now() -> FloatMode {
         let mut mode = 0u32;
-        // SAFETY: the instruction stores the register in a variable.
+        // SAFETY: the instruction only stores the register in the variable `mode`.
         unsafe { std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut mode, options(nostack, preserves_flags)) };
         FloatMode(mode)
     }
 
     fn set(self) {
-        // SAFETY: only the treatment of subnormal numbers changes, on this thread, until the
-        // previous mode is restored. The compiler may move float operations across this
-        // instruction. They then compute with the other treatment, which affects values but not
-        // memory safety.
+        // SAFETY: the instruction only changes how this thread computes with subnormal numbers,
+        // until the previous mode is restored. The compiler may move float operations across this
+        // instruction, so that they execute in the other mode. This can change values, but does not
+        // affect memory safety.
         unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const self.0, options(nostack, preserves_flags)) };
     }
 }
 
-/// Restores the previous mode on drop.
+/// Restores the previous mode when it is dropped.
 #[cfg(target_arch = "x86_64")]
 struct FloatModeGuard(FloatMode);
 
@@ -51,7 +53,8 @@ impl Drop for FloatModeGuard {
     }
 }
 
-/// Calls the function without a change: other processors compute subnormal numbers at full speed.
+/// Calls `call` in the current mode, because other processors compute with subnormal numbers at
+/// full speed.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn flushed<T>(call: impl FnOnce() -> T) -> T {
     call()
@@ -59,7 +62,7 @@ pub fn flushed<T>(call: impl FnOnce() -> T) -> T {
 
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
-    /// Multiplies with one instruction.
+    /// Multiplies two numbers with one float instruction. Returns the bits of the product.
     fn product(a: f32, b: f32) -> u32 {
         let mut product = a;
         // SAFETY: the instruction only computes in registers.
@@ -67,7 +70,8 @@ mod tests {
         product.to_bits()
     }
 
-    /// Returns a product with a subnormal result, and a product of a subnormal operand.
+    /// Returns the bits of two products: one whose result is subnormal, and one with a subnormal
+    /// operand.
     fn products() -> [u32; 2] {
         [product(f32::MIN_POSITIVE, 0.5), product(f32::from_bits(1 << 22), 2.0)]
     }

@@ -1,7 +1,7 @@
-//! Passes over memory at the processor's full speed, with its widest registers. Memory-bound
-//! kernels are compared with them.
+//! Reads, writes or updates memory as fast as the processor can, with its widest registers. The
+//! speed of memory-bound kernels is compared with the speed of these functions.
 
-/// Reads every byte, except the last ones that do not fill a register.
+/// Reads all bytes, except those at the end that do not fill a register.
 pub fn read(bytes: &[u8]) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512f") {
@@ -15,7 +15,7 @@ pub fn read(bytes: &[u8]) {
     std::hint::black_box(words.iter().fold(0, |all, word| all | u64::from_le_bytes(*word)));
 }
 
-/// Writes zeros to every byte.
+/// Writes zero to every byte.
 pub fn write(bytes: &mut [u8]) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512f") {
@@ -28,7 +28,7 @@ pub fn write(bytes: &mut [u8]) {
     bytes.fill(0);
 }
 
-/// Reads every byte and replaces it by zero.
+/// Reads every byte and then writes zero to it.
 pub fn update(bytes: &mut [u8]) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512f") {
@@ -42,9 +42,10 @@ pub fn update(bytes: &mut [u8]) {
     bytes.iter_mut().for_each(|byte| *byte &= mask);
 }
 
-/// Loops over lines of four registers. Reads are combined into four values, one per register of a
-/// line: a single value would be limited by the latency of combining instead of by memory. Writes
-/// go through the caches, unlike large writes of the C library.
+/// Loops over memory, register by register. The functions that read combine all registers by OR, so
+/// that the compiler does not remove the reads. They combine into four independent values. With a
+/// single value, the latency of the OR instructions would limit the speed, instead of the memory.
+/// Writes go through the caches, unlike large writes of the C library.
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{
@@ -75,8 +76,8 @@ mod x86 {
 
             #[target_feature(enable = $feature)]
             pub fn $write(bytes: &mut [u8]) {
-                // Hide the zero from the compiler, which would otherwise call the C library's
-                // function.
+                // Hide the zero from the compiler. Otherwise the compiler would replace this loop
+                // by a call of the C library.
                 let zero = black_box($zero());
                 let (registers, rest) = bytes.as_chunks_mut::<$bytes>();
                 for register in registers {

@@ -1,17 +1,18 @@
-//! Targets of executables.
+//! Defines the targets for which executables are compiled.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The machine for which an executable is compiled.
+/// The kind of machine for which an executable is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Target {
-    /// The host's processor and processors like it.
+    /// The host's processor. Another machine can run the executable if its processor has the same
+    /// instruction sets.
     Cpu,
-    /// The simulator of a GPU.
+    /// The simulator of a GPU on the host.
     Simt,
-    /// NVIDIA GPUs with this compute capability (`90` for 9.0) or a later one.
+    /// NVIDIA GPUs with this compute capability (`90` for 9.0) or a higher one.
     Cuda(u32),
 }
 

@@ -1,5 +1,5 @@
-//! Executes thunks. Each machine implements single thunks; sequences, loops and branches are common
-//! to all.
+//! Executes thunks. Each machine implements launches, copies and host operations. The execution of
+//! sequences, loops and branches is common to all machines.
 
 use std::borrow::Cow;
 use std::fmt::Debug;
@@ -10,8 +10,8 @@ use crate::memory::{Buffer, Sweep};
 use crate::pool::Pool;
 use crate::{RunError, Slice, Thunk};
 
-/// A loaded program and its memory. Slices lie within their allocations. The two slices of a copy
-/// have equal sizes and do not overlap.
+/// A program that is loaded on a device, and its memory there. Callers must ensure that slices lie
+/// within their allocations, and that the two slices of a copy have equal sizes and do not overlap.
 pub trait Machine: Debug + Send + Sync {
     /// Executes thunks and waits for their end. Returns the elapsed time.
     fn execute(&mut self, thunks: &[Thunk]) -> Result<Duration, RunError>;
@@ -20,22 +20,24 @@ pub trait Machine: Debug + Send + Sync {
 
     fn copy(&mut self, from: &Slice, to: &Slice) -> Result<(), RunError>;
 
-    /// Returns the bytes of a slice, after all work on them is done.
+    /// Returns the bytes of a slice. Waits for the end of all work that was started before.
     fn read(&self, slice: &Slice) -> Result<Cow<'_, [u8]>, RunError>;
 
     /// Writes `bytes` to a slice of the same size.
     fn write(&mut self, slice: &Slice, bytes: &[u8]) -> Result<(), RunError>;
 
-    /// Executes an operation on the host. No result shares memory with an argument or another
-    /// result.
+    /// Executes an operation by a host routine. No result may share memory with an argument or
+    /// another result.
     fn host_op(&mut self, op: u32, arguments: &[Slice], results: &[Slice]) -> Result<(), RunError>;
 
-    /// Returns the program's memory, one buffer per allocation, if it is host memory; else nothing.
+    /// Returns the buffers of the program, one per allocation. Returns an empty slice if the
+    /// program is not in host memory.
     fn buffers(&mut self) -> &mut [Buffer] {
         &mut []
     }
 
-    /// Replaces the content of a whole allocation by a buffer. Returns the previous content.
+    /// Replaces the content of a whole allocation by the content of a buffer. Returns the previous
+    /// content.
     fn exchange(&mut self, place: &Slice, buffer: Buffer) -> Result<Buffer, RunError> {
         if let Some(own) = self.buffers().get_mut(place.allocation as usize) {
             return Ok(std::mem::replace(own, buffer));
@@ -48,13 +50,13 @@ pub trait Machine: Debug + Send + Sync {
     /// Evicts the program's memory from all caches.
     fn evict(&mut self) -> Result<(), RunError>;
 
-    /// Sweeps once over the start of the program's memory on all threads. Returns the elapsed time;
-    /// `None` except for the cpu target.
+    /// Sweeps once over the start of the program's first buffer, with all threads. Returns the
+    /// elapsed time. Returns `None` for targets other than cpu.
     fn sweep(&mut self, _: Sweep) -> Option<Duration> {
         None
     }
 
-    /// Returns the thread pool that executes kernels; `None` except for the cpu target.
+    /// Returns the thread pool that executes kernels. Returns `None` for targets other than cpu.
     fn pool(&self) -> Option<Arc<Pool>> {
         None
     }
@@ -73,7 +75,8 @@ pub trait Machine: Debug + Send + Sync {
     }
 }
 
-/// Executes sequences, loops and branches. Calls `step` for every other thunk.
+/// Executes a sequence of thunks. Executes loops and branches itself, and calls `step` for every
+/// other thunk.
 pub fn in_order<'t, M: Machine + ?Sized>(
     machine: &mut M,
     thunks: &'t [Thunk],
@@ -95,8 +98,9 @@ pub fn in_order<'t, M: Machine + ?Sized>(
     })
 }
 
-/// Returns which of `count` branches a conditional takes. A `pred` chooses between the first two;
-/// an `s32` is the number of the branch.
+/// Returns the number of the branch that a conditional with `count` branches takes. `index` holds
+/// the bytes of the selecting value. A true `pred` selects branch 0, and a false `pred` branch 1.
+/// An `s32` is the number of the branch, and a number out of range selects the last branch.
 pub fn branch_taken(index: &[u8], count: usize) -> usize {
     let last = count - 1;
     let choice = match *index {

@@ -1,14 +1,14 @@
-//! Shapes in the form that an executable stores.
+//! Defines the form in which an executable stores shapes.
 
 use fusebox_core::hlo::{ArrayShape, ElementType, Shape};
 use serde::{Deserialize, Serialize};
 
 use crate::nesting::one_deeper;
 
-/// A serialisable shape without layout.
+/// A shape without layouts, in a form that can be serialised.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ValueShape {
-    /// A dense array: name of the element type, and sizes.
+    /// A dense array: the name of its element type, and the sizes of its dimensions.
     Array(String, Vec<i64>),
     /// A tuple.
     Tuple(#[serde(deserialize_with = "one_deeper")] Vec<ValueShape>),
@@ -27,7 +27,7 @@ impl From<&Shape> for ValueShape {
 }
 
 impl ValueShape {
-    /// Converts to a shape; `None` if an element type is unknown or a size is negative.
+    /// Converts to a [`Shape`]. Returns `None` if an element type is unknown or a size is negative.
     pub fn to_shape(&self) -> Option<Shape> {
         match self {
             ValueShape::Array(name, dims) => {
@@ -42,12 +42,13 @@ impl ValueShape {
     }
 }
 
-/// Formats a shape as HLO text does: `f32[2,<=3]`.
+/// Formats a shape as in the text of HLO, for example `f32[2,<=3]`.
 pub fn describe(shape: &ArrayShape) -> String {
     format!("{}[{}]", shape.element_type, sizes(shape, ","))
 }
 
-/// Formats the sizes of an array, with `<=` before upper bounds of dynamic dimensions.
+/// Formats the sizes of an array's dimensions. The size of a dynamic dimension is an upper bound
+/// and has the prefix `<=`.
 pub fn sizes(shape: &ArrayShape, separator: &str) -> String {
     let size = |(d, size): (usize, &i64)| if shape.is_dynamic(d) { format!("<={size}") } else { size.to_string() };
     shape.dims.iter().enumerate().map(size).collect::<Vec<String>>().join(separator)

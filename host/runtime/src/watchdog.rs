@@ -1,7 +1,7 @@
-//! Limits the time that a kernel under test may take.
+//! Reports kernels that take longer than a limit, when they are tested.
 //!
-//! A thread of the cpu target that executes an endless loop cannot be stopped. So the watchdog only
-//! reports the kernel, and the program that started it decides how to end. The simulator needs no
+//! On the cpu target, a thread that executes an endless loop cannot be stopped. So the watchdog
+//! only reports the kernel, and the process must decide how to end. The simulator needs no
 //! watchdog, because it counts the iterations of every loop.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,37 +10,38 @@ use std::time::{Duration, Instant};
 
 use crate::KernelImage;
 
-/// Number of low bits of `running` that hold the kernel's number. The bits above hold the launch's
-/// number.
+/// Number of low bits of `running` that hold the number of a kernel. The bits above hold the number
+/// of a launch.
 const KERNEL_BITS: u32 = 24;
-/// Number of checks per time limit.
+/// Number of times that the watchdog looks at the running kernel within the time limit.
 const STEPS: u32 = 64;
 
 /// Reports a kernel of the cpu target that runs for longer than the limit.
 ///
-/// All programs loaded with clones of one watchdog share its thread. Only one of them may execute
-/// at a time.
+/// One thread observes all programs that are loaded with clones of the same watchdog. Only one of
+/// these programs may execute at a time.
 #[derive(Clone, Debug)]
 pub struct Watchdog(Arc<WatchdogState>);
 
 #[derive(Debug, Default)]
 struct WatchdogState {
-    /// Number of the current launch, above [`KERNEL_BITS`], and number of its kernel; 0 between
-    /// launches.
+    /// The low [`KERNEL_BITS`] bits hold the number of the running kernel, and the bits above hold
+    /// the number of its launch. 0 if no kernel is running.
     running: AtomicU64,
     launches: AtomicU64,
-    /// Kernels by number. Slots of dropped kernels are reused.
+    /// The registered kernels. A kernel's index is its number minus one. The entry of a dropped
+    /// kernel is reused.
     kernels: Mutex<Vec<Weak<KernelImage>>>,
 }
 
 impl Watchdog {
-    /// Starts the watchdog's thread. The thread calls `report` once, with the first kernel that
-    /// takes longer than `limit` and for which `is_limited` holds. It ends with the last program
-    /// that was loaded with this watchdog. Kernels without a limit are observed too, so that every
-    /// launch has the same overhead.
+    /// Starts the watchdog's thread. When a kernel for which `is_limited` holds has run for longer
+    /// than `limit`, the thread calls `report` with this kernel, and ends. The thread also ends
+    /// after the watchdog and all programs that were loaded with it are dropped. Kernels for which
+    /// `is_limited` does not hold are registered too, so that every launch has the same overhead.
     ///
     /// # Errors
-    /// If no thread can be started.
+    /// If the system refuses to start a thread.
     pub fn start(
         limit: Duration,
         is_limited: impl Fn(&KernelImage) -> bool + Send + 'static,
@@ -56,7 +57,7 @@ impl Watchdog {
         Ok(Watchdog(shared))
     }
 
-    /// Registers a kernel, whose launches are then observed.
+    /// Registers a kernel. The result marks launches of this kernel.
     pub(crate) fn watch(&self, kernel: &KernelImage) -> Watch {
         let image = Arc::new(kernel.clone());
         let mut kernels = self.0.kernels.lock().unwrap_or_else(PoisonError::into_inner);
@@ -69,7 +70,8 @@ impl Watchdog {
     }
 }
 
-/// Waits for a kernel that exceeds its limit; `None` once all programs are dropped.
+/// Waits until a limited kernel has run for longer than `limit`, and returns this kernel. Returns
+/// `None` after all users of the watchdog are dropped.
 fn first_late(
     watched: &Weak<WatchdogState>,
     limit: Duration,
@@ -94,19 +96,19 @@ fn first_late(
     }
 }
 
-/// A kernel registered with a watchdog.
+/// The registration of a kernel with a watchdog.
 #[derive(Clone, Debug)]
 pub struct Watch {
     shared: Arc<WatchdogState>,
-    /// The kernel's number, from 1.
+    /// Number of the kernel, counted from 1.
     number: u64,
-    /// Keeps the number reserved.
+    /// Keeps the kernel's number from being reused.
     _image: Arc<KernelImage>,
 }
 
 impl Watch {
-    /// Marks the kernel as running while the result lives. Costs only three stores, so that
-    /// measurements of kernels are not affected.
+    /// Marks the kernel as running until the result is dropped. This takes only three stores, so
+    /// that it does not affect measurements of kernels.
     pub fn launch(&self) -> Launch<'_> {
         let WatchdogState { running, launches, .. } = &*self.shared;
         let launch = launches.load(Ordering::Relaxed) + 1;
@@ -116,7 +118,7 @@ impl Watch {
     }
 }
 
-/// A running kernel.
+/// A mark that a kernel is running. Dropping it ends the mark.
 pub struct Launch<'w>(&'w AtomicU64);
 
 impl Drop for Launch<'_> {
@@ -158,7 +160,7 @@ mod tests {
         let long = trusted.launch();
         assert!(reported.recv_timeout(Duration::from_millis(600)).is_err());
         drop((long, short));
-        // The number of a dropped kernel is reused.
+        // This registration reuses the number of the dropped kernel.
         let _other = watchdog.watch(&kernel("other"));
         let _endless = endless.launch();
         assert_eq!(reported.recv_timeout(Duration::from_secs(20)).unwrap(), "endless");
@@ -173,7 +175,7 @@ mod tests {
             let _launch = watch.launch();
         }
         drop((watchdog, watch));
-        // The watchdog's thread has ended without a report.
+        // The channel is closed, so the watchdog's thread has ended without a report.
         assert_eq!(reported.recv(), Err(mpsc::RecvError));
     }
 }

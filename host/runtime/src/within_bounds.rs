@@ -1,12 +1,12 @@
-//! Arrays with dynamic sizes. They are stored in arrays of their bounds, in the first elements
-//! along each dimension.
+//! Stores arrays with dynamic sizes in larger arrays, whose sizes are the upper bounds. The dynamic
+//! array occupies the first elements along each dimension of the larger array.
 
 use fusebox_core::hlo::ArrayLiteral;
 
 use crate::RunError;
 
-/// Stores an array in an array of size `bounds`, with zeros in the remaining elements. Fails if
-/// memory is short.
+/// Returns an array with the dimensions `bounds`. Its first elements along each dimension are those
+/// of `array`, and the remaining elements are zeros. Fails if memory is short.
 pub fn placed(array: &ArrayLiteral, bounds: &[i64]) -> Result<ArrayLiteral, RunError> {
     let bytes = array.element_type.byte_size();
     let count = bounds.iter().fold(bytes, |count, &bound| count.saturating_mul(bound as usize));
@@ -19,8 +19,9 @@ pub fn placed(array: &ArrayLiteral, bounds: &[i64]) -> Result<ArrayLiteral, RunE
     Ok(ArrayLiteral { element_type: array.element_type, dims: bounds.to_vec(), data: data.into() })
 }
 
-/// Extracts an array of size `dims` from the bytes of an array of size `bounds`. `bytes` is the
-/// size of one element. Fails if memory is short.
+/// Extracts the first elements along each dimension of an array. `within` holds the bytes of an
+/// array with the dimensions `bounds`, and the result those of an array with the dimensions `dims`.
+/// `bytes` is the size of one element in bytes. Fails if memory is short.
 pub fn extracted(within: &[u8], bytes: usize, dims: &[i64], bounds: &[i64]) -> Result<Vec<u8>, RunError> {
     let mut data = reserved(dims.iter().fold(bytes, |count, &size| count.saturating_mul(size as usize)))?;
     for BoundedLine { start_within, length, .. } in lines(dims, bounds) {
@@ -35,16 +36,18 @@ fn reserved(bytes: usize) -> Result<Vec<u8>, RunError> {
     Ok(data)
 }
 
-/// A line along the last dimension. Offsets and length are in elements.
+/// A line of an array, which consists of the elements along its last dimension. Offsets and length
+/// are in elements.
 struct BoundedLine {
     /// Offset of the line in the array.
     start: usize,
-    /// Offset of the line in the array of the bounds.
+    /// Offset of the line in the larger array.
     start_within: usize,
     length: usize,
 }
 
-/// Returns all lines of an array of size `dims`, in order. `dims` does not exceed `bounds`.
+/// Returns, in order, all lines of an array with the dimensions `dims`, which is stored in an array
+/// with the dimensions `bounds`. No size in `dims` exceeds the one in `bounds`.
 fn lines(dims: &[i64], bounds: &[i64]) -> impl Iterator<Item = BoundedLine> {
     let dims: Vec<usize> = dims.iter().map(|&size| size as usize).collect();
     let bounds: Vec<usize> = bounds.iter().map(|&bound| bound as usize).collect();

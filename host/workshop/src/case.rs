@@ -18,7 +18,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// Returns a case of a single fusion, as a module printed without `ENTRY`.
+    /// Returns a case whose module is a single fusion. The module is printed without `ENTRY`.
     pub fn of_fusion(kernel: &Selected, inputs: Vec<Literal>) -> Case {
         Case { module: isolated_module(kernel), inputs }
     }
@@ -92,7 +92,7 @@ pub fn executed(
 /// Loads an executable.
 ///
 /// # Errors
-/// If there is none, or it cannot be loaded.
+/// If there is no executable, or it cannot be loaded.
 pub fn loaded(executable: Option<Executable>, options: &fusebox_runtime::Options) -> Result<Program, WorkshopError> {
     let executable = executable.ok_or_else(|| WorkshopError::Interface("nothing was compiled to run".into()))?;
     Ok(Program::load(executable, options)?)

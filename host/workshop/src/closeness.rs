@@ -12,7 +12,7 @@ pub enum Closeness {
     Numbers,
     /// Error of at most a few units in the last place of the type.
     Units,
-    /// Error of at most this multiple of one plus the expected magnitude.
+    /// Error of at most this number times (1 + the magnitude of the expected value).
     Within(f64),
 }
 
@@ -73,7 +73,7 @@ fn is_close(element_type: ElementType, found: &[u8], expected: &[u8], closeness:
         || (found - expected).abs() <= tolerance * (1.0 + expected.abs())
 }
 
-/// Returns a few units in the last place of 1.
+/// Returns a tolerance of a few units in the last place of the number 1.
 fn few_units(element_type: ElementType) -> f64 {
     match element_type {
         ElementType::F64 => 1e-13,
@@ -83,21 +83,21 @@ fn few_units(element_type: ElementType) -> f64 {
     }
 }
 
-/// Returns the bits of a scalar.
+/// Returns the bits of a scalar from its bytes, which are little-endian.
 pub fn word(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
-/// Rounding may change a result by at most this multiple of the change caused by inputs that are
-/// off in their last place. The factor is large because rounding happens at every step of a
-/// computation and only once to its inputs.
+/// Largest ratio between a change of the result that rounding may cause and the change that inputs
+/// with changed last bits cause. The ratio is large because every step of a computation rounds, but
+/// its inputs are changed only once.
 const STEPS: f64 = 64.0;
 
 /// Describes the first difference of two results that rounding does not explain; `None` if there is
-/// none. `jittered` returns the results of the computation on its inputs and on inputs that are off
-/// in their last place ([`jitter`]); their difference shows how strongly the computation amplifies
-/// rounding. `jittered` is called only if the results differ by more than a few units in the last
-/// place.
+/// none. `jittered` returns two results of the computation: on its inputs, and on inputs whose last
+/// bits are changed ([`jitter`]). The difference of these two results shows how strongly the
+/// computation amplifies rounding. `jittered` is called only if the results differ by more than a
+/// few units in the last place.
 ///
 /// # Errors
 /// If `jittered` fails.
@@ -121,7 +121,8 @@ pub fn difference_beyond_rounding<E>(
     }))
 }
 
-/// Returns the largest change of a finite element, relative to one plus its magnitude.
+/// Returns the largest change of an element divided by (1 + the element's magnitude). Ignores
+/// changes that are not finite.
 fn largest_change(from: &ArrayLiteral, to: &ArrayLiteral) -> f64 {
     let scalar = from.element_type.real_part();
     let Some(format) = FloatFormat::of(scalar) else { return 0.0 };

@@ -10,8 +10,8 @@ pub struct Agreement {
     pub elements: u64,
     /// Number of elements that differ. Two NaNs are equal, even with different bits.
     pub different: u64,
-    /// The largest difference: for floats in units in the last place, for integers as a number;
-    /// `u64::MAX` between a NaN and a number.
+    /// The largest difference of two elements. Floats are compared in units in the last place,
+    /// integers as numbers. The difference of a NaN and a number is `u64::MAX`.
     pub ulps: u64,
     /// Position of the largest difference.
     pub worst: Option<ElementPosition>,
@@ -20,9 +20,9 @@ pub struct Agreement {
 /// An element of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ElementPosition {
-    /// Number of the array, tuples flattened.
+    /// Number of the array in the result, with tuples flattened.
     pub array: usize,
-    /// Number of the element in it, in row-major order.
+    /// Number of the element in the array, in row-major order.
     pub element: usize,
 }
 
@@ -39,7 +39,7 @@ impl Agreement {
         agreement
     }
 
-    /// Whether nothing differs.
+    /// Whether no element differs.
     pub fn is_exact(&self) -> bool {
         self.different == 0
     }

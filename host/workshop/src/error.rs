@@ -20,13 +20,13 @@ pub enum WorkshopError {
     /// A program cannot be loaded.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// A program fails.
+    /// The execution of a program fails.
     #[error(transparent)]
     Run(#[from] RunError),
     /// The interpreter has no result.
     #[error(transparent)]
     Evaluate(#[from] EvalError),
-    /// There are no inputs.
+    /// The inputs cannot be loaded.
     #[error(transparent)]
     Input(#[from] InputError),
     /// A file cannot be read.
@@ -35,15 +35,16 @@ pub enum WorkshopError {
     /// A file cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// The two sides are not programs of one interface.
+    /// Two sides differ in their parameters or results, or an expected program, kernel or result is
+    /// missing.
     #[error("{0}")]
     Interface(String),
     /// Results cannot be judged.
     #[error("{by} cannot say whether results are right: {reason}", by = by.name())]
     Reference {
-        /// The reference.
+        /// The source of the reference result.
         by: Authority,
-        /// Its reason.
+        /// Why the reference has no result.
         reason: String,
     },
     /// No fusion's name matches the pattern.
@@ -82,17 +83,17 @@ pub enum WorkshopError {
     /// Another fusebox program does not compile the module.
     #[error("{program} {command}: {reason}", program = program.display())]
     Program {
-        /// Its file.
+        /// File of the other fusebox program.
         program: PathBuf,
-        /// Its arguments.
+        /// Arguments of the other fusebox program.
         command: String,
-        /// Its output on standard error.
+        /// Output of the other fusebox program on standard error.
         reason: String,
     },
     /// An executable of another fusebox program cannot be loaded.
     #[error("{program}: its executables are for another runtime: {source}", program = program.display())]
     Foreign {
-        /// Its file.
+        /// File of the other fusebox program.
         program: PathBuf,
         /// Why it cannot be loaded.
         source: FormatError,

@@ -10,18 +10,18 @@
 //! * [`bisect`]: finds the first pass, fusion or stage whose result is wrong.
 //! * [`repro`]: writes a self-contained folder that reproduces the compilation of a module or a
 //!   fusion.
-//! * [`simulated`]: runs a program that is wrong on this processor on the simulator, for its
-//!   report.
+//! * [`simulated`]: runs a program on the simulator if its result on this processor is wrong, and
+//!   reports the fault that the simulator finds.
 //! * [`stages`]: interprets a kernel after every stage of lowering, without code generation.
-//! * [`case`], [`probe`], [`pinned`]: a module with inputs; values inside a program; options that
-//!   choose one emitter.
+//! * [`case`]: combines a module with inputs. [`probe`]: reads values inside a program. [`pinned`]:
+//!   creates options that choose one emitter.
 //! * [`closeness`]: decides whether rounding explains a difference of results.
 //! * [`reference`](crate::reference): computes the right results of a module.
 //! * [`compare`]: compares the results of two programs.
 //! * [`measure`]: measures pairs of programs alternately.
 //! * [`statistics`]: derives a verdict from pairs of times.
-//! * [`roof`]: the least time that the machine needs for some work; [`roofline`]: all fusions
-//!   compared with it.
+//! * [`roof`]: measures the least time that the machine needs for some work. [`roofline`]: compares
+//!   all fusions of a program with this time.
 //! * [`page`]: shows comparisons and programs as pages for a browser.
 //! * [`why`]: explains what passes and fusion did to an instruction.
 //! * [`profile`]: measures the time of each step of a program.

@@ -8,9 +8,9 @@ use thiserror::Error;
 
 /// The example that a new crate is copied from. The example itself is built and tested.
 struct Template {
-    /// Kind of its emitter.
+    /// Kind of the example's emitter.
     kind: &'static str,
-    /// This kind and the other kinds of which it accepts some fusions, each with a fusion of the
+    /// All kinds whose fusions the emitter accepts, at least in part. Each kind has a fusion of the
     /// bench set to measure.
     measured_on: &'static [(&'static str, &'static str)],
     manifest: &'static str,
@@ -32,7 +32,7 @@ macro_rules! template {
     };
 }
 
-/// Placeholder for a kind without other emitters: the emitter's name becomes the kind.
+/// Placeholder for a new kind, which gets the emitter's name.
 pub const OWN: &str = "own";
 
 const TEMPLATES: [Template; 4] = [
@@ -53,7 +53,8 @@ const TEMPLATES: [Template; 4] = [
 const BENCH: &str = include_str!("../templates/bundled.rs");
 const BENCH_IN_MANIFEST: &str = "\n[[bench]]\nname = \"bundled\"\nharness = false\n";
 
-/// Lengths of a fusion's dimensions: in the bench set, and large enough to exceed a core's cache.
+/// Length of a fusion's dimensions in the bench set, and a length at which arrays exceed a core's
+/// cache.
 const SMALL: &str = "256";
 const LARGE: &str = "2048";
 
@@ -204,8 +205,8 @@ fn is_core(folder: &Path) -> bool {
     String::from_utf8_lossy(&manifest).contains("name = \"fusebox-core\"")
 }
 
-/// Formats sources like `cargo fmt`: names make lines longer or shorter than in the examples.
-/// Errors are ignored: if rustfmt is missing, `cargo fmt --check` is missing too.
+/// Formats sources like `cargo fmt`, as the new names make lines longer or shorter than in the
+/// examples. Errors are ignored: if rustfmt is missing, `cargo fmt --check` is missing too.
 fn format(sources: &[PathBuf]) {
     _ = Command::new("rustfmt").args(["--edition", "2024"]).args(sources).output();
 }

@@ -5,14 +5,14 @@ use fusebox_core::emitter::Configuration;
 use fusebox_plugins::{Origin, Override, Subject};
 use glob::Pattern;
 
-/// Returns options that choose the emitter of a kernel, with the knobs of its plan. Fusions that it
-/// declines go to other emitters.
+/// Returns options that choose the emitter of a kernel, with the knobs of its plan. Fusions that
+/// this emitter declines go to other emitters.
 pub fn pinned(kernel: &Selected, options: &Options) -> Options {
     with(kernel.selection.order[kernel.place].emitter, kernel.plan.configuration.clone(), false, options)
 }
 
-/// Returns options that choose an emitter by number, with its default knobs. Fusions that it
-/// declines are errors.
+/// Returns options that choose an emitter by number, with its default knobs. A fusion that this
+/// emitter declines is an error.
 pub fn pinned_to(emitter: usize, options: &Options) -> Options {
     with(emitter, Configuration::default(), true, options)
 }

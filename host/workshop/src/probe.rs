@@ -1,5 +1,5 @@
-//! Reads values inside a compiled program: builds a program with the same kernels and these values
-//! as results.
+//! Reads values inside a compiled program: compiles a program that has the same kernels and returns
+//! these values.
 
 use fusebox_compiler::{Compilation, Emitters, Options, Phase, compile_fused, with_callees};
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Literal, Module, Op, Shape};

@@ -10,7 +10,7 @@ use thiserror::Error;
 /// The reason why kernels cannot be assembled.
 #[derive(Debug, Error)]
 pub enum AssemblerError {
-    /// `FUSEBOX_PTXAS` names no file.
+    /// `FUSEBOX_PTXAS` is set, but does not name a file.
     #[error("FUSEBOX_PTXAS names {}, which is no file", .0.display())]
     NoFile(PathBuf),
     /// The assembler was not found.
@@ -22,7 +22,7 @@ pub enum AssemblerError {
     /// The assembler cannot be started.
     #[error("cannot run {}: {source}", program.display())]
     Start {
-        /// Its file.
+        /// File of the assembler.
         program: PathBuf,
         /// The system's answer.
         source: std::io::Error,
@@ -45,7 +45,7 @@ pub struct KernelQuality {
     pub registers: u32,
     /// Bytes of registers that the kernel and the functions it calls store to memory.
     pub spill_stores: u32,
-    /// Bytes that they load back.
+    /// Bytes of registers that they load back from memory.
     pub spill_loads: u32,
     /// Bytes of a thread's stack.
     pub stack: u32,
@@ -53,7 +53,7 @@ pub struct KernelQuality {
     pub shared: u32,
     /// Bytes of the widest read of global memory by one thread.
     pub widest_read: u32,
-    /// Bytes of the widest write.
+    /// Bytes of the widest write of global memory by one thread.
     pub widest_write: u32,
 }
 
@@ -65,9 +65,10 @@ const BLOCKS: u32 = 32;
 const REGISTERS_AT_A_TIME: u32 = 256;
 
 impl KernelQuality {
-    /// Returns the fraction of a multiprocessor's threads that can be resident with blocks of this
-    /// size, on a data-centre GPU of that compute capability (`80`, `90`). Registers, shared memory
-    /// and the number of blocks limit it.
+    /// Returns the number of threads that can be resident on a multiprocessor with blocks of this
+    /// size, as a fraction of the multiprocessor's limit. The GPU is a data-centre GPU with this
+    /// compute capability (`80`, `90`). Registers, shared memory and the number of blocks limit the
+    /// number of threads.
     pub fn occupancy(&self, threads_per_block: u32, capability: u32) -> f64 {
         let shared = if capability >= 90 { 228 << 10 } else { 164 << 10 };
         let warps = threads_per_block.div_ceil(32).max(1);
@@ -83,7 +84,7 @@ impl KernelQuality {
 /// Assembles PTX for a target (`sm_90`) and reports on its kernels, in the assembler's order.
 ///
 /// # Errors
-/// If there is no assembler, or it refuses the code.
+/// If there is no assembler, or the assembler rejects the code.
 pub fn measure(ptx: &str, target: &str) -> Result<Vec<KernelQuality>, AssemblerError> {
     let mut kernels = parse_report(&assemble(ptx, target)?);
     for kernel in &mut kernels {
@@ -127,8 +128,8 @@ fn assemble(ptx: &str, target: &str) -> Result<String, AssemblerError> {
     if output.status.success() { Ok(report) } else { Err(AssemblerError::Refused { target: target.into(), report }) }
 }
 
-/// Returns the architecture in the code's `.target` directive. It takes precedence over the target,
-/// as an architecture with a letter suffix must match exactly.
+/// Returns the architecture in the code's `.target` directive. The directive takes precedence over
+/// the target, as an architecture with a letter suffix must match exactly.
 fn architecture(ptx: &str) -> Option<&str> {
     let directive = ptx.lines().find_map(|line| line.strip_prefix(".target "))?;
     directive.split(',').next().map(str::trim)

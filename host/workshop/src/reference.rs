@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::closeness::{difference_beyond_rounding, jitter};
 
-/// Most additions of a module that the interpreter evaluates: some tenths of a second.
+/// Largest number of additions of a module that the interpreter evaluates. They take some tenths of
+/// a second.
 const MOST_INTERPRETED: f64 = 2e6;
 
 /// The source of right results.
@@ -17,7 +18,7 @@ const MOST_INTERPRETED: f64 = 2e6;
 pub enum Authority {
     /// The reference interpreter.
     Interpreter,
-    /// A program compiled with the bundled emitters, if the interpreter takes too long.
+    /// A program compiled with the bundled emitters, if the interpreter would take too long.
     BundledEmitters,
 }
 
@@ -43,8 +44,8 @@ pub struct Reference<'a> {
 
 impl<'a> Reference<'a> {
     /// Returns the interpreter's result if the module is short, else the result of the first
-    /// program that runs. `None` if there is neither. The iterator of programs is only advanced as
-    /// far as needed.
+    /// program that runs. `None` if there is neither result. Takes only as many programs from the
+    /// iterator as needed.
     pub fn new(
         module: &'a Module,
         inputs: &'a [Literal],
@@ -58,7 +59,7 @@ impl<'a> Reference<'a> {
         })
     }
 
-    /// Returns the source of the result. Assumes that the programs are by bundled emitters.
+    /// Returns the source of the result. Assumes that bundled emitters built the programs.
     pub fn authority(&self) -> Authority {
         if self.program.is_none() { Authority::Interpreter } else { Authority::BundledEmitters }
     }
@@ -67,7 +68,7 @@ impl<'a> Reference<'a> {
     /// rounding explains it.
     ///
     /// # Errors
-    /// If the reference fails on inputs that are off in their last place.
+    /// If the reference fails on inputs whose last bits are changed.
     pub fn fault(&self, found: &Literal) -> Result<Option<String>, String> {
         let jittered = || {
             let inputs: Vec<Literal> = self.inputs.iter().map(jitter).collect();
@@ -78,8 +79,8 @@ impl<'a> Reference<'a> {
     }
 }
 
-/// Whether a module computes at most `most` additions. A module with a loop is never short, as the
-/// number of iterations is unknown.
+/// Whether the work of a module is at most that of `most` additions. A module with a loop is never
+/// short, as the number of iterations is unknown.
 pub fn is_short(module: &Module, most: f64) -> bool {
     let holds_loops = module
         .computations

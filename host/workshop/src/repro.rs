@@ -1,5 +1,6 @@
-//! Writes a self-contained folder that reproduces the compilation of a module: module, inputs,
-//! choices, the output of every stage, and a script that passes or fails.
+//! Writes a self-contained folder that reproduces the compilation of a module. The folder has the
+//! module, the inputs, the output of every stage, and a script that runs the module with the same
+//! choices and fails if the result is wrong.
 
 use std::path::Path;
 
@@ -29,8 +30,8 @@ const INPUTS: &str = "inputs.npz";
 const EXPECTED: &str = "expected.npz";
 pub const STAGES: &str = "stages";
 
-/// Writes the folder, as a whole or not at all. Returns the interpreter's judgements of the stages
-/// of a fusion's kernel.
+/// Writes the folder, as a whole or not at all. If the case is a fusion, returns the judgement of
+/// its kernel after each stage.
 ///
 /// # Errors
 /// If the folder is not empty and `may_be_occupied` is false, a file cannot be written, or the
@@ -56,8 +57,8 @@ pub fn write(place: &Path, may_be_occupied: bool, repro: &Repro<'_>) -> Result<V
     Ok(judged)
 }
 
-/// Returns the arguments of the program to run in the folder. Includes only those of the user's
-/// choices that affect the module: fusebox would reject the others.
+/// Returns the arguments of fusebox for running the module in the folder. Includes a choice of the
+/// user only if it affects the module, as fusebox would reject other choices.
 fn command(repro: &Repro<'_>, in_charge: &[usize]) -> String {
     let Repro { options, target, .. } = repro;
     let mut words = vec!["run".into(), MODULE.into(), "--inputs".into(), INPUTS.into()];
@@ -116,11 +117,11 @@ fn table(stages: &[JudgedStage]) -> String {
     if stages.is_empty() { String::new() } else { head.to_owned() + &stages.iter().map(row).collect::<String>() }
 }
 
-/// Returns a fusion of a compiled program as a case, with the operands that the program gives it.
-/// In a loop, these are the operands of the first iteration.
+/// Returns a fusion of a compiled program as a case, with the operands that the program passes to
+/// it. In a loop, these are the operands of the first iteration.
 ///
 /// # Errors
-/// If no sequence of the program uses it, or the program fails.
+/// If no sequence of the program uses the fusion, or the program fails.
 pub fn fusion(
     fused: &Module,
     kernel: &Selected,

@@ -14,7 +14,7 @@ use crate::measure::{Cache, time};
 
 /// Number of samples of a copy; each sample is a median of several times.
 const SAMPLES: usize = 9;
-/// Number of samples of reading, writing or updating.
+/// Number of samples of each sweep over memory: reading, writing, updating.
 const SWEEPS: usize = 31;
 
 /// Bytes and operations of a kernel.
@@ -22,7 +22,7 @@ const SWEEPS: usize = 31;
 pub struct WorkAmount {
     /// Bytes read and written.
     pub bytes: u64,
-    /// Operations, as the number of additions that take as long.
+    /// Work of the operations, as the number of additions that take the same time.
     pub operations: f64,
 }
 
@@ -47,7 +47,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// Returns the name for people.
+    /// Returns the name that reports show.
     pub fn name(self) -> &'static str {
         match self {
             Bound::Launch => "launch",
@@ -82,18 +82,20 @@ impl Roof {
     }
 }
 
-/// This machine. It measures each figure once.
+/// The speeds of this machine. Each is measured only once.
 pub struct MachineSpeeds<'o> {
     target: Target,
     options: &'o Options,
-    /// Microseconds of moving bytes, by their number and the cache state.
+    /// Microseconds that the machine takes to move bytes, by the number of bytes and the cache
+    /// state.
     moves: HashMap<(u64, Cache), f64>,
     operations_per_us: f64,
     launch_us: f64,
 }
 
 impl<'o> MachineSpeeds<'o> {
-    /// Measures how fast this machine adds. The roof of a GPU considers only its memory.
+    /// Measures how fast this machine adds. On a GPU this is not measured, as the roof of a GPU
+    /// considers only its memory.
     pub fn new(target: Target, options: &'o Options) -> MachineSpeeds<'o> {
         let operations = match target {
             Target::Cpu => operations_per_second(options.thread_count()),
@@ -105,10 +107,10 @@ impl<'o> MachineSpeeds<'o> {
         MachineSpeeds { target, options, moves: HashMap::new(), operations_per_us, launch_us }
     }
 
-    /// Returns the roof for some work. The time for memory is the fastest of: a copy on all threads
-    /// that reads half of the bytes and writes the other half, and reading, writing or updating all
-    /// bytes. The time for arithmetic is that of multiplications and additions of `f32` in the
-    /// registers of all threads.
+    /// Returns the roof for some work. The time for memory is the least time in which all threads
+    /// move the bytes: by a copy, which reads half of them and writes the other half, or by
+    /// reading, writing or updating memory. The time for arithmetic is the time that all threads
+    /// take for as many multiplications and additions of `f32` in registers.
     ///
     /// # Errors
     /// If memory is short, or a GPU fails.
@@ -122,7 +124,7 @@ impl<'o> MachineSpeeds<'o> {
         Ok(Roof { memory_us, arithmetic_us, launch_us: self.launch_us })
     }
 
-    /// Measures the microseconds of moving bytes in the fastest known way, without the launch.
+    /// Measures the least microseconds in which the machine moves these bytes, without the launch.
     fn moving_us(&self, bytes: u64, cache: Cache) -> Result<f64, WorkshopError> {
         let mut program = Program::load(Executable::copying(bytes.div_ceil(2), self.target), self.options)?;
         program.execute()?;

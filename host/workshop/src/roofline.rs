@@ -1,5 +1,5 @@
-//! Compares all fusions of a program with the roof: the resource that bounds each fusion, its
-//! predicted and its measured time.
+//! Compares all fusions of a program with the roof. States the resource that bounds each fusion,
+//! and the fusion's predicted and measured time.
 
 use std::io::{self, Write};
 
@@ -29,8 +29,8 @@ pub struct RooflineRow {
     #[serde(flatten)]
     pub work: WorkAmount,
     pub bound: Bound,
-    /// Time at the full speed of memory or arithmetic, without the launch: of this machine if times
-    /// were measured, else of the device description.
+    /// Time at the full speed of memory or arithmetic, without the launch. The speeds are those of
+    /// this machine if times were measured, else those of the device description.
     pub roof_us: f64,
     pub predicted_us: f64,
     pub measured_us: Option<f64>,
@@ -44,8 +44,8 @@ impl RooflineRow {
     }
 }
 
-/// Returns a row per kernel, in order of decreasing time in the program. Times are measured, else
-/// predicted.
+/// Returns a row per kernel, in order of decreasing time in the program. The order follows measured
+/// times, or predicted times where none were measured.
 pub fn rows(kernels: &[Selected], device: &DeviceDescription, profile: Option<&Profile>) -> Vec<RooflineRow> {
     let mut rows: Vec<RooflineRow> = kernels.iter().map(|kernel| row(kernel, device, profile)).collect();
     let time = |row: &RooflineRow| row.measured_us.unwrap_or(row.predicted_us) * row.uses as f64;
@@ -81,8 +81,8 @@ fn described(work: WorkAmount, device: &DeviceDescription) -> Roof {
     }
 }
 
-/// Writes a line per row: fusion, emitter, launch, time and share of the roof. Then writes how far
-/// predictions are off, if there are measured times.
+/// Writes a line per row: fusion, emitter, launch, time, and the roof in percent of the time. Then
+/// writes how far predictions are off, if there are measured times.
 ///
 /// # Errors
 /// If `out` cannot be written.

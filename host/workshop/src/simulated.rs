@@ -1,6 +1,6 @@
-//! Runs a program that is wrong on this processor on the simulator, for its report. On the
-//! processor, nothing stops a kernel that reads or writes out of bounds, has races, or uses
-//! uninitialised memory.
+//! Runs a program on the simulator if its result on this processor is wrong. The simulator reports
+//! kernels that read or write out of bounds, have races, or use uninitialised memory. On the
+//! processor, nothing stops these kernels.
 
 use fusebox_compiler::{Dump, Options};
 use fusebox_core::device::DeviceDescription;
@@ -10,12 +10,12 @@ use fusebox_runtime as runtime;
 use crate::case::{Case, executed};
 use crate::reference::is_short;
 
-/// Most additions of a module to simulate: some seconds.
+/// Largest number of additions of a module that is simulated. They take some seconds.
 const MOST_SIMULATED: f64 = 2e7;
 
-/// Describes the fault of a kernel with emitter, element, thread and operation. `None` if the
-/// simulator finds no fault or would take too long, or if the program was already compiled for the
-/// simulator.
+/// Describes the fault that the simulator finds in a kernel, with emitter, element, thread and
+/// operation. `None` if the simulator finds no fault or would take too long, or if the program was
+/// already compiled for the simulator.
 pub fn fault(case: &Case, options: &Options, run: &runtime::Options) -> Option<String> {
     let (target, device) = (Target::simt(), DeviceDescription::simt());
     let is_simulated = matches!(options.target.runner(), Some(Runner::Simulator));

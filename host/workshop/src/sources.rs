@@ -18,7 +18,7 @@ pub struct Sources {
     folder: PathBuf,
 }
 
-/// The reason why there is no library.
+/// The reason why the library cannot be built or watched.
 #[derive(Debug, Error)]
 pub enum SourcesError {
     /// Cargo cannot be started.
@@ -27,7 +27,7 @@ pub enum SourcesError {
     /// The build fails; Cargo has printed the reason.
     #[error("cargo cannot build {}", .0.display())]
     Build(PathBuf),
-    /// The crate is no library of emitters.
+    /// The crate is not a library of emitters.
     #[error("{}: its crate makes no library of emitters; Cargo.toml needs `crate-type = [\"cdylib\"]`", .0.display())]
     NoLibrary(PathBuf),
     /// The system cannot report changes.
@@ -53,7 +53,7 @@ impl Sources {
             return Err(SourcesError::Build(self.folder.clone()));
         }
         let messages = String::from_utf8_lossy(&output.stdout);
-        // The crate itself comes after its dependencies.
+        // Messages about the crate itself come after those about its dependencies.
         let built = messages.lines().rev().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let mut artifacts = built.filter(|message| message["reason"] == "compiler-artifact");
         let files = artifacts.next().and_then(|artifact| artifact["filenames"].as_array().cloned()).unwrap_or_default();
@@ -70,12 +70,12 @@ impl Sources {
         let (sender, changed) = mpsc::channel();
         let tell = move |event: notify::Result<Event>| {
             if event.is_ok_and(|event| matters(&event)) {
-                // This fails if the receiver is gone, so nothing waits for changes.
+                // Sending fails only if the receiver is gone. Then nothing waits for changes.
                 _ = sender.send(());
             }
         };
         let mut watcher = notify::recommended_watcher(tell).map_err(failed)?;
-        // The folder is watched too, as editors replace the old file by a new one.
+        // Folders are watched and not single files, as editors replace the old file by a new one.
         watcher.watch(&self.folder, RecursiveMode::NonRecursive).map_err(failed)?;
         watcher.watch(&self.folder.join("src"), RecursiveMode::Recursive).map_err(failed)?;
         Ok(Changes { _watcher: watcher, changed })

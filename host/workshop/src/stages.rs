@@ -1,5 +1,5 @@
-//! Executes a kernel after every stage of lowering with the kernel interpreter, to find the stage
-//! after which its result is wrong.
+//! Executes a kernel with the kernel interpreter after every stage of lowering, to find the first
+//! stage after which the result is wrong.
 
 use std::fmt;
 use std::time::Duration;
@@ -54,8 +54,8 @@ pub struct KernelStages<'c> {
 }
 
 impl<'c> KernelStages<'c> {
-    /// Compiles a fusion and returns the stages of its kernel; `None` if the case is no fusion, or
-    /// has not exactly one compiled kernel.
+    /// Compiles a fusion and returns the stages of its kernel; `None` if the case is not a fusion,
+    /// or if its kernels are not exactly one compiled kernel.
     ///
     /// # Errors
     /// If the fusion cannot be compiled or interpreted.
@@ -78,8 +78,8 @@ impl<'c> KernelStages<'c> {
         &self.kernel.unit.fusion.name
     }
 
-    /// Judges the stages in order, up to the first wrong one, or the first that exceeds the time
-    /// limit, as later ones would too.
+    /// Judges the stages in order, up to the first stage that is wrong or exceeds the time limit.
+    /// Later stages would exceed the limit too.
     ///
     /// # Errors
     /// If the fusion cannot be interpreted.
@@ -99,7 +99,7 @@ impl<'c> KernelStages<'c> {
     }
 
     /// Returns the first stage in which an operation makes a false promise, and describes the
-    /// promise. LLVM receives promises from the stage on in which indices are integers.
+    /// promise. Only stages from `Indices` on make promises that reach LLVM.
     pub fn broken_promise(&self) -> Option<(Stage, String)> {
         let stages = self.texts.iter().filter(|(stage, _)| *stage >= Stage::Indices);
         let mut broken = stages.filter_map(|(stage, text)| match self.executed(text, true) {

@@ -5,10 +5,10 @@ use fusebox_core::hlo::{Computation, Instruction, Module};
 
 use crate::WorkshopError;
 
-/// Number of similar names in an error.
+/// Largest number of similar names in an error.
 const MOST_SIMILAR: usize = 8;
 
-/// Explains what happened to the instructions of a name, a line for each fact.
+/// Explains what happened to the instructions with this name, a line for each fact.
 ///
 /// # Errors
 /// If neither the text nor the module after any pass has such an instruction.

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Returns the assembler's report on PTX for an architecture like `sm_80`: registers, spills,
-/// shared memory. `None` if the assembler is neither at `FUSEBOX_PTXAS` nor in `.tools`.
+/// Assembles PTX for an architecture like `sm_80`, and returns the assembler's report: registers,
+/// spills, shared memory. `None` if the assembler is neither the file that `FUSEBOX_PTXAS` names
+/// nor in `.tools`.
 ///
 /// # Errors
-/// If the assembler rejects the code, with its report.
+/// If the assembler rejects the code. The error holds its report.
 pub fn assemble(ptx: &str, architecture: &str) -> Result<Option<String>, String> {
     let fetched = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/ptxas");
     let program = std::env::var_os("FUSEBOX_PTXAS").map_or(fetched, PathBuf::from);

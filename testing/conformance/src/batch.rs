@@ -1,5 +1,5 @@
 //! Compiles many fusions as one program, with each emitter that accepts them and with alternative
-//! configurations, and compares results.
+//! configurations, and compares their results with the interpreter's.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -124,8 +124,8 @@ impl CheckedEmitters<'_> {
         Ok(())
     }
 
-    /// Compiles and runs fusions, and compares their results. Also returns the names of all
-    /// emitters.
+    /// Compiles and runs fusions, and compares their results with the interpreter's. Returns the
+    /// outcome, and the names of all emitters.
     fn run(
         &self,
         cases: &[&ExpectedFusion],
@@ -195,7 +195,7 @@ impl ExpectedFusion {
         Ok(ExpectedFusion { fusion, expected })
     }
 
-    /// Name of the fusion's instruction.
+    /// Returns the name of the instruction that calls the fusion.
     fn call(&self) -> String {
         format!("call_{}", self.fusion.seed)
     }

@@ -12,12 +12,12 @@ use fusebox_runtime::{Executable, Program, ThreadOrder};
 use crate::literals::{Closeness, difference, small_integers};
 use crate::{Failure, Machine};
 
-/// A compiler with certain emitters.
+/// A compiler with a set of emitters and choices among them.
 #[derive(Clone)]
 pub struct Compiler {
     registry: Registry,
     overrides: Vec<Override>,
-    /// Whether a choice may have no effect.
+    /// Whether a choice of an emitter may have no effect.
     of_part: bool,
 }
 
@@ -34,7 +34,7 @@ pub struct Made {
 
 impl Compiler {
     /// Creates a compiler with these emitters and the bundled ones. An emitter with the name of a
-    /// bundled one takes its position; the other emitters come last.
+    /// bundled one replaces it; the other emitters come last.
     ///
     /// # Errors
     /// If an emitter cannot describe itself.
@@ -50,19 +50,20 @@ impl Compiler {
         Ok(Compiler::of(registry, Vec::new()))
     }
 
-    /// Creates a compiler with only these emitters, which may come from libraries.
+    /// Creates a compiler with these choices and only these emitters, which may come from
+    /// libraries.
     pub fn of(registry: Registry, overrides: Vec<Override>) -> Compiler {
         Compiler { registry, overrides, of_part: false }
     }
 
-    /// Returns the same compiler, but allows choices without effect: passes may have changed the
-    /// fusion that a choice names.
+    /// Returns a compiler that also allows choices without effect: passes may change the fusion
+    /// that a choice names.
     pub(crate) fn of_part(self) -> Compiler {
         Compiler { of_part: true, ..self }
     }
 
-    /// Returns the same compiler, but prefers the emitters with these names for every fusion that
-    /// one of them accepts.
+    /// Returns a compiler that prefers the emitters with these names for every fusion that one of
+    /// them accepts.
     ///
     /// # Errors
     /// If there is no emitter with one of the names.
@@ -84,7 +85,8 @@ impl Compiler {
         &self.registry
     }
 
-    /// Returns the same compiler with a choice like `--emitter` with `--force`.
+    /// Returns a compiler with an additional choice, which has the form and effect of `--emitter`
+    /// with `--force`.
     ///
     /// # Errors
     /// If there is no such emitter.
@@ -145,8 +147,8 @@ impl Compiler {
         made.try_into().map_err(|_| Failure::of("all", "all machines", "some are missing", text))
     }
 
-    /// Compiles and runs a fusion (or a module). On the simulated GPU, runs it with two orders of
-    /// threads, whose results must be equal.
+    /// Compiles and runs a fusion (or a module). On the simulated GPU, runs it with threads in two
+    /// orders; the results must be equal.
     ///
     /// # Errors
     /// If anything fails, or the results of the two orders differ.
@@ -206,7 +208,7 @@ impl Compiler {
         self.ptx_for(text, &Machine::new(Target::nvptx(capability), DeviceDescription::sm(capability)))
     }
 
-    /// Returns the PTX of a module's kernels for a machine with PTX code.
+    /// Returns the PTX of a module's kernels for a machine that executes PTX.
     ///
     /// # Errors
     /// If the module cannot be compiled.
@@ -268,7 +270,7 @@ pub fn interpreted(text: &str, inputs: &[ArrayLiteral]) -> Result<Literal, Failu
 /// and number.
 ///
 /// # Errors
-/// If the text is invalid, or a parameter is no array.
+/// If the text is invalid, or a parameter is not an array.
 pub fn inputs(
     text: &str,
     mut filled: impl FnMut(&ArrayShape, u64) -> ArrayLiteral,

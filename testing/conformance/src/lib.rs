@@ -58,7 +58,7 @@ const FUSIONS: u64 = 100;
 pub struct Failure {
     /// The emitter, or all emitters of the program.
     pub emitter: String,
-    /// The machine, and other choices.
+    /// The machine, and whether a configuration other than the default was used.
     pub place: String,
     /// Seed of the fusion, if it is random.
     pub seed: Option<u64>,
@@ -87,9 +87,10 @@ impl Failure {
 
 /// Checks an emitter like `fusebox check-emitter`: with typical fusions in awkward sizes, and with
 /// random fusions of a kind (`loop`, `reduce`, `transpose`, `scatter`, `concatenate`,
-/// `dynamic-update-slice`, `input-slices`; any other means all of them). Requires for each fusion
-/// that the emitter accepts, on the cpu, on the simulated GPU and for NVIDIA GPUs, that plans keep
-/// their promises and that kernels have the results of the reference interpreter.
+/// `dynamic-update-slice`, `input-slices`; any other kind means all of them). For each fusion that
+/// the emitter accepts, plans must keep their promises, and kernels must have the results of the
+/// reference interpreter. The targets are the cpu, the simulated GPU and NVIDIA GPUs, for which
+/// kernels are only compiled.
 ///
 /// # Errors
 /// The first fault. Accepting none of the fusions is a fault.
@@ -122,7 +123,7 @@ fn checked(emitter: &'static dyn Emitter, settings: ExaminationSettings) -> Resu
     }
 }
 
-/// Returns the emitter of that name. It lives until the end of the process.
+/// Returns the emitter with this name. The emitter lives until the end of the process.
 ///
 /// # Errors
 /// If there is no such emitter.

@@ -1,12 +1,12 @@
-//! Inputs for fusions, and comparison of results.
+//! Creates inputs for fusions, and compares results.
 
 use fusebox_core::hlo::{ArrayLiteral, ArrayShape, ElementType, FloatFormat};
 pub use fusebox_workshop::closeness::{Closeness, array_difference, difference, word};
 
 use crate::fusions::Chance;
 
-/// Returns an array whose scalars are `value` of their positions. Both parts of a complex number
-/// are scalars.
+/// Returns an array. `value` computes each scalar from its position. A complex number has two
+/// scalars.
 pub fn filled(shape: &ArrayShape, mut value: impl FnMut(u64) -> f64) -> ArrayLiteral {
     let part = shape.element_type.real_part();
     let count = shape.byte_size() as usize / part.byte_size();
@@ -32,8 +32,8 @@ pub fn small_integers(shape: &ArrayShape, seed: u64) -> ArrayLiteral {
     filled(shape, |position| scattered(position, seed, 7))
 }
 
-/// Returns an array of floats between -4 and 4 in steps of 1/8, or of integers that are randomly
-/// small or from the whole range.
+/// Returns an array of floats between -4 and 4 in steps of 1/8, or of integers, about half of them
+/// small and half from the whole range.
 pub fn mixed(shape: &ArrayShape, chance: &mut Chance) -> ArrayLiteral {
     let scalar = shape.element_type.real_part();
     let count = shape.byte_size() as usize / scalar.byte_size();

@@ -7,7 +7,7 @@ use fusebox_plugins::{FailureKind, LoadedEmitter, Registry, produce};
 
 use crate::{Failure, StaticEmitter};
 
-/// The fault of an emitter's plans or kernels for a fusion.
+/// A fault in the plans or kernels that an emitter builds for a fusion.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
     /// The plan or kernel is missing or wrong.

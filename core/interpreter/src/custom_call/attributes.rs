@@ -9,7 +9,8 @@ pub(super) struct Attributes {
 }
 
 impl Attributes {
-    /// Reads the attributes of an instruction. There are none without a dictionary.
+    /// Reads the attributes of an instruction. Without a dictionary, the instruction has no
+    /// attributes.
     pub fn new(instruction: &Instruction) -> Self {
         let text = instruction.extra.as_ref().and_then(|extra| extra.backend_config.as_deref()).unwrap_or("");
         let inner = text.trim().trim_start_matches('{').trim_end_matches('}');
@@ -36,7 +37,7 @@ impl Attributes {
         }
     }
 
-    /// Returns a letter, which the dictionary contains as its character code.
+    /// Returns a letter, which the dictionary stores as a character code.
     pub fn letter(&self, name: &str) -> Outcome<char> {
         let code = self.integer(name)?;
         match u8::try_from(code) {

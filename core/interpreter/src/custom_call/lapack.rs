@@ -1,5 +1,5 @@
-//! LAPACK's functions with JAX's conventions: batches in the leading dimensions, the status as the
-//! last result.
+//! LAPACK's functions with JAX's conventions: the leading dimensions are batch dimensions, and the
+//! last result is the status.
 
 use fusebox_core::hlo::{ArrayShape, ElementType, Instruction, Shape, Transpose};
 
@@ -44,7 +44,7 @@ pub(super) fn evaluate(
     }
 }
 
-/// Returns the integers as a vector.
+/// Returns the integers as a column vector.
 fn integers(values: impl IntoIterator<Item = i64>) -> Matrix {
     reals(values.into_iter().map(|x| x as f64))
 }
@@ -58,8 +58,9 @@ impl Call<'_> {
         self.results.get(index).copied().map_or_else(|| malformed(format!("result {index} is missing")), Ok)
     }
 
-    /// Applies a factorisation to every matrix of the first operand. It returns one matrix per
-    /// result. `ranks` lists the dimensions of each result beyond the batch dimensions.
+    /// Applies the factorisation `factor` to every matrix of the first operand. `factor` returns
+    /// one matrix per result of the call. `ranks` lists, for each result, the number of dimensions
+    /// beyond the batch dimensions.
     fn batched(
         &self,
         ranks: &[usize],
@@ -95,7 +96,7 @@ impl Call<'_> {
         if a.rows == a.columns { Ok(()) } else { malformed("the matrix must be square") }
     }
 
-    /// Result: factor, status.
+    /// Computes Cholesky factors. Results: factor, status.
     fn potrf(&self) -> Outcome<Value> {
         let lower = self.attributes.letter("uplo")? == 'L';
         self.batched(&[2, 0], |_, a| {
@@ -105,7 +106,7 @@ impl Call<'_> {
         })
     }
 
-    /// Result: factors, pivots from 1, status.
+    /// Computes LU factorisations. Results: factors, pivots (numbered from 1), status.
     fn getrf(&self) -> Outcome<Value> {
         self.batched(&[2, 1, 0], |_, a| {
             let lu = linalg::lu_factor(a);
@@ -128,7 +129,7 @@ impl Call<'_> {
         linalg::triangular_solve(self.operands.array(0)?, self.operands.array(1)?, form).map(Value::from)
     }
 
-    /// Result: factors, taus.
+    /// Computes QR factorisations. Results: factors, taus.
     fn geqrf(&self) -> Outcome<Value> {
         self.batched(&[2, 1], |_, a| {
             let (factors, taus) = linalg::qr_factor(a);
@@ -136,8 +137,9 @@ impl Call<'_> {
         })
     }
 
-    /// Operands: matrix, mask of columns that come first (non-zero). Results: factors, order from
-    /// 1, taus.
+    /// Computes QR factorisations with column pivoting. Operands: matrix, and a mask that is
+    /// non-zero for columns that come first. Results: factors, order of the columns (numbered from
+    /// 1), taus.
     fn geqp3(&self) -> Outcome<Value> {
         let fixed = self.operands.array(1)?.ints()?;
         self.batched(&[2, 1, 1], |b, a| {
@@ -149,7 +151,8 @@ impl Call<'_> {
         })
     }
 
-    /// Operands: factors, taus. Result: the unitary factor.
+    /// Computes the unitary factors of QR factorisations. Operands: factors, taus. Result: the
+    /// unitary factor.
     fn orgqr(&self) -> Outcome<Value> {
         let taus = self.operands.array(1)?;
         let count = taus.dims.last().copied().unwrap_or(0);
@@ -162,8 +165,9 @@ impl Call<'_> {
         })
     }
 
-    /// Operands: lower, main and upper diagonal, right-hand sides. Results: the overwritten
-    /// diagonals, the solution, status. JAX pads the outer diagonals to full length.
+    /// Solves tridiagonal systems. Operands: lower, main and upper diagonal, right-hand sides.
+    /// Results: the overwritten diagonals, the solution, status. JAX pads the outer diagonals to
+    /// full length.
     fn gtsv(&self) -> Outcome<Value> {
         let right = self.operands.array(3)?;
         let [lower, main, upper] = [0, 1, 2].map(|i| self.operands.array(i).and_then(|d| Ok((d, d.to_complex()?))));
@@ -174,7 +178,7 @@ impl Call<'_> {
             let fits = right.rows == n && [&lower.0, &upper.0].iter().all(|d| d.dims == main.0.dims);
             ensure!(fits, "the diagonals do not fit the right-hand side");
             let line = |d: &[Complex]| d[b * n..(b + 1) * n].to_vec();
-            // The lower diagonal starts at its second element.
+            // The first element of the lower diagonal is padding.
             let mut below = line(&lower.1);
             below.rotate_left(1.min(n));
             let s = linalg::solve_tridiagonal(below, line(&main.1), line(&upper.1), right);
@@ -187,7 +191,8 @@ impl Call<'_> {
         self.stacked(&batch_dims(right), &[1, 1, 1, 2, 0], &parts)
     }
 
-    /// Result: eigenvectors as columns, eigenvalues ascending, status.
+    /// Computes eigenvalues of symmetric or Hermitian matrices. Results: eigenvectors as columns,
+    /// eigenvalues in ascending order, status.
     fn syevd(&self) -> Outcome<Value> {
         let lower = self.attributes.letter("uplo")? == 'L';
         let epsilon = self.epsilon()?;
@@ -202,7 +207,8 @@ impl Call<'_> {
         })
     }
 
-    /// Result: reflectors, main diagonal, off diagonal, taus, status.
+    /// Reduces symmetric or Hermitian matrices to tridiagonal form. Results: reflectors, main
+    /// diagonal, off diagonal, taus, status.
     fn sytrd(&self) -> Outcome<Value> {
         let lower = self.attributes.letter("uplo")? == 'L';
         self.batched(&[2, 1, 1, 1, 0], |_, a| {
@@ -212,8 +218,9 @@ impl Call<'_> {
         })
     }
 
-    /// Results: remainder of the matrix (zeros here), singular values, left vectors, adjoint of the
-    /// right vectors, status. The result shapes determine the number of vectors.
+    /// Computes singular value decompositions. Results: remainder of the matrix (zeros here),
+    /// singular values, left vectors, adjoint of the right vectors, status. The result shapes
+    /// determine the number of vectors.
     fn gesdd(&self) -> Outcome<Value> {
         let dims_from_end = |index: usize, back: usize| -> Outcome<usize> {
             let dims = &self.result(index)?.dims;
@@ -234,7 +241,8 @@ impl Call<'_> {
         })
     }
 
-    /// Result: Hessenberg form with reflectors below, taus, status.
+    /// Reduces matrices to Hessenberg form. Results: Hessenberg form with reflectors below, taus,
+    /// status.
     fn gehrd(&self) -> Outcome<Value> {
         let low = self.attributes.integer("low")?;
         let high = self.attributes.integer("high")?;
@@ -250,8 +258,8 @@ impl Call<'_> {
         })
     }
 
-    /// Results: eigenvalues (for real matrices separate real and imaginary parts), left and right
-    /// eigenvectors, status.
+    /// Computes eigenvalues of general matrices. Results: eigenvalues (for real matrices, real and
+    /// imaginary parts as separate results), left and right eigenvectors, status.
     fn geev(&self) -> Outcome<Value> {
         let real = self.operands.array(0)?.ty.is_float();
         let vectors = |name: &str| Ok(self.attributes.letter(name)? == 'V');
@@ -279,8 +287,9 @@ impl Call<'_> {
         })
     }
 
-    /// Results: triangular factor, unitary factor, eigenvalues (for real matrices separate real and
-    /// imaginary parts), number sorted, status.
+    /// Computes Schur forms. Results: triangular factor, unitary factor, eigenvalues (for real
+    /// matrices, real and imaginary parts as separate results), number of sorted eigenvalues,
+    /// status.
     fn gees(&self) -> Outcome<Value> {
         if self.attributes.letter("sort")? != 'N' {
             return unsupported("a sorted Schur form");

@@ -8,7 +8,7 @@ use super::machine::{Done, Frame, Machine, undefined};
 use super::value::Value;
 use super::word;
 
-/// A position in memory, with the type of its elements.
+/// A position in memory, with the type of the elements stored there.
 struct Place<'f> {
     memory: &'f Buffer,
     /// Offset in bytes.
@@ -50,8 +50,8 @@ impl<'k> Machine<'k> {
         }
     }
 
-    /// Returns the place described by the operands from `first` on: a pointer, and a position in
-    /// elements from it.
+    /// Returns the memory position that two operands describe. Operand `first` is a pointer; the
+    /// next operand is the number of elements after the pointer.
     fn place<'f>(&self, frame: &'f Frame<'k>, op: &'k Operation, first: usize) -> Done<Place<'f>> {
         let moved = match (op.kind, op.regions.first()) {
             (OpKind::Load, _) => op.result(),
@@ -71,7 +71,7 @@ impl<'k> Machine<'k> {
         };
         let at = at.wrapping_mul(size);
         let alignment = op.integer("alignment").unwrap_or(1).max(1);
-        // The alignment is that of the first complex number, not of its parts.
+        // The alignment holds for whole complex numbers, not for their parts.
         if self.block.launch.keeps_promises && part.is_none() && at % alignment != 0 {
             return Err(undefined(op, format!("byte {at} is not aligned to {alignment}, as it promises")));
         }
@@ -123,14 +123,14 @@ impl Place<'_> {
         self.memory.write(self.at, self.element, words).map_err(|reason| undefined(op, reason))
     }
 
-    /// Returns the place this number of elements further on.
+    /// Returns the position that is this number of elements further on.
     fn after(&self, elements: i64) -> Place<'_> {
         Place { at: self.at.wrapping_add(elements.wrapping_mul(self.element.byte_size() as i64)), ..*self }
     }
 }
 
-/// Returns the place of a tensor's element. Operand number `tensor` is the tensor; its indices
-/// follow.
+/// Returns the memory position of a tensor's element. Operand number `tensor` is the tensor; the
+/// operands after it are the indices.
 fn tensor_place<'f>(frame: &'f Frame<'_>, op: &Operation, tensor: usize) -> Done<Place<'f>> {
     let name = op.operands[tensor];
     let (Value::Memory(memory), Some((dims, element))) = (frame.get(name), frame.function.type_of(name).as_tensor())
@@ -178,8 +178,8 @@ fn write_rows(frame: &Frame<'_>, op: &Operation, place: &Place<'_>, stride: i64)
     Ok(op.results.iter().map(|_| Value::Memory(place.memory.clone())).collect())
 }
 
-/// Computes `[m, k] x [k / group, n * group] + [m, n]`. A group is the number of factors in a word
-/// of 32 bits.
+/// Computes the tile product `[m, k] x [k / group, n * group] + [m, n]`, where `group` is the
+/// number of factors in a word of 32 bits.
 pub(super) fn tile_product(frame: &Frame<'_>, op: &Operation) -> Vec<u128> {
     let [left, right, sum] = [0, 1, 2].map(|operand| op.operands[operand]);
     let dims = |name: Name| frame.function.type_of(name).dims().iter().map(|&dim| dim as usize).collect::<Vec<_>>();
@@ -199,7 +199,7 @@ pub(super) fn tile_product(frame: &Frame<'_>, op: &Operation) -> Vec<u128> {
     before.iter().enumerate().map(sum_of).collect()
 }
 
-/// Adds to each sum the products of a word of each operand.
+/// Adds to each sum the products of the factors in one word of each operand.
 pub(super) fn word_product(frame: &Frame<'_>, op: &Operation) -> Vec<u128> {
     let element = frame.element(op.operands[2]);
     let is_unsigned = ["isZextLhs", "isZextRhs"].map(|name| op.attribute(name).is_some());

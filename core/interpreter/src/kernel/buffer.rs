@@ -6,7 +6,8 @@ use fusebox_core::ir::Scalar;
 
 use super::word::unsigned;
 
-/// Content of memory that no thread has written: large numbers that are no valid results.
+/// Value of every byte that no thread has written. Numbers that consist of these bytes are large
+/// and not valid results.
 const UNWRITTEN: u8 = 0xa5;
 
 /// Bytes in memory. Clones refer to the same bytes.
@@ -26,12 +27,13 @@ impl Buffer {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns a copy of the present bytes.
+    /// Returns a copy of the current bytes.
     pub(super) fn bytes(&self) -> Vec<u8> {
         self.lock().clone()
     }
 
-    /// Reads contiguous elements from this byte on. The error describes an access out of bounds.
+    /// Reads `count` contiguous elements, the first at byte `at`. The error describes an access out
+    /// of bounds.
     pub(super) fn read(&self, at: i64, element: Scalar, count: usize) -> Result<Vec<u128>, String> {
         let bytes = self.lock();
         let range = range(bytes.len(), at, element, count)?;
@@ -42,7 +44,7 @@ impl Buffer {
             .collect())
     }
 
-    /// Writes contiguous elements from this byte on.
+    /// Writes contiguous elements, the first at byte `at`.
     pub(super) fn write(&self, at: i64, element: Scalar, words: &[u128]) -> Result<(), String> {
         let mut bytes = self.lock();
         let range = range(bytes.len(), at, element, words.len() / parts(element))?;
@@ -54,13 +56,13 @@ impl Buffer {
     }
 }
 
-/// Number of words of an element.
+/// Returns the number of words that hold an element: two for complex numbers.
 pub(super) fn parts(element: Scalar) -> usize {
     if matches!(element, Scalar::Complex(_)) { 2 } else { 1 }
 }
 
-/// Masks an element that does not fill its bytes. Its unused bits are ignored, but any non-zero
-/// `i1` is true.
+/// Clears the unused bits of an element that does not fill its bytes. An `i1` is true if any bit of
+/// its byte is set.
 fn taken(word: u128, element: Scalar) -> u128 {
     match element {
         Scalar::Int(1) => u128::from(word != 0),

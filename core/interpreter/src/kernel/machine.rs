@@ -13,7 +13,7 @@ use super::word;
 
 pub(super) type Done<T> = Result<T, KernelFault>;
 
-/// Steps between two checks of the time limit.
+/// Number of executed operations between two checks of the time limit.
 const PATIENCE: u32 = 1 << 14;
 
 /// A thread of a block.
@@ -24,10 +24,10 @@ pub(super) struct Machine<'k> {
     executed: u32,
 }
 
-/// A call of a function.
+/// The state of a function call.
 pub(super) struct Frame<'k> {
     pub(super) function: &'k Function,
-    /// Values by number.
+    /// The values of the function, by number.
     values: Vec<Value>,
 }
 
@@ -80,7 +80,7 @@ impl<'k> Machine<'k> {
     /// Executes a region. Returns the operands of its terminator.
     pub(super) fn region(&mut self, frame: &mut Frame<'k>, region: &'k Region, given: Vec<Value>) -> Done<Vec<Value>> {
         frame.bind(&region.arguments, given);
-        // An empty region counts too, because it may be the body of an endless loop.
+        // Also counts empty regions, because an empty region may be the body of an endless loop.
         self.count()?;
         let Some((_, operations)) = region.operations.split_last() else { return Ok(Vec::new()) };
         for op in operations {
@@ -91,7 +91,7 @@ impl<'k> Machine<'k> {
         Ok(frame.all(region.yielded()))
     }
 
-    /// Counts a step and checks the time limit from time to time.
+    /// Counts an executed operation, and checks the time limit from time to time.
     fn count(&mut self) -> Done<()> {
         self.executed += 1;
         if self.executed < PATIENCE {
@@ -203,7 +203,8 @@ impl<'k> Machine<'k> {
         state
     }
 
-    /// Combines this thread's values with those of lanes above it, from the largest distance to 1.
+    /// Combines this thread's values with those of the lane at a distance above it. Repeats this
+    /// for distances from `max_distance` down to 1, halving the distance each time.
     fn reduce_over_lanes(&mut self, frame: &mut Frame<'k>, op: &'k Operation) -> Done<Vec<Value>> {
         let mut values = frame.all(&op.operands);
         let mut distance = op.integer("max_distance").and_then(|it| usize::try_from(it).ok()).unwrap_or(0);
@@ -291,7 +292,7 @@ fn map(op: &Operation) -> Done<&IndexingMap> {
     }
 }
 
-/// Returns the number of a lane: an operand or an attribute.
+/// Returns the number of the accessed lane, which is an operand or an attribute.
 fn lane(frame: &Frame<'_>, op: &Operation, position: usize) -> Done<usize> {
     let given = op.operands.get(position).map(|&name| frame.get(name).index());
     let number = given.or_else(|| op.integers("static_position")?.first().copied()).unwrap_or(0);
@@ -343,7 +344,7 @@ fn constant(frame: &Frame<'_>, op: &Operation) -> Done<Value> {
     }
 }
 
-/// The bits of a number.
+/// Returns the bits of a number.
 fn bits_of(value: &Attribute) -> u128 {
     match value {
         Attribute::Float(bits, _) => u128::from(*bits),

@@ -31,11 +31,11 @@ use together::Block;
 /// Parameters of an execution.
 #[derive(Clone, Copy, Debug)]
 pub struct Launch {
-    /// Blocks of the grid.
+    /// Number of blocks in the grid.
     pub blocks: u64,
-    /// Threads of a block.
+    /// Number of threads in a block.
     pub threads: u32,
-    /// Lanes of a warp.
+    /// Number of lanes in a warp.
     pub warp: u32,
     /// Whether to check the promises of operations about their operands (no overflow, alignment).
     pub keeps_promises: bool,
@@ -51,7 +51,7 @@ pub enum KernelFault {
     Undefined {
         /// The operation.
         operation: &'static str,
-        /// Its position in a text or its HLO instruction.
+        /// Position of the operation in a text, or its HLO instruction.
         place: String,
         /// The undefined behaviour.
         message: String,
@@ -59,7 +59,7 @@ pub enum KernelFault {
     /// The functions are not a valid kernel.
     #[error("the kernel is malformed: {0}")]
     Malformed(String),
-    /// The interpreter does not implement this.
+    /// The interpreter does not implement the operation.
     #[error("not supported by the interpreter of kernels: {0}")]
     Unsupported(&'static str),
     /// The execution exceeds the time limit.
@@ -70,11 +70,11 @@ pub enum KernelFault {
     NoThread(String),
 }
 
-/// Stack size of a thread, for nested calls.
+/// Stack size of a thread in bytes, large enough for nested calls.
 const STACK: usize = 64 << 20;
 
-/// Executes the function `entry`. Its arguments are `buffers`: first the parameters, then the
-/// outputs. Returns their contents afterwards.
+/// Executes the function `entry` with `buffers` as arguments: first the parameters, then the
+/// outputs. Returns the contents of the buffers after the execution.
 ///
 /// # Errors
 /// Returns the reason why there is no result.

@@ -17,13 +17,14 @@ pub(super) struct Block {
     end: Instant,
     all: Meeting,
     warps: Vec<Meeting>,
-    /// Tiles by the address of the operation that allocates them.
+    /// Tiles, indexed by the address of the operation that allocates them.
     tiles: Mutex<HashMap<usize, Buffer>>,
-    /// Held by a thread while it updates an element.
+    /// Lock that a thread holds while it updates an element.
     updates: Mutex<()>,
 }
 
-/// The values that each thread has brought to a meeting, by the thread's number there.
+/// The values that each thread passes to an exchange, indexed by the thread's number in the
+/// meeting.
 type Brought = Arc<Vec<Vec<Value>>>;
 
 /// A synchronisation point of several threads.
@@ -61,7 +62,7 @@ impl Block {
         if Instant::now() < self.end { Ok(()) } else { Err(KernelFault::TooLong(self.launch.limit)) }
     }
 
-    /// Returns the block's tile that an operation allocates.
+    /// Returns the tile that an operation allocates. All threads of the block get the same tile.
     pub(super) fn tile(&self, operation: &Operation, bytes: usize) -> Buffer {
         let mut tiles = locked(&self.tiles);
         tiles.entry(std::ptr::from_ref(operation).addr()).or_insert_with(|| Buffer::unwritten(bytes)).clone()

@@ -19,7 +19,7 @@ impl Value {
         self.words().first().copied().unwrap_or(0)
     }
 
-    /// Returns the bits of all its elements.
+    /// Returns the bits of all elements of the value.
     pub(super) fn words(&self) -> &[u128] {
         match self {
             Value::Word(word) => std::slice::from_ref(word),

@@ -1,4 +1,4 @@
-//! Operations on single elements in bits: integers of any width and floats of any format.
+//! Operations on the bits of single elements: integers of any width and floats of any format.
 
 use fusebox_core::ir::{Attribute, Combination, Float, OpKind, Operation, Scalar};
 
@@ -32,8 +32,8 @@ pub(super) fn signed(word: u128, width: u32) -> i128 {
 }
 
 /// Applies an operation to one element of each operand. Operands have type `from`, the result has
-/// type `to`. Returns `None` for other kinds of operations. The error describes why there is no
-/// result.
+/// type `to`. Returns `None` if the operation does not work on single elements. The error describes
+/// why there is no result.
 pub(super) fn apply(op: &Operation, from: Scalar, to: Scalar, words: &[u128]) -> Option<Result<u128, String>> {
     if op.kind == OpKind::Select {
         return words.get(1..3).map(|chosen| Ok(if words[0] != 0 { chosen[0] } else { chosen[1] }));
@@ -162,8 +162,9 @@ fn fused(float: Float, x: f64, y: f64, z: f64) -> f64 {
     if float == Float::F32 { f64::from((x as f32).mul_add(y as f32, z as f32)) } else { x.mul_add(y, z) }
 }
 
-/// Compares floats. The arrays have the order of MLIR's predicates: never, six that are false for a
-/// NaN, neither operand is NaN, then the unordered predicates.
+/// Compares floats. The arrays have the order of MLIR's predicates: always false, six comparisons
+/// that are false if an operand is NaN, true if neither operand is NaN, then the unordered
+/// predicates.
 fn compares_floats(op: &Operation, x: f64, y: f64) -> Option<bool> {
     let number = usize::try_from(op.integer("predicate")?).ok()?;
     let is_ordered = !x.is_nan() && !y.is_nan();

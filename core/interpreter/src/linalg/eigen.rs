@@ -6,8 +6,8 @@ use super::hessenberg::hessenberg;
 use super::householder::unitary_below;
 use crate::number::{Complex, complex};
 
-/// Eigenvalues with right and left eigenvectors as columns, each of length 1 with its largest
-/// component real.
+/// Eigenvalues, with right and left eigenvectors as columns. Each eigenvector has length 1, and its
+/// largest component is real.
 pub(crate) struct Eigen {
     pub values: Vec<Complex>,
     pub right: Matrix,
@@ -106,13 +106,15 @@ fn qr_step(t: &mut Matrix, q: &mut Matrix, start: usize, end: usize, shift: Comp
 }
 
 /// Computes eigenvalues and eigenvectors. Returns `None` if the iteration does not converge. For a
-/// real matrix, conjugate pairs are adjacent, first the one with positive imaginary part.
+/// real matrix, conjugate eigenvalues are adjacent, and the one with positive imaginary part comes
+/// first.
 pub(crate) fn eigenvectors(a: &Matrix, real: bool) -> Option<Eigen> {
     let (t, q) = schur(a)?;
     let n = a.rows;
     let mut values: Vec<Complex> = (0..n).map(|i| t.get(i, i)).collect();
     let mut right = q.times(&triangular_vectors(&t));
-    // Left vectors of A are right vectors of its adjoint, so they follow from those of Tᴴ.
+    // Left eigenvectors of A are right eigenvectors of its adjoint, so they follow from the right
+    // eigenvectors of Tᴴ.
     let mut left = q.times(&left_triangular_vectors(&t));
     if real {
         let order = pair_up(&mut values);
@@ -154,14 +156,16 @@ fn left_triangular_vectors(t: &Matrix) -> Matrix {
     vectors
 }
 
-/// Returns the difference of two eigenvalues, or the smallest significant number if they are equal.
+/// Returns `gap`, the difference of two eigenvalues, or the smallest significant number if the
+/// eigenvalues are equal.
 fn nonzero(gap: Complex, t: &Matrix) -> Complex {
     let norm = t.elements().iter().fold(0f64, |m, z| m.max(z.abs()));
     let least = (f64::EPSILON * norm).max(f64::MIN_POSITIVE);
     if gap.abs() < least { complex(least, 0.0) } else { gap }
 }
 
-/// Makes conjugates adjacent. Returns the original index of each entry.
+/// Reorders the eigenvalues so that conjugates are adjacent. Returns the original index of each
+/// eigenvalue.
 fn pair_up(values: &mut [Complex]) -> Vec<usize> {
     let norm = values.iter().fold(0f64, |m, z| m.max(z.abs()));
     let mut order = Vec::with_capacity(values.len());
@@ -182,7 +186,8 @@ fn pair_up(values: &mut [Complex]) -> Vec<usize> {
     order
 }
 
-/// Makes values exactly real or conjugate that are so in exact arithmetic.
+/// Removes rounding errors: makes eigenvalues and eigenvectors exactly real or exactly conjugate if
+/// exact arithmetic would make them so.
 fn make_real(right: &mut Matrix, left: &mut Matrix, values: &mut [Complex]) {
     let norm = values.iter().fold(0f64, |m, z| m.max(z.abs()));
     let mut k = 0;

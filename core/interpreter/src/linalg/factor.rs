@@ -4,7 +4,8 @@ use super::Matrix;
 use crate::number::{Complex, LongSum};
 
 /// Computes the Cholesky factor in one triangle and leaves the other unchanged. If a leading minor
-/// is not positive, the factorisation stops there. The second value is then its order, from 1.
+/// is not positive, the factorisation stops there, and the second value is the order of this minor,
+/// from 1.
 pub(crate) fn cholesky_factor(a: Matrix, lower: bool) -> (Matrix, Option<usize>) {
     if !lower {
         let (factor, failed) = cholesky_factor(a.adjoint(), true);
@@ -38,7 +39,7 @@ pub(crate) fn cholesky_factor(a: Matrix, lower: bool) -> (Matrix, Option<usize>)
 pub(crate) struct Lu {
     /// L below the diagonal, U on and above it.
     pub factors: Matrix,
-    /// The row exchanged with row `i`, from 0.
+    /// For each row `i`, the row with which it was exchanged, from 0.
     pub pivots: Vec<usize>,
     /// The first column, from 1, whose pivot is zero; 0 if no pivot is zero.
     pub singular: usize,
@@ -70,8 +71,8 @@ pub(crate) fn lu_factor(mut a: Matrix) -> Lu {
     Lu { factors: a, pivots, singular }
 }
 
-/// Result of a tridiagonal system: the diagonals as LAPACK's gtsv overwrites them, and the
-/// solution.
+/// The result of solving a tridiagonal system: the diagonals as LAPACK's gtsv overwrites them, and
+/// the solution.
 pub(crate) struct TridiagonalSolution {
     pub lower: Vec<Complex>,
     pub diagonal: Vec<Complex>,
@@ -81,8 +82,8 @@ pub(crate) struct TridiagonalSolution {
     pub singular: usize,
 }
 
-/// Solves a tridiagonal system by elimination with partial pivoting. `lower[i]` couples row `i + 1`
-/// to `i`, `upper[i]` row `i` to `i + 1`.
+/// Solves a tridiagonal system by elimination with partial pivoting. `lower[i]` is the matrix
+/// element in row `i + 1` and column `i`. `upper[i]` is the element in row `i` and column `i + 1`.
 pub(crate) fn solve_tridiagonal(
     lower: Vec<Complex>,
     diagonal: Vec<Complex>,
@@ -111,7 +112,8 @@ pub(crate) fn solve_tridiagonal(
             s.diagonal[k] = s.lower[k];
             let below = s.diagonal[k + 1];
             s.diagonal[k + 1] = s.upper[k].subtract(factor.multiply(below));
-            // The fill-in, two above the diagonal, replaces the eliminated element.
+            // The fill-in, two columns right of the diagonal, is stored in place of the eliminated
+            // element.
             s.lower[k] = if k + 2 < n { s.upper[k + 1] } else { zero };
             if k + 2 < n {
                 s.upper[k + 1] = factor.multiply(s.lower[k]).negate();

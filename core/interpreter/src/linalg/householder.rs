@@ -3,8 +3,8 @@
 use super::Matrix;
 use crate::number::{Complex, complex};
 
-/// `H = I - tau v vᴴ` with `v = (1, tail)`. `beta` is the first element of the vector that it was
-/// built from, after reflection.
+/// The reflector `H = I - tau v vᴴ` with `v = (1, tail)`. It was built from a vector, of which
+/// `beta` is the first element after reflection.
 pub(super) struct Reflector {
     pub tau: Complex,
     pub tail: Vec<Complex>,
@@ -24,7 +24,8 @@ pub(super) fn reflector(alpha: Complex, x: &[Complex]) -> Reflector {
     Reflector { tau, tail: x.iter().map(|z| z.multiply(scale)).collect(), beta: complex(beta, 0.0) }
 }
 
-/// Applies `I - factor v vᴴ`, `v = (1, tail)`, to rows `row…` of columns `columns` from the left.
+/// Applies `I - factor v vᴴ`, `v = (1, tail)`, from the left to the rows from `row` on, in the
+/// columns `columns`.
 pub(super) fn apply_left(
     a: &mut Matrix,
     tail: &[Complex],
@@ -45,7 +46,8 @@ pub(super) fn apply_left(
     }
 }
 
-/// Applies `I - factor v vᴴ`, `v = (1, tail)`, to columns `column…` of rows `rows` from the right.
+/// Applies `I - factor v vᴴ`, `v = (1, tail)`, from the right to the columns from `column` on, in
+/// the rows `rows`.
 pub(super) fn apply_right(
     a: &mut Matrix,
     tail: &[Complex],
@@ -83,7 +85,7 @@ fn qr_step(a: &mut Matrix, j: usize) -> Complex {
 }
 
 /// Computes a QR factorisation with column pivoting. `fixed` (from LAPACK's jpvt) marks columns
-/// that come first. Returns factors, the columns' order from 0, and the taus.
+/// that come first. Returns the factors, the order of the columns (numbered from 0), and the taus.
 pub(crate) fn qr_factor_pivoted(mut a: Matrix, fixed: &[bool]) -> (Matrix, Vec<usize>, Vec<Complex>) {
     let mut order: Vec<usize> = (0..a.columns).collect();
     let mut leading = 0;
@@ -108,7 +110,7 @@ pub(crate) fn qr_factor_pivoted(mut a: Matrix, fixed: &[bool]) -> (Matrix, Vec<u
     (a, order, taus)
 }
 
-/// Returns the first columns of the product of reflectors `H(0) H(1) …`, as many as `a` has. The
+/// Returns the product of reflectors `H(0) H(1) …`, truncated to as many columns as `a` has. The
 /// reflectors' tails are below the diagonal of `a`.
 pub(crate) fn unitary_from_reflectors(a: &Matrix, taus: &[Complex]) -> Matrix {
     let mut q = Matrix::identity(a.rows, a.columns);
@@ -119,7 +121,8 @@ pub(crate) fn unitary_from_reflectors(a: &Matrix, taus: &[Complex]) -> Matrix {
     q
 }
 
-/// Returns `1 ⊕ H(0) H(1) …` for reflectors whose tails are below the first subdiagonal.
+/// Returns the block-diagonal matrix `1 ⊕ H(0) H(1) …` for reflectors whose tails are below the
+/// first subdiagonal.
 pub(super) fn unitary_below(a: &Matrix, taus: &[Complex]) -> Matrix {
     let size = a.rows.saturating_sub(1);
     let inner = unitary_from_reflectors(&Matrix::from_fn(size, size, |r, c| a.get(r + 1, c)), taus);

@@ -82,7 +82,7 @@ impl Matrix {
         Matrix::from_fn(self.rows, self.columns, |r, c| self.get(self.rows - 1 - r, self.columns - 1 - c))
     }
 
-    /// Returns a matrix of these columns.
+    /// Returns a matrix that consists of these columns, in this order.
     pub fn with_columns(&self, columns: &[usize]) -> Matrix {
         Matrix::from_fn(self.rows, columns.len(), |r, c| self.get(r, columns[c]))
     }
@@ -121,8 +121,8 @@ pub(crate) fn matrices(x: &Array) -> Outcome<Vec<Matrix>> {
     Ok((0..count).map(matrix).collect())
 }
 
-/// Stacks matrices to an array of type `ty`. Its dimensions are the batch dimensions, then `inner`
-/// (two for matrices, one for vectors, none for scalars).
+/// Stacks matrices into an array of type `ty`. Its dimensions are the batch dimensions, then
+/// `inner` (two for matrices, one for vectors, none for scalars).
 pub(crate) fn stack(ty: ElementType, batch: &[usize], inner: Vec<usize>, parts: &[Matrix]) -> Outcome<Array> {
     let dims = [batch.to_vec(), inner].concat();
     let elements = parts.iter().flat_map(|m| m.elements.iter().copied());

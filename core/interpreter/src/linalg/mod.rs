@@ -1,6 +1,6 @@
 //! Linear algebra of `cholesky`, `triangular-solve` and LAPACK's functions.
 //!
-//! Everything is computed on complex matrices in `f64`, regardless of the element type, and rounded
+//! All functions compute with complex matrices in `f64`, regardless of the element type, and round
 //! at the end. Conventions (signs, scalings, pivoting) follow LAPACK, so that results agree with
 //! XLA's where mathematics leaves a choice.
 
@@ -28,8 +28,8 @@ use crate::error::{Outcome, ensure};
 use crate::number::Complex;
 use crate::value::Array;
 
-/// Evaluates `cholesky`. The factor has zeros in the other triangle. It is NaN if there is no
-/// factor.
+/// Evaluates `cholesky`. The factor has zeros in the other triangle. If the matrix has no factor,
+/// the result is NaN.
 pub(crate) fn cholesky(x: &Array, lower: bool) -> Outcome<Array> {
     let factors = matrices(x)?.into_iter().map(|a| {
         ensure!(a.rows == a.columns, "cholesky of a matrix that is not square");

@@ -1,12 +1,13 @@
-//! The real Schur form, by QR iteration with double steps on the Hessenberg form. Two conjugate
-//! shifts per step keep all numbers real.
+//! The real Schur form, computed by QR iteration on the Hessenberg form. Each step applies two
+//! shifts with a real sum and product, so that all numbers remain real.
 
 use super::Matrix;
 use super::hessenberg::hessenberg;
 use super::householder::unitary_below;
 use crate::number::{Complex, complex};
 
-/// Steps without a new eigenvalue after which an exceptional shift follows, each time.
+/// Number of steps without a new eigenvalue after which a step uses exceptional shifts. Further
+/// exceptional shifts follow after as many steps each.
 const PATIENCE: usize = 10;
 
 /// `A = Q T Qᵀ` with orthogonal `Q`. `T` has blocks of one or two rows on its diagonal. A block of
@@ -17,8 +18,8 @@ pub(crate) struct RealSchur {
     pub values: Vec<Complex>,
 }
 
-/// Computes the form of a real matrix. Returns `None` if the matrix is not finite, or the iteration
-/// does not converge.
+/// Computes the real Schur form of a real matrix. Returns `None` if the matrix is not finite, or
+/// the iteration does not converge.
 pub(crate) fn real_schur(a: &Matrix) -> Option<RealSchur> {
     if !a.is_finite() {
         return None;
@@ -113,8 +114,8 @@ impl Rows {
         }
     }
 
-    /// Applies the reflection that reduces `column` to its first element, to the rows and columns
-    /// from `first` on.
+    /// Applies a reflection to the rows and columns from `first` on. The reflection makes all
+    /// elements of `column` zero except the first.
     fn reflect(&mut self, first: usize, column: &[f64]) {
         let length = column.iter().fold(0f64, |sum, x| sum.hypot(*x));
         if length == 0.0 {
@@ -168,7 +169,7 @@ impl Rows {
             let mean = (self.at(first, first) + self.at(second, second)) / 2.0;
             self.set(first, first, mean);
             self.set(second, second, mean);
-            // Rounding has made a nearly double eigenvalue real.
+            // By rounding, two nearly equal eigenvalues have become real.
             if self.at(first, second) * self.at(second, first) >= 0.0 {
                 self.standardise(first);
             }
@@ -191,7 +192,8 @@ impl Rows {
     }
 }
 
-/// Computes `x - factor normal (normalᵀ x)` for the elements at the positions `place`.
+/// Computes `x - factor normal (normalᵀ x)`, where element `i` of `x` is at the position
+/// `place(i)`.
 fn reflect(elements: &mut [f64], normal: &[f64], factor: f64, place: impl Fn(usize) -> usize) {
     let product: f64 = normal.iter().enumerate().map(|(i, x)| x * elements[place(i)]).sum();
     normal.iter().enumerate().for_each(|(i, x)| elements[place(i)] -= factor * product * x);

@@ -1,5 +1,6 @@
 //! Eigenvalues and eigenvectors of symmetric and Hermitian matrices: reduction to tridiagonal form,
-//! then implicit QL or QR iteration. Every step follows LAPACK, so that the vectors' signs agree.
+//! then implicit QL or QR iteration. Every step follows LAPACK, so that the signs of the
+//! eigenvectors agree with LAPACK's.
 
 use std::cmp::Ordering;
 
@@ -16,12 +17,12 @@ pub(crate) struct TridiagonalForm {
     pub taus: Vec<Complex>,
 }
 
-/// Reduces the Hermitian matrix with this lower (or upper) triangle.
+/// Reduces a Hermitian matrix to tridiagonal form. Reads only the lower (or upper) triangle.
 pub(crate) fn tridiagonal_form(a: &Matrix, lower: bool) -> TridiagonalForm {
     if lower {
         return reduce_lower(a);
     }
-    // Reversing rows and columns turns the upper triangle into a lower one.
+    // If rows and columns are reversed, the upper triangle becomes the lower triangle.
     let mut form = reduce_lower(&a.reversed());
     form.factors = form.factors.reversed();
     form.diagonal.reverse();
@@ -61,7 +62,7 @@ pub(crate) struct SymmetricEigen {
     pub converged: bool,
 }
 
-/// Computes eigenvalues and eigenvectors of the Hermitian matrix with this lower (or upper)
+/// Computes eigenvalues and eigenvectors of a Hermitian matrix. Reads only the lower (or upper)
 /// triangle. `epsilon` is the relative precision at which the iteration stops.
 pub(crate) fn symmetric_eigen(a: &Matrix, lower: bool, epsilon: f64) -> SymmetricEigen {
     let form = if lower { reduce_lower(a) } else { reduce_lower(&a.reversed()) };
@@ -126,7 +127,7 @@ impl Iteration {
     }
 
     /// Performs QL iteration on rows `first..=last`, or QR iteration on `last..=first`. Eigenvalues
-    /// converge at `first`.
+    /// converge at row `first`. Returns whether the iteration converges.
     fn solve(&mut self, first: usize, last: usize) -> bool {
         let (mut solved, length) = (0, first.abs_diff(last) + 1);
         while solved < length {
@@ -200,7 +201,7 @@ impl Iteration {
         }
     }
 
-    /// Sorts by selection, with the same exchanges as LAPACK.
+    /// Sorts eigenvalues and eigenvectors by selection, with the same exchanges as LAPACK.
     fn sort(&mut self) {
         for i in 0..self.d.len() {
             let smallest = (i..self.d.len()).fold(i, |best, j| if self.d[j] < self.d[best] { j } else { best });
@@ -224,8 +225,8 @@ fn rotation(f: f64, g: f64) -> (f64, f64, f64) {
     (f.abs() / r.abs(), g / r, r)
 }
 
-/// Returns the eigenvalues of `((a, b), (b, c))`, first the one with larger absolute value, and its
-/// unit eigenvector.
+/// Returns the eigenvalues of `((a, b), (b, c))`, the one with the larger absolute value first, and
+/// the unit eigenvector of that eigenvalue.
 fn eigen_two_by_two(a: f64, b: f64, c: f64) -> (f64, f64, f64, f64) {
     let (sum, difference, twice) = (a + c, a - c, b + b);
     let root = difference.hypot(twice);

@@ -13,7 +13,7 @@ pub(crate) struct TriangularForm {
     pub left: bool,
     /// Whether the system uses the lower triangle, not the upper.
     pub lower: bool,
-    /// Whether the diagonal elements are taken as 1.
+    /// Whether the diagonal elements are assumed to be 1.
     pub unit_diagonal: bool,
     /// The operation `op`.
     pub transpose: Transpose,

@@ -62,8 +62,8 @@ pub(super) fn binary(op: BinaryOp, a: Complex, b: Complex) -> Option<Complex> {
     })
 }
 
-/// Compares by real parts, then by imaginary parts. Numbers with a NaN in a decisive part are
-/// unordered.
+/// Compares by real parts, then by imaginary parts. If a part that decides the comparison is NaN,
+/// the numbers are unordered.
 #[inline]
 pub(super) fn compare(direction: Comparison, a: Complex, b: Complex) -> bool {
     let tied = a.re == b.re;
@@ -91,7 +91,8 @@ impl Complex {
         complex(self.re - z.re, self.im - z.im)
     }
 
-    /// Multiplies by the plain formula. XLA does not correct infinities either.
+    /// Multiplies by the plain formula, without a correction of infinities. XLA does not correct
+    /// infinities either.
     #[inline]
     pub fn multiply(self, z: Complex) -> Complex {
         complex(self.re * z.re - self.im * z.im, self.re * z.im + self.im * z.re)
@@ -165,7 +166,7 @@ impl Complex {
         if self.re == f64::NEG_INFINITY && !self.im.is_finite() {
             return complex(0.0, 0.0);
         }
-        // Where exp overflows, the factors may still bring the product back into range.
+        // If `exp` overflows, a small sine or cosine may still bring the product back into range.
         let (scale, rest) = if self.re > 700.0 { (700f64.exp(), self.re - 700.0) } else { (1.0, self.re) };
         let magnitude = rest.exp();
         complex(magnitude * self.im.cos() * scale, magnitude * self.im.sin() * scale)
@@ -216,7 +217,7 @@ impl Complex {
 
     /// Computes the square root with non-negative real part.
     pub fn sqrt(self) -> Complex {
-        // On the branch cut XLA ignores the sign of the zero.
+        // On the branch cut, XLA ignores the sign of a zero imaginary part.
         self.sqrt_on_side(if self.im < 0.0 { -1.0 } else { 1.0 })
     }
 
@@ -276,8 +277,9 @@ impl Complex {
         complex(self.re.cosh() * cosine, im)
     }
 
-    /// Follows Annex G of the C standard: ±1 at an infinite real part regardless of the imaginary
-    /// part, and NaN at a finite real part with an undefined angle.
+    /// Computes the hyperbolic tangent by Annex G of the C standard. If the real part is infinite,
+    /// the result is ±1 regardless of the imaginary part. If the real part is finite and the
+    /// imaginary part is infinite or NaN, the result is NaN.
     fn tanh(self) -> Complex {
         if self.im == 0.0 {
             return complex(self.re.tanh(), self.im);

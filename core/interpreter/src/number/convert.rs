@@ -6,8 +6,9 @@ use super::{Complex, float_format, int, round, round_complex, wrap};
 use crate::error::{Outcome, ensure};
 use crate::value::{Data, Scalar, decode, encode, is_int_kind};
 
-/// Converts a value to another type. Floats truncate and saturate to integers, with 0 for NaN.
-/// Integers wrap. Any non-zero value becomes true. The imaginary part is dropped.
+/// Converts a value to another type. Conversions of floats to integers truncate and saturate, and
+/// turn NaN into 0. Conversions between integers wrap. Any non-zero value becomes true. Conversions
+/// of complex numbers to real types drop the imaginary part.
 #[inline]
 pub(crate) fn convert(from: ElementType, to: ElementType, x: Scalar) -> Scalar {
     if to == ElementType::Pred {
@@ -61,12 +62,13 @@ fn int_to_float(from: ElementType, to: ElementType, x: i64) -> f64 {
         _ => float_format(to).round(to_odd(magnitude)),
     };
     let signed = if negative { -rounded } else { rounded };
-    // This matters only for types without negative numbers, which round the sign away.
+    // This second rounding matters only for types without negative numbers, where a negative number
+    // becomes NaN.
     if negative { round(to, signed) } else { signed }
 }
 
-/// Converts to `f64` so that a second rounding is correct: if bits are cut off, the last bit is
-/// set.
+/// Converts an integer to `f64` and sets the last bit if other bits were cut off. A second rounding
+/// to a narrower type is then correct.
 fn to_odd(x: u64) -> f64 {
     let excess = 64u32.saturating_sub(53 + x.leading_zeros());
     let kept = x >> excess;
@@ -75,7 +77,7 @@ fn to_odd(x: u64) -> f64 {
 }
 
 /// Reinterprets the elements' bits as another type. With equal widths the dimensions do not change.
-/// Otherwise the last dimension is split or joined, low bits first.
+/// Otherwise elements along the last dimension are split or joined, low bits first.
 pub(crate) fn bitcast(from: ElementType, to: ElementType, data: &Data) -> Outcome<Data> {
     let (from_bits, to_bits) = (storage_bits(from), storage_bits(to));
     let bytes = encode(from, data);

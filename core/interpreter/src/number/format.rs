@@ -2,18 +2,18 @@
 
 use fusebox_core::hlo::ElementType;
 
-/// The behaviour of a format beyond finite numbers.
+/// The representation of infinities and NaN in a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Special {
     /// Infinities and NaNs have the largest exponent.
     Ieee,
-    /// No infinities. The NaN is all ones. Overflow gives NaN.
+    /// There are no infinities. All bits of a NaN are ones, except the sign. Overflow gives NaN.
     Nan,
-    /// No infinities. The NaN replaces negative zero. Overflow gives NaN.
+    /// There are no infinities. NaN has the bits of negative zero. Overflow gives NaN.
     NanAtNegativeZero,
-    /// Neither infinities nor NaN. Overflow saturates. NaN becomes negative zero.
+    /// There are neither infinities nor NaN. Overflow saturates. NaN becomes negative zero.
     Finite,
-    /// Only unsigned powers of two. The NaN is all ones.
+    /// There are only powers of two, without a sign. All bits of NaN are ones.
     PowerOfTwo,
 }
 
@@ -55,7 +55,7 @@ pub(crate) const fn float_format(ty: ElementType) -> FloatFormat {
 const F64_MANTISSA: u32 = 52;
 const F64_INFINITY: u64 = 0x7ff << F64_MANTISSA;
 
-/// Computes 2 to the power of `e`, exactly within the range of `f64`.
+/// Computes 2 to the power of `e`. The result is exact within the range of `f64`.
 fn power_of_two(e: i32) -> f64 {
     if e >= -1022 { f64::from_bits(((e + 1023) as u64) << F64_MANTISSA) } else { f64::from_bits(1 << (e + 1074)) }
 }
@@ -71,12 +71,12 @@ impl FloatFormat {
         self.special == Special::NanAtNegativeZero
     }
 
-    /// Returns the bits of the exponent.
+    /// Returns the number of exponent bits.
     pub fn exponent_bits(self) -> u32 {
         self.exponent_bits
     }
 
-    /// Returns the bits of the mantissa, without the hidden bit.
+    /// Returns the number of mantissa bits, without the hidden bit.
     pub fn mantissa_bits(self) -> u32 {
         self.mantissa_bits
     }
@@ -102,7 +102,7 @@ impl FloatFormat {
         self.finite(field, mantissa)
     }
 
-    /// Returns the value of an exponent field and a mantissa field.
+    /// Returns the finite value that an exponent field and a mantissa field represent.
     fn finite(self, field: u64, mantissa: u64) -> f64 {
         let fraction = mantissa as f64 * power_of_two(-(self.mantissa_bits as i32));
         if field == 0 && self.special != Special::PowerOfTwo {
@@ -155,8 +155,7 @@ impl FloatFormat {
         if rounded == 0.0 && self.special == Special::NanAtNegativeZero { 0.0 } else { rounded.copysign(x) }
     }
 
-    /// Rounds a NaN. In a format without NaN it becomes negative zero. The sign of a NaN has no
-    /// meaning there.
+    /// Rounds a NaN. In a format without NaN, a NaN becomes negative zero regardless of its sign.
     fn round_nan(self, x: f64) -> f64 {
         match self.special {
             Special::Finite => -0.0,

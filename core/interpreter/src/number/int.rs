@@ -13,7 +13,7 @@ pub(crate) fn wrap(ty: ElementType, x: i64) -> i64 {
     if ty.is_signed_integer() { x << unused >> unused } else { ((x as u64) << unused >> unused) as i64 }
 }
 
-/// Returns the smallest and the largest value of the type. For `u64`, the largest value is that of
+/// Returns the smallest and the largest value of the type. For `u64`, returns the largest value of
 /// `i64`.
 pub(super) fn range(ty: ElementType) -> (i64, i64) {
     let bits = ty.bits();
@@ -101,7 +101,7 @@ fn divide(ty: ElementType, a: i64, b: i64) -> i64 {
     }
 }
 
-/// Computes the remainder. A remainder by zero is the dividend.
+/// Computes the remainder. If the divisor is zero, the remainder is the dividend.
 fn remainder(ty: ElementType, a: i64, b: i64) -> i64 {
     match b {
         0 => a,

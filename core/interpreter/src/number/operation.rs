@@ -36,12 +36,13 @@ pub(crate) fn unary(op: UnaryOp, ty: ElementType, result: ElementType, x: Scalar
 }
 
 /// Rounds the result of an operation to its type. Narrow floats are computed in `f32`. The range of
-/// `f32` is visible only in a type without zero: a number that `f32` rounds to 0 becomes NaN there.
+/// `f32` affects only results of type `f8E8M0FNU`, which has no zero: a number that `f32` rounds to
+/// 0 becomes NaN.
 fn round_computed(ty: ElementType, x: f64) -> f64 {
     if ty == ElementType::F8E8M0FNU { round(ty, round(ElementType::F32, x)) } else { round(ty, x) }
 }
 
-/// Whether negation can change the sign bit without further conditions.
+/// Whether negation of any number of this type only changes the sign bit.
 pub(crate) fn negate_is_exact(ty: ElementType) -> bool {
     ty != ElementType::F8E8M0FNU && !has_nan_for_negative_zero(ty)
 }
@@ -117,7 +118,7 @@ fn by_ieee(direction: Comparison, a: f64, b: f64) -> bool {
 }
 
 /// Maps floats of type `ty` to integers with the order -NaN < -inf < … < -0 < +0 < … < inf < NaN.
-/// In types with a single NaN in place of negative zero, the NaN is negative.
+/// In types with a single NaN in place of negative zero, the NaN comes first.
 pub(crate) fn total_order(ty: ElementType, x: f64) -> i64 {
     if x.is_nan() && has_nan_for_negative_zero(ty) {
         return i64::MIN;

@@ -40,8 +40,9 @@ pub(crate) fn reduce_precision(ty: ElementType, exponent_bits: u32, mantissa_bit
     format.decode(bits | sign)
 }
 
-/// Rounds `x` to an integer: towards zero, or away from zero with the probability of the fraction.
-/// It rounds away if the fraction, scaled to the random number's range, exceeds the random number.
+/// Rounds `x` to an integer. Rounds away from zero with a probability equal to the fraction of `x`,
+/// and towards zero otherwise. The direction is away from zero if the fraction, scaled to the range
+/// of the random number, exceeds the random number.
 pub(crate) fn stochastic_convert(to: ElementType, random_bits: u32, x: f64, random: i64) -> i64 {
     let (min, max) = int::range(to);
     if x.is_nan() {

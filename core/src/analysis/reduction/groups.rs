@@ -1,4 +1,4 @@
-//! Groups the reductions that one pass computes.
+//! Groups the reductions that one pass over the operands computes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,20 +12,20 @@ use crate::indexing::{IndexingMap, linearize};
 /// A fusion with reduce heroes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReductionFusion {
-    /// The groups. Each is computed by separate blocks.
+    /// The groups. Different blocks compute different groups.
     pub groups: Vec<ReductionGroup>,
-    /// Why each root was assigned as it is, in words for `explain`.
+    /// For each root, why it has its heroes and its group, in words for `explain`.
     pub reasons: Vec<String>,
 }
 
 /// Reductions with the same canonical problem and common operands, computed in one pass.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReductionGroup {
-    /// The problem of all heroes.
+    /// The canonical problem that all heroes have.
     pub problem: ReductionProblem,
-    /// The reductions, in the order of instructions; at least one.
+    /// The reductions, in instruction order. There is at least one.
     pub heroes: Vec<ReductionHero>,
-    /// The roots that are written when the results are complete; at least one.
+    /// The roots that are written once the reductions are complete. There is at least one.
     pub roots: Vec<ReducedRoot>,
     /// The roots that are written while the operands are read.
     pub sides: Vec<SideOutput>,
@@ -36,23 +36,24 @@ pub struct ReductionGroup {
 pub struct ReducedRoot {
     /// The root.
     pub instruction: InstrId,
-    /// Indices of its heroes in [`ReductionGroup::heroes`]. Only their values are injected into the
-    /// root's epilogue. If there are none, the root's value is computed from the parameters alone.
+    /// Indices of the root's heroes in [`ReductionGroup::heroes`]. Only the values of these heroes
+    /// are injected into the root's epilogue. If the root has no heroes, its value is computed from
+    /// the parameters alone.
     pub heroes: Vec<usize>,
-    /// `(output, leaf)` pairs: the kernel's output that gets a leaf of the root, and the number of
-    /// that leaf.
+    /// Pairs `(output, leaf)`: leaf number `leaf` of the root is written to output number `output`
+    /// of the kernel.
     pub outputs: Vec<(usize, usize)>,
     /// Map from the [kept coordinates](ReductionProblem::kept_dims) to the root's index.
     pub from_kept: IndexingMap,
 }
 
-/// A root with one element per element of the operands.
+/// A root with one element per element of the operands, written while the operands are read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SideOutput {
     /// The root.
     pub instruction: InstrId,
-    /// `(output, leaf)` pairs: the kernel's output that gets a leaf of the root, and the number of
-    /// that leaf.
+    /// Pairs `(output, leaf)`: leaf number `leaf` of the root is written to output number `output`
+    /// of the kernel.
     pub outputs: Vec<(usize, usize)>,
     /// Map from the problem's coordinates to the root's index.
     pub from_canonical: IndexingMap,
@@ -69,8 +70,8 @@ struct Root {
 /// Analyses a fusion whose roots have reduce heroes.
 ///
 /// # Errors
-/// If no root has a reduce hero, or if a root without one has neither the element count of the
-/// results nor that of the operands. The reason is meant for the user.
+/// Fails if no root has a reduce hero, or if a root without hero has neither the element count of
+/// the results nor that of the operands. The error states the reason for the user.
 pub fn reductions(fusion: &Fusion) -> Result<ReductionFusion, Decline> {
     let computation = fusion.computation();
     let roots = roots(fusion)?;
@@ -124,8 +125,8 @@ fn roots(fusion: &Fusion) -> Result<Vec<Root>, Decline> {
     Ok(roots)
 }
 
-/// Groups the heroes. Heroes of the same root are in one group, and so are heroes with the same
-/// problem and common operands.
+/// Groups the heroes. Two heroes are in one group if they belong to the same root, or if they have
+/// the same problem and common operands.
 fn grouped(computation: &Computation, roots: &[Root]) -> Vec<ReductionGroup> {
     let mut heroes: BTreeMap<InstrId, ReductionHero> = BTreeMap::new();
     for hero in roots.iter().flat_map(|root| &root.found.heroes) {
@@ -160,8 +161,8 @@ fn join(sets: &mut Vec<BTreeSet<InstrId>>, members: &[InstrId]) {
     }
 }
 
-/// The instructions that a reduction's operands are computed from, except those that are free to
-/// duplicate.
+/// Returns the instructions with several elements from which a reduction's operands are computed.
+/// Leaves out instructions that can be duplicated at no cost.
 fn shared_by(computation: &Computation, hero: &ReductionHero) -> BTreeSet<InstrId> {
     let mut read = BTreeSet::new();
     let mut pending: Vec<InstrId> = hero.values.iter().map(|value| value.operand).collect();
@@ -198,8 +199,8 @@ fn group(
     Some(ReductionGroup { problem, heroes, roots, sides: Vec::new() })
 }
 
-/// Adds a root without hero to a group with the same element count, preferably to one that reads
-/// the same instructions.
+/// Adds a root without hero to a group whose operands or results have the same element count.
+/// Prefers a group that reads the same instructions.
 fn attach(computation: &Computation, groups: &mut [ReductionGroup], root: &Root) -> Result<(), Decline> {
     let count: i64 = root.dims.iter().product();
     let shares = |group: &ReductionGroup| {
@@ -244,7 +245,7 @@ fn ancestors(computation: &Computation, root: InstrId) -> BTreeSet<InstrId> {
 
 impl ReductionGroup {
     /// Returns the map from the problem's coordinates to an index in an array of dimensions `dims`.
-    /// The index has the same row-major position as the element of the first hero's operand.
+    /// The index has the row-major position that the coordinates have in the first hero's operand.
     fn positions_in(&self, computation: &Computation, dims: &[i64]) -> IndexingMap {
         let Some(first) = self.heroes.first() else { return IndexingMap::default() };
         let operand = first.operand_dims(computation);
@@ -255,8 +256,8 @@ impl ReductionGroup {
         position_map(&self.problem.dims, &position, dims)
     }
 
-    /// The arrays with one element per element of the problem that one pass reads or writes:
-    /// parameters and side outputs.
+    /// Returns the parameters and side outputs that have one element per element of the problem.
+    /// One pass over the operands reads or writes these arrays.
     pub fn large_arrays<'c>(&self, computation: &'c Computation) -> Vec<&'c ArrayShape> {
         let count = self.problem.element_count();
         let heroes = self.heroes.iter().flat_map(|hero| &hero.values).map(|value| value.operand);

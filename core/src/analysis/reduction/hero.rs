@@ -1,4 +1,4 @@
-//! One reduce instruction as a hero.
+//! Analyses a reduce instruction as a hero.
 
 use super::problem::{ReductionProblem, canonical};
 use crate::hlo::{
@@ -9,24 +9,25 @@ use crate::indexing::IndexingMap;
 /// One of the values that a reduce computes. A variadic reduce computes several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reduced {
-    /// The array.
+    /// The array that is reduced.
     pub operand: InstrId,
-    /// The initial value, an instruction of rank 0.
+    /// The instruction of rank 0 that computes the initial value.
     pub initial: InstrId,
     /// Type of the elements and of the accumulator.
     pub element_type: ElementType,
 }
 
-/// The start values of accumulators. Each thread has an accumulator, so an initial value that
-/// changes the result must not be in all of them.
+/// The values with which accumulators start. Each thread has an accumulator, so an initial value
+/// that changes the result must not be in every accumulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// The initial values: they are neutral, or may be combined any number of times (maximum, and,
-    /// …). Combiners that are not a single operation are assumed to have neutral initial values, as
-    /// HLO requires.
+    /// The initial values. They are neutral, or combining them repeatedly does not change the
+    /// result (maximum, and, …). Combiners that are not a single operation are assumed to have
+    /// neutral initial values, as HLO requires.
     Initial,
-    /// Zero for sums (negative zero for floats) and exclusive or, one for products. The kernel
-    /// combines the initial value once, with the complete result.
+    /// The neutral element of this operation: zero for sums (negative zero for floats) and
+    /// exclusive or, one for products. The kernel combines the initial value once, with the
+    /// complete result.
     Neutral(BinaryOp),
 }
 
@@ -39,7 +40,7 @@ pub struct ReductionHero {
     pub values: Vec<Reduced>,
     /// The operation, if the combiner applies only this operation to its two parameters.
     pub operation: Option<BinaryOp>,
-    /// The start values of accumulators.
+    /// The values with which accumulators start.
     pub start: Start,
     /// The canonical problem.
     pub problem: ReductionProblem,
@@ -63,7 +64,7 @@ impl ReductionHero {
 /// Returns the hero for a reduce instruction.
 ///
 /// # Errors
-/// Why the instruction cannot be a hero, in words.
+/// Says in words why the instruction cannot be a hero.
 pub(in crate::analysis) fn hero(
     module: &Module,
     computation: &Computation,
@@ -135,8 +136,8 @@ fn single_operation(applied: &Computation) -> Option<BinaryOp> {
     of_both_parameters(applied, applied.root_instruction(), Some)
 }
 
-/// The operation of an instruction whose operands both come from the two parameters after one
-/// `step` each.
+/// Returns the operation of an instruction if `step` maps its two operands to the two parameters of
+/// the combiner.
 fn of_both_parameters(
     applied: &Computation,
     instruction: &Instruction,
@@ -153,8 +154,8 @@ fn of_both_parameters(
     }
 }
 
-/// The operation, if the combiner converts its two parameters, applies this operation, and converts
-/// the result. Arithmetic of narrow types has this form.
+/// Returns the operation of a combiner that converts its two parameters, applies one operation, and
+/// converts the result. Arithmetic of narrow types has this form.
 fn converted_operation(applied: &Computation) -> Option<BinaryOp> {
     let converted = |id: InstrId| match applied.instruction(id).op {
         Op::Convert => applied.instruction(id).operands.first().copied(),
@@ -163,7 +164,8 @@ fn converted_operation(applied: &Computation) -> Option<BinaryOp> {
     of_both_parameters(applied, applied.instruction(converted(applied.root)?), converted)
 }
 
-/// Whether a constant is known to be neutral in the operation. `false` is always a safe answer.
+/// Whether a constant is known to be the neutral element of the operation. `false` is always a safe
+/// answer.
 fn is_neutral(op: BinaryOp, initial: &Instruction) -> bool {
     let Op::Constant(Literal::Array(array)) = &initial.op else { return false };
     if array.element_type == ElementType::F8E8M0FNU {

@@ -1,4 +1,4 @@
-//! Any reduction as one of two three-dimensional problems.
+//! Expresses every reduction as one of two kinds of three-dimensional problems.
 
 use std::fmt;
 
@@ -14,8 +14,9 @@ pub enum ReductionKind {
 }
 
 /// The canonical problem of a reduction. Dimensions of size 1 are dropped, and adjacent dimensions
-/// that are both reduced or both kept are merged. Dimensions that are not contiguous with the minor
-/// ones are collected in the major dimension. Every reduction has exactly one canonical problem.
+/// that are both reduced or both kept are merged. Dimensions of the minor dimension's kind (reduced
+/// or kept) that are not contiguous with it are collected in the major dimension. Every reduction
+/// has exactly one canonical problem.
 ///
 /// | reduce | canonical |
 /// | --- | --- |
@@ -81,7 +82,8 @@ impl fmt::Display for ReductionProblem {
     }
 }
 
-/// Returns the map from variables of these sizes to the index of the element at `position`.
+/// Returns the map from variables of the given `sizes` to the index of the element at row-major
+/// `position` in an array of dimensions `dims`.
 pub(super) fn position_map(sizes: &[i64], position: &Expr, dims: &[i64]) -> IndexingMap {
     IndexingMap::from_tensor_sizes(delinearize(position, dims), sizes, &[]).simplify()
 }
@@ -96,8 +98,8 @@ pub(super) fn canonical(dims: &[i64], reduced: &[i64]) -> (ReductionProblem, Ind
         _ => ReductionKind::Row,
     };
     let minor_is_reduced = kind == ReductionKind::Row;
-    // The trailing run: the last dimensions, which are all reduced or all kept, as the minor
-    // dimension is.
+    // The trailing run consists of the last dimensions that are all reduced or all kept, like the
+    // minor dimension.
     let end = (0..dims.len()).rev().find(|&dim| dims[dim] > 1 && is_reduced(dim) != minor_is_reduced);
     let run = end.map_or(0, |end| end + 1);
     let coordinate = |dim: usize| match (dim >= run, is_reduced(dim) == minor_is_reduced) {
@@ -147,7 +149,8 @@ mod tests {
         }
     }
 
-    /// Checks that coordinates map to each element once, and that the kept ones map to its result.
+    /// Checks that the coordinates map to each element once, and that the kept coordinates map to
+    /// the result to which the element belongs.
     #[test]
     fn coordinates_name_elements() {
         for (dims, reduced) in

@@ -1,20 +1,21 @@
-//! The reduce heroes of a root.
+//! Finds the reduce heroes of a root.
 
 use super::super::epilogue::{hero_to_root, users_stay_elementwise};
 use super::super::hero::nearest;
 use super::hero::{ReductionHero, hero};
 use crate::hlo::{Computation, InstrId, Module, Op};
 
-/// The heroes of one root in the order of instructions, and the reason in words. There are no
-/// heroes if the root is not computed from reductions element by element.
+/// The heroes of one root in instruction order, and the reason for this choice in words. There are
+/// no heroes if the root is not computed from reductions element by element.
 pub(super) struct Found {
     pub heroes: Vec<ReductionHero>,
     pub reason: String,
 }
 
-/// Finds the reductions whose elements become elements of the root one by one. All heroes of a root
-/// have the same canonical problem. If the epilogue reads reductions of different problems, those
-/// with the most elements are the heroes, and the epilogue computes the others element by element.
+/// Finds the reductions from which a root is computed element by element. All heroes of a root have
+/// the same canonical problem. If the epilogue reads reductions with different problems, the
+/// reductions with the most elements are the heroes, and the epilogue computes the other reductions
+/// element by element.
 pub(super) fn reduce_heroes(module: &Module, computation: &Computation, root: InstrId) -> Found {
     let mut heroes: Vec<ReductionHero> = Vec::new();
     let mut refused: Vec<String> = Vec::new();

@@ -1,5 +1,5 @@
-//! A prediction split into parts, so that the author of a plan sees the parts that are too large or
-//! missing.
+//! Splits a prediction into parts, so that the author of an emitter sees which parts are too large
+//! or missing.
 
 use super::{Totals, visits};
 use crate::device::DeviceDescription;
@@ -9,11 +9,11 @@ use crate::hlo::InstrId;
 /// The parts of a predicted time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Breakdown {
-    /// The visits, in the plan's order.
+    /// The values and the work of each visit, in the plan's order.
     pub visits: Vec<(Vec<InstrId>, Amount)>,
-    /// Writing the results.
+    /// The work of writing the results.
     pub writes: Amount,
-    /// The plan's `work`.
+    /// The work that the plan states in addition to its visits.
     pub work: Amount,
     /// Seconds of the whole kernel.
     pub times: Times,
@@ -22,18 +22,18 @@ pub struct Breakdown {
 /// The work of a part of a kernel, in all threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Amount {
-    /// Additions of single numbers, or operations converted to these. One operation on all lanes of
-    /// a vector is one addition.
+    /// Number of additions. Other operations are converted to the number of additions that take as
+    /// long. One operation on all lanes of a vector is one addition.
     pub additions: f64,
-    /// Bytes moved through memory, repeated reads included.
+    /// Bytes transferred from and to memory, including repeated reads.
     pub bytes: f64,
 }
 
-/// Seconds. Computing, memory and waiting overlap: the total has the longest of the three and a
-/// quarter of the other two.
+/// The parts of a predicted time, in seconds. Computing, memory traffic and waiting overlap, so the
+/// total contains the longest of the three and a quarter of the other two.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Times {
-    /// From the launch until all cores work.
+    /// Time from the launch until all cores work.
     pub launch: f64,
     /// Time of all additions, distributed over the threads.
     pub computing: f64,
@@ -45,7 +45,7 @@ pub struct Times {
     pub unordered: f64,
 }
 
-/// Computes the prediction of [`predict`](super::predict) part by part.
+/// Computes the same prediction as [`predict`](super::predict), split into its parts.
 pub fn breakdown(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> Breakdown {
     let mut totals = Totals::new(plan, fusion, device);
     let visited = visits(plan, fusion);

@@ -8,8 +8,8 @@
 //! breakdown.rs  the prediction, split into parts
 //! ```
 //!
-//! The predictions serve to compare plans. The tests check the ratios that must be right; the
-//! seconds are not exact.
+//! Predictions serve to compare plans. Tests check the ratios between predictions; the seconds
+//! themselves are not exact.
 
 mod breakdown;
 mod reached;
@@ -28,58 +28,61 @@ pub use breakdown::{Amount, Breakdown, Times, breakdown};
 use reached::{Reached, WHERE};
 use traffic::{Array, Extent, Touched};
 
-/// Ratio below which two times are equal. The model is not more precise.
+/// Largest ratio of two predicted times that are treated as equal, because the model is not more
+/// precise.
 const EQUAL: f64 = 1.05;
-/// Part of the shorter of two concurrent activities that does not overlap.
+/// Fraction of the shorter of two concurrent activities that does not overlap with the longer one.
 const NOT_OVERLAPPED: f64 = 0.25;
-/// Independent additions that a cpu core starts per cycle.
+/// Number of independent additions that a cpu core starts per cycle.
 const ADDITIONS_IN_A_CYCLE: f64 = 2.0;
-/// Cycles before a dependent addition can start.
+/// Cycles from the start of an addition until an addition that depends on it can start.
 const ADDITION_LATENCY: f64 = 4.0;
-/// Additions in the time that a warp's share of its core's nearest cache needs to deliver a piece
-/// of a line.
+/// Cost of reading one piece of a cache line from the nearest cache of a core, in additions, if all
+/// warps of the core use this cache at the same time.
 const PIECE: f64 = 32.0;
-/// Additions in the time of an atomic operation.
+/// Cost of an atomic operation, in additions.
 const ATOMIC: f64 = 128.0;
-/// Seconds until a read returns: from memory, from a near cache.
+/// Seconds until a read from memory returns, and until a read from a near cache returns.
 const LATENCY: [f64; 2] = [0.5e-6, 0.04e-6];
-/// Seconds between the pieces of lines that one access of a warp reads.
+/// Seconds between the arrivals of two pieces of cache lines that one access of a warp reads.
 const BETWEEN_PIECES: f64 = 1e-9;
-/// Reads that a thread has in flight.
+/// Number of reads that a thread has in flight at the same time.
 const IN_FLIGHT: f64 = 8.0;
 /// Seconds until all threads of a block have reached a barrier.
 const WAIT: f64 = 0.02e-6;
-/// Seconds by which a reproducible kernel may be slower and still rank first.
+/// Seconds that the prediction adds to a kernel whose results may differ between runs. A
+/// reproducible kernel may be slower by this time and still rank first.
 const REPRODUCIBLE: f64 = 10e-3;
-/// Most additions per point for which shuffled elements are vectorised. Larger loop bodies are not
-/// unrolled as often.
+/// Largest number of additions per point for which loops that shuffle elements are assumed to be
+/// vectorised. Larger loop bodies are unrolled fewer times.
 const MOST_WRITTEN_OUT: f64 = 4.0;
-/// Additions in the time that an innermost loop needs to start and end.
+/// Cost of starting and ending an innermost loop, in additions.
 const LOOP: f64 = 4.0;
-/// Additions in the time that combining the lanes of a vector takes.
+/// Cost of combining the lanes of a vector, in additions.
 const SUM_OF_LANES: f64 = 16.0;
-/// Additions in the time that dividing an index by a constant takes.
+/// Cost of dividing an index by a constant, in additions.
 const DIVISION: f64 = 3.0;
-/// Blocks distributed in the time until the other cores have started theirs.
+/// Number of blocks that can be distributed in the time that the other cores need to start.
 const DEALT: f64 = 8.0;
-/// Most blocks whose distribution adds to the time. In larger kernels the other cores start
-/// meanwhile.
+/// Largest number of blocks whose distribution adds to the predicted time. In kernels with more
+/// blocks, the other cores already work while the remaining blocks are distributed.
 const SHORT_BLOCKS: f64 = 32.0;
 
 /// The memory traffic and time of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prediction {
-    /// Bytes of the parameters that the kernel reads, each counted once. Excludes parameters that
-    /// are initial values of outputs.
+    /// Bytes of the parameters that the kernel reads, counting each byte once. Excludes parameters
+    /// that are initial values of outputs.
     pub read: u64,
-    /// Bytes that the kernel writes. For an output updated in place, only the updated bytes.
+    /// Bytes that the kernel writes. For an output that is updated in place, this includes only the
+    /// updated bytes.
     pub written: u64,
     /// Seconds from launch to end.
     pub seconds: f64,
 }
 
-/// Sorts by predicted seconds. Groups that take about as long as their fastest item are sorted by
-/// the total order `otherwise`.
+/// Sorts by predicted seconds. Items that take about as long as the fastest of them form a group,
+/// which is sorted by the total order `otherwise`.
 pub fn order<T>(list: &mut [T], seconds: impl Fn(&T) -> f64, otherwise: impl Fn(&T, &T) -> Ordering) {
     list.sort_by(|a, b| seconds(a).total_cmp(&seconds(b)).then_with(|| otherwise(a, b)));
     let mut rest = list;
@@ -92,8 +95,8 @@ pub fn order<T>(list: &mut [T], seconds: impl Fn(&T) -> f64, otherwise: impl Fn(
     }
 }
 
-/// Predicts the time and memory traffic of a plan. A plan without visits computes every result
-/// where it writes it.
+/// Predicts the time and memory traffic of a plan. If the plan has no visits, the kernel computes
+/// every result at the point where it writes the result.
 pub fn predict(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> Prediction {
     let mut totals = Totals::new(plan, fusion, device);
     visits(plan, fusion).iter().for_each(|visit| totals.visit(visit));
@@ -101,14 +104,14 @@ pub fn predict(plan: &Plan, fusion: &Fusion, device: &DeviceDescription) -> Pred
     Prediction { seconds: totals.times().seconds(), ..moved(plan, fusion, &totals.read) }
 }
 
-/// Returns the visits of a plan. For a plan without visits, derives them from its writes.
+/// Returns the visits of a plan. If the plan has no visits, derives visits from the plan's writes.
 fn visits<'p>(plan: &'p Plan, fusion: &Fusion) -> Cow<'p, [Visit]> {
     if plan.visits.is_empty() { Cow::Owned(as_written(plan, fusion)) } else { Cow::Borrowed(&plan.visits) }
 }
 
 /// Whether one core is predicted to run all blocks faster than several cores that first fetch small
-/// arrays from each other's caches. `kept` counts bytes of parameters that no kernel writes between
-/// two launches, so that each core may already have its part in its cache.
+/// arrays from each other's caches. `kept` is the number of bytes of parameters that no kernel
+/// writes between two launches. Each core may still have its part of these parameters in its cache.
 pub fn is_better_alone(plan: &Plan, prediction: &Prediction, kept: u64, device: &DeviceDescription) -> bool {
     if plan.launch.blocks <= 1 {
         return true;
@@ -125,7 +128,8 @@ pub fn is_better_alone(plan: &Plan, prediction: &Prediction, kept: u64, device: 
     computing * (cores - 1.0) < sharing + fetching
 }
 
-/// Seconds until the other cores have started their blocks and all blocks are distributed.
+/// Returns the seconds until the other cores have started their blocks and all blocks are
+/// distributed.
 fn sharing(plan: &Plan, device: &DeviceDescription) -> f64 {
     if plan.launch.blocks > 1 && device.core_count > 1 {
         device.share_seconds * (1.0 + (plan.launch.blocks as f64).min(SHORT_BLOCKS) / DEALT)
@@ -134,8 +138,9 @@ fn sharing(plan: &Plan, device: &DeviceDescription) -> f64 {
     }
 }
 
-/// Computes the bytes read and written, each counted once. `read` has the total bytes read of each
-/// visited parameter. Any other parameter counts as a whole array.
+/// Computes the bytes that the kernel reads and writes, counting each byte once. `read` contains,
+/// for each parameter that visits read, the total bytes read. Any other parameter is assumed to be
+/// read as a whole.
 fn moved(plan: &Plan, fusion: &Fusion, read: &HashMap<InstrId, f64>) -> Prediction {
     let computation = fusion.computation();
     let updated: Vec<u32> = plan.outputs.iter().filter_map(|output| output.initial).collect();
@@ -164,8 +169,8 @@ fn written(array: &ArrayShape, output: &OutputPlan) -> u64 {
     if output.initial.is_some() { touched.min(bytes(array)) } else { bytes(array) }
 }
 
-/// Returns the visits of a kernel that computes every result where it writes it. One visit computes
-/// all results that the same loops write.
+/// Returns the visits of a kernel that computes every result at the point where it writes the
+/// result. One visit computes all results that the same loops write.
 fn as_written(plan: &Plan, fusion: &Fusion) -> Vec<Visit> {
     let computation = fusion.computation();
     let leaves = |id: &InstrId| computation.instruction(*id).shape.leaves().len();
@@ -182,7 +187,7 @@ fn as_written(plan: &Plan, fusion: &Fusion) -> Vec<Visit> {
     visits
 }
 
-/// Independent additions of single numbers that a cpu core computes in a second.
+/// Returns the number of independent scalar additions that a cpu core computes per second.
 fn rate_of_core(device: &DeviceDescription) -> f64 {
     let lanes = f64::from(device.vector_bytes.max(4)) / 4.0;
     device.flops / f64::from(device.core_count.max(1)) / lanes
@@ -193,19 +198,21 @@ struct Totals<'a> {
     plan: &'a Plan,
     fusion: &'a Fusion,
     device: &'a DeviceDescription,
-    /// Threads that run at the same time.
+    /// Number of threads that run at the same time.
     busy: f64,
     additions: f64,
     /// Bytes moved through memory.
     bytes: f64,
-    /// Seconds that one thread waits for memory: for all its reads, with several in flight, and for
-    /// the slowest single read.
+    /// Seconds that one thread waits for memory. The first number is for all reads of the thread,
+    /// several of which are in flight; the second is for the slowest single read.
     waiting: [f64; 2],
-    /// Cost, in additions, of an addition that waits for the one before.
+    /// Cost of an addition that depends on the previous addition, in independent additions.
     waiting_addition: f64,
-    /// Bytes of each array that the kernel reads, and of the outputs.
+    /// Size in bytes of each parameter that the kernel reads. The entry of the root is the total
+    /// size of the outputs.
     footprint: HashMap<InstrId, f64>,
-    /// Bytes read of each parameter, including bytes that come from memory several times.
+    /// Bytes that the kernel reads from each parameter. Bytes that come from memory several times
+    /// are counted each time.
     read: HashMap<InstrId, f64>,
 }
 
@@ -227,7 +234,7 @@ impl<'a> Totals<'a> {
         let reads: Vec<(Touched, f64, f64)> =
             reached.reads.iter().filter_map(|read| self.read(&extent, &reached, read)).collect();
         let is_little = |touched: &Touched| touched.shuffled <= 1.0 || reached.additions <= MOST_WRITTEN_OUT;
-        // On a cpu, reductions that may be reordered are vectorised. Their lanes are combined at
+        // On a cpu, reductions that may be reordered are vectorised, and the lanes are combined at
         // the end.
         let (regrouped, waiting) = if self.device.is_single_threaded_block() {
             (reached.regrouped, reached.waiting)
@@ -238,7 +245,7 @@ impl<'a> Totals<'a> {
         let lanes = if is_plain { extent.vector_lanes(self.device, &reads) } else { 1.0 };
         let ends = if regrouped > 0.0 { reached.sums * SUM_OF_LANES } else { 0.0 };
         let mut additions = (reached.additions + regrouped) / lanes + ends + waiting * self.waiting_addition;
-        // Other blocks run their loops at the same time.
+        // Blocks without points of this visit run other loops at the same time.
         let share = extent.blocks / self.plan.launch.blocks as f64;
         for &(touched, times, latency) in &reads {
             additions += times * self.access(&touched, lanes);
@@ -249,8 +256,8 @@ impl<'a> Totals<'a> {
         self.additions += extent.points * additions + self.looping(&extent);
     }
 
-    /// Returns the overhead of loops, in additions. It is zero where blocks have many threads,
-    /// whose loops are few and short.
+    /// Returns the overhead of loops, in additions. The overhead is zero if blocks have many
+    /// threads, because the loops of these threads are few and short.
     fn looping(&self, extent: &Extent) -> f64 {
         if self.device.is_single_threaded_block() {
             extent.points * (LOOP / extent.innermost + DIVISION * extent.divisions)
@@ -259,8 +266,8 @@ impl<'a> Totals<'a> {
         }
     }
 
-    /// Returns the cache lines that reading an array takes per point, the elements read per point,
-    /// and the latency of a read.
+    /// Returns the cache lines that the reads of an array touch, the number of elements read per
+    /// point, and the latency of one read in seconds.
     fn read(&mut self, extent: &Extent, reached: &Reached, read: &reached::Read) -> Option<(Touched, f64, f64)> {
         let array = self.fusion.computation().instruction(read.parameter).shape.as_array()?;
         let array = Array::of(array);
@@ -299,7 +306,7 @@ impl<'a> Totals<'a> {
     fn write(&mut self, output: &OutputPlan, shape: &ArrayShape) {
         let array = Array::of(shape);
         let (past, is_cpu) = (self.plan.work.past_caches, self.device.is_single_threaded_block());
-        // A cpu reads a line before it changes a part of it.
+        // A cpu reads a cache line before it changes a part of the line.
         let times = if is_cpu && !past { 2.0 } else { 1.0 };
         for map in &output.maps {
             let Some(extent) = Extent::new(map) else { continue };
@@ -312,7 +319,7 @@ impl<'a> Totals<'a> {
         *self.footprint.entry(results).or_default() += array.bytes;
     }
 
-    /// Bytes of one line.
+    /// Returns the number of bytes that memory delivers at once.
     fn line(&self) -> f64 {
         traffic::line_bytes(self.device) as f64
     }
@@ -322,10 +329,10 @@ impl<'a> Totals<'a> {
         Amount { additions: self.additions, bytes: self.bytes }
     }
 
-    /// Returns the plan's `work`, in additions.
+    /// Returns the work that the plan states in addition to its visits, converted to additions.
     fn additions_of_work(&self) -> f64 {
         let work = &self.plan.work;
-        // A cpu moves a vector at a time, a GPU thread one word of a shared memory bank.
+        // A cpu moves one vector at a time. A GPU thread moves one word of a shared memory bank.
         let word =
             if self.device.is_single_threaded_block() { f64::from(self.device.vector_bytes.max(4)) } else { 4.0 };
         number(work.additions) + number(work.atomics) * ATOMIC + number(work.tile_bytes) / word
@@ -354,7 +361,7 @@ impl<'a> Totals<'a> {
 }
 
 impl Times {
-    /// Returns the total. Arithmetic, memory traffic and waiting overlap except for a part.
+    /// Returns the total seconds. Arithmetic, memory traffic and waiting overlap only in part.
     pub fn seconds(&self) -> f64 {
         let Times { launch, computing, memory, waiting, unordered } = *self;
         let longest = computing.max(memory).max(waiting);

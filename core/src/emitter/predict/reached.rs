@@ -1,7 +1,10 @@
-//! The operations that a visit computes per point, and the places where it reads parameters.
+//! The operations that a visit computes per point, and the places where it reads parameters. A
+//! *place* is an index, derived from the index of the visited values, at which operations are
+//! computed or parameters are read.
 //!
-//! An elementwise operation reads its operands at its own place. Any other operation creates a new
-//! place for each operand, with loops if it combines several elements.
+//! An elementwise operation reads its operands at the place where the operation is computed. Any
+//! other operation creates a new place for each operand, with loops if the operation combines
+//! several elements.
 
 use std::collections::HashSet;
 
@@ -11,33 +14,33 @@ use crate::emitter::Fusion;
 use crate::hlo::{Computation, InstrId, Instruction, Module, Op};
 use crate::indexing::{Expr, ExprKind, IndexingMap, access};
 
-/// The place of the visited values.
+/// Number of the place at which the visited values are computed.
 pub const WHERE: usize = 0;
-/// Most places. Beyond that, reads are counted at the place of their user. No real kernel reads at
-/// so many places.
+/// Largest number of places. Further reads are counted at the place of their user. No real kernel
+/// has this many places.
 const MOST_PLACES: usize = 64;
-/// Most pairs of instruction and place.
+/// Largest number of pairs of instruction and place whose operands are visited.
 const MOST_VALUES: usize = 1 << 12;
 
-/// A place: the index at which operations are computed or parameters are read.
+/// A place: an index at which operations are computed or parameters are read.
 pub struct Place {
-    /// The place of the user. [`WHERE`] is its own user.
+    /// Number of the place at which the user is computed. For [`WHERE`], this is [`WHERE`] itself.
     pub from: usize,
-    /// Map from the user's index to the index here.
+    /// Map from the index of the user's place to the index of this place.
     pub map: IndexingMap,
-    /// Number of loops around the user.
+    /// Number of loops around the user's place.
     pub first_loop: usize,
     /// Sizes of all loops around this place.
     pub loops: Vec<i64>,
-    /// For each dimension of the index, the number of loops up to the innermost one that it depends
-    /// on.
+    /// For each dimension of the index, the number of loops up to and including the innermost loop
+    /// on which this dimension depends.
     depths: Vec<usize>,
-    /// Fraction of the points at which it is read: less than 1 for an operand of a concatenate or
-    /// pad, which read only one operand per point.
+    /// Fraction of the points at which the operand is read. It is less than 1 for operands of
+    /// `concatenate` and `pad`, because these operations read only one operand per point.
     share: f64,
-    /// Points here for one point of the visit.
+    /// Number of points of this place per point of the visit.
     pub times: f64,
-    /// Whether its loops belong to windows that slide over an array.
+    /// Whether the loops around this place iterate over windows that slide over an array.
     pub is_of_window: bool,
 }
 
@@ -55,18 +58,18 @@ pub struct Reached {
     pub places: Vec<Place>,
     /// Additions per point that can be vectorised over several points.
     pub additions: f64,
-    /// Additions per point of which each waits for the previous one.
+    /// Additions per point that each depend on the previous addition.
     pub waiting: f64,
-    /// Additions per point whose order is free, so that a core computes several at once.
+    /// Additions per point that may be reordered, so that a core can compute several at once.
     pub regrouped: f64,
-    /// Sums, or other reductions with free order, per point.
+    /// Number of sums, or of other reductions that may be reordered, per point.
     pub sums: f64,
     /// The parameters read.
     pub reads: Vec<Read>,
 }
 
 impl Reached {
-    /// Creates the reach of a visit that computes nothing: only its points.
+    /// Describes a visit that computes nothing. Its only place is [`WHERE`].
     pub fn nothing() -> Self {
         let map = IndexingMap::default();
         let here = Place {
@@ -82,7 +85,8 @@ impl Reached {
         Reached { places: vec![here], additions: 0.0, waiting: 0.0, regrouped: 0.0, sums: 0.0, reads: Vec::new() }
     }
 
-    /// Walks from values up to parameters and to values that the kernel already holds (`given`).
+    /// Walks from the visited values through their operands to parameters, and to values that the
+    /// kernel already holds (`given`).
     pub fn new(fusion: &Fusion, values: &[InstrId], given: &[InstrId]) -> Self {
         let computation = fusion.computation();
         let mut wanted: Vec<Vec<usize>> = vec![Vec::new(); computation.instructions.len()];
@@ -114,14 +118,14 @@ impl Reached {
         reached
     }
 
-    /// Counts an operation. An operation on a single element is computed once and costs nothing,
-    /// unless it is heavy.
+    /// Adds the cost of an operation. An operation with a single element is computed only once, so
+    /// its cost is zero unless the operation is heavy.
     fn operation(&mut self, module: &Module, computation: &Computation, instruction: &Instruction, place: usize) {
         let times = self.places[place].times;
         let one = cost::per_element(computation, instruction);
         match &instruction.op {
-            // Few elements are combined in straight-line code, which is vectorised over several
-            // results.
+            // If an operation combines only few elements, it becomes straight-line code, which is
+            // vectorised over several results.
             op if cost::is_heavy(op) && !is_written_out(op, cost::steps(computation, instruction)) => {
                 if cost::is_regrouped(module, instruction) {
                     self.regrouped += times * one / 2.0;
@@ -158,7 +162,7 @@ impl Reached {
         };
         let loops: Vec<i64> = access.loops.iter().flatten().map(|variable| variable.bounds.size() as i64).collect();
         let share = |operand: InstrId| match &instruction.op {
-            // Only one operand is read per element.
+            // These operations read only one operand per element.
             Op::Concatenate { .. } | Op::Pad { .. } => {
                 let elements = |it: &Instruction| cost::first_array(it).map_or(1, |array| array.element_count()) as f64;
                 (elements(computation.instruction(operand)) / elements(instruction).max(1.0)).min(1.0)
@@ -176,7 +180,7 @@ impl Reached {
 
     fn place(&mut self, from: usize, map: IndexingMap, loops: &[i64], share: f64, is_window: bool) -> usize {
         let around = &self.places[from];
-        // Users that read through the same map at the same place read once.
+        // Users at the same place that read through the same map read only once.
         let known = self.places.iter().position(|place| place.from == from && place.map == map);
         if let Some(known) = known.filter(|&known| known != WHERE) {
             return known;
@@ -188,7 +192,7 @@ impl Reached {
         let depths: Vec<usize> = map.results.iter().map(|index| depth(index, around)).collect();
         let is_within = around.loops.is_empty() || around.is_of_window;
         let is_of_window = is_within && (loops.is_empty() || is_window);
-        // The value is computed before the loops that it does not depend on.
+        // The value is computed outside of inner loops on which it does not depend.
         let mut loops = [&around.loops, loops].concat();
         loops.truncate(depths.iter().copied().max().unwrap_or(0));
         let share = around.share * share;
@@ -198,8 +202,8 @@ impl Reached {
     }
 }
 
-/// Returns the number of loops up to the innermost one that `index` depends on. `index` is computed
-/// from the index of the place `around`.
+/// Returns the number of loops up to and including the innermost loop on which `index` depends.
+/// `index` is computed from the index of the place `around`.
 fn depth(index: &Expr, around: &Place) -> usize {
     let mut depth = 0;
     index.visit_leaves(&mut |leaf| {

@@ -1,5 +1,5 @@
-//! Cache lines that threads touch. They are counted for a few neighbouring points and extrapolated
-//! to all.
+//! Counts the cache lines that threads touch, for a few neighbouring points, and extrapolates to
+//! all points.
 //!
 //! ```text
 //! group     points read together: lanes of a warp's threads, or iterations of the innermost loop
@@ -14,17 +14,18 @@ use crate::device::DeviceDescription;
 use crate::hlo::ArrayShape;
 use crate::indexing::{Constraint, Expr, ExprKind, IndexingMap, Interval, Program, Variable};
 
-/// Pieces of a line that a GPU's memory delivers one by one.
+/// Number of pieces of a cache line that a GPU's memory delivers one by one.
 const PIECES: i64 = 4;
-/// Most iterations of a loop that are simulated.
+/// Largest number of iterations of a loop that are simulated.
 const MOST_TURNS: i64 = 32;
-/// Groups of a warp that are simulated.
+/// Largest number of groups of a warp that are simulated.
 const WARP_GROUPS: i64 = 4;
-/// Most elements of one access of a GPU thread.
+/// Largest number of elements in one access of a GPU thread.
 const MOST_LANES: i64 = 16;
 /// A loop with at most this many iterations is unrolled, so that the loop around it is vectorised.
 pub const SHORT_LOOP: i64 = 8;
-/// Most points of unrolled loops. Loop overhead counts for the loop around them.
+/// Largest number of points of unrolled loops. Only the loop around the unrolled loops has an
+/// overhead.
 pub const WRITTEN_OUT: f64 = 32.0;
 /// Bytes of the smallest type in which kernels compute.
 const LEAST_COMPUTED: i64 = 4;
@@ -54,24 +55,26 @@ impl<'a> Array<'a> {
 /// The points of a visit.
 pub struct Extent<'a> {
     map: &'a IndexingMap,
-    /// Evaluates results and constraints of the map.
+    /// Program that evaluates the results and constraints of the map.
     program: Program,
-    /// Threads and blocks that have points.
+    /// Ranges of the threads and of the blocks that have points.
     dims: [Interval; 2],
-    /// All points, including points that constraints exclude.
+    /// Number of points, including points that constraints exclude.
     pub points: f64,
-    /// Points per thread.
+    /// Number of points per thread.
     pub turns: f64,
-    /// Blocks that have points.
+    /// Number of blocks that have points.
     pub blocks: f64,
-    /// Points of the innermost loop. A short loop counts together with the loop around it.
+    /// Number of points of the innermost loop. A short innermost loop and the loop around it are
+    /// treated as one loop.
     pub innermost: f64,
-    /// Quotients and remainders computed per point.
+    /// Number of quotients and remainders that are computed per point.
     pub divisions: f64,
 }
 
 impl<'a> Extent<'a> {
-    /// Computes the extent of a map of threads and blocks. Returns `None` if there are no points.
+    /// Computes the extent of a map whose dimensions are threads and blocks. Returns `None` if
+    /// there are no points.
     pub fn new(map: &'a IndexingMap) -> Option<Self> {
         let bounds = |dim: u32| {
             let own = |c: &&Constraint| *c.expr.kind() == ExprKind::Dim(dim);
@@ -102,8 +105,8 @@ impl<'a> Extent<'a> {
         })
     }
 
-    /// Returns the points that one instruction of a cpu core processes, if the accesses of all
-    /// arrays in `reads` allow vectors.
+    /// Returns the number of points that one instruction of a cpu core processes. The number is 1
+    /// if the accesses to an array in `reads` do not allow vectors.
     pub fn vector_lanes(&self, device: &DeviceDescription, reads: &[(Touched, f64, f64)]) -> f64 {
         let widest = reads.iter().map(|(touched, ..)| touched.element).max().unwrap_or(0).max(LEAST_COMPUTED);
         let fits = device.is_single_threaded_block() && reads.iter().all(|(touched, ..)| touched.is_vector());
@@ -111,9 +114,9 @@ impl<'a> Extent<'a> {
     }
 }
 
-/// Returns the quotients and remainders computed per point. A quotient that depends on loops is
-/// computed once per iteration of the innermost loop that it depends on. Quotients of the innermost
-/// loop itself mostly cancel in the memory address.
+/// Returns the number of quotients and remainders that are computed per point. A quotient that
+/// depends on loops is computed once per iteration of the innermost loop on which it depends.
+/// Quotients that depend on the innermost loop of all mostly cancel out in the memory address.
 fn divisions(map: &IndexingMap, exprs: &[Expr]) -> f64 {
     let mut pending: Vec<&Expr> = exprs.iter().collect();
     let mut found: HashSet<&Expr> = HashSet::new();
@@ -140,26 +143,26 @@ fn divisions(map: &IndexingMap, exprs: &[Expr]) -> f64 {
     count
 }
 
-/// The accesses to an array.
+/// Measures of the accesses to an array.
 #[derive(Clone, Copy, Debug)]
 pub struct Touched {
-    /// Lines per point requested from the nearest cache.
+    /// Number of cache lines per point that are requested from the nearest cache.
     pub near: f64,
-    /// Lines per point that come from memory. Earlier accesses have brought the others into a
-    /// cache.
+    /// Number of cache lines per point that come from memory. Earlier accesses have brought the
+    /// other lines into a cache.
     pub far: f64,
-    /// Lines per point that miss the nearest cache.
+    /// Number of cache lines per point that miss the nearest cache.
     pub missed: f64,
-    /// Part of the points that constraints do not exclude.
+    /// Fraction of the points that constraints do not exclude.
     pub active: f64,
-    /// Elements of one access of a thread.
+    /// Number of elements in one access of a thread.
     pub lanes: f64,
-    /// Pieces of lines that one access of a warp reads.
+    /// Number of pieces of cache lines that one access of a warp reads.
     pub pieces: f64,
     /// Whether all points of a group access the same element.
     pub is_fixed: bool,
-    /// Accesses per vector: 1 for contiguous elements, more for elements that are shuffled, 0 for
-    /// elements that are far apart.
+    /// Number of accesses per vector: 1 if the elements are contiguous, more if they are shuffled,
+    /// 0 if they are far apart.
     pub shuffled: f64,
     element: i64,
 }
@@ -172,14 +175,14 @@ impl Touched {
     }
 }
 
-/// A loop of the visit (`Range`) or of a place (`Inner`).
+/// A loop of the visit (`Range`) or a loop around a place (`Inner`), by number.
 #[derive(Clone, Copy)]
 enum Loop {
     Range(usize),
     Inner(usize),
 }
 
-/// Values of all variables.
+/// Values of all variables at one point.
 #[derive(Clone)]
 struct At {
     dims: [i64; 2],
@@ -199,10 +202,10 @@ impl At {
     }
 }
 
-/// Computes the lines that reading or writing an array at a place touches.
+/// Computes the cache lines that reading or writing an array at a place touches.
 pub fn touched(extent: &Extent, reached: &Reached, place: usize, array: &Array, device: &DeviceDescription) -> Touched {
     let mut positions = Positions::new(extent, reached, place, array);
-    // A plan may state any size, even by mistake.
+    // A plan may state any size by mistake, even one that does not fit into 64 bits.
     let turns_of = |range: &Variable| i64::try_from(range.bounds.size()).unwrap_or(i64::MAX);
     let ranges = extent.map.ranges.iter().enumerate().map(|(n, range)| (Loop::Range(n), turns_of(range)));
     let inner = reached.places[place].loops.iter().enumerate().map(|(n, &size)| (Loop::Inner(n), size));
@@ -221,14 +224,14 @@ pub fn touched(extent: &Extent, reached: &Reached, place: usize, array: &Array, 
     let around = loops.len().checked_sub(2).map(|before| loops[before].0);
     let shuffled = match loops.last() {
         _ if stride == array.element => 1.0,
-        // A short loop of `size` iterations needs `log2(size)` steps to shuffle `size` loaded
-        // vectors into as many others.
+        // A short loop of `size` iterations shuffles `size` loaded vectors into `size` others in
+        // `log2(size)` rounds.
         Some(&(_, size)) if size <= SHORT_LOOP && positions.stride(&base, around) == array.element => {
             1.0 + (size as f64).log2()
         }
         _ => 0.0,
     };
-    // Points that a thread reads together.
+    // Loops over the points that a thread reads together.
     let mut group: Vec<(Loop, i64)> = Vec::new();
     let mut inner_turns = 1i64;
     if is_cpu {
@@ -253,8 +256,8 @@ pub fn touched(extent: &Extent, reached: &Reached, place: usize, array: &Array, 
         None => (None, 1),
     };
     let line = line_bytes(device);
-    // Counts lines from the first byte on, because the array's offset within a line says nothing
-    // about the rest.
+    // Numbers cache lines from the first accessed byte, because the offset of this byte within its
+    // line says nothing about the other accesses.
     let origin = positions.of(&base, false).unwrap_or(0);
     let (mut first, mut all, mut found, mut positions_of_first) = (HashSet::new(), HashSet::new(), 0, HashSet::new());
     let mut of_thread = BTreeSet::new();
@@ -288,8 +291,8 @@ pub fn touched(extent: &Extent, reached: &Reached, place: usize, array: &Array, 
     let of_point = first.len() as f64 / of_group;
     let near = if is_row && written_out.is_empty() { array.element as f64 / line as f64 } else { of_point };
     let again = all.len() as f64 / (first.len().max(1) as f64 * turns as f64);
-    // Lines of a group are still cached for the next group if the whole innermost loop (cpu) or all
-    // threads of a core (GPU) fit.
+    // Cache lines of a group are still cached for the next group if the lines of the whole
+    // innermost loop (cpu) or of all threads of a core (GPU) fit into the cache.
     let held = if is_cpu {
         near * inner_turns as f64 * line as f64
     } else {
@@ -316,21 +319,22 @@ pub fn touched(extent: &Extent, reached: &Reached, place: usize, array: &Array, 
     }
 }
 
-/// Returns the elements of one vector access of a thread that accesses `positions`: the mean length
-/// of contiguous runs.
+/// Returns the number of elements in one vector access of a thread that accesses `positions`. This
+/// is the mean length of contiguous runs.
 fn lanes(positions: &BTreeSet<i64>, element: i64) -> f64 {
     let pairs = positions.iter().zip(positions.iter().skip(1));
     let gaps = pairs.filter(|(a, b)| b.wrapping_sub(**a) != element).count();
     positions.len().max(1) as f64 / (gaps + 1) as f64
 }
 
-/// Maps values of variables to the byte that is accessed.
+/// Maps the values of all variables to the offset of the accessed byte.
 struct Positions<'a> {
     extent: &'a Extent<'a>,
     array: &'a Array<'a>,
     of_visit: Program,
     values: Vec<i64>,
-    /// Steps from the visit to the place: maps, their first loops, and programs for their results.
+    /// For each place on the way from the visit to the accessed place: the map, its first loop, and
+    /// a program that evaluates the map's results.
     steps: Vec<(&'a IndexingMap, usize, Program)>,
 }
 
@@ -348,7 +352,8 @@ impl<'a> Positions<'a> {
         Positions { extent, array, of_visit: extent.program.clone(), values, steps }
     }
 
-    /// Returns the byte offset, or `None` if the visit excludes the point.
+    /// Returns the offset of the accessed byte, or `None` if `constrained` is set and the visit's
+    /// constraints exclude the point.
     fn of(&mut self, at: &At, constrained: bool) -> Option<i64> {
         let map = self.extent.map;
         let lower = |map: &IndexingMap| map.runtime.iter().map(|it| it.bounds.lower).collect::<Vec<i64>>();
@@ -368,8 +373,9 @@ impl<'a> Positions<'a> {
         Some(element.wrapping_mul(self.array.element))
     }
 
-    /// Removes the innermost loops of a window that are unrolled because the loop around them is
-    /// vectorised: adjacent points read each of a few window elements at adjacent addresses.
+    /// Removes and returns the short innermost loops over a window if the loop around them is
+    /// vectorised, because these loops are then unrolled. The loop around them is vectorised if
+    /// adjacent points read adjacent elements.
     fn written_out(&mut self, base: &At, loops: &mut Vec<(Loop, i64)>) -> Vec<(Loop, i64)> {
         let is_short = |&(variable, size): &(Loop, i64)| matches!(variable, Loop::Inner(_)) && size <= SHORT_LOOP;
         let rest = loops.iter().rposition(|it| !is_short(it)).map_or(0, |last| last + 1);

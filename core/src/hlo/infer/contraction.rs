@@ -1,15 +1,15 @@
-//! Dot and its variants.
+//! Shape inference of `dot` and its variants.
 
 use super::{Inferred, Site, array, distinct_dims, sizes_of};
 use crate::hlo::{ArrayShape, DotDims, ElementType, Shape};
 
-/// The declared element type, which may be wider than the operands', or else the type of the left
-/// operand.
+/// Returns the element type of a product's result. This is the declared type, which may be wider
+/// than the operands' types. If no array is declared, it is the left operand's type.
 pub(super) fn result_type(site: &Site, lhs: &ArrayShape) -> ElementType {
     site.declared.and_then(Shape::as_array).map_or(lhs.element_type, |shape| shape.element_type)
 }
 
-/// Sizes of the dimensions that are in none of the lists.
+/// Returns the sizes of the dimensions that are in none of the lists `taken`.
 fn free_sizes(shape: &ArrayShape, taken: &[&[i64]]) -> Vec<i64> {
     let is_free = |dim: usize| !taken.iter().any(|list| list.contains(&(dim as i64)));
     (0..shape.rank()).filter(|&dim| is_free(dim)).map(|dim| shape.dims[dim]).collect()
@@ -39,8 +39,8 @@ pub(super) fn dot(site: &Site, dims: &DotDims) -> Inferred {
     product(site, dims, Vec::new(), &[])
 }
 
-/// Infers a product, with the dimensions `leading` in front and without the dimensions `group` of
-/// the right operand.
+/// Infers the shape of a product. The result begins with dimensions of the sizes `leading`, and
+/// lacks the dimensions `group` of the right operand.
 fn product(site: &Site, dims: &DotDims, leading: Vec<i64>, group: &[i64]) -> Inferred {
     let (lhs, rhs) = (site.array(0)?, site.array(1)?);
     check_dims(lhs, rhs, dims)?;
@@ -50,8 +50,8 @@ fn product(site: &Site, dims: &DotDims, leading: Vec<i64>, group: &[i64]) -> Inf
     array(result_type(site, lhs), [leading, batch, left, right].concat())
 }
 
-/// Infers a scaled dot. The scales are operands after the two factors. Each scale divides its
-/// factor's dimensions into blocks.
+/// Infers the shape of a scaled dot. Its scales are the operands after the two factors. Each scale
+/// divides its factor's dimensions into blocks.
 pub(super) fn scaled_dot(site: &Site, dims: &DotDims) -> Inferred {
     site.operand_count(4)?;
     for (operand, scale) in [(site.array(0)?, site.array(2)?), (site.array(1)?, site.array(3)?)] {

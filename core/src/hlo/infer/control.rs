@@ -1,10 +1,11 @@
-//! Control flow, tuples, tokens and operations that call computations with whole values.
+//! Shape inference of control flow, tuples, tokens and operations that call computations with whole
+//! values instead of elements.
 
 use super::shaping::unchanged;
 use super::{Inferred, Signature, Site, array, dimension};
 use crate::hlo::{ComputationId, CustomCallAttrs, ElementType, Shape};
 
-/// Checks that a computation has parameters for exactly these values.
+/// Checks that the arguments fit the parameters of a computation in number and shape.
 fn takes(what: &str, callee: &Signature, arguments: &[&Shape]) -> Inferred<()> {
     let counts = (callee.parameters.len(), arguments.len());
     ensure!(counts.0 == counts.1, "{what} takes {} parameters, but is given {}", counts.0, counts.1);
@@ -25,7 +26,7 @@ pub(super) fn while_loop(site: &Site, condition: ComputationId, body: Computatio
     ensure!(is_predicate, "the condition of while must give pred[], gives {}", condition.result);
     let same = body.result.same_structure(state);
     ensure!(same, "the body of while must give the state {state}, gives {}", body.result);
-    // Every iteration must have the same dynamic sizes.
+    // A dimension that is dynamic in one iteration must be dynamic in all iterations.
     let declared = site.declared.unwrap_or(body.result);
     for (what, shape) in [("body", body.parameters[0]), ("condition", condition.parameters[0]), ("body", body.result)] {
         let same = shape.flows_into(declared) && declared.flows_into(shape);

@@ -1,4 +1,4 @@
-//! Operations on corresponding elements.
+//! Shape inference of operations on corresponding elements.
 
 use super::{Inferred, Site, array};
 use crate::hlo::op::Takes;
@@ -116,7 +116,8 @@ pub(super) fn convert(site: &Site) -> Inferred {
     array(result.element_type, operand.dims.clone())
 }
 
-/// Bits of an element for `bitcast` and `bitcast-convert`. A `pred` has eight.
+/// Number of bits that an element occupies for `bitcast` and `bitcast-convert`. A `pred` occupies
+/// eight.
 pub(super) fn stored_bits(element_type: ElementType) -> i64 {
     if element_type == ElementType::Pred { 8 } else { element_type.bits().into() }
 }

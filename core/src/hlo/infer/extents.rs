@@ -1,9 +1,9 @@
-//! Sizes of a result's dimensions if dimensions of the operands are dynamic.
+//! Describes the sizes of a result's dimensions if dimensions of the operands are dynamic.
 //!
 //! A dynamic dimension has a bound, which is the size in its shape, and a size, which is known at
 //! run time. [`extents`] describes how the sizes of a result follow from the sizes of the operands.
-//! The verifier uses it to find dimensions that must be dynamic, and the pass that makes a program
-//! static uses it to compute sizes.
+//! The verifier uses [`extents`] to find dimensions that must be dynamic. The pass that removes
+//! dynamic dimensions from a program uses it to compute sizes.
 
 use super::reshaping;
 use crate::hlo::{ArrayShape, ConvolutionAttrs, DotDims, GatherDims, Op, PaddingDim, Shape, WindowDim};
@@ -20,19 +20,19 @@ pub struct Source {
 /// The size of a result's dimension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// Equal to the bound, for all sizes of the operands.
+    /// The size is equal to the bound, independent of the operands' sizes.
     Bound,
-    /// Equal to the size of each of these dimensions. A static dimension among them uses only as
-    /// many elements as the dynamic ones have.
+    /// The size is equal to that of each of these dimensions. If one of the dimensions is static,
+    /// the operation uses only as many of its elements as the dynamic dimensions have.
     Same(Vec<Source>),
     /// The sum of these sizes.
     Sum(Vec<Source>),
-    /// The size after padding.
+    /// The size of this dimension after padding.
     Padded(Source, PaddingDim),
     /// The number of windows that fit into the dimension.
     Windows(Source, WindowDim),
-    /// The size multiplied by `times`, then divided by `per`, rounded down: a reshape that keeps
-    /// row-major order.
+    /// The size of `of`, multiplied by `times`, then divided by `per` and rounded down. A reshape
+    /// that keeps row-major order has this extent.
     Scaled {
         /// The dimension before the reshape, the outermost of its group.
         of: Source,
@@ -41,10 +41,10 @@ pub enum Extent {
         /// Product of the inner dimensions of the group after the reshape.
         per: i64,
     },
-    /// The product of these sizes: a reshape that merges several dimensions, of which an inner one
-    /// is dynamic.
+    /// The product of these sizes. A reshape that merges several dimensions has this extent if an
+    /// inner dimension is dynamic.
     Merged(Vec<Source>),
-    /// Unknown: a reshape for which HLO does not define where the elements go.
+    /// The size is unknown, because HLO does not define where a reshape moves the elements.
     Unknown,
 }
 
@@ -62,8 +62,9 @@ impl Extent {
 }
 
 /// Returns the extent of each dimension, for each array leaf of a result. `result` is the declared
-/// shape. This function does not cover operations that return tuples unchanged or call computations
-/// with whole values. Their leaves have the sizes of the leaves that they return.
+/// shape. This function does not cover operations that return tuples unchanged or that call
+/// computations with whole values. The sizes of their results are those of the tuples and of the
+/// computations' results.
 pub fn extents(op: &Op, operands: &[&Shape], result: &Shape) -> Vec<Vec<Extent>> {
     let is_dynamic = |source: &Source| {
         let operand = operands.get(source.operand).and_then(|shape| shape.as_array());
@@ -86,7 +87,7 @@ pub fn extents(op: &Op, operands: &[&Shape], result: &Shape) -> Vec<Vec<Extent>>
     leaves.iter().enumerate().map(of_leaf).collect()
 }
 
-/// The operation that determines the sizes of a leaf.
+/// An operation, and the array leaf of its result whose extents are computed.
 struct Sized<'a> {
     op: &'a Op,
     operands: &'a [&'a Shape],
@@ -102,7 +103,8 @@ impl Sized<'_> {
         self.array(operand).map_or(0, ArrayShape::rank)
     }
 
-    /// The first of `operands` operands whose dimension is dynamic.
+    /// Returns the first of the first `operands` operands in which `dimension` is dynamic; 0 if
+    /// there is none.
     fn first_dynamic(&self, operands: usize, dimension: usize) -> usize {
         let is_dynamic = |&it: &usize| self.array(it).is_some_and(|array| array.is_dynamic(dimension));
         (0..operands).find(is_dynamic).unwrap_or(0)
@@ -155,25 +157,28 @@ impl Sized<'_> {
         }
     }
 
-    /// Sizes equal to those of these operands, for the dimensions that they have.
+    /// Returns extents equal to the sizes of these operands, in the dimensions that the operands
+    /// have.
     fn alike(&self, operands: std::ops::Range<usize>) -> Vec<Extent> {
         let of = |d: usize| operands.clone().filter(|&it| d < self.rank(it)).map(|it| source(it, d)).collect();
         (0..self.result.rank()).map(|d| Extent::Same(of(d))).collect()
     }
 
-    /// Sizes equal to those of the operand, except in one dimension.
+    /// Returns extents equal to the sizes of the first operand, except in one dimension, which has
+    /// the size of its bound.
     fn but(&self, dimension: usize) -> Vec<Extent> {
         let mut extents = self.alike(0..1);
         extents.get_mut(dimension).into_iter().for_each(|extent| *extent = Extent::Bound);
         extents
     }
 
-    /// Sizes equal to those of the operand, except in the `inner` last dimensions.
+    /// Returns extents equal to the sizes of an operand, without its last `inner` dimensions.
     fn outer(&self, operand: usize, inner: usize) -> Vec<Extent> {
         (0..self.rank(operand).saturating_sub(inner)).map(|d| same(operand, d)).collect()
     }
 
-    /// Sizes equal to those of the operand in the dimensions that the operation reads completely.
+    /// Returns extents equal to the sizes of the first operand in the dimensions that the operation
+    /// reads completely.
     fn where_whole(&self, is_whole: impl Fn(usize, i64) -> bool) -> Vec<Extent> {
         let Some(operand) = self.array(0) else { return Vec::new() };
         let extent = |(d, &size): (usize, &i64)| if is_whole(d, size) { same(0, d) } else { Extent::Bound };

@@ -1,4 +1,4 @@
-//! Operations with run-time indices into an array.
+//! Shape inference of operations whose indices into an array are known at run time only.
 
 use super::control::one_or_tuple;
 use super::reduction::scalar_function;
@@ -45,11 +45,12 @@ pub(super) fn dynamic_update_slice(site: &Site) -> Inferred {
     array(operand.element_type, operand.dims.clone())
 }
 
-/// Dimension numbers common to gather and scatter: how index vectors address the operand.
+/// The dimension numbers that gather and scatter have in common. They state how index vectors
+/// address the operand.
 struct Addressing<'a> {
     operand: &'a ArrayShape,
     indices: &'a ArrayShape,
-    /// Operand dimension per index component.
+    /// The operand dimension of each component of an index vector.
     index_map: &'a [i64],
     index_vector_dim: i64,
     /// Operand dimensions of window size 1 that the result or the updates lack.
@@ -59,7 +60,8 @@ struct Addressing<'a> {
 }
 
 impl Addressing<'_> {
-    /// Checks all dimension numbers and returns the sizes of the indices without the index vector.
+    /// Checks all dimension numbers. Returns the sizes of the indices' dimensions without the index
+    /// vector dimension.
     fn batch_sizes(&self, name: &str, window_dims: usize) -> Inferred<Vec<i64>> {
         let (operand, indices) = (self.operand, self.indices);
         ensure!(indices.element_type.is_integer(), "the indices of {name} must be integers, are {indices}");
@@ -106,7 +108,8 @@ impl Addressing<'_> {
     }
 }
 
-/// Merges window sizes, at the given dimensions, and batch sizes, at all others.
+/// Merges window sizes and batch sizes into the sizes of one array. The window sizes go to the
+/// dimensions `window_at`, the batch sizes to all others.
 fn interleave(what: &str, window_at: &[i64], window: Vec<i64>, batch: Vec<i64>) -> Inferred<Vec<i64>> {
     let rank = window.len() + batch.len();
     distinct_dims(what, window_at, rank)?;

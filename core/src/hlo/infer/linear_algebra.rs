@@ -1,4 +1,5 @@
-//! Fourier transforms, matrix factorisations, batch normalisation, random numbers.
+//! Shape inference of Fourier transforms, matrix factorisations, batch normalisation and random
+//! numbers.
 
 use super::elementwise::is_float_or_complex;
 use super::{Inferred, Site, array, dimension};
@@ -39,7 +40,7 @@ pub(super) fn fft(site: &Site, kind: FftType, length: &[i64]) -> Inferred {
     array(element_type, dims)
 }
 
-/// The batch dimensions and the size of square matrices.
+/// Returns the batch dimensions of an array of square matrices, and the size of a matrix.
 fn square<'a>(site: &Site, shape: &'a ArrayShape) -> Inferred<(&'a [i64], i64)> {
     match shape.dims[..] {
         [ref batch @ .., rows, columns] if rows == columns && is_float_or_complex(shape.element_type) => {
@@ -68,7 +69,8 @@ pub(super) fn triangular_solve(site: &Site, left_side: bool) -> Inferred {
     array(right.element_type, right.dims.clone())
 }
 
-/// Checks the per-feature operands. Returns the array and the shape of a per-feature operand.
+/// Checks that the operands `per_feature` have one element per feature. Returns the array that is
+/// normalised, and the shape of a per-feature operand.
 fn batch_norm<'a>(site: &Site<'a>, feature: i64, per_feature: &[usize]) -> Inferred<(&'a ArrayShape, Shape)> {
     let operand = site.array(0)?;
     ensure!(operand.element_type.is_float(), "{} needs a float type, its operand is {operand}", site.name());

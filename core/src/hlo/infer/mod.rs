@@ -1,9 +1,9 @@
 //! Shape inference: computes the result shape of an operation, and checks that the operation is
 //! valid.
 //!
-//! One function per operation, in files by family. Each checks operand counts, types, sizes and
-//! attributes, and returns the result's shape without layout. If the operands do not determine the
-//! result (`reshape`, `convert`, `iota` …), the function checks the declared shape instead.
+//! Each operation has a function in the file of its family. The function checks operand counts,
+//! types, sizes and attributes, and returns the result's shape without layout. If the operands do
+//! not determine the result (`reshape`, `convert`, `iota` …), it checks the declared shape instead.
 
 mod contraction;
 mod control;
@@ -21,7 +21,7 @@ pub use window::window_output_size;
 
 use super::{ArrayShape, Computation, ComputationId, ElementType, Module, Op, Shape};
 
-/// The result, or the reason why the operation is invalid.
+/// The inferred result, or the reason why the operation is invalid.
 pub(crate) type Inferred<T = Shape> = Result<T, String>;
 
 /// The parameters and the result of a computation.
@@ -45,13 +45,13 @@ impl Computation {
 /// result need the `declared` shape.
 ///
 /// # Errors
-/// Returns the fault of the operation, in one sentence.
+/// Says in one sentence why the operation is invalid.
 pub fn infer_shape(module: &Module, op: &Op, operands: &[&Shape], declared: Option<&Shape>) -> Result<Shape, String> {
     let callee = |id: ComputationId| module.computations.get(id.index()).and_then(Computation::signature);
     infer(&Site { op, operands, declared, callee: &callee })
 }
 
-/// An operation with everything that determines its shape.
+/// An operation and everything that determines the shape of its result.
 pub(crate) struct Site<'a> {
     pub op: &'a Op,
     pub operands: &'a [&'a Shape],
@@ -81,7 +81,7 @@ impl<'a> Site<'a> {
         shape.as_array().ok_or_else(|| format!("operand {position} of {} must be an array, is {shape}", self.name()))
     }
 
-    /// The only operand, an array.
+    /// Returns the only operand, which must be an array.
     fn only_array(&self) -> Inferred<&'a ArrayShape> {
         self.operand_count(1)?;
         self.array(0)
@@ -136,7 +136,7 @@ fn array(element_type: ElementType, dims: impl Into<Vec<i64>>) -> Inferred {
     Ok(Shape::array(element_type, dims))
 }
 
-/// Infers the shape, by the function of the operation's family.
+/// Infers the shape of an operation's result.
 pub(crate) fn infer(site: &Site) -> Inferred {
     match site.op {
         Op::Unary(op) => elementwise::unary(site, *op),

@@ -1,10 +1,10 @@
-//! Operations that apply a computation along dimensions.
+//! Shape inference of operations that apply a computation along dimensions.
 
 use super::control::one_or_tuple;
 use super::{Inferred, Signature, Site, array, dimension, distinct_dims};
 use crate::hlo::{ArrayShape, ComputationId, ElementType, Shape};
 
-/// The elements of a tuple, or the single shape.
+/// Returns the elements of a tuple; for other shapes, the shape itself as the only element.
 fn elements_of(shape: &Shape) -> &[Shape] {
     shape.as_tuple().unwrap_or(std::slice::from_ref(shape))
 }
@@ -14,9 +14,9 @@ fn same_kind(a: ElementType, b: ElementType) -> bool {
     a == b || (a.is_float() && b.is_float()) || (a.is_complex() && b.is_complex())
 }
 
-/// Checks that a computation has parameters for accumulators and then for values of the given
-/// types, all scalars, and that it returns new accumulators. Returns the accumulators' types, which
-/// may have another precision.
+/// Checks that a computation takes accumulators and then values of the given types, that all of
+/// them are scalars, and that the computation returns new accumulators. Returns the types of the
+/// accumulators, whose precision may differ from that of `types`.
 pub(super) fn scalar_function(site: &Site, id: ComputationId, types: &[ElementType]) -> Inferred<Vec<ElementType>> {
     let callee = site.callee(id)?;
     let wrong = |what: &str| {
@@ -47,7 +47,8 @@ pub(super) fn scalar_function(site: &Site, id: ComputationId, types: &[ElementTy
     Ok(accumulators)
 }
 
-/// The arrays and initial values of a reduction: n arrays of equal dimensions, then n scalars.
+/// Returns the arrays of a reduction. Checks that the operands are n arrays of equal dimensions,
+/// followed by n scalars, the initial values.
 pub(super) fn reduced_arrays<'a>(site: &Site<'a>) -> Inferred<Vec<&'a ArrayShape>> {
     let count = site.operands.len() / 2;
     let even = site.operands.len().is_multiple_of(2) && count > 0;
@@ -63,7 +64,7 @@ pub(super) fn reduced_arrays<'a>(site: &Site<'a>) -> Inferred<Vec<&'a ArrayShape
     Ok(arrays)
 }
 
-/// One array, or a tuple of several arrays of equal dimensions.
+/// Returns the shape of one array, or of a tuple of several arrays of equal dimensions.
 pub(super) fn arrays_or_tuple(types: &[ElementType], dims: &[i64]) -> Inferred {
     match types {
         [single] => array(*single, dims),
@@ -82,8 +83,8 @@ pub(super) fn reduce(site: &Site, dimensions: &[i64], to_apply: ComputationId) -
     arrays_or_tuple(&results, &dims)
 }
 
-/// Checks that a computation has `of_each` parameters per operand, which are elements of the
-/// operand, and that the operands have equal dimensions.
+/// Checks that a computation takes `of_each` elements of each operand, and that the operands have
+/// equal dimensions.
 fn takes_elements(site: &Site, what: &str, callee: &Signature, of_each: usize) -> Inferred<()> {
     let first = site.array(0)?;
     for (position, parameter) in callee.parameters.iter().enumerate() {

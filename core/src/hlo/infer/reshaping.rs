@@ -1,16 +1,16 @@
-//! Correspondence of the dimensions before and after a reshape.
+//! Finds which dimensions before a reshape correspond to which dimensions after it.
 
 use super::extents::{Extent, Source};
 use crate::hlo::ArrayShape;
 
-/// Dimensions before a reshape and the dimensions that they become. Both sides have equally many
-/// elements.
+/// Dimensions before a reshape and the dimensions after it that enumerate the same elements. The
+/// products of the sizes are equal.
 struct Group {
     from: Vec<usize>,
     to: Vec<usize>,
 }
 
-/// Returns the extent of each dimension of the result.
+/// Returns the extent of each dimension of a reshape's result.
 pub fn extents(operand: &ArrayShape, result: &ArrayShape) -> Vec<Extent> {
     if !operand.has_dynamic_size() {
         return Vec::new();
@@ -54,9 +54,9 @@ impl Group {
     }
 }
 
-/// Returns the smallest groups. Dimensions of size 1 are in no group. `None` if a dynamic dimension
-/// has bound 0 or 1, because any dimension of size 1 might correspond to it, or if there are no
-/// elements.
+/// Returns the smallest groups of corresponding dimensions. Dimensions of size 1 are in no group.
+/// `None` if a dynamic dimension has bound 0 or 1, because any dimension of size 1 might correspond
+/// to it, or if there are no elements.
 fn groups(operand: &ArrayShape, result: &ArrayShape) -> Option<Vec<Group>> {
     let is_small = |shape: &ArrayShape| (0..shape.rank()).any(|d| shape.dims[d] <= i64::from(shape.is_dynamic(d)));
     if is_small(operand) || is_small(result) {

@@ -1,4 +1,4 @@
-//! Operations that create or move elements without computing on them.
+//! Shape inference of operations that create or move elements without arithmetic.
 
 use super::elementwise::stored_bits;
 use super::{Inferred, Site, array, dimension, distinct_dims};
@@ -50,7 +50,7 @@ pub(super) fn reshape(site: &Site) -> Inferred {
     array(operand.element_type, result.dims.clone())
 }
 
-/// Bits of an array.
+/// Number of bits that the elements of an array occupy.
 fn total_bits(shape: &ArrayShape) -> i64 {
     shape.element_count().saturating_mul(stored_bits(shape.element_type))
 }

@@ -1,4 +1,4 @@
-//! Operations that move a window over an array.
+//! Shape inference of operations that move a window over an array.
 
 use super::contraction::result_type;
 use super::reduction::{arrays_or_tuple, reduced_arrays, scalar_function};
@@ -40,7 +40,8 @@ fn window_dims(sizes: &[i64], window: &Window) -> Inferred<Vec<i64>> {
     dims.ok_or_else(|| "the window with its padding is too large".to_owned())
 }
 
-/// Infers a reduce-window. Windows over scalars have neither dimensions nor a `window` attribute.
+/// Infers the shape of a reduce-window. Windows over scalars have neither dimensions nor a `window`
+/// attribute.
 pub(super) fn reduce_window(site: &Site, window: &Window, to_apply: ComputationId) -> Inferred {
     let arrays = reduced_arrays(site)?;
     let first = arrays[0];
@@ -112,7 +113,8 @@ pub(super) fn convolution(site: &Site, attrs: &ConvolutionAttrs) -> Inferred {
     array(result_type(site, input), result)
 }
 
-/// Checks batch and feature groups; returns the output's batch and features.
+/// Checks the batch and feature groups of a convolution. Returns the sizes of the output's batch
+/// and feature dimensions.
 fn channels(site: &Site, attrs: &ConvolutionAttrs, input: &ArrayShape, kernel: &ArrayShape) -> Inferred<(i64, i64)> {
     let (feature_groups, batch_groups) = (attrs.feature_group_count, attrs.batch_group_count);
     ensure!(feature_groups >= 1, "feature_group_count must be at least 1, is {feature_groups}");

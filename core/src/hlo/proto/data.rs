@@ -25,7 +25,7 @@ messages! {
         element_size_in_bits: i64 = 7 [int64],
         memory_space: i64 = 8 [int64],
         tail_padding_alignment_in_elements: i64 = 16 [int64],
-        /// The text after the colon, if the fields above do not represent it completely.
+        /// The layout's text after the colon, if the fields above do not represent it completely.
         suffix: Option<String> = 100001 [string, optional],
         /// Whether the module had no layout here. The field is written anyway, because XLA requires
         /// a layout.
@@ -193,7 +193,7 @@ messages! {
         last_tile_dims: Vec<i32> = 8 [int32, repeated],
         iota_reshape_dims: Vec<i64> = 9 [int64, repeated],
         iota_transpose_perm: Vec<i32> = 10 [int32, repeated],
-        /// A newer form with a mesh; not interpreted.
+        /// A newer form of sharding, which has a mesh. Fusebox does not interpret it.
         named_sharding: Option<Vec<u8>> = 14 [bytes = "vec", optional],
     }
 

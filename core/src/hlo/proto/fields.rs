@@ -1,4 +1,4 @@
-//! The form of attribute values in message fields: how each is read and written.
+//! Reads attribute values from message fields and writes them there.
 
 use super::module::Instruction;
 use super::shapes::{read_shape, write_shape};
@@ -42,7 +42,7 @@ impl InField<Vec<i64>> for i64 {
     }
 }
 
-/// 0 means unknown, 2 means false.
+/// 0 means unknown, 1 means true, 2 means false.
 impl InField<i32> for bool {
     fn get(field: &mut i32) -> Result<bool, String> {
         Ok(*field == 1)
@@ -92,7 +92,7 @@ macro_rules! numbered {
 
 numbered! { FftType = 0, RandomAlgorithm = 0, RandomDistribution = 1, }
 
-/// Zero means that the field was not written.
+/// Zero means that the field was not written. It is read like 1.
 impl InField<data::TriangularSolveOptions> for Transpose {
     fn get(field: &mut data::TriangularSolveOptions) -> Result<Self, String> {
         let number = field.transpose_a;

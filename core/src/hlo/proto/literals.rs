@@ -1,11 +1,11 @@
-//! Literals, to and from messages. Elements are in the order of the layout in a message, and
-//! row-major in our literals.
+//! Converts literals to and from messages. A message has the elements in the order of the layout, a
+//! literal of fusebox has them in row-major order.
 
 use super::data;
 use super::shapes::{read_shape, write_array, write_shape};
 use crate::hlo::{ArrayLiteral, ArrayShape, ElementType, Layout, Literal, Shape};
 
-/// Writes a literal in the layout of its instruction.
+/// Converts a literal to a message whose elements are in the order of the instruction's layout.
 pub(super) fn write_literal(literal: &Literal, shape: &Shape) -> data::Literal {
     match (literal, shape) {
         (Literal::Array(array), Shape::Array(shape)) => write_array_literal(array, shape),
@@ -42,7 +42,7 @@ fn write_array_literal(literal: &ArrayLiteral, shape: &ArrayShape) -> data::Lite
     message
 }
 
-/// The elements of one type in a message. Our literals store them as bytes.
+/// The elements of one type in a message. Fusebox's literals store elements as bytes.
 trait Elements {
     fn set(&mut self, bytes: &[u8]);
     fn bytes(&self) -> Vec<u8>;
@@ -153,7 +153,7 @@ fn read_array_literal(message: &mut data::Literal, shape: &ArrayShape) -> Result
         .map_err(|expected| format!("needs {expected} bytes"))
 }
 
-/// Stores sub-byte values in the low bits of their byte, signed ones sign-extended.
+/// Sign-extends signed sub-byte values to a byte, and zero-extends unsigned ones.
 fn normalise_narrow(stored: &mut [u8], element_type: ElementType) {
     let bits = element_type.bits();
     if bits >= 8 || element_type == ElementType::Pred {
@@ -169,8 +169,8 @@ fn normalise_narrow(stored: &mut [u8], element_type: ElementType) {
     }
 }
 
-/// For each element in the order of the layout, its row-major position; `None` if both orders are
-/// equal.
+/// Returns for each element, in the order of the layout, its row-major position. `None` if both
+/// orders are equal.
 fn physical_order(dims: &[i64], layout: Option<&Layout>) -> Option<Vec<usize>> {
     let layout = layout.filter(|layout| !layout.is_row_major())?;
     let rank = dims.len();

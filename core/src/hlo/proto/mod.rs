@@ -1,9 +1,9 @@
-//! Serialised `HloModuleProto`, which JAX produces without intermediate text.
+//! Reads and writes serialised `HloModuleProto`, which JAX produces without intermediate text.
 //!
 //! The messages are declared by hand with XLA's field numbers. XLA keeps some content in fields
-//! that our data model keeps as text (sharding, replica groups, layout suffixes …). The writer
-//! converts this text to the fields. If the fields cannot hold the text exactly, the writer also
-//! stores it in additional fields.
+//! that fusebox keeps as text (sharding, replica groups, layout suffixes …). The writer converts
+//! this text to the fields. If the fields cannot hold the text exactly, the writer also stores it
+//! in additional fields.
 
 mod data;
 mod fields;

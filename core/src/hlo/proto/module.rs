@@ -89,13 +89,14 @@ messages! {
         /// All attributes that are kept as text, if the fields above do not represent them
         /// completely.
         text: Option<TextAttributes> = 100001 [message, optional],
-        /// The original name, if another computation has an instruction of this name. XLA does not
-        /// allow this, so `name` then has another name.
+        /// The original name, if another computation has an instruction of the same name. XLA
+        /// requires unique names, so `name` then differs from the original name.
         own_name: Option<String> = 100002 [string, optional],
     }
 }
 
-/// Accessors for messages in an instruction's fields, which create the messages if necessary.
+/// Accessors of the messages in an instruction's fields. An accessor creates a message that is
+/// missing.
 impl Instruction {
     pub fn gather(&mut self) -> &mut data::GatherDimensions {
         self.gather_dimension_numbers.get_or_insert_default()
@@ -156,7 +157,7 @@ messages! {
 
     StackFrame {
         file_location_id: i32 = 1 [int32],
-        /// Row of the parent, 0 if none: one less than in the text.
+        /// Row of the parent, or 0 if there is none. This number is one less than in the text.
         parent_frame_id: i32 = 2 [int32],
     }
 
@@ -184,7 +185,7 @@ messages! {
         fusebox: Option<ModuleExtension> = 100001 [message, optional],
     }
 
-    /// Properties of a module that XLA keeps elsewhere.
+    /// Properties of a module that XLA does not keep in its module message.
     ModuleExtension {
         bare: bool = 1 [bool],
         replica_count: i64 = 2 [int64],

@@ -1,15 +1,16 @@
-//! Names that only a protobuf can hold: with blanks, brackets or line ends, or empty. Modules are
-//! printed and read again at the plugin boundary, by host operations, and when they are dumped or
-//! reproduced. So the reader replaces these names by names that text can hold.
+//! Replaces names that HLO text cannot hold: empty names, and names with blanks, brackets or line
+//! ends. A protobuf may contain these names. Modules are printed and read again at the plugin
+//! boundary, by host operations, and when they are dumped or reproduced. So text must be able to
+//! hold all names.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::hlo::Module;
 use crate::hlo::text::lexer::can_be_name;
 
-/// Replaces a character that names in text cannot contain.
+/// Replacement for a character that names in text cannot contain.
 const REPLACEMENT: char = '_';
-/// Prefix for a name that text would read as something else.
+/// Prefix for a name that the parser would not read as a name.
 const PREFIX: &str = "n_";
 
 /// Renames computations and instructions whose names text cannot hold. Different names of one scope

@@ -20,8 +20,8 @@ use crate::hlo::{
 /// Reads a serialised `HloModuleProto`.
 ///
 /// # Errors
-/// Returns the first fault. A module that was read may still be invalid: see
-/// [`verify`](crate::hlo::verify).
+/// Returns the first fault. A module that can be read may still be invalid.
+/// [`verify`](crate::hlo::verify) checks this.
 pub fn read_proto(bytes: &[u8]) -> Result<Module, Vec<Diagnostic>> {
     let fault = |subject: Option<String>, message: String| {
         vec![Diagnostic { file: String::new(), span: Span::default(), subject, message, source_line: String::new() }]
@@ -71,7 +71,8 @@ fn read_module(mut message: module::Module) -> Result<Module, Fault> {
         input_output_alias: read_aliases(&message)?,
         buffer_donor: message.buffer_donor.iter().flat_map(|donor| &donor.entries).map(donor).collect(),
         entry_layout: if extension.no_entry_layout { None } else { read_entry_layout(&message)? },
-        // Zero means that another program wrote the module. XLA keeps these numbers elsewhere.
+        // Zero means that another program wrote the module. XLA keeps these numbers outside the
+        // module.
         replica_count: extension.replica_count.max(1),
         num_partitions: extension.num_partitions.max(1),
         other_attributes: read_other_attributes(extension.other_attributes, &message),
@@ -82,8 +83,9 @@ fn read_module(mut message: module::Module) -> Result<Module, Fault> {
     Ok(module)
 }
 
-/// Returns the positions 0 … count in an order in which each comes after all positions that it
-/// needs. Keeps the given order if it has this property. Fails with a position on a cycle.
+/// Returns the positions from 0 to `count - 1` in an order in which each position comes after all
+/// positions that it needs. The order is ascending if that is possible. The error is a position on
+/// a cycle.
 fn topological_order(count: usize, needs: impl Fn(usize) -> Vec<usize>) -> Result<Vec<usize>, usize> {
     #[derive(Clone, Copy, PartialEq)]
     enum State {
@@ -162,7 +164,8 @@ fn read_computation(
     Ok(Computation { name, instructions: read, root, execution_thread, span: Span::default() })
 }
 
-/// Sorts instructions by the schedule, if there is one, and so that operands come first.
+/// Sorts instructions by the schedule, if there is one. Moves operands before their users if
+/// necessary.
 fn operands_first(
     mut instructions: Vec<module::Instruction>,
     schedule: Option<&module::InstructionSequence>,
@@ -209,7 +212,8 @@ fn read_instruction(
     Ok(Instruction { name, shape, op, operands, extra, span: Span::default() })
 }
 
-/// Newer modules keep large configurations in a list outside the instructions.
+/// Copies a large configuration into its instruction. Newer modules have these configurations in a
+/// list outside the instructions.
 fn resolve_payload(message: &mut module::Instruction, payloads: &[Vec<u8>]) -> Result<(), String> {
     let Some(payload) = message.backend_config_payload.take() else { return Ok(()) };
     if !payload.value.is_empty() {
@@ -221,7 +225,7 @@ fn resolve_payload(message: &mut module::Instruction, payloads: &[Vec<u8>]) -> R
     Ok(())
 }
 
-/// Decodes the attributes that do not affect an instruction's value from its fields.
+/// Decodes the fields of an instruction that do not affect its value.
 pub(super) fn decoded_parts(message: &mut module::Instruction, opcode: Opcode) -> Result<Extra, String> {
     let backend_config = std::mem::take(&mut message.backend_config);
     let backend_config =

@@ -1,4 +1,4 @@
-//! Shapes and layouts, to and from messages.
+//! Converts shapes and layouts to and from messages.
 
 use super::data;
 use crate::hlo::shape::MAX_RANK;
@@ -46,7 +46,8 @@ fn write_layout(layout: Option<&Layout>, rank: usize) -> data::Layout {
     message
 }
 
-/// Parses tiles, element size, memory space and tail padding; `None` if there is anything else.
+/// Parses the suffix of a layout: tiles, element size, memory space and tail padding. Returns
+/// `None` if it contains anything else.
 fn parse_suffix(suffix: &str) -> Option<data::Layout> {
     let mut layout = data::Layout::default();
     let mut cursor = Cursor::new(suffix);
@@ -103,7 +104,7 @@ pub(super) fn read_shape(message: &data::Shape) -> Result<Shape, String> {
     }
 }
 
-/// Reads a required shape.
+/// Reads a shape, and fails if it is missing.
 pub(super) fn read_required(message: Option<&data::Shape>, what: &str) -> Result<Shape, String> {
     message.ok_or_else(|| format!("{what} has no shape")).and_then(read_shape)
 }

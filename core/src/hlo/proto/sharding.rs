@@ -1,4 +1,4 @@
-//! Sharding, to and from messages.
+//! Converts sharding to and from messages.
 
 use super::data;
 use crate::hlo::text::lexer::Cursor;
@@ -12,7 +12,7 @@ const MANUAL: i32 = 4;
 const UNKNOWN: i32 = 5;
 const UNREDUCED: i32 = 6;
 
-/// Kinds whose text is one word.
+/// Kinds of sharding that text writes as one word, with their numbers in messages.
 const WORDS: &[(&str, i32)] =
     &[("replicated", REPLICATED), ("manual", MANUAL), ("unknown", UNKNOWN), ("unreduced", UNREDUCED)];
 
@@ -78,13 +78,13 @@ fn tiles(cursor: &mut Cursor, result: &mut data::Sharding) -> Option<()> {
     Some(())
 }
 
-/// Numbers up to a closing bracket.
+/// Reads numbers up to a closing bracket.
 pub(super) fn integers(cursor: &mut Cursor, close: u8) -> Option<Vec<i64>> {
     cursor.list(close, |cursor| cursor.integer("a number")).ok()
 }
 
-/// `<=[2,4]T(1,0)`: the dimensions of an array of the numbers from 0, and the order in which its
-/// dimensions are read.
+/// Reads `<=[2,4]T(1,0)`. Returns the dimensions of an array of the numbers 0, 1, 2, …, and the
+/// order in which the dimensions of this array are read.
 pub(super) fn iota(cursor: &mut Cursor) -> Option<(Vec<i64>, Vec<i32>)> {
     cursor.eat_symbol("<=[").then_some(())?;
     let dims = integers(cursor, b']')?;
@@ -96,13 +96,13 @@ pub(super) fn iota(cursor: &mut Cursor) -> Option<(Vec<i64>, Vec<i32>)> {
     Some((dims, order))
 }
 
-/// The text that [`iota`] reads.
+/// Returns the text that [`iota`] reads.
 pub(super) fn iota_text(dims: &[i64], order: &[i32]) -> String {
     let order = if order.is_sorted() { String::new() } else { format!("T({})", joined(order, ",")) };
     format!("<=[{}]{order}", joined(dims, ","))
 }
 
-/// The text of a sharding's message.
+/// Returns the text of a sharding.
 pub(super) fn sharding_text(sharding: &data::Sharding) -> String {
     let content = match sharding.kind {
         MAXIMAL => format!("maximal device={}", sharding.tile_assignment_devices.first().unwrap_or(&0)),

@@ -1,4 +1,4 @@
-//! Attributes that our data model keeps as text and messages keep in fields.
+//! Converts attributes that fusebox keeps as text to and from the fields of messages.
 
 use super::data;
 use super::module::{Instruction, TextAttribute, TextAttributes};
@@ -8,7 +8,7 @@ use crate::hlo::text::lexer::Cursor;
 use crate::hlo::text::print::{braced, joined, quoted};
 use crate::hlo::{Extra, Op, Opcode};
 
-/// Names, indexed by XLA's number.
+/// Names, each at the index that is its number in XLA.
 pub(super) const API_VERSIONS: &[&str] = &[
     "API_VERSION_UNSPECIFIED",
     "",
@@ -17,7 +17,7 @@ pub(super) const API_VERSIONS: &[&str] = &[
     "API_VERSION_TYPED_FFI",
 ];
 
-/// Names, indexed by XLA's number.
+/// Names, each at the index that is its number in XLA.
 const ALGORITHMS: &[&str] = &[
     "",
     "dot_any_f8_any_f8_f32",
@@ -35,7 +35,7 @@ const ALGORITHMS: &[&str] = &[
     "dot_bf16_bf16_f32_x9",
 ];
 
-/// Names, indexed by XLA's number.
+/// Names, each at the index that is its number in XLA.
 const PRECISIONS: &[&str] = &["default", "high", "highest"];
 
 fn name_of(names: &[&str], number: i32) -> String {
@@ -43,7 +43,7 @@ fn name_of(names: &[&str], number: i32) -> String {
 }
 
 pub(super) fn api_version_name(number: i32) -> String {
-    // Zero means that the field was not written: the original version.
+    // Zero means that the field was not written. The call then uses the original version.
     if number == 0 { String::new() } else { name_of(API_VERSIONS, number) }
 }
 
@@ -55,7 +55,7 @@ pub(super) fn algorithm_name(number: i32) -> String {
     name_of(ALGORITHMS, number)
 }
 
-/// `{{0}: (1, {})}`
+/// Reads `{{0}: (1, {})}`.
 pub(super) fn parse_aliasing(text: &str) -> Option<Vec<data::OutputOperandAliasing>> {
     let mut cursor = Cursor::new(text);
     cursor.eat(b'{').then_some(())?;
@@ -121,7 +121,7 @@ pub(super) fn write_attribute(message: &mut Instruction, name: &str, text: &str)
     }
 }
 
-/// `{mode=highest}` or `{tolerance={atol=0.5,rtol=0.25,ulps=2}}`
+/// Reads `{mode=highest}` or `{tolerance={atol=0.5,rtol=0.25,ulps=2}}`.
 fn parse_accuracy(text: &str) -> Option<data::ResultAccuracy> {
     let mut accuracy = data::ResultAccuracy::default();
     for field in fields(&mut Cursor::new(text)).ok()? {
@@ -159,7 +159,7 @@ fn accuracy_text(accuracy: &data::ResultAccuracy) -> Option<String> {
     }
 }
 
-/// `{{0,1},{2,3}}`
+/// Reads `{{0,1},{2,3}}`.
 fn groups(text: &str) -> Option<Vec<Vec<i64>>> {
     let mut cursor = Cursor::new(text);
     cursor.eat(b'{').then_some(())?;
@@ -175,7 +175,7 @@ fn write_replica_groups(message: &mut Instruction, text: &str) {
     }
 }
 
-/// `[2,4]<=[8]T(1,0)`
+/// Reads `[2,4]<=[8]T(1,0)`.
 fn iota_groups(text: &str) -> Option<data::IotaReplicaGroups> {
     let mut cursor = Cursor::new(text);
     cursor.eat(b'[').then_some(())?;
@@ -196,7 +196,7 @@ fn replica_groups_text(message: &Instruction) -> Option<String> {
     Some(format!("[{},{}]{numbers}", iota.num_replica_groups, iota.num_devices_per_group))
 }
 
-/// The attributes of an operation that is kept verbatim.
+/// Returns the attributes of an operation that is kept verbatim.
 pub(super) fn other_attributes(message: &Instruction) -> Vec<(String, String)> {
     let mut list: Vec<(String, String)> = Vec::new();
     let mut add = |name: &str, value: Option<String>| list.extend(value.map(|value| (name.to_owned(), value)));
@@ -221,7 +221,7 @@ pub(super) fn other_attributes(message: &Instruction) -> Vec<(String, String)> {
     list
 }
 
-/// The attributes of any other operation that its `Op` does not contain.
+/// Returns the attributes that the `Op` of any other operation does not contain.
 pub(super) fn kept_attributes(message: &Instruction, opcode: Opcode) -> Vec<(String, String)> {
     let mut list = Vec::new();
     let precisions = message.precision_config.as_ref().map_or(&[][..], |config| &config.operand_precision);

@@ -20,7 +20,7 @@ pub fn write_proto(module: &Module) -> Vec<u8> {
     module_message(module).encode_to_vec()
 }
 
-/// Returns an id that is unique in the module. The upper half is the computation.
+/// Returns an id that is unique in the module. The upper half is the number of the computation.
 fn instruction_id(computation: usize, instruction: usize) -> i64 {
     ((computation as i64) << 32) | instruction as i64
 }
@@ -105,7 +105,7 @@ fn program_shape(computation: &Computation) -> Option<data::ProgramShape> {
     })
 }
 
-/// The entry's shapes in the layouts that the caller uses.
+/// Returns the shapes of the entry, with the layouts in which the caller passes arrays.
 fn host_program_shape(module: &Module, entry: Option<&Computation>) -> Option<data::ProgramShape> {
     let mut shape = program_shape(entry?)?;
     if let Some(layout) = &module.entry_layout {

@@ -1,4 +1,4 @@
-//! The list of attributes after an instruction.
+//! Reads the list of attributes after an instruction.
 //!
 //! The list is first split into names and the ranges of their values. Each value is read when its
 //! operation is built, so that the order of attributes does not matter.
@@ -6,8 +6,8 @@
 use super::lexer::Cursor;
 use super::source::{Fault, Parse, ensure_at};
 
-/// Largest number of attributes: more than twice as many as any instruction has. Lists are searched
-/// linearly.
+/// Largest number of attributes of an instruction. It is more than twice the number that any
+/// operation has. There is a limit because lists are searched linearly.
 const MAX_ATTRIBUTES: usize = 64;
 
 pub(crate) struct Attribute<'t> {
@@ -18,15 +18,15 @@ pub(crate) struct Attribute<'t> {
 
 /// The attributes of one instruction (or header) that were not read yet.
 pub(crate) struct Attributes<'t> {
-    /// Location of the owner, for faults about missing attributes.
+    /// Location of the instruction or header, for faults about missing attributes.
     at: usize,
-    /// Description of the owner, for messages.
+    /// Description of the instruction or header, for messages.
     owner: String,
     list: Vec<Attribute<'t>>,
 }
 
 impl<'t> Attributes<'t> {
-    /// Reads all attributes, each as `, name=value`.
+    /// Reads all attributes, each of the form `, name=value`.
     pub(crate) fn read(cursor: &mut Cursor<'t>, at: usize, owner: &str) -> Parse<Self> {
         let mut list: Vec<Attribute> = Vec::new();
         while cursor.eat(b',') {
@@ -62,7 +62,7 @@ impl<'t> Attributes<'t> {
 }
 
 impl<'t> Attribute<'t> {
-    /// Reads the whole value.
+    /// Reads the value. Fails if `read` leaves part of it unread.
     pub(crate) fn read<T>(self, read: impl FnOnce(&mut Cursor<'t>) -> Parse<T>) -> Parse<T> {
         let mut value = self.value;
         let result = read(&mut value)?;

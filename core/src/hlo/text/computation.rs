@@ -9,23 +9,24 @@ use super::shapes::shape;
 use super::source::{Fault, Parse, Source, ensure_at};
 use crate::hlo::{Computation, ComputationId, Diagnostic, InstrId, Module, Shape};
 
-/// State of reading one module.
+/// State of the parser while it reads one module.
 pub(crate) struct Parser<'t> {
     pub(super) source: Source<'t>,
     pub(super) options: &'t ParseOptions,
     pub(super) module: Module,
     by_name: HashMap<&'t str, ComputationId>,
-    /// Computations that could not be read. The parser does not report their uses.
+    /// Computations that could not be read. The parser does not report their uses as faults.
     broken: HashSet<&'t str>,
     generated_names: HashSet<String>,
     diagnostics: Vec<Diagnostic>,
-    /// Names that were used before their definition, with the index of the diagnostic.
+    /// Computation and instruction names that were undefined when they were used. Each has the
+    /// index of its diagnostic.
     undefined: Vec<(usize, String)>,
     /// Nesting depth of inline computations.
     depth: usize,
 }
 
-/// `(name: shape, …) -> shape`
+/// The signature of a computation, `(name: shape, …) -> shape`.
 struct Signature {
     at: usize,
     parameters: Vec<Shape>,
@@ -35,7 +36,7 @@ struct Signature {
 impl<'t> Parser<'t> {
     pub(super) fn new(text: &'t str, file: &'t str, options: &'t ParseOptions) -> Result<Self, Vec<Diagnostic>> {
         let source = Source::new(text, file);
-        // Offsets have 32 bits.
+        // Offsets into the text have 32 bits.
         if u32::try_from(text.len()).is_err() {
             let fault = Fault::new(0, "the text is larger than 4 GiB");
             return Err(vec![source.diagnostic(fault, None)]);
@@ -127,7 +128,8 @@ impl<'t> Parser<'t> {
         self.diagnostics.push(self.source.diagnostic(fault, subject.map(str::to_owned)));
     }
 
-    /// For names that are defined later in the text, changes the message: the order is the fault.
+    /// Changes the messages about computations that the text defines after their use. The new
+    /// messages say that the order is wrong.
     fn explain_late_definitions(&mut self) {
         for (index, name) in std::mem::take(&mut self.undefined) {
             if let Some(id) = self.by_name.get(name.as_str()) {
@@ -158,7 +160,7 @@ impl<'t> Parser<'t> {
         self.diagnostics.len()
     }
 
-    /// `[%]name [(parameters) -> shape] { … } [, execution_thread="…"]`
+    /// Reads `[%]name [(parameters) -> shape] { … } [, execution_thread="…"]`.
     fn computation(&mut self, cursor: &mut Cursor<'t>) -> Parse<ComputationId> {
         let (name, at) = cursor.name("a computation")?;
         let result = self.named_computation(cursor, name, at);
@@ -244,7 +246,7 @@ impl<'t> Parser<'t> {
         Ok(Computation { name, instructions: scope.instructions, root, execution_thread: None, span })
     }
 
-    /// Compares a signature with its computation.
+    /// Checks that a signature agrees with its computation.
     fn check_signature(&self, computation: &Computation, signature: Signature) -> Parse<()> {
         let root = &computation.root_instruction().shape;
         let (at, any) = (signature.at, !self.diagnostics.is_empty());
@@ -261,7 +263,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Reads a computation as the value of an attribute: by name, or inline in braces.
+    /// Reads the value of an attribute that is a computation: its name, or its body in braces.
     pub(super) fn computation_reference(&mut self, cursor: &mut Cursor<'t>) -> Parse<ComputationId> {
         let at = cursor.at();
         if cursor.eat(b'{') {

@@ -31,7 +31,7 @@ impl CommonAttributes {
     }
 }
 
-/// Attributes of any instruction that are kept verbatim.
+/// Names of attributes that any instruction may have and that are kept verbatim.
 const KEPT_ON_ALL: &[&str] = &["statistics", "origin", "original_value", "result_accuracy"];
 
 impl<'t> Parser<'t> {
@@ -82,7 +82,7 @@ fn backend_config(attribute: Attribute) -> Parse<String> {
     }
 }
 
-/// `{key="value",key={…}}`
+/// Reads `{key="value",key={…}}`.
 pub(crate) fn string_map(value: &mut Cursor) -> Parse<BTreeMap<String, String>> {
     value.expect(b'{', "before the entries")?;
     let entries = value.list(b'}', |value| {

@@ -1,4 +1,4 @@
-//! The form of attribute values in text: how each is read and written.
+//! Reads attribute values from text and writes them as text.
 
 use std::fmt::Write;
 
@@ -57,7 +57,7 @@ impl InText for f32 {
     }
 }
 
-/// The value, verbatim.
+/// A string is the text of the value, verbatim.
 impl InText for String {
     fn read(value: &mut Cursor, _name: &str) -> Parse<Self> {
         Ok(value.rest_of_value().to_owned())
@@ -290,7 +290,8 @@ fn set_window_field(dim: &mut WindowDim, name: &str, value: i64) {
     }
 }
 
-/// Positions of the two letters and of the spatial digits.
+/// Returns the positions of the letters `first` and `second`, and of the digits that name spatial
+/// dimensions.
 fn conv_labels(text: &str, first: char, second: char) -> Option<(i64, i64, Vec<i64>)> {
     let find = |label: char| text.find(label).map(|position| position as i64);
     let spatial: Option<Vec<i64>> =

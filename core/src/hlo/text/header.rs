@@ -1,4 +1,4 @@
-//! The `HloModule` line and the debug tables.
+//! Reads the `HloModule` line and the debug tables.
 
 use super::attributes::{Attribute, Attributes};
 use super::computation::Parser;
@@ -66,7 +66,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// `{out index}: (parameter, {parameter index}[, kind])`
+/// Reads `{out index}: (parameter, {parameter index}[, kind])`.
 fn alias(value: &mut Cursor) -> Parse<InputOutputAlias> {
     let output = value.integers("an index")?;
     value.expect(b':', "after the output index of an alias")?;
@@ -89,7 +89,7 @@ fn alias(value: &mut Cursor) -> Parse<InputOutputAlias> {
     Ok(InputOutputAlias { output, parameter, parameter_index, kind })
 }
 
-/// `(parameter, {index})`
+/// Reads `(parameter, {index})`.
 fn donor(value: &mut Cursor) -> Parse<(i64, Vec<i64>)> {
     value.expect(b'(', "before a donor")?;
     let parameter = value.integer("the number of a parameter")?;
@@ -99,7 +99,7 @@ fn donor(value: &mut Cursor) -> Parse<(i64, Vec<i64>)> {
     Ok((parameter, index))
 }
 
-/// `{(shape, …)->shape}`
+/// Reads `{(shape, …)->shape}`.
 fn entry_layout(value: &mut Cursor) -> Parse<EntryLayout> {
     let mut inner = braces(value)?;
     inner.expect(b'(', "before the shapes of the parameters")?;
@@ -125,7 +125,7 @@ fn rows<'t, T>(cursor: &mut Cursor<'t>, mut row: impl FnMut(&mut Cursor<'t>) -> 
     Ok(rows)
 }
 
-/// Reads the fields of a row, all integers.
+/// Reads the fields of a row, which are all integers.
 fn integer_fields<'t>(cursor: &mut Cursor<'t>, mut set: impl FnMut(&str, i64) -> bool) -> Parse<()> {
     for field in fields(cursor)? {
         let Attribute { name, at, .. } = field;

@@ -1,4 +1,4 @@
-//! One instruction: name, shape, opcode, operands, attributes.
+//! Reads one instruction: name, shape, opcode, operands and attributes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,8 +11,8 @@ use super::shapes::{shape, shape_follows};
 use super::source::{Fault, Parse, Source, ensure_at};
 use crate::hlo::{InstrId, Instruction, Op, Opcode, Shape, Span, infer_shape};
 
-/// Deepest nesting of operands and of inline computations. Each level needs far more stack than a
-/// level of a tuple.
+/// Largest nesting depth of operands and of inline computations. Each level needs far more stack
+/// than a level of a tuple.
 pub(super) const MAX_BODY_NESTING: usize = 32;
 
 /// The instructions of the computation being read.
@@ -21,14 +21,16 @@ pub(crate) struct Scope<'t> {
     pub instructions: Vec<Instruction>,
     pub root: Option<InstrId>,
     names: HashMap<&'t str, InstrId>,
-    /// Faulty instructions and their lines. The parser does not report their uses.
+    /// Faulty instructions and their lines. The parser does not report the uses of these
+    /// instructions as faults.
     broken: HashMap<&'t str, u32>,
     generated_names: HashSet<String>,
-    /// The instructions generated for elements of tuples, which `name#1` denotes.
+    /// The instructions that the parser generates for elements of tuples. Text writes these
+    /// elements as `name#1`.
     elements: HashMap<(InstrId, i64), InstrId>,
     /// The instruction being read, and its location.
     current: Option<(&'t str, usize)>,
-    /// Whether undefined names are parameters of the shape written before them.
+    /// Whether an undefined name becomes a parameter of the shape that is written before the name.
     pub implicit_parameters: bool,
 }
 
@@ -43,7 +45,7 @@ impl<'t> Scope<'t> {
         Some(name)
     }
 
-    /// The line that defines the name.
+    /// Returns the line that defines a name.
     pub(super) fn line_of(&self, name: &str) -> Option<u32> {
         let found = self.names.get(name).map(|id| self.instructions[id.index()].span.line);
         found.or_else(|| self.broken.get(name).copied())
@@ -58,7 +60,8 @@ impl<'t> Scope<'t> {
         Err(Fault { at, message, undefined: Some(name.to_owned()) })
     }
 
-    /// Returns an operand of an instruction without a computation, adding a parameter if necessary.
+    /// Returns an operand of an instruction outside of a computation. Adds a parameter if the name
+    /// is new.
     fn find_or_add_parameter(&mut self, name: &'t str, shape: &Shape, span: Span) -> InstrId {
         if let Some(&id) = self.names.get(name) {
             return id;
@@ -87,7 +90,7 @@ impl<'t> Scope<'t> {
 }
 
 impl<'t> Parser<'t> {
-    /// `[ROOT] [%]name = …`
+    /// Reads `[ROOT] [%]name = …`.
     pub(super) fn instruction(&mut self, cursor: &mut Cursor<'t>, scope: &mut Scope<'t>) -> Parse<()> {
         scope.current = None;
         let root_at = cursor.at();
@@ -105,8 +108,8 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Reads `[shape] opcode(operands){, attribute=value}`. Without a name, this is a nested
-    /// operand, which has no attributes.
+    /// Reads `[shape] opcode(operands){, attribute=value}`. If `name` is `None`, the text is a
+    /// nested operand, which has no attributes.
     fn right_hand_side(
         &mut self,
         cursor: &mut Cursor<'t>,
@@ -146,8 +149,8 @@ impl<'t> Parser<'t> {
         Ok(Instruction { name, shape, op, operands, extra: extra.into_box(), span })
     }
 
-    /// Reads the content of the parentheses: the operands, or the whole operation of a constant or
-    /// parameter.
+    /// Reads the content of the parentheses. These are the operands or, for a constant or
+    /// parameter, the whole operation.
     fn parentheses(
         &mut self,
         cursor: &mut Cursor<'t>,
@@ -173,7 +176,8 @@ impl<'t> Parser<'t> {
         Ok((Vec::new(), Some(op)))
     }
 
-    /// `[shape] [%]name`, `name#1#0` (elements of tuples), or a nested instruction.
+    /// Reads an operand: `[shape] [%]name`, `name#1#0` (elements of tuples), or a nested
+    /// instruction.
     pub(super) fn operand(&mut self, cursor: &mut Cursor<'t>, scope: &mut Scope<'t>, depth: usize) -> Parse<InstrId> {
         let start = *cursor;
         let shape_at = cursor.at();
@@ -242,7 +246,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Infers the shape of an instruction that was written without one.
+    /// Infers the shape of an instruction that was written without a shape.
     fn inferred(&mut self, op: &Op, operands: &[InstrId], scope: &Scope<'t>, at: usize) -> Parse<Shape> {
         let shapes: Vec<&Shape> = operands.iter().map(|id| &scope.instructions[id.index()].shape).collect();
         infer_shape(&self.module, op, &shapes, None).map_err(|message| Fault::new(at, message))

@@ -1,15 +1,16 @@
 //! Reads words, numbers, strings and punctuation from a range of the text.
 //!
 //! HLO text has no token grammar that is independent of context (`2x3`, `0_1x0_0`,
-//! `b01f_01io->b01f` and `1e-5` overlap). So a [`Cursor`] returns *words*, which are maximal runs
-//! of the characters of names and numbers. The caller decides the meaning of a word.
+//! `b01f_01io->b01f` and `1e-5` overlap). So a [`Cursor`] returns *words*, which are maximal
+//! sequences of characters that names and numbers can contain. The caller decides the meaning of a
+//! word.
 
 use super::source::{Fault, Parse};
 
-/// Words that cannot be names: without `%`, the parser would read them as something else.
+/// Words that cannot be names, because the parser gives them another meaning if they have no `%`.
 const KEYWORDS: &[&str] = &["HloModule", "ENTRY", "ROOT", "FileNames", "FunctionNames", "FileLocations", "StackFrames"];
 
-/// Whether a text is read as one name.
+/// Whether the parser reads a text as one name.
 pub(crate) fn can_be_name(text: &str) -> bool {
     matches!(Cursor::new(text).name(""), Ok((name, 0)) if name == text)
 }
@@ -37,12 +38,12 @@ impl<'t> Cursor<'t> {
         self.pos
     }
 
-    /// Continues at another offset.
+    /// Moves to another offset.
     pub(crate) fn move_to(&mut self, at: usize) {
         self.pos = at.min(self.end);
     }
 
-    /// Whether the next byte is this one, without a blank before it.
+    /// Whether the next byte is `byte`, without a blank before it.
     pub(crate) fn touches(&self, byte: u8) -> bool {
         self.bytes().get(self.pos) == Some(&byte)
     }
@@ -95,7 +96,7 @@ impl<'t> Cursor<'t> {
         Err(self.unexpected(&format!("`{}` {context}", byte as char)))
     }
 
-    /// Returns the fault that something else was expected here.
+    /// Returns the fault that the text does not continue with `expected`.
     pub(crate) fn unexpected(&mut self, expected: &str) -> Fault {
         let at = self.at();
         Fault::new(at, format!("expected {expected}, found {}", self.describe_next()))
@@ -128,8 +129,8 @@ impl<'t> Cursor<'t> {
             let belongs = match byte {
                 b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' => true,
                 b'-' => next != Some(b'>'),
-                // XLA generates names like `constant.3..sunk`. Numbers have no two points, and
-                // `...` is no word.
+                // XLA generates names like `constant.3..sunk`. A number does not contain two
+                // adjacent points, and `...` is not a word.
                 b'.' => next != Some(b'.') || (end > start && !numeric),
                 b'+' => numeric && end > start && matches!(bytes[end - 1], b'e' | b'E'),
                 _ => false,
@@ -153,7 +154,7 @@ impl<'t> Cursor<'t> {
         self.word().ok_or_else(|| { copy }.unexpected(what))
     }
 
-    /// Reads the next word, if it is this one.
+    /// Reads the next word if it is `word`.
     pub(crate) fn eat_word(&mut self, word: &str) -> bool {
         let mut ahead = *self;
         let found = ahead.word() == Some(word);
@@ -191,7 +192,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// `{1,2,3}`, possibly empty.
+    /// Reads `{1,2,3}`, which may be empty.
     pub(crate) fn integers(&mut self, what: &str) -> Parse<Vec<i64>> {
         self.expect(b'{', &format!("before {what}"))?;
         self.list(b'}', |cursor| cursor.integer(what))
@@ -238,15 +239,15 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Reads a balanced bracket and returns its text, including the brackets.
+    /// Reads a pair of brackets and returns its text, including the brackets.
     pub(crate) fn balanced(&mut self) -> Parse<&'t str> {
         let start = self.at();
         self.skip_balanced()?;
         Ok(&self.text[start..self.pos])
     }
 
-    /// Returns a cursor over the inside of the next bracket, and moves this cursor behind the
-    /// bracket.
+    /// Returns a cursor over the text inside the next pair of brackets, and moves this cursor
+    /// behind the pair.
     pub(crate) fn inside(&mut self) -> Parse<Cursor<'t>> {
         let start = self.at();
         self.skip_balanced()?;
@@ -270,7 +271,8 @@ impl<'t> Cursor<'t> {
         if self.is_done() { Ok(()) } else { Err(self.unexpected(&format!("nothing more in {what}"))) }
     }
 
-    /// Skips a bracket with everything nested in it. Iterative, because nesting is unbounded here.
+    /// Skips a pair of brackets with everything nested in it. Does not recurse, because the nesting
+    /// depth has no limit here.
     fn skip_balanced(&mut self) -> Parse<()> {
         let start = self.pos;
         let bytes = self.bytes();
@@ -324,8 +326,8 @@ impl<'t> Cursor<'t> {
         Ok(Cursor { text: self.text, pos: start, end: self.pos })
     }
 
-    /// Skips the statement that starts at an offset: to the end of a line that is not inside
-    /// brackets, or to the brace that closes the body. Always moves past the start.
+    /// Skips the statement that starts at an offset. Stops at the end of a line that is not inside
+    /// brackets, or at the brace that closes the body. Always moves past `start`.
     pub(crate) fn skip_statement(&mut self, start: usize) {
         self.pos = start;
         let bytes = self.bytes();
@@ -343,7 +345,8 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Skips the computation that starts at an offset: past the next line that begins with `}`.
+    /// Skips the computation that starts at an offset. Stops after the next `}` at the beginning of
+    /// a line.
     pub(crate) fn skip_body(&mut self, start: usize) {
         let rest = &self.bytes()[start..];
         let end = rest.windows(2).position(|pair| pair == b"\n}").map_or(rest.len(), |n| n + 2);
@@ -365,8 +368,8 @@ fn opening(closing: u8) -> u8 {
     }
 }
 
-/// The offset after the comment that starts here; `None` if no comment starts here or it does not
-/// end.
+/// Returns the offset after the comment that starts at `start`; `None` if no comment starts there
+/// or if the comment does not end.
 fn skip_comment(bytes: &[u8], start: usize) -> Option<usize> {
     let find = |pattern: &[u8], from: usize| bytes[from..].windows(pattern.len()).position(|w| w == pattern);
     match bytes.get(start + 1)? {
@@ -376,7 +379,7 @@ fn skip_comment(bytes: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-/// The offset after the string that starts here; `None` if it does not end.
+/// Returns the offset after the string that starts at `start`; `None` if the string does not end.
 fn skip_string(bytes: &[u8], start: usize) -> Option<usize> {
     let quote = bytes[start];
     let mut pos = start + 1;
@@ -434,8 +437,8 @@ fn take_digits(bytes: &[u8], pos: &mut usize, at_most: usize, radix: u32) -> u8 
     value as u8
 }
 
-/// Parses a 64-bit integer. Values above `i64::MAX` that fit `u64` keep their bits, as in the
-/// reference.
+/// Parses a 64-bit integer. Values above `i64::MAX` that fit `u64` keep their bits, as in XLA's
+/// parser.
 pub(crate) fn parse_integer(word: &str) -> Option<i64> {
     word.parse::<i64>().ok().or_else(|| word.parse::<u64>().ok().map(|value| value as i64))
 }

@@ -1,4 +1,4 @@
-//! Values of constants.
+//! Reads the values of constants.
 
 use super::lexer::Cursor;
 use super::source::{Fault, Parse};
@@ -6,7 +6,7 @@ use super::{Elided, ParseOptions};
 use crate::hlo::{ArrayLiteral, ArrayShape, ElementType, FloatFormat, Literal, Shape};
 use crate::random::SplitMix64;
 
-/// Reads a constant of the given shape. Its nesting is that of the shape.
+/// Reads a constant of the given shape. The constant must have the nesting of the shape.
 pub(crate) fn literal(cursor: &mut Cursor, shape: &Shape, options: &ParseOptions) -> Parse<Literal> {
     match shape {
         Shape::Array(array) => array_literal(cursor, array, options).map(Literal::Array),
@@ -80,7 +80,7 @@ fn elements(cursor: &mut Cursor, shape: &ArrayShape) -> Parse<Vec<u8>> {
         element(cursor, shape.element_type, &mut data)?;
         return Ok(data);
     }
-    // Elements seen so far at each open level.
+    // Number of elements read so far at each open level of braces.
     let mut counts: Vec<i64> = Vec::with_capacity(rank);
     cursor.expect(b'{', "before the elements of an array constant")?;
     counts.push(0);
@@ -149,7 +149,7 @@ fn real(cursor: &mut Cursor, element_type: ElementType, data: &mut Vec<u8>) -> P
     push_number(element_type, number, data).map_err(|message| Fault::new(at, message))
 }
 
-/// `(0x…)` after `nan`.
+/// Reads `(0x…)` after `nan`.
 fn payload(cursor: &mut Cursor) -> Parse<Option<u64>> {
     if !cursor.touches(b'(') {
         return Ok(None);
@@ -163,7 +163,7 @@ fn payload(cursor: &mut Cursor) -> Parse<Option<u64>> {
     Ok(Some(value))
 }
 
-/// A number in its written form.
+/// A number as the text writes it.
 enum Number<'t> {
     Integer { value: i128, word: &'t str },
     Decimal { value: f64, word: &'t str },
@@ -216,7 +216,7 @@ fn integer_bits(element_type: ElementType, number: Number) -> Result<u64, String
     } else {
         (0, (1i128 << bits) - 1)
     };
-    // The reference keeps the bits of unsigned 64-bit values in s64.
+    // XLA's parser keeps the bits of unsigned 64-bit values in `s64`.
     let high = if element_type == ElementType::S64 { u64::MAX.into() } else { high };
     ensure!((low..=high).contains(&value), "{value} is out of range for {element_type}, which holds {low} to {high}");
     Ok(value as u64)
@@ -233,7 +233,7 @@ fn float_bits(element_type: ElementType, format: FloatFormat, number: Number) ->
     let written_infinity = matches!(word, "inf" | "-inf");
     ensure!(!written_infinity || format.has_infinity(), "{element_type} has no infinity");
     let bits = match element_type {
-        // Converts from decimal to f32 in one rounding.
+        // Converts from decimal to `f32` with one rounding.
         ElementType::F32 if !word.is_empty() => word.parse::<f32>().map_or(0, |value| u64::from(value.to_bits())),
         _ => format.encode(value),
     };

@@ -4,8 +4,9 @@
 //! Cursor (words, brackets) -> header, computations, instructions -> Module -> print
 //! ```
 //!
-//! The parser reports every fault that it can find, and continues at the line after a fault. It
-//! accepts text from JAX's lowering, optimised text, and computations without a `HloModule` line.
+//! The parser reports every fault that it can find. After a fault, it continues at the next line.
+//! It accepts text from JAX's lowering, optimised text, and computations without a `HloModule`
+//! line.
 
 mod attributes;
 mod computation;
@@ -61,8 +62,8 @@ impl Default for ParseOptions {
 /// Reads a module. `file` is its name in diagnostics.
 ///
 /// # Errors
-/// Returns all faults of the text. A module that was read may still be invalid: see
-/// [`verify`](super::verify).
+/// Returns all faults of the text. A module that can be read may still be invalid.
+/// [`verify`](super::verify) checks this.
 pub fn parse_module(text: &str, file: &str) -> Result<Module, Vec<Diagnostic>> {
     parse_module_with(text, file, &ParseOptions::default())
 }

@@ -44,8 +44,8 @@ impl Reader for FromText<'_, '_, '_> {
         written.read(|value| self.parser.computation_reference(value))
     }
 
-    /// Reads a list of computations. A conditional may instead name its branches one by one, and a
-    /// custom call has another attribute for a single computation.
+    /// Reads a list of computations. A conditional may instead have one attribute per branch. A
+    /// custom call may have another attribute with a single computation.
     fn computations(&mut self, name: &'static str, is_needed: bool) -> Parse<Vec<ComputationId>> {
         let list = self.attributes.take(name);
         let singles: &[&str] = match (is_needed, &list) {
@@ -93,8 +93,8 @@ impl Reader for FromText<'_, '_, '_> {
     }
 }
 
-/// The attributes that an operation may have in addition to those of its [`Op`]. They are kept and
-/// printed, and do not affect the value.
+/// Returns the names of the attributes that an operation may have in addition to those of its
+/// [`Op`]. They are kept and printed, and do not affect the value.
 pub(crate) fn kept_attributes(opcode: Opcode) -> &'static [&'static str] {
     match opcode {
         Opcode::Dot | Opcode::RaggedDot | Opcode::ScaledDot => &["operand_precision"],

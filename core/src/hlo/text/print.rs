@@ -13,8 +13,8 @@ use crate::hlo::{
 pub struct PrintOptions {
     /// Write `%` before names.
     pub percent: bool,
-    /// Print constants of more than this many elements as `{...}`. By default, the parser rejects
-    /// the result.
+    /// Number of elements above which a constant is printed as `{...}`. By default, the parser
+    /// rejects this form.
     pub elide_above: Option<usize>,
     /// Omit the origin of instructions: `metadata` and its tables.
     pub omit_metadata: bool,
@@ -30,9 +30,9 @@ pub fn print_module_with(module: &Module, options: &PrintOptions) -> String {
     text(module, options, Names::Own)
 }
 
-/// Prints only the computation: names are numbers, and the origin of instructions is omitted. The
-/// other extra attributes are omitted too, except the configuration of a custom call, because only
-/// this affects the result.
+/// Prints only the parts of a module that affect its result. Names are replaced by numbers, and the
+/// origin of instructions is omitted. The other extra attributes are omitted too, except the
+/// configuration of a custom call, which affects the result.
 pub(crate) fn print_nameless(module: &Module) -> String {
     text(module, &PrintOptions::default(), Names::Numbered)
 }
@@ -48,7 +48,7 @@ fn text(module: &Module, options: &PrintOptions, names: Names) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Names {
     Own,
-    /// `i7` and `c2`, by index.
+    /// Names like `i7` and `c2`, which contain the index of the instruction or computation.
     Numbered,
 }
 
@@ -130,7 +130,8 @@ impl Printer<'_> {
         })
     }
 
-    /// Prints a title and rows numbered from 1, if there are any rows.
+    /// Prints a table: its title, and its rows with numbers from 1. Prints nothing if there are no
+    /// rows.
     fn table<T>(&mut self, title: &str, rows: &[T], text: impl Fn(&T) -> String) -> fmt::Result {
         if !rows.is_empty() {
             writeln!(self.out, "\n{title}")?;
@@ -195,7 +196,7 @@ impl Printer<'_> {
         self.name(&module.computation(id).name, 'c', id.0);
     }
 
-    /// Prints the original name, or a letter with the number.
+    /// Prints the original name, or `letter` followed by `number`.
     fn name(&mut self, own: &str, letter: char, number: u32) {
         if self.options.percent {
             self.out.push('%');
@@ -259,7 +260,7 @@ fn metadata_text(metadata: &Metadata) -> String {
     format!("{{{}}}", fields.join(" "))
 }
 
-/// Prints a dictionary unchanged and any other text in quotes.
+/// Returns a dictionary unchanged, and any other text in quotes.
 fn text_or_dictionary(text: &str) -> String {
     let mut cursor = Cursor::new(text);
     if text.starts_with('{') && cursor.balanced().is_ok_and(|dictionary| dictionary.len() == text.len()) {
@@ -298,7 +299,7 @@ pub(crate) fn joined<T: fmt::Display>(items: impl IntoIterator<Item = T>, separa
     out
 }
 
-/// `{1,2,3}`
+/// Returns `{1,2,3}`.
 pub(crate) fn braced(numbers: &[i64]) -> String {
     format!("{{{}}}", joined(numbers, ","))
 }

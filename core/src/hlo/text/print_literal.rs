@@ -1,4 +1,4 @@
-//! Values of constants as text.
+//! Prints the values of constants.
 
 use std::fmt::{self, Write};
 
@@ -29,7 +29,7 @@ fn write_array(out: &mut String, array: &ArrayLiteral) -> fmt::Result {
     if rank == 0 {
         return write_element(out, array, 0);
     }
-    // Index within each open level.
+    // Index within each open level of braces.
     let mut at = vec![0i64];
     let mut next = 0;
     out.push('{');
@@ -100,7 +100,7 @@ fn write_float(out: &mut String, element_type: ElementType, format: FloatFormat,
     if value.is_infinite() {
         return out.write_str(if value > 0.0 { "inf" } else { "-inf" });
     }
-    // The reference would read `-0` as an integer, and so as zero.
+    // XLA's parser would read `-0` as an integer, and lose the sign.
     if value == 0.0 {
         return out.write_str(if value.is_sign_negative() { "-0.0" } else { "0" });
     }

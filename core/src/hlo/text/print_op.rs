@@ -1,4 +1,4 @@
-//! Attributes of operations as text.
+//! Prints the attributes of operations.
 
 use super::print::Printer;
 use crate::hlo::ComputationId;

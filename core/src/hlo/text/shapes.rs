@@ -1,12 +1,12 @@
-//! Shapes and layouts.
+//! Reads shapes and layouts.
 
 use super::lexer::{Cursor, parse_integer};
 use super::source::{Fault, Parse, ensure_at};
 use crate::hlo::shape::MAX_RANK;
 use crate::hlo::{ArrayShape, ElementType, Layout, Shape};
 
-/// Deepest nesting of tuples. Programs use a few levels. The limit protects the stack, because
-/// reading and comparing tuples recurses.
+/// Largest nesting depth of tuples. Programs use a few levels. The limit protects the stack,
+/// because reading and comparing tuples recurses.
 pub(crate) const MAX_NESTING: usize = 256;
 
 /// Whether the next text is a shape, not an opcode or a name.
@@ -77,8 +77,8 @@ fn dimension(cursor: &mut Cursor) -> Parse<(i64, bool)> {
     }
 }
 
-/// Whether a layout follows. A brace begins a layout only before an integer or a colon, and a body
-/// otherwise. An empty pair of braces is a layout if it follows the shape without a blank.
+/// Whether a layout follows. A brace before an integer or a colon begins a layout. Any other brace
+/// begins a body. An empty pair of braces is a layout if it follows the shape without a blank.
 fn layout_follows(cursor: &Cursor) -> bool {
     let touches = cursor.touches(b'{');
     let mut ahead = *cursor;

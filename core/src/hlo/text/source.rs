@@ -1,4 +1,4 @@
-//! The text being read. Converts byte offsets to lines, columns and diagnostics.
+//! The text that the parser reads. Converts byte offsets to lines, columns and diagnostics.
 
 use crate::hlo::span::shown_line;
 use crate::hlo::{Diagnostic, Span};
@@ -10,7 +10,7 @@ pub(crate) struct Fault {
     pub at: usize,
     /// Description of the fault.
     pub message: String,
-    /// The undefined name, if that is the fault.
+    /// The undefined name, if the fault is that a name is not defined.
     pub undefined: Option<String>,
 }
 
@@ -20,7 +20,7 @@ impl Fault {
     }
 }
 
-/// Returns a fault at an offset from the function unless a condition holds.
+/// Makes the function return a fault at an offset unless a condition holds.
 macro_rules! ensure_at {
     ($condition:expr, $at:expr, $($message:tt)*) => {
         if !$condition {

@@ -1,5 +1,5 @@
-//! Asynchronous forms of operations without asynchronous opcodes. `slice-start(…)` is short for an
-//! `async-start` that calls a computation of one `slice`.
+//! Reads short forms of asynchronous operations. For example, `slice-start(…)` is short for an
+//! `async-start` that calls a computation with a single `slice`.
 
 use super::attributes::Attributes;
 use super::computation::Parser;
@@ -8,7 +8,8 @@ use super::lexer::Cursor;
 use super::source::{Fault, Parse};
 use crate::hlo::{Computation, InstrId, Instruction, Op, Opcode, Shape, Span};
 
-/// Attributes of the asynchronous instruction. All others belong to the operation that it starts.
+/// Attributes of the asynchronous instruction. All other attributes belong to the operation that
+/// the instruction starts.
 const OWN_ATTRIBUTES: &[&str] = &["async_execution_thread", "output_to_operand_aliasing"];
 
 /// Splits a word like `slice-start` into the asynchronous opcode and the operation.
@@ -40,7 +41,8 @@ impl<'t> Parser<'t> {
         let extra = self.extra(&mut attributes, opcode, scope)?;
         let op = match opcode {
             Opcode::AsyncStart => self.start(&mut attributes, inner, &operands, &shape, scope, (word, at))?,
-            // Attributes of the operation are kept. They only repeat those of the start.
+            // Instructions for an update or the end keep attributes of the operation. These
+            // attributes only repeat those of the start.
             _ => self.op(opcode, at, &mut attributes)?,
         };
         if let Some(unknown) = attributes.drain().next() {
@@ -70,7 +72,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Builds the computation of the single operation. The operands become its parameters.
+/// Builds a computation that consists of a single operation. The operands become its parameters.
 fn wrapper(op: Op, operands: &[InstrId], shape: &Shape, scope: &Scope, span: Span) -> Option<Computation> {
     let result = shape.as_tuple()?.get(1)?.clone();
     let parameter = |(number, id): (usize, &InstrId)| {

@@ -3,7 +3,7 @@
 use super::{Algebra, Interval, Ix, Kind, Sum, gcd};
 
 impl Algebra {
-    /// `floor(ix / divisor)`; the divisor is positive.
+    /// Returns `floor(ix / divisor)`. The divisor must be positive.
     pub fn floor_div(&mut self, ix: Ix, divisor: i64) -> Ix {
         debug_assert!(divisor > 0, "a divisor of {divisor}");
         if divisor == 1 {
@@ -21,7 +21,7 @@ impl Algebra {
         quotient
     }
 
-    /// `ix - divisor * floor(ix / divisor)`; the divisor is positive.
+    /// Returns `ix - divisor * floor(ix / divisor)`. The divisor must be positive.
     pub fn modulo(&mut self, ix: Ix, divisor: i64) -> Ix {
         debug_assert!(divisor > 0, "a divisor of {divisor}");
         if let Some(shift) = self.common_quotient(self.range(ix), divisor).and_then(|q| q.checked_mul(divisor)) {
@@ -60,8 +60,9 @@ impl Algebra {
         if let Some((coarse, _, unit)) = self.split(sum, divisor) {
             return Some(self.floor_div(coarse, divisor / unit));
         }
-        // Does not absorb a quotient that is constant in the loop of the rest: it is divided once,
-        // outside, and the rest more cheaply.
+        // Does not absorb a quotient that is constant in the innermost loop of the other terms.
+        // Code then computes the quotient once, outside the loop, and the division inside the loop
+        // is cheaper.
         let depth = sum.terms.iter().map(|&(term, _)| self.depth(term)).max()?;
         let outer = sum.terms.iter().any(|&(term, _)| self.as_quotient(term).is_some() && self.depth(term) < depth);
         let (numerator, whole_divisor) = if outer { None } else { self.absorb_quotient(sum, divisor) }?;
@@ -86,7 +87,7 @@ impl Algebra {
         Some(self.add(coarse, fine))
     }
 
-    /// The quotient of all values of a range, if it is the same.
+    /// Returns the quotient by `divisor` if it is the same for all values of a range.
     fn common_quotient(&self, range: Interval, divisor: i64) -> Option<i64> {
         let bounded = range.lower != i64::MIN && range.upper != i64::MAX && !range.is_empty();
         let quotient = range.lower.div_euclid(divisor);
@@ -95,7 +96,7 @@ impl Algebra {
 
     /// Writes the sum as `coarse * unit + fine` with `0 <= fine < unit`, where `unit` is the
     /// largest possible divisor of `divisor` above 1. Then `sum / divisor` is `coarse / (divisor /
-    /// unit)`, and the remainder follows in the same way.
+    /// unit)`. The remainder follows from `coarse` and `fine` too.
     fn split(&mut self, sum: &Sum, divisor: i64) -> Option<(Ix, Ix, i64)> {
         for unit in units(sum, divisor) {
             let (mut coarse, mut fine) = split_multiples(sum, unit);
@@ -108,7 +109,7 @@ impl Algebra {
         None
     }
 
-    /// `(s + y / a) / c = (a·s + y) / (a·c)`, if exactly one term is such a quotient with
+    /// Applies `(s + y / a) / c = (a·s + y) / (a·c)`. Exactly one term must be a quotient with
     /// coefficient 1.
     pub(crate) fn absorb_quotient(&self, sum: &Sum, divisor: i64) -> Option<(Sum, i64)> {
         let mut quotients = sum.terms.iter().filter(|(term, k)| *k == 1 && self.as_quotient(*term).is_some());
@@ -125,7 +126,7 @@ impl Algebra {
         self.fits(&result).then_some((result, divisor))
     }
 
-    /// `(s + k·(y mod m)) mod c = (s + k·y) mod c` if `c` divides `k·m`.
+    /// Applies `(s + k·(y mod m)) mod c = (s + k·y) mod c`, which holds if `c` divides `k·m`.
     fn without_inner_remainder(&self, sum: &Sum, divisor: i64) -> Option<Sum> {
         let inner = |&(term, k): &(Ix, i64)| {
             let (dividend, modulus) = self.as_remainder(term)?;
@@ -160,8 +161,8 @@ impl Algebra {
     }
 }
 
-/// Returns the terms whose coefficient is a multiple of `divisor`, divided by it, and the other
-/// terms. Splits the constant in the same way.
+/// Returns the terms whose coefficients are multiples of `divisor`, divided by `divisor`, and the
+/// other terms. Splits the constant in the same way.
 pub(crate) fn split_multiples(sum: &Sum, divisor: i64) -> (Sum, Sum) {
     let multiple = |&&(_, factor): &&(Ix, i64)| factor % divisor == 0;
     let whole = sum.terms.iter().filter(multiple).map(|&(term, factor)| (term, factor / divisor)).collect();
@@ -172,9 +173,9 @@ pub(crate) fn split_multiples(sum: &Sum, divisor: i64) -> (Sum, Sum) {
     )
 }
 
-/// Returns divisors of `divisor`, between 1 and `divisor`, that divide some coefficients, larger
-/// first. They are the common divisors of each coefficient with `divisor`, and of all coefficients
-/// from the largest to each one.
+/// Returns divisors of `divisor`, between 1 and `divisor`, that divide some coefficients. Larger
+/// divisors come first. They are the greatest common divisors of `divisor` and each coefficient
+/// and, for each n, the greatest common divisor of the n largest of these numbers.
 fn units(sum: &Sum, divisor: i64) -> Vec<i64> {
     // The result divides `divisor`, so it fits.
     let with = |factor: i64| gcd(factor.unsigned_abs(), divisor.unsigned_abs()) as i64;

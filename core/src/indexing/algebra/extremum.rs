@@ -1,4 +1,4 @@
-//! Minima and maxima.
+//! Simplifies minima and maxima.
 
 use super::{Algebra, Ix, Kind};
 
@@ -16,8 +16,8 @@ impl Algebra {
         self.extremum(a, b, false)
     }
 
-    /// Treats the operands of nested minima as one set, sorts them, and drops those that another
-    /// operand always beats.
+    /// Treats the operands of nested minima (or maxima) as one set, and sorts them. Drops each
+    /// operand that another operand makes redundant.
     fn extremum(&mut self, a: Ix, b: Ix, is_min: bool) -> Ix {
         let mut operands = self.operands_of(a, b, is_min).unwrap_or_else(|| vec![a, b]);
         operands.sort_unstable_by(|a, b| self.compare(*a, *b));
@@ -52,7 +52,8 @@ impl Algebra {
         Some(operands)
     }
 
-    /// Whether `a` is never worse than `b`: never larger in a minimum, never smaller in a maximum.
+    /// Whether `a` makes `b` redundant: in a minimum `a` is never larger than `b`, in a maximum
+    /// never smaller.
     fn beats(&mut self, a: Ix, b: Ix, is_min: bool) -> bool {
         let (x, y) = (self.range(a), self.range(b));
         if if is_min { x.upper <= y.lower } else { x.lower >= y.upper } {

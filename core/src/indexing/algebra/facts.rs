@@ -1,12 +1,11 @@
-//! Facts about expressions beyond the ranges of their leaves.
+//! Facts, which bound expressions more tightly than the ranges of their leaves do.
 
 use super::sum::range_of_parts;
 use super::{Algebra, Interval, Ix, Sum};
 
 impl Algebra {
-    /// Adds facts: from now on, these expressions are within these intervals. Expressions
-    /// simplified earlier remain valid but do not use the facts, so callers must simplify them
-    /// again.
+    /// Adds facts. A fact states that an expression is within an interval. Expressions simplified
+    /// earlier remain valid but do not use the facts, so callers must simplify them again.
     pub fn assume(&mut self, facts: impl IntoIterator<Item = (Ix, Interval)>) {
         for (ix, bounds) in facts {
             self.nodes[ix.0 as usize].range = self.range(ix).intersect(bounds);
@@ -20,7 +19,8 @@ impl Algebra {
         }
     }
 
-    /// Narrows a range to the values that the ranges of the parts and the facts allow.
+    /// Narrows the range of an expression to the values that the ranges of its parts and the facts
+    /// allow.
     pub(super) fn narrow(&mut self, ix: Ix) {
         if self.facts.is_empty() {
             return;
@@ -31,7 +31,8 @@ impl Algebra {
         self.nodes[ix.0 as usize].range = range;
     }
 
-    /// Narrows the range of a sum that contains a multiple of a sum in a fact.
+    /// Narrows the range of a sum. Uses each fact about a sum of which `sum` contains a constant
+    /// multiple.
     pub(super) fn by_facts(&self, sum: &Sum, mut range: Interval) -> Interval {
         for (known, bounds) in &self.facts {
             let Some(factor) = multiple(sum, known) else { continue };
@@ -45,7 +46,7 @@ impl Algebra {
             let rest = range_of_parts(rest.constant, terms);
             range = range.intersect(rest);
         }
-        // s + y / a = (a·s + y) / a: there may be a tighter range for the inner sum.
+        // s + y / a = (a·s + y) / a, and the range of the inner sum may be tighter.
         if let Some((numerator, divisor)) = self.absorb_quotient(sum, 1) {
             range = range.intersect(self.range_of_sum(&numerator).floor_div(Interval::point(divisor)));
         }

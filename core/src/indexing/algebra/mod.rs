@@ -1,19 +1,20 @@
 //! Index arithmetic with shared, simplified expressions.
 //!
-//! All code that computes indices uses this algebra. It brings maps into canonical form. Subgraph
-//! functions and lowered kernels keep their indices in it until their values are needed.
+//! All code that computes indices uses this algebra. Canonicalisation of maps uses it to simplify
+//! expressions. Subgraph functions and lowered kernels represent their indices as expressions of
+//! the algebra until the values are needed.
 //!
 //! An expression denotes integers computed from *leaves*: dimensions, threads, loop variables,
 //! values read at run time. Expressions are interned: equal expressions are one [`Ix`], and each is
 //! simplified once. The algebra knows three properties of each expression: the range of its values,
 //! a number that divides all of them, and the depth of the innermost scope that its leaves need. A
-//! sum has a bounded number of terms; a larger sum becomes one term of another. So work and memory
-//! are linear in the number of operations, for chains of any depth.
+//! sum has a bounded number of terms; a larger sum becomes one term of another sum. So work and
+//! memory are linear in the number of operations, for chains of any depth.
 //!
-//! The algebra assumes that values do not overflow: the code that computes an index promises this.
-//! But the numbers *inside* an expression, coefficients and constants, may be anything. The algebra
-//! skips a simplification if one of these numbers, or a value that it computes, would overflow, and
-//! keeps the operands as separate terms.
+//! The algebra assumes that values do not overflow, which the code that computes an index
+//! guarantees. But the coefficients and constants *inside* an expression may have any size. If one
+//! of these numbers, or a value computed during a simplification, would overflow, the algebra skips
+//! the simplification and keeps the operands as separate terms.
 
 mod division;
 mod extremum;
@@ -42,7 +43,7 @@ pub struct Ix(u32);
 /// positive constant divisors.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
-    /// A value that is not index arithmetic. Leaves are numbered from 0.
+    /// A value that is not the result of index arithmetic. Leaves are numbered from 0.
     Leaf(u32),
     /// A sum of multiples. A constant is a sum without terms.
     Sum(Sum),
@@ -56,14 +57,14 @@ pub enum Kind {
     Max(Ix, Ix),
     /// A product of two non-constant expressions.
     Product(Ix, Ix),
-    /// A sum used as a single term: it has too many terms, or its numbers would overflow.
+    /// A sum used as a single term, because it has too many terms or its numbers would overflow.
     Whole(Ix),
 }
 
 struct Node {
     kind: Rc<Kind>,
     range: Interval,
-    /// Nesting depth of the innermost leaf.
+    /// Nesting depth of the innermost scope in which a leaf of the expression is defined.
     depth: u32,
     /// Number of operations on the longest path to a leaf.
     height: u32,
@@ -71,7 +72,7 @@ struct Node {
     divisibility: u64,
 }
 
-/// Expressions over the same leaves.
+/// A set of expressions over the same leaves.
 #[derive(Default)]
 pub struct Algebra {
     nodes: Vec<Node>,
@@ -81,20 +82,22 @@ pub struct Algebra {
     facts: Vec<(Sum, Interval)>,
     quotients: FxHashMap<(Ix, i64), Ix>,
     remainders: FxHashMap<(Ix, i64), Ix>,
-    /// Rules applied within the current outermost operation, and nesting depth of operations.
+    /// Number of rules applied within the current outermost operation, and the nesting depth of
+    /// operations.
     steps: u32,
     nested: u32,
 }
 
 /// Largest number of rules applied per operation. Realistic index expressions need tens.
 const MAX_STEPS: u32 = 2_000;
-/// Expressions higher than this are ordered by height and by creation, because comparing their
-/// parts each time would take too long.
+/// Largest height of expressions that are ordered by comparing their parts. Higher expressions are
+/// ordered by height, then by creation, because comparing their parts each time would take too
+/// long.
 const COMPARED_HEIGHT: u32 = 32;
 
 impl Algebra {
-    /// Returns a new leaf with values in `range`, defined at this nesting depth. Returns a constant
-    /// if only one value is possible.
+    /// Returns a new leaf with values in `range`, defined at nesting depth `depth`. Returns a
+    /// constant if only one value is possible.
     pub fn leaf(&mut self, range: Interval, depth: u32) -> Ix {
         if let Some(value) = range.as_point() {
             return self.constant(value);
@@ -103,7 +106,7 @@ impl Algebra {
         self.push(Kind::Leaf(self.leaves - 1), range, depth)
     }
 
-    /// The number `value`.
+    /// Returns the constant `value`.
     pub fn constant(&mut self, value: i64) -> Ix {
         let kind = Kind::Sum(Sum { terms: Vec::new(), constant: value });
         match self.interned.get(&kind) {
@@ -132,7 +135,7 @@ impl Algebra {
         self.node(ix).divisibility
     }
 
-    /// The number, if the expression is a constant.
+    /// Returns the value of an expression that is a constant.
     pub fn as_constant(&self, ix: Ix) -> Option<i64> {
         match &*self.node(ix).kind {
             Kind::Sum(sum) if sum.terms.is_empty() => Some(sum.constant),
@@ -140,7 +143,7 @@ impl Algebra {
         }
     }
 
-    /// `a · b`. Extracts constant factors, and does not expand products of sums.
+    /// Returns `a · b`. Extracts constant factors, and does not expand products of sums.
     pub fn product(&mut self, a: Ix, b: Ix) -> Ix {
         let ((a, first), (b, second)) = (self.split_factor(a), self.split_factor(b));
         match (self.as_constant(a), self.as_constant(b)) {
@@ -207,7 +210,7 @@ impl Algebra {
         ix
     }
 
-    /// The range that follows from the ranges of the parts. A leaf has no parts.
+    /// Returns the range that follows from the ranges of the parts. A leaf has no parts.
     fn range_of(&self, kind: &Kind) -> Interval {
         match kind {
             Kind::Leaf(_) => Interval::ALL,
@@ -221,10 +224,12 @@ impl Algebra {
         }
     }
 
-    /// A number that divides every value. Parts store this number: otherwise, chains that use each
-    /// part twice would take exponential time.
+    /// Returns a number that divides every value of an expression. Uses the numbers that the parts
+    /// store. If the parts did not store them, chains that use each part twice would take
+    /// exponential time.
     fn divisibility_of(&self, kind: &Kind) -> u64 {
-        // Drops a factor if the product overflows: a factor of a divisor is a divisor.
+        // Drops a factor if the product overflows. The result is still correct, because a factor of
+        // a divisor is a divisor.
         let product = |a: u64, b: u64| a.checked_mul(b).unwrap_or(a.max(b));
         let common = |a: &Ix, b: &Ix| gcd(self.divisibility(*a), self.divisibility(*b));
         match kind {
@@ -243,8 +248,8 @@ impl Algebra {
         }
     }
 
-    /// A total order that depends on the form of expressions, not on their creation. So simplifying
-    /// the same expressions again gives the same result.
+    /// Compares expressions by their form, not by the order of their creation. So simplifying the
+    /// same expressions again gives the same result.
     pub fn compare(&self, a: Ix, b: Ix) -> Ordering {
         if a == b {
             return Ordering::Equal;
@@ -315,7 +320,7 @@ impl Kind {
     }
 }
 
-/// Greatest common divisor; that of 0 and `x` is `x`.
+/// Returns the greatest common divisor. For 0 and `x`, it is `x`.
 pub(super) fn gcd(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
         (a, b) = (b, a % b);

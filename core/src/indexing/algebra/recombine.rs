@@ -1,4 +1,5 @@
-//! Rules for sums that contain quotients and remainders. They undo the splitting of indices.
+//! Rules for sums that contain quotients and remainders. They undo the splitting of an index into
+//! quotient and remainder.
 
 use super::{Algebra, Ix, Sum};
 
@@ -19,7 +20,7 @@ impl Algebra {
         }
     }
 
-    /// `k·(y mod c) + k·c·(y / c) = k·y`.
+    /// Applies `k·(y mod c) + k·c·(y / c) = k·y`.
     fn merge_quotient_and_remainder(&mut self, sum: &Sum) -> Option<Sum> {
         for &(term, k) in &sum.terms {
             let Some((dividend, c)) = self.as_remainder(term) else { continue };
@@ -55,9 +56,9 @@ impl Algebra {
         None
     }
 
-    /// Returns pairs of dividend and divisor with the same quotient. The quotient may have absorbed
-    /// another one, as in `(s + n / a) / b = (a·s + n) / (a·b)`, if `sum` still contains parts of
-    /// it.
+    /// Returns pairs of dividend and divisor whose quotient is `quotient`. Besides the pair of the
+    /// expression itself, there may be pairs that undo the absorption of another quotient, `(a·s +
+    /// n) / (a·b) = (s + n / a) / b`. These are found if `n / a` occurs in `sum`.
     fn divisions(&mut self, quotient: Ix, sum: &Sum) -> Vec<(Ix, i64)> {
         let Some((dividend, c)) = self.as_quotient(quotient) else { return Vec::new() };
         let mut candidates: Vec<Ix> = Vec::new();
@@ -83,7 +84,7 @@ impl Algebra {
         divisions
     }
 
-    /// `k·(y mod c) + k·c·(z mod d) = k·((c·z + y mod c) mod (c·d))`, where `c·z + y mod c` itself
+    /// Applies `k·(y mod c) + k·c·(z mod d) = k·((c·z + y mod c) mod (c·d))` if `c·z + y mod c`
     /// simplifies.
     fn merge_remainders(&mut self, sum: &Sum) -> Option<Sum> {
         for &(low, k) in &sum.terms {
@@ -107,7 +108,7 @@ impl Algebra {
         None
     }
 
-    /// `k·(y mod (c·d)) - k·c·((y / c) mod d) = k·(y mod c)`.
+    /// Applies `k·(y mod (c·d)) - k·c·((y / c) mod d) = k·(y mod c)`.
     fn difference_of_remainders(&mut self, sum: &Sum) -> Option<Sum> {
         for &(low, k) in &sum.terms {
             let Some((y, cd)) = self.as_remainder(low) else { continue };
@@ -125,7 +126,7 @@ impl Algebra {
         None
     }
 
-    /// `m·y - m·c·(y / c) = m·(y mod c)`.
+    /// Applies `m·y - m·c·(y / c) = m·(y mod c)`.
     fn difference_to_remainder(&mut self, sum: &Sum) -> Option<Sum> {
         for &(term, k) in &sum.terms {
             for (whole, c) in self.divisions(term, sum) {
@@ -141,7 +142,7 @@ impl Algebra {
         None
     }
 
-    /// Returns `sum` without `terms` and `m` times `part`, and with `k` times `with` instead.
+    /// Returns `sum - terms - m · part + k · with`.
     fn exchanged<const N: usize>(
         &self,
         sum: &Sum,

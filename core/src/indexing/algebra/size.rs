@@ -1,4 +1,4 @@
-//! The number of operations of an expression.
+//! Counts the operations of expressions.
 
 use std::collections::HashSet;
 use std::hash::BuildHasher;

@@ -1,12 +1,12 @@
-//! Sums.
+//! Sums of multiples of expressions.
 
 use super::{Algebra, Interval, Ix, Kind};
 
 /// Largest number of terms of a sum. A larger sum becomes a single term.
 const MAX_TERMS: usize = 24;
 
-/// `constant + Σ coefficient · term`. In an expression, terms are sorted, distinct and no sums, and
-/// coefficients are not 0.
+/// `constant + Σ coefficient · term`. In an expression, terms are sorted and distinct, no term is a
+/// sum, and no coefficient is 0.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Sum {
     /// Terms and their coefficients.
@@ -31,7 +31,8 @@ impl Sum {
         Some(())
     }
 
-    /// Adds `factor · other`. Returns `None` as [`add_term`](Sum::add_term) does.
+    /// Adds `factor · other`. Returns `None` if a number overflows, like
+    /// [`add_term`](Sum::add_term).
     #[must_use]
     pub(crate) fn add_sum(&mut self, other: &Sum, factor: i64) -> Option<()> {
         self.constant = self.constant.checked_add(other.constant.checked_mul(factor)?)?;
@@ -47,17 +48,17 @@ impl Sum {
 }
 
 impl Algebra {
-    /// `a + b`.
+    /// Returns `a + b`.
     pub fn add(&mut self, a: Ix, b: Ix) -> Ix {
         self.combined(a, b, 1)
     }
 
-    /// `a - b`.
+    /// Returns `a - b`.
     pub fn sub(&mut self, a: Ix, b: Ix) -> Ix {
         self.combined(a, b, -1)
     }
 
-    /// `factor · ix`.
+    /// Returns `factor · ix`.
     pub fn scaled(&mut self, ix: Ix, factor: i64) -> Ix {
         let zero = self.constant(0);
         if factor == 1 { ix } else { self.combined(zero, ix, factor) }
@@ -69,7 +70,7 @@ impl Algebra {
             Some(()) => self.sum(sum),
             None => {
                 let (first, second) = (self.whole(a), self.whole(b));
-                // Terms are distinct.
+                // The terms of a sum must be distinct.
                 let second = if a == b { self.whole(second) } else { second };
                 let first = if self.as_constant(a) == Some(0) { None } else { Some((first, 1)) };
                 self.sum(Sum { terms: first.into_iter().chain([(second, factor)]).collect(), constant: 0 })
@@ -104,7 +105,7 @@ impl Algebra {
         }
     }
 
-    /// Returns the expression of a sum of distinct terms that are no sums.
+    /// Returns the expression of a sum whose terms are distinct and not sums.
     pub fn sum(&mut self, mut sum: Sum) -> Ix {
         sum.terms.retain(|&(_, coefficient)| coefficient != 0);
         if sum.terms.len() > 1 && sum.terms.iter().any(|&(term, _)| self.divided(term).is_some()) {
@@ -123,14 +124,15 @@ impl Algebra {
         self.sum(Sum { terms: vec![(whole, 1)], constant })
     }
 
-    /// Whether a sum that a rule has created fits into 64 bits at every point, as the original
-    /// expression does. Terms without known bounds are assumed to be far from the ends.
+    /// Whether the values of a sum that a rule has created fit into 64 bits at every point. The
+    /// values of the original expression do fit. Terms without known bounds are assumed not to
+    /// cause an overflow.
     pub(super) fn fits(&self, sum: &Sum) -> bool {
         let (lower, upper) = ends(sum.constant, self.parts(sum));
         lower.is_none_or(|lower| lower >= i64::MIN.into()) && upper.is_none_or(|upper| upper <= i64::MAX.into())
     }
 
-    /// The range that follows from the terms' ranges and from facts.
+    /// Returns the range that follows from the terms' ranges and from facts.
     pub(super) fn range_of_sum(&self, sum: &Sum) -> Interval {
         let range = range_of_parts(sum.constant, self.parts(sum));
         if self.facts.is_empty() { range } else { self.by_facts(sum, range) }
@@ -141,7 +143,8 @@ impl Algebra {
     }
 }
 
-/// The range of a sum of multiples of values in these ranges.
+/// Returns the range of `constant` plus multiples of values. `parts` has the range and the factor
+/// of each value.
 pub(super) fn range_of_parts(constant: i64, parts: impl Iterator<Item = (Interval, i64)> + Clone) -> Interval {
     if parts.clone().any(|(range, _)| range.is_empty()) {
         return Interval::EMPTY;
@@ -151,7 +154,8 @@ pub(super) fn range_of_parts(constant: i64, parts: impl Iterator<Item = (Interva
     Interval::new(lower.map_or(i64::MIN, clamped), upper.map_or(i64::MAX, clamped))
 }
 
-/// The ends of that range, of any size; `None` if an end of a part is unknown.
+/// Returns the ends of the range that [`range_of_parts`] computes, before they are limited to 64
+/// bits. An end is `None` if it depends on an unknown end of a part.
 fn ends(constant: i64, parts: impl Iterator<Item = (Interval, i64)>) -> (Option<i128>, Option<i128>) {
     let times = |end: i64, factor: i64| {
         let known = end != i64::MIN && end != i64::MAX;

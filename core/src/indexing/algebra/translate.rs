@@ -1,4 +1,4 @@
-//! Reads expressions of maps into an algebra and writes them back.
+//! Converts expressions of maps to expressions of an algebra, and back.
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -10,11 +10,12 @@ use super::{Algebra, Ix, Kind};
 use crate::indexing::{Expr, ExprKind};
 
 impl Algebra {
-    /// Reads an expression of a map, replacing its variables by these expressions.
+    /// Converts an expression of a map, and replaces its variables by the expressions `dims`,
+    /// `ranges` and `runtime`.
     ///
     /// # Errors
-    /// If the expression has a variable without replacement, or divides by anything but a positive
-    /// constant.
+    /// Fails if the expression has a variable without replacement, or divides by anything but a
+    /// positive constant.
     pub fn substitute(&mut self, expr: &Expr, dims: &[Ix], ranges: &[Ix], runtime: &[Ix]) -> Result<Ix, String> {
         let missing = || "a map refers to a variable it does not have".into();
         self.read(expr, &mut ExprMap::default(), &mut |_, node| match node {
@@ -23,8 +24,8 @@ impl Algebra {
         })
     }
 
-    /// Reads an expression. `other` reads variables and the divisions that this algebra does not
-    /// support. `memo` stores subexpressions that were read.
+    /// Converts an expression of a map. `other` converts variables, and the divisions that the
+    /// algebra does not support. `memo` stores the subexpressions that were converted.
     pub(in crate::indexing) fn read<E>(
         &mut self,
         expr: &Expr,
@@ -55,8 +56,8 @@ impl Algebra {
         Ok(ix)
     }
 
-    /// Writes an expression of a map, with `leaf` for the leaves. `memo` stores subexpressions that
-    /// were written.
+    /// Converts an expression to an expression of a map. `leaf` converts the leaves. `memo` stores
+    /// the subexpressions that were converted.
     pub fn write<S: BuildHasher>(&self, ix: Ix, memo: &mut HashMap<Ix, Expr, S>, leaf: &dyn Fn(u32) -> Expr) -> Expr {
         if let Some(known) = memo.get(&ix) {
             return known.clone();
@@ -81,7 +82,8 @@ impl Algebra {
         expr
     }
 
-    /// Numbers of the leaves of an expression, each once, in order of first occurrence.
+    /// Returns the numbers of the leaves of an expression in order of first occurrence, each number
+    /// once.
     pub fn leaves(&self, ix: Ix) -> Vec<u32> {
         let (mut found, mut seen, mut open) = (Vec::new(), FxHashSet::default(), vec![ix]);
         while let Some(ix) = open.pop() {
@@ -97,7 +99,7 @@ impl Algebra {
     }
 }
 
-/// A part of an expression that the caller of `read` must read.
+/// A part of an expression that the caller of `read` must convert.
 pub(in crate::indexing) enum Unread<'e> {
     /// A variable.
     Variable(&'e ExprKind),

@@ -1,5 +1,5 @@
-//! The operands' elements that an element of an instruction is computed from, in the form for code
-//! generation.
+//! Finds the operand elements from which an element of an instruction is computed, in the form that
+//! code generation needs.
 
 use super::{Reading, Reason, Site, of_operand, window};
 use crate::hlo::{Computation, InstrId, Instruction, Op, Shape};
@@ -15,19 +15,19 @@ pub struct Access {
     /// The reads, in the order of the operands. Operands that are only indices into other operands
     /// are not listed; they are in the runtime variables of the other operands' maps.
     pub reads: Vec<OperandRead>,
-    /// Further indices that the operation itself uses: the part of a wider element
+    /// Further indices that the operation itself uses: the number of the part of a wider element
     /// (`bitcast-convert`), or row-major positions of the element and of a candidate
     /// (`select-and-scatter`).
     pub indices: Vec<Expr>,
 }
 
-/// An operand element that is read wherever its map is defined.
+/// A read of an operand element, which happens at each point in the domain of its map.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OperandRead {
     /// Number of the operand.
     pub operand: usize,
-    /// The instruction that is read: the operand, or an element of the operand if that is a tuple
-    /// built in the same computation.
+    /// The instruction that is read: the operand, or an element of the operand if the operand is a
+    /// tuple built in the same computation.
     pub instruction: InstrId,
     /// Map from the result's index to the index read. Not simplified: every range variable remains.
     pub reading: Reading,
@@ -36,11 +36,12 @@ pub struct OperandRead {
     pub unless: Option<usize>,
 }
 
-/// Returns the access to compute an element of all results of an instruction. See
-/// [`output_to_input`](super::output_to_input) for the sets of elements alone.
+/// Returns the operand elements that are needed to compute one element of each result of an
+/// instruction. [`output_to_input`](super::output_to_input) returns only the sets of elements,
+/// without loops and conditions.
 ///
 /// # Errors
-/// The reason why the access is unknown, in words for the user.
+/// Says in words for the user why the elements are unknown.
 pub fn access(computation: &Computation, instruction: &Instruction) -> Result<Access, String> {
     let site = Site { computation, id: None, instruction };
     let mut access = Access { loops: Vec::new(), reads: Vec::new(), indices: Vec::new() };
@@ -69,11 +70,12 @@ pub fn access(computation: &Computation, instruction: &Instruction) -> Result<Ac
     Ok(access)
 }
 
-/// Number of operand elements that an instruction combines into one: above 1 for reductions.
-/// Saturates.
+/// Number of operand elements that an instruction combines into one element, at most `i64::MAX`. It
+/// is above 1 for reductions, products and convolutions.
 pub fn combined_elements(computation: &Computation, instruction: &Instruction) -> i64 {
     match instruction.op {
-        // Only these have loops. Callers use this function often, for all instructions.
+        // Only these operations have loops. For all others, the function avoids the analysis,
+        // because it is called often.
         Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::Dot(_) | Op::Convolution(_) => {
             access(computation, instruction).map_or(1, |access| access.turns(access.loops.len()))
         }
@@ -82,8 +84,8 @@ pub fn combined_elements(computation: &Computation, instruction: &Instruction) -
 }
 
 impl Access {
-    /// Number of nests that an expression of a map depends on: all up to the innermost one whose
-    /// variables it uses.
+    /// Number of loop nests around an expression of a map: all nests up to the innermost nest whose
+    /// variables the expression uses.
     pub fn loops_around(&self, expr: &Expr) -> usize {
         let mut nests = 0;
         expr.visit_leaves(&mut |leaf| {
@@ -98,14 +100,15 @@ impl Access {
         nests
     }
 
-    /// Number of iterations of the first `nests` nests together; saturates.
+    /// Number of iterations of the first `nests` nests together, at most `i64::MAX`.
     pub fn turns(&self, nests: usize) -> i64 {
         let sizes = self.loops.iter().take(nests).flatten().map(|variable| variable.bounds.size());
         sizes.fold(1i64, |n, size| n.saturating_mul(i64::try_from(size).unwrap_or(i64::MAX)))
     }
 
-    /// Handles the narrower side of a `bitcast-convert`: a part of an element by its number, or an
-    /// element from all its parts.
+    /// Handles a `bitcast-convert` between elements of different widths. A narrower result is a
+    /// part of an operand element, selected by the number of the part. A wider result needs a read
+    /// of each of its parts.
     fn parts(&mut self, site: Site) -> Result<(), Reason> {
         let (output, operand) = (site.output_dims(0)?, site.operand_dims(0)?);
         if output.len() > operand.len() {
@@ -124,7 +127,7 @@ impl Access {
     }
 }
 
-/// Largest number of parts of an element that is not a pair: 64 bits.
+/// Largest number of parts of an element: an element that is not a pair has at most 64 bits.
 const MOST_PARTS: i64 = 64;
 
 /// Whether an operand is only an index into another operand.

@@ -1,12 +1,13 @@
-//! Matrix products.
+//! Indexing maps of matrix products.
 
 use super::window::add_range;
 use super::{Reading, Reason, Site, expect_rank, position};
 use crate::hlo::DotDims;
 use crate::indexing::{Expr, IndexingMap};
 
-/// Returns the reading of one side. The output has the batch dimensions, the free ones of the left
-/// operand, then the free ones of the right. Contracted dimensions become range variables.
+/// Returns the reading of one operand. The output has the batch dimensions, then the free
+/// dimensions of the left operand, then the free dimensions of the right operand. Contracted
+/// dimensions become range variables.
 pub(super) fn dot(site: Site, operand: usize, dims: &DotDims) -> Result<Reading, Reason> {
     let (left, right) = (site.operand_dims(0)?, site.operand_dims(1)?);
     let left_free = left.len().saturating_sub(dims.lhs_batch.len() + dims.lhs_contracting.len());
@@ -41,8 +42,8 @@ fn side(site: Site, sizes: &[i64], batch: &[i64], contracting: &[i64], first: us
     Ok(Reading::new(map))
 }
 
-/// Operands 2 and 3 scale blocks of operands 0 and 1: they are read at the same index, divided by
-/// the block size.
+/// Returns the reading of one operand of a scaled dot. Operands 2 and 3 scale blocks of operands 0
+/// and 1. A scale is read at the index of the element that it scales, divided by the block size.
 pub(super) fn scaled_dot(site: Site, operand: usize, dims: &DotDims) -> Result<Reading, Reason> {
     if operand < 2 {
         return dot(site, operand, dims);

@@ -1,10 +1,11 @@
-//! Operations with run-time indices.
+//! Indexing maps of operations with run-time indices.
 
 use super::{Reading, Reason, RuntimeValue, Site, dim, expect_rank, position};
 use crate::hlo::{ElementType, GatherDims, InstrId, Literal, Op, ScatterDims};
 use crate::indexing::{Constraint, Expr, IndexingMap, Interval, Variable};
 
-/// Returns the reading of operand 0, from a start known at run time, or of a start index.
+/// Returns the reading of operand 0, which begins at a start known at run time, or the reading of a
+/// start index.
 pub(super) fn dynamic_slice(site: Site, operand: usize, sizes: &[i64]) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
     if operand > 0 {
@@ -20,8 +21,9 @@ pub(super) fn dynamic_slice(site: Site, operand: usize, sizes: &[i64]) -> Result
     Ok(reading)
 }
 
-/// Returns the reading of operand 0 at the same index, although the update hides a part of it, or
-/// of the update inside its slice.
+/// Returns the reading of operand 0, of the update or of a start index. Operand 0 is read at the
+/// same index everywhere, although the update replaces a part of it. The update is read only inside
+/// its slice.
 pub(super) fn dynamic_update_slice(site: Site, operand: usize) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
     match operand {
@@ -50,8 +52,8 @@ fn start(site: Site, operand: usize, output: &[i64]) -> Result<Reading, Reason> 
     }
 }
 
-/// Returns the start in a dimension, from the operands beginning with `first`: a number if it is a
-/// constant, else a runtime variable.
+/// Returns the start in a dimension. The starts are in operand `first` and the operands after it.
+/// The result is a number if the start is a constant, else a runtime variable.
 fn start_value(site: Site, reading: &mut Reading, first: usize, dimension: usize, last: i64) -> Result<Expr, Reason> {
     let bounds = Interval::new(0, last.max(0));
     let vector = !site.operand_dims(first)?.is_empty();
@@ -66,7 +68,7 @@ fn start_value(site: Site, reading: &mut Reading, first: usize, dimension: usize
     Ok(reading.add_runtime(Variable::from(bounds), value))
 }
 
-/// Returns an element of an instruction, by position, if it is an integer constant.
+/// Returns the element at `position` of an instruction that is an integer constant.
 fn constant_element(site: Site, instruction: InstrId, position: usize) -> Option<i64> {
     let Op::Constant(Literal::Array(array)) = &site.computation.instruction(instruction).op else { return None };
     let width = array.element_type.byte_size();
@@ -83,12 +85,12 @@ fn constant_element(site: Site, instruction: InstrId, position: usize) -> Option
     if signed {
         Some(((value << shift) as i64) >> shift)
     } else {
-        // Too large for any dimension: the caller clamps.
+        // A larger value is too large for any dimension, and the caller clamps it.
         Some(i64::try_from(value).unwrap_or(i64::MAX))
     }
 }
 
-/// Correspondence of the windows of a gather or scatter to the operand.
+/// How the windows of a gather or scatter correspond to the operand.
 struct Windows<'a> {
     /// Dimensions of the gather's output or the scatter's updates.
     outer: &'a [i64],
@@ -96,25 +98,26 @@ struct Windows<'a> {
     window_dims: &'a [i64],
     /// Dimensions of the operand.
     operand: &'a [i64],
-    /// Dimensions of the operand that the outer side lacks.
+    /// Dimensions of the operand that `outer` lacks.
     dropped: &'a [i64],
     operand_batching: &'a [i64],
     indices_batching: &'a [i64],
     start_map: &'a [i64],
     index_vector_dim: i64,
-    /// Number of the operand with the indices; its dimensions follow.
+    /// Number of the operand that contains the indices. `indices` has its dimensions.
     indices_operand: usize,
     indices: &'a [i64],
 }
 
 impl Windows<'_> {
-    /// The outer dimensions that do not index into a window. They index the array of index vectors.
+    /// Returns the outer dimensions that do not index into a window. They index the array of index
+    /// vectors.
     fn batch(&self) -> Vec<Expr> {
         let is_batch = |i: &usize| !self.window_dims.contains(&(*i as i64));
         (0..self.outer.len()).filter(is_batch).map(|i| Expr::dim(i as u32)).collect()
     }
 
-    /// Index of a component of the index vector.
+    /// Returns the index at which the indices contain a component of the index vector.
     fn component(&self, component: Expr) -> Result<Vec<Expr>, Reason> {
         let mut index = self.batch();
         let at = usize::try_from(self.index_vector_dim).map_err(|_| "negative index_vector_dim")?;
@@ -174,8 +177,8 @@ impl Windows<'_> {
     }
 }
 
-/// Returns the reading of operand 0, at starts from the indices, or of all components of one index
-/// vector.
+/// Returns the reading of operand 0, at the starts that the indices contain, or the reading of the
+/// indices, which are all components of one index vector.
 pub(super) fn gather(site: Site, operand: usize, dims: &GatherDims) -> Result<Reading, Reason> {
     let windows = Windows {
         outer: site.output_dims(0)?,
@@ -199,8 +202,8 @@ pub(super) fn gather(site: Site, operand: usize, dims: &GatherDims) -> Result<Re
     Ok(Reading::new(IndexingMap::from_tensor_sizes(results, windows.outer, ranges)))
 }
 
-/// Returns the reading of operands at the same index. The updates that an element combines with are
-/// unknown before run time.
+/// Returns the reading of an operand at the same index. Fails for updates, because the updates that
+/// are combined with an element are unknown before run time.
 pub(super) fn scatter(site: Site, operand: usize, leaf: usize) -> Result<Reading, Reason> {
     let arrays = site.instruction.operands.len() / 2;
     match operand {
@@ -210,8 +213,8 @@ pub(super) fn scatter(site: Site, operand: usize, leaf: usize) -> Result<Reading
     }
 }
 
-/// Maps an update's index to the operand index where it is applied. Updates that do not fit are
-/// skipped at run time; the map ignores this and clamps their starts.
+/// Returns the map from the index of an update to the operand index where the update is applied. At
+/// run time, updates that do not fit are skipped. The map ignores this and clamps their starts.
 pub(super) fn scatter_update(site: Site, operand: usize, dims: &ScatterDims) -> Result<Reading, Reason> {
     let arrays = site.instruction.operands.len() / 2;
     let updates = site.operand_dims(operand)?;

@@ -6,9 +6,9 @@
 //! input_to_output   for one operand: operand index -> output index
 //! ```
 //!
-//! Each answer is a set of maps, or *unknown* with a reason. A set is never too small. It is too
-//! large only if the operation decides at run time what it reads (`select`, the operand of
-//! `dynamic-update-slice`, `sort` along its dimension).
+//! Each answer is a set of maps, or *unknown* with a reason. A set of maps contains every element
+//! that is read. It contains further elements only if the operation decides at run time which
+//! elements it reads (`select`, the operand of `dynamic-update-slice`, `sort` along its dimension).
 
 mod access;
 mod contraction;
@@ -28,7 +28,7 @@ pub use to_output::input_to_output;
 /// The reason why there is no map, in words for the user.
 type Reason = String;
 
-/// One operand's set, or the reason why there is none.
+/// The readings of one operand, or the reason why they are unknown.
 type Found = Result<Vec<Reading>, Reason>;
 
 /// An instruction and its context.
@@ -63,8 +63,9 @@ impl<'m> Site<'m> {
     }
 }
 
-/// Returns for each operand of an instruction the elements that an element of the result's leaf (0
-/// for an array) is computed from. The map's dimensions are the output index.
+/// Returns for each operand of an instruction the maps from an element of the result to the operand
+/// elements that it is computed from. `leaf` is the leaf of the result (0 for an array). The
+/// dimensions of the maps are the index of the result's element.
 pub fn output_to_input(
     module: &Module,
     computation: ComputationId,
@@ -170,7 +171,7 @@ fn array_dims(shape: &Shape) -> Option<&[i64]> {
     shape.as_array().map(|array| array.dims.as_slice())
 }
 
-/// A map over the output's dimensions.
+/// Returns the reading by a map over the output's dimensions.
 fn over(output: &[i64], results: Vec<Expr>) -> Reading {
     Reading::new(IndexingMap::from_tensor_sizes(results, output, &[]))
 }
@@ -185,7 +186,7 @@ fn position(i: i64, rank: usize) -> Result<usize, Reason> {
     usize::try_from(i).ok().filter(|&i| i < rank).ok_or_else(|| format!("there is no dimension {i} among {rank}"))
 }
 
-/// Checks the rank.
+/// Checks that a rank is the expected one.
 fn expect_rank(what: &str, found: usize, expected: usize) -> Result<(), Reason> {
     if found == expected { Ok(()) } else { Err(format!("{what} has {found} dimensions instead of {expected}")) }
 }

@@ -1,4 +1,4 @@
-//! Maps to the elements that are read.
+//! Maps to the elements that an instruction reads.
 
 use std::fmt;
 
@@ -15,8 +15,8 @@ pub struct RuntimeValue {
     pub computation: Option<ComputationId>,
     /// The instruction.
     pub instruction: InstrId,
-    /// Index of the element, over the variables of the map that uses it. It may use only earlier
-    /// runtime variables.
+    /// Index of the element, as expressions over the variables of the map that uses the value. It
+    /// may use only earlier runtime variables.
     pub index: Vec<Expr>,
 }
 
@@ -42,17 +42,17 @@ pub enum Indexing {
 }
 
 impl Reading {
-    /// A reading by a map without runtime variables.
+    /// Creates a reading from a map without runtime variables.
     pub fn new(map: IndexingMap) -> Self {
         Reading { map, runtime: Vec::new(), leaf: 0 }
     }
 
-    /// A reading of the element at the same index.
+    /// Creates a reading of the element at the same index.
     pub fn whole(dims: &[i64]) -> Self {
         Reading::new(IndexingMap::identity(dims))
     }
 
-    /// A reading of the only element of a scalar.
+    /// Creates a reading of the only element of a scalar.
     pub fn scalar(output: &[i64]) -> Self {
         Reading::new(IndexingMap::from_tensor_sizes(Vec::new(), output, &[]))
     }
@@ -71,8 +71,8 @@ impl Reading {
     }
 
     /// Composes two readings: `self` maps to the needed element of an instruction, and `operand`
-    /// maps from that element to the instruction's operand. Simplified. Returns `None` if nothing
-    /// is read, or the ranks do not match.
+    /// maps from that element to the instruction's operand. The result is simplified. Returns
+    /// `None` if nothing is read, or if the ranks do not match.
     pub fn then(&self, operand: &Reading) -> Option<Reading> {
         let map = self.map.then(&operand.map)?;
         let ranges = (0..operand.map.ranges.len()).map(|i| Expr::range((i + self.map.ranges.len()) as u32));
@@ -139,7 +139,7 @@ impl Reading {
 }
 
 impl Indexing {
-    /// The maps, if they are known.
+    /// Returns the readings, if they are known.
     pub fn known(&self) -> Option<&[Reading]> {
         match self {
             Indexing::Known(readings) => Some(readings),
@@ -147,7 +147,8 @@ impl Indexing {
         }
     }
 
-    /// Adds the readings of `other`. Each map is kept once.
+    /// Adds the readings of `other` that are not yet present. If there are more than `limit`
+    /// readings, the result is unknown.
     pub(crate) fn merge(&mut self, other: Indexing, limit: usize) {
         match (&mut *self, other) {
             (Indexing::Unknown(_), _) => {}

@@ -1,4 +1,4 @@
-//! Operations that move elements without computing on them.
+//! Indexing maps of operations that move elements without arithmetic.
 
 use super::{Reading, Reason, Site, dim, expect_rank, over, position};
 use crate::hlo::{ArrayShape, PaddingDim, SliceDim};
@@ -40,7 +40,8 @@ pub(super) fn slice(site: Site, dims: &[SliceDim]) -> Result<Reading, Reason> {
     Ok(over(output, results.collect()))
 }
 
-/// Returns the reading of operand 0, inside the padding, or of the padding value, everywhere.
+/// Returns the reading of operand 0, which is read only inside the padding, or the reading of the
+/// padding value, which is read everywhere.
 pub(super) fn pad(site: Site, operand: usize, dims: &[PaddingDim]) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
     if operand > 0 {
@@ -57,12 +58,12 @@ pub(super) fn pad(site: Site, operand: usize, dims: &[PaddingDim]) -> Result<Rea
     Ok(Reading::new(map))
 }
 
-/// Adds the coordinate of the element at `position`, where the `size` elements of a dimension have
-/// a distance of `distance`, and the constraints that `position` has an element.
+/// Adds the coordinate of the element at `position` to a map. The `size` elements of the dimension
+/// are `distance` apart. Also adds the constraints that there is an element at `position`.
 pub(super) fn spread(map: &mut IndexingMap, position: Expr, size: i64, distance: i64) -> Result<(), Reason> {
     ensure!(distance >= 1, "the distance of neighbours is less than 1");
-    // The constraint bounds the coordinate, because code computes it anyway. For exact multiples,
-    // this is equivalent to bounding the position.
+    // The constraint bounds the coordinate, because code computes the coordinate anyway. For exact
+    // multiples, this is equivalent to bounding the position.
     let coordinate = position.clone().floor_div(distance);
     if distance > 1 {
         map.constraints.push(Constraint::new(position.modulo(distance), Interval::point(0)));

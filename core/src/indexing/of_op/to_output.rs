@@ -5,9 +5,9 @@ use super::{Found, Site, array_dims, dynamic, output_to_input, shape};
 use crate::hlo::{ComputationId, InstrId, Module, Op};
 use crate::indexing::Variable;
 
-/// Returns the elements of the result's leaf (0 for an array) that an operand element contributes
-/// to. The map's dimensions are the operand index. If one element contributes to many, range
-/// variables enumerate them.
+/// Returns the maps from an operand element to the elements of the result that it contributes to.
+/// `leaf` is the leaf of the result (0 for an array). The dimensions of a map are the operand's
+/// index. If one element contributes to many, range variables enumerate them.
 pub fn input_to_output(
     module: &Module,
     computation: ComputationId,
@@ -23,7 +23,8 @@ pub fn input_to_output(
     }
 }
 
-/// Handles operations for which this direction is simpler than the other.
+/// Handles operations for which the map from operand to result is simpler than the map from result
+/// to operand.
 fn directly(site: Site, operand: usize) -> Option<Found> {
     let one = |reading: Result<Reading, String>| Some(reading.map(|r| vec![r]));
     match &site.instruction.op {

@@ -1,12 +1,13 @@
-//! Operations that combine many elements along dimensions: reductions, windows, convolutions.
+//! Indexing maps of operations that combine many elements along dimensions: reductions, windows,
+//! convolutions.
 
 use super::shape::spread;
 use super::{Reading, Reason, Site, expect_rank, position};
 use crate::hlo::{ConvolutionAttrs, Window, WindowDim};
 use crate::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, dim_exprs, linearize};
 
-/// Returns the reading of an array, along the reduced dimensions, which become range variables in
-/// order, or of an initial value.
+/// Returns the reading of an array or of an initial value. An array is read along the reduced
+/// dimensions, which become range variables in order.
 pub(super) fn reduce(site: Site, operand: usize, dimensions: &[i64]) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
     if operand >= site.instruction.operands.len() / 2 {
@@ -26,7 +27,7 @@ pub(super) fn reduce(site: Site, operand: usize, dimensions: &[i64]) -> Result<R
     Ok(Reading::new(map))
 }
 
-/// Returns the reading of an array, under the window, or of an initial value.
+/// Returns the reading of an array, which is read under the window, or of an initial value.
 pub(super) fn reduce_window(site: Site, operand: usize, window: &Window) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
     if operand >= site.instruction.operands.len() / 2 {
@@ -57,9 +58,10 @@ fn under_window(
     spread(map, position, size, window.base_dilation)
 }
 
-/// Returns the reading of an operand. Range variables of the first half enumerate the windows that
-/// may cover the element. The source has one value per window. The operand is read at all elements
-/// under each window, which the second half enumerates. The initial value is a scalar.
+/// Returns the reading of an operand. The first half of the range variables enumerates the windows
+/// that may cover the element. The source has one value per window. The operand is read at all
+/// elements under each window, which the second half of the range variables enumerates. The initial
+/// value is a scalar.
 pub(super) fn select_and_scatter(site: Site, operand: usize, window: &Window) -> Result<Reading, Reason> {
     let output = site.output_dims(0)?;
     if operand > 1 {
@@ -83,8 +85,8 @@ pub(super) fn select_and_scatter(site: Site, operand: usize, window: &Window) ->
     Ok(Reading::new(map))
 }
 
-/// The elements under the windows at `source`, enumerated by the second half of the range
-/// variables.
+/// Returns the index of an element under the window that belongs to the source's element at
+/// `source`. The second half of the range variables enumerates these elements.
 fn under_windows(window: &Window, source: &[Expr]) -> Vec<Expr> {
     let (rank, dims) = (source.len(), window.dims.iter().zip(source).enumerate());
     let element = |(i, (dim, source)): (usize, (&WindowDim, &Expr))| {
@@ -93,7 +95,7 @@ fn under_windows(window: &Window, source: &[Expr]) -> Vec<Expr> {
     dims.map(element).collect()
 }
 
-/// Row-major positions of the element and of another one under the same window.
+/// Returns the row-major positions of the element and of a candidate under the same window.
 pub(super) fn candidate(site: Site, window: &Window) -> Result<Vec<Expr>, Reason> {
     let output = site.output_dims(0)?;
     let other = select_and_scatter(site, 0, window)?.map.results;
@@ -130,7 +132,8 @@ pub(super) fn convolution(site: Site, operand: usize, attributes: &ConvolutionAt
     let features_in_group = kernel[at(kernel, dims.kernel_input_feature)?];
     let feature_in = add_range(&mut map, features_in_group);
 
-    // The input position under the kernel. Both operands are read only where it exists.
+    // Adds the input position under the kernel. Both operands are read only where this position
+    // exists.
     let mut coordinates = vec![Expr::constant(0); input.len()];
     for (i, (window, place)) in attributes.window.dims.iter().zip(&places).enumerate() {
         let (o, x) = (at(output, dims.output_spatial[i])?, at(input, dims.input_spatial[i])?);

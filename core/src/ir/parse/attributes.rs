@@ -1,4 +1,4 @@
-//! Attributes other than dense constants.
+//! Parses attributes other than numbers and dense constants.
 
 use std::borrow::Cow;
 
@@ -8,8 +8,8 @@ use super::{Attributes, Parser, at_most};
 use crate::ir::{Attribute, Combination, FastMath, Scalar};
 use crate::plugin::limits;
 
-/// Attribute names of the kernel IR. They are static strings, so that parsing does not allocate
-/// them.
+/// Attribute names of the kernel IR. These names are static strings, so that the parser need not
+/// allocate them.
 const NAMES: [&str; 11] = [
     "value",
     "predicate",
@@ -40,7 +40,7 @@ impl<'t> Parser<'t> {
         if self.tokens.peek().is("{") { self.dictionary(attributes) } else { Ok(()) }
     }
 
-    /// `{a = 1, b}`
+    /// Reads `{a = 1, b}`.
     fn dictionary(&mut self, entries: &mut Attributes) -> Read {
         self.list("{", "}", |this| {
             let key = this.tokens.next()?;
@@ -111,7 +111,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// `#gpu<dim x>`
+    /// Reads an attribute of a dialect, for example `#gpu<dim x>`.
     fn dialect_attribute(&mut self) -> Read<Attribute> {
         let name = self.tokens.next()?;
         match name.text {
@@ -139,8 +139,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Returns the text from `first`, which is already consumed, to the end of the brackets that
-    /// follow.
+    /// Returns the text from the token `first` to the end of the brackets that follow it. The
+    /// caller has already consumed `first`.
     fn raw(&mut self, first: Token<'t>) -> Read<Attribute> {
         let mut open: Vec<&str> = Vec::new();
         let mut words = 0;
@@ -167,7 +167,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// `array<i64: 1, 2>`
+    /// Reads `array<i64: 1, 2>`.
     fn numbers(&mut self) -> Read<Attribute> {
         self.tokens.next()?;
         self.open("<")?;
@@ -190,7 +190,7 @@ impl<'t> Parser<'t> {
         self.close(">")?;
         Ok(match bits {
             Scalar::I64 => Attribute::I64Array(values),
-            // Read as i32, so the conversion loses nothing.
+            // The numbers were read as i32, so the conversion loses nothing.
             _ => Attribute::I32Array(values.into_iter().map(|value| value as i32).collect()),
         })
     }
@@ -205,7 +205,7 @@ fn closing(opening: &str) -> &'static str {
     }
 }
 
-/// `@name`, `@"name"`
+/// Reads a symbol, `@name` or `@"name"`.
 fn symbol(token: Token<'_>) -> Read<Attribute> {
     let name = &token.text[1..];
     if name.starts_with('"') {

@@ -1,4 +1,4 @@
-//! Numbers, either single or as elements of dense constants.
+//! Parses numbers: single ones and the elements of dense constants.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ impl<'t> Literal<'t> {
         self.token.at.fault(format!("`{sign}{}` is no number of type {ty}", self.token.text))
     }
 
-    /// Returns the number in this integer type or index, interpreted as signed.
+    /// Returns the number as a signed value of this integer type or of `index`.
     pub(super) fn integer(self, ty: Scalar) -> Read<i128> {
         let text = self.token.text;
         if self.is_bool() {
@@ -67,7 +67,8 @@ impl<'t> Literal<'t> {
         Ok((value << unused) as i128 >> unused)
     }
 
-    /// Returns the bits of the float: the hexadecimal bits, or the bits of the nearest number.
+    /// Returns the bits of the float. A hexadecimal literal states these bits; any other literal is
+    /// rounded to the nearest float.
     fn float(self, ty: Float) -> Read<u64> {
         let text = self.token.text;
         if let Some(digits) = text.strip_prefix("0x") {
@@ -79,8 +80,8 @@ impl<'t> Literal<'t> {
         if !self.is_float() {
             return self.refused(format_args!("{}; floats have a point, as `1.0`", ty.name()));
         }
-        // Parsing as f64 first would round an f32 twice. For types narrower than f32, MLIR rounds
-        // twice too.
+        // An f32 is not parsed as f64 first, because this would round twice. For narrower types,
+        // MLIR rounds twice too.
         let bits = match (ty, ty.format()) {
             (Float::F32, _) => {
                 text.parse().ok().map(|value: f32| u64::from(if self.negative { -value } else { value }.to_bits()))
@@ -95,7 +96,7 @@ impl<'t> Literal<'t> {
 }
 
 impl<'t> Parser<'t> {
-    /// `1 : i32`, `1.0 : f32`, `true`
+    /// Reads a number with its type, for example `1 : i32`, `1.0 : f32` or `true`.
     pub(super) fn number(&mut self) -> Read<Attribute> {
         let literal = Literal::read(self)?;
         let ty = if self.accept(":")? {
@@ -123,7 +124,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads `dense<…> : tensor<…>`. The type follows the elements but determines how to read them,
-    /// so it is read first.
+    /// so the parser reads the type first.
     pub(super) fn dense(&mut self) -> Read<Attribute> {
         self.tokens.next()?;
         self.open("<")?;
@@ -145,7 +146,8 @@ impl<'t> Parser<'t> {
         Ok(Attribute::Dense(ty, bytes))
     }
 
-    /// Reads all elements, or one that stands for all, or none if the type has none.
+    /// Reads all elements, or one element whose value all elements have, or nothing if the type has
+    /// no elements.
     fn elements(&mut self, ty: &Type) -> Read<Arc<[u8]>> {
         let next = self.tokens.peek();
         let (element, mut bytes) = (ty.element(), Vec::new());
@@ -165,7 +167,7 @@ impl<'t> Parser<'t> {
         Ok(bytes.into())
     }
 
-    /// `[[a, b], [c, d]]` for dimensions 2 and 2.
+    /// Reads nested lists of elements, for example `[[a, b], [c, d]]` for dimensions 2 and 2.
     fn nested(&mut self, dims: &[i64], element: Scalar, bytes: &mut Vec<u8>) -> Read {
         let Some((&size, inner)) = dims.split_first() else { return self.element(element, bytes) };
         let (list, mut found) = (self.tokens.peek(), 0);
@@ -197,7 +199,8 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Reads `"0x0102"`: bytes as in memory. MLIR packs eight booleans into a byte.
+/// Reads the bytes of elements as in memory, for example `"0x0102"`. MLIR packs eight booleans into
+/// a byte.
 fn hexadecimal(token: Token<'_>, ty: &Type) -> Read<Vec<u8>> {
     let text = unquoted(token)?;
     let digits = text.strip_prefix("0x").filter(|digits| digits.len() % 2 == 0);

@@ -1,4 +1,4 @@
-//! Reads generic MLIR text of functions.
+//! Parses functions in MLIR's generic text form.
 //!
 //! ```text
 //! function    "func.func"() ({ region }) { attributes } : () -> ()
@@ -6,8 +6,8 @@
 //! region      [^label(%a: type, …):] operation …
 //! ```
 //!
-//! Any text gives either functions or an error. [`limits`] bound the number of everything in it,
-//! and the depth of recursion.
+//! The parser returns functions or an error for any text. The [`limits`] bound the size of all
+//! parts of the text, and the depth of recursion.
 
 mod attributes;
 mod literals;
@@ -24,7 +24,7 @@ use super::{Attribute, Function, OpKind, Operation, Region, Type, Value};
 use crate::indexing::IndexingMap;
 use crate::plugin::limits;
 
-/// A fault of a text that is not kernel IR.
+/// The first fault in a text that is not valid kernel IR.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}:{column}: {message}")]
 pub struct ParseError {
@@ -38,14 +38,14 @@ pub struct ParseError {
     pub message: String,
 }
 
-/// Reads functions. `name` is the file name in places.
+/// Parses functions. `name` is the file name in error messages and in the origins of operations.
 ///
-/// If all values have numbers without gaps as names, they keep these numbers. Otherwise values are
-/// numbered in the order of their definition. Does not check that operations are valid; that is up
-/// to [`verify`](super::verify()).
+/// If the names of all values are numbers without gaps, the values keep these numbers. Otherwise
+/// values are numbered in the order of their definition. Does not check that operations are valid;
+/// use [`verify`](super::verify()) for this.
 ///
 /// # Errors
-/// Returns the first fault with its place.
+/// Returns the first fault with its position.
 pub fn parse(name: &str, text: &str) -> Result<Vec<Function>, ParseError> {
     let file: Arc<str> = name.into();
     functions(&file, text).map_err(|fault| ParseError {
@@ -90,17 +90,17 @@ struct Parser<'t> {
     tokens: Tokens<'t>,
     file: Arc<str>,
     operations: usize,
-    /// Open brackets in a type, attribute or location.
+    /// Number of open brackets in a type, attribute or location.
     brackets: usize,
-    /// Interned names of HLO instructions. They are few but occur in many places.
+    /// Interned names of HLO instructions. There are few names, but many operations refer to them.
     instructions: HashMap<String, Arc<str>>,
-    /// The values in scope by name: the first value and the number of values of the name.
+    /// The values in scope: for each name, the first value and the number of values with this name.
     names: HashMap<&'t str, (Value, u32)>,
     /// The names in scope, in the order of their definition.
     defined: Vec<&'t str>,
     /// Types of the function's values.
     types: Vec<Type>,
-    /// The number that is each value's name, if it is one.
+    /// For each value, its name as a number, if the name is a number.
     numbers: Vec<Option<u32>>,
     /// The attribute `function_type`, once it has been read.
     function_type: Option<(Vec<Type>, Vec<Type>)>,
@@ -203,7 +203,7 @@ impl<'t> Parser<'t> {
         Ok(name)
     }
 
-    /// `%a, %b:2 =`
+    /// Reads the names of results, for example `%a, %b:2 =`.
     fn result_names(&mut self) -> Read<Vec<(Token<'t>, u32)>> {
         let mut names = Vec::new();
         if !self.tokens.peek().is_marked('%') {
@@ -234,7 +234,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// `(%a, %b#1)`
+    /// Reads operands, for example `(%a, %b#1)`.
     fn operands(&mut self) -> Read<Vec<Value>> {
         let mut operands = Vec::new();
         self.list("(", ")", |this| {
@@ -300,7 +300,8 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Reads `{ ^label(%a: type): operation … }`. Names defined inside go out of scope at its end.
+    /// Reads `{ ^label(%a: type): operation … }`. Names defined in the region go out of scope at
+    /// its end.
     fn region(&mut self, depth: usize) -> Read<Region> {
         let brace = self.tokens.peek();
         self.expect("{")?;
@@ -331,7 +332,7 @@ impl<'t> Parser<'t> {
         Ok(region)
     }
 
-    /// `%a: type`
+    /// Reads an argument of a region, `%a: type`.
     fn argument(&mut self) -> Read<Value> {
         let name = self.tokens.next()?;
         if !name.is_marked('%') {
@@ -347,13 +348,13 @@ impl<'t> Parser<'t> {
         Ok(value)
     }
 
-    /// Lets all values keep the numbers that are their names, if these have no gaps.
+    /// Numbers all values by their names, if these names are numbers without gaps.
     fn keep_numbers(&mut self, body: &mut Region) {
         let count = self.types.len();
         let numbers: Option<Vec<u32>> = self.numbers.iter().copied().collect();
         let Some(numbers) = numbers else { return };
-        // Present index of each number's type. Two values with different scopes may have the same
-        // name.
+        // For each new number, the present index of the value's type. Two values in different
+        // scopes may have the same name; then the function returns without a change.
         let mut from = vec![None; count];
         for (at, &number) in numbers.iter().enumerate() {
             match from.get_mut(number as usize) {
@@ -398,7 +399,7 @@ impl<'t> Parser<'t> {
         self.close(close)
     }
 
-    /// Opens a bracket of a type, attribute or location, and checks the depth of nesting.
+    /// Reads an opening bracket of a type, attribute or location, and checks the depth of nesting.
     fn open(&mut self, bracket: &str) -> Read {
         let token = self.tokens.peek();
         self.expect(bracket)?;
@@ -412,14 +413,14 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Returns the number that is a value's name.
+/// Returns a value's name as a number, if the name is a number.
 fn number_of(name: Token<'_>) -> Option<u32> {
     let digits = &name.text[1..];
     let canonical = digits == "0" || !digits.starts_with(['0', '+']);
     digits.parse().ok().filter(|_| canonical)
 }
 
-/// Parses the text of the attribute `map`.
+/// Replaces the text of the attribute `map` by the indexing map that the text describes.
 fn read_map(name: Token<'_>, operation: &mut Operation) -> Read {
     let map = operation.attributes.iter_mut().find(|(known, _)| known == "map");
     let Some((_, map @ Attribute::Str(_))) = map else { return Ok(()) };
@@ -431,7 +432,7 @@ fn read_map(name: Token<'_>, operation: &mut Operation) -> Read {
     Ok(())
 }
 
-/// Distributes a function's attributes over its fields.
+/// Moves the attributes of a `func.func` to the fields of a function.
 fn header(name: Token<'_>, function: &mut Function, attributes: Attributes) -> Read {
     let mut named = false;
     for (key, value) in attributes {

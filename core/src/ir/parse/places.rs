@@ -1,4 +1,4 @@
-//! Places: `loc("instruction"("file":1:2))`.
+//! Parses the origins of operations: `loc("instruction"("file":1:2))`.
 
 use std::sync::Arc;
 
@@ -8,7 +8,8 @@ use super::tokens::{Read, Token, TokenKind};
 use crate::ir::Place;
 
 impl<'t> Parser<'t> {
-    /// Reads the place, if present. Otherwise returns the position of `name` in the text.
+    /// Reads the origin of an operation, if present. Otherwise returns the position of the token
+    /// `name` in the text.
     pub(super) fn place(&mut self, name: Token<'t>) -> Read<Place> {
         if !self.tokens.peek().is_word("loc") {
             let source = Some((self.file.clone(), name.at.line, name.at.column));
@@ -68,7 +69,8 @@ impl<'t> Parser<'t> {
         Ok(place)
     }
 
-    /// Reads `callsite("a" at "caller")`. Returns the place in the function that was inlined.
+    /// Reads `callsite("a" at "caller")`. Returns the first location, which is in the function that
+    /// was inlined.
     fn call_site(&mut self) -> Read<Place> {
         self.open("(")?;
         let place = self.location()?;

@@ -5,12 +5,12 @@
 pub(super) struct Token<'t> {
     pub(super) kind: TokenKind,
     pub(super) text: &'t str,
-    /// Offset of its first byte in the text.
+    /// Offset of the token's first byte in the text.
     pub(super) offset: usize,
     pub(super) at: At,
 }
 
-/// Line and column, in bytes, from 1.
+/// Line and column of a token, both from 1. Columns count bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct At {
     pub(super) line: u32,
@@ -36,30 +36,31 @@ impl At {
 pub(super) enum TokenKind {
     /// `"…"`, with its quotes.
     Text,
-    /// A name without a mark, or a number, or both: `tensor`, `0x7F`, `4x8xf32`, `1.5e-3`.
+    /// A name without a mark in front, a number, or a mixture of both: `tensor`, `0x7F`, `4x8xf32`,
+    /// `1.5e-3`.
     Word,
     /// A name with a mark in front: `%0`, `^bb0`, `@f`, `#gpu`, `!t`.
     Marked,
     /// `->`
     Arrow,
-    /// One character.
+    /// A punctuation mark of one character.
     Mark,
     /// The end of the text.
     End,
 }
 
 impl<'t> Token<'t> {
-    /// Whether it is this punctuation mark.
+    /// Whether the token is this punctuation mark.
     pub(super) fn is(&self, mark: &str) -> bool {
         self.kind == TokenKind::Mark && self.text == mark
     }
 
-    /// Whether it is this word.
+    /// Whether the token is this word.
     pub(super) fn is_word(&self, word: &str) -> bool {
         self.kind == TokenKind::Word && self.text == word
     }
 
-    /// Whether it is a name with this mark in front.
+    /// Whether the token is a name with this mark in front.
     pub(super) fn is_marked(&self, mark: char) -> bool {
         self.kind == TokenKind::Marked && self.text.starts_with(mark)
     }
@@ -105,8 +106,8 @@ impl<'t> Tokens<'t> {
     /// Consumes the next token.
     ///
     /// # Errors
-    /// If the token after it is text without closing quote, or a character that is not part of the
-    /// kernel IR.
+    /// If the following token is a text without closing quote, or a character that is not part of
+    /// the kernel IR.
     pub(super) fn next(&mut self) -> Read<Token<'t>> {
         let after = self.read()?;
         Ok(std::mem::replace(&mut self.next, after))
@@ -139,7 +140,7 @@ impl<'t> Tokens<'t> {
             _ => return at.fault("a character that is not part of the kernel IR"),
         };
         self.offset += length;
-        // Tokens end at ASCII characters, so slices respect the boundaries of other characters.
+        // Tokens end at ASCII characters, so a slice never splits a character of several bytes.
         Ok(Token { kind, text: self.text.get(offset..self.offset).unwrap_or_default(), offset, at })
     }
 
@@ -167,7 +168,7 @@ fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$')
 }
 
-/// Returns the length up to and including the closing quote.
+/// Returns the length of a text in quotes, including both quotes.
 fn text_length(bytes: &[u8]) -> Option<usize> {
     let mut at = 1;
     loop {

@@ -1,4 +1,4 @@
-//! Types: `index`, `i32`, `f32`, `complex<f32>`, `tensor<4x8xf32>`, `vector<4xf32>`,
+//! Parses types: `index`, `i32`, `f32`, `complex<f32>`, `tensor<4x8xf32>`, `vector<4xf32>`,
 //! `!amx.tile<16x32xbf16>`, `!llvm.ptr<3>`.
 
 use super::tokens::{Read, Token, TokenKind};
@@ -7,7 +7,7 @@ use crate::ir::{Float, Scalar, Type};
 use crate::plugin::limits;
 
 impl<'t> Parser<'t> {
-    /// `(f32, index) -> f32`
+    /// Reads a signature, for example `(f32, index) -> f32`.
     pub(super) fn signature(&mut self) -> Read<(Vec<Type>, Vec<Type>)> {
         let operands = self.types()?;
         self.arrow()?;
@@ -75,7 +75,7 @@ impl<'t> Parser<'t> {
         Ok(number)
     }
 
-    /// `<4x8xf32>`
+    /// Reads dimensions and element type, for example `<4x8xf32>`.
     fn shape(&mut self) -> Read<(Vec<i64>, Scalar)> {
         self.open("<")?;
         let word = self.tokens.next()?;
@@ -96,7 +96,8 @@ impl<'t> Parser<'t> {
         Ok((dims, element))
     }
 
-    /// Reads the scalar of this name. For `complex`, the part's type follows.
+    /// Reads the scalar type with this name. For `complex`, also reads the type of the parts, which
+    /// follows the name.
     fn scalar(&mut self, word: Token<'t>, name: &str) -> Read<Scalar> {
         if name == "complex" {
             self.open("<")?;

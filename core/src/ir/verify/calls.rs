@@ -1,5 +1,4 @@
-//! Checks of calls, and of the code size after inlining functions and combiners and unrolling
-//! loops.
+//! Checks calls, and the code size after combiners are inlined and loops are unrolled.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +7,7 @@ use crate::ir::{Attribute, Function, OpKind, Operation, Region};
 use crate::plugin::limits;
 
 /// Checks that calls match their callees, that functions do not call each other in a cycle, and
-/// that they do not grow too large.
+/// that functions do not grow too large by inlining and unrolling.
 pub(super) fn check(functions: &[Function], by_name: &HashMap<&str, usize>) -> Result<(), VerifyError> {
     let mut callees = vec![Vec::new(); functions.len()];
     for (caller, function) in functions.iter().enumerate() {
@@ -59,7 +58,8 @@ fn called(operation: &Operation) -> Option<&str> {
     operation.callee().filter(|_| calls)
 }
 
-/// Checks that a call has the callee's operand and result types. A combiner takes each value twice.
+/// Checks that a call has the callee's operand and result types. The combiner of a shuffle takes
+/// two values per operand.
 fn fits(caller: &Function, operation: &Operation, callee: &Function) -> Verdict {
     let (mut taken, given) = (caller.types_of(&operation.operands), caller.types_of(&operation.results));
     if operation.kind == OpKind::ShuffleReduce {
@@ -95,9 +95,9 @@ fn sizes(functions: &[Function], callees: &[Vec<usize>], by_name: &HashMap<&str,
     }
 }
 
-/// Orders functions by number so that each follows its callees. `callees` lists the callees of each
-/// function, once per call. Leaves out functions that call each other in a cycle, and their
-/// callers.
+/// Returns the numbers of functions in an order in which each function follows its callees.
+/// `callees` lists the callees of each function, once per call. Omits functions that call each
+/// other in a cycle, and the callers of these functions.
 pub fn callees_first(callees: &[Vec<usize>]) -> Vec<usize> {
     let mut open: Vec<usize> = callees.iter().map(Vec::len).collect();
     let mut callers: Vec<Vec<usize>> = vec![Vec::new(); callees.len()];
@@ -138,7 +138,7 @@ fn of_operation(operation: &Operation, of_callee: &dyn Fn(&Operation) -> u64) ->
 }
 
 /// Returns the number of copies of a loop's body: the product of the sizes of the unrolled
-/// variables. An empty range counts as 1.
+/// variables. An empty range is treated as size 1.
 fn copies(operation: &Operation) -> u64 {
     let Some(Attribute::Map(map)) = operation.attribute("map") else { return 1 };
     let unroll: HashSet<i64> = operation.integers("unroll").unwrap_or_default().iter().copied().collect();

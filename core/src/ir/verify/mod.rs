@@ -23,7 +23,7 @@ use crate::plugin::limits;
 pub struct VerifyError {
     /// Name of the function.
     pub function: String,
-    /// The operation at fault, or `None` if the fault is the function's.
+    /// The operation at fault, or `None` if the fault concerns the whole function.
     pub operation: Option<OpKind>,
     /// Origin of the operation.
     pub place: Place,
@@ -36,7 +36,7 @@ fn prefix(place: &Place) -> String {
 }
 
 impl VerifyError {
-    /// Creates a fault of a function. `words` follow its name.
+    /// Creates an error about a function. `words` follow the name of the function.
     fn of_function(function: &Function, words: impl std::fmt::Display) -> VerifyError {
         VerifyError {
             function: function.name.clone(),
@@ -46,7 +46,7 @@ impl VerifyError {
         }
     }
 
-    /// Creates a fault of an operation. `words` follow its name.
+    /// Creates an error about an operation. `words` follow the name of the operation.
     fn of_operation(function: &Function, operation: &Operation, words: impl std::fmt::Display) -> VerifyError {
         VerifyError {
             function: function.name.clone(),
@@ -72,7 +72,8 @@ pub fn verify(functions: &[Function]) -> Result<(), VerifyError> {
     calls::check(functions, &by_name)
 }
 
-/// Result of a rule for an operation. The error's words follow the operation's name.
+/// The result of checking a rule for an operation. The error is worded to follow the operation's
+/// name.
 type Verdict = Result<(), String>;
 
 fn ensure(holds: bool, message: impl FnOnce() -> String) -> Verdict {
@@ -117,7 +118,8 @@ impl<'f> Verifier<'f> {
         Ok(())
     }
 
-    /// Checks a region and its terminator, which depends on the region's operation and number.
+    /// Checks a region and its terminator. The required terminator depends on the operation that
+    /// owns the region, and on the number of the region.
     fn operations(
         &mut self,
         region: &'f Region,
@@ -185,8 +187,8 @@ impl<'f> Verifier<'f> {
     }
 }
 
-/// Returns the terminator of a region with this number, or of a function's body if there is no
-/// parent.
+/// Returns the terminator that region number `region` of the operation `parent` requires. Without a
+/// parent, the region is the body of a function.
 fn terminator(parent: Option<&Operation>, region: usize) -> Option<OpKind> {
     match parent.map(|parent| parent.kind) {
         None => Some(OpKind::Return),

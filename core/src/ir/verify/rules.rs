@@ -12,7 +12,7 @@ use crate::ir::{Attribute, Form, OpKind, Operation, Scalar, Type, Value};
 /// Checks one operation. `types` has the types of all values.
 ///
 /// # Errors
-/// Returns the fault, in words that follow the operation's name.
+/// Returns the fault, worded to follow the operation's name.
 pub(crate) fn check(types: &[Type], operation: &Operation) -> Verdict {
     let of_regions = operation.regions.iter().flat_map(|region| region.arguments.iter().chain(region.yielded()));
     let mut values = operation.operands.iter().chain(&operation.results).chain(of_regions);
@@ -44,7 +44,7 @@ struct Rule<'f> {
 }
 
 impl<'f> Rule<'f> {
-    /// Fails with the text of the rule if it does not hold.
+    /// Fails with the text of the rule if the rule does not hold.
     fn ensure(&self, holds: bool, rule: &str) -> Verdict {
         ensure(holds, || {
             let (operands, results) = (list(self.operands.iter().copied()), list(self.results.iter().copied()));
@@ -165,7 +165,7 @@ impl<'f> Rule<'f> {
             OpKind::AtomicRmw => self.atomic_rmw(),
             OpKind::Mma => self.matrix_product(),
             OpKind::Wgmma => self.product_of_warps(),
-            // All other operations without a common form are created by lowering.
+            // Lowering creates all other operations with the form `Own`.
             _ => self.lowered(),
         }
     }
@@ -374,8 +374,8 @@ impl<'f> Rule<'f> {
         ensure(unroll.iter().all(known), || format!("unrolls range variables {unroll:?} of {}", map.ranges.len()))
     }
 
-    /// Checks an update of a tensor. After lowering, checks an update of the bits at an address,
-    /// without results.
+    /// Checks an atomic update of a tensor. After lowering, the operation updates the bits at an
+    /// address and has no results.
     fn atomic_rmw(&self) -> Verdict {
         if let Some(Type::Pointer(_)) = self.operands.first() {
             self.place(0)?;
@@ -391,14 +391,14 @@ impl<'f> Rule<'f> {
     }
 }
 
-/// Whether there are `count` operands and one result, all of the same type, and this type is of the
-/// given kind.
+/// Whether there are `count` operands and one result, all of the same type, and `kind` accepts this
+/// type.
 fn same(operands: &[&Type], count: usize, results: &[&Type], kind: fn(&Type) -> bool) -> bool {
     matches!(results, [r] if kind(r) && operands.len() == count && operands.iter().all(|ty| ty == r))
 }
 
-/// Whether one operand becomes one result of the same dimensions by an allowed conversion of
-/// elements.
+/// Whether there is one operand and one result with the same dimensions, and `allowed` accepts the
+/// conversion between their element types.
 fn cast(operands: &[&Type], results: &[&Type], allowed: impl Fn(Scalar, Scalar) -> bool) -> bool {
     match (operands, results) {
         ([Type::Scalar(a)], [Type::Scalar(b)]) => allowed(*a, *b),

@@ -9,7 +9,8 @@
 //!   apply the epilogue to the sums and write the results
 //! ```
 //!
-//! Lanes and registers beyond the last sum add unspecified values, and are not written.
+//! Lanes and registers beyond the last sum hold unspecified values, and the kernel never writes
+//! them to a result.
 
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Scalar, Type, Value};
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
@@ -22,7 +23,7 @@ use crate::multiply::add_product;
 use crate::pack::{OperandRange, PackSource};
 use crate::results::{ResultEpilogues, sums_before, with_kept};
 
-/// Declarations of the kernel.
+/// The problem, the chosen sizes, and the functions that the kernel calls.
 struct DepthwiseKernel<'a> {
     problem: &'a DepthwiseProblem,
     sizes: &'a DepthwiseSizes,
@@ -31,7 +32,7 @@ struct DepthwiseKernel<'a> {
     results: ResultEpilogues<'a>,
 }
 
-/// Tensors that loops carry: rows of the input, the kernel, sums, and the outputs.
+/// Loop-carried tensors: input rows, the convolution kernel, sums, and outputs.
 #[derive(Clone)]
 struct DepthwiseLoopState {
     input: Value,
@@ -50,7 +51,7 @@ impl DepthwiseLoopState {
     }
 }
 
-/// Rows of the input that are in memory: the first row, and the number of rows.
+/// Range of the input rows that are in the block's memory.
 #[derive(Clone, Copy)]
 struct LoadedRows {
     first: Value,
@@ -104,8 +105,8 @@ pub fn emit(fusion: &Fusion, problem: &DepthwiseProblem, sizes: &DepthwiseSizes)
 }
 
 impl DepthwiseKernel<'_> {
-    /// Allocates all tensors. Elements that are never copied are zero, which processors multiply as
-    /// fast as any number.
+    /// Allocates all tensors. Fills the input and the kernel with zeros, because processors
+    /// multiply zeros as fast as any number, and some elements are never copied.
     fn start(&self, b: &mut FunctionBuilder, outputs: Vec<Value>) -> DepthwiseLoopState {
         let sum = Scalar::of_element(self.problem.sum);
         let zero = b.zero(&Type::from(sum));
@@ -116,7 +117,7 @@ impl DepthwiseKernel<'_> {
         DepthwiseLoopState { input, kernel, sums, outputs }
     }
 
-    /// Whether all tasks need the same elements of the kernel, all at once.
+    /// Whether every task uses the whole convolution kernel at once.
     fn has_whole_kernel(&self) -> bool {
         self.sizes.rows == self.problem.rows() && self.sizes.features == self.problem.features()
     }
@@ -125,7 +126,7 @@ impl DepthwiseKernel<'_> {
         LoadedRows { first: b.index(0), count: b.index(self.problem.rows()) }
     }
 
-    /// Copies the kernel's elements for a task's features and for some rows.
+    /// Copies the convolution kernel's elements for a task's features and for `rows`.
     fn copy_kernel(&self, b: &mut FunctionBuilder, feature: Value, rows: LoadedRows, tensor: Value) -> Value {
         let (window, features) = (b.index(self.problem.window()), b.index(self.sizes.features));
         let part = OperandRange {
@@ -142,7 +143,7 @@ impl DepthwiseKernel<'_> {
     fn task(&self, b: &mut FunctionBuilder, task: Value, mut state: DepthwiseLoopState) -> DepthwiseLoopState {
         let zero = b.index(0);
         if self.sizes.chain.is_some() {
-            // Chains add to these sums.
+            // Chains add to the sums, so the sums begin at zero.
             let nothing = b.zero(&Type::from(Scalar::of_element(self.problem.sum)));
             state.sums = filled(b, state.sums, nothing);
         }
@@ -176,7 +177,7 @@ impl DepthwiseKernel<'_> {
         self.input.copy_line(b, &part, zero, tensor, &[])
     }
 
-    /// Adds the products of some rows to all sums of the task.
+    /// Adds the products of the loaded rows to all sums of the task.
     fn add(&self, b: &mut FunctionBuilder, positions: Value, rows: LoadedRows, state: &DepthwiseLoopState) -> Value {
         let (zero, height) = (b.index(0), b.index(self.sizes.height));
         if self.problem.along_features {
@@ -206,7 +207,7 @@ impl DepthwiseKernel<'_> {
         })[0]
     }
 
-    /// Adds the products of some rows to registers of sums.
+    /// Adds the products of the loaded rows to the registers of sums at `places`.
     fn add_to(
         &self,
         b: &mut FunctionBuilder,
@@ -235,7 +236,7 @@ impl DepthwiseKernel<'_> {
         })
     }
 
-    /// Returns registers of sums plus some products.
+    /// Returns the registers of sums `before` plus `products`.
     fn multiply(
         &self,
         b: &mut FunctionBuilder,
@@ -266,8 +267,8 @@ impl DepthwiseKernel<'_> {
         })
     }
 
-    /// Returns a register of the input: the elements of a row under a window position, for the sums
-    /// at `sums`.
+    /// Returns a register of input elements, one for each of the sums at `sums`. The elements are
+    /// from one input row and belong to one window position.
     fn neighbours(&self, b: &mut FunctionBuilder, [row, place]: [Value; 2], sums: &[Value; 2], input: Value) -> Value {
         let axis = &self.problem.geometry.places[self.problem.axis];
         let (stride, dilation) = (b.index(axis.stride), b.index(axis.window_dilation));

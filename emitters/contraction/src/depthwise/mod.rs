@@ -1,6 +1,6 @@
-//! Convolutions whose groups have few features. No element is used often enough to be worth
-//! packing. Each element of the result is a sum over the window. The lanes of a vector are
-//! neighbours in the result: output features or positions.
+//! Convolutions whose groups have few features. The kernel uses each element too rarely for packing
+//! to pay. Each element of the result is a sum over the window. The lanes of a vector are
+//! neighbouring output features or neighbouring output positions.
 //!
 //! ```text
 //! mod.rs    fusion -> coordinates, operands and results
@@ -22,10 +22,11 @@ use crate::problem::{LEAST_PRODUCTS, ProductRoots, check_prologue, outputs, root
 use crate::strategy::ProductStrategy;
 pub use sizes::DepthwiseSizes;
 
-/// Largest number of output features of a group for which packing the input may not pay.
+/// Largest number of output features of a group that this emitter accepts. With more, packing the
+/// input pays.
 const MOST_FEATURES: i64 = 4;
 
-/// A convolution that is computed element by element.
+/// A convolution that the kernel computes without packing the input.
 #[derive(Debug)]
 pub struct DepthwiseProblem {
     pub convolution: InstrId,
@@ -41,15 +42,15 @@ pub struct DepthwiseProblem {
     pub along_features: bool,
     /// Window dimension along which a row of the input extends.
     pub axis: usize,
-    /// Coordinates of the result that identify the row: all but features and the position in the
-    /// row.
+    /// Coordinates that identify a row of the result: all except the output feature and the
+    /// position in the row.
     pub of_row: Vec<usize>,
-    /// Coordinates of steps, except the window position along the row.
+    /// Coordinates of a step, except the window position along the row.
     pub outer_steps: Vec<usize>,
-    /// Distance in memory, in elements, between neighbours along each coordinate.
+    /// Memory stride of each coordinate in the input, in elements.
     pub distance: Vec<f64>,
-    /// The kernel, as a map from `(0, output feature, step)` to its elements. The window position
-    /// along the row is the last coordinate of a step.
+    /// The convolution kernel, with a map from `(0, output feature, step)` to its index. The window
+    /// position along the row is the last coordinate of a step.
     pub kernel: Operand,
 }
 
@@ -69,20 +70,20 @@ impl DepthwiseProblem {
         self.geometry.sizes[place(self.axis)]
     }
 
-    /// Returns the number of rows of the input that add up to one row of the result.
+    /// Returns the number of input rows that contribute to one row of the result.
     pub fn rows(&self) -> i64 {
         self.geometry.sizes_of(&self.outer_steps).iter().product()
     }
 
-    /// Sets the coordinates of groups and features to those of an output feature.
+    /// Sets the group and the feature of `point` to those of output feature number `feature`.
     pub fn with_feature(&self, point: &mut [Expr], feature: &Expr) {
         point[GROUP] = feature.clone().floor_div(self.geometry.sizes[FEATURE].max(1));
         point[FEATURE] = feature.clone().modulo(self.geometry.sizes[FEATURE].max(1));
     }
 
     /// Returns the number of elements of each operand that the kernel computes per result element.
-    /// Elements of the input are computed once for each row to which they are added. Elements of
-    /// the kernel hardly matter.
+    /// The kernel computes an input element once for each row of the result that needs the element.
+    /// The number for the convolution kernel is negligible.
     pub fn reads_per_result(&self) -> [f64; 2] {
         let axis = &self.geometry.places[self.axis];
         [(self.rows() * axis.stride) as f64, 0.0]
@@ -93,11 +94,10 @@ impl DepthwiseProblem {
         self.geometry.sizes.iter().fold(1i64, |n, &size| n.saturating_mul(size))
     }
 
-    /// Checks that this form pays.
+    /// Checks that a kernel without packing pays.
     ///
     /// # Errors
-    /// If groups have too many features, or if there are too few products, or too many to be
-    /// counted.
+    /// If groups have too many features, or if there are too few products.
     pub fn check(&self) -> Result<(), Decline> {
         match self.products() {
             0 => Err(Decline::new("the convolution has no elements or no steps")),
@@ -126,7 +126,7 @@ impl Analysis for DepthwiseProblem {
         let operands = [instruction.operands[0], instruction.operands[1]];
         let distance = geometry.distances(fusion, operands[0], &geometry.input)?;
         let spatial = 0..attributes.window.dims.len();
-        // A row extends along the dimension with the smallest distance in memory.
+        // A row extends along the spatial dimension with the smallest memory stride.
         let long = spatial.clone().filter(|&dim| geometry.sizes[out(dim)].max(geometry.sizes[place(dim)]) > 1);
         let axis = long.min_by(|&a, &b| distance[place(a)].total_cmp(&distance[place(b)]));
         let axis = axis.ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! Sizes and blocks, and the rows of the input that a task needs.
+//! Sizes of blocks, tasks and register tiles, and the input rows that a task needs.
 //!
 //! ```text
 //! block    `tasks_per_block` tasks, one after another
@@ -18,40 +18,40 @@ use crate::operand::Operand;
 use crate::problem::{ProductRoots, VECTOR_OF_PRODUCTS};
 use crate::results::written;
 
-/// Bytes of the input's rows: each window position reads them once, so they must stay in a near
-/// cache.
+/// Largest number of bytes of input rows in memory at a time. Each window position reads these rows
+/// again, so they must stay in a near cache.
 const ROW_BYTES: i64 = 16 << 10;
-/// Bytes of neighbouring features that are computed together.
+/// Largest number of bytes of neighbouring features that a task computes.
 const FEATURE_BYTES: i64 = 4 << 10;
-/// Registers of sums: enough to hide the latency of an addition, few enough to leave registers for
-/// operands.
+/// Least and largest number of registers of sums. The least number hides the latency of an
+/// addition. The largest number leaves registers for operands.
 const LEAST_HEIGHT: i64 = 6;
 const MOST_HEIGHT: i64 = 12;
-/// Blocks per core, over which tasks are distributed.
+/// Largest number of blocks per core. Tasks are distributed over the blocks.
 const BLOCKS_PER_CORE: i64 = 8;
-/// Fewest products that are worth waking every core.
+/// Least number of products for which waking all cores pays.
 const PRODUCTS_FOR_ALL_CORES: i64 = 1 << 18;
 
-/// All sizes that are chosen.
+/// The sizes that the emitter chooses.
 #[derive(Debug)]
 pub struct DepthwiseSizes {
-    /// Elements of a register.
+    /// Number of elements of a register.
     pub lanes: i64,
-    /// Registers of sums.
+    /// Number of registers of sums.
     pub height: i64,
-    /// Positions and features of a task.
+    /// Numbers of positions and of features per task.
     pub positions: i64,
     pub features: i64,
-    /// Rows of the input that are copied before any of them is added up.
+    /// Number of input rows that are copied before their products are added.
     pub rows: i64,
-    /// Chains of products, if there are several.
+    /// Size of the chains of products, if there are several chains.
     pub chain: Option<ProductChain>,
     /// Length of the part of an input row that a task needs.
     pub places: i64,
-    /// Sizes of a task's coordinates: coordinates of the row, then the stretch of positions and the
-    /// part of the features.
+    /// Sizes of the coordinates that identify a task: the coordinates of its row, its stretch of
+    /// positions, and its part of the features.
     pub tasks: Vec<i64>,
-    /// Tasks of a block.
+    /// Number of tasks per block.
     pub tasks_per_block: i64,
     /// Bytes of a sum.
     bytes: i64,
@@ -61,7 +61,7 @@ impl DepthwiseSizes {
     /// Chooses the sizes.
     ///
     /// # Errors
-    /// If a row does not fit.
+    /// If the rows do not fit in the block's memory.
     pub fn new(problem: &DepthwiseProblem, device: &DeviceDescription) -> Result<DepthwiseSizes, EmitError> {
         let bytes = problem.sum.byte_size() as i64;
         let lanes = (i64::from(device.register_bytes.max(16)) / bytes).max(1);
@@ -112,7 +112,8 @@ impl DepthwiseSizes {
         }
     }
 
-    /// Returns the input with `(0, task, [row, place, feature])` as batch, line and step.
+    /// Returns the input as an operand whose batch, line and step are `(0, task, [row, place,
+    /// feature])`. `place` is the position in the row.
     pub fn input(&self, problem: &DepthwiseProblem) -> Operand {
         let (geometry, distance) = (&problem.geometry, &problem.distance);
         let axis = &geometry.places[problem.axis];
@@ -122,8 +123,8 @@ impl DepthwiseSizes {
         let (stretch, part) = (row_builder.variable(stretches), row_builder.variable(parts));
         row_builder.begin_steps();
         problem.outer_steps.iter().for_each(|&coordinate| row_builder.set(coordinate));
-        // Places and features form one contiguous run if features are contiguous and each has its
-        // own channel.
+        // The positions of a row and their features form one contiguous run if features are
+        // contiguous and each feature reads a different channel.
         let distance_between = distance[place(problem.axis)] / axis.window_dilation as f64;
         let is_one = self.features == 1
             || geometry.sizes[FEATURE] == 1
@@ -160,30 +161,31 @@ impl DepthwiseSizes {
         self.places * self.features
     }
 
-    /// Returns the number of kernel steps for the rows that are in memory at a time.
+    /// Returns the number of the convolution kernel's steps for the input rows that are in memory
+    /// at a time.
     pub fn kernel_steps(&self, problem: &DepthwiseProblem) -> i64 {
         self.rows * problem.window()
     }
 
-    /// Rounds a count up to whole registers.
+    /// Rounds a count up to a multiple of a register's lanes.
     pub fn in_registers(&self, count: i64) -> i64 {
         ceil_div(count, self.lanes) * self.lanes
     }
 
-    /// Returns the dimensions of the input's rows, with room for register tiles that exceed the
-    /// row.
+    /// Returns the dimensions of the tensor of input rows, with room for register tiles that extend
+    /// beyond the row.
     pub fn input_dims(&self, problem: &DepthwiseProblem) -> [i64; 1] {
         let stride = problem.geometry.places[problem.axis].stride;
         let beyond = if problem.along_features { self.height * stride * self.features } else { self.width() * stride };
         [self.rows * self.row_size() + beyond + self.lanes]
     }
 
-    /// Returns the positions of a register tile along positions.
+    /// Returns the number of positions of a register tile whose lanes are positions.
     pub fn width(&self) -> i64 {
         self.height * self.lanes
     }
 
-    /// Returns the dimensions of the kernel, `[0, step, feature]`.
+    /// Returns the dimensions of the copied convolution kernel, `[0, step, feature]`.
     pub fn kernel_dims(&self, problem: &DepthwiseProblem) -> [i64; 3] {
         let features = if problem.along_features { self.in_registers(self.features) } else { 1 };
         [1, self.kernel_steps(problem), features]
@@ -218,12 +220,13 @@ impl DepthwiseSizes {
         }
     }
 
-    /// Returns the cost of the products, each of which reads a register, and of the copied rows.
+    /// Returns the cost of the products, including their reads of registers from memory, and of
+    /// copying rows.
     fn work(&self, problem: &DepthwiseProblem) -> Work {
         let [down, across] = self.sum_dims(problem).map(|size| size as f64);
         let steps = (problem.rows() * problem.window()) as f64;
         let stride = problem.geometry.places[problem.axis].stride;
-        // Neighbours that are not contiguous are read one by one.
+        // If the elements of a register are not contiguous, the kernel reads them one by one.
         let reads = if problem.along_features || stride == 1 { 1.0 } else { self.lanes as f64 };
         let copied = (self.count() * problem.rows() * self.row_size()) as f64;
         let begun = self.input(problem).runs.map_or(0.0, |runs| runs.overhead(copied, 1));
@@ -266,8 +269,8 @@ impl DepthwiseSizes {
         map
     }
 
-    /// Returns the map from `(task, position, feature)`, counted within the task, to the
-    /// coordinates of the row, the position in the row, and the output feature.
+    /// Returns the map from `(task, position, feature)` to the coordinates of the row, the position
+    /// in the row, and the output feature. `position` and `feature` are relative to the task.
     pub fn place(&self) -> IndexingMap {
         let results = self.place_of(Expr::dim(0), Expr::dim(1), Expr::dim(2));
         IndexingMap::from_tensor_sizes(results, &[self.count(), self.positions, self.features], &[]).simplify()
@@ -299,8 +302,8 @@ impl DepthwiseSizes {
     }
 }
 
-/// Returns the number of positions that are added up together: large enough, with few positions
-/// beyond the end.
+/// Returns the number of positions whose sums are in registers together. The number hides the
+/// latency of an addition and wastes few positions beyond the end.
 fn height(positions: i64) -> i64 {
     let cost = |height: &i64| ceil_div(positions, *height) * (height + 1);
     (LEAST_HEIGHT..=MOST_HEIGHT).min_by_key(cost).unwrap_or(LEAST_HEIGHT).min(positions.max(1))

@@ -11,7 +11,8 @@
 //!     after the last chunk: apply the epilogue to the sums and write the results
 //! ```
 //!
-//! Positions and features beyond the end are multiplied with unspecified values, and never written.
+//! For positions and features beyond the end, the kernel multiplies unspecified values and never
+//! writes the results.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Type, Value};
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
@@ -25,7 +26,7 @@ use crate::multiply::add_product;
 use crate::pack::{OperandRange, PackSource, each};
 use crate::results::{ResultEpilogues, sums_before, with_kept};
 
-/// Declarations of the kernel.
+/// The problem, the chosen sizes, the functions that the kernel calls, and index maps.
 struct DirectKernel<'a> {
     problem: &'a DirectProblem,
     sizes: &'a DirectSizes,
@@ -37,8 +38,8 @@ struct DirectKernel<'a> {
     in_result: IndexingMap,
 }
 
-/// Tensors that loops carry: rows of the input, the packed kernel, a line of it, sums, and the
-/// outputs.
+/// Loop-carried tensors: input rows, the packed convolution kernel, one of its lines before
+/// packing, sums, and outputs.
 #[derive(Clone)]
 struct DirectLoopState {
     input: Value,
@@ -68,7 +69,7 @@ struct FeatureTile {
     features: Value,
 }
 
-/// Rows of the input that are copied together: the first row, and the number of rows.
+/// Range of the input rows that are copied together.
 #[derive(Clone, Copy)]
 struct CopiedRows {
     first: Value,
@@ -132,8 +133,8 @@ pub fn emit(fusion: &Fusion, problem: &DirectProblem, sizes: &DirectSizes) -> Re
 }
 
 impl DirectKernel<'_> {
-    /// Allocates all tensors. Elements that are never copied are zero, which processors multiply as
-    /// fast as any number.
+    /// Allocates all tensors. Fills tensors whose elements are not all copied with zeros, because
+    /// processors multiply zeros as fast as any number.
     fn start(&self, b: &mut FunctionBuilder, outputs: Vec<Value>) -> DirectLoopState {
         let sum = Scalar::of_element(self.problem.sum);
         let zero = b.zero(&Type::from(sum));
@@ -152,7 +153,7 @@ impl DirectKernel<'_> {
         DirectLoopState { input, kernel, line, sums, outputs }
     }
 
-    /// Fills sums with zeros, to which chains add.
+    /// Fills the sums with zeros, because chains add to them.
     fn no_sums(&self, b: &mut FunctionBuilder, sums: Value) -> Value {
         let zero = b.zero(&Type::from(Scalar::of_element(self.problem.sum)));
         filled(b, sums, zero)
@@ -181,7 +182,7 @@ impl DirectKernel<'_> {
         DirectLoopState::of(&state)
     }
 
-    /// Packs the kernel's features of the tile, for the rows of a chunk.
+    /// Packs the convolution kernel's elements for the tile's features and the chunk's rows.
     fn pack_kernel(
         &self,
         b: &mut FunctionBuilder,
@@ -277,8 +278,8 @@ impl DirectKernel<'_> {
         })[0]
     }
 
-    /// Returns where the elements of a register tile's positions begin in a row of the input: one
-    /// start per position, or only the first if positions are neighbours.
+    /// Returns the offsets in an input row where the elements for a register tile's positions
+    /// begin. Returns one offset per position, or only the first offset if the lanes are positions.
     fn starts(&self, b: &mut FunctionBuilder, position: Value) -> Vec<Value> {
         let count = if self.sizes.by_positions { 1 } else { self.sizes.height };
         (0..count)
@@ -290,7 +291,7 @@ impl DirectKernel<'_> {
             .collect()
     }
 
-    /// Returns the sums of a register tile plus some products of a chunk.
+    /// Returns `before`, the sums of a register tile, plus `products` of a chunk.
     fn multiply(
         &self,
         b: &mut FunctionBuilder,
@@ -340,8 +341,8 @@ impl DirectKernel<'_> {
         })
     }
 
-    /// Replaces the outputs by the result of `write` after the last rows of the input, and leaves
-    /// them unchanged before.
+    /// Runs `write` after the last input rows and returns its outputs. Before the last rows,
+    /// returns `outputs` unchanged.
     fn after_last(
         &self,
         b: &mut FunctionBuilder,
@@ -358,8 +359,8 @@ impl DirectKernel<'_> {
         b.scf_if(is_last, &types, write, |_| outputs.to_vec())
     }
 
-    /// Writes the results of a row. `row` is its number in the tile, and `kept` is the row of its
-    /// sums.
+    /// Writes the results of a row. `row` is the number of the row in the tile, and `kept` is its
+    /// number in the tensor of sums.
     fn results(
         &self,
         b: &mut FunctionBuilder,

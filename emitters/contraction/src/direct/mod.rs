@@ -1,5 +1,6 @@
-//! Convolutions multiplied straight from rows of the input. Elements that several windows share are
-//! copied once, not once per window. Only the kernel is packed.
+//! Convolutions that multiply copied rows of the input without packing them. An element that
+//! several windows contain is copied once, not once per window. Only the convolution kernel is
+//! packed.
 //!
 //! ```text
 //! mod.rs    fusion -> coordinates, operands and results
@@ -24,8 +25,8 @@ use crate::problem::{LEAST_PRODUCTS, LEAST_STEPS, ProductRoots, check_prologue, 
 use crate::strategy::ProductStrategy;
 pub use sizes::DirectSizes;
 
-/// A convolution: for each group and each row of the result, positions times features, summed over
-/// steps.
+/// A convolution as products of positions and features, summed over steps, for each group and each
+/// row of the result.
 #[derive(Debug)]
 pub struct DirectProblem {
     pub convolution: InstrId,
@@ -35,27 +36,28 @@ pub struct DirectProblem {
     /// Type of sums and products.
     pub sum: ElementType,
     pub result: ElementType,
-    /// Results, with maps from batch, coordinates of the row, position, and output feature of the
-    /// group.
+    /// Results of the fusion. Each has a map from the batch, the coordinates of the row, the
+    /// position and the output feature of the group to its index.
     pub roots: Vec<ProductRoots>,
     /// Window dimension along which a row of the input extends.
     pub axis: usize,
-    /// Coordinates of the elements at one place of a row, outermost first: images, channels, both
-    /// or neither.
+    /// Coordinates of the elements at one position of an input row, outermost first: images,
+    /// channels, both or neither.
     pub inner: Vec<usize>,
-    /// Coordinates of the result that identify the row.
+    /// Coordinates that identify a row of the result.
     pub of_row: Vec<usize>,
     /// Coordinates of the result along a row, outermost first.
     pub along_row: Vec<usize>,
-    /// Coordinates of a step that identify the row of the input.
+    /// Coordinates of a step that identify an input row.
     pub outer_steps: Vec<usize>,
     /// Coordinates of a step along a row, outermost first.
     pub inner_steps: Vec<usize>,
-    /// Distance in memory, in elements, between neighbours along each coordinate.
+    /// Memory stride of each coordinate in the input, in elements.
     pub distance: Vec<f64>,
-    /// The kernel, as a map from `(batch, output feature of the group, step)` to its elements.
+    /// The convolution kernel, with a map from `(batch, output feature of the group, step)` to its
+    /// index.
     pub kernel: Operand,
-    /// Whether neighbours in the result are positions, not features.
+    /// Whether output positions, not output features, are contiguous in the result.
     pub by_positions: bool,
 }
 
@@ -64,7 +66,8 @@ impl DirectProblem {
         coordinates.iter().fold(1, |n, &coordinate| n.saturating_mul(self.geometry.sizes[coordinate]))
     }
 
-    /// Returns the number of groups times phases of dilated dimensions.
+    /// Returns the number of batches, which is the number of groups times the numbers of phases of
+    /// all dilated dimensions.
     pub fn batches(&self) -> i64 {
         self.count(&self.geometry.batch)
     }
@@ -100,13 +103,13 @@ impl DirectProblem {
         self.count(&[IMAGE, CHANNEL]).saturating_mul(of_input.fold(1, i64::saturating_mul))
     }
 
-    /// Returns the number of elements at a place of a row.
+    /// Returns the number of elements at one position of an input row.
     pub fn inner_size(&self) -> i64 {
         self.count(&self.inner)
     }
 
-    /// Returns the number of contiguous runs in memory that form a row of the input: one, or one
-    /// per place.
+    /// Returns the number of contiguous runs in memory that form an input row: one, or one per
+    /// position of the row.
     pub fn runs_of_row(&self) -> i64 {
         let axis = &self.geometry.places[self.axis];
         let mut distance_between = self.inner.last().map_or(0.0, |&last| self.distance[last]);
@@ -120,7 +123,7 @@ impl DirectProblem {
         if self.inner.is_empty() || are_neighbours { 1 } else { self.places() }
     }
 
-    /// Returns the number of places of a row of the input that all positions read.
+    /// Returns the number of positions of an input row that a row of the result reads.
     pub fn places(&self) -> i64 {
         let axis = &self.geometry.places[self.axis];
         let reached = |coordinate: usize, by: i64| (self.geometry.sizes[coordinate] - 1) * by;
@@ -128,14 +131,14 @@ impl DirectProblem {
     }
 
     /// Returns the map from a position in a row of the result to the offset of its first element in
-    /// a row of the input. The position may be up to `beyond` after the last.
+    /// an input row. The domain includes `beyond` positions after the last.
     pub fn of_position(&self, beyond: i64) -> IndexingMap {
         let axis = &self.geometry.places[self.axis];
         self.in_row(&self.along_row, axis.out, axis.stride, beyond)
     }
 
-    /// Returns the map from a step in a row of the input to the offset of its element from the
-    /// first element of a position.
+    /// Returns the map from a step in an input row to the offset of its element, relative to the
+    /// first element of an output position.
     pub fn of_step(&self) -> IndexingMap {
         let axis = &self.geometry.places[self.axis];
         self.in_row(&self.inner_steps, axis.window, axis.window_dilation, 0)
@@ -204,8 +207,8 @@ impl Analysis for DirectProblem {
         let [input, kernel] = [instruction.operands[0], instruction.operands[1]];
         let distance = geometry.distances(fusion, input, &geometry.input)?;
         let spatial = 0..attributes.window.dims.len();
-        // Windows share elements along an axis only if it has several output positions and several
-        // window positions.
+        // Windows overlap along a dimension only if the dimension has several output positions and
+        // several window positions.
         let shared = spatial.clone().filter(|&dim| geometry.sizes[out(dim)] > 1 && geometry.sizes[place(dim)] > 1);
         let axis = shared.min_by(|&a, &b| distance[place(a)].total_cmp(&distance[place(b)]));
         let axis = axis.ok_or_else(|| Decline::at(instruction, "its windows do not overlap"))?;

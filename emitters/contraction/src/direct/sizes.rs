@@ -1,4 +1,4 @@
-//! Sizes and blocks, and the plan that follows.
+//! Sizes of blocks, chunks and register tiles, and the plan.
 //!
 //! ```text
 //! block            `rows` rows of the result by `features` features of one group
@@ -19,62 +19,64 @@ use crate::operand::Operand;
 use crate::problem::{ProductRoots, VECTOR_OF_PRODUCTS};
 use crate::results::written;
 
-/// Knobs: rows and features of a block.
+/// Names of the knobs: rows and features of a block.
 const ROWS: &str = "rows";
 const FEATURES: &str = "features";
-/// Number of other blocks that are worth measuring.
+/// Largest number of alternative configurations in a plan.
 const MOST_ALTERNATIVES: usize = 6;
-/// Bytes of the input rows that are in memory at a time. The second limit is for rows in which
-/// neighbouring positions are contiguous: the steps of one position are then far apart, and the
-/// kernel passes over them again for the next positions.
+/// Largest number of bytes of input rows in memory at a time. The second limit holds if
+/// neighbouring positions are contiguous in a row. The steps of one position are then far apart,
+/// and the kernel reads the rows again for the next positions.
 const INPUT_BYTES: i64 = 64 << 10;
 const NEAR_INPUT_BYTES: i64 = 32 << 10;
-/// Cycles to pack an element of the kernel, if steps are contiguous in memory.
+/// Cycles to pack an element of the convolution kernel, if steps are contiguous in memory.
 const TURNED: f64 = 4.0;
-/// Cycles to start a run of the input.
+/// Cycles to start copying a run of the input.
 const OF_RUN: f64 = 60.0;
-/// Most registers of a register tile's row.
+/// Largest number of registers in a row of the register tile.
 const MOST_VECTORS: i64 = 4;
-/// Blocks per core: with several, one slow block delays the kernel little.
+/// Largest number of blocks per core. With several blocks per core, one slow block delays the
+/// kernel little.
 const BLOCKS_PER_CORE: i64 = 8;
-/// Number of parts of rows and of features up to which every number is tried. Beyond, only powers
-/// of two are tried.
+/// Number of parts up to which the search tries every split of the rows and of the features. For
+/// larger numbers of parts, the search tries only powers of two.
 const FEW_PARTS: i64 = 8;
-/// Number of tried values of the rows of the input, each half of the one before.
+/// Number of values that the search tries for the input rows of a chunk. Each value is half of the
+/// previous value.
 const MOST_HALVINGS: usize = 6;
-/// Fewest products that are worth waking every core.
+/// Least number of products for which waking all cores pays.
 const PRODUCTS_FOR_ALL_CORES: i64 = 1 << 20;
 
-/// All sizes that are chosen.
+/// The sizes that the emitter chooses.
 #[derive(Clone, Debug)]
 pub struct DirectSizes {
-    /// Elements of a register.
+    /// Number of elements of a register.
     pub lanes: i64,
     pub height: i64,
     pub vectors: i64,
     /// Whether lanes of a register are positions, not features.
     pub by_positions: bool,
-    /// Rows of the result, and features, of a block.
+    /// Numbers of result rows and of features per block.
     pub rows: i64,
     pub features: i64,
-    /// Rows of the input of a chunk.
+    /// Number of input rows per chunk.
     pub outer: i64,
-    /// Chains of products, if there are several.
+    /// Size of the chains of products, if there are several chains.
     pub chain: Option<ProductChain>,
-    /// Number of blocks: of groups, along rows, along features.
+    /// Numbers of blocks along groups, along rows and along features.
     pub grid: [i64; 3],
     /// Bytes of a sum.
     bytes: i64,
 }
 
-/// Returns the half cycles that a register tile of `height` by `vectors` registers takes per step.
+/// Returns the time per step of a register tile of `height` by `vectors` registers, in half cycles.
 fn of_step(height: i64, vectors: i64) -> i64 {
-    // The longest of: products, reads of both operands, and the latency of an addition, which is
-    // four cycles.
+    // The time is the maximum of the products, the reads of both operands, and the latency of an
+    // addition, which is four cycles.
     (height * vectors).max(height + vectors).max(8)
 }
 
-/// Returns the number of cores that are worth waking.
+/// Returns the number of cores to use: one if waking the others does not pay.
 fn cores(problem: &DirectProblem, device: &DeviceDescription) -> i64 {
     if problem.products() < PRODUCTS_FOR_ALL_CORES { 1 } else { i64::from(device.core_count.max(1)) }
 }
@@ -83,7 +85,8 @@ impl DirectSizes {
     /// Chooses the fastest sizes that the knobs allow.
     ///
     /// # Errors
-    /// If positions are no neighbours in a row, or not everything fits, or there is no such block.
+    /// If a row with its buffers does not fit in the block's memory, or no block has the sizes that
+    /// the knobs set.
     pub fn new(
         problem: &DirectProblem,
         device: &DeviceDescription,
@@ -102,7 +105,7 @@ impl DirectSizes {
         least.map(|(_, sizes)| sizes).ok_or_else(|| EmitError::new("no block size has these knobs"))
     }
 
-    /// Returns all sizes that fit, at least one.
+    /// Returns all sizes that fit in the block's memory, or an error if no sizes fit.
     fn fitting(problem: &DirectProblem, device: &DeviceDescription) -> Result<Vec<DirectSizes>, EmitError> {
         let bytes = problem.sum.byte_size() as i64;
         let lanes = (i64::from(device.register_bytes.max(16)) / bytes).max(1);
@@ -118,7 +121,7 @@ impl DirectSizes {
         let all = (1..=MOST_VECTORS).flat_map(|vectors| (1..=registers / vectors).map(move |height| (height, vectors)));
         let fits = |&(height, vectors): &(i64, i64)| height * vectors + vectors < registers;
         let cost = |&(height, vectors): &(i64, i64)| {
-            // One more for the overhead of a register tile.
+            // The 1 is the overhead of a register tile.
             ceil_div(long, height) * ceil_div(wide, vectors * lanes) * (of_step(height, vectors) + 1)
         };
         let (height, vectors) = all.filter(fits).min_by_key(cost).unwrap_or((1, 1));
@@ -148,7 +151,7 @@ impl DirectSizes {
             grid: [problem.batches(), 1, 1],
             bytes,
         };
-        // Fewer rows of the input at a time take less memory for kernels.
+        // With fewer input rows at a time, the packed convolution kernel takes less memory.
         let fewer = |sizes: &DirectSizes| {
             let outer = whole(ceil_div(sizes.outer, 2));
             (outer < sizes.outer).then(|| DirectSizes { outer, ..sizes.clone() })
@@ -167,15 +170,15 @@ impl DirectSizes {
         self.features
     }
 
-    /// Returns the next fastest blocks, as knobs.
+    /// Returns configurations for the fastest other block sizes.
     fn alternatives(&self, problem: &DirectProblem, device: &DeviceDescription) -> Vec<Configuration> {
         let cores = cores(problem, device);
         let all = DirectSizes::fitting(problem, device).unwrap_or_default();
         let mut all: Vec<(f64, DirectSizes)> =
             all.into_iter().map(|sizes| (sizes.time(problem, cores), sizes)).collect();
         all.sort_by(|a, b| a.0.total_cmp(&b.0));
-        // Knobs do not set the number of input rows: of blocks with equal knobs, they give the
-        // first.
+        // Knobs do not set the number of input rows. If several sizes have equal knobs, the knobs
+        // select the first of these sizes.
         let mut seen = HashSet::from([(self.rows, self.features)]);
         let others = all.iter().filter(|(_, sizes)| seen.insert((sizes.rows, sizes.features)));
         others.take(MOST_ALTERNATIVES).map(|(_, sizes)| sizes.configuration()).collect()
@@ -185,7 +188,7 @@ impl DirectSizes {
         Configuration::from([(ROWS, self.rows), (FEATURES, self.features)])
     }
 
-    /// Returns these sizes with several choices of a block's rows and features.
+    /// Returns variants of these sizes with different numbers of rows and features per block.
     fn parted(&self, problem: &DirectProblem, cores: i64) -> Vec<DirectSizes> {
         let (rows, panels) = (problem.rows(), ceil_div(problem.features(), self.unit()));
         let candidates = |all: i64| {
@@ -202,12 +205,13 @@ impl DirectSizes {
         sized.collect()
     }
 
-    /// Returns the cycles until all cores are done.
+    /// Returns the predicted number of cycles until all cores finish.
     fn time(&self, problem: &DirectProblem, cores: i64) -> f64 {
         let steps = (problem.outer() * problem.steps()) as f64;
         let [_, long, wide] = DirectSizes { outer: problem.outer(), ..self.clone() }.sum_dims(problem);
         let tiles = (long / self.height * (wide / self.width()) * self.rows) as f64;
-        // Sums are read and written if they are not added up at once.
+        // If the steps are split into chains or chunks, the kernel reads and writes the sums for
+        // each part.
         let kept = match self.chain {
             Some(chain) => chain.parts([problem.outer(), problem.steps()]),
             None if self.keeps_sums(problem) => ceil_div(problem.outer(), self.outer),
@@ -215,14 +219,14 @@ impl DirectSizes {
         } as f64;
         let of_sums = 2.0 * kept * (self.height * self.vectors) as f64;
         let products = tiles * (steps * (of_step(self.height, self.vectors) + 1) as f64 / 2.0 + of_sums);
-        // An element from a far cache takes a cycle, an element from a near cache much less.
+        // The copy of an element takes a cycle from a far cache, and much less from a near cache.
         let copied = (self.rows * problem.outer() * self.row_size(problem)) as f64;
         let runs = (self.rows * problem.outer()) as f64 * problem.runs_of_row() as f64;
         let of_input = copied.min(problem.input_size() as f64) + 2.0 * copied / self.lanes as f64 + runs * OF_RUN;
         let each = if problem.kernel.runs_along_steps { TURNED } else { 1.0 };
         let of_kernel = self.features as f64 * steps * each;
         let turns = ceil_div(self.blocks(), cores) as f64;
-        // With few blocks per core, all cores wait for a slow one.
+        // With few blocks per core, the other cores wait for a slow core.
         (products + of_input + of_kernel) * turns * (1.0 + 0.25 / turns)
     }
 
@@ -231,12 +235,12 @@ impl DirectSizes {
         self.outer < problem.outer()
     }
 
-    /// Returns the features of a register tile.
+    /// Returns the number of features of a register tile.
     pub fn unit(&self) -> i64 {
         if self.by_positions { self.height } else { self.width() }
     }
 
-    /// Returns the positions of a register tile.
+    /// Returns the number of positions of a register tile.
     pub fn unit_of_positions(&self) -> i64 {
         if self.by_positions { self.width() } else { self.height }
     }
@@ -258,13 +262,13 @@ impl DirectSizes {
     }
 
     /// Returns the dimensions of the packed kernel, `[register tile, step, feature]`. One extra
-    /// step keeps register tiles from beginning a power of two apart.
+    /// step prevents distances between register tiles that are powers of two.
     pub fn kernel_dims(&self, problem: &DirectProblem) -> [i64; 3] {
         [ceil_div(self.features, self.unit()), self.outer * problem.steps() + 1, self.unit()]
     }
 
-    /// Returns the dimensions of the line of the kernel that is copied before packing, if steps are
-    /// contiguous.
+    /// Returns the dimensions of the buffer for one line of the convolution kernel. If steps are
+    /// contiguous, each line is copied to the buffer before it is packed.
     pub fn line_dims(&self, problem: &DirectProblem) -> [i64; 1] {
         [if problem.kernel.runs_along_steps { self.outer * problem.steps() } else { 1 }]
     }
@@ -289,8 +293,8 @@ impl DirectSizes {
         all.into_iter().fold(0, i64::saturating_add).saturating_mul(self.bytes)
     }
 
-    /// Returns the input with `(group, row of the result, [row of the input, place, element at the
-    /// place])` as batch, line and step.
+    /// Returns the input as an operand whose batch, line and step are `(group, row of the result,
+    /// [row of the input, place, element at the place])`. `place` is the position in the input row.
     pub fn input(&self, problem: &DirectProblem) -> Operand {
         let geometry = &problem.geometry;
         let mut row_builder = InputRowBuilder::new(geometry, problem.axis, problem.batches());
@@ -334,7 +338,7 @@ impl DirectSizes {
     }
 
     /// Returns the map from `(row, position, feature)` to the arguments of
-    /// [`DirectProblem::result_at`] without the group.
+    /// [`DirectProblem::result_at`], except the first, which is the group.
     pub fn in_result(problem: &DirectProblem) -> IndexingMap {
         let mut parts = delinearize(&Expr::dim(0), &problem.geometry.sizes_of(&problem.of_row));
         parts.extend([Expr::dim(1), Expr::dim(2)]);
@@ -366,8 +370,8 @@ impl DirectSizes {
         }
     }
 
-    /// Returns the cost of the products, with as many lanes as the type of the sums allows and
-    /// including those beyond the end, and of copying.
+    /// Returns the cost of the products and of copying. A vector has as many lanes as the type of
+    /// the sums allows. The cost includes products beyond the end.
     fn work(&self, problem: &DirectProblem) -> Work {
         let [_, long, wide] = self.sum_dims(problem);
         let rows = (problem.batches() * problem.rows() * self.grid[2]) as f64;
@@ -404,8 +408,8 @@ impl DirectSizes {
         [visit(input, problem.input), visit(kernel, problem.kernel.instruction)]
     }
 
-    /// Returns a map `(th, bl)[ranges] -> …`: the results of `map` at a point, which depends on the
-    /// block and the ranges.
+    /// Returns a map `(th, bl)[ranges] -> …` whose results are those of `map` at `point`. `point`
+    /// depends on the block and the ranges.
     fn over_blocks(&self, map: &IndexingMap, point: &[Expr], ranges: &[(&str, i64)]) -> IndexingMap {
         let of_point = |expr: &Expr| expr.substitute(point, &[], &[]);
         let constraints = map.constraints.iter();

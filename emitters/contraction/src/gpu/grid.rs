@@ -1,14 +1,14 @@
-//! Distribution of the results' tiles: one tile per block. All threads of the block work on it.
+//! Distribution of the results over blocks. All threads of a block compute one tile of the results.
 
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
 use crate::problem::{ProductRoots, ProductSizes};
 
-/// Tiles of the results.
+/// Split of the results into tiles.
 #[derive(Clone, Copy, Debug)]
 pub struct ResultGrid {
     pub sizes: ProductSizes,
-    /// Rows and columns of a tile.
+    /// Numbers of rows and columns of a tile.
     pub tile: [i64; 2],
 }
 
@@ -24,7 +24,7 @@ impl ResultGrid {
         self.sizes.batch * self.counts()[0] * self.counts()[1]
     }
 
-    /// Returns the number of sums, including those beyond the results.
+    /// Returns the number of sums, including the sums of tiles beyond the results.
     pub fn results(&self) -> f64 {
         self.blocks() as f64 * self.tile[0] as f64 * self.tile[1] as f64
     }
@@ -49,7 +49,7 @@ impl ResultGrid {
         IndexingMap::from_tensor_sizes(self.place(&Expr::dim(0)).to_vec(), &[self.blocks()], &[]).simplify()
     }
 
-    /// Returns a map `(th, bl)[ranges] -> index` with these results.
+    /// Returns a map `(th, bl)[ranges] -> index` with the expressions `results`.
     pub fn over(&self, threads: i64, ranges: &[(&str, i64)], results: Vec<Expr>) -> IndexingMap {
         IndexingMap {
             dims: vec![Variable::named("th", threads), Variable::named("bl", self.blocks())],
@@ -59,8 +59,8 @@ impl ResultGrid {
         }
     }
 
-    /// Returns the constraints that keep a row and a column within the results, if tiles extend
-    /// beyond them.
+    /// Returns the constraints that keep `row` and `column` within the results. A dimension in
+    /// which no tile extends beyond the results needs no constraint.
     pub fn limits(&self, row: &Expr, column: &Expr) -> Vec<Constraint> {
         let sizes = [self.sizes.rows, self.sizes.columns];
         let limits = self.sticks_out().into_iter().zip([row, column].into_iter().zip(sizes));
@@ -70,7 +70,8 @@ impl ResultGrid {
             .collect()
     }
 
-    /// Returns the reads of the left and of the right operand per result element.
+    /// Returns the number of elements of the left and of the right operand that the kernel reads
+    /// per result element.
     pub fn reads_per_result(&self) -> [f64; 2] {
         let ProductSizes { rows, columns, steps, .. } = self.sizes;
         let [down, across] = self.counts().map(|tiles| tiles as f64);

@@ -1,4 +1,4 @@
-//! Tiles in shared memory that warps multiply by instructions for whole matrices.
+//! Products of tiles in shared memory. Each warp multiplies small matrices with one instruction.
 //!
 //! ```text
 //! block            a tile of the results, over all steps, in chunks of `tile_k` steps
@@ -7,7 +7,8 @@
 //!                  operand contiguous along lines    [words of steps][lines, steps of a word]
 //! ```
 //!
-//! Lanes read words of neighbouring steps. All lanes of a warp read from different banks.
+//! The lanes of a warp are its threads. Each lane reads words of neighbouring steps. All lanes of a
+//! warp read from different banks.
 
 use fusebox_core::builder::{FunctionBuilder, Type, Value};
 use fusebox_core::device::DeviceDescription;
@@ -22,21 +23,22 @@ use super::pipeline::TileMultiplier;
 use super::tile_copy::{SharedTileLayout, TileCopy};
 use crate::problem::ProductProblem;
 
-/// Number of lanes that hold the words of a row, and number of rows or columns that the lanes of a
-/// warp hold.
+/// Number of lanes that hold the words of one row, and number of rows or columns that all lanes of
+/// a warp hold.
 const PLACES: i64 = 4;
 const GROUPS: i64 = 8;
-/// Bytes of a line's steps in a tile.
+/// Bytes of all steps of one line of a tile.
 const LINE_BYTES: i64 = 64;
 /// Bytes that a thread copies at once.
 const COPY_BYTES: i64 = 16;
 /// Bytes of padding after a row of words in shared memory, so that the next row begins in another
 /// bank.
 const SKEW_BYTES: i64 = 32;
-/// Elements by which rows of sums are rotated in shared memory: as many as the lanes of one row
-/// write.
+/// Number of elements by which rows of sums are rotated in shared memory. The lanes of one row
+/// write this number of elements.
 const ROTATION: i64 = 8;
-/// Warps along rows and columns, and products of the instruction per warp in both directions.
+/// Available tilings: numbers of warps along rows and columns, and numbers of matrix products per
+/// warp along rows and columns.
 const MENU: [WarpTiling; 7] = [
     WarpTiling::new([2, 4], [4, 4]),
     WarpTiling::new([2, 2], [4, 4]),
@@ -47,7 +49,8 @@ const MENU: [WarpTiling; 7] = [
     WarpTiling::new([1, 4], [2, 2]),
 ];
 
-/// The warps of a tile, and the products of a warp.
+/// Numbers of warps of a tile along rows and columns, and numbers of matrix products of a warp
+/// along rows and columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct WarpTiling {
     warps: [i64; 2],
@@ -59,7 +62,7 @@ impl WarpTiling {
         WarpTiling { warps, products }
     }
 
-    /// Returns the rows and columns of a tile.
+    /// Returns the numbers of rows and columns of a tile.
     fn tile(&self, product: MatrixProduct) -> [i64; 2] {
         let shape = product.shape();
         [0, 1].map(|side| self.warps[side] * self.products[side] * shape[side])
@@ -71,7 +74,7 @@ fn product_of(problem: &ProductProblem) -> Option<MatrixProduct> {
     use ElementType::{BF16, F16, F32, F64, S32};
     let elements = [0, 1].map(|side: usize| problem.operands[side].element);
     let all = |fits: &dyn Fn(ElementType) -> bool| elements.iter().all(|&element| fits(element));
-    // Floats of eight bits with a fraction convert exactly to floats of sixteen bits.
+    // These floats of eight bits convert exactly to floats of sixteen bits.
     let is_small = |element| matches!(element, ElementType::F8E4M3FN | ElementType::F8E5M2);
     match problem.sum {
         F32 if all(&|element| element == BF16 || is_small(element)) => Some(MatrixProduct::Bf16),
@@ -92,8 +95,8 @@ fn factor(product: MatrixProduct) -> ElementType {
     }
 }
 
-/// Returns the cost of a product of two numbers within the instruction, in instructions that
-/// multiply single numbers.
+/// Returns the cost of one product of two numbers in a matrix instruction, relative to an
+/// instruction that multiplies two numbers.
 fn cost(product: MatrixProduct) -> f64 {
     match product {
         MatrixProduct::Bf16 | MatrixProduct::F16 => 1.0 / 16.0,
@@ -102,7 +105,7 @@ fn cost(product: MatrixProduct) -> f64 {
     }
 }
 
-/// All sizes that are chosen.
+/// The sizes that the emitter chooses.
 #[derive(Clone, Debug)]
 pub struct MmaContraction {
     grid: ResultGrid,
@@ -117,7 +120,7 @@ pub struct MmaContraction {
 struct WordTile {
     lines: i64,
     steps: i64,
-    /// Steps of a word.
+    /// Number of steps per word.
     pack: i64,
     /// Bytes of an element.
     bytes: i64,
@@ -132,8 +135,8 @@ impl WordTile {
 
 impl SharedTileLayout for WordTile {
     fn dims(&self) -> Vec<i64> {
-        // Four words of padding after a line let eight lines reach all banks with words of four
-        // bytes, and twice as many lines with words of eight bytes.
+        // Four words of padding after each line spread the words of eight lines evenly over all
+        // banks.
         let behind_line = PLACES * self.word_bytes() / self.bytes;
         if self.along_steps {
             vec![self.lines, self.steps + behind_line]
@@ -175,7 +178,7 @@ impl MmaContraction {
         }
     }
 
-    /// Returns the number of the thread's warp along rows or columns.
+    /// Returns the number of the thread's warp along rows (`side` 0) or along columns (`side` 1).
     fn warp(&self, side: usize, thread: &Expr) -> Expr {
         let warp = thread.clone().floor_div(PRODUCT_LANES);
         let across = self.form.warps[1];
@@ -183,7 +186,7 @@ impl MmaContraction {
     }
 
     /// Returns the line and the first step of a thread's word in the tile. `number` is the number
-    /// of the product down or across, and `along` its number along the steps.
+    /// of the matrix product along the operand's lines, and `along` is its number along the steps.
     fn word(&self, side: usize, thread: &Expr, [number, along, word]: [Expr; 3]) -> [Expr; 2] {
         let shape = self.product.shape();
         let lane = thread.clone().modulo(PRODUCT_LANES);
@@ -202,18 +205,18 @@ impl MmaContraction {
         IndexingMap::from_tensor_sizes(self.layout(side).place(line, step), &[self.threads()], &sizes)
     }
 
-    /// Returns the number of products of the instruction along the steps of a tile.
+    /// Returns the number of matrix products along the steps of a tile.
     fn along(&self) -> i64 {
         LINE_BYTES / self.bytes() / self.product.shape()[2]
     }
 
-    /// Returns the number of groups of rows of a product.
+    /// Returns the number of groups of eight rows in a matrix product.
     fn halves(&self) -> i64 {
         self.product.shape()[0] / GROUPS
     }
 
-    /// Returns the map `(th)[number across] -> place in shared memory` of the two adjacent sums
-    /// that a thread holds in a pass.
+    /// Returns the map `(th)[number across] -> place in shared memory` to which a thread writes two
+    /// adjacent sums of a pass.
     fn puts(&self) -> IndexingMap {
         let thread = Expr::dim(0);
         let lane = thread.clone().modulo(PRODUCT_LANES);
@@ -282,7 +285,7 @@ impl TileMultiplier for MmaContraction {
 
     fn fill(&self, side: usize) -> TileCopy {
         let (along_steps, pack, bytes) = (self.along_steps[side], self.product.pack(), self.bytes());
-        // With packed steps, a copy has fewer lines.
+        // If a word holds several steps, a copy covers fewer lines.
         let group = COPY_BYTES / bytes / if along_steps { 1 } else { pack };
         // The writes of adjacent threads reach all banks.
         let across = match bytes * pack {
@@ -377,8 +380,8 @@ mod tests {
     use super::*;
     use crate::problem::ProductSizes;
 
-    /// The worst access to shared memory takes one turn: reads of words, writes of copied elements,
-    /// and writes of sums.
+    /// No access to shared memory has a bank conflict. The accesses are reads of words, writes of
+    /// copied elements, and writes of sums.
     #[test]
     fn threads_of_a_warp_reach_different_banks() {
         for product in MatrixProduct::ALL {
@@ -406,7 +409,7 @@ mod tests {
         }
     }
 
-    /// The maps agree with the instruction's description about the words of each lane.
+    /// For each lane, the maps contain the words that the instruction's description states.
     #[test]
     fn words_are_where_the_instruction_has_them() {
         for product in MatrixProduct::ALL {

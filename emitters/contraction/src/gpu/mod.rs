@@ -31,20 +31,23 @@ pub use self::wgmma::WgmmaContraction;
 use crate::problem::{ProductProblem, ProductSizes};
 use crate::strategy::ProductStrategy;
 
-/// Largest number of products. No machine computes more, and counts up to it do not overflow.
+/// Largest number of products that the emitters accept. No machine computes more, and counts up to
+/// this number do not overflow.
 const MOST_PRODUCTS: i64 = 1 << 48;
-/// Largest number of results: the largest number of blocks, each of which has at least one result.
+/// Largest number of results that the emitters accept. It is the largest number of blocks, because
+/// each block computes at least one result.
 const MOST_RESULTS: i64 = (1 << 31) - 1;
-/// Total number of products below which a kernel takes as long as its launch.
+/// Least number of products that the emitters accept. A kernel with fewer takes as long as its
+/// launch.
 const LEAST_PRODUCTS: i64 = 1 << 11;
-/// Number of products per result element below which a loop over the results reads no more than
-/// tiles.
+/// Least number of products per result element for which tiles pay. With fewer, a loop over the
+/// results reads no more elements than a kernel with tiles.
 const LEAST_STEPS: i64 = 4;
 
-/// Checks that tiles pay.
+/// Checks that a kernel with tiles pays.
 ///
 /// # Errors
-/// If a loop is as fast, or the problem is too large to be counted.
+/// If a loop is as fast, or the number of products is too large.
 fn check(problem: &ProductProblem) -> Result<(), Decline> {
     let ProductSizes { batch, rows, columns, steps } = problem.sizes;
     let results = [batch, rows, columns].iter().fold(1i64, |n, &size| n.saturating_mul(size));
@@ -67,7 +70,8 @@ fn check(problem: &ProductProblem) -> Result<(), Decline> {
     }
 }
 
-/// Returns the reads of each operand per result element, and the number of all products.
+/// Returns the number of elements of each operand that the kernel reads per result element, and the
+/// number of all products.
 pub fn claimed(problem: &ProductProblem, device: &DeviceDescription) -> Option<([f64; 2], f64)> {
     check(problem).ok()?;
     let tiles = BlockContraction::new(problem, device, &Configuration::default()).ok()?;
@@ -76,7 +80,7 @@ pub fn claimed(problem: &ProductProblem, device: &DeviceDescription) -> Option<(
     Some((tiles.grid.reads_per_result(), products))
 }
 
-/// Returns the map with its range variables as dimensions.
+/// Returns the map with its range variables changed to dimensions.
 fn ranges_as_dims(map: &IndexingMap) -> IndexingMap {
     let dims = map.dims.len() as u32;
     let ranges: Vec<Expr> = (0..map.ranges.len() as u32).map(|range| Expr::dim(dims + range)).collect();

@@ -9,7 +9,7 @@ use super::grid::{ResultGrid, index_of};
 use crate::problem::ProductRoots;
 use crate::results::ResultEpilogues;
 
-/// Period of rows that are not rotated.
+/// Number of rows in a period of the rotation. The first row of each period is not rotated.
 const ROTATED: i64 = 4;
 
 /// The passes over a tile. A pass writes some rows of the tile together.
@@ -19,14 +19,15 @@ pub struct WritePasses {
     pub count: i64,
     /// Number of rows of a pass.
     pub rows: i64,
-    /// Number of rows of a pass per group of rows. The groups of a pass begin `stride` rows apart
-    /// in the tile.
+    /// Number of rows per group. The rows of a pass form groups that begin `stride` rows apart in
+    /// the tile.
     pub side_by_side: i64,
     pub stride: i64,
     /// Distance in the tile between rows of a pass that are adjacent in shared memory.
     pub row_spacing: i64,
-    /// Elements by which a row is rotated in shared memory, relative to the row before. Every
-    /// fourth row is not rotated. Threads that write to several rows thus reach different banks.
+    /// Number of elements by which a row is rotated in shared memory, relative to the previous row.
+    /// Every fourth row is not rotated. Threads that write to several rows thus reach different
+    /// banks.
     pub rotation: i64,
     pub threads: i64,
 }
@@ -54,12 +55,12 @@ impl WritePasses {
         }
     }
 
-    /// Returns the number of elements of a thread in a pass.
+    /// Returns the number of elements that a thread writes in a pass.
     fn turns(&self, grid: &ResultGrid) -> i64 {
         self.rows * grid.tile[1] / self.threads
     }
 
-    /// Returns the row of the pass and the column of a thread's element.
+    /// Returns the row of the pass and the column of a thread's element number `turn`.
     fn element(&self, grid: &ResultGrid, thread: Expr, turn: Expr) -> [Expr; 2] {
         let number = turn * self.threads + thread;
         [number.clone().floor_div(grid.tile[1]), number.modulo(grid.tile[1])]

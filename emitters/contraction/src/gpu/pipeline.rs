@@ -1,5 +1,5 @@
-//! The common part of all forms with tiles in shared memory. The kernel multiplies one part of the
-//! steps while it reads the next.
+//! The common part of all emitters with tiles in shared memory. The kernel multiplies one part of
+//! the steps while it reads the next part.
 //!
 //! ```text
 //! read part 0, write it to tiles 0                            barrier
@@ -12,8 +12,8 @@
 //!   apply the epilogue to them and write the results          barrier
 //! ```
 //!
-//! Each operand has two tiles. The kernel reads one while it writes the other, so that one barrier
-//! per part is enough.
+//! Each operand has two tiles. The kernel reads one tile while it writes the other tile, so that
+//! one barrier per part is enough.
 
 use std::collections::BTreeSet;
 
@@ -30,46 +30,47 @@ use crate::problem::{ProductProblem, ProductSizes};
 use crate::results::{ResultEpilogues, written};
 use crate::strategy::ProductStrategy;
 
-/// Knobs: rows and columns of a tile.
+/// Names of the knobs for the rows and columns of a tile.
 pub const TILE_M: &str = "tile_m";
 pub const TILE_N: &str = "tile_n";
-/// Number of threads of a core that hide each other's latency.
+/// Number of threads per core that is enough to hide their latency.
 const ENOUGH_THREADS: f64 = 256.0;
 
-/// A way of multiplying tiles.
+/// A form: one method of multiplying tiles, with all its sizes.
 pub trait TileMultiplier: Sized + 'static {
-    /// Checks that a form supports the problem and the device.
+    /// Checks that at least one form supports the problem and the device.
     ///
     /// # Errors
-    /// The reason, if none does.
+    /// Returns the reason if no form supports the problem and the device.
     fn suits(problem: &ProductProblem, device: &DeviceDescription) -> Result<(), Decline>;
-    /// Returns all forms. Among equally fast forms, the usual one is first.
+    /// Returns all forms. Among equally fast forms, the preferred form is first.
     fn forms(problem: &ProductProblem) -> Vec<Self>;
     /// Returns the values of the knobs. All forms have the same knobs.
     fn configuration(&self) -> Configuration {
         let [m, n] = self.grid().tile;
         Configuration::from([(TILE_M, m), (TILE_N, n)])
     }
-    /// Returns a note for the plan, besides the sizes.
+    /// Returns a note for the plan, which the plan adds to the sizes of the product.
     fn note(&self) -> String;
     fn grid(&self) -> &ResultGrid;
-    /// Returns the steps of a tile.
+    /// Returns the number of steps of a tile.
     fn steps(&self) -> i64;
-    /// Returns how threads copy an operand's tile. `layout` returns where to.
+    /// Returns the distribution of an operand's copies over threads. `layout` describes the
+    /// destination.
     fn fill(&self, side: usize) -> TileCopy;
     fn layout(&self, side: usize) -> Box<dyn SharedTileLayout>;
     /// Returns the type of elements in shared memory.
     fn factor(&self) -> ElementType;
-    /// Returns how sums are written.
+    /// Returns the passes that write the sums.
     fn passes(&self) -> WritePasses;
-    /// Returns the instructions of a thread per product of two numbers, including copies and reads
-    /// of the operands.
+    /// Returns the number of instructions per product of two numbers, including copies and reads of
+    /// the operands.
     fn per_product(&self) -> f64;
-    /// Returns the bytes of shared memory.
+    /// Returns the number of bytes of shared memory that a block needs.
     fn shared_bytes(&self) -> i64;
     /// Returns the types of a thread's sums.
     fn sums(&self) -> Vec<Type>;
-    /// Returns the sums plus the products of the tiles with number `buffer`.
+    /// Returns the sums plus the products of tile number `buffer` of each operand.
     fn multiply(
         &self,
         b: &mut FunctionBuilder,
@@ -131,7 +132,7 @@ fn fits(core: &impl TileMultiplier, device: &DeviceDescription) -> bool {
         && core.passes().threads <= i64::from(device.max_threads_per_block)
 }
 
-/// Returns the serial work of a core, in products.
+/// Returns the predicted number of instructions per step of the busiest core.
 fn slowness(core: &impl TileMultiplier, device: &DeviceDescription) -> f64 {
     let (grid, threads, per_product) = (core.grid(), core.passes().threads, core.per_product());
     let cores = f64::from(device.core_count.max(1));
@@ -140,7 +141,7 @@ fn slowness(core: &impl TileMultiplier, device: &DeviceDescription) -> f64 {
     (blocks / cores).ceil() * (grid.tile[0] * grid.tile[1]) as f64 * per_product / busy
 }
 
-/// Returns the plan of a form, except knobs and notes.
+/// Returns the plan of a form, without knobs and notes.
 fn plan(problem: &ProductProblem, core: &impl TileMultiplier) -> Plan {
     let (grid, passes) = (core.grid(), core.passes());
     let launch = LaunchDimensions { blocks: grid.blocks() as u64, threads_per_block: passes.threads as u32 };
@@ -217,7 +218,7 @@ fn summed(
     let state = b.scf_for(zero, end, one, &state, |b, part, state| {
         let tiles = [state[0], state[1]];
         let next = b.addi(part, one);
-        // The last iteration reads the last part again, and its values are not used.
+        // The last iteration reads the last part again and does not use the values.
         let there = b.minsi(next, last);
         let loaded = load(b, there);
         let (own, other) = (b.remsi(part, two), b.remsi(next, two));

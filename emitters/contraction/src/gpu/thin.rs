@@ -27,17 +27,17 @@ const THREADS: &str = "threads";
 const MOST_VECTORS: i64 = 8;
 /// Largest number of bytes of a thread's sums.
 const MOST_SUM_BYTES: i64 = 128;
-/// Numbers of threads of a block, the usual number first.
+/// Numbers of threads per block that the knob allows. The first is the default.
 const THREADS_OF_BLOCK: [i64; 3] = [256, 128, 512];
 /// Bytes that a thread reads at once.
 const READ_BYTES: i64 = 16;
 /// Number of concurrent reads of a thread.
 const IN_FLIGHT: i64 = 4;
-/// Fewest adjacent threads along lines, so that they read whole cache lines.
+/// Least number of adjacent threads along lines. Together, they read whole cache lines.
 const LEAST_SIDE_BY_SIDE: i64 = 8;
 const WARP: i64 = 32;
 
-/// All sizes that are chosen.
+/// The sizes that the emitter chooses.
 #[derive(Clone, Debug)]
 pub struct ThinContraction {
     grid: ResultGrid,
@@ -45,11 +45,11 @@ pub struct ThinContraction {
     side: usize,
     /// Whether steps, not lines, are contiguous in the matrix.
     along_steps: bool,
-    /// Elements that a thread reads at once.
+    /// Number of elements that a thread reads at once.
     lanes: i64,
-    /// Reads of the matrix per iteration.
+    /// Number of reads of the matrix per iteration.
     reads: i64,
-    /// Number of threads that share a sum, and number of threads along lines.
+    /// Number of threads that compute parts of the same sum, and number of threads along lines.
     sharers: i64,
     across: i64,
 }
@@ -63,17 +63,17 @@ impl ThinContraction {
         self.grid.tile[1 - self.side]
     }
 
-    /// Returns the lines of a block.
+    /// Returns the number of lines of a block.
     fn lines(&self) -> i64 {
         self.grid.tile[self.side]
     }
 
-    /// Returns the steps and lines of a read.
+    /// Returns the numbers of steps and lines of a read.
     fn read(&self) -> [i64; 2] {
         if self.along_steps { [self.lanes, 1] } else { [1, self.lanes] }
     }
 
-    /// Returns the steps of an iteration.
+    /// Returns the number of steps of an iteration.
     fn steps(&self) -> i64 {
         self.reads * self.sharers * self.read()[0]
     }
@@ -106,7 +106,7 @@ impl ThinContraction {
         if self.along_steps { [result, sharer] } else { [sharer, result] }
     }
 
-    /// Returns how threads read the matrix, group by group, and the vectors.
+    /// Returns the distribution of an operand's reads over threads.
     fn fill(&self, side: usize) -> TileCopy {
         let [steps, lines] = self.read();
         let is_matrix = side == self.side;
@@ -148,7 +148,7 @@ impl ThinContraction {
         self.parts()[0] * self.parts()[1] * problem.sum.byte_size() as i64
     }
 
-    /// Returns the thread's parts of sums, one for each vector and each line of a read.
+    /// Returns the thread's partial sums, one for each vector and each line of a read.
     fn sums(
         &self,
         b: &mut FunctionBuilder,
@@ -192,7 +192,7 @@ impl ThinContraction {
         })
     }
 
-    /// Adds up the parts and writes the results of the epilogue.
+    /// Adds the partial sums of all threads, applies the epilogue and writes the results.
     fn write(
         &self,
         b: &mut FunctionBuilder,
@@ -254,7 +254,7 @@ impl ProductStrategy for ThinContraction {
         let (lines, vectors) = (sizes.rows.max(sizes.columns), sizes.rows.min(sizes.columns));
         let matrix = &problem.operands[side];
         let bytes = matrix.element.byte_size().max(1) as i64;
-        // A read takes at most the elements that exist, and only as many as there are sums for.
+        // A read takes no more elements than exist, and no more than the thread has sums for.
         let least = |size: i64, most: i64| (size.max(1) as u64).next_power_of_two().min(most as u64) as i64;
         let sums = MOST_SUM_BYTES / problem.sum.byte_size().max(1) as i64;
         let most = (READ_BYTES / bytes).clamp(1, (sums / vectors.clamp(1, MOST_VECTORS)).max(1));
@@ -265,7 +265,7 @@ impl ProductStrategy for ThinContraction {
             let sharers = least(ceil_div(sizes.steps, lanes), WARP);
             (sharers, threads / sharers)
         } else {
-            // As wide as possible, with a block for every core.
+            // Uses as many threads along lines as possible, as long as every core gets a block.
             let mut across = least(ceil_div(lines, lanes), WARP);
             while across > LEAST_SIDE_BY_SIDE && sizes.batch * ceil_div(lines, across * lanes) < cores {
                 across /= 2;

@@ -1,9 +1,10 @@
 //! Copies of an operand's tiles from memory through registers to shared memory. The kernel loads
-//! the next part while it multiplies the part before.
+//! the next part of the steps while it multiplies the current part.
 //!
-//! Each thread copies groups of elements that are contiguous in memory. Lines and steps of a tile
-//! beyond the end are read from the last line or step, so that no thread branches. Steps beyond the
-//! end count as zero. Lines beyond the end are never written.
+//! Each thread copies groups of elements that are contiguous in memory. For lines and steps of a
+//! tile beyond the end, threads read the last line or step, so that no thread branches. Threads
+//! replace the values of steps beyond the end by zero. They never write results for lines beyond
+//! the end.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Subgraph, Value};
 use fusebox_core::emitter::{Fusion, Visit};
@@ -21,25 +22,25 @@ pub trait SharedTileLayout {
     fn dims(&self) -> Vec<i64>;
     /// Returns the index of an element.
     fn place(&self, line: Expr, step: Expr) -> Vec<Expr>;
-    /// Whether neighbours are steps of one line. Otherwise they are lines of one step.
+    /// Whether neighbouring elements are steps of one line. Otherwise they are lines of one step.
     fn runs_along_steps(&self) -> bool;
 }
 
 /// Distribution of the copies of a tile over threads.
 #[derive(Clone, Copy, Debug)]
 pub struct TileCopy {
-    /// Lines and steps of a tile.
+    /// Numbers of lines and steps of a tile.
     pub lines: i64,
     pub steps: i64,
-    /// Elements of a group, which are contiguous in memory.
+    /// Number of elements of a group. The elements of a group are contiguous in memory.
     pub group: i64,
     /// Whether a group consists of steps of one line. Otherwise it consists of lines, each with the
     /// `pack` steps of a word.
     pub along_steps: bool,
-    /// Steps of a word.
+    /// Number of steps per word.
     pub pack: i64,
-    /// Number of lines of the same steps, or of words of the same lines, that adjacent threads copy
-    /// before they advance along memory.
+    /// Number of adjacent threads that copy different lines of the same steps (or different words
+    /// of the same lines). The next thread continues along the contiguous dimension.
     pub across: i64,
     pub threads: i64,
 }
@@ -49,12 +50,12 @@ impl TileCopy {
         self.lines * self.steps / self.group / if self.along_steps { 1 } else { self.pack }
     }
 
-    /// Returns the number of groups of a thread.
+    /// Returns the number of groups that a thread copies.
     pub fn per_thread(&self) -> i64 {
         ceil_div(self.groups(), self.threads)
     }
 
-    /// Whether some threads have no group in the last round.
+    /// Whether some threads have no group in the last iteration.
     fn is_partial(&self) -> bool {
         self.groups() % self.threads != 0
     }
@@ -77,8 +78,9 @@ impl TileCopy {
         IndexingMap::from_tensor_sizes(results, &[self.threads, self.per_thread()], &[]).simplify()
     }
 
-    /// Returns the map `(th)[turn, element] -> place in shared memory`. Elements are written one by
-    /// one, unless groups are contiguous in both memories.
+    /// Returns the map `(th)[turn, element] -> place in shared memory`. If a group is contiguous in
+    /// shared memory too, the thread writes it at once. Otherwise the thread writes its elements
+    /// one by one.
     pub fn writes(&self, layout: &dyn SharedTileLayout) -> IndexingMap {
         let together = self.along_steps == layout.runs_along_steps();
         let [line, step] = self.first(Expr::dim(0), Expr::range(0));
@@ -93,21 +95,22 @@ impl TileCopy {
     }
 }
 
-/// The copies of one operand to shared memory.
+/// One operand, and everything that is needed to copy its tiles to shared memory.
 pub struct TileSource<'a> {
     grid: &'a ResultGrid,
     operand: &'a Operand,
-    /// 0 for the left operand, whose lines are rows, 1 for the right operand.
+    /// Number of the operand: 0 for the left operand, whose lines are rows, and 1 for the right
+    /// operand.
     side: usize,
     fill: TileCopy,
     function: Subgraph,
-    /// The operand, if it is a parameter in which groups are contiguous.
+    /// The parameter that is the operand, if groups are contiguous in it.
     in_place: Option<Value>,
     /// Type to which the elements are converted.
     factor: ElementType,
 }
 
-/// Elements of a group between load and store.
+/// Elements of a group, held in registers from their load to their store.
 pub enum LoadedElements {
     /// A vector of the elements in the order in which they are written.
     Vector(Value),
@@ -160,7 +163,8 @@ impl<'a> TileSource<'a> {
             .collect()
     }
 
-    /// Returns the elements of a group, with all steps of a word.
+    /// Reads the elements of a group. If lines are contiguous, reads all steps of a word for each
+    /// line.
     fn packed(&self, b: &mut FunctionBuilder, [batch, line, step]: [Value; 3]) -> LoadedElements {
         let rows = if self.fill.along_steps { 1 } else { self.fill.pack };
         let points: Vec<[Value; 3]> = (0..rows)
@@ -191,7 +195,7 @@ impl<'a> TileSource<'a> {
         if !few_steps {
             return Some(elements);
         }
-        // A group is entirely within the steps, or entirely beyond.
+        // Each group is entirely within the steps or entirely beyond them.
         let ty = b.type_of(elements).clone();
         let (zero, steps) = (b.zero(&ty), b.index(steps));
         let is_step = b.cmpi(IntPredicate::Slt, step, steps);
@@ -234,7 +238,7 @@ impl<'a> TileSource<'a> {
             .collect()
     }
 
-    /// Writes loaded elements to one of two tiles, whose number is `buffer`.
+    /// Writes loaded elements to tile number `buffer`, one of two tiles.
     pub fn store(
         &self,
         b: &mut FunctionBuilder,
@@ -296,8 +300,8 @@ fn interleaved(b: &mut FunctionBuilder, rows: &[Value]) -> Value {
     b.vector_shuffle(halves[0], halves[1], &order)
 }
 
-/// Returns the position, or the position of the last group if `position` is beyond it. Positions
-/// are multiples of `group`.
+/// Returns the smaller of `position` and the position of the last group. Positions are multiples of
+/// `group`.
 fn within(b: &mut FunctionBuilder, position: Value, size: i64, group: i64, is_needed: bool) -> Value {
     if !is_needed {
         return position;
@@ -306,7 +310,7 @@ fn within(b: &mut FunctionBuilder, position: Value, size: i64, group: i64, is_ne
     if group == 1 {
         return b.minsi(position, last);
     }
-    // Computes with the number of the group, so that the alignment is visible.
+    // Clamps the number of the group, so that the compiler sees the alignment of the position.
     let by = b.index(group);
     let number = b.floordivsi(position, by);
     let number = b.minsi(number, last);

@@ -1,5 +1,5 @@
-//! Tiles in shared memory that all threads of a block multiply. Each thread has some rows by some
-//! columns of the results in registers.
+//! Products of tiles in shared memory by all threads of a block. Each thread holds the sums for
+//! some rows and columns of the results in registers.
 //!
 //! ```text
 //! block            a tile of the results, over all steps, in chunks of `tile_k` steps
@@ -26,10 +26,11 @@ const TILE_K: &str = "tile_k";
 const CHUNK_BYTES: i64 = 16;
 /// Bytes that all banks of shared memory deliver at a time.
 const BANK_BYTES: i64 = 128;
-/// Steps of a tile, for elements of four bytes and for smaller elements.
+/// Numbers of steps of a tile: first for elements of at least four bytes, then for smaller
+/// elements.
 const STEPS: [i64; 2] = [8, 16];
-/// Tiles in chunks of rows and columns, with the chunks of a thread. Large tiles read less memory,
-/// small tiles give more blocks.
+/// Available tilings, in chunks of rows and columns: the size of a tile, and the size of a thread's
+/// part. Large tiles read less memory, and small tiles give more blocks.
 const MENU: [ThreadTiling; 10] = [
     ThreadTiling::new([32, 32], [2, 2]),
     ThreadTiling::new([32, 16], [2, 2]),
@@ -42,7 +43,7 @@ const MENU: [ThreadTiling; 10] = [
     ThreadTiling::new([4, 32], [1, 1]),
     ThreadTiling::new([4, 8], [1, 1]),
 ];
-/// Time of an instruction on eight bytes, in instructions on four bytes.
+/// Time of an instruction on eight bytes, relative to an instruction on four bytes.
 const WIDE: f64 = 2.0;
 /// Time to copy an element to shared memory, in instructions.
 const COPY: f64 = 8.0;
@@ -65,12 +66,12 @@ impl ThreadTiling {
     }
 }
 
-/// All sizes that are chosen.
+/// The sizes that the emitter chooses.
 #[derive(Clone, Debug)]
 pub struct BlockContraction {
     pub grid: ResultGrid,
     form: ThreadTiling,
-    /// Elements that a thread reads from shared memory at once.
+    /// Number of elements that a thread reads from shared memory at once.
     chunk: i64,
     pub steps: i64,
     /// Bytes of a sum.
@@ -92,7 +93,7 @@ struct LineTile {
 impl SharedTileLayout for LineTile {
     fn dims(&self) -> Vec<i64> {
         let groups = self.steps / self.group;
-        // Threads of a warp that each write a step of a different group reach adjacent banks.
+        // If the threads of a warp write steps of different groups, they write to adjacent banks.
         let skew = (BANK_BYTES / self.bytes / groups).max(self.group);
         vec![groups, self.group * self.lines + skew]
     }
@@ -116,8 +117,8 @@ impl BlockContraction {
         LineTile { lines: self.grid.tile[side], steps: self.steps, group: self.chunk, bytes: self.bytes }
     }
 
-    /// Returns `(th) -> (thread's row, its column)`, in chunks. A warp is eight threads wide, or as
-    /// wide as the tile.
+    /// Returns the thread's row and column in the tile, in chunks. A warp is eight threads wide, or
+    /// as wide as the tile.
     fn thread(&self, thread: Expr) -> [Expr; 2] {
         let [_, across] = self.form.threads();
         let wide = across.min(8);
@@ -305,8 +306,8 @@ mod tests {
         }
     }
 
-    /// The worst access to shared memory takes one turn: reads of factors, and writes of copied
-    /// elements.
+    /// No access to shared memory has a bank conflict. The accesses are reads of factors and writes
+    /// of copied elements.
     #[test]
     fn threads_of_a_warp_reach_different_banks() {
         for element in [ElementType::F32, ElementType::F64, ElementType::S32] {

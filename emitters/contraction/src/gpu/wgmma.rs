@@ -1,5 +1,5 @@
-//! Tiles in shared memory that groups of four warps multiply, by instructions that read both
-//! operands from shared memory.
+//! Products of tiles in shared memory. Groups of four warps multiply the tiles with instructions
+//! that read both operands from shared memory.
 //!
 //! ```text
 //! block            a tile of the results, over all steps, in chunks
@@ -23,22 +23,22 @@ use crate::problem::ProductProblem;
 
 /// Bytes of an element.
 const BYTES: i64 = 2;
-/// Steps of a tile: 64 bytes of each line.
+/// Number of steps of a tile. They take 64 bytes of each line.
 const STEPS: i64 = 32;
-/// Lanes that hold the sums of a row, two each.
+/// Number of lanes that hold the sums of a row. Each lane holds two adjacent sums.
 const PLACES: i64 = 4;
-/// Warps of a group, and number of eight-row blocks of a warp's sums.
+/// Number of warps per group, and number of blocks of eight rows in a warp's sums.
 const WARPS: i64 = GROUP_THREADS / PRODUCT_LANES;
 const HALVES: i64 = GROUP_ROWS / WARPS / TILE_SQUARE;
-/// Elements by which rows of sums are rotated in shared memory.
+/// Number of elements by which rows of sums are rotated in shared memory.
 const ROTATION: i64 = 8;
-/// Cost of a product of two numbers within the instruction, in instructions that multiply single
-/// numbers.
+/// Cost of one product of two numbers in the instruction, relative to an instruction that
+/// multiplies two numbers.
 const COST: f64 = 1.0 / 16.0;
-/// Groups of a block, and columns of its tile.
+/// Available tilings: the number of groups of a block, and the number of columns of its tile.
 const MENU: [[i64; 2]; 4] = [[2, 128], [1, 128], [2, 64], [1, 64]];
 
-/// All sizes that are chosen.
+/// The sizes that the emitter chooses.
 #[derive(Clone, Debug)]
 pub struct WgmmaContraction {
     grid: ResultGrid,
@@ -87,8 +87,8 @@ impl WgmmaContraction {
         SquareTile { lines: self.grid.tile[side], along_steps: self.along_steps[side] }
     }
 
-    /// Returns the map `(th)[square] -> place in shared memory` of the two adjacent sums that a
-    /// thread holds in a pass.
+    /// Returns the map `(th)[square] -> place in shared memory` to which a thread writes two
+    /// adjacent sums of a pass.
     fn puts(&self) -> IndexingMap {
         let thread = Expr::dim(0);
         let lane = thread.clone().modulo(PRODUCT_LANES);
@@ -225,8 +225,8 @@ mod tests {
     use super::*;
     use crate::problem::ProductSizes;
 
-    /// The worst access to shared memory takes one turn: writes of copied elements, and writes of
-    /// sums.
+    /// No access to shared memory has a bank conflict. The accesses are writes of copied elements
+    /// and writes of sums.
     #[test]
     fn threads_of_a_warp_reach_different_banks() {
         for form in MENU {

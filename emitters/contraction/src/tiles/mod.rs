@@ -20,42 +20,44 @@ use crate::transpose::SquareShape;
 const TILE_M: &str = "tile_m";
 const TILE_N: &str = "tile_n";
 const TILE_K: &str = "tile_k";
-/// Fewest lanes of a vector.
+/// Least number of lanes of a vector.
 const LEAST_LANES: i64 = 4;
-/// Registers per row of the register tile if there are many rows: if steps are contiguous in packed
-/// lines, and if rows are packed step by step.
+/// Number of registers per row of the register tile if there are many rows. The first number holds
+/// if steps are contiguous in packed lines, the second if rows are packed step by step.
 const VECTORS: i64 = 2;
 const VECTORS_BY_STEPS: i64 = 3;
-/// Registers per row if there are few rows: several independent sums hide the latency of an
-/// addition.
+/// Largest number of registers per row if there are few rows. Several independent sums hide the
+/// latency of an addition.
 const MOST_VECTORS: i64 = 8;
-/// Largest number of lines that are read concurrently: lines may be a power of two apart, and a set
-/// of the nearest cache holds only this many.
+/// Largest number of lines that are read concurrently. The distance between lines may be a power of
+/// two, and a set of the nearest cache holds only this number of cache lines.
 const MOST_LINES: i64 = 8;
-/// Bytes of the steps of a line in one chunk: packed, a register tile's lines stay in the nearest
-/// cache. Chains of floats have this length too.
+/// Bytes of a line's steps in one chunk. With this size, the packed lines of a register tile stay
+/// in the nearest cache. Chains of floats have this length too.
 const LINE_BYTES: i64 = 1024;
-/// Largest number of register tiles below each other for which the right operand is read in place:
-/// packing takes as long as reading in place a few times.
+/// Largest number of register tiles along rows for which the right operand is read in place.
+/// Packing takes as long as a few reads in place.
 const UNPACKED_TILES: i64 = 4;
-/// Bytes of one step of a tile's columns, and of its rows: a large tile reuses packed elements
-/// often.
+/// Largest number of bytes of one step of a tile's columns, and of its rows. A large tile reuses
+/// packed elements often.
 const TILE_BYTES: i64 = 1024;
 /// Bytes by which lines are longer than a power of two, so that they do not map to the same cache
 /// sets.
 pub const SKEW_BYTES: i64 = 64;
-/// Blocks per core: with several, one slow block delays the kernel little.
+/// Largest number of blocks per core. With several blocks per core, one slow block delays the
+/// kernel little.
 const BLOCKS_PER_CORE: i64 = 4;
-/// Products that are worth a block.
+/// Least number of products for which an additional block pays off.
 const PRODUCTS_PER_BLOCK: i64 = 1 << 22;
-/// Products that are worth a block in tile registers, which multiply sixteen times as fast.
+/// Least number of products in tile registers for which an additional block pays off. Tile
+/// registers multiply sixteen times as fast.
 const PRODUCTS_PER_BLOCK_OF_TILES: i64 = 1 << 27;
-/// Bytes of the steps of a line in one chunk for tile registers: a register tile's lines of both
-/// operands stay in the nearest cache.
+/// Bytes of a line's steps in one chunk for tile registers. With this size, a register tile's lines
+/// of both operands stay in the nearest cache.
 const TILE_LINE_BYTES: i64 = 512;
 /// Largest number of columns of a tile for tile registers and words.
 const TILE_COLUMNS: i64 = 256;
-/// Fewest products that are worth waking every core.
+/// Least number of products for which waking all cores pays.
 const PRODUCTS_FOR_ALL_CORES: i64 = 1 << 20;
 
 /// The form in which the kernel multiplies the left operand's elements.
@@ -65,28 +67,29 @@ pub enum LeftForm {
     Lines,
     /// Packed `[register tile, step, row]`, for all rows of the tile.
     Panels,
-    /// As [`LeftForm::Lines`], transposed from groups of steps.
+    /// Packed like [`LeftForm::Lines`], but in two stages: as groups of steps, then transposed.
     Groups,
-    /// Computed by the loop that multiplies them: each element is used only once.
+    /// Not packed. The loop that multiplies the elements also computes them, because each element
+    /// is used only once.
     InPlace,
 }
 
-/// All sizes that are chosen.
+/// The sizes that the emitter chooses.
 #[derive(Clone, Debug)]
 pub struct TileSizes {
     pub micro: MicroProduct,
-    /// Elements of a register, or columns of sums in a tile register.
+    /// Number of elements of a register, or of columns of sums in a tile register.
     pub lanes: i64,
-    /// Registers of a row of the register tile.
+    /// Number of registers in a row of the register tile.
     pub vectors: i64,
-    /// Rows of the register tile.
+    /// Number of rows of the register tile.
     pub height: i64,
     pub tile_m: i64,
     pub tile_n: i64,
     pub tile_k: i64,
-    /// Tiles of a block.
+    /// Number of tiles per block.
     pub tiles_per_block: i64,
-    /// Tiles of a batch, along rows and along columns.
+    /// Numbers of tiles of a batch, along rows and along columns.
     grid: [i64; 2],
     sizes: ProductSizes,
     /// Bytes of a sum.
@@ -94,31 +97,31 @@ pub struct TileSizes {
     pub left: LeftForm,
     /// Whether packing transposes the right operand.
     transposes_right: bool,
-    /// Whether the transpose takes all packed steps at once, because the operand's runs are not
-    /// split.
+    /// Whether packing transposes all packed steps at once, because it does not split the operand's
+    /// runs.
     is_transposed_whole: bool,
     /// Whether the right operand is read in place, without packing.
     pub is_unpacked: bool,
-    /// Whether the tile's columns of the right operand are packed for all steps at once, before any
-    /// row.
+    /// Whether all steps of the tile's columns are packed before the first row is multiplied.
     pub keeps_right_packed: bool,
-    /// Whether the products of every `tile_k` steps are added to a partial sum, which is then added
-    /// to the sum: rounding errors grow with the number of consecutive additions. `tile_k` is then
-    /// no knob, because the bits of the result would depend on it.
+    /// Whether the kernel adds the products of every `tile_k` steps to a partial sum, then adds the
+    /// partial sum to the sum, because rounding errors grow with the number of consecutive
+    /// additions. If so, `tile_k` is not a knob, because the bits of the result would depend on the
+    /// knob.
     pub adds_chains: bool,
 }
 
 /// Returns the height of register tiles, at most `most`, that minimises the time for `rows` rows.
-/// Per step, a tile costs its rows, including those beyond the last row, and the `vectors`
-/// registers that it reads of the right operand.
+/// Per step, the cost of a tile is the number of its rows, including rows beyond the last row, plus
+/// the `vectors` registers that the kernel reads from the right operand.
 fn even_height(rows: i64, most: i64, vectors: i64) -> i64 {
     let takes = |&height: &i64| ceil_div(rows, height) * (height + vectors);
     (1..=most).rev().min_by_key(takes).unwrap_or(1)
 }
 
-/// Returns the registers per row of the register tile, at most `most`. Prefers a number above half
-/// of `most` that divides the `needed` registers of all columns, because the right operand may then
-/// be read in place.
+/// Returns the number of registers per row of the register tile, at most `most`. Prefers a number
+/// above half of `most` that divides the `needed` registers of all columns, because the right
+/// operand may then be read in place.
 fn whole_part(needed: i64, most: i64) -> i64 {
     (most / 2 + 1..=most).rev().find(|vectors| needed % vectors == 0).unwrap_or(most)
 }
@@ -161,7 +164,7 @@ impl TileSizes {
         let limit = i64::from(device.shared_bytes_per_block);
         tiles.keeps_right_packed = tiles.can_keep_right_packed(limit);
         let is_once = micro.kernel == MicroKernel::Vectors && micro.planes == 1 && columns <= width;
-        // Copies of lines decide conditions on steps once for many steps, not for each row of a
+        // A copy of lines evaluates conditions on steps once for many steps, not for each row of a
         // register tile.
         let is_scattered = problem.operands[0].runs.is_some() || problem.operands[0].is_in_parts;
         if tiles.keeps_right_packed && tiles.left == LeftForm::Lines && is_once && !is_scattered {
@@ -169,7 +172,7 @@ impl TileSizes {
             let most = if tiles.adds_chains { even } else { problem.most_together() };
             tiles.tile_k = wanted_k.unwrap_or(most);
         }
-        // A size that a knob sets is kept, or is an error.
+        // Sizes that knobs set are never changed. If they do not fit, the result is an error.
         let (can_m, can_n) = (wanted_m.is_none(), wanted_n.is_none());
         if can_m && tiles.keeps_sums() {
             // The sums must fit into the block's memory.
@@ -184,7 +187,7 @@ impl TileSizes {
                 _ => break,
             }
         }
-        // Makes the tiles equal without changing their number.
+        // Makes the tiles equally large without changing the number of tiles.
         let even = |tile: i64, size: i64, unit: i64| ceil_div(ceil_div(size, unit), ceil_div(size, tile)) * unit;
         if can_m {
             tiles.tile_m = even(tiles.tile_m, rows, height);
@@ -209,7 +212,8 @@ impl TileSizes {
         let bytes = problem.sum.real_part().byte_size() as i64;
         let planes = micro.planes;
         let most_lanes = (i64::from(device.register_bytes.max(16)) / bytes).max(1);
-        // Few columns use a part of a register and are then read in place.
+        // If there are few columns, registers have only as many lanes as necessary, so that columns
+        // can be read in place.
         let lanes = match (micro.kernel, (sizes.columns as u64).next_power_of_two() as i64) {
             (MicroKernel::Vectors, few) if planes == 1 => most_lanes.min(few.max(LEAST_LANES)),
             _ => most_lanes,
@@ -224,15 +228,15 @@ impl TileSizes {
             () if lies_along_steps => VECTORS,
             () => VECTORS_BY_STEPS,
         };
-        // Besides the sums, registers hold a row of the right operand and an element of the left
-        // operand, and one is spare.
+        // In addition to the sums, registers hold a row of the right operand and an element of the
+        // left operand. One register is spare.
         let rows_beside = |vectors: i64| ((registers - (vectors + 1) * planes) / (vectors * planes)).max(1);
         let tall = |vectors: i64| {
             let most = if planes > 1 { rows_beside(vectors) } else { rows_beside(vectors).min(rows_beside(VECTORS)) };
             if lies_along_steps { most } else { MOST_LINES.min(most) }
         };
         let (vectors, height) = match tall(usual) {
-            // Few rows: more registers per row.
+            // If there are few rows, each row gets more registers.
             most if sizes.rows * 2 <= most => {
                 // With a single row, each element of the right operand is multiplied only once,
                 // from memory.
@@ -242,7 +246,7 @@ impl TileSizes {
             }
             _ => {
                 let vectors = usual.min(needed);
-                // With a single register tile across, rows are read in place.
+                // If one register tile covers all columns, the kernel can read rows in place.
                 let most = if needed <= usual { tall(vectors).min(MOST_LINES) } else { tall(vectors) };
                 (vectors, even_height(sizes.rows, most, vectors))
             }
@@ -253,7 +257,7 @@ impl TileSizes {
             () => LeftForm::Panels,
         };
         let transposes_right = right.runs_along_steps;
-        // A packed copy would be read only a few times.
+        // The right operand is not packed if the kernel would read a packed copy only a few times.
         let is_unpacked = sizes.rows <= height * UNPACKED_TILES
             && right.rows_of.is_some()
             && right.element == problem.factor
@@ -313,7 +317,7 @@ impl TileSizes {
         if self.micro.multiplies_words() { self.sizes.steps } else { problem.most_together() }
     }
 
-    /// Rounds steps up to whole tiles if words are multiplied.
+    /// Rounds a number of steps up to whole tiles if the kernel multiplies words.
     fn whole_steps(&self, steps: i64) -> i64 {
         if self.micro.multiplies_words() { self.in_registers(steps) } else { steps }
     }
@@ -328,17 +332,17 @@ impl TileSizes {
         self.sizes.steps % self.micro.tile_steps() == 0
     }
 
-    /// Whether all steps of a tile's columns can be packed at once. The block's memory then has
-    /// room only for the sums of one register tile's rows. These rows take all steps before the
-    /// next rows, and no other sums are kept.
+    /// Whether all steps of a tile's columns can be packed at once. The kernel then finishes the
+    /// rows of one register tile before the next rows, so the block's memory holds only the sums of
+    /// these rows.
     fn can_keep_right_packed(&self, limit: i64) -> bool {
         !self.is_unpacked
             && matches!(self.left, LeftForm::Lines | LeftForm::Groups)
             && TileSizes { keeps_right_packed: true, ..self.clone() }.shared_bytes() <= limit
     }
 
-    /// Returns the rows and columns of a tile: large, as long as there are enough tiles for all
-    /// cores.
+    /// Returns the numbers of rows and columns of a tile. Tiles are large, as long as there are
+    /// enough tiles for all cores.
     fn spread(&self, device: &DeviceDescription) -> [i64; 2] {
         let ProductSizes { batch, rows, columns, .. } = self.sizes;
         let units = [self.height, self.width()];
@@ -348,7 +352,7 @@ impl TileSizes {
         let least = if products >= PRODUCTS_FOR_ALL_CORES { cores } else { 1 };
         let (of_block, most) = match self.micro.kernel {
             MicroKernel::Vectors => (PRODUCTS_PER_BLOCK, [(TILE_BYTES / self.bytes).max(1); 2]),
-            // All rows, so that they share the packed right operand.
+            // A tile has all rows, so that all rows use the same packed right operand.
             MicroKernel::Words => (PRODUCTS_PER_BLOCK * self.micro.group(), [rows, TILE_COLUMNS]),
             MicroKernel::Tiles => (PRODUCTS_PER_BLOCK_OF_TILES, [rows, TILE_COLUMNS]),
         };
@@ -356,8 +360,8 @@ impl TileSizes {
         let mut parts = [ceil_div(rows, most[0].max(units[0])), ceil_div(columns, most[1].max(units[1]))];
         let size = |parts: [i64; 2], side: usize| ceil_div(panels[side], parts[side]) * units[side];
         while batch * parts[0] * parts[1] < wanted {
-            // If the sides are about equal, splits columns: packed columns are then used for more
-            // rows.
+            // If the sides are about equal, splits columns, because packed columns are then used
+            // for more rows.
             let longer = usize::from(size(parts, 1) + units[0] > size(parts, 0));
             let Some(side) = [longer, 1 - longer].into_iter().find(|&side| parts[side] < panels[side]) else { break };
             parts[side] = (parts[side] * 2).min(panels[side]);
@@ -365,16 +369,16 @@ impl TileSizes {
         [size(parts, 0), size(parts, 1)]
     }
 
-    /// Returns the number of tiles per block. Small tiles share a block.
+    /// Returns the number of tiles per block. If tiles are small, a block has several.
     fn tiles_per_block(&self, device: &DeviceDescription) -> i64 {
         let of_tile = self.tile_m * self.tile_n * self.sizes.steps;
         let enough = ceil_div(self.tiles(), i64::from(device.core_count) * BLOCKS_PER_CORE);
         (PRODUCTS_FOR_ALL_CORES / of_tile.max(1)).clamp(1, enough.max(1))
     }
 
-    /// Returns the number of elements of each operand that the kernel reads per result element.
-    /// Each tile across reads the left operand once, and each tile down reads the right operand
-    /// once.
+    /// Returns the number of elements of each operand that the kernel reads per result element. The
+    /// kernel reads the left operand once per column of tiles, and the right operand once per row
+    /// of tiles.
     pub fn reads_per_result(&self) -> [f64; 2] {
         let ProductSizes { rows, columns, steps, .. } = self.sizes;
         let [down, across] = self.grid.map(|tiles| tiles as f64);
@@ -396,13 +400,13 @@ impl TileSizes {
         ceil_div(self.tiles(), self.tiles_per_block)
     }
 
-    /// Returns the columns of a register tile.
+    /// Returns the number of columns of a register tile.
     pub fn width(&self) -> i64 {
         self.lanes * self.vectors
     }
 
-    /// Returns the grain of packing: packed ranges of an operand's steps begin and end at multiples
-    /// of it.
+    /// Returns the grain of packing. Packed ranges of an operand's steps begin and end at multiples
+    /// of the grain.
     pub fn grain(&self, is_right: bool) -> i64 {
         if is_right && self.keeps_right_packed {
             self.sizes.steps
@@ -421,13 +425,14 @@ impl TileSizes {
         SKEW_BYTES / bytes
     }
 
-    /// Rounds steps up to whole registers.
+    /// Rounds a number of steps up to whole registers.
     fn in_registers(&self, steps: i64) -> i64 {
         let unit = if self.micro.multiplies_words() { self.micro.tile_steps() } else { self.lanes };
         ceil_div(steps, unit) * unit
     }
 
-    /// Returns the length of a packed row of `elements` elements, each of one or two numbers.
+    /// Returns the length of a packed row of `elements` elements. A real element is one number, and
+    /// a complex element is two numbers.
     fn planes(&self, elements: i64) -> i64 {
         elements * self.micro.planes
     }
@@ -442,7 +447,8 @@ impl TileSizes {
         self.chunks() > 1 && !self.keeps_right_packed
     }
 
-    /// Returns the rows of a register tile, rounded up to whole squares if they are transposed.
+    /// Returns the number of rows of a register tile, rounded up to whole squares if the rows are
+    /// transposed.
     fn transposed_rows(&self) -> i64 {
         if self.left == LeftForm::Groups { ceil_div(self.height, self.lanes) * self.lanes } else { self.height }
     }
@@ -463,7 +469,7 @@ impl TileSizes {
 
     /// Returns the dimensions of the packed right operand: `[register tile, step, column]`, or for
     /// words `[register tile, group of steps, columns times steps of the group]`. One extra step
-    /// keeps register tiles from beginning a power of two apart.
+    /// prevents distances between register tiles that are powers of two.
     pub fn right_dims(&self) -> [i64; 3] {
         if self.is_unpacked {
             return [1, 1, 1];
@@ -501,8 +507,8 @@ impl TileSizes {
             .then(|| [1, self.lanes, self.planes(self.transposed_steps() + self.skew(self.micro.bytes()))])
     }
 
-    /// Returns the dimensions of the sums. If a register tile's rows take all steps before the next
-    /// rows, the sums of these rows are enough.
+    /// Returns the dimensions of the tensor of sums. If the kernel finishes a register tile's rows
+    /// before the next rows, the tensor holds only the sums of these rows.
     pub fn sum_dims(&self) -> [i64; 2] {
         [if self.keeps_sums() { self.tile_m } else { self.height }, self.planes(self.tile_n + self.skew(self.bytes))]
     }
@@ -512,8 +518,8 @@ impl TileSizes {
         self.sum_dims()[1] / self.micro.planes
     }
 
-    /// Returns the dimensions of the left operand's offset's contribution to the sums of a tile's
-    /// columns.
+    /// Returns the dimensions of the offsets. An offset is the number that the left operand's
+    /// `OFFSET` adds to the sums of one column of a tile.
     pub fn offset_dims(&self) -> [i64; 1] {
         [if self.micro.is_offset { self.tile_n } else { 1 }]
     }

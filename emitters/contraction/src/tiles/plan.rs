@@ -1,4 +1,4 @@
-//! The plan that follows from the sizes: visits, outputs and costs.
+//! Computation of the plan from the sizes: visits, outputs and costs.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, LaunchDimensions, Plan, Visit, Work};
@@ -9,8 +9,8 @@ use crate::micro::MicroKernel;
 use crate::problem::{ProductProblem, ProductRoots, ProductSizes, VECTOR_OF_PRODUCTS};
 use crate::results::written;
 
-/// Products per step of a tile in tile registers, in the time of an addition, which is half a
-/// cycle. In vector registers, each lane computes one.
+/// Number of products per step of a tile that tile registers compute in the time of an addition,
+/// which is half a cycle. In vector registers, each lane computes one product.
 const PRODUCTS_PER_TILE_STEP: i64 = 8;
 
 impl TileSizes {
@@ -39,7 +39,7 @@ impl TileSizes {
         }
     }
 
-    /// Returns the visits of the operands: every tile packs its lines of both.
+    /// Returns the visits of the operands. Every tile packs its lines of both operands.
     fn reads(&self, problem: &ProductProblem) -> Vec<Visit> {
         let steps = Variable::named("step", self.sizes.steps);
         let sides = [[1, 0], [0, 1]].into_iter().zip(&problem.operands).map(|([down, across], operand)| {
@@ -60,11 +60,11 @@ impl TileSizes {
         sides.collect()
     }
 
-    /// Returns the cost of the products, with as many lanes as the type of the sums allows, and of
-    /// packing.
+    /// Returns the cost of the products and of packing. A vector has as many lanes as the type of
+    /// the sums allows.
     fn work(&self, problem: &ProductProblem) -> Work {
         let ProductSizes { batch, rows, columns, steps } = self.sizes;
-        // Rows and columns of register tiles beyond the end are multiplied too.
+        // The kernel also multiplies rows and columns of register tiles beyond the end.
         let multiplied = (batch * steps) as f64
             * (ceil_div(rows, self.height) * self.height) as f64
             * (ceil_div(columns, self.width()) * self.width()) as f64;
@@ -98,7 +98,7 @@ impl TileSizes {
         Configuration::from([(TILE_M, self.tile_m), (TILE_N, self.tile_n), (TILE_K, self.tile_k)])
     }
 
-    /// Returns configurations with tiles of half and of twice the size that fit.
+    /// Returns configurations with tiles of half and of twice the size, if these tiles fit.
     fn alternatives(&self, problem: &ProductProblem, device: &DeviceDescription) -> Vec<Configuration> {
         let own = self.configuration();
         let (height, width) = (self.height, self.width());

@@ -1,10 +1,11 @@
-//! Finds the instructions around a row reduction that form a chain (softmax, layer norm, …) worth a
-//! kernel.
+//! Finds the instructions around a row reduction that form a chain (softmax, layer norm, …), if a
+//! kernel for the chain pays.
 //!
-//! The kernel of a chain visits a row several times while the row is in a near cache, instead of
-//! visiting all rows several times. An instruction that depends on a reduction row by row is a
-//! *member* ([`RowSpace::place`]). The kernel also rematerialises cheap operands of members. No
-//! member may depend on an instruction that depends on a member in another way.
+//! The kernel of a chain visits a row several times while the row is in a near cache. Separate
+//! kernels would visit all rows several times. An instruction is a *member* of the chain if it
+//! depends on a reduction of the chain, and each row of the instruction needs only the same row of
+//! the reduction ([`RowSpace::place`]). The kernel also rematerialises cheap operands of members.
+//! No member may depend on an instruction that depends on a member but is not a member.
 
 use std::collections::HashSet;
 
@@ -17,18 +18,19 @@ use super::limits::RowLimits;
 
 /// Maximum number of members of one kernel.
 const MOST_INSTRUCTIONS: usize = 200;
-/// Elements up to which the consumer of a reduction computes the reduction too, instead of a
-/// separate kernel.
+/// Largest number of elements of a reduction that the kernel of its consumer also computes. Larger
+/// reductions have separate kernels.
 const SMALL: f64 = 4096.0;
-/// Additions per element up to which an instruction smaller than the rows is rematerialised.
+/// Largest cost, in additions per element, of an instruction that is smaller than the rows and that
+/// the kernel rematerialises.
 const CHEAP: f64 = 2.0;
 
-/// Returns the rows that the anchor of a candidate reduces.
+/// Returns the rows that a candidate's anchor reduces.
 pub fn rows_of(candidate: &Candidate) -> Option<RowSpace> {
     row_space(&candidate.region.module, candidate.region.computation(), candidate.anchor)
 }
 
-/// Makes the bid of a chain around a reduction.
+/// Returns the bid for a chain around a reduction.
 pub fn bid(candidate: &Candidate, limits: &RowLimits) -> Bid {
     let region = &candidate.region;
     let (module, computation) = (&region.module, region.computation());
@@ -70,11 +72,11 @@ struct ChainSearch<'m> {
     read_elsewhere: &'m [InstrId],
     users: Vec<Vec<InstrId>>,
     space: RowSpace,
-    /// `Free` for an instruction that is no member.
+    /// Place of each instruction. `Free` for an instruction that is not a member.
     places: Vec<RowPlace>,
-    /// Whether an instruction depends on a member without being one.
+    /// Whether an instruction depends on a member but is not a member.
     behind: Vec<bool>,
-    /// Whether the kernel computes an instruction that is no member.
+    /// Whether the kernel computes an instruction that is not a member.
     along: Vec<bool>,
 }
 
@@ -157,14 +159,15 @@ impl ChainSearch<'_> {
 
     fn is_cheap(&self, instruction: &Instruction) -> bool {
         let has_elements = elements(instruction) == self.space.element_count();
-        // The kernel receives a tuple element from outside as an array.
+        // Outside instructions pass a tuple element to the kernel as an array.
         !matches!(instruction.op, Op::GetTupleElement { .. })
             && keeps_positions(self.computation, instruction)
             && !is_heavy(&instruction.op)
             && (has_elements || per_element(self.computation, instruction) <= CHEAP)
     }
 
-    /// Returns the chain, or `None` if no row's elements use a result of a reduction.
+    /// Returns the instructions of the chain, or `None` if no member with one element per element
+    /// of the rows uses the result of a reduction.
     fn chain(&self) -> Option<Vec<InstrId>> {
         let goes_back = |id: InstrId| {
             let instruction = self.computation.instruction(id);
@@ -198,9 +201,10 @@ impl ChainSearch<'_> {
         phases.into_iter().max().unwrap_or(0)
     }
 
-    /// Counts the small reductions outside a chain whose results are combined with the chain's row
-    /// values. Without the chain, one kernel computes these reductions, the chain's first phase and
-    /// the combination. With the chain, each of these reductions needs a separate kernel.
+    /// Counts the small reductions outside a chain whose results instructions combine with the
+    /// chain's row values. Without the chain, one kernel computes these reductions, the chain's
+    /// first phase and the combination. With the chain, each of these reductions needs a separate
+    /// kernel.
     fn other_reductions(&self, chain: &[InstrId]) -> usize {
         let of_rows = chain.iter().filter(|id| self.places[id.index()] == RowPlace::Row);
         let mut pending: Vec<InstrId> =
@@ -225,8 +229,8 @@ impl ChainSearch<'_> {
         elements(reduce) as f64 * steps(self.computation, reduce) <= SMALL
     }
 
-    /// Returns the members that instructions outside the chain read. These instructions recompute a
-    /// broadcast, so the broadcast's operand is the result.
+    /// Returns the members that instructions outside the chain read. Outside instructions recompute
+    /// a broadcast, so the operand of the broadcast is returned instead of the broadcast.
     fn results(&self) -> Vec<InstrId> {
         let mut copied = HashSet::new();
         let mut results = Vec::new();

@@ -21,10 +21,11 @@ use crate::body::{ReductionBody, StartValues, write};
 use crate::cpu::Accumulators;
 use crate::cpu::cascade::{self, Cascade};
 
-/// Maximum bytes of a row's stored values. They fit in a near cache and on a thread's stack.
+/// Maximum number of bytes of a row's stored values. Values up to this size fit in a near cache and
+/// on a thread's stack.
 const MOST_BYTES: i64 = 64 << 10;
 
-/// A chain with its subgraph functions declared.
+/// A chain and its declared subgraph functions.
 struct ChainKernel<'c> {
     fusion: &'c Fusion,
     chain: &'c RowChain,
@@ -37,7 +38,7 @@ struct RowValues {
     row: Value,
     /// Results of the complete reductions.
     heroes: ComputedValues,
-    /// Values that elements depend on.
+    /// Values of the row that elements depend on.
     values: ComputedValues,
     /// Tensors that hold the kept values.
     tensors: Vec<(InstrId, Value)>,
@@ -151,7 +152,7 @@ impl ChainKernel<'_> {
         row.heroes.extend(heroes.zip(complete));
     }
 
-    /// Whether a phase computes functions for the operands of its reductions.
+    /// Whether the operands of a phase's reductions contain functions that the phase computes.
     fn holds_functions(&self, phase: &Phase, body: &ReductionBody<'_>) -> bool {
         let is_known = |id| phase.loaded.contains(&id) || self.chain.row_values.contains(&id);
         cascade::holds_functions(self.fusion.computation(), body.group(), is_known)

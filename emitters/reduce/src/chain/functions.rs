@@ -9,10 +9,11 @@ use fusebox_core::indexing::IndexingMap;
 use super::kept_values::{KeptValue, wanted};
 use crate::body::{ElementWrite, PerHero};
 
-/// Values computed so far, each with its instruction.
+/// Values that are already computed, each with its instruction.
 pub type ComputedValues = Vec<(InstrId, Vec<Value>)>;
 
-/// Instructions of equal dimensions that one function computes from injected values.
+/// A function that computes instructions of equal dimensions. The caller passes in ("injects") the
+/// values of some operands.
 pub struct ChainFunction {
     index: IndexingMap,
     instructions: Vec<InstrId>,
@@ -23,20 +24,20 @@ pub struct ChainFunction {
     function: Subgraph,
 }
 
-/// One loop over a row.
+/// One loop over a row, and the computations after the loop.
 pub struct Phase {
-    /// Parts to compute for every element.
+    /// Functions to compute for every element.
     pub elements: Vec<ChainFunction>,
     /// Instructions that this phase stores for later phases.
     pub stored: Vec<InstrId>,
     /// Instructions that earlier phases have stored.
     pub loaded: Vec<InstrId>,
-    /// Parts to compute for the row after the loop.
+    /// Functions to compute once per row, after the loop.
     pub row: Vec<ChainFunction>,
 }
 
 impl ChainFunction {
-    /// Calls the function at a point, `(row, element)` or `(row)`.
+    /// Calls the function at a point, which is `(row, element)` or `(row)`.
     pub fn compute(&self, b: &mut FunctionBuilder, point: &[Value], known: &[(InstrId, Vec<Value>)]) -> ComputedValues {
         let index = b.apply_indexing(&self.index, point);
         let of = |id: &InstrId| known.iter().find(|(known, _)| known == id).map(|(_, values)| values.clone());
@@ -73,8 +74,9 @@ fn steps(chain: &RowChain, kept: &[KeptValue]) -> Vec<PhaseValues> {
     wanted(chain).into_iter().enumerate().map(step).collect()
 }
 
-/// Returns the visits of a plan. `map` returns the indices at which the kernel visits an array of
-/// these dimensions, which has one element per row or per element.
+/// Returns the visits of a plan. `map` takes the place and the dimensions of an array with one
+/// element per row or per element of the rows. It returns the indices at which the kernel visits
+/// the array.
 pub fn visits(
     fusion: &Fusion,
     chain: &RowChain,
@@ -99,7 +101,7 @@ pub fn visits(
     visits
 }
 
-/// Declares the phases of a chain. The last one writes the roots.
+/// Declares the phases of a chain. The last phase writes the roots.
 pub fn phases(kernel: &mut KernelBuilder, fusion: &Fusion, chain: &RowChain, kept: &[KeptValue]) -> Vec<Phase> {
     let steps = steps(chain, kept);
     let last = steps.len() - 1;
@@ -151,7 +153,7 @@ fn parts(
     classes.into_iter().map(declare).collect()
 }
 
-/// Returns the reductions of each phase as groups without roots.
+/// Returns the reductions of each phase as a group without roots.
 pub fn groups(chain: &RowChain) -> Vec<ReductionGroup> {
     let group = |heroes: &Vec<fusebox_core::analysis::ReductionHero>| {
         let problem: Option<ReductionProblem> = heroes.first().map(|hero| hero.problem);
@@ -160,7 +162,7 @@ pub fn groups(chain: &RowChain) -> Vec<ReductionGroup> {
     chain.phases.iter().filter_map(group).collect()
 }
 
-/// Computes parts at a point.
+/// Calls several functions at a point.
 pub fn computed(
     b: &mut FunctionBuilder,
     parts: &[ChainFunction],
@@ -180,7 +182,7 @@ pub fn value_of(known: &[(InstrId, Vec<Value>)], id: InstrId) -> Option<&Vec<Val
     known.iter().find(|(known, _)| *known == id).map(|(_, values)| values)
 }
 
-/// Computes the row values that depend on a phase's reductions, once these are complete.
+/// Computes the row values that depend on a phase's reductions, after the reductions are complete.
 pub fn row_values(
     b: &mut FunctionBuilder,
     chain: &RowChain,
@@ -194,7 +196,8 @@ pub fn row_values(
     news.filter(|(id, _)| value_of(known, *id).is_none()).cloned().collect()
 }
 
-/// Returns the writes of the roots at a point, `(row, element)` or `(row)`, from `computed_values`.
+/// Returns the writes of the roots at a point, which is `(row, element)` or `(row)`. The elements
+/// are from `computed_values`.
 pub fn root_writes(
     b: &mut FunctionBuilder,
     fusion: &Fusion,

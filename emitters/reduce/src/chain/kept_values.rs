@@ -1,7 +1,7 @@
 //! Values of a row that are stored between phases instead of rematerialised.
 //!
-//! Later instructions are stored first. For a softmax, the kernel stores `x` until the maximum is
-//! complete, then replaces it by `exp(x - max)`.
+//! If space is limited, later instructions have priority. For a softmax, the kernel stores `x`
+//! until the maximum is complete, then replaces `x` by `exp(x - max)`.
 
 use fusebox_core::analysis::{RowChain, RowPlace, keeps_positions};
 use fusebox_core::emitter::Fusion;
@@ -10,8 +10,8 @@ use fusebox_core::hlo::{ArrayShape, InstrId, Op};
 /// An instruction whose values are stored, and the phase that computes it.
 pub type KeptValue = (InstrId, usize);
 
-/// Returns the results of each phase that have one element per element of the rows. They are the
-/// operands of the phase's reductions, or the roots in the last phase.
+/// Returns, for each phase, its results with one element per element of the rows. These results are
+/// the operands of the phase's reductions. In the last phase, they are the roots.
 pub fn wanted(chain: &RowChain) -> Vec<Vec<InstrId>> {
     let of_phase = |heroes: &Vec<fusebox_core::analysis::ReductionHero>| {
         let mut wanted: Vec<InstrId> = heroes.iter().flat_map(|hero| &hero.values).map(|value| value.operand).collect();
@@ -29,7 +29,8 @@ pub fn wanted(chain: &RowChain) -> Vec<Vec<InstrId>> {
 }
 
 /// Returns the instructions to store, latest first, each with the phase that computes it. Several
-/// phases need each of them, and `is_worth` and `admitted` accept them.
+/// phases need each of these instructions. `is_worth` accepts their operations, and `admitted`
+/// accepts the list.
 pub fn kept(
     fusion: &Fusion,
     chain: &RowChain,
@@ -56,7 +57,7 @@ pub fn kept(
     kept
 }
 
-/// Returns the bytes of one element of a kept instruction.
+/// Returns the number of bytes of one element of a kept instruction.
 pub fn element_bytes(fusion: &Fusion, kept: InstrId) -> i64 {
     fusion.computation().instruction(kept).shape.as_array().map_or(0, |array| array.element_type.byte_size() as i64)
 }
@@ -96,8 +97,8 @@ fn aligned(fusion: &Fusion, chain: &RowChain) -> Vec<bool> {
     aligned
 }
 
-/// Whether a phase has to compute an instruction for its `outputs`, given that it loads the values
-/// stored by earlier phases.
+/// Whether a phase must compute instruction `id` for its `outputs`. The phase loads the values that
+/// earlier phases have stored.
 fn is_needed(
     fusion: &Fusion,
     chain: &RowChain,
@@ -126,7 +127,8 @@ fn is_needed(
     false
 }
 
-/// Whether an operation reads or computes its elements, instead of only copying or moving them.
+/// Whether the elements of an operation cost arithmetic or a read from memory. Constants, iotas,
+/// broadcasts, reshapes, bitcasts and tuples cost neither.
 pub fn has_own_values(op: &Op) -> bool {
     let is_copy = matches!(op, Op::Constant(_) | Op::Iota { .. } | Op::Broadcast { .. } | Op::Reshape | Op::Bitcast);
     !is_copy && !matches!(op, Op::Tuple | Op::GetTupleElement { .. })

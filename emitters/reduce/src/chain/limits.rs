@@ -1,39 +1,42 @@
-//! Limits on the rows that are worth a chain, for blocks of one thread and of many threads.
+//! Limits on the rows for which a chain pays, for blocks of one thread and for blocks of many
+//! threads.
 
 use fusebox_core::analysis::RowSpace;
 use fusebox_core::device::DeviceDescription;
 
-/// Usual bytes of a row's element.
+/// Usual number of bytes of a row's element.
 const VALUE: i64 = 4;
-/// Cache bytes of a core for each element of a row: several arrays, and unrelated data.
+/// Bytes of a core's cache that the kernel needs for each element of a row. They hold several
+/// arrays, and unrelated data.
 const CACHED: i64 = 8 * VALUE;
-/// Rows per core that keep all cores busy, for blocks of one thread.
+/// Number of rows per core that keeps all cores busy, for blocks of one thread.
 const ROWS_PER_CORE: i64 = 4;
 
 /// Limits on the rows of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowLimits {
-    /// Minimum elements of a row. Loops over shorter rows do not pay.
+    /// Minimum number of elements of a row. Loops over shorter rows do not pay.
     shortest: i64,
-    /// Maximum elements of a row.
+    /// Maximum number of elements of a row.
     longest: i64,
-    /// Rows that keep all cores busy.
+    /// Number of rows that keeps all cores busy.
     rows: i64,
-    /// Size up to which fewer rows are allowed.
+    /// Size up to which a chain pays even with fewer rows.
     few: IdleCoresLimit,
 }
 
 /// Number of elements up to which some cores may be idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum IdleCoresLimit {
-    /// Elements of all rows.
+    /// Total number of elements of all rows.
     InAll(i64),
-    /// Elements of each row.
+    /// Number of elements of each row.
     OfARow(i64),
 }
 
 impl RowLimits {
-    /// Returns the limits for blocks of one thread. All phases read a row from the core's cache.
+    /// Returns the limits for blocks of one thread. Each phase must find the row in the core's
+    /// cache.
     pub fn of_single_threads(device: &DeviceDescription) -> RowLimits {
         let cached = device.core_cache_bytes as i64 / CACHED;
         RowLimits {
@@ -44,9 +47,10 @@ impl RowLimits {
         }
     }
 
-    /// Returns the limits for blocks of many threads. A row that fits no core's cache is read once
-    /// per phase, as by separate kernels for the phases. The separate kernels also use a block per
-    /// row, but write elements with the whole device. They are faster if rows are long and few.
+    /// Returns the limits for blocks of many threads. If a row does not fit in a core's cache, the
+    /// kernel reads the row once per phase, like separate kernels for the phases. The separate
+    /// kernels also reduce each row with one block, but write elements with the whole device. They
+    /// are faster if rows are long and few.
     pub fn of_many_threads(device: &DeviceDescription) -> RowLimits {
         RowLimits {
             shortest: 2,
@@ -56,7 +60,7 @@ impl RowLimits {
         }
     }
 
-    /// Returns why rows are not worth a chain, or `None` if they are.
+    /// Returns the reason why a chain does not pay for these rows, or `None` if a chain pays.
     pub fn refusal(&self, space: RowSpace) -> Option<String> {
         if !(self.shortest..=self.longest).contains(&space.length) {
             return Some(format!("rows of {} elements are too short or too long", space.length));

@@ -1,5 +1,5 @@
 //! Chains of row reductions (softmax, layer norm, …) in one kernel, and the row-normalise emitter,
-//! which builds them for blocks of one thread.
+//! which builds these kernels for blocks of one thread.
 //!
 //! ```text
 //! bid.rs          the instructions around a reduction that form a chain
@@ -31,11 +31,12 @@ use fusebox_core::launch::{Cost, blocks_for};
 use limits::RowLimits;
 pub use threads::ThreadNormalise;
 
-/// Cost of one loop iteration, in the unit of [`Cost::arithmetic`].
+/// Cost of one iteration of a loop over elements, in the unit of [`Cost::arithmetic`].
 const WEIGHT: i64 = 4;
-/// Maximum number of points: no memory holds more, and smaller counts in a plan do not overflow.
+/// Maximum number of points that the emitter accepts. No memory holds more, and smaller counts in a
+/// plan do not overflow.
 const MOST_POINTS: i64 = 1 << 48;
-/// Knob: target number of blocks.
+/// Name of the knob for the target number of blocks.
 const BLOCKS: &str = "blocks";
 
 /// The row-normalise emitter.
@@ -107,13 +108,13 @@ impl Strategy for RowNormalise {
     }
 }
 
-/// Distribution of rows to blocks.
+/// Distribution of rows over blocks.
 struct RowDistribution {
     /// Target number of blocks.
     wanted: i64,
     /// Number of blocks that have rows.
     blocks: i64,
-    /// Rows per block.
+    /// Number of rows per block.
     rows_per_block: i64,
 }
 

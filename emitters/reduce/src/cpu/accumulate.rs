@@ -7,8 +7,8 @@
 //! | other reductions | the reduction's types | |
 //!
 //! The *key* of a float is its bits as a signed integer. If the sign is set, all other bits are
-//! inverted. Keys have the order of the floats. `-0` is below `+0`, and a NaN is beyond the
-//! infinity of its sign.
+//! inverted. Keys have the same order as the floats. The key of `-0` is less than the key of `+0`.
+//! The key of a NaN is beyond the key of the infinity with the same sign.
 
 use fusebox_core::analysis::{ReductionGroup, ReductionHero};
 use fusebox_core::builder::{FastMath, Float, FunctionBuilder, IntPredicate, Scalar, Type, Value};
@@ -20,11 +20,11 @@ use crate::body::{PerHero, ReductionBody, StartValues};
 /// Representation of the partial results of one hero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AccumulatorForm {
-    /// Combined by the hero's own computation.
+    /// The hero's own computation combines the values.
     Own,
-    /// One operation on values of this type.
+    /// The operation `op` combines one value of type `kept`.
     Single { op: BinaryOp, element: ElementType, kept: Scalar },
-    /// The least and the greatest key of floats of this type.
+    /// The least and the greatest key of floats of type `keyed`.
     Extremes { is_maximum: bool, element: Float, keyed: Float },
 }
 
@@ -40,14 +40,14 @@ impl<'b, 'g> Accumulators<'b, 'g> {
         Accumulators { body, forms: body.group().heroes.iter().map(form).collect() }
     }
 
-    /// Whether LLVM recognises all reductions and therefore vectorises a plain loop that carries
-    /// the accumulators.
+    /// Whether LLVM recognises all reductions. If so, LLVM vectorises a plain loop with
+    /// loop-carried accumulators.
     pub fn are_simple(&self) -> bool {
         !self.forms.contains(&AccumulatorForm::Own)
     }
 
-    /// Whether all reductions are sums whose additions round. Long sums of this kind are more exact
-    /// as sums of short sums.
+    /// Whether all reductions are sums whose additions round. A long sum whose additions round is
+    /// more exact if it is computed as a sum of short sums.
     pub fn are_rounded(&self) -> bool {
         self.rounded().all(|is_rounded| is_rounded)
     }
@@ -68,7 +68,7 @@ impl<'b, 'g> Accumulators<'b, 'g> {
         })
     }
 
-    /// Returns the bytes of the widest accumulator.
+    /// Returns the number of bytes of the widest accumulator.
     pub fn widest_bytes(&self) -> i64 {
         self.types().iter().map(|ty| i64::from(ty.bits().div_ceil(8)).max(4)).max().unwrap_or(4)
     }
@@ -79,13 +79,14 @@ impl<'b, 'g> Accumulators<'b, 'g> {
         heroes.flat_map(|(form, hero)| types(*form, hero)).collect()
     }
 
-    /// Returns accumulators before the first element.
+    /// Returns the accumulators with which a reduction begins.
     pub fn start(&self, b: &mut FunctionBuilder, starts: &StartValues) -> Vec<Value> {
         self.of_elements(b, &starts.start)
     }
 
-    /// Returns the initial accumulators of a partial result, which is later merged into others.
-    /// Sums that round begin with negative zero, because adding to it needs no operation.
+    /// Returns the initial accumulators of a partial result, which is later merged into other
+    /// accumulators. Sums that round begin with negative zero, because adding a number to negative
+    /// zero needs no operation.
     pub fn empty(&self, b: &mut FunctionBuilder, start: &[Value]) -> Vec<Value> {
         let mut empty = Vec::with_capacity(start.len());
         let mut rest = start;
@@ -108,7 +109,7 @@ impl<'b, 'g> Accumulators<'b, 'g> {
         heroes.flat_map(|(form, elements)| entered(b, *form, elements)).collect()
     }
 
-    /// Combines accumulators with others.
+    /// Combines the accumulators `state` with the accumulators `others`.
     pub fn merge(&self, b: &mut FunctionBuilder, state: &[Value], others: &[Value]) -> Vec<Value> {
         let mut merged = Vec::with_capacity(state.len());
         let mut at = 0;
@@ -125,7 +126,7 @@ impl<'b, 'g> Accumulators<'b, 'g> {
         merged
     }
 
-    /// Combines the first `lanes` lanes of a tile with those of another.
+    /// Combines the first `lanes` lanes of a tile with the same lanes of another tile.
     pub fn merge_lanes(
         &self,
         b: &mut FunctionBuilder,
@@ -241,7 +242,7 @@ fn left(b: &mut FunctionBuilder, form: AccumulatorForm, state: &[Value]) -> Vec<
     }
 }
 
-/// Returns the key of the result: the key of a NaN if there is one.
+/// Returns the key of the result. If an element is NaN, the result is the key of a NaN.
 fn extreme(b: &mut FunctionBuilder, is_maximum: bool, keyed: Float, state: &[Value]) -> Value {
     let ty = Scalar::Int(keyed.bits());
     let (least, greatest) = (state[0], state[1]);
@@ -255,7 +256,7 @@ fn extreme(b: &mut FunctionBuilder, is_maximum: bool, keyed: Float, state: &[Val
     b.select(nan, greatest, least)
 }
 
-/// Returns the bits of infinity, which equal its key.
+/// Returns the bits of infinity. The key of infinity has the same bits.
 fn infinity(float: Float) -> i64 {
     match float {
         Float::F64 => 0x7ff0_0000_0000_0000,

@@ -1,7 +1,7 @@
 //! Computes long sums as sums of short sums, so that rounding errors stay small. Each addition to a
-//! large sum rounds. If all elements are equal, as in a padded or masked row, the errors have one
-//! sign: the mean of 4,096 equal numbers, computed in 64 chains, is 8 ulp off. A sum of four equal
-//! numbers is exact, and so is a sum of four of these sums.
+//! large sum rounds. If all elements are equal, as in a padded or masked row, all errors have the
+//! same sign. For example, the mean of 4,096 equal numbers, computed in 64 chains, has an error of
+//! 8 ulp. A sum of four equal numbers is exact, and a sum of four of these sums is exact too.
 //!
 //! ```text
 //! level[0] += chunks that fill no group of four
@@ -12,8 +12,9 @@
 //! add up all lanes of the highest level;  add elements that fill no chunk
 //! ```
 //!
-//! A sum of `n` elements takes `n` additions, like a sequential sum. A tree needs no more, and the
-//! first addition to an accumulator that holds the operation's identity costs nothing.
+//! A sum of `n` elements takes `n` additions, like a sequential sum. A tree needs no more
+//! additions, and the first addition to an accumulator that holds the operation's identity costs
+//! nothing.
 
 use fusebox_core::analysis::ReductionGroup;
 use fusebox_core::builder::{FunctionBuilder, Value};
@@ -29,21 +30,22 @@ use super::tile::AccumulatorTile;
 pub const BRANCHES: i64 = 4;
 /// Binary logarithm of [`BRANCHES`].
 const BRANCH_BITS: i64 = 2;
-/// Chunks of a block.
+/// Number of chunks of a block.
 const BLOCK: i64 = BRANCHES * BRANCHES;
-/// Bytes of a chunk of the widest accumulators. They fill several registers, so that additions do
-/// not wait for each other.
+/// Bytes of a chunk of the widest accumulators. A chunk fills several registers, so that additions
+/// do not wait for each other.
 const CHUNK_BYTES: i64 = 128;
 
-/// Returns the elements of a chunk, whose lanes are summed independently. Returns `None` if a
-/// cascade is not more exact, for example because the sum is short.
+/// Returns the number of elements of a chunk. The lanes of a chunk are summed independently.
+/// Returns `None` if a cascade is not more exact, for example because the sum is short.
 pub fn lanes(accumulators: &Accumulators<'_, '_>, length: i64) -> Option<i64> {
     let lanes = CHUNK_BYTES / accumulators.widest_bytes();
     (accumulators.are_rounded() && length >= lanes * BLOCK).then_some(lanes)
 }
 
-/// Whether functions compute the elements that a group combines. Functions need the registers that
-/// a chunk takes. The kernel reads instructions that are `is_known` and does not compute them.
+/// Whether computing the elements that a group combines includes functions such as `exp`. Functions
+/// need the registers that a chunk would take. `is_known` holds for instructions that the kernel
+/// reads and does not compute.
 pub fn holds_functions(computation: &Computation, group: &ReductionGroup, is_known: impl Fn(InstrId) -> bool) -> bool {
     let mut met: Vec<InstrId> = Vec::new();
     let mut pending: Vec<InstrId> =
@@ -67,7 +69,7 @@ pub struct Cascade<'c, 'b, 'g, F> {
     pub accumulators: &'c Accumulators<'b, 'g>,
     /// Initial accumulators of a partial result.
     pub start: &'c [Value],
-    /// Elements of a chunk, a power of two.
+    /// Number of elements of a chunk, a power of two.
     pub lanes: i64,
     pub visit: F,
 }
@@ -82,8 +84,8 @@ where
         let in_fours = length - length % (BRANCHES * chunk);
         let in_chunks = length - length % chunk;
         let levels = self.levels(b, in_fours);
-        // Chunks that fill no group of four go to the sum of the first block. All levels are added
-        // up in the end.
+        // The chunks that remain after the last group of four are added to the sum of the first
+        // block. All levels are added up in the end.
         let (levels, outputs) = if in_fours < in_chunks {
             let range = [in_fours, in_chunks].map(|at| b.index(at));
             let (lowest, outputs) = self.each_chunk(b, levels.tile().clone(), range, outputs);
@@ -106,7 +108,8 @@ where
         (self.accumulators.merge(b, &total, &results), outputs)
     }
 
-    /// Creates the levels for the elements below `end`: sums of blocks, of four blocks, and so on.
+    /// Creates the levels for the elements below `end`. The levels hold sums of blocks, of four
+    /// blocks, and so on.
     fn levels(&self, b: &mut FunctionBuilder, end: i64) -> SumLevels {
         let blocks = ceil_div(end, BLOCK * self.lanes);
         let reach = |&levels: &u32| BRANCHES.saturating_pow(levels) >= blocks;
@@ -141,7 +144,7 @@ where
         (levels.carried(&results), outputs)
     }
 
-    /// Returns the sum of the chunks of a block, in groups of four.
+    /// Returns the sum of the chunks of a block. Sums groups of four chunks first.
     fn block(
         &self,
         b: &mut FunctionBuilder,

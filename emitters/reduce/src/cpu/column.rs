@@ -1,4 +1,4 @@
-//! Column problems: adjacent elements belong to adjacent results.
+//! The loops of a block for column problems, in which adjacent elements belong to adjacent results.
 //!
 //! ```text
 //! for major in the block's majors
@@ -16,13 +16,13 @@ use super::tile::AccumulatorTile;
 use super::tiling::ColumnWork;
 use crate::body::write;
 
-/// Iterations whose sums are added sequentially.
+/// Number of iterations whose sums are added sequentially.
 const CHUNK: i64 = 8;
-/// Rows that are added sequentially, if iterations have no separate sums.
+/// Number of rows that are added sequentially, if iterations have no separate sums.
 const ROWS: i64 = 16;
 /// Binary logarithm of the number of sums that form one sum of the next level.
 const GROUP_BITS: i64 = 3;
-/// The lanes of a level fill a multiple of this many bytes.
+/// Number of bytes of which the size of a level's lanes is a multiple.
 const BYTES_OF_LEVELS: i64 = 256;
 
 /// The columns of one block.
@@ -33,7 +33,7 @@ struct BlockColumns<'c> {
     count: Value,
 }
 
-/// Returns the rows of one sum, for each level but the highest.
+/// Returns the number of rows of one sum, for each level except the highest.
 fn sizes_of_levels(rows: i64, chunk: i64) -> impl Iterator<Item = i64> {
     let sizes = std::iter::successors(Some(chunk), |size| size.checked_mul(1 << GROUP_BITS));
     sizes.take_while(move |&size| size < rows)
@@ -91,8 +91,8 @@ impl GroupKernel<'_, '_> {
         self.write_columns(b, piece, &outputs, |b, column| tile.lane(b, column))
     }
 
-    /// Computes sums of chunks of rows, of groups of chunks, and so on. Rounding errors grow with
-    /// the number of sequential additions.
+    /// Computes sums of chunks of rows, then of groups of chunks, and so on, because rounding
+    /// errors grow with the number of sequential additions.
     fn in_levels(
         &self,
         b: &mut FunctionBuilder,
@@ -102,12 +102,13 @@ impl GroupKernel<'_, '_> {
     ) -> (SumLevels, Vec<Value>) {
         let (rows, per_turn) = (self.problem.dims[1], piece.columns.rows_per_turn);
         let whole = rows - rows % per_turn;
-        // Whole vectors, so that the loops over levels have no remainders.
+        // The lanes fill whole vectors, so that the loops over levels have no remainders.
         let vectors = (BYTES_OF_LEVELS / self.accumulators.widest_bytes()).max(1);
         let lanes = ceil_div(piece.columns.width, vectors) * vectors;
         let tree = SumTree { lanes, branch_bits: GROUP_BITS, above: above as i64, is_block_complete: true };
         let levels = SumLevels::new(b, tree, &self.accumulators, &self.empty);
-        // Rows that fill no chunk go to the first chunk's sum. All levels are added up in the end.
+        // The rows that remain after the last chunk are added to the first chunk's sum. All levels
+        // are added up in the end.
         let (tile, outputs) = self.rows_left(b, piece, levels.tile().clone(), outputs.to_vec(), [whole, rows]);
         let blocks = whole / chunk;
         let (tile, outputs) = if blocks * chunk < whole {
@@ -132,9 +133,9 @@ impl GroupKernel<'_, '_> {
         (levels.carried(&results), outputs)
     }
 
-    /// Returns a tile with the sums of `rows` that `add` computes. It uses levels as
-    /// [`in_levels`](Self::in_levels) does, but one loop for each level: few lanes stay in
-    /// registers through all loops.
+    /// Returns a tile with the sums of `rows` rows, which `add` computes. Uses levels like
+    /// [`in_levels`](Self::in_levels), but a separate loop for each level. If there are few lanes,
+    /// they stay in registers through all loops.
     fn in_chunks(
         &self,
         b: &mut FunctionBuilder,
@@ -157,8 +158,9 @@ impl GroupKernel<'_, '_> {
         }
     }
 
-    /// Adds a range of rows to the tile by `add`, in chunks of the first of `sizes`. Splits each
-    /// chunk by the next size, and so on. The range is a multiple of the last size.
+    /// Adds a range of rows to the tile with `add`. Splits the range into chunks of the first of
+    /// `sizes`, splits each chunk into chunks of the next size, and so on. The range is a multiple
+    /// of the last size.
     fn chunks<F>(
         &self,
         b: &mut FunctionBuilder,
@@ -244,7 +246,8 @@ impl GroupKernel<'_, '_> {
         (tile.carried(&results), outputs)
     }
 
-    /// Reduces few columns, in lane `row * columns + column` for several rows per iteration.
+    /// Reduces few columns. An iteration processes several rows, and lane `row * columns + column`
+    /// holds a sum.
     fn abreast(&self, b: &mut FunctionBuilder, piece: &BlockColumns<'_>, outputs: &[Value]) -> Vec<Value> {
         let [_, rows, width] = self.problem.dims;
         let abreast = piece.columns.rows_abreast;
@@ -271,7 +274,7 @@ impl GroupKernel<'_, '_> {
             (tile.carried(&results), outputs)
         };
         let (tile, outputs) = self.in_chunks(b, (lanes, [whole, CHUNK * abreast]), outputs, add);
-        // The remaining rows go to the first lanes.
+        // The remaining rows are added to the first lanes.
         let (tile, outputs) = self.rows_left(b, piece, tile, outputs, [whole, rows]);
         self.write_columns(b, piece, &outputs, |b, column| {
             let mut state = tile.lane(b, column);

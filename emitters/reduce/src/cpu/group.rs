@@ -45,7 +45,8 @@ impl<'b, 'g> GroupKernel<'b, 'g> {
         }
     }
 
-    /// Combines accumulators with the element at a point. Returns accumulators and outputs.
+    /// Combines accumulators with the element at a point. Returns the new accumulators and the
+    /// outputs.
     pub fn absorb(
         &self,
         b: &mut FunctionBuilder,
@@ -57,7 +58,7 @@ impl<'b, 'g> GroupKernel<'b, 'g> {
         (self.accumulators.merge(b, held, &others), outputs)
     }
 
-    /// Returns accumulators of only the element at a point, and the outputs.
+    /// Returns accumulators that hold only the element at a point, and the outputs.
     pub fn visit(&self, b: &mut FunctionBuilder, point: &[Value], outputs: &[Value]) -> (Vec<Value>, Vec<Value>) {
         let visited = self.body.visit(b, point);
         let others = self.accumulators.of_elements(b, &visited.elements);

@@ -1,4 +1,4 @@
-//! Sums of sums, which keep rounding errors small: each addition to a large sum rounds.
+//! Sums of sums. They keep rounding errors small, because each addition to a large sum rounds.
 //!
 //! ```text
 //! level[0..] = start
@@ -7,7 +7,8 @@
 //!   for each level that is complete:  level[l + 1] += level[l]; level[l] = start
 //! ```
 //!
-//! After the last block, all levels are treated as complete, so that the highest holds the sum.
+//! After the last block, all levels are treated as complete, so that the highest level holds the
+//! sum.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, Scalar, Value};
 
@@ -17,18 +18,18 @@ use super::tile::AccumulatorTile;
 /// The shape of a tree of sums.
 #[derive(Clone, Copy, Debug)]
 pub struct SumTree {
-    /// Independent sums of a level.
+    /// Number of independent sums of a level.
     pub lanes: i64,
     /// Binary logarithm of the number of sums that form one sum of the next level.
     pub branch_bits: i64,
-    /// Levels above the lowest.
+    /// Number of levels above the lowest.
     pub above: i64,
-    /// Whether each block completes the lowest level. Otherwise `2^branch_bits` blocks do.
+    /// Whether each block completes the lowest level. Otherwise `2^branch_bits` blocks complete it.
     pub is_block_complete: bool,
 }
 
-/// The sums of all levels, level after level. They are in one tensor, so that one loop adds any
-/// level to the next: LLVM's compile time grows with the number of loops.
+/// The sums of all levels, level after level. One tensor holds all levels, so that one loop can add
+/// any level to the next, because LLVM's compile time grows with the number of loops.
 pub struct SumLevels {
     tree: SumTree,
     tile: AccumulatorTile,
@@ -51,19 +52,19 @@ impl SumLevels {
         &self.tile
     }
 
-    /// Returns these levels with new tensors, which a loop has carried or changed.
+    /// Returns these levels with new tensors, for example the loop-carried tensors of a loop.
     pub fn carried(&self, tensors: &[Value]) -> SumLevels {
         SumLevels { tree: self.tree, tile: self.tile.carried(tensors) }
     }
 
-    /// Returns a lane's sum, once all levels are complete.
+    /// Returns a lane's sum. All levels must be complete.
     pub fn total(&self, b: &mut FunctionBuilder, lane: Value) -> Vec<Value> {
         let top = b.index(self.tree.above * self.tree.lanes);
         let lane = b.addi(top, lane);
         self.tile.lane(b, lane)
     }
 
-    /// Returns the sum of all lanes, once all levels are complete.
+    /// Returns the sum of all lanes. All levels must be complete.
     pub fn folded(self, b: &mut FunctionBuilder, accumulators: &Accumulators<'_, '_>) -> Vec<Value> {
         let SumTree { lanes, above, .. } = self.tree;
         self.tile.folded(b, [above * lanes, lanes], |b, mine, others| accumulators.merge(b, mine, others))

@@ -36,16 +36,17 @@ pub use accumulate::Accumulators;
 use group::GroupKernel;
 use tiling::Tiling;
 
-/// Minimum elements of a row. Shorter rows are as fast element by element.
+/// Minimum number of elements of a row. For shorter rows, a loop over the results is as fast.
 const SHORTEST_ROW: i64 = 8;
-/// Minimum elements of a row whose reduction needs its own combiner computation. Shorter rows are
-/// as fast element by element.
+/// Minimum number of elements of a row whose reduction needs its own combiner computation. For
+/// shorter rows, a loop over the results is as fast.
 const SHORTEST_ROW_OF_OWN: i64 = 5;
-/// Minimum elements of a column. Shorter columns are as fast element by element.
+/// Minimum number of elements of a column. For shorter columns, a loop over the results is as fast.
 const SHORTEST_COLUMN: i64 = 4;
-/// Maximum number of points: no memory holds more, and smaller counts in a plan do not overflow.
+/// Maximum number of points that the emitter accepts. No memory holds more, and smaller counts in a
+/// plan do not overflow.
 const MOST_POINTS: i64 = 1 << 48;
-/// Knob: target number of blocks.
+/// Name of the knob for the target number of blocks.
 const BLOCKS: &str = "blocks";
 
 /// The serial-reduce emitter.
@@ -146,12 +147,12 @@ fn tilings(
     reductions.groups.iter().map(tiling).collect()
 }
 
-/// Returns the elements of the usual size in a vector.
+/// Returns the number of elements of the usual size in a vector.
 fn lanes(device: &DeviceDescription) -> f64 {
     f64::from(device.vector_bytes.max(4) / 4)
 }
 
-/// Composes `second` after `first`, as a map over the variables of `first`.
+/// Returns the map that applies `first`, then `second`. It has the variables of `first`.
 fn followed(first: &IndexingMap, second: &IndexingMap) -> IndexingMap {
     let results = second.results.iter().map(|expr| expr.substitute(&first.results, &[], &[])).collect();
     IndexingMap { results, ..first.clone() }.simplify()

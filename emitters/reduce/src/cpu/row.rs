@@ -1,4 +1,4 @@
-//! Row problems: adjacent elements belong to one result.
+//! The loops of a block for row problems, in which adjacent elements belong to one result.
 //!
 //! ```text
 //! for row in the block's rows
@@ -18,25 +18,26 @@ use super::group::GroupKernel;
 use super::tile::AccumulatorTile;
 use crate::body::write;
 
-/// Elements of one partial result.
+/// Number of elements of one partial result.
 const SEGMENT: i64 = 2 << 10;
-/// Elements of one partial sum times bytes of the widest accumulator, if functions compute the
-/// elements. Adding up the lanes of a vector takes a hundredth of the time of these elements.
+/// Number of elements of one partial sum times bytes of the widest accumulator, if functions
+/// compute the elements. Adding up the lanes of a vector takes a hundredth of the time of computing
+/// these elements.
 const SUM_BYTES: i64 = 2 << 10;
-/// Majors of a row from which their sums are added in groups of four.
+/// Least number of majors of a row for which the sums of majors are added in groups of four.
 const FEWEST_MAJORS: i64 = 16;
-/// Lanes of a tile if the accumulators take at most four bytes.
+/// Number of lanes of a tile if the accumulators take at most four bytes.
 const LANES: i64 = 32;
 
 /// A range of a row's majors, or of a line's elements.
 struct ReducedRange {
     first: Value,
     end: Value,
-    /// Number of them, if known.
+    /// Length of the range, if it is known when the kernel is built.
     length: Option<i64>,
 }
 
-/// Computes accumulators and outputs after a stretch.
+/// A function that returns the accumulators and outputs after a range.
 type ReduceRange<'r> = dyn Fn(&mut FunctionBuilder, &ReducedRange, &[Value]) -> Vec<Value> + 'r;
 
 impl ReducedRange {
@@ -82,7 +83,8 @@ impl GroupKernel<'_, '_> {
         (results, outputs)
     }
 
-    /// Returns accumulators and outputs after the contiguous elements of a line.
+    /// Returns the accumulators and outputs after the contiguous elements of a line. A line has the
+    /// elements of a row with the same major.
     fn line(&self, b: &mut FunctionBuilder, at: [Value; 2], is_separate: bool, state: &[Value]) -> Vec<Value> {
         let length = self.problem.dims[2];
         let lanes = if self.holds_functions { None } else { cascade::lanes(&self.accumulators, length) };
@@ -105,16 +107,16 @@ impl GroupKernel<'_, '_> {
         self.in_parts(b, &whole, &sizes, state, &|b, part, state| self.segment_after(b, (at, part), true, state))
     }
 
-    /// Returns the sizes of the parts in which a stretch is reduced. Sums that round have the
-    /// smallest size, four times this size, and so on. Other reductions have one size.
+    /// Returns the sizes of the parts in which a range is reduced. Sums that round use the smallest
+    /// size, four times this size, and so on. Other reductions use one size.
     fn sizes(&self, smallest: i64, length: i64) -> Vec<i64> {
         let most = if self.accumulators.hold_rounded() { usize::MAX } else { 1 };
         let sizes = std::iter::successors(Some(smallest), |size| size.checked_mul(BRANCHES));
         sizes.take_while(|&size| size < length).take(most).collect()
     }
 
-    /// Returns accumulators and outputs after a stretch. `reduce(part, state)` reduces parts of the
-    /// first of `sizes`. These form parts of the second size, and so on.
+    /// Returns the accumulators and outputs after a range. `reduce(part, state)` reduces parts of
+    /// the first of `sizes`. Parts of the first size form parts of the second size, and so on.
     fn in_parts(
         &self,
         b: &mut FunctionBuilder,
@@ -139,8 +141,8 @@ impl GroupKernel<'_, '_> {
         })
     }
 
-    /// Returns accumulators and outputs after one more segment. The segment has separate
-    /// accumulators if it `is_separate`.
+    /// Returns the accumulators and outputs after one more segment. If `is_separate`, the segment
+    /// has separate accumulators, which are then merged.
     fn segment_after(
         &self,
         b: &mut FunctionBuilder,
@@ -211,12 +213,12 @@ impl GroupKernel<'_, '_> {
         (results, outputs)
     }
 
-    /// Returns the lanes that fill four vector registers of the widest accumulator.
+    /// Returns the number of lanes of a tile with accumulators of the widest type.
     pub fn lanes_of_a_tile(&self) -> i64 {
         LANES * 4 / self.accumulators.widest_bytes()
     }
 
-    /// Returns the lanes of a tile, at most the number of elements.
+    /// Returns the number of lanes of a tile, at most the number of elements.
     fn lanes(&self, segment: &ReducedRange) -> i64 {
         let most = self.lanes_of_a_tile();
         let length = segment.length.unwrap_or(most);

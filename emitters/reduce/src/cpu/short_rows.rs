@@ -1,5 +1,5 @@
 //! Short rows of reductions that LLVM does not recognise, such as a maximum with its index. Each
-//! lane reduces one of many rows, so that lanes need no reduction at the end.
+//! lane reduces a different row, so that no reduction over lanes is necessary at the end.
 //!
 //! ```text
 //! for chunk of the block's rows
@@ -15,12 +15,12 @@ use super::group::GroupKernel;
 use super::tile::AccumulatorTile;
 use crate::body::write;
 
-/// Elements from which one row fills enough vectors.
+/// Least number of elements with which one row fills enough vectors.
 const LONG: i64 = 32;
 
 impl GroupKernel<'_, '_> {
-    /// Returns the number of rows to reduce in parallel lanes. Returns `None` if rows are long or a
-    /// power of two, or if a block has too few rows.
+    /// Returns the number of rows to reduce in parallel lanes. Returns `None` if the length of rows
+    /// is large or a power of two, or if a block has too few rows.
     pub fn rows_side_by_side(&self, rows_per_block: i64) -> Option<i64> {
         let [majors, _, minors] = self.problem.dims;
         let lanes = self.lanes_of_a_tile();

@@ -1,11 +1,12 @@
 //! Accumulators of several lanes in memory: one tensor per accumulator, one element per lane.
 //!
 //! LLVM vectorises every loop over lanes, because no lane depends on another. If there are few
-//! lanes, the whole tile then stays in registers.
+//! lanes, LLVM keeps the whole tile in registers.
 
 use fusebox_core::builder::{FunctionBuilder, Scalar, Value};
 
-/// Maximum lanes that are combined one by one. Loops over half of the lanes combine larger numbers.
+/// Maximum number of lanes that are combined by unrolled code. Larger numbers of lanes are first
+/// combined by loops over half of the lanes.
 const FEW_LANES: i64 = 8;
 
 /// Tensors with the accumulators of all lanes.
@@ -22,7 +23,7 @@ impl AccumulatorTile {
         tile.each_lane(b, lanes, &[], |_, _, _, _| (start.to_vec(), Vec::new())).0
     }
 
-    /// Creates a tile that has to be filled before it is read.
+    /// Creates a tile that the caller must fill before reading it.
     pub fn unfilled(b: &mut FunctionBuilder, lanes: i64, types: &[Scalar]) -> AccumulatorTile {
         let tensors = types.iter().map(|&ty| b.allocate_shared(&[lanes], ty)).collect();
         AccumulatorTile { lanes, tensors }
@@ -40,7 +41,7 @@ impl AccumulatorTile {
         self.each_lane_below(b, count, outputs, next)
     }
 
-    /// Works as [`each_lane`](Tile::each_lane), for a number of lanes that the kernel computes.
+    /// Works as [`each_lane`](Self::each_lane), for a number of lanes that the kernel computes.
     pub fn each_lane_below(
         self,
         b: &mut FunctionBuilder,
@@ -66,7 +67,8 @@ impl AccumulatorTile {
         (AccumulatorTile { lanes: self.lanes, tensors: results }, outputs)
     }
 
-    /// Works as [`each_lane`](Tile::each_lane), with a loop for each of `lines` lines of lanes.
+    /// Works as [`each_lane`](Self::each_lane), with a separate loop for each of `lines` groups of
+    /// `length` lanes.
     pub fn each_lane_of_lines(
         self,
         b: &mut FunctionBuilder,
@@ -99,7 +101,8 @@ impl AccumulatorTile {
         AccumulatorTile { lanes: self.lanes, tensors: tensors.collect() }
     }
 
-    /// Combines `count` lanes from `first` on by halves. `count` is a power of two.
+    /// Combines `count` lanes from `first` on. Each iteration combines the upper half of the lanes
+    /// with the lower half. `count` is a power of two.
     pub fn folded(
         self,
         b: &mut FunctionBuilder,
@@ -136,13 +139,14 @@ impl AccumulatorTile {
         &self.tensors
     }
 
-    /// Returns the tile with tensors that a loop has carried.
+    /// Returns the tile with the loop-carried tensors `tensors`.
     pub fn carried(&self, tensors: &[Value]) -> AccumulatorTile {
         AccumulatorTile { lanes: self.lanes, tensors: tensors.to_vec() }
     }
 }
 
-/// Replaces the accumulators of a lane. The state is `width` tensors, then the outputs.
+/// Replaces the accumulators of a lane. The state consists of `width` tensors, followed by the
+/// outputs.
 fn replaced(
     b: &mut FunctionBuilder,
     lane: Value,

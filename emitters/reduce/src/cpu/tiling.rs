@@ -1,4 +1,4 @@
-//! Distribution of a group to blocks.
+//! Distribution of a group's work over blocks.
 
 use fusebox_core::analysis::{ReductionGroup, ReductionKind, ReductionProblem};
 use fusebox_core::cost::{arithmetic_bytes, first_array};
@@ -10,27 +10,30 @@ use fusebox_core::launch::{Cost, blocks_for};
 
 use super::cascade;
 
-/// Maximum blocks per core if columns are cut. With more, blocks would have short pieces of rows.
+/// Maximum number of blocks per core if columns are split over blocks. With more blocks, each block
+/// would read short pieces of rows.
 const COLUMN_BLOCKS_PER_CORE: i64 = 4;
-/// Columns are cut at multiples of this number: whole cache lines for every element type.
+/// Number of columns at whose multiples columns are split over blocks. It fills whole cache lines
+/// for every element type.
 const CUT: i64 = 64;
-/// Maximum columns that are read one after the other in vectors. Vector operations can deinterleave
-/// this few adjacent elements.
+/// Maximum number of columns that the kernel reduces one after the other. Vector operations can
+/// deinterleave this number of adjacent elements.
 const FEW: i64 = 8;
-/// Rows of one column per iteration, before the next column. Their data stays in the first-level
-/// cache.
+/// Number of rows of one column that an iteration reduces before the next column. The data of these
+/// rows stays in the first-level cache.
 const ROWS_OF_A_COLUMN: i64 = 256;
-/// Lanes of vectors, the widest first.
+/// Numbers of lanes of vectors, the widest first.
 const VECTORS: [i64; 3] = [16, 8, 4];
-/// Vectors of accumulators that stay in registers.
+/// Number of vectors of accumulators that stay in registers.
 const ACCUMULATING: i64 = 16;
-/// Maximum bytes of accumulators for a block's columns. They stay in the first-level cache.
+/// Maximum number of bytes of accumulators for a block's columns. Accumulators up to this size stay
+/// in the first-level cache.
 const TILE_BYTES: i64 = 8 << 10;
-/// Cost of the arithmetic before the reduction, in bytes, up to which an iteration reads several
-/// rows of columns. It allows at most one function.
+/// Largest cost of the arithmetic before the reduction, in bytes, for which an iteration reads
+/// several rows of columns. This cost allows at most one function.
 const CHEAP: i64 = 30;
 
-/// Distribution of a group's work to blocks.
+/// Distribution of a group's work over blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tiling {
     pub problem: ReductionProblem,
@@ -44,7 +47,7 @@ pub struct Tiling {
 /// The work of one block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BlockWork {
-    /// This many results of a row problem.
+    /// Results of a row problem, with their number.
     Rows(i64),
     /// A tile of columns.
     Columns(ColumnWork),
@@ -53,21 +56,23 @@ pub enum BlockWork {
 /// The work of one block in a column problem `[majors, rows, columns]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnWork {
-    /// Majors of a block. One if the columns are cut.
+    /// Number of majors of a block. One if the columns are split over blocks.
     pub majors: i64,
-    /// Columns of a block.
+    /// Number of columns of a block.
     pub width: i64,
-    /// Blocks that share the columns of a major.
+    /// Number of blocks over which the columns of a major are split.
     pub cuts: i64,
-    /// Rows per iteration of the loop over rows.
+    /// Number of rows per iteration of the loop over rows.
     pub rows_per_turn: i64,
-    /// Whether the rows of an iteration are summed before they are added to the accumulators. If
-    /// the accumulators stay in registers, no registers remain for this sum.
+    /// Whether the kernel sums the rows of an iteration before it adds them to the accumulators. If
+    /// the accumulators stay in registers, no registers remain for this separate sum.
     pub is_turn_apart: bool,
-    /// Rows that have accumulators in separate lanes. More than one if there are few columns.
+    /// Number of rows that have accumulators in separate lanes. More than one if there are few
+    /// columns.
     pub rows_abreast: i64,
-    /// Columns of one line of the array, if the kernel reads an array that repeats for each line. A
-    /// loop for each line reads this array in vectors, too.
+    /// Number of columns of one line of the reduced array, if the kernel also reads an array that
+    /// repeats for each line. With a separate loop for each line, the kernel reads the repeated
+    /// array in vectors too.
     pub line: Option<i64>,
 }
 
@@ -155,7 +160,8 @@ impl Tiling {
         }
     }
 
-    /// Returns the map of [`read`](Self::read) in the order in which a block reads, along memory.
+    /// Returns the map of [`read`](Self::read) with its variables in the order of a block's loops,
+    /// which follows memory.
     pub fn visited(&self) -> IndexingMap {
         let BlockWork::Columns(columns) = &self.work else { return self.read() };
         let (mut map, major, column) = self.columns(columns);
@@ -182,7 +188,7 @@ impl Tiling {
         }
     }
 
-    /// Returns the map without results, the major and the column.
+    /// Returns a map without results, and the expressions for the major and for the column.
     fn columns(&self, columns: &ColumnWork) -> (IndexingMap, Expr, Expr) {
         let [majors, _, width] = self.problem.dims;
         let mut map =
@@ -210,7 +216,8 @@ impl ColumnWork {
         ColumnWork { majors: majors_per_block, width, cuts, rows_per_turn, is_turn_apart, rows_abreast, line: None }
     }
 
-    /// Whether every block has several whole lines of `line` columns, each at least a vector.
+    /// Whether every block has several whole lines of `line` columns, and each line fills at least
+    /// a vector.
     fn is_made_of_lines(&self, problem: ReductionProblem, line: i64) -> bool {
         self.rows_abreast == 1
             && (VECTORS[0]..self.width).contains(&line)
@@ -218,16 +225,17 @@ impl ColumnWork {
             && problem.dims[2] % self.width == 0
     }
 
-    /// Reduces few columns one after the other, many rows of each per iteration. The operands are
-    /// smaller than the problem. With columns in lanes, the kernel would gather an element for
-    /// several columns. With rows of one column in lanes, it reads vectors.
+    /// Makes the kernel reduce few columns one after the other, many rows of a column per
+    /// iteration. This is for operands that are smaller than the problem. If lanes were columns,
+    /// the kernel would gather elements, because several columns read the same element. If lanes
+    /// are rows of one column, the kernel reads vectors.
     fn one_by_one(&mut self, problem: ReductionProblem) {
         (self.rows_abreast, self.rows_per_turn) = (1, ROWS_OF_A_COLUMN.min(problem.dims[1]).max(1));
         self.is_turn_apart = true;
     }
 }
 
-/// Returns the length of the lines of the reduced array, if the fusion broadcasts an array.
+/// Returns the length of the reduced array's lines, if the fusion broadcasts an array.
 fn line(fusion: &Fusion, group: &ReductionGroup) -> Option<i64> {
     let computation = fusion.computation();
     let repeats = |it: &Instruction| {
@@ -241,9 +249,9 @@ fn line(fusion: &Fusion, group: &ReductionGroup) -> Option<i64> {
     dims.last().copied().filter(|_| computation.instructions.iter().any(repeats))
 }
 
-/// Returns the number of rows with separate lanes, for `columns` columns. They have half a cut of
-/// lanes in all. If a cut has room for whole vectors, the lanes fill whole vectors, because the
-/// rest of a vector would be added one by one.
+/// Returns the number of rows with separate lanes, for `columns` columns. Together, the rows have
+/// about half of [`CUT`] lanes. If possible within [`CUT`] lanes, the lanes fill whole vectors,
+/// because the kernel would process the lanes of a partial vector one by one.
 fn abreast(columns: i64) -> i64 {
     let fitting = VECTORS.iter().map(|lanes| lanes / gcd(columns, *lanes)).find(|rows| rows * columns <= CUT);
     let enough = CUT / 2 / columns;
@@ -254,14 +262,15 @@ fn gcd(a: i64, b: i64) -> i64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Returns the bytes read and written, and the cost of the arithmetic on all points in the same
-/// unit.
+/// Returns the number of bytes read and written, and the cost of the arithmetic on all points in
+/// the same unit.
 fn cost(fusion: &Fusion, group: &ReductionGroup) -> Cost {
     let bytes = group.large_arrays(fusion.computation()).iter().fold(0i64, |sum, a| sum.saturating_add(a.byte_size()));
     Cost { bytes, arithmetic: group.problem.element_count().saturating_mul(arithmetic_per_point(fusion)) }
 }
 
-/// Estimates the arithmetic per point. The cost of reading it includes the reduction.
+/// Estimates the cost of the arithmetic per point, without the reduction, whose cost is part of the
+/// cost of reading.
 fn arithmetic_per_point(fusion: &Fusion) -> i64 {
     let computation = fusion.computation();
     let counts = |it: &&Instruction| !matches!(it.op, Op::Reduce { .. } | Op::Iota { .. });

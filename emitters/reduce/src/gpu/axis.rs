@@ -1,15 +1,15 @@
-//! Distribution of one dimension to threads.
+//! Distribution of one dimension over threads.
 
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
-/// A dimension of `size` positions. A thread processes every `threads`-th position, with `unroll`
-/// positions in flight.
+/// A dimension of `size` positions. A thread processes every `threads`-th position, and reads
+/// `unroll` positions concurrently.
 ///
 /// A thread's positions are `(chunk * unroll + u) * threads + thread`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadedAxis {
     pub size: i64,
-    /// Threads that share the positions.
+    /// Number of threads over which the positions are distributed.
     pub threads: i64,
     unroll: i64,
 }
@@ -17,9 +17,10 @@ pub struct ThreadedAxis {
 impl ThreadedAxis {
     /// Unrolls at most `unroll` positions. A thread with fewer positions unrolls them all.
     ///
-    /// Unrolled positions are in flight together only if all of them exist. So the steps that all
-    /// threads have should be full iterations. The unrolling is the number from half of `unroll` to
-    /// `unroll` that leaves the fewest of these steps over.
+    /// A thread reads unrolled positions concurrently only if all of them exist. Therefore, the
+    /// steps that exist for all threads should form full iterations. The unrolling is the number
+    /// from half of `unroll` to `unroll` for which the fewest of these steps remain after the full
+    /// iterations.
     pub fn new(size: i64, threads: i64, unroll: i64) -> Self {
         let full = (size / threads).max(1);
         let most = unroll.clamp(1, full);
@@ -28,18 +29,18 @@ impl ThreadedAxis {
         ThreadedAxis { size, threads, unroll }
     }
 
-    /// Returns the maximum positions of one thread.
+    /// Returns the maximum number of positions of one thread.
     pub fn steps(&self) -> i64 {
         ceil_div(self.size, self.threads)
     }
 
-    /// Returns the positions in flight.
+    /// Returns the number of positions that a thread reads concurrently.
     pub fn unroll(&self) -> i64 {
         self.unroll
     }
 
-    /// Adds the axis's loops to a map and returns the position of `thread`. Adds the numbers of
-    /// loops to unroll to `unrolled`.
+    /// Adds the loops of this axis to a map and returns the position of `thread`. Adds the numbers
+    /// of the loops that must be unrolled to `unrolled`.
     pub fn walk(&self, map: &mut IndexingMap, unrolled: &mut Vec<usize>, name: &str, thread: Expr) -> Expr {
         let chunks = ceil_div(self.steps(), self.unroll);
         let mut step = Expr::constant(0);

@@ -1,4 +1,4 @@
-//! Bank conflicts of a tile in shared memory, from its maps.
+//! Bank conflicts of a tile in shared memory, computed from the tile's maps.
 //!
 //! Shared memory has 32 banks of 4 bytes. Accesses of one warp to different words of one bank are
 //! serialised.
@@ -11,11 +11,11 @@ use fusebox_core::indexing::IndexingMap;
 const BANKS: i64 = 32;
 const WORD: i64 = 4;
 
-/// Warps to examine. Further warps make the same accesses at a constant distance.
+/// Number of warps to examine. Other warps make the same accesses at a constant distance.
 const WARPS: i64 = 2;
 
-/// Returns the tile with the pad at the end of a column, at most `most`, that has the fewest
-/// conflicts. Ties go to the smallest pad. `element_bytes` has the sizes of the elements.
+/// Returns the tile with a pad of at most `most` elements at the end of each column. Chooses the
+/// smallest pad with the fewest conflicts. `element_bytes` has the sizes of the elements.
 pub fn padded(tile: PartialsTile, most: i64, warp: i64, element_bytes: &[i64]) -> PartialsTile {
     let accesses = accesses(&tile, warp);
     let all = |pitch: i64| element_bytes.iter().map(|&bytes| turns(&accesses, pitch, bytes)).sum::<i64>();
@@ -29,13 +29,14 @@ pub fn padded(tile: PartialsTile, most: i64, warp: i64, element_bytes: &[i64]) -
     PartialsTile { pitch: best.1, ..tile }
 }
 
-/// Returns the additional serialised accesses of the first warps, for elements of `bytes`.
+/// Returns the number of additional serialised accesses of the first warps, for elements of `bytes`
+/// bytes.
 #[cfg(test)]
 pub fn conflicts(tile: &PartialsTile, warp: i64, bytes: i64) -> i64 {
     turns(&accesses(tile, warp), tile.pitch, bytes)
 }
 
-/// `(column, partial)` of all threads of a warp that take part in an access.
+/// The `(column, partial)` of each thread of a warp that takes part in an access.
 type WarpAccess = Vec<(i64, i64)>;
 
 fn turns(accesses: &[WarpAccess], pitch: i64, bytes: i64) -> i64 {
@@ -45,7 +46,7 @@ fn turns(accesses: &[WarpAccess], pitch: i64, bytes: i64) -> i64 {
 }
 
 /// Returns the writes and reads of the first warps. The first read of a pass represents all its
-/// reads: the others are at a constant distance.
+/// reads, because the others are at a constant distance.
 fn accesses(tile: &PartialsTile, warp: i64) -> Vec<WarpAccess> {
     let mut accesses = Vec::new();
     for map in [&tile.write, &tile.read] {
@@ -72,7 +73,8 @@ fn place(tile: &PartialsTile, map: &IndexingMap, thread: i64, ranges: &[i64]) ->
     (column < tile.columns && partial < tile.partials).then_some((column, partial))
 }
 
-/// Counts additional serialised accesses. Elements of n words move in n parts of the warp.
+/// Counts additional serialised accesses. If an element has n words, the hardware processes a warp
+/// in n parts.
 fn extra_turns(elements: impl Iterator<Item = i64>, bytes: i64) -> i64 {
     let elements: Vec<i64> = elements.collect();
     let parts = (bytes / WORD).max(1);

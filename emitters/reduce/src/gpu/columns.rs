@@ -1,4 +1,4 @@
-//! Column problems `[a, b, c] -> [a, c]`: a tile of columns for each block.
+//! Schedules for column problems `[a, b, c] -> [a, c]`. Each block reduces a tile of columns.
 //!
 //! ```text
 //! th = (down, across)            Tx threads across, Ty down
@@ -7,9 +7,9 @@
 //! d2 = (unit mod (c / V)) * V + lane
 //! ```
 //!
-//! Every lane has a different result, so a thread has V accumulators. With one thread down, threads
-//! share no result. Otherwise threads write the tile transposed, so that a warp reads the parts of
-//! a result from contiguous memory.
+//! Every lane has a different result, so a thread has V accumulators. If Ty is 1, each thread
+//! computes its results alone. Otherwise, threads write their partial results to a transposed tile,
+//! so that a warp reads the partial results of a column from contiguous memory.
 
 use fusebox_core::emitter::{Configuration, EmitError};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, ceil_div};
@@ -19,23 +19,24 @@ use super::banks::padded;
 use super::limits::GroupLimits;
 use super::schedule::{GroupSchedule, PartialsTile, block, demand, lane, thread, thread_map};
 
-/// Threads of a block where each result has one thread.
+/// Number of threads of a block if one thread computes each result.
 const BLOCK: i64 = 128;
-/// Maximum unused elements at the end of a tile's column: enough for elements of one byte.
+/// Maximum number of unused elements at the end of a tile's column. It is enough for elements of
+/// one byte.
 pub const MOST_PAD: i64 = 4;
-/// Bytes per thread with which a warp reads a cache line.
+/// Number of bytes per thread with which a warp reads a cache line.
 const WORD: i64 = 4;
-/// Rows that one thread reads, if enough threads remain.
+/// Number of rows that one thread reads, unless too few threads remain.
 const MOST_STEPS: i64 = 16;
 
 struct ColumnParameters {
-    /// Adjacent results of one thread.
+    /// Number of adjacent results of one thread.
     vector: i64,
-    /// Threads that share a result.
+    /// Number of threads that compute one result together.
     down: i64,
-    /// Threads for adjacent results.
+    /// Number of threads for adjacent results.
     across: i64,
-    /// Rows in flight.
+    /// Number of rows that a thread reads concurrently.
     unroll: i64,
 }
 
@@ -103,7 +104,8 @@ impl ColumnParameters {
         }
     }
 
-    /// Returns the map to results: the first reader of a column's parts has its result.
+    /// Returns the map from threads to results. The first thread that reads a column's partial
+    /// results has the column's result.
     fn kept(&self, limits: &GroupLimits, units: i64, in_row: i64, blocks: i64) -> IndexingMap {
         let ColumnParameters { vector, down, across, .. } = *self;
         let mut kept = thread_map(across * down, blocks);
@@ -135,7 +137,8 @@ impl ColumnParameters {
     }
 }
 
-/// Returns the tile: columns of all lanes in sequence, the parts of a column contiguous.
+/// Returns the tile. It holds the columns of all lanes in sequence, and the partial results of a
+/// column are contiguous.
 ///
 /// ```text
 ///               part 0 .. Ty-1, unused
@@ -161,7 +164,8 @@ fn reader_column(warp: i64, down: i64) -> Expr {
     thread().floor_div(warp) + thread().modulo(warp).floor_div(down) * down
 }
 
-/// Returns the widest access that leaves every core a tile, but a cache line per warp at least.
+/// Returns the number of elements of the widest access for which every core has a tile. A warp
+/// reads at least a cache line, even if some cores then have no tile.
 fn natural_vector(limits: &GroupLimits, widest: i64) -> i64 {
     let [a, _, c] = limits.group.problem.dims;
     let mut vector = widest;
@@ -171,13 +175,14 @@ fn natural_vector(limits: &GroupLimits, widest: i64) -> i64 {
     vector
 }
 
-/// Returns the threads of a column: enough to fill the device, each with some rows to read.
+/// Returns the number of threads of a column. They fill the device, and each thread has several
+/// rows to read.
 fn natural_down(limits: &GroupLimits, units: i64, b: i64, most: i64) -> i64 {
     let needs = |down: i64| units * down < limits.device_threads && b / down > MOST_STEPS / 2;
     if !needs(1) || b <= MOST_STEPS {
         return 1;
     }
-    // Two threads for a column are not worth a tile.
+    // With only two threads for a column, a tile does not pay.
     let mut down = most.min(4);
     while down < most && needs(down) {
         down *= 2;
@@ -185,7 +190,7 @@ fn natural_down(limits: &GroupLimits, units: i64, b: i64, most: i64) -> i64 {
     down
 }
 
-/// Reduces the threads down until the tile fits into shared memory.
+/// Reduces the number of threads per column until the tile fits into shared memory.
 fn fitting(limits: &GroupLimits, vector: i64, down: i64) -> i64 {
     let mut down = down;
     while down > 1 && limits.warp * vector * (down + MOST_PAD) * limits.accumulator_bytes() > limits.shared_bytes {

@@ -1,4 +1,4 @@
-//! Emits the kernel of a fusion's schedules.
+//! Emits the kernel for the schedules of a fusion's groups.
 
 use fusebox_core::analysis::ReductionFusion;
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Type, Value};
@@ -29,11 +29,11 @@ pub fn emit(fusion: &Fusion, reductions: &ReductionFusion, schedules: &[GroupSch
 struct GroupEmitter<'a> {
     body: &'a ReductionBody<'a>,
     schedule: &'a GroupSchedule,
-    /// Thread, and block within the group.
+    /// The thread, and the block's number within the group.
     at: [Value; 2],
 }
 
-/// Per lane, the accumulators of all heroes.
+/// The accumulators of all heroes, for each lane.
 type LaneAccumulators = Vec<PerHero>;
 
 impl GroupEmitter<'_> {
@@ -48,7 +48,7 @@ impl GroupEmitter<'_> {
         }
     }
 
-    /// Emits the per-thread phase: reads, writes side outputs, accumulates.
+    /// Emits the phase in which each thread reads elements, writes side outputs and accumulates.
     fn walk(&self, b: &mut FunctionBuilder, starts: &StartValues, outputs: &[Value]) -> (Vec<Value>, LaneAccumulators) {
         let lanes = self.schedule.lanes as usize;
         let map = all_lanes(&self.schedule.walk, self.schedule.lanes);
@@ -69,7 +69,7 @@ impl GroupEmitter<'_> {
         (outputs.to_vec(), like(&start, accumulators))
     }
 
-    /// Returns the outputs and accumulators after the elements that a map reaches from a point.
+    /// Returns the outputs and accumulators after all elements to which `map` maps the point `at`.
     /// Unrolls the range variables in `unrolled`.
     fn accumulate(
         &self,
@@ -95,7 +95,8 @@ impl GroupEmitter<'_> {
         (outputs.to_vec(), like(start, accumulators))
     }
 
-    /// Combines the accumulators of `threads` adjacent threads. The first thread has the result.
+    /// Combines the accumulators of `threads` adjacent threads with shuffles. The first thread has
+    /// the result.
     fn shuffled(&self, b: &mut FunctionBuilder, accumulators: PerHero, threads: i64) -> PerHero {
         if threads < 2 {
             return accumulators;
@@ -163,7 +164,8 @@ impl GroupEmitter<'_> {
         b.scf_if(reads, &types, |b| self.read_tile(b, tile, starts, &tiles, &outputs), |_| outputs.clone())
     }
 
-    /// Reads the tile and writes results. All threads of a reading warp join its shuffles.
+    /// Reads the tile and writes results. All threads of a warp that reads take part in the warp's
+    /// shuffles.
     fn read_tile(
         &self,
         b: &mut FunctionBuilder,
@@ -185,7 +187,7 @@ impl GroupEmitter<'_> {
         })
     }
 
-    /// Reads and combines one thread's parts of a column.
+    /// Reads and combines the partial results of a column that one thread reads.
     fn read_column(
         &self,
         b: &mut FunctionBuilder,
@@ -218,7 +220,7 @@ impl GroupEmitter<'_> {
         total.unwrap_or_else(|| starts.start.clone())
     }
 
-    /// Returns whether a part exists, or `None` if it always does.
+    /// Returns whether a partial result exists, or `None` if it exists for all threads.
     fn is_inside(
         &self,
         b: &mut FunctionBuilder,

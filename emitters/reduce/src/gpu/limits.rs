@@ -1,34 +1,36 @@
-//! Properties of a group and the device that the heuristics use.
+//! Properties of a group and of the device that the heuristics use.
 
 use fusebox_core::analysis::ReductionGroup;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::Op;
 
-/// Bytes that a thread should have in flight to hide the latency of memory.
+/// Number of bytes that a thread should read concurrently to hide the latency of memory.
 const BYTES_IN_FLIGHT: i64 = 64;
-/// Maximum vectors of the widest type that one thread reads at once.
+/// Maximum number of vectors of the widest type that one thread reads at once.
 const MOST_VECTORS: i64 = 2;
-/// Accumulators that a thread keeps in registers, with registers left for its reads.
+/// Maximum number of accumulators that a thread keeps in registers. Enough registers remain for its
+/// reads.
 const MOST_ACCUMULATORS: i64 = 16;
-/// Instructions per element above which several lanes cost more code than they gain.
+/// Maximum number of instructions per element with which several lanes pay. With more, they add too
+/// much code.
 const HEAVY: usize = 24;
 
-/// A group, the device, and limits that follow from both.
+/// A group, and limits that follow from the group and the device.
 pub struct GroupLimits<'a> {
     pub group: &'a ReductionGroup,
-    /// Threads of a warp.
+    /// Number of threads of a warp.
     pub warp: i64,
-    /// Maximum threads of a block.
+    /// Maximum number of threads of a block.
     pub most_threads: i64,
-    /// Threads that fill the device.
+    /// Number of threads that fill the device.
     pub device_threads: i64,
     pub cores: i64,
-    /// Shared memory of a block.
+    /// Bytes of shared memory of a block.
     pub shared_bytes: i64,
-    /// Maximum elements of a vector access.
+    /// Maximum number of elements of a vector access.
     pub vector: i64,
-    /// Maximum accumulators per thread for each value of a hero.
+    /// Maximum number of accumulators per thread for each value of a hero.
     pub lanes: i64,
     element_bytes: i64,
 }
@@ -69,12 +71,12 @@ impl<'a> GroupLimits<'a> {
         (0..6).map(|exponent| 1i64 << exponent).take_while(fits).last().unwrap_or(1)
     }
 
-    /// Returns how many vectors of `vector` elements a thread should read at once.
+    /// Returns the number of vectors of `vector` elements that a thread should read concurrently.
     pub fn unroll(&self, vector: i64) -> i64 {
         (BYTES_IN_FLIGHT / (vector * self.element_bytes)).clamp(1, 8)
     }
 
-    /// Returns the bytes of the widest large array's elements.
+    /// Returns the number of bytes of the widest element among the large arrays.
     pub fn element_bytes(&self) -> i64 {
         self.element_bytes
     }

@@ -11,7 +11,8 @@
 //! emit.rs           schedule -> entry function
 //! ```
 //!
-//! The largest group decides the form of the fusion. Each other group has the form that suits it.
+//! The largest group decides the form of the fusion. For every other group, the emitter chooses the
+//! form that suits the group.
 
 mod axis;
 mod banks;
@@ -35,21 +36,21 @@ use crate::visits::{applied, combinations, group_visits};
 use limits::GroupLimits;
 use schedule::GroupSchedule;
 
-/// Maximum blocks of a grid.
+/// Maximum number of blocks of a grid.
 const MOST_BLOCKS: i64 = (1 << 31) - 1;
 
-/// Distribution of a reduction to threads. Each form is an emitter.
+/// Distribution of a reduction over threads. Each form is an emitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReductionForm {
-    /// Warps of threads for each row.
+    /// One or more warps reduce each row.
     Row,
-    /// Several short rows for each warp.
+    /// Each warp reduces several short rows.
     MultiRow,
-    /// A tile of columns.
+    /// Each block reduces a tile of columns.
     Column,
-    /// Fewer columns than a warp has threads, read as one row.
+    /// Each block reads at most as many columns as a warp has threads, as one line.
     SmallColumn,
-    /// One block for the only result.
+    /// One block computes the only result.
     Scalar,
 }
 
@@ -189,7 +190,8 @@ fn schedules(
 }
 
 impl GroupSchedule {
-    /// Launches `launched` threads. The additional threads only take part in barriers and shuffles.
+    /// Adapts the schedule to a launch of `launched` threads. The additional threads only take part
+    /// in barriers and shuffles.
     fn launch(&mut self, launched: i64) {
         if launched == self.threads {
             return;

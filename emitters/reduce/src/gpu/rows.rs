@@ -1,4 +1,4 @@
-//! Row problems `[a, b, c] -> [b]`: row, multi-row and scalar.
+//! Schedules for row problems `[a, b, c] -> [b]`, for the forms row, multi-row and scalar.
 //!
 //! ```text
 //! th = (row in block, across, along)      T = Ta * Tc threads for a row, all powers of two
@@ -15,26 +15,26 @@ use super::axis::ThreadedAxis;
 use super::limits::GroupLimits;
 use super::schedule::{GroupSchedule, PartialsTile, block, demand, lane, power_of_two, thread, thread_map};
 
-/// Threads of a block that holds several rows.
+/// Usual number of threads of a block with several rows.
 const BLOCK: i64 = 256;
-/// Vectors that one thread reads, if enough threads remain.
+/// Number of vectors that one thread reads, unless too few threads remain.
 const MOST_UNITS: i64 = 8;
-/// Adjacent bytes that a group of threads should read at once: a cache line.
+/// Number of adjacent bytes that a group of threads should read at once: a cache line.
 const LINE: i64 = 128;
-/// Bytes of the rows that one thread reads together.
+/// Number of bytes of which the size of the rows that one thread reads together is a multiple.
 const TOGETHER: i64 = 16;
 
 /// Numbers that determine a row schedule.
 struct RowParameters {
-    /// Elements per vector access.
+    /// Number of elements per vector access.
     vector: i64,
-    /// Rows that one thread reduces alone, with accumulators for each.
+    /// Number of rows that one thread reduces alone, with separate accumulators.
     together: i64,
-    /// Threads of a row.
+    /// Number of threads of a row.
     threads: i64,
-    /// Rows of a block, or groups of rows that one thread reduces.
+    /// Number of rows of a block, or of groups of rows if one thread reduces several rows.
     rows: i64,
-    /// Vectors in flight.
+    /// Number of vectors that a thread reads concurrently.
     unroll: i64,
 }
 
@@ -48,13 +48,13 @@ pub fn natural_form(limits: &GroupLimits) -> ReductionForm {
     }
 }
 
-/// Returns why a form cannot reduce a group, or `None` if it can.
+/// Returns the reason why a form does not suit a group, or `None` if the form suits the group.
 pub fn refusal(form: ReductionForm, limits: &GroupLimits) -> Option<String> {
     let problem = limits.group.problem;
     let [a, b, c] = problem.dims;
     let units = a * (c / limits.vector_of(c, i64::MAX));
     match form {
-        // It would be the kernel of [`ReductionForm::Scalar`] under another name.
+        // The kernel would be equal to the kernel of [`ReductionForm::Scalar`].
         ReductionForm::Row | ReductionForm::MultiRow if b == 1 => {
             Some(format!("{problem}: the only result needs a single block"))
         }
@@ -79,7 +79,8 @@ pub fn schedule(
     Ok(numbers.schedule(limits))
 }
 
-/// Returns a row's threads: few with several vectors each, but enough to fill half the device.
+/// Returns the number of threads of a row. Each thread has several vectors, or fewer if otherwise
+/// half the device would be idle.
 fn natural_threads(limits: &GroupLimits, vector: i64) -> i64 {
     let [a, b, c] = limits.group.problem.dims;
     let units = c / vector;
@@ -95,7 +96,8 @@ fn natural_threads(limits: &GroupLimits, vector: i64) -> i64 {
     nearest_power_of_two(work / each).max(line).min(limits.most_threads)
 }
 
-/// Rounds up from 3/4 of a power of two: an extra thread costs as much as an extra step.
+/// Rounds up if `value` is at least 3/4 of the next power of two, else down. An extra thread costs
+/// as much as an extra step.
 fn nearest_power_of_two(value: i64) -> i64 {
     let up = power_of_two(value);
     if 4 * value >= 3 * up { up } else { (up / 2).max(1) }
@@ -229,8 +231,9 @@ impl RowParameters {
     }
 }
 
-/// Returns the tile through which warps combine: one column per row of a block, one part per warp.
-/// A single warp has enough lanes to read the whole tile.
+/// Returns the tile through which the warps of a row combine their results. The tile has one column
+/// per row of the block, and one partial result per warp in each column. A block has at most as
+/// many warps as a warp has threads, so one warp can read the whole tile.
 pub fn tile(warp: i64, rows: i64, warps: i64, blocks: i64) -> PartialsTile {
     let threads = rows * warps * warp;
     let mut write = thread_map(threads, blocks);
@@ -243,7 +246,8 @@ pub fn tile(warp: i64, rows: i64, warps: i64, blocks: i64) -> PartialsTile {
     PartialsTile { columns: rows, partials: warps, pitch: warps, write, readers: warps, read, reading }
 }
 
-/// Returns the number of adjacent rows that fill whole vectors, which one thread reads.
+/// Returns the number of adjacent rows that one thread reads together, because they fill whole
+/// vectors.
 fn rows_together(limits: &GroupLimits, b: i64, c: i64) -> i64 {
     let bytes = c * limits.element_bytes();
     let fits = |&k: &i64| k * bytes <= 4 * TOGETHER && k <= limits.lanes && b % k == 0;
@@ -254,8 +258,8 @@ fn rows_together(limits: &GroupLimits, b: i64, c: i64) -> i64 {
     }
 }
 
-/// Returns the rows that fill a block of the usual size, or fewer so that every core has a block. A
-/// block has at least a warp.
+/// Returns the number of rows that fill a block of the usual size, or a smaller number if otherwise
+/// not every core has a block. A block has at least a warp of threads.
 fn natural_rows(limits: &GroupLimits, threads: i64, b: i64) -> i64 {
     let mut rows = (BLOCK / threads).max(1);
     while rows > 1 && rows * threads > limits.warp && ceil_div(b, rows) < limits.cores {

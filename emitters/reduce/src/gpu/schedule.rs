@@ -1,4 +1,5 @@
-//! The work of a block's threads for one group, in every form.
+//! The schedule of a group, which describes the work of a block's threads in the same way for every
+//! form.
 //!
 //! ```text
 //! walk      each thread combines the elements it reads into its lanes' accumulators   registers
@@ -12,59 +13,63 @@ use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, 
 /// The schedule of one group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupSchedule {
-    /// Threads of a block that take part.
+    /// Number of threads of a block that take part.
     pub threads: i64,
     pub blocks: i64,
-    /// Accumulators per thread.
+    /// Number of accumulators per thread for each value of a hero.
     pub lanes: i64,
-    /// Elements per vector access, for the plan.
+    /// Number of elements per vector access, for the plan.
     pub vector: i64,
     /// `(th, bl)[loops, lane] -> [d0, d1, d2]`: the points that a thread reads. If there are
     /// several lanes, the lane is the last range variable.
     pub walk: IndexingMap,
     /// Range variables of `walk` that are unrolled.
     pub unrolled: Vec<usize>,
-    /// Adjacent threads that combine their accumulators after the walk: a power of two, 1 for none.
+    /// Number of adjacent threads that combine their accumulators after the walk. It is a power of
+    /// two, and 1 if no threads combine.
     pub shuffled: i64,
-    /// Tile through which warps combine accumulators. `None` if one warp has all parts of a result.
+    /// Tile through which warps combine accumulators. `None` if one warp has all partial results of
+    /// a result.
     pub tile: Option<PartialsTile>,
     /// `(th, bl)[pass] -> kept coordinates`: the results that a thread writes. A pass is a lane, or
     /// a pass over the tile.
     pub kept: IndexingMap,
     /// Values of the knobs.
     pub knobs: Vec<(&'static str, i64)>,
-    /// Other values of the knobs that are worth trying.
+    /// Other settings of the knobs for the tuner to measure.
     pub alternatives: Vec<Vec<(&'static str, i64)>>,
-    /// A line for `explain`.
+    /// A line of text for `explain`.
     pub note: String,
 }
 
-/// Partial results of several threads in shared memory: `columns` results of `partials` parts each.
+/// Partial results of several threads in shared memory. A column holds the partial results of one
+/// result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartialsTile {
     pub columns: i64,
-    /// Parts of each result.
+    /// Number of partial results of each result.
     pub partials: i64,
-    /// Elements from one column to the next. It can exceed `partials`, so that threads access
+    /// Distance between columns, in elements. It can exceed `partials`, so that threads access
     /// different banks.
     pub pitch: i64,
     /// `(th, bl)[lane] -> [column, partial]`: the elements that a thread writes.
     pub write: IndexingMap,
-    /// Threads that combine one column's parts: a power of two.
+    /// Number of threads that combine one column's partial results, a power of two.
     pub readers: i64,
-    /// `(th, bl)[pass] -> [column, first partial]`: the elements that a thread reads. Further
-    /// partials follow in steps of `readers`.
+    /// `(th, bl)[pass] -> [column, first partial]`: the elements that a thread reads. The thread
+    /// then reads every `readers`-th partial result of the column.
     pub read: IndexingMap,
-    /// Threads that read.
+    /// Number of threads that read.
     pub reading: i64,
 }
 
-/// Time in which a thread combines its value with another lane's, in additions.
+/// Time, in additions, in which a thread combines its value with the value of another thread of the
+/// warp.
 const EXCHANGE: f64 = 1.0;
 
 impl GroupSchedule {
-    /// Returns the cost of combining between all threads, in additions: shuffles, and the tile with
-    /// its second round.
+    /// Returns the cost, in additions, of combining values of different threads: the shuffles, the
+    /// writes and reads of the tile, and the shuffles after reading the tile.
     pub fn exchanges(&self) -> f64 {
         let threads = (self.blocks * self.threads) as f64 * self.lanes as f64;
         let shuffles = |lanes: i64| f64::from((lanes.max(1) as u64).ilog2());
@@ -72,14 +77,15 @@ impl GroupSchedule {
         threads * EXCHANGE * (shuffles(self.shuffled) + tile)
     }
 
-    /// Returns the bytes of shared memory for accumulators of this size.
+    /// Returns the number of bytes of shared memory if the accumulators of a result take
+    /// `accumulator_bytes`.
     pub fn shared_bytes(&self, accumulator_bytes: i64) -> i64 {
         self.tile.as_ref().map_or(0, |tile| tile.columns * tile.pitch * accumulator_bytes)
     }
 }
 
 impl PartialsTile {
-    /// Returns the reads of one thread per pass.
+    /// Returns the number of reads of one thread per pass.
     pub fn steps(&self) -> i64 {
         ceil_div(self.partials, self.readers)
     }
@@ -90,7 +96,7 @@ impl PartialsTile {
     }
 }
 
-/// Returns a map from thread and block, without results.
+/// Returns a map without results, whose dimensions are the thread and the block.
 pub fn thread_map(threads: i64, blocks: i64) -> IndexingMap {
     IndexingMap { dims: vec![Variable::named("th", threads), Variable::named("bl", blocks)], ..IndexingMap::default() }
 }
@@ -105,7 +111,7 @@ pub fn block() -> Expr {
     Expr::dim(1)
 }
 
-/// Adds the last range variable, for lanes. Returns the lane.
+/// Adds a last range variable for the lane, if there are several lanes. Returns the lane.
 pub fn lane(map: &mut IndexingMap, lanes: i64) -> Expr {
     if lanes == 1 {
         return Expr::constant(0);
@@ -114,7 +120,8 @@ pub fn lane(map: &mut IndexingMap, lanes: i64) -> Expr {
     Expr::range(map.ranges.len() as u32 - 1)
 }
 
-/// Returns the map without its lane variable, with the results of all lanes one after the other.
+/// Returns a map without the lane variable. Its results are the results of all lanes, one lane
+/// after the other.
 pub fn all_lanes(map: &IndexingMap, lanes: i64) -> IndexingMap {
     if lanes == 1 {
         return map.clone();
@@ -131,7 +138,7 @@ pub fn all_lanes(map: &IndexingMap, lanes: i64) -> IndexingMap {
     all
 }
 
-/// Returns the map with its range variables as additional dimensions.
+/// Returns the map with its range variables changed to additional dimensions.
 pub fn ranges_as_dims(map: &IndexingMap) -> IndexingMap {
     let count = map.dims.len() as u32;
     let dims: Vec<Expr> = (0..count).map(Expr::dim).collect();
@@ -145,7 +152,8 @@ pub fn ranges_as_dims(map: &IndexingMap) -> IndexingMap {
     }
 }
 
-/// Constrains `expr` to `0..size`, unless its `reach` is no larger.
+/// Constrains `expr` to `0..size`. Adds no constraint if `expr` is always less than `reach` and
+/// `reach` is at most `size`.
 pub fn demand(map: &mut IndexingMap, expr: &Expr, size: i64, reach: i64) {
     if reach > size {
         map.constraints.push(Constraint::new(expr.clone(), Interval::from_size(size)));

@@ -1,5 +1,5 @@
 //! Splits a thread's long sum into short sums, so that rounding errors stay small. Each addition to
-//! a large sum rounds, and if all elements are equal, the errors have one sign.
+//! a large sum rounds. If all elements are equal, all errors have the same sign.
 //!
 //! ```text
 //! (th, bl)[s0 in 0..240, s1 in 0..4]       240 iterations of 4 elements: one sum of 960
@@ -12,14 +12,14 @@ use fusebox_core::analysis::{Reduced, ReductionGroup};
 use fusebox_core::hlo::BinaryOp;
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
 
-/// Maximum additions of one thread in a single sum.
+/// Maximum number of additions of one thread in a single sum.
 const SHORT: i64 = 16;
 
-/// Maximum loop iterations of a thread whose short sums are added in one sum. A loop within the
-/// loop would be more code.
+/// Maximum number of loop iterations of a thread if each iteration computes a short sum. For more
+/// iterations, a nested loop computes each short sum, which takes more code.
 const FEW_TURNS: i64 = 64;
 
-/// The loops of a walk, split in two.
+/// The loops of a walk, split into outer and inner loops.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShortSums {
     /// `(th, bl)[outer]`: one iteration for each short sum. The map has no results.
@@ -39,9 +39,9 @@ pub fn are_rounded(group: &ReductionGroup) -> bool {
 }
 
 impl ShortSums {
-    /// Splits a walk. A short sum has the elements that a thread reads at once. If there are many
-    /// short sums, both a short sum and the sum of short sums have about the square root of the
-    /// additions. Returns `None` if there are few additions.
+    /// Splits a walk. A short sum has the elements that a thread reads at once. If this gives many
+    /// short sums, each short sum instead has about the square root of all elements, and the number
+    /// of short sums is about the same. Returns `None` if there are few additions.
     pub fn of(walk: &IndexingMap, unrolled: &[usize]) -> Option<ShortSums> {
         let sizes: Vec<i64> = walk.ranges.iter().map(|range| range.bounds.size() as i64).collect();
         let product = |sizes: &[i64]| sizes.iter().fold(1_i64, |product, &size| product.saturating_mul(size));
@@ -67,7 +67,7 @@ impl ShortSums {
         if piece > 1 { cut_at(walk, unrolled, first - 1, piece) } else { Self::between(walk, unrolled, first) }
     }
 
-    /// Splits the loops before `first` from the others.
+    /// Makes the loops before number `first` the outer loops, and the others the inner loops.
     fn between(walk: &IndexingMap, unrolled: &[usize], first: usize) -> Option<ShortSums> {
         if first == 0 || first == walk.ranges.len() {
             return None;
@@ -96,14 +96,16 @@ impl ShortSums {
     }
 }
 
-/// Returns the iterations of one short sum, at most `most`, in a loop of `size` iterations. Returns
-/// a divisor of `size` if there is one from half of `most` on, so that no iteration needs a check.
+/// Returns the number of iterations of one short sum, at most `most`, in a loop of `size`
+/// iterations. Returns a divisor of `size` if there is one between half of `most` and `most`, so
+/// that no iteration needs a check.
 fn piece(size: i64, most: i64) -> i64 {
     let divides = |piece: &i64| size % piece == 0;
     ((most + 1) / 2..=most).rev().find(divides).unwrap_or(most)
 }
 
-/// Splits the loop over a range variable into one over pieces and one within a piece.
+/// Splits the loop over a range variable into an outer loop over pieces and an inner loop within a
+/// piece.
 fn cut_at(walk: &IndexingMap, unrolled: &[usize], range: usize, piece: i64) -> Option<ShortSums> {
     let size = walk.ranges[range].bounds.size() as i64;
     let pieces = ceil_div(size, piece);

@@ -1,12 +1,12 @@
-//! Column problems with few columns, `c` at most a warp. A block reads the rows of one `d0` as a
-//! line.
+//! Schedules for column problems with few columns: `c` is at most the number of threads of a warp.
+//! A block reads all rows of one `d0` as one line.
 //!
 //! ```text
 //! element = (step * A + th) * V + lane      d1 = element div c, d2 = element mod c
 //! ```
 //!
 //! The number A of active threads is chosen so that c divides A * V. Then a lane of a thread always
-//! reads the same column, and a block has A * V / c parts of each column.
+//! reads the same column, and a block has A * V / c partial results of each column.
 
 use fusebox_core::emitter::{Configuration, EmitError};
 use fusebox_core::indexing::{Constraint, Expr, Interval, Variable, ceil_div};
@@ -16,21 +16,21 @@ use super::banks::padded;
 use super::limits::GroupLimits;
 use super::schedule::{GroupSchedule, PartialsTile, block, demand, lane, power_of_two, thread, thread_map};
 
-/// Threads of a block.
+/// Maximum number of threads of a block, unless a knob sets the number.
 const BLOCK: i64 = 256;
-/// Vectors that one thread reads, if the line is long enough.
+/// Number of vectors that one thread reads, if the line is long enough.
 const MOST_UNITS: i64 = 8;
 
 struct SmallColumnParameters {
     vector: i64,
-    /// Threads of the block, a multiple of the warp.
+    /// Number of threads of the block, a multiple of the warp.
     threads: i64,
-    /// Threads that read.
+    /// Number of threads that read.
     active: i64,
     unroll: i64,
 }
 
-/// Returns why the form cannot reduce a group, or `None` if it can.
+/// Returns the reason why the form does not suit a group, or `None` if the form suits the group.
 pub fn refusal(limits: &GroupLimits) -> Option<String> {
     let problem = limits.group.problem;
     let [_, b, c] = problem.dims;
@@ -40,7 +40,7 @@ pub fn refusal(limits: &GroupLimits) -> Option<String> {
     (b * c < limits.warp).then(|| format!("{problem}: the columns of a block are shorter than a warp"))
 }
 
-/// Whether a block has enough to read.
+/// Whether each block has enough elements to read.
 pub fn is_natural(limits: &GroupLimits) -> bool {
     let [_, b, c] = limits.group.problem.dims;
     refusal(limits).is_none() && b * c >= 4 * limits.warp * limits.vector_of(b * c, limits.lanes)
@@ -76,7 +76,7 @@ impl SmallColumnParameters {
         Ok(numbers)
     }
 
-    /// Returns the maximum elements of the tile. The pitch is chosen later.
+    /// Returns the maximum number of elements of the tile. The pitch is chosen later.
     fn tile_elements(&self, c: i64) -> i64 {
         c * (self.active * self.vector / c + 32)
     }
@@ -156,7 +156,8 @@ impl SmallColumnParameters {
     }
 }
 
-/// Returns the most threads, up to `threads`, whose vectors together are whole rows.
+/// Returns the largest number of threads, at most `threads`, whose vectors together fill whole
+/// rows.
 fn active(threads: i64, vector: i64, c: i64) -> i64 {
     let step = c / gcd(c, vector);
     threads / step * step

@@ -1,4 +1,4 @@
-//! `fusebox ab`: two choices of emitters, or two versions of fusebox, on one module.
+//! `fusebox ab`: compares two choices of emitters, or two versions of fusebox, on each module.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::arguments::{Ab, CommonArguments, EmitterChoice};
 use crate::exit::Failure;
 use crate::{bundled, emitters, guard, module, running};
 
-/// Begins a SPEC that gives a side passes of MLIR.
+/// Prefix of a SPEC that adds passes of MLIR to a side.
 const MLIR: &str = "mlir:";
 
 pub fn run(arguments: &Ab) -> Result<(), Failure> {

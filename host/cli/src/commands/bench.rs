@@ -1,4 +1,5 @@
-//! `fusebox bench`: compile time from text to executable, run time with resident inputs.
+//! `fusebox bench`: measures the time of compiling a text to an executable, and of running it with
+//! inputs that are already in memory.
 
 use std::path::Path;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! `fusebox bisect`: the first pass, fusion or stage whose result goes wrong.
+//! `fusebox bisect`: finds the first pass, fusion or stage whose result is wrong.
 
 use fusebox_compiler::Phase;
 use fusebox_run::terminal;

@@ -41,7 +41,7 @@ pub struct CheckEmitter {
     /// Write the smallest fusion of each failure to a file in this folder
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Write into that folder even if it is not empty
+    /// Write into the folder of --output even if it is not empty
     #[arg(long, requires = "output")]
     pub force: bool,
     /// Build and check the crate again whenever one of its files is saved
@@ -147,8 +147,8 @@ fn check(arguments: &CheckEmitter, library: &Path) -> Result<Vec<ExaminationRepo
     if arguments.json {
         terminal::print(|out| writeln!(out, "{}", json!(reports)))?;
     }
-    // Failures on modules are reported after all emitters are checked: each emitter of the library
-    // may be for other modules.
+    // Failures on modules are reported after all emitters are checked, as a module may be meant for
+    // only one of the library's emitters.
     if failures.is_empty() { Ok(reports) } else { Err(Failure::input(failures.join("\n"))) }
 }
 

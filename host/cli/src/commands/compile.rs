@@ -1,4 +1,4 @@
-//! `fusebox compile`: stops at a stage and prints or writes it.
+//! `fusebox compile`: compiles up to a stage, and prints the result or writes it to a file.
 
 use fusebox_compiler::{Compilation, Phase};
 use fusebox_core::hlo::print_module;
@@ -48,7 +48,7 @@ fn check(emit: Emit, target: &Target) -> Result<(), Failure> {
     }
 }
 
-/// The stage of lowering whose text is the output.
+/// Returns the stage of lowering whose text is the output; `None` for HLO and executables.
 fn stage(emit: Emit) -> Option<Stage> {
     match emit {
         Emit::Mlir => Some(Stage::Kernel),

@@ -121,7 +121,7 @@ fn kernel_quality(source: &Source, arguments: &Explain) -> Result<(), Failure> {
     Ok(terminal::print(|out| if arguments.json { writeln!(out, "{}", json!(all)) } else { print_quality(out, &all) })?)
 }
 
-/// A row of the table: one kernel for one target.
+/// A row of the table: the assembler's report on one kernel for one target.
 #[derive(Serialize)]
 struct KernelQualityRow<'a> {
     target: &'a str,
@@ -182,7 +182,8 @@ fn print_others(out: &mut dyn Write, made: &Compilation) -> io::Result<()> {
     writeln!(out)
 }
 
-/// Describes the parts of a predicted time: microseconds, additions, and bytes through memory.
+/// Describes the parts of a predicted time: microseconds, additions, and bytes moved through
+/// memory.
 fn described(fusion: &Fusion, Breakdown { visits, writes, work, times }: &Breakdown) -> serde_json::Value {
     let us = |seconds: f64| seconds * 1e6;
     let name = |&id: &InstrId| fusion.computation().instruction(id).name.clone();

@@ -14,8 +14,8 @@ use crate::exit::Failure;
 pub struct NewEmitter {
     /// Name of the crate and its emitter, for example my-loop
     pub name: String,
-    /// Kind of fusions; `own` is a new kind with the emitter's name, for whose fusions the emitter
-    /// bids
+    /// Kind of fusions that the emitter computes; `own` creates a new kind with the emitter's name,
+    /// and the emitter bids for its fusions
     #[arg(long, value_parser = PossibleValuesParser::new(kinds()))]
     pub kind: String,
     /// Folder of the crate; default: its name
@@ -35,7 +35,7 @@ pub fn run(arguments: &NewEmitter) -> Result<(), Failure> {
     let is_release = core.is_none();
     let begun = new_emitter::NewEmitter { name: name.clone(), kind: kind.clone(), folder: folder.clone(), core };
     let files = begun.write()?;
-    // The built-in fusions of the check have none of an `own` kind, so the check needs a module.
+    // None of the built-in fusions of the check is of an `own` kind, so the check needs a module.
     let module = if kind == new_emitter::OWN { " --module benches/small.hlo" } else { "" };
     let kind = begun.kind();
     let library = format!("target/release/lib{}.so", name.replace('-', "_"));

@@ -12,7 +12,7 @@ use crate::exit::Failure;
 use crate::module::Compiler;
 use crate::{guard, module, running};
 
-/// Number of elements of an array that a dump shows; --outputs writes all.
+/// Largest number of elements of an array that a dump shows. --outputs writes all elements.
 const MOST_DUMPED_VALUES: usize = 1 << 16;
 
 pub fn run(arguments: &Run) -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-//! `fusebox tune`: measures which emitter is fastest for each fusion, and keeps the choices.
+//! `fusebox tune`: measures which emitter is fastest for each fusion, and stores the choices.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ pub fn run(arguments: &Tune) -> Result<(), Failure> {
     }
     end(&reports, stop.load(Ordering::Relaxed))?;
     if locked && !imported.is_empty() {
-        // The import into the copy succeeded.
+        // `database` is a copy. Its import succeeded, so the file gets the choices too.
         Database::open(&place)?.import(&imported)?;
     }
     if let Some(path) = &arguments.export {
@@ -98,7 +98,7 @@ fn end(reports: &[TuningReport], is_stopped: bool) -> Result<(), Failure> {
     }
 }
 
-/// Returns the arguments for one module in the form of the other commands.
+/// Returns the arguments for one module, in the form that other commands use.
 fn common(arguments: &Tune, module: &Path) -> CommonArguments {
     CommonArguments {
         module: module.into(),

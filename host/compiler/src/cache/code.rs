@@ -19,7 +19,7 @@ pub struct BatchCode {
 /// Returns the code of a batch from the cache, or compiles it.
 ///
 /// # Errors
-/// As `compile`.
+/// If `compile` fails.
 pub fn cached_or_compiled(
     batch: &Batch<'_>,
     options: &Options,
@@ -35,13 +35,13 @@ pub fn cached_or_compiled(
     }
 }
 
-/// Counts the batches that came from the cache. `None` without a cache.
+/// Counts the batches that came from the cache. `None` if no cache is used.
 pub fn found(batches: &[BatchCode], options: &Options) -> Option<Cached> {
     let found = batches.iter().filter(|batch| batch.was_cached).count();
     options.store().map(|_| Cached::Code { found, of: batches.len() })
 }
 
-/// Writes the batches that are not in the cache into it.
+/// Stores every newly compiled batch in the cache.
 ///
 /// # Errors
 /// If a batch cannot be written.

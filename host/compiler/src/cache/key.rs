@@ -52,13 +52,13 @@ fn begun(sort: &str, target: &Target) -> Result<Key, String> {
     Ok(Key::of(sort).and(build()?).and(target.identity()))
 }
 
-/// Adds the registered emitters, and the choices of the user and of tuning.
+/// Adds the registered emitters to the key, and which emitters the user and the tuner have chosen.
 fn with_emitters(mut key: Key, emitters: &Emitters) -> Result<Key, String> {
     let Emitters { registry, overrides, tuned, cuts, of_part } = emitters;
     for emitter in registry.emitters() {
         key = key.and(emitter.identity());
         let Some(path) = emitter.origin().path() else { continue };
-        // The hash of the loaded bytes: the file may have changed since.
+        // Uses the hash of the bytes that were loaded, because the file may have changed since.
         key = key.and(emitter.sha256().ok_or_else(|| format!("{} is no library that was read", path.display()))?);
     }
     let knobs = |of: &Fingerprint| tuned.get(of).map(|tuned| (tuned.emitter, &tuned.knobs));

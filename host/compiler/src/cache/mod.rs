@@ -33,15 +33,15 @@ pub enum Cached {
     Program,
     /// Machine code of some pieces. A piece is a kernel, or a loop with its kernels.
     Code {
-        /// Pieces that came from the cache.
+        /// Number of pieces that came from the cache.
         found: usize,
-        /// All pieces.
+        /// Number of all pieces.
         of: usize,
     },
 }
 
 impl Cache {
-    /// Creates a cache in a folder.
+    /// Creates a cache that uses this store.
     pub fn of(store: Store) -> Cache {
         Cache(Some(store))
     }

@@ -11,7 +11,7 @@ use crate::{Compilation, CompileError, Options, Source, compile};
 /// executable. A program with warnings is not stored, so that each compilation repeats them.
 ///
 /// # Errors
-/// As [`compile`].
+/// If [`compile`] fails.
 pub fn compile_or_load(source: &Source, options: &Options) -> Result<Compilation, CompileError> {
     let begin = Instant::now();
     let Some(store) = options.store() else { return compile(source, options) };

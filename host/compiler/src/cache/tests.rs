@@ -1,5 +1,5 @@
-//! Tests that programs and code come from the cache, and that each input of a compilation changes
-//! the key.
+//! Tests that a second compilation takes programs and code from the cache, and that each input of a
+//! compilation changes the key.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Configuration;

@@ -1,8 +1,9 @@
-//! Wraps the computation of a text without `ENTRY` in a fusion, and adds an entry that calls it.
+//! Turns the computation of a text without `ENTRY` into a fusion, and adds an entry computation
+//! that calls this fusion.
 
 use fusebox_core::hlo::{Computation, ComputationId, FusionKind, InstrId, Instruction, Module, Op, Span};
 
-/// Adds the entry.
+/// Adds an entry computation that calls the module's computation as a fusion.
 pub fn wrap(module: &mut Module) {
     let Some(calls) = module.entry else { return };
     let fused = module.computation(calls);

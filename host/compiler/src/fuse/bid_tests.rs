@@ -16,7 +16,7 @@ use fusebox_plugins::{Override, Registry};
 
 use crate::{BidRecord, Emitters};
 
-/// An emitter that anchors on sines and bids for the instructions with given names.
+/// An emitter whose anchors are sines. It bids for the instructions whose names `wanted` returns.
 struct TestBidder {
     wanted: fn(&Candidate) -> Vec<String>,
     accepts: bool,
@@ -66,9 +66,9 @@ impl Emitter for TestBidder {
     }
 }
 
-/// A sine and elementwise operations, one of which reads reversed elements. The arrays are too
-/// large to be merged for the sake of launches, and too small to be merged for the sake of memory
-/// traffic.
+/// A program with a sine and elementwise operations, one of which reads reversed elements. The
+/// arrays are so large that fusion does not merge kernels to save launches, and so small that
+/// fusion does not merge kernels to save memory traffic.
 const PROGRAM: &str = "HloModule m
 ENTRY main {
   x = f16[10000] parameter(0)
@@ -136,7 +136,7 @@ fn what_an_emitter_takes_is_one_kernel_with_all_that_is_read_elsewhere_as_result
     assert!(records[0].outcome.contains("takes 4 instructions"), "{records:?}");
     let own = fusions.iter().find(|fusion| fusion.contains(&"second".to_owned())).unwrap();
     assert_eq!(*own, names(&["half", "halves", "first", "second"]));
-    // Other readers of the broadcast recompute it from the constant.
+    // Other readers of the broadcast recompute the broadcast from the constant.
     let rest: Vec<&Vec<String>> = fusions.iter().filter(|fusion| *fusion != own).collect();
     assert!(rest.iter().all(|fusion| !fusion.contains(&"first".to_owned())), "{fusions:?}");
     assert!(rest.iter().any(|fusion| fusion.contains(&"halves".to_owned())), "{fusions:?}");
@@ -247,7 +247,7 @@ fn an_emitter_that_declines_what_it_asked_for_does_not_get_it() {
 
 #[test]
 fn a_bid_that_takes_longer_than_without_it_is_passed_over() {
-    // Half of a kernel: with this bid both halves read the sine.
+    // The bid takes half of a kernel, so both halves would read the sine.
     let wanted = |_: &Candidate| names(&["first"]);
     let said = outcome(TestBidder { wanted, accepts: true });
     assert!(said.contains("instead of"), "{said}");
@@ -274,7 +274,7 @@ fn an_emitter_that_fails_while_bidding_is_passed_over_with_a_warning() {
     assert!(warning.contains("no bid today"), "{warning}");
 }
 
-/// Returns the asker's number in the registry.
+/// Returns the bidding emitter's number in the registry.
 fn bidder(emitters: &Emitters) -> usize {
     emitters.registry.emitters().len() - 1
 }
@@ -321,7 +321,7 @@ fn cuts_whose_predictions_differ_much_are_no_question() {
     assert!(super::run(&mut module, &DeviceDescription::cpu(1), &emitters).cuts.is_empty());
 }
 
-/// The cut of a loaded emitter is measured regardless of the prediction.
+/// The cut that a loaded emitter bids for is measured regardless of the prediction.
 #[test]
 fn the_cut_that_a_loaded_emitter_asks_for_is_a_question_always() {
     fn bidder() -> Vec<Box<dyn Emitter>> {
@@ -339,8 +339,8 @@ fn the_cut_that_a_loaded_emitter_asks_for_is_a_question_always() {
 }
 
 /// Another kernel reads the halves of a normalised row, and can compute them itself. A bid for the
-/// normalised rows would have to store them for it. So the bid does not pay, although its kernel is
-/// faster than the host's kernels for the same instructions.
+/// normalised rows would have to store the rows for that kernel. So the bid does not pay, although
+/// its kernel is faster than the host's kernels for the same instructions.
 #[test]
 fn a_bid_counts_what_it_stores_for_readers() {
     let program = "HloModule m

@@ -9,9 +9,9 @@
 //! decide      the user's choice, else a tuned decision on the cut (`cuts`), else the prediction
 //! ```
 //!
-//! Bids are decided before all other fusion. An accepted bid is a fusion like those of the text.
-//! Answers are cached by form, so that a program with many equal layers asks as often as one with a
-//! single layer.
+//! Bids are decided before all other fusion. An accepted bid becomes a fusion, like the fusions
+//! that the program text contains. The answers of emitters are cached by the form of the question.
+//! So emitters are asked no more often for many equal layers than for a single layer.
 
 use std::collections::HashMap;
 
@@ -32,8 +32,9 @@ use super::{PredictedTotal, decisions, forecast, forecast_keeping_fusions};
 use crate::host_module::with_callees;
 use crate::select::{Emitters, ask, planned};
 
-/// Factor for the predicted time of several kernels in comparison with one: between kernels cores
-/// wait for each other, and data leaves the nearest caches.
+/// Factor by which the predicted time of several kernels is multiplied before it is compared with
+/// the time of one kernel. Between kernels, cores wait for each other, and data leaves the nearest
+/// caches.
 const ONE_KERNEL: f64 = 1.05;
 
 /// Outcome of a bid, as text for users.
@@ -60,13 +61,13 @@ pub struct Bids<'a, 'c> {
     device: &'a DeviceDescription,
     emitters: &'a Emitters,
     claims: &'c mut Claims<'a>,
-    /// Instructions of the region that an emitter bids for, by the form of the offer and the
-    /// emitter's number.
+    /// Cached bids: the region's instructions that an emitter bids for. The key is the form of the
+    /// offer and the emitter's number.
     answers: HashMap<(String, usize), Result<Vec<InstrId>, String>>,
-    /// Predictions by the form of the fusion and the emitter's number.
+    /// Cached predictions. The key is the form of the fusion and the emitter's number.
     predictions: HashMap<(String, usize), Result<Forecast, String>>,
-    /// Set while the kernels around a bid are predicted. The surroundings of bids inside them are
-    /// then not predicted.
+    /// Set while the kernels around a bid are predicted. Bids inside these kernels are then
+    /// predicted without the kernels around them.
     ignored: Option<IgnoredBid>,
     /// Outcome of every bid, in the order in which emitters were asked.
     pub records: Vec<BidRecord>,
@@ -94,7 +95,7 @@ impl<'a, 'c> Bids<'a, 'c> {
     }
 
     /// Visits instructions in program order. At each anchor, turns the best profitable bid into a
-    /// fusion. Regions that were fused earlier are single steps.
+    /// fusion. Regions that were fused earlier count as single steps.
     pub fn fuse(&mut self, module: &mut Module, id: ComputationId) {
         let mut sequence = Sequence::of(module, id);
         let mut visited = VisitedInstructions::default();
@@ -141,8 +142,8 @@ impl<'a, 'c> Bids<'a, 'c> {
         Some(ViableBid { emitter: number, convex, forecast, record: self.records.len() - 1 })
     }
 
-    /// Returns the position of the bid that becomes a fusion among the bids at one anchor. Records
-    /// the outcome of each bid.
+    /// Decides which of the bids at one anchor becomes a fusion, and returns its position in
+    /// `bids`. Records the outcome of each bid.
     fn decided(&mut self, sequence: &Sequence, bids: &[ViableBid]) -> Option<usize> {
         let in_charge = bids.iter().position(|bid| self.emitters.is_in_charge(bid.emitter));
         let predicted = || {
@@ -174,8 +175,8 @@ impl<'a, 'c> Bids<'a, 'c> {
         decided
     }
 
-    /// Returns the tuned decision for a region whose cuts have similar predictions: the bid's
-    /// position, if any, and the name of the way.
+    /// Returns the tuned decision for a region whose cuts have similar predictions: the position of
+    /// the chosen bid (`None` for the cut without a bid), and the name of the chosen cut.
     fn tuned(
         &mut self,
         sequence: &Sequence,
@@ -241,8 +242,8 @@ impl<'a, 'c> Bids<'a, 'c> {
         Ok(around.filter(|around| around.gain() <= 0.0).unwrap_or(own))
     }
 
-    /// Predicts the seconds of a module that may already contain fusions, including bids for its
-    /// other instructions.
+    /// Predicts the seconds that a module takes. The module may already contain fusions. Emitters
+    /// may bid for its other instructions.
     fn predict_rest(&mut self, mut module: Module, ignored: IgnoredBid) -> Result<f64, String> {
         let entry = module.entry.ok_or("the module has no computation")?;
         let mut inner = Bids::new(self.device, self.emitters, self.claims);

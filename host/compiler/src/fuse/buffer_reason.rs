@@ -9,32 +9,34 @@ use fusebox_core::times::microseconds;
 /// names of instructions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BufferReason {
-    /// It is the computation's result.
+    /// The value is the computation's result.
     Result,
-    /// It is a fusion of the text.
+    /// The instruction is a fusion that the program text contains.
     AlreadyFused,
-    /// Its value is not exactly one array.
+    /// The value is not exactly one array.
     NoArray,
-    /// No instruction reads it.
+    /// No instruction reads the value.
     Unread,
-    /// It is the initial value of a user's result.
+    /// The value is the initial value of this user's result.
     InitialValueOf(String),
-    /// A user that cannot fuse producers reads it.
+    /// This user reads the value and cannot fuse producers.
     ReadByNonFusible(String),
-    /// The kernel updates an array in-place that this value would read.
+    /// This kernel updates in-place either the value itself or an array from which the value is
+    /// computed.
     UpdatedBy(String),
-    /// In the kernel, this hero or the kernel's hero would lose its iteration space.
+    /// If this kernel computed the value, either the operation that computes the value or the
+    /// kernel's hero would lose the iteration space that suits it.
     OtherHero { kernel: String, hero: Option<String> },
-    /// It is expensive, and the kernels would compute each element more than once.
+    /// The value is expensive, and the kernels would compute each element more than once.
     Heavy { evaluations: f64 },
-    /// Too many kernels would contain a copy.
+    /// Too many kernels would contain a copy of the value's code.
     Copies { kernels: usize, most: usize },
-    /// Repeated work costs more than the launch and the memory traffic that fusion saves. Both in
-    /// additions.
+    /// Repeated work costs more than the launch and the memory traffic that fusion saves. Both
+    /// numbers are in additions.
     RepeatedWork { costs: f64, saves: f64 },
-    /// The kernel would exceed the limit of instructions or inputs.
+    /// This kernel would exceed the limit of instructions or inputs.
     Full(String),
-    /// The kernel would compute the index by too many nested divisions.
+    /// This kernel would need too many nested divisions to compute the index of an element.
     NestedDivisions { kernel: String, most: u32 },
 }
 

@@ -11,13 +11,14 @@ use super::region::Region;
 use super::step_graph::StepGraph;
 use crate::host_module::with_callees;
 
-/// Most instructions of a region, which are the nearest ones to the anchor.
+/// Largest number of instructions of a region. A region contains the instructions nearest to the
+/// anchor.
 const MOST_INSTRUCTIONS: usize = 256;
 /// Name of the region's computation.
 const NAME: &str = "region";
 
-/// A computation that thunks execute, while bids are decided. Each fused region becomes a single
-/// step.
+/// A computation that thunks execute, in its state while fusion decides about bids. Each region
+/// that is fused becomes a single step.
 pub struct Sequence<'m> {
     pub module: &'m Module,
     pub computation: &'m Computation,
@@ -26,8 +27,8 @@ pub struct Sequence<'m> {
     pub computable: Vec<bool>,
 }
 
-/// The instructions that a search has visited. There are many short searches, so a counter replaces
-/// clearing.
+/// The instructions that a search has visited. Searches are short and many, so each search has a
+/// number, and no search clears the marks of the last one.
 #[derive(Default)]
 pub struct VisitedInstructions {
     /// Number of the last search that visited each instruction.
@@ -77,7 +78,8 @@ impl<'m> Sequence<'m> {
             }
             found.push(id);
             pending.extend(&self.computation.instruction(id).operands);
-            // Other users of the same constant need not be related to the anchor.
+            // Does not search the users of a constant, because these users need not be related to
+            // the anchor.
             if is_for_anybody(self.computation, id) {
                 continue;
             }
@@ -88,7 +90,7 @@ impl<'m> Sequence<'m> {
     }
 }
 
-/// A candidate with the mapping of its instructions to the computation.
+/// A candidate, with a mapping from the candidate's instructions to the computation's instructions.
 pub struct Offer {
     /// The candidate for emitters.
     pub candidate: Candidate,
@@ -130,8 +132,8 @@ impl Offer {
     }
 }
 
-/// Whether every kernel duplicates the instruction without computing other operands for it:
-/// constants, iotas, and broadcasts of them or of values in buffers.
+/// Whether any kernel can duplicate the instruction without computing operands for it. Holds for
+/// constants, iotas, and broadcasts of constants, of iotas or of values in buffers.
 fn is_for_anybody(computation: &Computation, id: InstrId) -> bool {
     let instruction = computation.instruction(id);
     match &instruction.op {

@@ -53,14 +53,14 @@ impl Emitter for TestClaimant {
     }
 }
 
-/// Returns the bundled emitters and some claimants.
+/// Returns the bundled emitters and these claimants.
 fn with(claimants: Vec<TestClaimant>) -> Emitters {
     let mut all = fusebox_bundle::emitters();
     all.extend(claimants.into_iter().map(|claimant| Box::new(claimant) as Box<dyn Emitter>));
     Emitters { registry: Registry::new(all).unwrap(), ..Emitters::default() }
 }
 
-/// Returns the bundled emitters and a claimant that is called like a loaded plugin.
+/// Returns the bundled emitters and a claimant that fusebox calls as it calls a loaded plugin.
 fn with_carried(claimant: fn() -> TestClaimant) -> Emitters {
     let mut emitters = Emitters::bundled();
     let answers = move |request: &[u8]| serve(|| vec![Box::new(claimant()) as Box<dyn Emitter>], request);
@@ -179,7 +179,8 @@ fn an_update_in_place_is_a_root_that_nothing_of_what_it_starts_from_is_computed_
     };
     let asked = cut(text, &with(vec![TestClaimant { claim, ..reversals() }]));
     assert_eq!(asked.fusions, names(&[&["back"], &["wave"], &["y"]]));
-    // A fusion of the text stays as it is unless the initial value of a result is not a parameter.
+    // Fusion dissolves a fusion of the program text if the initial value of a result is not a
+    // parameter, and else keeps it.
     let text = "x = f32[256,128] parameter(0)\n ROOT wave = f32[256,128] fusion(x), kind=kLoop, calls=turned";
     assert_eq!(cut(text, &Emitters::bundled()).fusions, names(&[&["y", "back"]]));
     let asked = cut(text, &with(vec![TestClaimant { claim, ..reversals() }]));
@@ -232,8 +233,8 @@ fn what_the_host_would_compute_is_a_kernel_if_an_emitter_asks_and_in_no_other_ke
     let asked = cut(text, &with(vec![sorts(|_| Some(Claim::default()))]));
     assert_eq!(asked.heroes, ["sorted (sorts)"]);
     assert_eq!(asked.fusions, names(&[&["half"], &["sorted"], &["wave"], &["y"]]));
-    // An element of a sort may be any element of its row. The emitter knows that the kernel reads
-    // each of them once.
+    // A sorted element may come from any position of its row. The emitter's claim states that its
+    // kernel reads each element of the row once.
     let asked = cut(text, &with(vec![sorts(|_| Some(Claim { reads: vec![1.0], ..Claim::default() }))]));
     assert_eq!(asked.fusions, names(&[&["half"], &["wave"], &["y", "sorted"]]));
 }

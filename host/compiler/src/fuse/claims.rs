@@ -1,7 +1,7 @@
 //! Collects the claims of emitters for operations that may be heroes.
 //!
-//! Emitters whose heroes include the operation's opcode are asked. Answers are cached by form:
-//! operation, attributes and shapes.
+//! Only the emitters whose heroes include the operation's opcode are asked. Their answers are
+//! cached by the operation's form: opcode, attributes and shapes.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -22,8 +22,8 @@ pub struct Claims<'a> {
     emitters: &'a Emitters,
     claimants: HashMap<Opcode, Rc<[usize]>>,
     answers: HashMap<String, Option<Rc<SelectedClaim>>>,
-    /// Predicted seconds with the best emitter, or the reason why there are none, by the form of
-    /// the kernel.
+    /// Cached predictions. The key is the form of the kernel. The value is the seconds with the
+    /// best emitter, or the reason why no emitter plans the kernel.
     seconds: RefCell<HashMap<String, Result<f64, String>>>,
     /// Failures of emitters, without repetitions.
     pub warnings: Vec<String>,
@@ -126,9 +126,9 @@ impl<'a> Claims<'a> {
         hero
     }
 
-    /// Selects the claim with the largest loss. Ties go to the first registered emitter. An emitter
-    /// that the user has replaced is asked only if its replacements claim nothing. Its replacements
-    /// then compute the kernels that it claims.
+    /// Selects the claim whose hero loses the most time in the iteration space of another hero.
+    /// Ties go to the first registered emitter. An emitter that the user has replaced is asked only
+    /// if its replacements claim nothing. Its replacements then compute the kernels that it claims.
     fn best(&mut self, claimants: &[usize], region: Fusion) -> Option<SelectedClaim> {
         let anchor = region.computation().root;
         let is_elemental = region.computation().instruction(anchor).op.is_elemental();
@@ -154,8 +154,8 @@ impl<'a> Claims<'a> {
             };
             claimed.push(number);
             if !is_elemental || self.emitters.is_in_charge(number) {
-                // No other kernel can compute its elements one by one, or the user has chosen this
-                // emitter.
+                // Other kernels cannot compute the elements of this operation one by one, or the
+                // user has chosen this emitter.
                 (claim.lost_inside, claim.lost_beside) = (f64::INFINITY, f64::INFINITY);
             }
             if best.as_ref().is_none_or(|best| most_lost(&claim) > most_lost(&best.claim)) {
@@ -186,7 +186,8 @@ fn most_lost(claim: &Claim) -> f64 {
 }
 
 impl Heroes {
-    /// Returns the claim for an instruction as a hero.
+    /// Returns the claim of an emitter that would compute this instruction as a hero, if there is
+    /// one.
     pub fn claim(&self, id: InstrId) -> Option<&Claim> {
         self.0.get(&id).map(|hero| &hero.claim)
     }
@@ -201,7 +202,7 @@ impl Heroes {
         self.form(a, true).is_some_and(|form| !form.1.is_empty() && self.form(b, true) == Some(form))
     }
 
-    /// Returns a key that is equal for heroes of the same kernel. `None` if the instruction is not
+    /// Returns a key. Heroes with equal keys fit into one kernel. `None` if the instruction is not
     /// a hero in this position.
     fn form(&self, id: InstrId, is_root: bool) -> Option<(&KernelKind, &str)> {
         let hero = self.0.get(&id).filter(|hero| is_root || hero.claim.place == HeroPlace::BeforeEpilogue)?;
@@ -213,7 +214,7 @@ impl Heroes {
         executor(computation.instruction(id)) == Executor::Kernel || self.0.contains_key(&id)
     }
 
-    /// Returns the operands that are initial values of the results.
+    /// Returns the operands that are the initial values of the instruction's results.
     pub fn initial_values<'c>(&self, computation: &'c Computation, id: InstrId) -> &'c [InstrId] {
         let count = self.claim(id).map_or(0, |claim| claim.starts_from);
         &computation.instruction(id).operands[..count]

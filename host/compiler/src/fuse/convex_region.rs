@@ -9,7 +9,7 @@ use super::recomputation::{is_copied, recomputable};
 use super::region::Region;
 use super::step_graph::SequenceStep;
 
-/// The instructions of a bid. No path leads out of them and back in.
+/// The instructions of a bid. No path of values leads out of these instructions and back in.
 pub struct ConvexRegion {
     pub region: Region,
     /// Members that readers outside recompute.
@@ -17,8 +17,8 @@ pub struct ConvexRegion {
 }
 
 impl ConvexRegion {
-    /// Returns the members that only the fusion computes, in order. The other members are
-    /// recomputed outside, or recomputed members need them.
+    /// Returns, in program order, the members that only the fusion computes. Each other member is
+    /// also computed outside: readers recompute it, or recompute a value that needs it.
     pub fn exclusive_members(&self, computation: &Computation) -> Vec<InstrId> {
         let Region { roots, members, .. } = &self.region;
         let mut remain = self.recomputed.clone();
@@ -32,8 +32,9 @@ impl ConvexRegion {
     }
 }
 
-/// Builds the fusion of a bid, if no path leads out of it and back in. There are many bids, so the
-/// time depends on the distance between members, not on the size of the computation.
+/// Builds the fusion of a bid, if no path leads out of it and back in. The time that this function
+/// takes depends on the distance between members, not on the size of the computation, because there
+/// are many bids.
 pub fn convex_region(sequence: &Sequence, mut members: Vec<InstrId>) -> Result<ConvexRegion, String> {
     let computation = sequence.computation;
     members.sort_unstable();

@@ -1,6 +1,6 @@
-//! Regions with several cuts into kernels that are predicted to take similar times. Only a
+//! Regions that can be cut into kernels in several ways with similar predicted times. Only a
 //! measurement finds the fastest cut. Fusion follows tuned decisions (`Emitters::cuts`), and
-//! reports all regions of this kind.
+//! reports all these regions.
 
 use std::collections::BTreeSet;
 
@@ -23,14 +23,15 @@ const APART: &str = "apart";
 /// Name of the region's module.
 const NAME: &str = "cut";
 
-/// Predicted seconds with and without a bid.
+/// Predicted seconds of a region's instructions with and without a bid.
 #[derive(Clone, Copy, Debug)]
 pub struct Forecast {
     /// Seconds with the bid.
     pub bid: f64,
-    /// Seconds without the bid, with a penalty if they are of several kernels.
+    /// Seconds without the bid, including a penalty if the instructions then need several kernels.
     pub otherwise: f64,
-    /// Whether the instructions are not one kernel without the bid.
+    /// Whether the cut differs from the cut without the bid. It does not differ if the host would
+    /// also put exactly these instructions into one kernel.
     pub is_other_cut: bool,
     /// Whether both times include the kernels around the bid.
     pub has_surroundings: bool,
@@ -62,18 +63,19 @@ pub struct Cut {
     pub region: Fusion,
     /// Fingerprint of the region, the key of a tuned decision.
     pub fingerprint: Fingerprint,
-    /// The ways, beginning with the fastest prediction.
+    /// The possible cuts. The cut with the fastest prediction comes first.
     pub ways: Vec<Way>,
 }
 
 /// One way to cut a region.
 #[derive(Clone, Debug)]
 pub struct Way {
-    /// Name and version of the emitter that bids for it, or `apart`, as a SPEC.
+    /// Name of the cut, written as a SPEC: name and version of the emitter that bids for it, or
+    /// `apart`.
     pub name: String,
     /// Predicted seconds of all its kernels.
     pub seconds: f64,
-    /// Module of the region with its fusions.
+    /// Module of the region after this cut: its kernels are fusions.
     pub module: Module,
     /// Position of the bid among the bids at the anchor.
     pub(super) bid: Option<usize>,
@@ -96,8 +98,8 @@ pub fn undecided(bids: &[ViableBid], predicted: Option<usize>, has_loaded: bool)
     let whole = bids.iter().position(|bid| bid.convex.region.members.len() == all.len())?;
     let without_bids = bids[whole].forecast.otherwise;
     let seconds = |way: Option<usize>| without_bids - way.map_or(0.0, |place| bids[place].forecast.gain());
-    // Equal bids of several emitters are the same cut. A bid for instructions that are one kernel
-    // anyway is the cut without a bid.
+    // Equal bids of several emitters are the same cut. A bid for instructions that the host puts
+    // into one kernel anyway is the cut without a bid.
     let cut = |way: Option<usize>| {
         way.map(|place| &bids[place]).filter(|bid| bid.forecast.is_other_cut).map(|bid| &bid.convex.region.members)
     };
@@ -112,7 +114,7 @@ pub fn undecided(bids: &[ViableBid], predicted: Option<usize>, has_loaded: bool)
 }
 
 impl UndecidedCuts {
-    /// Builds the region of the cuts, and its module for each way.
+    /// Builds the region of the cuts, and one module of it for each cut.
     pub fn cut(&self, sequence: &Sequence, bids: &[ViableBid], anchor: &str, claims: &mut Claims) -> Option<Cut> {
         let region = &bids[self.whole].convex.region;
         let alone = with_callees(sequence.module, region.computation(sequence.computation), NAME);

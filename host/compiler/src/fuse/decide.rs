@@ -3,10 +3,10 @@
 //! Users are decided before operands. A producer is fused into *all* its users' kernels or into
 //! none. The number of evaluations of its elements follows from the evaluations of its users and
 //! from how they read it. If two users in one kernel read at the same index, the value is computed
-//! once (the partitioner merges them). Otherwise each read computes it again. A producer is fused
-//! only if the repeated work costs less than a launch and the saved memory traffic. So the total
-//! work is within a constant factor of computing each value once, regardless of how many users it
-//! has. `hero` decides whether a producer suits a kernel's iteration space.
+//! once, because the partitioner merges both reads. Otherwise each read computes it again. A
+//! producer is fused only if the repeated work costs less than a launch and the saved memory
+//! traffic. So the total work is within a constant factor of computing each value once, regardless
+//! of how many users it has. `hero` decides whether a producer suits a kernel's iteration space.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -22,21 +22,22 @@ use super::hero::{Zone, is_admitted, zone_of_operands};
 use super::reads::{OperandReads, elsewhere, read};
 use super::sites::{self, EvaluationSite, SiteIndices};
 
-/// Most instructions of one kernel.
+/// Largest number of instructions of one kernel.
 const MOST_INSTRUCTIONS: usize = 400;
-/// Most instructions of a kernel if the additional ones are computed from arrays that it reads
-/// anyway. Without them it would read their results instead.
+/// Largest number of instructions of a kernel if all instructions beyond [`MOST_INSTRUCTIONS`] are
+/// computed from arrays that the kernel reads anyway. Without these instructions the kernel would
+/// read their results from buffers.
 const MOST_OF_INPUTS: usize = 800;
-/// Most buffers that one kernel reads.
+/// Largest number of buffers that one kernel reads.
 const MOST_INPUTS: usize = 40;
-/// Most nested divisions in a kernel's index. Alternating reshapes and transposes nest them. A few
-/// divisions take as long as a write and a read of the element, and the time to simplify an index
-/// grows with the square of their number.
+/// Largest number of nested divisions in a kernel's index. Alternating reshapes and transposes nest
+/// divisions. A few divisions take as long as a write and a read of the element, and the time to
+/// simplify an index grows with the square of the number of its divisions.
 const MOST_DIVISIONS: u32 = 12;
-/// Number of copies of an instruction that take as long to compile as one launch per run takes over
-/// all runs of a program.
+/// Number of copies of an instruction that together take as long to compile as one launch takes,
+/// summed over all runs of a program.
 const COPIES_OF_LAUNCH: f64 = 20.0;
-/// Most kernels that a producer is duplicated into.
+/// Largest number of kernels that a producer is duplicated into.
 const MOST_COPIES: usize = 4;
 
 /// Least bytes of an updated array for which a separate kernel for a reader takes less time than a
@@ -46,19 +47,19 @@ const LEAST_KEPT: i64 = 128;
 /// A reader gets a separate kernel if it reads at most `1 / LEAST_PARTS` of the array's bytes.
 /// Writing a larger part takes as long as copying the array.
 const LEAST_PARTS: i64 = 4;
-/// Most successive updates of one array that are followed.
+/// Largest number of successive updates of one array that a search follows.
 const MOST_UPDATES: usize = 16;
 
 /// The decisions for one computation.
 #[derive(Debug)]
 pub struct Decisions {
     /// For each instruction, the roots of the kernels that compute it. A root is in its own kernel.
-    /// An instruction that no kernel computes has none.
+    /// The list is empty for an instruction that no kernel computes.
     pub kernels: Vec<Vec<InstrId>>,
     /// The hero of each root's kernel, if it has one.
     pub hero_of: HashMap<InstrId, InstrId>,
     /// For each instruction that might have been fused into its users' kernels, the reason why it
-    /// is not.
+    /// has a buffer instead.
     pub buffer_reasons: HashMap<InstrId, BufferReason>,
     /// The emitters' claims.
     pub heroes: Heroes,
@@ -112,21 +113,22 @@ impl Sum for EvaluationCounts {
 struct KernelReads {
     kernel: InstrId,
     zone: Zone,
-    /// The distinct sites, with the number of evaluations.
+    /// The distinct sites of the reads, each with its evaluation counts.
     sites: Vec<(EvaluationSite, EvaluationCounts)>,
 }
 
-/// A kernel while its members are decided.
+/// A kernel in its state while fusion decides about its members.
 #[derive(Default)]
 struct OpenKernel {
     instructions: usize,
-    /// The arrays that the kernel reads, with the needed values that are computed from each.
+    /// For each array that the kernel reads, the values that the kernel needs and that are computed
+    /// from this array.
     inputs: HashMap<InstrId, HashSet<InstrId>>,
     hero: Option<InstrId>,
 }
 
 impl OpenKernel {
-    /// Adds a needed value, which is computed from an array.
+    /// Records that the kernel needs a value which is computed from an array.
     fn need(&mut self, value: InstrId, array: InstrId) {
         self.inputs.entry(array).or_default().insert(value);
     }
@@ -153,7 +155,7 @@ struct Decider<'a> {
     /// Cost of a launch in additions.
     launch: f64,
     users: Vec<Vec<InstrId>>,
-    /// The array that is read for each instruction: see [`arrays`].
+    /// For each instruction, the array that a kernel reads in order to compute it: see [`arrays`].
     arrays: Vec<InstrId>,
     placements: Vec<Vec<ValuePlacement>>,
     kernels: HashMap<InstrId, OpenKernel>,
@@ -161,8 +163,8 @@ struct Decider<'a> {
     indices: SiteIndices,
 }
 
-/// Decides for every instruction of a computation that thunks execute. A launch takes the time of
-/// `launch` additions.
+/// Decides, for every instruction of a computation that thunks execute, whether it has a buffer or
+/// which kernels compute it. A launch takes the time of `launch` additions.
 pub fn decide(computation: &Computation, heroes: Heroes, launch: f64) -> Decisions {
     let users = computation.users();
     let mut decider = Decider {
@@ -306,7 +308,7 @@ impl<'a> Decider<'a> {
     }
 
     /// Returns the arrays whose buffer the result of a kernel's root may reuse: the array that the
-    /// root updates, the array that this one updates, and so on.
+    /// root updates, the array of which that array is an update, and so on.
     fn updated_by(&self, root: InstrId) -> Vec<InstrId> {
         let mut arrays = Vec::new();
         let mut pending = vec![root];
@@ -336,7 +338,8 @@ impl<'a> Decider<'a> {
         let count = elements(self.computation, id);
         let EvaluationCounts { claimed, plain, code_copies } = placements.iter().map(|p| p.evaluations).sum();
         let is_free = matches!(instruction.op, Op::Broadcast { .. } | Op::Iota { .. });
-        // An emitter that keeps its operands rarely accepts expensive producers of its hero.
+        // An emitter that stores its hero's operands, in order to reuse them, rarely accepts
+        // expensive producers of these operands.
         if is_heavy(&instruction.op) && plain.max(claimed) > count {
             return Err(BufferReason::Heavy { evaluations: plain.max(claimed) / count });
         }
@@ -424,14 +427,14 @@ fn add(kernels: &mut Vec<KernelReads>, kernel: InstrId, zone: Zone, site: (Evalu
     sites::add(&mut uses.sites, site);
 }
 
-/// Returns the placement of a value in a kernel with these reads.
+/// Returns the placement of a value in a kernel that reads the value as `uses` states.
 fn placement(id: InstrId, uses: &KernelReads) -> ValuePlacement {
     let (site, evaluations) = sites::common(id, &uses.sites);
     ValuePlacement { kernel: uses.kernel, site, zone: uses.zone, evaluations }
 }
 
-/// Whether a value needs a buffer argument if it is not fused. A value computed only from constants
-/// never does.
+/// Whether a value needs a buffer argument if it is not fused. A value that is computed only from
+/// constants never needs one.
 fn is_counted(computation: &Computation, id: InstrId) -> bool {
     let instruction = computation.instruction(id);
     match &instruction.op {
@@ -442,9 +445,9 @@ fn is_counted(computation: &Computation, id: InstrId) -> bool {
 }
 
 /// Returns the array that a kernel reads for each instruction. A value that is computed cheaply and
-/// elementwise from a single array is represented by that array. Users are decided before operands,
-/// so three hundred comparisons of one array would otherwise be three hundred inputs until they are
-/// decided.
+/// elementwise from a single array is represented by that array. Users are decided before operands.
+/// Without this rule, three hundred comparisons of one array would count as three hundred inputs
+/// until the comparisons are decided.
 fn arrays(computation: &Computation, heroes: &Heroes, users: &[Vec<InstrId>]) -> Vec<InstrId> {
     let array = |id: InstrId| {
         let instruction = computation.instruction(id);

@@ -7,7 +7,7 @@ use fusebox_core::hlo::{Instruction, Op, Shape};
 pub enum Executor {
     /// A kernel.
     Kernel,
-    /// No thunk: its value is existing memory, or memory that is filled from outside.
+    /// No thunk: the value is existing memory, or memory that the caller of the program fills.
     Alias,
     /// Thunks with nested sequences.
     Control,

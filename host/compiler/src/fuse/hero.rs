@@ -1,10 +1,10 @@
-//! Decides which producers a kernel admits, so that each operation that is expensive in other
-//! iteration spaces is the *hero* of a kernel.
+//! Decides which producers a kernel admits. An operation that would be expensive in another
+//! operation's iteration space thereby becomes the *hero* of its own kernel.
 //!
-//! A kernel gets its iteration space from the hero of its root. This is the nearest operation that
-//! an emitter claims, followed only by an elementwise epilogue. A claimed operation in any other
-//! position is computed element by element in another hero's iteration space. That is allowed if it
-//! costs less than a launch. The emitters' claims state this cost.
+//! A kernel gets its iteration space from the hero of its root. The hero is the operation nearest
+//! to the root that an emitter claims, if only an elementwise epilogue follows it. A claimed
+//! operation in any other position is computed element by element in another hero's iteration
+//! space. That is allowed if it costs less than a launch. The emitters' claims state this cost.
 
 use fusebox_core::analysis::keeps_positions;
 use fusebox_core::cost::LAUNCH;

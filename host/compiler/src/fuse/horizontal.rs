@@ -1,8 +1,8 @@
 //! Combines small independent kernels into one launch.
 //!
-//! An optimiser updates each array of a model with a separate kernel. Each needs a launch, and none
-//! fills the machine. One kernel can compute results of different shapes: each update gets separate
-//! blocks of the same launch.
+//! An optimiser updates each array of a model with a separate kernel. Each of these kernels needs a
+//! launch, and none is large enough to occupy the whole machine. One kernel can compute results of
+//! different shapes: each update gets separate blocks of the same launch.
 //!
 //! ```text
 //! candidates   short elementwise kernels, sorted by form, so that groups of equal kernels give equal kernels
@@ -21,22 +21,22 @@ use super::predictor::{GAIN_PER_COPY, KernelPredictor};
 use super::region::Region;
 use super::step_graph::StepGraph;
 
-/// Most results of a combined kernel.
+/// Largest number of results of a combined kernel.
 const MOST_RESULTS: usize = 48;
-/// Most inputs of a combined kernel.
+/// Largest number of inputs of a combined kernel.
 const MOST_INPUTS: usize = 80;
-/// Most instructions of a combined kernel.
+/// Largest number of instructions of a combined kernel.
 const MOST_INSTRUCTIONS: usize = 480;
-/// Most steps that are searched for a path from one kernel to another.
+/// Largest number of steps that are searched for a path from one kernel to another.
 const MOST_BEHIND: usize = 256;
-/// A kernel that takes longer than this many launches is not combined: its launch is a small part,
-/// and it fills the machine.
+/// A kernel that takes longer than this many launches is not combined, because its launch takes a
+/// small part of its time and it occupies the whole machine.
 const MOST_LAUNCHES: f64 = 6.0;
 /// Least seconds that a combined kernel must be predicted to save. Smaller gains do not pay for
 /// compiling a larger kernel.
 const LEAST_GAIN: f64 = LAUNCH_SECONDS / 2.0;
-/// Least part of the kernels' time that the combined kernel must be predicted to save, for the same
-/// reason.
+/// Least fraction of the separate kernels' time that a combined kernel must be predicted to save.
+/// Smaller gains do not pay for compiling a larger kernel.
 const LEAST_PART: f64 = 0.25;
 
 /// Kernels that may be combined.
@@ -57,7 +57,8 @@ pub struct HorizontalFusion<'p, 'm, 'c, 'a> {
 }
 
 impl<'p, 'm, 'c, 'a> HorizontalFusion<'p, 'm, 'c, 'a> {
-    /// Creates a combiner for the computation that the predictions are for.
+    /// Prepares horizontal fusion in a computation. `predictor` must predict kernels of the same
+    /// module.
     pub fn new(
         computation: &'m Computation,
         decisions: &'m Decisions,
@@ -66,8 +67,8 @@ impl<'p, 'm, 'c, 'a> HorizontalFusion<'p, 'm, 'c, 'a> {
         HorizontalFusion { computation, decisions, predictor }
     }
 
-    /// Combines candidates, given as steps of the graph, where that pays. Predicts nothing if there
-    /// is only one.
+    /// Combines candidates where this saves enough time. The candidates are steps of the graph.
+    /// Predicts nothing if there is only one candidate.
     pub fn join(mut self, graph: &mut StepGraph, mut candidates: Vec<usize>) {
         if candidates.len() < 2 {
             return;
@@ -91,7 +92,7 @@ impl<'p, 'm, 'c, 'a> HorizontalFusion<'p, 'm, 'c, 'a> {
         (shape.map_or(Vec::new(), |shape| shape.dims.clone()), region.members.len(), region.operands().count())
     }
 
-    /// Whether one kernel for the whole group is predicted to take enough less time than its
+    /// Whether one kernel for the whole group is predicted to save enough time over the separate
     /// kernels.
     fn pays(&mut self, graph: &StepGraph, group: &[usize]) -> Option<bool> {
         let regions: Vec<&Region> = group.iter().filter_map(|&step| graph.region(step)).collect();

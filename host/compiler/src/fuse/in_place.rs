@@ -13,9 +13,9 @@ use crate::passes::splice;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// Dissolves fusions of the text that have this kind of operation in another position than the
-/// root, or whose initial value is not a parameter with one use. Their instructions are then fused
-/// like all others.
+/// Dissolves fusions of the program text in which an operation with an initial value is not the
+/// root, or in which the initial value is not a parameter with exactly one use. The instructions of
+/// dissolved fusions are then fused like all others.
 pub fn dissolve_other_fusions(module: &mut Module, claims: &mut Claims) {
     let others: HashSet<ComputationId> = in_role(module, Role::Fused)
         .into_iter()
@@ -24,7 +24,7 @@ pub fn dissolve_other_fusions(module: &mut Module, claims: &mut Claims) {
     dissolve(module, &others);
 }
 
-/// Inlines these fused computations at their fusion instructions.
+/// Replaces the fusions that call these computations by the instructions of the computations.
 pub fn dissolve(module: &mut Module, others: &HashSet<ComputationId>) {
     let dissolves = |instruction: &Instruction| match instruction.op {
         Op::Fusion { calls, .. } => others.contains(&calls),

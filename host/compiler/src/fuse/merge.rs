@@ -1,8 +1,8 @@
-//! Merges kernels that read the same values into one kernel with several results, if that saves
-//! memory traffic, or if the kernels take hardly more time than their launches.
+//! Merges kernels that read the same values into one kernel with several results. Merging must save
+//! memory traffic, unless the kernels take hardly more time than their launches.
 //!
 //! One pass over elements must be able to compute the merged kernel. A pass can compute heroes of
-//! equal form whose claims state a pass, elementwise results over the operands of this pass, or
+//! equal form whose claims describe a pass, elementwise results over the operands of this pass, or
 //! elementwise kernels of equal dimensions. A value that one kernel computes for the other becomes
 //! an additional result. Two kernels are not merged if a third one depends on the first and feeds
 //! the second. Finally, [`HorizontalFusion`] combines the remaining small elementwise kernels.
@@ -28,19 +28,22 @@ struct Limits {
     inputs: usize,
 }
 
-/// Limits of kernels that are merged because of common operands, and whose time is memory traffic.
+/// Limits of a merged kernel whose parts have common operands and spend their time on memory
+/// traffic.
 const SMALL: Limits = Limits { results: 8, instructions: 120, inputs: 24 };
-/// Limits of kernels that are merged if the merged kernel is predicted to take less time.
+/// Limits of a merged kernel that is predicted to take less time than its parts.
 const LARGE: Limits = Limits { results: 24, instructions: 400, inputs: 40 };
 /// Kernels of any size are merged if the smaller one adds at most `1 / ALIKE` of the larger one's
 /// instructions.
 const ALIKE: usize = 8;
-/// Most readers of one value that are compared.
+/// Largest number of readers of one value that are compared with each other.
 const MOST_READERS: usize = 32;
 
-/// Most points of kernels that are merged only to save launches.
+/// Largest number of points of the iteration spaces of kernels that are merged only to save
+/// launches.
 const MOST_POINTS: i64 = CACHED_BYTES / 4;
-/// Most points of kernels that [`HorizontalFusion`] combines. Their points are separate.
+/// Largest number of points of the iteration spaces of kernels that [`HorizontalFusion`] combines.
+/// Each combined kernel visits its own points.
 const MOST_POINTS_HORIZONTAL: i64 = 8 * MOST_POINTS;
 
 /// Whether a kernel is within limits.
@@ -50,7 +53,7 @@ fn is_within(region: &Region, most: &Limits) -> bool {
         && region.operands().count() <= most.inputs
 }
 
-/// The iteration space of a kernel, each of whose points it visits once.
+/// The iteration space of a kernel. The kernel visits each point once.
 #[derive(Clone, Debug)]
 struct IterationSpace {
     /// Dimensions of the space.
@@ -60,7 +63,7 @@ struct IterationSpace {
 }
 
 impl IterationSpace {
-    /// Whether the values at all points fit into nearby caches.
+    /// Whether the values at all points of the space fit into the nearer caches.
     fn is_small(&self) -> bool {
         self.points() <= MOST_POINTS
     }
@@ -97,8 +100,8 @@ pub fn merge<'m>(
     graph.into_steps()
 }
 
-/// Returns the space of a kernel that may be merged. All expensive operations of this kernel are
-/// heroes of the same form as its hero.
+/// Returns the iteration space of a kernel. `None` if the kernel must not be merged: all its
+/// expensive operations must be heroes of the same form as its hero.
 fn space(computation: &Computation, decisions: &Decisions, step: &SequenceStep) -> Option<IterationSpace> {
     let SequenceStep::Kernel(region) = step else { return None };
     let root = *region.roots.first()?;
@@ -160,8 +163,8 @@ impl Merger<'_, '_, '_, '_> {
         is_within(merged, &SMALL) || is_within(merged, &alike)
     }
 
-    /// Whether each step reads the other's results only at its own point, and no third step is on a
-    /// path between them.
+    /// Whether each step, at a point of the iteration space, reads only results that the other
+    /// computes at this point, and no third step is on a path between them.
     fn go_together(&self, a: usize, b: usize) -> bool {
         self.reads_at_point(a, b) && self.reads_at_point(b, a) && self.graph.may_join(a, b)
     }

@@ -15,8 +15,8 @@
 //! operand_free  duplicate operand-free kernels (zero fills), one per user
 //! ```
 //!
-//! Fusions of the text stay as they are (with the exceptions in `in_place` and `repeated_work`).
-//! Text without `ENTRY` is one fusion.
+//! Fusions in the program text are kept (for exceptions see `in_place` and `repeated_work`). A text
+//! without `ENTRY` is one fusion.
 
 mod bare;
 mod bids;
@@ -77,12 +77,13 @@ pub struct FusionOutcome {
     pub reasons: Vec<Reason>,
     /// Regions for which predictions do not decide between several cuts into kernels.
     pub cuts: Vec<Cut>,
-    /// Warnings of emitters that failed, and of fusions of the text that are dissolved.
+    /// Warnings about emitters that failed, and about fusions of the program text that are
+    /// dissolved.
     pub warnings: Vec<String>,
 }
 
-/// Fuses every computation that thunks execute: first by the emitters' bids, then the other
-/// instructions.
+/// Fuses the instructions of every computation that thunks execute: first the instructions of
+/// accepted bids, then all others.
 pub fn run(module: &mut Module, device: &DeviceDescription, emitters: &Emitters) -> FusionOutcome {
     let mut claims = Claims::new(device, emitters);
     prepare(module, &mut claims);
@@ -103,7 +104,7 @@ pub fn run(module: &mut Module, device: &DeviceDescription, emitters: &Emitters)
     outcome
 }
 
-/// Kernels that run one after another.
+/// Predicted total of kernels that run one after another.
 #[derive(Clone, Copy, Debug)]
 pub struct PredictedTotal {
     /// Predicted seconds of all kernels.
@@ -112,8 +113,8 @@ pub struct PredictedTotal {
     pub kernels: usize,
 }
 
-/// Predicts the kernels that the host forms from a module. A kernel with several uses counts once
-/// per use.
+/// Predicts the total time of the kernels into which the host fuses a module without bids. A kernel
+/// with several uses counts once per use.
 ///
 /// # Errors
 /// A message, if no emitter plans one of the kernels.
@@ -122,7 +123,7 @@ pub fn forecast(mut module: Module, claims: &mut Claims) -> Result<PredictedTota
     forecast_keeping_fusions(module, claims)
 }
 
-/// Predicts a module that already has fusions, and keeps them as they are.
+/// Predicts the total time of a module that already has fusions. Does not change these fusions.
 fn forecast_keeping_fusions(mut module: Module, claims: &mut Claims) -> Result<PredictedTotal, String> {
     fuse_remaining(&mut module, claims, None);
     let mut total = PredictedTotal { seconds: 0.0, kernels: 0 };
@@ -156,7 +157,7 @@ fn fuse_remaining(module: &mut Module, claims: &mut Claims, mut reasons: Option<
     }
 }
 
-/// Decides which instructions of a computation get buffers, by the host's rules.
+/// Decides by the host's rules, without bids, which instructions of a computation get buffers.
 fn decisions(module: &Module, id: ComputationId, claims: &mut Claims) -> decide::Decisions {
     let launch = if launches_count(module, id, claims.device()) { LAUNCH } else { 0.0 };
     decide::decide(module.computation(id), claims.of(module, id), launch)

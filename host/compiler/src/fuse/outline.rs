@@ -13,7 +13,7 @@ use super::step_graph::SequenceStep;
 use crate::passes::renumber;
 use crate::rebuild::Rebuild;
 
-/// Rewrites one computation by the decisions. Inserts the fused computations before it.
+/// Rewrites one computation according to the decisions. Inserts the fused computations before it.
 pub fn outline(module: &mut Module, id: ComputationId, decisions: &Decisions, claims: &Claims, launches_count: bool) {
     let old = module.computation(id);
     let predictor = KernelPredictor::new(module, claims);
@@ -23,7 +23,8 @@ pub fn outline(module: &mut Module, id: ComputationId, decisions: &Decisions, cl
     put_in_place(module, id, steps);
 }
 
-/// Rewrites a computation to these steps. Inserts the fused computations before it.
+/// Rewrites a computation so that it consists of these steps. Inserts the fused computations before
+/// it.
 pub fn put_in_place(module: &mut Module, id: ComputationId, steps: Vec<SequenceStep>) {
     let old = module.computation(id);
     let first_new = module.computations.len() as u32;
@@ -61,8 +62,8 @@ fn results(rebuild: &mut Rebuild, old: &Computation, region: &Region, call: Inst
     }
 }
 
-/// Returns the kernel with root `id`. Returns the single instruction if it is not a root, or if it
-/// is already a fusion or an alias.
+/// Returns the kernel with root `id`. Returns the single instruction `id` if it is not a root, or
+/// if it is already a fusion or an alias.
 fn step(old: &Computation, id: InstrId, decisions: &Decisions) -> SequenceStep {
     if !decisions.is_root(id) || matches!(old.instruction(id).op, Op::Fusion { .. }) {
         return SequenceStep::Single(id);
@@ -72,8 +73,8 @@ fn step(old: &Computation, id: InstrId, decisions: &Decisions) -> SequenceStep {
 }
 
 /// Returns for each instruction whether it stays in the new sequence: roots, instructions that no
-/// kernel computes, and constants that other instructions than kernels read or that are initial
-/// values of results.
+/// kernel computes, and constants that are initial values of results or that are read by an
+/// instruction which is not a kernel.
 fn buffers(computation: &Computation, decisions: &Decisions) -> Vec<bool> {
     let mut needed: Vec<bool> =
         computation.ids().map(|id| decisions.is_root(id) || decisions.kernels[id.index()].is_empty()).collect();
@@ -88,8 +89,8 @@ fn buffers(computation: &Computation, decisions: &Decisions) -> Vec<bool> {
     needed
 }
 
-/// Replaces computation `id` by `new`, and inserts `fused` just before it. Before that, the ids of
-/// the fused computations follow all others.
+/// Replaces computation `id` by `new`, and inserts `fused` just before it. Before the insertion,
+/// the ids of the fused computations are larger than all others.
 fn insert(module: &mut Module, id: ComputationId, new: Computation, mut fused: Vec<Computation>) {
     let (at, count, first_new) = (id.0, fused.len() as u32, module.computations.len() as u32);
     let shift = |old: ComputationId| match old.0 {

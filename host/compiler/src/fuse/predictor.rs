@@ -9,7 +9,7 @@ use crate::host_module::with_callees;
 
 /// Seconds that a change must be predicted to save for each additional instruction that is
 /// compiled. Equal kernels are compiled once. Compiling an instruction takes about a thousand times
-/// as long, and few programs run less often than that.
+/// as long as this, and few programs run less than a thousand times.
 pub const GAIN_PER_COPY: f64 = 1e-7;
 
 /// Predictions for kernels of one module.

@@ -13,16 +13,16 @@ pub struct OperandReads {
     pub index: ReadIndex,
 }
 
-/// Index of the elements of an operand that are read. Users at equal indices with equal values of
-/// this type read the same element.
+/// Index of the elements of an operand that are read. Two reads with equal values of this type, by
+/// users at equal indices, read the same element.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ReadIndex {
     /// The element at the instruction's own index.
     Own,
     /// The element at the index that this map computes.
     At(Reading),
-    /// Elements at an unknown index, which no other read is known to share. Name of the reading
-    /// instruction and number of the operand.
+    /// Elements at an unknown index. The reading instruction's name and the operand's number
+    /// identify the read, because no other read is known to have the same index.
     Elsewhere(String, usize),
 }
 
@@ -76,8 +76,8 @@ fn of_value(
         (0, true) => OperandReads { factor: 1.0, index: ReadIndex::At(read.reading.clone()) },
         (0, false) => OperandReads { factor: ratio(from, to).min(1.0), ..elsewhere() },
         _ => {
-            // A constraint on a remainder holds only in one iteration out of its divisor, as for
-            // elements with a stride.
+            // A constraint on a remainder by `n` holds in only one of `n` iterations, for example
+            // if elements are read with a stride.
             let apart: f64 = map.constraints.iter().filter_map(|c| Some(c.expr.as_remainder()?.1 as f64)).product();
             OperandReads { factor: access.turns(nests) as f64 / apart, ..elsewhere() }
         }

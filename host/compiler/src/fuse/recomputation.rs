@@ -12,7 +12,7 @@ use fusebox_core::hlo::{Computation, InstrId, Op};
 use super::candidate::Sequence;
 use super::decide::is_scalar_constant;
 
-/// Inputs and cost of recomputing an element.
+/// Input and cost of recomputing an element.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Recomputation {
     /// The only value that is read from a buffer, if any.
@@ -28,7 +28,7 @@ impl Recomputation {
         Recomputation { value: Some(value), cost: 0.0 }
     }
 
-    /// Combines two sources. `None` if they read two different values.
+    /// Combines the recomputations of two operands. `None` if they read two different values.
     fn and(self, other: Recomputation) -> Option<Recomputation> {
         let value = self.value.or(other.value);
         let is_one = other.value.is_none_or(|other| value == Some(other));
@@ -36,8 +36,8 @@ impl Recomputation {
     }
 }
 
-/// Returns the members of a kernel that each reader outside may recompute. `members` are in program
-/// order.
+/// Returns the members of a kernel that all readers outside the kernel may recompute. `members` are
+/// in program order.
 pub fn recomputable(sequence: &Sequence, members: &[InstrId], inside: &HashSet<InstrId>) -> HashSet<InstrId> {
     let computation = sequence.computation;
     let mut sources: HashMap<InstrId, Recomputation> = HashMap::new();
@@ -57,7 +57,7 @@ pub fn recomputable(sequence: &Sequence, members: &[InstrId], inside: &HashSet<I
     recomputable
 }
 
-/// Returns the source of a member, if cheap operations compute it from at most one value in a
+/// Returns how to recompute a member, if cheap operations compute it from at most one value in a
 /// buffer.
 fn source(
     sequence: &Sequence,
@@ -68,8 +68,8 @@ fn source(
     let computation = sequence.computation;
     let instruction = computation.instruction(id);
     if is_copied(computation, id) {
-        // The operand of a broadcast is small. It may be a second value to read if it is in a
-        // buffer anyway.
+        // The operand of a broadcast is small. So a reader may read it as a second value if it is
+        // in a buffer anyway.
         let is_there = |operand| {
             !inside.contains(operand)
                 || sources.get(operand).is_some_and(|it| it.value.is_none_or(|value| value == *operand))
@@ -91,7 +91,7 @@ fn source(
     (all.cost <= ROUND_TRIP).then_some(all)
 }
 
-/// Whether all readers of a member outside can recompute it.
+/// Whether all readers outside the kernel can recompute a member.
 fn may_be_repeated(sequence: &Sequence, id: InstrId, inside: &HashSet<InstrId>) -> bool {
     let computation = sequence.computation;
     let reads_elements = |reader: InstrId| {
@@ -102,7 +102,7 @@ fn may_be_repeated(sequence: &Sequence, id: InstrId, inside: &HashSet<InstrId>) 
     id != computation.root && (is_copied(computation, id) || { readers }.all(reads_elements))
 }
 
-/// Whether every kernel duplicates an instruction.
+/// Whether an instruction is duplicated into every kernel that reads it.
 pub fn is_copied(computation: &Computation, id: InstrId) -> bool {
     let op = &computation.instruction(id).op;
     matches!(op, Op::Broadcast { .. } | Op::Iota { .. }) || is_scalar_constant(op)

@@ -12,21 +12,21 @@ use crate::rebuild::Rebuild;
 pub struct Region {
     /// Instructions whose values the kernel writes to buffers, in order.
     pub roots: Vec<InstrId>,
-    /// Roots of the kernels that were merged into this one: its roots, and values that no other
-    /// kernel reads any more.
+    /// Roots of all kernels that were merged into this one. They are the roots of this kernel, and
+    /// values that no other kernel reads any more.
     pub merged_roots: Vec<InstrId>,
     /// All instructions of the kernel, in program order.
     pub members: Vec<InstrId>,
-    /// Initial values of the root's results. They are the first parameters, which no other
-    /// instruction reads.
+    /// Initial values of the root's results. They are the first parameters of the fused
+    /// computation, and only the root reads these parameters.
     initial: Vec<InstrId>,
     /// Values read from buffers, in order of first use.
     inputs: Vec<InstrId>,
 }
 
 impl Region {
-    /// Creates the region of these roots by the decisions. Only a single root can have initial
-    /// values.
+    /// Creates the region that computes these roots according to the decisions. Only a single root
+    /// can have initial values.
     pub fn of(computation: &Computation, roots: &[InstrId], decisions: &Decisions) -> Region {
         let is_member = |id: InstrId| roots.iter().any(|root| decisions.kernels[id.index()].contains(root));
         let initial = match roots {
@@ -56,7 +56,7 @@ impl Region {
         Region { roots: roots.to_vec(), merged_roots: roots.to_vec(), members, initial, inputs }
     }
 
-    /// Merges several kernels into one with the results of all.
+    /// Merges several kernels into one kernel with the results of all.
     pub fn together(computation: &Computation, regions: &[&Region], decisions: &Decisions) -> Region {
         let merged_roots: Vec<InstrId> =
             regions.iter().flat_map(|region| region.merged_roots.iter().copied()).collect();
@@ -65,7 +65,8 @@ impl Region {
         together
     }
 
-    /// Creates a region of these instructions, in order. No result has an initial value.
+    /// Creates a region of these instructions, which are in program order. No result has an initial
+    /// value.
     pub fn of_members(computation: &Computation, roots: Vec<InstrId>, members: Vec<InstrId>) -> Region {
         let inside: HashSet<InstrId> = members.iter().copied().collect();
         let mut inputs: Vec<InstrId> = Vec::new();
@@ -82,7 +83,7 @@ impl Region {
         self.initial.iter().chain(&self.inputs).copied()
     }
 
-    /// Whether the region is a single reshape, whose result is the same buffer as its operand.
+    /// Whether the region is a single reshape. Its result then has the same buffer as its operand.
     pub fn is_alias(&self, computation: &Computation) -> bool {
         self.members.len() == 1 && matches!(computation.instruction(self.members[0]).op, Op::Reshape)
     }

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! A value is computed too often if both counts exceed the limit. A fusion that reads a row again
-//! for each of its elements, such as a normalisation, stays, because some emitters read the row
+//! for each of its elements, such as a normalisation, is kept, because some emitters read the row
 //! once. The windows of one scan or convolution are allowed too, but not windows of windows.
 
 use std::collections::HashSet;
@@ -26,8 +26,8 @@ use super::reads::read;
 use super::sites::{EvaluationSite, SiteIndices, add, common};
 use crate::roles::{Role, in_role};
 
-/// Most evaluations of an element by one kernel, per element of the longest row or window that an
-/// instruction of the kernel reads.
+/// Largest number of evaluations of an element by one kernel, divided by the length of the longest
+/// row or window that an instruction of the kernel reads.
 const MOST_EVALUATIONS: f64 = 256.0;
 
 /// The number of evaluations of a value.
@@ -48,7 +48,8 @@ impl Sum for Evaluations {
     }
 }
 
-/// Dissolves fusions whose kernels would multiply work. Returns warnings that name them.
+/// Dissolves fusions whose kernels would repeat too much work. Returns warnings that name these
+/// fusions.
 pub fn dissolve_repeated_work(module: &mut Module) -> Vec<String> {
     let mut warnings = Vec::new();
     let mut repeated = HashSet::new();
@@ -69,8 +70,8 @@ pub fn dissolve_repeated_work(module: &mut Module) -> Vec<String> {
     warnings
 }
 
-/// Returns the most elements of an operand that an instruction reads per element of its result: a
-/// row or a window.
+/// Returns the length of the longest row or window: the largest number of elements of one operand
+/// that an instruction reads per element of its result.
 fn longest_row(computation: &Computation) -> f64 {
     let reads = computation.instructions.iter().flat_map(|instruction| {
         (0..instruction.operands.len()).map(move |position| read(computation, instruction, position).factor)
@@ -78,8 +79,8 @@ fn longest_row(computation: &Computation) -> f64 {
     reads.fold(1.0, f64::max)
 }
 
-/// Returns the value of a fused computation with the most evaluations per element, and their
-/// number. Ignores values that need no computation, such as constants.
+/// Returns the value of a fused computation that has the most evaluations per element, and the
+/// number of these evaluations. Ignores values that need no computation, such as constants.
 fn most_repeated(computation: &Computation) -> Option<(InstrId, f64)> {
     let mut kernel = EvaluationCounter::new(computation);
     let mut most: Option<(InstrId, f64)> = None;
@@ -100,7 +101,7 @@ fn most_repeated(computation: &Computation) -> Option<(InstrId, f64)> {
     most
 }
 
-/// A fused computation as one kernel computes it.
+/// Counts how often one kernel evaluates each instruction of a fused computation.
 struct EvaluationCounter<'c> {
     computation: &'c Computation,
     users: Vec<Vec<InstrId>>,
@@ -115,7 +116,7 @@ impl<'c> EvaluationCounter<'c> {
         EvaluationCounter { computation, users: computation.users(), indices: SiteIndices::default(), placed }
     }
 
-    /// Returns the reads of a value. Its users must be placed already.
+    /// Returns the reads of a value. The sites of its users must be known already.
     fn reads(&mut self, id: InstrId) -> Vec<(EvaluationSite, Evaluations)> {
         let as_result =
             (EvaluationSite::function_of(id), Evaluations { per_result: 1.0, all: elements(self.computation, id) });

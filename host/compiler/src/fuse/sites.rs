@@ -27,8 +27,8 @@ pub struct SiteIndices {
 }
 
 impl EvaluationSite {
-    /// Returns the site of a function's result: the function that computes an instruction, at its
-    /// own arguments.
+    /// Returns the site of an instruction that has its own function: this function, at the index
+    /// that its arguments state.
     pub fn function_of(id: InstrId) -> EvaluationSite {
         EvaluationSite { function: id, index: OWN_INDEX }
     }
@@ -54,8 +54,8 @@ impl SiteIndices {
     }
 }
 
-/// Returns the site that computes a value with these reads, and the value's evaluations. Each read
-/// is a site with its evaluations.
+/// Returns the site that computes a value, and how often the value is evaluated there. `reads` are
+/// the sites that read the value, each with its number of evaluations.
 pub fn common<N: Copy + Sum>(id: InstrId, reads: &[(EvaluationSite, N)]) -> (EvaluationSite, N) {
     match reads {
         [one] => *one,

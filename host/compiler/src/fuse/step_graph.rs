@@ -6,7 +6,7 @@ use fusebox_core::hlo::{Computation, InstrId};
 
 use super::region::Region;
 
-/// A part of the old computation that becomes one instruction of the new sequence.
+/// A step: a part of the old computation that becomes one instruction of the new computation.
 #[derive(Clone, Debug)]
 pub enum SequenceStep {
     /// An unchanged instruction.
@@ -121,7 +121,8 @@ impl StepGraph {
         self.may_join_within(a, b, usize::MAX)
     }
 
-    /// As `may_join`, but false if more than `most` steps between the two depend on the first.
+    /// Whether two steps can be joined, as in `may_join`, but false if more than `most` steps
+    /// between the two depend on the first.
     pub fn may_join_within(&self, a: usize, b: usize, most: usize) -> bool {
         let (first, last) = self.in_order(a, b);
         let behind = self.behind(first, last, most);
@@ -133,7 +134,7 @@ impl StepGraph {
     }
 
     /// Returns the steps before `last` that depend on `first`. A path between the two can only lead
-    /// through these steps. `None` if they are more than `most`.
+    /// through these steps. `None` if there are more than `most` of these steps.
     fn behind(&self, first: usize, last: usize, most: usize) -> Option<HashSet<usize>> {
         let stands_between = |step: &usize| self.position[*step] < self.position[last];
         let mut behind: HashSet<usize> = self.successors(first).into_iter().filter(stands_between).collect();
@@ -179,8 +180,8 @@ impl StepGraph {
     }
 
     /// Replaces single steps, including the steps of the kernel's roots, by a kernel. The kernel
-    /// gets the number of the last of them, and stays before all steps after it. Steps between
-    /// position `from` and the last one that depend on the kernel move after it.
+    /// gets the number of the last replaced step, and precedes all steps that came after that step.
+    /// Steps between position `from` and the last one that depend on the kernel move after it.
     pub fn replace(&mut self, computation: &Computation, gone: &[InstrId], from: usize, region: Region) {
         let Some(kernel) = gone.iter().map(|id| id.index()).max_by_key(|&step| self.position[step]) else { return };
         let last = self.position[kernel];

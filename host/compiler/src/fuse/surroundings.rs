@@ -1,8 +1,8 @@
 //! Predicts a bid together with the kernels around it. Without the bid, the host may fuse some of
 //! the bid's instructions into kernels that contain further instructions. With the bid, a reader
 //! that would have computed a value itself reads it from a buffer that the bid's kernel writes, and
-//! the remaining instructions of the host's kernel move to another one. In this case the comparison
-//! includes all kernels from which the bid takes instructions.
+//! the remaining instructions of the host's kernel move to another kernel. In this case the
+//! comparison includes all kernels from which the bid takes instructions.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -15,7 +15,8 @@ use super::decide::Decisions;
 use super::outline::put_in_place;
 use super::region::Region;
 
-/// Most instructions of the compared kernels. Planning more takes as long as compiling them.
+/// Largest number of instructions of the compared kernels. Planning kernels with more instructions
+/// would take as long as compiling them.
 const MOST_INSTRUCTIONS: usize = 64;
 
 /// Returns the instructions of all kernels that would contain the bid's instructions without the
@@ -24,8 +25,8 @@ pub fn surroundings(sequence: &Sequence, alone: &Decisions, bid: &ConvexRegion) 
     let kernels_of = |id: &InstrId| alone.kernels[id.index()].iter().copied();
     let taken_from: BTreeSet<InstrId> =
         bid.exclusive_members(sequence.computation).iter().flat_map(kernels_of).collect();
-    // Another emitter may bid for the readers of their results together with the remaining
-    // instructions.
+    // Adds the readers of the kernels' results, because another emitter may bid for these readers
+    // together with the instructions that remain.
     let readers = taken_from.iter().flat_map(|&root| sequence.graph.readers(root));
     let readers = readers.map(|&reader| InstrId(reader as u32)).filter(|id| sequence.computable[id.index()]);
     let mut kernels = taken_from.clone();
@@ -49,8 +50,8 @@ pub fn surroundings(sequence: &Sequence, alone: &Decisions, bid: &ConvexRegion) 
     Some(convex_region(sequence, members.into_iter().collect()).ok()?.region)
 }
 
-/// Returns the most seconds for writing and reading the values that a bid stores, beyond the values
-/// that the host would store without it.
+/// Returns an upper bound of the additional seconds for writing and reading values: the values that
+/// a bid stores, less the values that the host would store without the bid.
 pub fn more_stored(sequence: &Sequence, alone: &Decisions, bid: &ConvexRegion, device: &DeviceDescription) -> f64 {
     let bytes = |id: InstrId| {
         let shape = sequence.computation.instruction(id).shape.as_array();
@@ -64,7 +65,7 @@ pub fn more_stored(sequence: &Sequence, alone: &Decisions, bid: &ConvexRegion, d
     2.0 * (stored - not_stored) as f64 / device.memory_bandwidth
 }
 
-/// A region in which a bid is a fusion.
+/// A region in which the instructions of a bid are one fusion.
 pub struct RegionWithBid {
     pub module: Module,
     /// Ids of the bid's instructions in the region's module without the bid.
@@ -72,7 +73,7 @@ pub struct RegionWithBid {
 }
 
 /// Replaces the members of a bid by a fusion in a region, whose module is `alone`. `None` if the
-/// region does not contain all of them.
+/// region does not contain all members.
 pub fn with_bid(alone: &Module, region: &Region, bid: &Region) -> Option<RegionWithBid> {
     let parameters = region.operands().count();
     let origin = |id: &InstrId| region.members.binary_search(id).ok().map(|place| InstrId((parameters + place) as u32));

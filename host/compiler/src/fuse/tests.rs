@@ -56,8 +56,8 @@ fn a_sharing_chain_stays_linear() {
     assert!(code_80 <= 5 * code_20, "{code_20}, {code_80} instructions");
 }
 
-/// LLVM inlines a value at each index at which it is read, so fusions of small arrays end after few
-/// of these steps.
+/// LLVM inlines a value at each index at which it is read, so a fusion of small arrays contains
+/// only few of these steps.
 #[test]
 fn a_chain_of_small_arrays_is_no_kernel_of_thousands_of_instructions() {
     let step = |i: usize| {
@@ -267,8 +267,7 @@ fn rows_too_few_for_the_cores_or_too_long_for_a_cache_are_no_chain() {
     for (rows, length) in [(4, 100_000), (5000, 100_000), (5000, 4)] {
         assert!(kernels(DeviceDescription::cpu(2), rows, length) > 1, "{rows} rows of {length}");
     }
-    // If the threads of a block work on one row, rows may have any length as long as there are
-    // enough of them.
+    // If all threads of a block work on one row, rows may have any length if there are enough rows.
     assert!(kernels(DeviceDescription::sm(90), 4, 100_000) > 1);
     for (rows, length) in [(5000, 100_000), (4, 10_000), (5000, 4)] {
         assert_eq!(kernels(DeviceDescription::sm(90), rows, length), 1, "{rows} rows of {length}");
@@ -301,7 +300,8 @@ fn small_reductions_whose_results_meet_stay_together() {
 /// The most buffers of a kernel in older versions of PTX.
 const MOST_BUFFERS: usize = 544;
 
-/// Prints parameters `p0`, `p1`, … and an instruction `of` each.
+/// Prints parameters `p0`, `p1`, …, and after each parameter the instruction that `of` returns for
+/// its number.
 fn each(count: usize, of: impl Fn(usize) -> String) -> String {
     (0..count).map(|i| format!("  p{i} = f32[8] parameter({i})\n  {}\n", of(i))).collect()
 }
@@ -349,8 +349,8 @@ fn a_kernel_has_no_more_buffers_than_the_target_takes() {
     }
 }
 
-/// A concatenate's kernel names all operands at each operand, so its size grows with the square of
-/// their number.
+/// In the kernel of a concatenate, the code for each operand names all operands. So the size of the
+/// kernel grows with the square of the number of operands.
 #[test]
 fn a_concatenate_of_many_operands_is_made_of_smaller_ones() {
     let joined = each(1000, |_| String::new())

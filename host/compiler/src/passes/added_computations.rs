@@ -7,20 +7,21 @@ use fusebox_core::hlo::{
 use super::dead_code::renumber;
 use super::inline_calls::copied;
 
-/// Computations to be added, each behind a computation that it calls. Until
-/// [`AddedComputations::put_into`] inserts them, their ids are beyond those of the module.
+/// Computations to be added to a module, each after a computation that it calls. Until
+/// [`AddedComputations::put_into`] inserts them, their ids are larger than the ids of the module's
+/// computations.
 pub struct AddedComputations {
     first: usize,
     computations: Vec<(ComputationId, Computation)>,
 }
 
 impl AddedComputations {
-    /// Starts with no computations.
+    /// Creates an empty set of computations to add to a module.
     pub fn to(module: &Module) -> AddedComputations {
         AddedComputations { first: module.computations.len(), computations: Vec::new() }
     }
 
-    /// Returns the id of the next computation.
+    /// Returns the id that the next added computation will get.
     pub fn next(&self) -> ComputationId {
         ComputationId((self.first + self.computations.len()) as u32)
     }
@@ -32,8 +33,8 @@ impl AddedComputations {
         id
     }
 
-    /// Inserts each computation behind its callee, which may be an added one: callees come before
-    /// callers.
+    /// Inserts each computation after its callee, because callees come before callers. The callee
+    /// may itself be an added computation.
     pub fn put_into(self, module: &mut Module) {
         if self.computations.is_empty() {
             return;
@@ -62,8 +63,8 @@ impl AddedComputations {
     }
 }
 
-/// Inserts computations in front of all others. The first gets id 0, and existing ids grow by the
-/// number of new ones.
+/// Inserts computations before all computations of the module. The first gets id 0, and existing
+/// ids grow by the number of new ones.
 pub fn put_in_front(module: &mut Module, new: Vec<Computation>) {
     let shift = |id: ComputationId| ComputationId(id.0 + new.len() as u32);
     for instruction in module.computations.iter_mut().flat_map(|computation| &mut computation.instructions) {
@@ -74,7 +75,7 @@ pub fn put_in_front(module: &mut Module, new: Vec<Computation>) {
 }
 
 /// Returns a computation that applies one operation to two scalars. Appends `_` to the name until
-/// the module does not have it.
+/// no computation of the module has this name.
 pub fn combiner(module: &Module, name: &str, op: BinaryOp, ty: ElementType) -> Computation {
     let scalar = Shape::array(ty, []);
     let parameter =
@@ -95,7 +96,7 @@ pub struct ComputationDraft {
 }
 
 impl ComputationDraft {
-    /// Adds the next parameter; parameters come first.
+    /// Adds the next parameter. All parameters must be added before other instructions.
     pub fn parameter(&mut self, shape: Shape) -> InstrId {
         let number = self.instructions.len() as i64;
         self.add("p", shape, Op::Parameter { number }, Vec::new())
@@ -107,8 +108,8 @@ impl ComputationDraft {
         InstrId(number as u32)
     }
 
-    /// Copies the instructions of a computation, with `arguments` for its parameters. Returns the
-    /// copy of its root.
+    /// Copies the instructions of a computation, and replaces its parameters by `arguments`.
+    /// Returns the copy of its root.
     pub fn splice(&mut self, applied: &Computation, arguments: &[InstrId]) -> InstrId {
         copied(applied, arguments, |it| self.add(&it.name, it.shape, it.op, it.operands))
     }

@@ -1,5 +1,5 @@
-//! Expands batch normalisation. With n elements per feature, sums over all dimensions except the
-//! feature's, and `s = rsqrt(variance + epsilon)`:
+//! Expands batch normalisation. In these formulas, n is the number of elements per feature, sums
+//! run over all dimensions except the feature dimension, and `s = rsqrt(variance + epsilon)`.
 //!
 //! ```text
 //! inference   y = (x - mean) s scale + offset
@@ -36,7 +36,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// Combiners of the sums.
+/// Combiners that add, one per element type.
 #[derive(Clone, Copy)]
 struct SumCombiners {
     f32: ComputationId,
@@ -44,7 +44,7 @@ struct SumCombiners {
 }
 
 impl SumCombiners {
-    /// Inserts them in front of all computations.
+    /// Inserts the combiners before all computations of the module.
     fn add_to(module: &mut Module) -> SumCombiners {
         let sum = |ty: ElementType| combiner(module, &format!("sum_{ty}"), BinaryOp::Add, ty);
         let new = [sum(ElementType::F32), sum(ElementType::F64)];
@@ -86,7 +86,7 @@ struct Statistics {
     features: i64,
 }
 
-/// Writes operations in the type of the computation, `ty`.
+/// Builder of an expansion, whose operations compute in the element type `ty`.
 struct Expansion<'r, 'a> {
     rebuild: &'r mut Rebuild<'a>,
     origin: &'r Instruction,
@@ -160,7 +160,8 @@ impl Expansion<'_, '_> {
         self.part(Op::Unary(UnaryOp::Rsqrt), self.ty, vec![per.features], vec![sum])
     }
 
-    /// Converts the values to the type of the operation and returns them as a tuple.
+    /// Converts the values to the element type of the expanded operation's results, and returns
+    /// them as a tuple.
     fn results(&mut self, values: &[InstrId]) -> InstrId {
         let narrow = values.iter().map(|&value| self.convert(value, self.result)).collect();
         self.rebuild.add(self.origin, Op::Tuple, self.origin.shape.clone(), narrow)

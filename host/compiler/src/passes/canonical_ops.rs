@@ -1,11 +1,12 @@
-//! Removes operations without effect on one device, and brings others into canonical form.
+//! Removes operations that have no effect on a single device, and rewrites others into canonical
+//! form.
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType, InstrId, Instruction, Literal, Module, Op, Opcode, Shape};
 
 use crate::CompileError;
 use crate::rebuild::Rebuild;
 
-/// See the arms of [`canonical`].
+/// Rewrites each instruction that [`canonical`] matches.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     for computation in &mut module.computations {
         *computation = Rebuild::each(computation, |rebuild, _, instruction| {

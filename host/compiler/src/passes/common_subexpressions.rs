@@ -7,7 +7,7 @@ use fusebox_core::hlo::{Computation, InstrId, Instruction, Module, Op, Shape};
 use crate::CompileError;
 use crate::rebuild::Rebuild;
 
-/// All that decides the value of an instruction.
+/// Everything that determines the value of an instruction.
 #[derive(PartialEq, Eq, Hash)]
 enum ValueKey {
     Constant(fusebox_core::hlo::Literal),
@@ -38,8 +38,8 @@ pub fn merge_equal(computation: &Computation) -> Computation {
     rebuild.finish()
 }
 
-/// Whether equal operands always yield an equal value. Parameters, effects and random numbers do
-/// not.
+/// Whether equal operands always yield an equal value. False for parameters, random numbers and
+/// operations with effects.
 pub fn depends_on_operands_alone(op: &Op) -> bool {
     !matches!(
         op,
@@ -53,7 +53,7 @@ pub fn depends_on_operands_alone(op: &Op) -> bool {
     )
 }
 
-/// Returns `None` for instructions that must not be merged.
+/// Returns the key of an instruction. `None` if the instruction must not be merged.
 fn key(rebuild: &Rebuild, instruction: &Instruction) -> Option<ValueKey> {
     match &instruction.op {
         op if !depends_on_operands_alone(op) => None,

@@ -1,4 +1,4 @@
-//! Evaluates small operations on constants while compiling.
+//! Folds small operations on constants.
 
 use fusebox_core::hlo::{InstrId, Instruction, Literal, Module, Op};
 
@@ -7,7 +7,7 @@ use crate::host_module;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// Largest number of elements of an operand or a result.
+/// Largest number of elements of an operand or a result of a folded operation.
 const MOST_ELEMENTS: i64 = 16;
 
 /// Folds constants in all computations that thunks execute.
@@ -51,9 +51,9 @@ fn is_small(instruction: &Instruction) -> bool {
     instruction.shape.as_array().is_some_and(|shape| shape.element_count() <= MOST_ELEMENTS)
 }
 
-/// Whether to fold an operation; its value must depend on the operands alone. Later passes use a
-/// `broadcast` better unfolded, and perhaps also operations that select by the values of other
-/// operands.
+/// Whether to fold an operation, whose value must depend on the operands alone. A `broadcast` is
+/// not folded, because later passes make better use of the operation. Operations that select
+/// elements by the values of other operands are not folded for the same reason.
 fn is_foldable(op: &Op) -> bool {
     match op {
         Op::Broadcast { .. } | Op::DynamicSlice { .. } | Op::Gather(_) => false,

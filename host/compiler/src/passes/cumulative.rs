@@ -1,6 +1,6 @@
-//! Splits a cumulative reduction (a `reduce-window` whose window reaches to the edge) into blocks
-//! unless an emitter claims it: linear instead of quadratic work. Uses long blocks if an emitter
-//! claims their reduction.
+//! Splits a cumulative reduction (a `reduce-window` whose window reaches to the edge) into blocks,
+//! so that the work is linear instead of quadratic. Does not split a reduction that an emitter
+//! claims. Uses long blocks if an emitter claims the reduction of such blocks.
 //!
 //! ```text
 //! x[n]  =>  s[m, b] = cumulative reductions within blocks of b elements
@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Blelloch, "Prefix sums and their applications" (1990). If the combiner's identity is unknown,
-//! the initial value is combined more than once. XLA does this too, and HLO leaves it open.
+//! the initial value is combined more than once. XLA does this too, and HLO does not specify how
+//! often the initial value is combined.
 
 use fusebox_core::analysis::{Direction, cumulative};
 use fusebox_core::hlo::{
@@ -23,9 +24,9 @@ use crate::fuse::Claims;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// Elements of a block; each reads up to that many elements.
+/// Elements per block. Each result reads at most this many elements.
 const BLOCK: i64 = 16;
-/// Elements of a block whose reduction an emitter computes in one pass.
+/// Elements per block if an emitter computes the cumulative reduction of a block in one pass.
 const LONG_BLOCK: i64 = 1024;
 /// Windows up to this size are not split.
 const SHORT: i64 = 2 * BLOCK;
@@ -72,7 +73,7 @@ fn rewrite(
     Some(scan.with_initial_value(scanned, initial))
 }
 
-/// A scan under construction.
+/// A split cumulative reduction under construction.
 struct Scan<'r, 'o, 'i, 'c> {
     rebuild: &'r mut Rebuild<'o>,
     claims: &'r mut Claims<'c>,
@@ -173,7 +174,7 @@ impl Scan<'_, '_, '_, '_> {
         self.add(Op::Map { dimensions: (0..rank).collect(), to_apply: self.to_apply }, shape, operands)
     }
 
-    /// Combines the initial value once, unless it is the identity.
+    /// Combines the initial value with each result once, unless the initial value is the identity.
     fn with_initial_value(&mut self, scanned: InstrId, initial: InstrId) -> InstrId {
         let is_identity = self.rebuild.instruction(initial).op == self.rebuild.instruction(self.neutral).op;
         if is_identity || self.is_zero_of_a_sum(initial) {
@@ -213,7 +214,7 @@ impl Scan<'_, '_, '_, '_> {
         self.add(Op::Reshape, Shape::array(element_type, dims), vec![value])
     }
 
-    /// Slices the first elements of each dimension; `dims` says how many.
+    /// Returns a slice with the first `dims[d]` elements of each dimension `d`.
     fn first(&mut self, value: InstrId, element_type: ElementType, dims: &[i64]) -> InstrId {
         if self.shape_of(value).1 == dims {
             return value;

@@ -4,9 +4,9 @@
 //! slice(add(x, y)) of one element   add(slice x, slice y)    if no instruction uses the whole sum
 //! ```
 //!
-//! The state of a small system of equations is an example. As separate elements, its numbers are
-//! values of one function, which computes each once and keeps it in a register. As elements of an
-//! array, they would be computed by a call at each use.
+//! The state of a small system of equations is an example. If its numbers are separate scalars, one
+//! function computes each number once and keeps it in a register. If the numbers were elements of
+//! an array, each use would call a function to compute its element again.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -16,7 +16,7 @@ use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// Elements of the largest array that is split: each element becomes an instruction.
+/// Largest number of elements of an array that is split. Each element becomes an instruction.
 const MOST: i64 = 4;
 
 /// Splits arrays in all computations that thunks execute.
@@ -31,7 +31,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// An element of an array, by its index.
+/// Index of an element of an array.
 type ElementIndex = Vec<i64>;
 
 /// Returns, for each instruction to split, the indices of its elements that are used; an empty set
@@ -39,7 +39,7 @@ type ElementIndex = Vec<i64>;
 fn wanted(computation: &Computation) -> Vec<BTreeSet<ElementIndex>> {
     let users = computation.users();
     let mut wanted = vec![BTreeSet::new(); users.len()];
-    // Users come after their operands.
+    // Visits users before their operands.
     for id in computation.ids().rev() {
         if id == computation.root || !is_small_and_elementwise(computation, id) {
             continue;
@@ -111,8 +111,8 @@ fn element(
     rebuild.add(instruction, instruction.op.clone(), of_one(&instruction.shape), operands)
 }
 
-/// Slices one element of an operand. An operand with other dimensions has only one element, which
-/// is used at every index.
+/// Slices one element of an operand. An operand with other dimensions than `sizes` has only one
+/// element, which every index refers to.
 fn part(rebuild: &mut Rebuild, operand: InstrId, sizes: &[i64], index: &ElementIndex) -> InstrId {
     let source = rebuild.mapped(operand);
     let whole = rebuild.instruction(source).clone();

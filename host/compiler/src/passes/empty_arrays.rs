@@ -5,8 +5,8 @@ use fusebox_core::hlo::{ArrayLiteral, InstrId, Instruction, Literal, Module, Op}
 use crate::CompileError;
 use crate::rebuild::Rebuild;
 
-/// Replaces every instruction but a parameter that yields an empty array by a constant. Replaces a
-/// `reduce` of an empty array by its initial value.
+/// Replaces every instruction that yields an empty array by a constant, except parameters. Replaces
+/// a `reduce` of an empty array by its initial value.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     for computation in &mut module.computations {
         *computation =

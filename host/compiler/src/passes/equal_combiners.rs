@@ -16,7 +16,8 @@ use super::dead_code::renumber;
 use crate::CompileError;
 use crate::roles::{Role, roles};
 
-/// Lets every operation apply the first of several equal computations.
+/// Replaces each computation that an operation applies by the first computation that is equal to
+/// it.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     let roles = roles(module);
     let mut first: Vec<ComputationId> = Vec::with_capacity(roles.len());
@@ -33,10 +34,12 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// A computation without names and source positions.
+/// The structure of a computation, without names and source positions. Equal computations have
+/// equal keys.
 type StructuralKey = (InstrId, Vec<(String, Shape, Vec<InstrId>)>);
 
-/// Returns `None` if an operation's attributes do not describe it completely.
+/// Returns the key of a computation. `None` if the computation contains an operation that its
+/// attributes do not describe completely.
 fn structural_key(computation: &Computation) -> Option<StructuralKey> {
     let of = |instruction: &Instruction| {
         let is_plain = !matches!(instruction.op, Op::CustomCall(_) | Op::Other { .. });

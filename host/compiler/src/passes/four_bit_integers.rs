@@ -53,7 +53,7 @@ fn wide_type(element_type: ElementType) -> Option<ElementType> {
     }
 }
 
-/// Whether to compute an operation in 8 bits; not if its result depends on the width.
+/// Whether to compute an operation in 8 bits. False if the result depends on the width.
 fn is_widened(op: &Op) -> bool {
     match op {
         Op::Unary(op) => *op != UnaryOp::CountLeadingZeros,

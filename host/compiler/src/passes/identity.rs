@@ -1,9 +1,10 @@
-//! Values that an operation or a combiner leaves unchanged.
+//! Identities of operations and combiners: values that, as one operand, leave the other operand
+//! unchanged.
 
 use fusebox_core::hlo::{ArrayLiteral, BinaryOp, Computation, ElementType, InstrId, Op};
 
-/// Returns the element `e` with `op(e, x) = x` for the operation that a combiner of two scalars
-/// consists of, as a literal of one element; `None` if the combiner is anything else.
+/// Returns the identity of a combiner as a literal of one element: the `e` with `op(e, x) = x`.
+/// `None` if the combiner does anything else than apply one operation to two scalars.
 pub fn identity_of(combiner: &Computation) -> Option<ArrayLiteral> {
     let op = combining(combiner)?;
     let element_type = combiner.root_instruction().shape.as_array()?.element_type;
@@ -11,8 +12,8 @@ pub fn identity_of(combiner: &Computation) -> Option<ArrayLiteral> {
     Some(ArrayLiteral { element_type, dims: Vec::new(), data: data.into() })
 }
 
-/// Returns the operation on the first and the second scalar that a combiner consists of; `None` if
-/// the combiner is anything else.
+/// Returns the operation that a combiner applies to its first and second scalar. `None` if the
+/// combiner does anything else.
 pub fn combining(combiner: &Computation) -> Option<BinaryOp> {
     let root = combiner.root_instruction();
     let Op::Binary(op) = root.op else { return None };
@@ -60,8 +61,8 @@ fn pred(op: BinaryOp) -> Option<u8> {
     }
 }
 
-/// Picks the identity from the bits of -0, 1, -inf and inf. For sums it is -0, because only -0
-/// leaves both zeros unchanged.
+/// Picks the identity from the bits of -0, 1, -inf and inf. For sums it is -0, because only adding
+/// -0 leaves zeros of both signs unchanged.
 fn float(op: BinaryOp, [zero, one, least, greatest]: [u64; 4], size: usize) -> Option<Vec<u8>> {
     let bits = match op {
         BinaryOp::Add => zero,

@@ -1,6 +1,6 @@
-//! Replaces each `call` by the instructions of its callee. Inlines also a fusion inside a fusion,
-//! and a fusion that XLA leaves to a library: that is no kernel but a program, which the library
-//! splits into kernels.
+//! Replaces each `call` by the instructions of its callee. Also inlines a fusion inside a fusion,
+//! and a fusion that XLA leaves to a library. A fusion for a library is not a kernel but a program,
+//! which the library would split into kernels.
 
 use fusebox_core::hlo::{Computation, ComputationId, FusionKind, InstrId, Instruction, Module, Op};
 
@@ -8,11 +8,12 @@ use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, called_as_a_whole, roles};
 
-/// Largest number of instructions that calls may add to a computation: with calls of calls they can
-/// double at each level.
+/// Largest number of instructions that calls may add to a computation. With nested calls, this
+/// number can double at each level.
 const MOST_INSTRUCTIONS: usize = 300_000;
 
-/// Visits callees before callers, so that each body is final when it is copied.
+/// Inlines calls in all reachable computations. Visits callees before callers, so that each body is
+/// final when it is copied.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     for (index, role) in roles(module).into_iter().enumerate() {
         let inlines = |op: &Op| inlined_callee(op, role).is_some();
@@ -23,7 +24,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// Returns the computation that replaces an instruction.
+/// Returns the computation whose instructions replace an instruction.
 fn inlined_callee(op: &Op, caller: Role) -> Option<ComputationId> {
     match op {
         Op::Fusion { kind, calls } if caller != Role::Sequence || *kind == FusionKind::Custom => Some(*calls),
@@ -64,13 +65,13 @@ fn fits(caller: &Computation, call: &Instruction, callee: &Computation) -> bool 
         && callee.root_instruction().shape.same_structure(&call.shape)
 }
 
-/// Copies the callee's instructions; its parameters become the call's operands.
+/// Copies the callee's instructions, and replaces the callee's parameters by the call's operands.
 pub fn splice(rebuild: &mut Rebuild, callee: &Computation, call: &Instruction) -> InstrId {
     let arguments = rebuild.operands(call);
     splice_with(rebuild, callee, &arguments)
 }
 
-/// Copies the callee's instructions; its parameters become these arguments.
+/// Copies the callee's instructions, and replaces the callee's parameters by these arguments.
 pub fn splice_with(rebuild: &mut Rebuild, callee: &Computation, arguments: &[InstrId]) -> InstrId {
     copied(callee, arguments, |instruction| rebuild.push(instruction))
 }

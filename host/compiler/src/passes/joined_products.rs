@@ -4,10 +4,10 @@
 //! dot(x, u), dot(x, v)    p = dot(x, concatenate(u, v)); slice p, slice p
 //! ```
 //!
-//! The one product reads `x` once, and keeps a machine busy that each single product leaves idle.
-//! Concatenating the other operands is a copy, which is hoisted out of a loop that does not change
-//! them. The pass compares the times that emitters predict for the separate products, and for the
-//! one product together with its concatenation and slices.
+//! The joined product reads `x` once, and can use cores that each separate product leaves idle.
+//! Concatenating the other operands is a copy. The copy is hoisted out of a loop that does not
+//! change these operands. The pass compares the times that emitters predict for the separate
+//! products, and for the joined product together with its concatenation and slices.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -23,7 +23,7 @@ use crate::host_module::with_callees;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// Fraction of the time that one product must be predicted to save.
+/// Least fraction of the separate products' time that the joined product must be predicted to save.
 const LEAST_GAIN: f64 = 0.1;
 
 /// Joins the products in all computations that thunks execute.
@@ -127,8 +127,8 @@ impl ProductGroup {
         true
     }
 
-    /// Returns the dimension along which to concatenate the other operands, and the product's
-    /// dimension for it: the outermost that is possible.
+    /// Returns the outermost dimension along which the other operands can be concatenated, and the
+    /// dimension of the product that corresponds to it.
     fn along(&self, computation: &Computation) -> Option<(usize, usize)> {
         let product = computation.instruction(self.products[0]);
         let Op::Dot(dims) = &product.op else { return None };
@@ -150,7 +150,8 @@ impl ProductGroup {
         !leaves.is_empty() && self.others.iter().all(|other| leaves[other.index()])
     }
 
-    /// Returns a computation of the group's products alone, and the group in it.
+    /// Returns a computation that contains only the group's products, and the group that consists
+    /// of its instructions.
     fn alone(&self, computation: &Computation) -> (Computation, ProductGroup) {
         let shared = computation.instruction(self.products[0]).operands[self.side];
         let mut instructions: Vec<Instruction> = Vec::new();
@@ -219,15 +220,15 @@ impl ProductGroup {
     }
 }
 
-/// Asks emitters for the time of products. Remembers the answer for each form of them.
+/// Predicts the times of products by asking emitters. Caches the answer for each form of a group.
 struct ProductPredictor<'a, 'c> {
     claims: &'a mut Claims<'c>,
     known: HashMap<(String, bool), bool>,
 }
 
 impl ProductPredictor<'_, '_> {
-    /// Whether one product is predicted to take less time. `is_free`: the concatenation is hoisted
-    /// out of the loop.
+    /// Whether the joined product is predicted to take less time. `is_free`: the concatenation is
+    /// hoisted out of the loop.
     fn is_won(&mut self, module: &Module, computation: &Computation, group: &ProductGroup, is_free: bool) -> bool {
         let (alone, group) = group.alone(computation);
         let separate = with_callees(module, alone, "products");
@@ -240,7 +241,7 @@ impl ProductPredictor<'_, '_> {
         is_won
     }
 
-    /// Returns the fraction of the products' time that one product saves.
+    /// Returns the fraction of the separate products' time that the joined product saves.
     fn gain(&mut self, separate: &Module, group: &ProductGroup, is_free: bool) -> Option<f64> {
         let alone = separate.entry_computation()?;
         let mut merged = joined(alone, std::slice::from_ref(group));
@@ -255,8 +256,8 @@ impl ProductPredictor<'_, '_> {
     }
 }
 
-/// Returns the computation with one product for each group. The instructions that the product needs
-/// come before the group's first product.
+/// Returns the computation with one joined product for each group. The instructions that a joined
+/// product needs come before the group's first product.
 pub(super) fn joined(old: &Computation, groups: &[ProductGroup]) -> Computation {
     let group_of: HashMap<InstrId, &ProductGroup> =
         groups.iter().flat_map(|group| group.products.iter().map(move |&product| (product, group))).collect();
@@ -318,7 +319,7 @@ fn element_type(instruction: &Instruction) -> Option<ElementType> {
     instruction.shape.as_array().map(|array| array.element_type)
 }
 
-/// Returns the further attributes that say how to compute a product.
+/// Returns the attributes outside of the operation that influence how a product is computed.
 fn attributes(instruction: &Instruction) -> (Option<&String>, &[(String, String)]) {
     let extra = instruction.extra.as_ref();
     (extra.and_then(|it| it.backend_config.as_ref()), extra.map_or(&[], |it| &it.other))

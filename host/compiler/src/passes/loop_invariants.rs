@@ -5,12 +5,13 @@
 //! r = reduce(x); while(s: (n, x, y, r)) { (n + 1, x, y * r, r) }
 //! ```
 //!
-//! The value becomes a further element of the loop's state. Every iteration passes it on, so it
-//! remains in the same buffer. The pass does not hoist a value that an iteration recomputes as fast
-//! as it would read it. Nor does it hoist a large value computed from small ones: memory is worth
-//! more. It does hoist cheap concatenations, and cheap operations on a product's operands: emitters
-//! multiply best from an array that memory holds in the order of reading. If the loop makes no
-//! iteration, the value was computed in vain.
+//! The hoisted value becomes a further element of the loop's state. Every iteration passes the
+//! value on, so the value remains in the same buffer. The pass does not hoist a value that an
+//! iteration recomputes as fast as it would read it. Nor does it hoist a large value that is
+//! computed from small ones, because the value would need too much memory. The pass does hoist
+//! cheap concatenations, and cheap operations on a product's operands, because products are fastest
+//! if their operands lie in memory in the order in which the kernel reads them. If the loop
+//! executes no iteration, the work for the hoisted value is wasted.
 
 mod operands;
 
@@ -26,7 +27,8 @@ use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// Visits inner loops first: a value hoisted out of them may leave outer loops too.
+/// Hoists values out of all loops. Visits inner loops first, because a value that is hoisted out of
+/// an inner loop may then be hoisted out of the outer loop, too.
 pub fn run(module: &mut Module, device: &DeviceDescription) -> Result<(), CompileError> {
     let mut has_changed = false;
     for caller in in_role(module, Role::Sequence) {
@@ -49,7 +51,7 @@ fn is_loop(module: &Module, caller: ComputationId, id: InstrId) -> bool {
 }
 
 /// Prepares a loop whose invariants may be hoisted: merges equal instructions, so that each value
-/// is hoisted once, and lays out the operands of its products.
+/// is hoisted once, and transposes operands of products where that pays off.
 fn prepare(
     module: &mut Module,
     caller: ComputationId,
@@ -64,7 +66,7 @@ fn prepare(
     Ok(())
 }
 
-/// Whether the invariants of a loop may be computed before it.
+/// Whether the invariant values of a loop may be computed before the loop.
 fn may_leave(module: &Module, condition: ComputationId, body: ComputationId) -> bool {
     [body, condition].iter().all(|&it| reads_only_state_elements(module.computation(it)) && calls_of(module, it) == 1)
 }
@@ -95,12 +97,13 @@ struct HoistingLoop {
     values: Vec<InstrId>,
     /// The values and all instructions that they depend on, in order.
     hoisted: Vec<InstrId>,
-    /// Shape of the state with the values.
+    /// Shape of the loop's state, including the hoisted values.
     state: Shape,
 }
 
 impl HoistingLoop {
-    /// Returns `None` if there is nothing to hoist, or if an instruction uses the state as a whole.
+    /// Returns the instructions to hoist out of a loop. `None` if there are none, or if an
+    /// instruction uses the state as a whole.
     fn of(module: &Module, caller: ComputationId, at: InstrId, device: &DeviceDescription) -> Option<HoistingLoop> {
         let instruction = module.computation(caller).instruction(at);
         let Op::While { condition, body } = instruction.op else { return None };
@@ -127,7 +130,8 @@ pub(super) fn calls_of(module: &Module, callee: ComputationId) -> usize {
     all.flat_map(|instruction| instruction.op.called()).filter(|&called| called == callee).count()
 }
 
-/// Whether instructions use only elements of the state, and none uses it as a whole.
+/// Whether all instructions read only elements of the loop's state, and none uses the state as a
+/// whole.
 pub(super) fn reads_only_state_elements(computation: &Computation) -> bool {
     let [state] = computation.parameters()[..] else { return false };
     let uses = |instruction: &&Instruction| instruction.operands.contains(&state);
@@ -149,7 +153,8 @@ pub fn invariant(body: &Computation) -> Vec<bool> {
             Some(index) => matches!(root.op, Op::Tuple) && is_passed_on(index),
             None => {
                 let is_known = match &instruction.op {
-                    // If this loop makes no iteration, a hoisted inner loop might never end.
+                    // If this loop executes no iteration, an inner loop that is hoisted might never
+                    // end.
                     Op::While { .. } | Op::Conditional { .. } => false,
                     Op::CustomCall(call) => !call.has_side_effect,
                     op => depends_on_operands_alone(op),
@@ -221,8 +226,8 @@ fn is_long(body: &Computation, id: InstrId) -> bool {
             || takes() >= cost::ROUND_TRIP * cost::first_array(instruction).map_or(0.0, count))
 }
 
-/// Whether the value is a concatenation, or is computed or moved for a product. Slices need no
-/// copy.
+/// Whether the value is a concatenation, or is an operand of a product that needs computation or a
+/// copy. Slices need no copy.
 fn is_put_together(body: &Computation, id: InstrId, is_multiplied: bool) -> bool {
     match body.instruction(id).op {
         Op::Concatenate { .. } => true,
@@ -244,7 +249,8 @@ fn additions(body: &Computation, instructions: &[InstrId]) -> f64 {
     instructions.iter().map(of).sum()
 }
 
-/// Returns everything that some values depend on, up to the elements of the loop's state, in order.
+/// Returns, in order, these values and all instructions that they depend on. The search stops at
+/// elements of the loop's state.
 fn needed_for(body: &Computation, values: &[InstrId]) -> Vec<InstrId> {
     let (mut needed, mut open) = (BTreeSet::new(), values.to_vec());
     while let Some(id) = open.pop() {
@@ -276,8 +282,8 @@ fn hoist(module: &mut Module, caller: ComputationId, loops: &[HoistingLoop]) {
     module.computations[caller.index()] = new;
 }
 
-/// Writes the hoisted instructions and the loop with their values in its state. Returns the loop's
-/// result in its old shape.
+/// Adds the hoisted instructions and the loop. The loop's state contains the hoisted values.
+/// Returns the loop's result in its old shape.
 fn before_loop(module: &Module, rebuild: &mut Rebuild, instruction: &Instruction, it: &HoistingLoop) -> InstrId {
     let body = module.computation(it.body);
     let initial = rebuild.mapped(instruction.operands[0]);
@@ -313,8 +319,8 @@ pub(super) fn elements(rebuild: &mut Rebuild, origin: &Instruction, tuple: Instr
     shapes.iter().enumerate().map(element).collect()
 }
 
-/// Returns the computation with another shape for its only parameter. All elements that it uses
-/// keep their index and shape.
+/// Returns a copy of the computation whose only parameter has another shape. All elements of the
+/// parameter that the computation uses keep their index and shape.
 fn with_state(computation: &Computation, shape: &Shape) -> Computation {
     let mut new = computation.clone();
     for id in computation.parameters() {
@@ -323,7 +329,7 @@ fn with_state(computation: &Computation, shape: &Shape) -> Computation {
     new
 }
 
-/// Returns the body: it reads the values from the state and passes them on.
+/// Returns a copy of the body that reads the hoisted values from the state and passes them on.
 fn passing_on(body: Computation, it: &HoistingLoop) -> Computation {
     let mut rebuild = Rebuild::new(&body);
     let first = it.state.as_tuple().map_or(0, <[Shape]>::len) - it.values.len();

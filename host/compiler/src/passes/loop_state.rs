@@ -5,9 +5,9 @@
 //! while(s: (n, x)) { (n + 1, x * k) }
 //! ```
 //!
-//! An element that every iteration passes on has its initial value after the loop. If this is a
-//! constant, body and condition get a copy of the constant. An element is removed if no instruction
-//! reads it after the loop and only its own next value depends on it.
+//! An element that every iteration passes on has its initial value after the loop. If the initial
+//! value is a constant, the body and the condition get a copy of the constant. An element is
+//! removed if no instruction reads it after the loop and only its own next value depends on it.
 
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Shape};
 
@@ -18,8 +18,8 @@ use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// Visits outer loops first: elements that they do not need need not be in the state of inner loops
-/// either.
+/// Shrinks the states of all loops. Visits outer loops first, because an element that an outer loop
+/// does not need can then be removed from the state of inner loops, too.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     let mut has_changed = false;
     for caller in in_role(module, Role::Sequence).into_iter().rev() {
@@ -35,32 +35,32 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     if has_changed { tuples::run(module) } else { Ok(()) }
 }
 
-/// The fate of an element of a loop's state.
+/// The decision about an element of a loop's state.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ElementFate {
-    /// It becomes the element of that number.
+    /// The element is kept, and has this number in the new state.
     Kept(usize),
-    /// It is a constant, which that instruction of the caller computes.
+    /// The element is a constant, which this instruction of the caller computes.
     Constant(InstrId),
-    /// It is not needed.
+    /// The element is removed, because no instruction needs it.
     Gone,
 }
 
-/// A loop whose state has too many elements.
+/// A loop whose state has elements that can be removed.
 struct ShrinkableLoop {
     at: InstrId,
     condition: ComputationId,
     body: ComputationId,
     fates: Vec<ElementFate>,
-    /// Per element, whether every iteration passes it on.
+    /// For each element, whether every iteration passes it on unchanged.
     passed_on: Vec<bool>,
-    /// Per instruction of the body, whether the new body needs it.
+    /// For each instruction of the body, whether the new body needs it.
     live: Vec<bool>,
     state: Shape,
 }
 
 impl ShrinkableLoop {
-    /// Returns `None` if the state does not change.
+    /// Returns the changes of a loop's state. `None` if the state does not change.
     fn of(module: &Module, caller: &Computation, users: &[Vec<InstrId>], at: InstrId) -> Option<ShrinkableLoop> {
         let instruction = caller.instruction(at);
         let Op::While { condition, body } = instruction.op else { return None };
@@ -114,8 +114,8 @@ fn is_constant(caller: &Computation, id: InstrId) -> bool {
     }
 }
 
-/// Returns for each element of a loop's result whether an instruction needs it. Elements that are
-/// passed on are not needed: users read the initial value.
+/// Returns for each element of a loop's result whether an instruction needs it. Elements that every
+/// iteration passes on are not needed, because users can read the initial value instead.
 fn needed_outside(caller: &Computation, users: &[Vec<InstrId>], at: InstrId, passed_on: &[bool]) -> Vec<bool> {
     let mut is_needed = vec![caller.root == at; passed_on.len()];
     for &user in &users[at.index()] {
@@ -173,7 +173,7 @@ fn rewrite(module: &mut Module, caller: ComputationId, loops: &[ShrinkableLoop])
     module.computations[caller.index()] = new;
 }
 
-/// Writes the loop with less state. Returns a tuple of all elements that the state had.
+/// Adds the loop with its smaller state. Returns a tuple of all elements of the old state.
 fn smaller(rebuild: &mut Rebuild, instruction: &Instruction, it: &ShrinkableLoop) -> InstrId {
     let before = rebuild.mapped(instruction.operands[0]);
     let initial = elements(rebuild, instruction, before, instruction.shape.as_tuple().unwrap_or_default());

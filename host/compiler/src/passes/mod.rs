@@ -1,5 +1,5 @@
-//! Rewrites HLO to simpler HLO. Each pass has a file. Afterwards the module is in the form that
-//! fusion expects:
+//! Rewrites HLO to simpler HLO. Each pass has a file. After all passes, the module is in the form
+//! that fusion expects:
 //!
 //! * no `ragged-dot`, `scaled-dot`, `scan`
 //! * no `call`, `bitcast`, `copy`, `opt-barrier`; fusions only at the top level
@@ -57,24 +57,24 @@ use crate::fuse::Claims;
 /// The function of a pass. It may read the emitters' claims and the device.
 pub type PassFunction = fn(&mut Module, &mut Claims) -> Result<(), CompileError>;
 
-/// A step from HLO to simpler HLO.
+/// A pass that rewrites HLO to simpler HLO.
 pub struct Pass {
     /// Name in dumps and on the command line.
     pub name: &'static str,
     /// Purpose, in one line.
     pub about: &'static str,
-    /// Whether later steps work without this pass.
+    /// Whether later passes and phases work without this pass.
     pub is_optional: bool,
     /// The function that runs the pass.
     pub run: PassFunction,
 }
 
-/// Defines a pass that later steps rely on.
+/// Defines a pass that later passes or phases rely on.
 const fn needed(name: &'static str, about: &'static str, run: PassFunction) -> Pass {
     Pass { name, about, is_optional: false, run }
 }
 
-/// Defines a pass without which programs are as correct, but slower.
+/// Defines a pass that only makes programs faster. Programs are correct without it.
 const fn optional(name: &'static str, about: &'static str, run: PassFunction) -> Pass {
     Pass { name, about, is_optional: true, run }
 }

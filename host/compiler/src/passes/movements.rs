@@ -15,7 +15,7 @@ use fusebox_core::hlo::{InstrId, Instruction, Module, Op, Shape};
 use crate::CompileError;
 use crate::rebuild::Rebuild;
 
-/// Applies the rules, to operands first.
+/// Applies these rules in all computations, to operands before their users.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     for computation in &mut module.computations {
         *computation = Rebuild::each(computation, |rebuild, _, instruction| {

@@ -1,5 +1,5 @@
-//! Replaces exchanges between devices, and operations in two halves, by their meaning on one
-//! device.
+//! Replaces exchanges between devices, and operations that are split into a start and a done half,
+//! by what they compute on one device.
 //!
 //! ```text
 //! all-reduce(x), all-gather(x), …        x: there is no other device
@@ -12,7 +12,7 @@ use fusebox_core::hlo::{ArrayLiteral, InstrId, Instruction, Literal, Module, Op,
 use crate::CompileError;
 use crate::rebuild::Rebuild;
 
-/// Does not change modules for several devices.
+/// Rewrites a module for one device. Does not change modules for several devices.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     if module.replica_count > 1 || module.num_partitions > 1 {
         return Ok(());
@@ -65,7 +65,7 @@ fn alone(rebuild: &mut Rebuild, instruction: &Instruction) -> Option<InstrId> {
     }
 }
 
-/// Whether no other device takes part, and this one receives what it sends.
+/// Whether no other device takes part, and this device receives the data that it sends.
 fn is_on_one_device(attributes: &[(String, String)]) -> bool {
     attributes.iter().all(|(name, value)| {
         let value: String = value.chars().filter(|c| !c.is_whitespace()).collect();
@@ -96,7 +96,7 @@ fn together(rebuild: &mut Rebuild, origin: &Instruction, operands: &[InstrId], s
     }
 }
 
-/// Returns the result of a first half: the sent operands, the result, and contexts that no
+/// Returns the result of a start half: the sent operands, the result, and contexts that no
 /// instruction reads.
 fn started(
     rebuild: &mut Rebuild,
@@ -122,7 +122,7 @@ fn element(rebuild: &mut Rebuild, origin: &Instruction, operand: InstrId, index:
     Some(rebuild.add(origin, Op::GetTupleElement { index: index as i64 }, shape, vec![operand]))
 }
 
-/// Returns zero as a scalar; contexts have no other shape.
+/// Returns a scalar zero for a context. `None` if `shape` is not a scalar.
 fn zero(rebuild: &mut Rebuild, origin: &Instruction, shape: &Shape) -> Option<InstrId> {
     let array = shape.as_array().filter(|array| array.dims.is_empty())?;
     let element_type = array.element_type;

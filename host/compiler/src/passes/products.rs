@@ -1,5 +1,6 @@
-//! Removes transposes before and behind products, which read and write arrays in any order of
-//! dimensions. Replaces products that sum nothing.
+//! Removes transposes of the operands and of the result of a product, because products read and
+//! write arrays in any order of dimensions. Replaces products whose contracted dimensions have one
+//! element.
 //!
 //! ```text
 //! dot(a, b)             broadcast(a) * broadcast(b)         if the summed dimensions have one element: needs no separate kernel
@@ -34,8 +35,8 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// Multiplies each pair of elements once. Leaves a product with a prescribed algorithm to emitters
-/// that know the algorithm.
+/// Replaces a product without sums by an elementwise multiplication. Leaves a product with a
+/// prescribed algorithm to emitters that know the algorithm.
 fn outer(rebuild: &mut Rebuild, instruction: &Instruction, dims: &DotDims) -> Option<InstrId> {
     let operands = rebuild.operands(instruction);
     let left = rebuild.instruction(operands[0]).shape.as_array()?.rank();
@@ -52,7 +53,8 @@ fn outer(rebuild: &mut Rebuild, instruction: &Instruction, dims: &DotDims) -> Op
     Some(rebuild.add(instruction, Op::Binary(BinaryOp::Multiply), instruction.shape.clone(), vec![left, right]))
 }
 
-/// Returns a product as the origin of other operations, which have no precision.
+/// Returns a copy of a product without its precision, as the origin of operations that have no
+/// precision.
 pub(super) fn without_precision(product: &Instruction) -> Instruction {
     let mut origin = product.clone();
     origin.extra.iter_mut().for_each(|extra| extra.other.retain(|(name, _)| name != "operand_precision"));
@@ -92,7 +94,7 @@ fn spread(
     Some(steps.into_iter().fold(operand, |value, (op, shape)| rebuild.add(product, op, shape, vec![value])))
 }
 
-/// Returns the product of the arrays before they are transposed.
+/// Returns a product that reads the arrays directly instead of their transposes.
 fn of_transposed(rebuild: &mut Rebuild, instruction: &Instruction, dims: &DotDims) -> Option<InstrId> {
     let mut dims = dims.clone();
     let operands = rebuild.operands(instruction);

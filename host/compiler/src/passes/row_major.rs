@@ -1,8 +1,8 @@
-//! Makes every array row-major: logical indices decide, layouts do not.
+//! Makes every array row-major. After this pass, layouts have no meaning.
 //!
-//! Only `bitcast` depends on layouts. This pass writes it as transpose, reshape, transpose, and
-//! then drops every layout. Inputs and results are logical arrays, whatever layout the entry asks
-//! for.
+//! Only `bitcast` depends on layouts. This pass expands a `bitcast` to transpose, reshape and
+//! transpose, and then drops every layout. Inputs and results are logical arrays, regardless of the
+//! layout that the entry states.
 
 use fusebox_core::hlo::{ArrayShape, InstrId, Instruction, Layout, Module, Op, Shape};
 
@@ -52,13 +52,14 @@ fn bitcast(
     Ok(from_memory_order(rebuild, instruction, value, to))
 }
 
-/// Transposes so that the logical order is the order in memory.
+/// Transposes a value so that its dimensions have the order that `shape`'s layout gives them in
+/// memory.
 fn to_memory_order(rebuild: &mut Rebuild, origin: &Instruction, value: InstrId, shape: &ArrayShape) -> InstrId {
     let permutation = major_to_minor(shape);
     transpose(rebuild, origin, value, &permutation)
 }
 
-/// Reshapes to the target's dimensions in memory order.
+/// Reshapes a value to the target's dimensions, in the order of the target's layout.
 fn retype(rebuild: &mut Rebuild, origin: &Instruction, value: InstrId, to: &ArrayShape) -> InstrId {
     let dims: Vec<i64> = major_to_minor(to).iter().map(|&d| to.dims[d as usize]).collect();
     let Some(current) = rebuild.instruction(value).shape.as_array().cloned() else { return value };
@@ -74,7 +75,7 @@ fn retype(rebuild: &mut Rebuild, origin: &Instruction, value: InstrId, to: &Arra
     }
 }
 
-/// Transposes back to the target's logical order.
+/// Transposes a value from the order of the target's layout to the target's logical order.
 fn from_memory_order(rebuild: &mut Rebuild, origin: &Instruction, value: InstrId, to: &ArrayShape) -> InstrId {
     let order = major_to_minor(to);
     let mut inverse = vec![0; order.len()];

@@ -1,5 +1,5 @@
 //! Computes a row times a large row-major matrix as sums along columns. The kernel reads each
-//! element of the matrix once, in the order of memory, and packs none.
+//! element of the matrix once, in memory order, and packs no elements.
 //!
 //! ```text
 //! r = f32[1,n] dot(f32[1,k] a, f32[k,n] b)    =>    p = f32[k,n] multiply(broadcast(a), b)
@@ -19,16 +19,16 @@ use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// Bytes of a matrix that is too large for the nearer caches. Packing a smaller one takes no longer
-/// than reading it.
+/// Least bytes of a matrix that is too large for the nearer caches. Packing a smaller matrix takes
+/// no longer than reading it.
 const LARGE: i64 = 1 << 20;
-/// Fewest columns that give every core enough vectors.
+/// Least number of columns for which every core has enough vectors to compute.
 const FEWEST_COLUMNS: i64 = 256;
 /// Element types of these products.
 const TYPES: [ElementType; 2] = [ElementType::F32, ElementType::F64];
 
-/// Rewrites the products that thunks execute, on devices with one thread per block. On others, an
-/// emitter of products distributes the steps over the threads of a block.
+/// Rewrites the products that thunks execute, on devices with one thread per block. On other
+/// devices, an emitter of products distributes the contracted elements over the threads of a block.
 pub fn run(module: &mut Module, device: &DeviceDescription) -> Result<(), CompileError> {
     if !device.is_single_threaded_block() {
         return Ok(());

@@ -1,5 +1,5 @@
 //! Expands `select-and-scatter`: first the selected index of each window (`reduce-window`), then a
-//! compare-and-combine for each window over an element.
+//! comparison and a combination for each window that covers an element.
 //!
 //! ```text
 //! r = select-and-scatter(x, s, init)  =>  at = reduce-window(x, iota), indices that the windows select
@@ -9,8 +9,9 @@
 //!
 //! In one dimension, with `k` elements in a window and a stride of `d`, at most `ceil(k / d)`
 //! windows cover an element. The last of them has number `floor((element + padding) / d)`, and the
-//! others directly precede it. The expansion therefore reads `at` and `s` as lines that repeat each
-//! window `d` times. For each earlier window, it shifts these lines by one window.
+//! others directly precede it. The expansion therefore repeats each entry of `at` and `s` `d`
+//! times, so that an element and the last window over it have the same index. For each earlier
+//! window, it shifts the entries by one window.
 
 use fusebox_core::hlo::{
     ArrayLiteral, ArrayShape, BinaryOp, Comparison, Computation, ComputationId, ElementType, InstrId, Instruction,
@@ -23,9 +24,9 @@ use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// Largest number of windows over one element: each adds several instructions.
+/// Largest number of windows that cover one element. Each of them adds several instructions.
 const MOST: i64 = 32;
-/// Largest padding; it keeps all positions within the integers that compute them.
+/// Largest padding for which all positions fit into the integers that compute them.
 const FURTHEST: u64 = 1 << 40;
 
 /// Rewrites each `select-and-scatter` that thunks execute.
@@ -146,7 +147,8 @@ impl<'m> SelectAndScatter<'m> {
         self.add(rebuild, Op::Reshape, self.of_type(self.place), vec![line])
     }
 
-    /// Returns for each window the position of the element that it selects; -1 if it covers none.
+    /// Returns for each window the position of the element that the window selects, or -1 if the
+    /// window covers no element.
     fn selected(
         &self,
         rebuild: &mut Rebuild,
@@ -167,8 +169,9 @@ impl<'m> SelectAndScatter<'m> {
         self.add(rebuild, Op::GetTupleElement { index: 1 }, at, vec![both])
     }
 
-    /// Returns the windows over an element, in the order of the source. Each is the number of
-    /// windows between it and the last, along each dimension.
+    /// Returns the windows that cover an element, in the order of the source. Each window is
+    /// described by its distance from the last of these windows, along each dimension, as a number
+    /// of windows.
     fn windows_further_back(&self) -> Vec<Vec<i64>> {
         let mut all = vec![Vec::new()];
         for dim in &self.window.dims {
@@ -181,8 +184,8 @@ impl<'m> SelectAndScatter<'m> {
         all
     }
 
-    /// Returns for each element the entry of the window over it that is `back` windows before the
-    /// last; `fill` where there is none.
+    /// Returns for each element the entry of one window that covers it: the window that is `back`
+    /// windows before the last one. Returns `fill` where this window does not exist.
     fn lying_over(&self, rebuild: &mut Rebuild, of_windows: InstrId, fill: InstrId, back: &[i64]) -> InstrId {
         let ty = element_type(rebuild, of_windows);
         let dims = self.window.dims.iter().zip(back).zip(self.source.dims.iter().zip(&self.array.dims));
@@ -209,7 +212,7 @@ impl<'m> SelectAndScatter<'m> {
         made
     }
 
-    /// Repeats each window's entry `stride` times in a row.
+    /// Repeats each window's entry `stride` times, one after the other.
     fn repeated_by_stride(&self, rebuild: &mut Rebuild, of_windows: InstrId, lines: &[WindowExpansion]) -> InstrId {
         if lines.iter().all(|it| it.stride == 1) {
             return of_windows;
@@ -241,11 +244,11 @@ impl<'m> SelectAndScatter<'m> {
     }
 }
 
-/// Maps the windows of a dimension to its elements. The windows are shifted so that the one over
-/// the first element comes first, then each is repeated, and then the result is sliced.
+/// Maps the windows of a dimension to its elements. The expansion shifts the windows, so that the
+/// window over the first element comes first. Then it repeats each window, and slices the result.
 struct WindowExpansion {
     padding: PaddingDim,
-    /// Number of windows with the padding.
+    /// Number of windows, including the padding.
     windows: i64,
     stride: i64,
     /// Start of the slice.
@@ -272,8 +275,8 @@ fn element_type(rebuild: &Rebuild, id: InstrId) -> ElementType {
     rebuild.instruction(id).shape.as_array().map_or(ElementType::Pred, |array| array.element_type)
 }
 
-/// Returns a combiner of two elements with their positions. It keeps the first if that exists and
-/// `select` prefers it, or if the second does not exist.
+/// Returns a combiner of two elements with their positions. The combiner returns the first element
+/// if this element exists and `select` prefers it, or if the second element does not exist.
 fn selecting_combiner(
     select: &Computation,
     element: ElementType,

@@ -4,9 +4,10 @@
 //! triangular-solve(a, b), lower     x0 = b0 / a00,  x1 = (b1 - a10 * x0) / a11,  …,  concatenate(x0, x1, …)
 //! ```
 //!
-//! A routine would be called for each system, and fusebox cannot compile a loop with such a call to
-//! one function. As arithmetic, a system of a few equations takes less time than the call and is
-//! fused with its producers and consumers. A batch of systems is vectorised.
+//! Without this expansion, the program calls a routine for each system, and fusebox cannot compile
+//! a loop that calls a routine to one function. As arithmetic, a system of a few equations takes
+//! less time than the call and is fused with its producers and consumers. A batch of systems is
+//! vectorised.
 
 use fusebox_core::hlo::{ArrayShape, BinaryOp, InstrId, Instruction, Module, Op, Shape, SliceDim};
 use fusebox_routines::TriangularSystem;
@@ -15,7 +16,8 @@ use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// Largest number of equations to expand. The number of instructions grows with its square.
+/// Largest number of equations of a system that is expanded. The number of instructions grows with
+/// the square of this number.
 const MOST: i64 = 4;
 
 /// Expands the systems in all computations that thunks execute.
@@ -30,7 +32,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// A system `op(a) x = b`. Its equations are lines of `b` along a dimension.
+/// A system `op(a) x = b`. Each equation is a slice of `b` at one index of `dimension`.
 struct SmallSystem {
     /// Name and source position of the new instructions.
     origin: Instruction,
@@ -62,7 +64,7 @@ impl SmallSystem {
         lines.dims[dimension] = 1;
         let mut origin = instruction.clone();
         if let Some(extra) = &mut origin.extra {
-            // The configuration holds only for the call.
+            // The configuration holds only for the custom call.
             extra.backend_config = None;
             extra.frontend_attributes.clear();
         }
@@ -103,7 +105,7 @@ impl SmallSystem {
         rebuild.add(&self.origin, op, self.origin.shape.clone(), unknowns)
     }
 
-    /// Adds an instruction whose result is a line.
+    /// Adds an instruction whose result has the shape of one equation's slice of `b`.
     fn of_lines(&self, rebuild: &mut Rebuild, op: Op, operands: Vec<InstrId>) -> InstrId {
         rebuild.add(&self.origin, op, Shape::Array(self.lines.clone()), operands)
     }
@@ -114,7 +116,8 @@ impl SmallSystem {
         self.of_lines(rebuild, Op::Slice { dims }, vec![self.b])
     }
 
-    /// Returns the coefficient of an unknown in an equation, for all elements of a line.
+    /// Returns the coefficient of an unknown in an equation, broadcast to the shape of one
+    /// equation's slice of `b`.
     fn coefficient(&self, rebuild: &mut Rebuild, row: i64, column: i64) -> InstrId {
         let batch = self.matrices.rank() - 2;
         let place = if self.attributes.is_transposed() { [column, row] } else { [row, column] };

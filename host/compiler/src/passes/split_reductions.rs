@@ -1,5 +1,5 @@
-//! Splits reductions of many elements to few results into two steps. Few results would not keep the
-//! device busy, so the first step reduces parts of each.
+//! Splits reductions of many elements to few results into two steps. A kernel with few results
+//! would not keep the device busy, so the first step reduces several parts of each result.
 //!
 //! ```text
 //! r = reduce(x[n], init)    =>    p = reduce(reshape x[parts, n / parts], identity) over the minor dimension
@@ -31,30 +31,30 @@ use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// Smallest part, in elements, that is worth its fraction of a second launch if the kernel only
-/// reads the elements.
+/// Least number of elements of a part that justifies the part's fraction of a second launch, if the
+/// kernel only reads the elements.
 const LEAST_PART: i64 = 1 << 14;
-/// Smallest reduction, in elements, that is split: one thread reads and reduces this many about as
-/// fast as two launches take.
+/// Least number of elements of a reduction that is split. One thread reads and reduces this many
+/// elements in about the time of two launches.
 const LEAST_SPLIT: i64 = 1 << 16;
 /// Arithmetic per element, in the bytes of [`arithmetic_bytes`], that takes as long as reading the
 /// element.
 const READ_BYTES: i64 = 16;
-/// Largest number of elements that a reduction or a product combines as part of an element's
-/// arithmetic; longer ones are kernels.
+/// Largest number of elements that a reduction or a product combines if it is fused into another
+/// reduction as arithmetic per element. Longer reductions and products are separate kernels.
 const MOST_STEPS: f64 = 8.0;
-/// Largest number of instructions in front of a reduction to look at.
+/// Largest number of instructions before a reduction that the cost estimate visits.
 const MOST_IN_FRONT: usize = 256;
 /// Longest row, in elements, that is treated as short. A kernel reduces a longer row in vectors, in
 /// about the same time.
 const SHORT_ROW: i64 = 31;
-/// Fewest short rows per result, and fewest elements of all results, for which two steps are
-/// faster.
+/// Least number of short rows per result, and least number of elements of the reduced array, for
+/// which two steps are faster.
 const LEAST_ROWS: i64 = 64;
 const LEAST_IN_ROWS: i64 = 1 << 12;
 /// Largest number of elements per thread that one block of a GPU reduces.
 const ELEMENTS_PER_THREAD: i64 = 16;
-/// Pieces of work per core that balance the cores' load.
+/// Number of pieces of work per core for which the cores' load is balanced.
 const PIECES_PER_CORE: i64 = 8;
 /// Bytes of adjacent columns that one piece of work covers.
 const COLUMN_BYTES: i64 = 256;
@@ -95,15 +95,16 @@ fn split(
     Some(split?.rewrite(rebuild, instruction, *to_apply, identities))
 }
 
-/// The combiner's identity, one per operand; known for a single one only.
+/// Returns the combiner's identity, if it is known. It is never known for a reduction of several
+/// operands.
 fn identities(module: &Module, combiner: ComputationId, operands: usize) -> Option<Literal> {
     let identity = if operands == 1 { identity_of(module.computation(combiner)) } else { None };
     identity.map(Literal::Array)
 }
 
-/// Returns the time of an element with the arithmetic in front of the reduction, as a multiple of
-/// the time to read it. Includes only operations that a loop over its elements would compute: the
-/// reduction alone uses their results.
+/// Returns the time to compute and reduce one element, as a multiple of the time to read an
+/// element. Includes only operations that the reduction's loop would compute, because only the
+/// reduction uses their results.
 fn work_per_element(
     computation: &Computation,
     users: &[Vec<InstrId>],
@@ -130,8 +131,8 @@ fn work_per_element(
     (bytes / (READ_BYTES * shape.element_count().max(1)) as f64).max(1.0)
 }
 
-/// Returns the number of parts for each result's elements, if an element takes `work` times as long
-/// as reading it; `None` if splitting does not pay off.
+/// Returns into how many parts to split the elements of each result. `None` if splitting does not
+/// pay off. Processing an element takes `work` times as long as reading it.
 fn parts(shape: &ArrayShape, reduced: &[i64], work: f64, device: &DeviceDescription) -> Option<i64> {
     let extent = |d: usize| shape.dims[d];
     let (gone, kept): (Vec<usize>, Vec<usize>) = (0..shape.rank()).partition(|&d| reduced.contains(&(d as i64)));
@@ -163,7 +164,7 @@ fn parts(shape: &ArrayShape, reduced: &[i64], work: f64, device: &DeviceDescript
 struct ReductionSplit {
     /// Reduced dimensions that the first step keeps.
     whole: Vec<i64>,
-    /// A dimension cut into `parts` of `length`, the last one padded.
+    /// The dimension that is cut into `parts` of `length`, if any. The last part is padded.
     cut: Option<DimensionSplit>,
     reduced: Vec<i64>,
 }
@@ -177,8 +178,8 @@ struct DimensionSplit {
 }
 
 impl ReductionSplit {
-    /// Keeps whole dimensions from the major end while their product fits the number of parts, then
-    /// cuts one.
+    /// Keeps whole dimensions for the second step, beginning with the most major one, while the
+    /// product of their sizes is at most the number of parts. Then cuts one dimension.
     fn of(shape: &ArrayShape, reduced: &[i64], wanted: i64, may_pad: bool) -> Option<ReductionSplit> {
         let mut reduced = reduced.to_vec();
         reduced.sort_unstable();
@@ -209,22 +210,22 @@ impl ReductionSplit {
         }
         let mut split = split.unwrap_or_else(|| ReductionSplit::of_nothing(reduced));
         let is_of_others = |d: i64| others.contains(&(d as usize)) && !split.whole.contains(&d);
-        // Otherwise the first step would have nothing to reduce: the first step keeps all other
-        // dimensions, or the row is cut.
+        // If this condition does not hold, the first step would have nothing to reduce, because it
+        // keeps all other dimensions, or because the row is cut.
         if reduced.iter().any(|&d| is_of_others(d)) && split.cut.is_none_or(|cut| is_of_others(cut.dimension)) {
             split.whole.extend(row.iter().map(|&d| d as i64));
         }
         Some(split)
     }
 
-    /// Leaves all dimensions to the first step.
+    /// Returns a split whose first step reduces all dimensions.
     fn of_nothing(reduced: &[i64]) -> ReductionSplit {
         let mut reduced = reduced.to_vec();
         reduced.sort_unstable();
         ReductionSplit { whole: Vec::new(), cut: None, reduced }
     }
 
-    /// Writes the two steps.
+    /// Adds the two reductions.
     fn rewrite(
         &self,
         rebuild: &mut Rebuild,
@@ -315,8 +316,8 @@ impl ReductionSplit {
 }
 
 impl DimensionSplit {
-    /// Cuts into a number of parts close to the wanted one that divides the size. Pads if there is
-    /// none and the combiner has an identity.
+    /// Cuts a dimension into a number of parts that divides its size and is close to `wanted`. If
+    /// no number qualifies, pads the dimension, provided that `may_pad` holds.
     fn of(dimension: i64, size: i64, wanted: i64, may_pad: bool) -> Option<DimensionSplit> {
         if wanted < 2 {
             return None;

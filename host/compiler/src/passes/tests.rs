@@ -1,5 +1,5 @@
-//! Tests passes on modules that are too many or too large for files: the results keep their values,
-//! and their size is bounded.
+//! Tests passes on modules that are too many or too large for test files. The rewritten modules
+//! must compute the same values, and their size must be bounded.
 
 use std::fmt::Write;
 

@@ -141,9 +141,9 @@ fn length_of_first(computation: &Computation, id: InstrId, last: usize) -> Optio
     (from_start && whole.iter().enumerate().all(is_whole)).then(|| dims[last].limit)
 }
 
-/// Whether the largest of the first operand's elements come first, or the smallest; `None` if the
-/// order differs from that of `topk`. In IEEE order, zeros of both signs tie; only an unstable sort
-/// may order them as `topk` does.
+/// Whether a sort puts the largest elements of the first operand first (true) or the smallest
+/// (false). `None` if the order differs from the order of `topk`. In IEEE order, zeros of both
+/// signs tie; only an unstable sort may order them as `topk` does.
 fn is_descending(comparator: &Computation, ty: ElementType, is_stable: bool) -> Option<bool> {
     let root = comparator.root_instruction();
     let &Op::Compare { direction, order } = &root.op else { return None };

@@ -1,4 +1,5 @@
-//! Computes sums and products of narrow floats in `f32`: they are rounded once, not at every step.
+//! Computes sums and products of narrow floats in `f32`, so that they are rounded once, not after
+//! each operation.
 //!
 //! ```text
 //! r = bf16[n] reduce(x, init), add    =>    w = f32[n] reduce(convert x, convert init), add in f32
@@ -56,7 +57,7 @@ struct Combiners {
 }
 
 impl Combiners {
-    /// Inserts them in front of all computations.
+    /// Inserts the combiners before all computations of the module.
     fn add_to(module: &mut Module) -> Combiners {
         let new = [("wide_sum", BinaryOp::Add), ("wide_product", BinaryOp::Multiply)];
         let new: [Computation; COMBINERS] = new.map(|(name, op)| combiner(module, name, op, WIDE));
@@ -65,7 +66,8 @@ impl Combiners {
     }
 }
 
-/// Returns the operation of a reduction, of all elements or of windows, if it rounds at every step.
+/// Returns the operation of a `reduce` or `reduce-window`, if it would round to a narrow float
+/// after each operation.
 fn operation(module: &Module, computation: &Computation, instruction: &Instruction) -> Option<BinaryOp> {
     let (Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. }) = instruction.op else { return None };
     let element = |id: InstrId| computation.instruction(id).shape.as_array().map(|array| array.element_type);

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use fusebox_core::indexing::ceil_div;
 use fusebox_core::ir::{Attribute, Form, Function, OpKind, Operation, Value};
 
-/// Depth up to which computed indices are compared.
+/// Largest depth of nested operations up to which computed indices are compared.
 const DEEPEST: usize = 16;
 
 /// Definitions of the values of a function.
@@ -34,9 +34,9 @@ impl<'f> ValueDefinitions<'f> {
         definitions
     }
 
-    /// Returns the values among `known` that equal `written` at some iteration of the loops
-    /// `around` it, each with the iterations. `written` comes after the known values, in a region
-    /// around both.
+    /// Returns the values among `known` that equal `written` in some iteration of the loops
+    /// `around` it. Each value comes with a map that identifies this iteration. `written` comes
+    /// after the known values, in a region that contains both.
     pub fn candidates(
         &self,
         written: Value,
@@ -51,8 +51,9 @@ impl<'f> ValueDefinitions<'f> {
         known.iter().filter_map(candidate).collect()
     }
 
-    /// Whether each of these loops executes the iteration that corresponds to one of another loop,
-    /// or at least one iteration.
+    /// Whether each of these loops is known to execute an iteration: either `turns` maps its
+    /// induction variable to an iteration of another loop, or its number of iterations is known and
+    /// positive.
     pub fn all_iterate(&self, loops: &[&'f Operation], turns: &InductionMap) -> bool {
         loops.iter().all(|it| {
             let induction = it.regions.first().and_then(|body| body.arguments.first());

@@ -33,7 +33,7 @@ pub struct InPlacePair {
     pub output: usize,
 }
 
-/// Returns all pairs of a kernel.
+/// Returns all pairs of a kernel's parameters and outputs that allow in-place writes.
 pub fn pairs(kernel: &Selected) -> Vec<InPlacePair> {
     let Some(entry) = entry(&kernel.functions, &kernel.unit.fusion.name) else { return Vec::new() };
     let outputs = kernel.plan.outputs.len();

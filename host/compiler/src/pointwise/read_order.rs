@@ -8,11 +8,12 @@ use fusebox_core::ir::{Function, OpKind, Operation, Region, Value};
 use super::definitions::{InductionMap, ValueDefinitions};
 use super::tensor_tracer::{TensorIndex, TensorTracer};
 
-/// Least iterations of a loop that writes a row in-place after an earlier loop has read it. LLVM
-/// unrolls loops over shorter rows completely if it knows that output and input do not alias.
+/// Least number of iterations of a loop that may write a row in-place after an earlier loop has
+/// read the row. LLVM unrolls loops over shorter rows completely if it knows that output and input
+/// do not alias.
 const LONG: i64 = 64;
 
-/// Rank of an index up to which all candidate operands of each component are tried.
+/// Largest rank of an index for which the check tries all candidate operands of each component.
 const MOST_TRIED: usize = 6;
 
 /// Checks the reads of a kernel against its writes of one output.
@@ -36,16 +37,16 @@ impl<'f> ReadOrderCheck<'f> {
         ReadOrderCheck { functions, entry, output, definitions }
     }
 
-    /// Whether each read of a parameter is followed, in a region around it, by the insertion of the
-    /// output's elements at the same index. Since no element is written twice, each is then read
-    /// before it is written.
+    /// Whether each read of a parameter is followed, in a region around the read, by the insertion
+    /// of the output's elements at the same index. Since no element is written twice, each element
+    /// is then read before it is written.
     pub fn precede_writes(&self, parameter: Value) -> bool {
         self.left_over(&self.entry.body, parameter).is_empty()
     }
 
-    /// Returns the operations of a region that read a parameter and are not followed there by the
-    /// insertion of the elements that they read. A call that receives the parameter but does not
-    /// read it is ignored.
+    /// Returns the operations of a region that read elements of a parameter, but after which the
+    /// region does not insert the output's elements at the same indices. A call that receives the
+    /// parameter but does not read it is ignored.
     fn left_over(&self, region: &'f Region, parameter: Value) -> Vec<&'f Operation> {
         let mut left = Vec::new();
         for (place, op) in region.operations.iter().enumerate() {
@@ -106,9 +107,9 @@ impl<'f> ReadOrderCheck<'f> {
         self.is_read_at(index, op, tensor, around, &mut Vec::new(), &InductionMap::new())
     }
 
-    /// Whether an operation reads a tensor only at an index, at some iterations of the loops
-    /// `around` the write at that index. `found` holds the operands that match the first components
-    /// of the index.
+    /// Whether an operation reads a tensor only at one index, at which a write also happens in some
+    /// iterations of the loops `around` the write. `found` holds the operands that match the first
+    /// components of the index.
     fn is_read_at(
         &self,
         index: &[Value],

@@ -1,4 +1,4 @@
-//! Indices at which the functions that a kernel calls read a tensor.
+//! Finds the indices at which the functions that a kernel calls read a tensor.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ pub struct TensorTracer<'f> {
 }
 
 impl<'f> TensorTracer<'f> {
-    /// Creates a check for these functions.
+    /// Creates a tracer for these functions.
     pub fn new(functions: &'f [Function]) -> Self {
         TensorTracer { functions, known: HashSet::new() }
     }

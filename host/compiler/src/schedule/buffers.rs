@@ -1,5 +1,5 @@
-//! Buffers. At first each value has its own. When all uses are known, buffers that are not alive at
-//! the same time share memory.
+//! Buffers of values. At first each value has its own buffer. When all uses are known, buffers that
+//! are not alive at the same time share memory.
 //!
 //! Before placement, a slice's allocation number is the number of its buffer.
 
@@ -22,7 +22,7 @@ pub struct Buffers {
 struct Buffer {
     bytes: u64,
     kind: AllocationKind,
-    /// First and last step that reads or writes it.
+    /// First and last step that reads or writes the buffer.
     life: Option<(u32, u32)>,
     producer: Option<BufferProducer>,
 }
@@ -33,22 +33,22 @@ pub struct PlacedBuffers {
     pub allocations: Vec<Allocation>,
     /// The memory by purpose.
     pub memory: MemoryUse,
-    /// Per buffer: allocation and offset.
+    /// Allocation and offset of each buffer.
     places: Vec<(u32, u64)>,
 }
 
 impl Buffers {
-    /// Starts without buffers. Offsets will be multiples of `alignment`.
+    /// Creates an empty set of buffers. Offsets will be multiples of `alignment`.
     pub fn new(alignment: u64) -> Self {
         Buffers { alignment, buffers: Vec::new(), now: 0, producer: None }
     }
 
-    /// Adds a buffer that is filled from outside.
+    /// Adds a buffer that the caller of the program fills.
     pub fn parameter(&mut self, bytes: u64) -> Slice {
         self.add(bytes, AllocationKind::Parameter)
     }
 
-    /// Adds a buffer that is filled from outside and that thunks may write.
+    /// Adds a buffer that the caller of the program fills and that thunks may write.
     pub fn donated(&mut self, bytes: u64) -> Slice {
         self.add(bytes, AllocationKind::Donated)
     }
@@ -83,7 +83,8 @@ impl Buffers {
         Slice { allocation: self.buffers.len() as u32 - 1, offset: 0, bytes }
     }
 
-    /// Creates buffers for instruction `producer` from now on. Returns the previous one.
+    /// Sets the instruction that is recorded as the producer of buffers added later. Returns the
+    /// previous instruction.
     pub fn make_for(&mut self, producer: Option<BufferProducer>) -> Option<BufferProducer> {
         std::mem::replace(&mut self.producer, producer)
     }

@@ -1,4 +1,4 @@
-//! Compiles loops of small steps to functions, so that a step costs at most a call instead of a
+//! Compiles loops of small thunks to functions, so that a thunk costs at most a call instead of a
 //! launch.
 //!
 //! ```text
@@ -6,10 +6,10 @@
 //! kernel while(s)                              copies s to a local buffer, iterates k and the copy with a local t, copies s back
 //! ```
 //!
-//! A step is small if one thread executes it in any case, or faster than several threads would.
-//! Examples are a kernel of one block, a kernel whose small arrays the cores would fetch from each
-//! other, and a copy that is not split among threads. The function has local buffers for small
-//! arrays, which LLVM keeps in registers where it can.
+//! A thunk is small if one thread executes it in any case, or executes it faster than several
+//! threads would. Examples are a kernel of one block, a kernel whose small arrays the cores would
+//! fetch from each other, and a copy that is not split among threads. The function has local
+//! buffers for small arrays, which LLVM keeps in registers where it can.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -23,7 +23,7 @@ use crate::kernels::symbol;
 /// Largest total size, in bytes, of a composite's local buffers: as much as a processor's vector
 /// registers hold. Larger buffers would be in memory in any case.
 const MOST_OWN: u64 = 2 << 10;
-/// Largest read-only buffer, in bytes, that gets a local copy: some scalars.
+/// Bytes of the largest read-only buffer that gets a local copy: a few scalars.
 const FEW: u64 = 64;
 /// Largest number of nested loops in a composite. The time of LLVM's passes over loops grows faster
 /// than the depth: 40 loops took 0.2 s, 80 took 0.6 and 200 took 11.
@@ -50,8 +50,8 @@ struct LoopBufferUse {
 }
 
 impl<'s, 'a> CompositeBuilder<'s, 'a> {
-    /// Starts for a program of these thunks, with the buffers of its parameters and result in
-    /// `interface`. No buffer is placed yet.
+    /// Creates a builder for the program that consists of these thunks. `interface`: the buffers of
+    /// the program's parameters and result. No buffer is placed yet.
     pub fn new(
         kernels: &'s [(&'a str, PlannedFusion<'a>)],
         buffers: &'s mut Buffers,
@@ -65,8 +65,8 @@ impl<'s, 'a> CompositeBuilder<'s, 'a> {
         CompositeBuilder { kernels, buffers, uses, names, composites: Vec::new() }
     }
 
-    /// Replaces the outermost loops that have only small steps. Composites are numbered after the
-    /// kernels.
+    /// Replaces the outermost loops that consist only of small thunks. Composites are numbered
+    /// after the kernels.
     pub fn compose(mut self, thunks: &mut [Thunk]) -> Vec<Composite> {
         self.sequence(thunks);
         self.composites
@@ -124,13 +124,13 @@ impl<'s, 'a> CompositeBuilder<'s, 'a> {
         Some(Thunk::Kernel { kernel, arguments: argument_buffers.iter().map(slice).collect() })
     }
 
-    /// Whether the loop writes a buffer that is used only in the loop. A buffer that it only reads
-    /// comes from outside, even a constant.
+    /// Whether the loop writes a buffer that is used only in the loop. A buffer that the loop only
+    /// reads gets its contents outside of the loop, even if it is a constant.
     fn is_inner(&self, number: u32, inside: &BTreeMap<u32, LoopBufferUse>) -> bool {
         inside.get(&number).is_some_and(|it| it.is_written && self.uses.get(&number) == Some(&it.uses))
     }
 
-    /// Returns a thunk as a step; `None` if it is not small.
+    /// Returns a thunk as a step of a composite. `None` if the thunk is not small.
     fn step(&self, thunk: &Thunk, numbers: &BTreeMap<u32, usize>) -> Option<Step> {
         let number = |slice: &Slice| numbers.get(&slice.allocation).copied();
         let steps =
@@ -162,14 +162,15 @@ struct CompositeBuffers {
     /// Buffers that are arguments of the composite, in order.
     argument_buffers: Vec<u32>,
     /// Local buffers, in order. A local buffer that is also an argument starts as a copy of the
-    /// argument; if written, it is copied back at the end.
+    /// argument. If the loop writes it, it is copied back at the end.
     own: Vec<u32>,
     /// Number of each buffer for the steps of the loop.
     numbers: BTreeMap<u32, usize>,
 }
 
 impl CompositeBuffers {
-    /// Makes the smallest buffers local. Large buffers, and buffers that others use, are arguments.
+    /// Makes the smallest buffers local. Large buffers, and buffers that are also used outside of
+    /// the loop, are arguments.
     fn of(inside: &BTreeMap<u32, LoopBufferUse>, is_inner: impl Fn(u32) -> bool) -> CompositeBuffers {
         let is_small = |it: &LoopBufferUse| it.bytes <= if it.is_written { MOST_OWN } else { FEW };
         let mut small: Vec<(u64, u32)> =

@@ -1,4 +1,4 @@
-//! Loops and branches.
+//! Creates the thunks of loops and branches.
 
 use std::collections::HashSet;
 
@@ -12,8 +12,8 @@ use crate::CompileError;
 
 impl Scheduler<'_> {
     /// Appends a loop. State that the body passes on unchanged remains in its buffer. Other state
-    /// has buffers that belong to the loop: they start with the operand's value, and each iteration
-    /// leaves the next state in them.
+    /// is in buffers that belong to the loop. These buffers start with the operand's value, and
+    /// each iteration writes the next state into them.
     pub fn repeat(
         &mut self,
         frame: &Frame,
@@ -47,7 +47,8 @@ impl Scheduler<'_> {
         Ok(state)
     }
 
-    /// Returns the slices of the state, and those of its buffers that the body must not write.
+    /// Returns the slices of the state, and the numbers of its buffers that the body must not
+    /// write.
     fn loop_state(
         &mut self,
         frame: &Frame,
@@ -72,8 +73,8 @@ impl Scheduler<'_> {
         (state, borrowed)
     }
 
-    /// Appends a conditional. Every branch leaves its result in the same buffers. If a result may
-    /// replace an operand that is no longer needed, this is the operand's buffer.
+    /// Appends a conditional. Every branch writes its result into the same buffers. If a result may
+    /// replace an operand that is no longer needed, the result uses the operand's buffer.
     pub fn branch(
         &mut self,
         frame: &Frame,
@@ -107,7 +108,8 @@ impl Scheduler<'_> {
     }
 
     /// Puts results of a conditional into an operand's buffer if the caller wants them there, or if
-    /// some branch returns this operand unchanged: that branch then need not copy it.
+    /// some branch returns this operand unchanged, because that branch then need not copy the
+    /// operand.
     fn take_places(
         &self,
         frame: &Frame,

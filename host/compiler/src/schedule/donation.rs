@@ -1,4 +1,4 @@
-//! Donated inputs: which results reuse their buffers.
+//! Decides which results reuse the buffers of donated inputs.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -30,8 +30,9 @@ pub struct SharedBuffer {
 }
 
 impl Donations {
-    /// Reads the module's header. Ignores an alias of leaves of different sizes: the result gets
-    /// its own buffer. Assigns a donor to the first result of its shape that has no input yet.
+    /// Reads the donations from the module's header. Ignores an alias of leaves of different sizes:
+    /// the result then gets its own buffer. If the header names an input as a donor without naming
+    /// a result, assigns the input to the first result of equal shape that has no input yet.
     pub fn of(module: &Module, entry: &Computation) -> Donations {
         let parameters: Vec<&Shape> = entry.parameters().iter().map(|&id| &entry.instruction(id).shape).collect();
         let result = &entry.root_instruction().shape;

@@ -12,8 +12,9 @@ pub fn effects(module: &Module) -> Vec<bool> {
     has_effect
 }
 
-/// Whether an instruction has an effect: it draws random numbers, says that it has one, or calls a
-/// computation that has one. `has_effect`: per computation before this one.
+/// Whether an instruction has an effect: it draws random numbers, is a custom call that declares a
+/// side effect, or calls a computation that has an effect. `has_effect`: whether each computation
+/// before the instruction's own has an effect.
 pub fn is_ordered(instruction: &Instruction, has_effect: &[bool]) -> bool {
     match &instruction.op {
         Op::CustomCall(call) if call.has_side_effect => true,

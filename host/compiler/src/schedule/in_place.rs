@@ -12,16 +12,16 @@ pub enum Merit {
     /// No benefit: a launch still needs the parameter's value, or wants the output in another
     /// buffer.
     Refused,
-    /// It saves memory.
+    /// Writing in-place saves memory.
     Possible,
-    /// It saves a copy: every launch wants the output in that buffer.
+    /// Writing in-place saves a copy, because every launch needs the output in that buffer.
     Wanted,
 }
 
 /// The least merit of each pair of a kernel's parameter and output, over all launches.
 pub type Merits = HashMap<(usize, InPlacePair), Merit>;
 
-/// Returns the pairs to use: the best first, with each parameter and each output of a kernel at
+/// Returns the pairs to use, the best first. Uses each parameter and each output of a kernel at
 /// most once.
 pub fn chosen(merits: &Merits) -> Vec<(usize, InPlacePair)> {
     let mut sorted: Vec<(Reverse<Merit>, usize, InPlacePair)> = merits

@@ -1,5 +1,5 @@
-//! Attaches sizes to the arrays they belong to: a caller of the program sees the declared
-//! parameters and results.
+//! Attaches sizes to the arrays to which they belong, so that a caller of the program sees the
+//! declared parameters and results.
 
 use fusebox_core::hlo::{InterfaceSizes, SizedDimension};
 use fusebox_runtime::{Binding, DynamicSize, Slice, ValueShape};

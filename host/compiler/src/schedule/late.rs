@@ -1,7 +1,7 @@
 //! Moves kernels without operands just before their first reader.
 //!
-//! For example, zeros that a loop starts from then need no memory before that loop, wherever the
-//! program has them.
+//! For example, the zeros with which a loop starts then need no memory before that loop, regardless
+//! of their position in the program.
 
 use fusebox_core::hlo::{Computation, InstrId, Op};
 

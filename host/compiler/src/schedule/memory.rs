@@ -9,23 +9,23 @@ use super::placement::{Occupancy, PlacementRequest};
 /// The memory of a program, in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MemoryUse {
-    /// Inputs.
+    /// Bytes of inputs.
     pub arguments: u64,
-    /// Constants with their own allocations.
+    /// Bytes of constants that have their own allocations.
     pub constants: u64,
-    /// Results that are neither in inputs nor in constants.
+    /// Bytes of results that are neither in inputs nor in constants.
     pub outputs: u64,
-    /// All other buffers that steps write.
+    /// Bytes of all other buffers that steps write.
     pub temporaries: u64,
-    /// The sum of all these.
+    /// Bytes of all allocations.
     pub total: u64,
-    /// Most bytes of outputs and temporaries that are alive at once.
+    /// Largest number of bytes of outputs and temporaries that are alive at once.
     pub peak: u64,
-    /// Bytes of outputs and temporaries beyond the peak, because of gaps.
+    /// Bytes that outputs and temporaries take beyond the peak, because of gaps between them.
     pub waste: u64,
-    /// The first step with this peak.
+    /// The first step at the peak.
     pub peak_step: u32,
-    /// Buffers that are alive then, the largest first.
+    /// Buffers that are alive at the peak, the largest first.
     pub alive: Vec<LiveBuffer>,
     /// Results in buffers of donated inputs.
     pub shared: Vec<SharedBuffer>,
@@ -37,12 +37,12 @@ pub struct LiveBuffer {
     /// The instruction that first writes a value into the buffer; later ones may update it
     /// in-place.
     pub instruction: String,
-    /// Its size, rounded up to the alignment.
+    /// Size of the buffer in bytes, rounded up to the alignment.
     pub bytes: u64,
-    /// The first step that uses it. Steps are counted through the program, including those of loops
-    /// and branches.
+    /// The first step that uses the buffer. Steps are counted through the program, including those
+    /// of loops and branches.
     pub first: u32,
-    /// The last step that uses it.
+    /// The last step that uses the buffer.
     pub last: u32,
 }
 
@@ -55,8 +55,8 @@ impl MemoryUse {
         self.outputs + self.temporaries
     }
 
-    /// Fills in the peak and the buffers alive there; the other sizes are not known yet. `producers`:
-    /// for each request.
+    /// Fills in the peak and the buffers that are alive at the peak. The other sizes are not known
+    /// yet. `producers`: the producer of each request.
     pub fn at_peak(
         module: &Module,
         requests: &[PlacementRequest],

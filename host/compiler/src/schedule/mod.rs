@@ -1,12 +1,13 @@
 //! Schedules the fused module: creates thunks and buffers.
 //!
-//! Instructions execute in the order of the program or in one that frees early (`order`). The
-//! scheduler picks the order that takes less memory, first for the whole program, then for single
-//! computations. A value is the list of the slices of its leaves. Tuples, parameters and reshapes
-//! only list slices of other values and cost nothing. Results may have to be in donated inputs
-//! (`donation`), and values may be rematerialised to save memory (`rematerialise`).
+//! Instructions execute in the order of the program or in an order that frees memory early
+//! (`order`). The scheduler picks the order that takes less memory, first for the whole program,
+//! then for single computations. The scheduler represents a value by the slices of buffers that
+//! hold its leaves. Tuples, parameters and reshapes refer to existing buffers, and cost nothing.
+//! The caller may demand that results are in donated inputs (`donation`), and values may be
+//! rematerialised to save memory (`rematerialise`).
 //!
-//! Loops of small steps then become functions (`composites`), which are launched like kernels.
+//! Loops of small thunks then become functions (`composites`), which are launched like kernels.
 //!
 //! Values are immutable, buffers are not. If a value is no longer needed (`uses`), a kernel that
 //! updates the value may write its result into the value's buffer. A loop's body may write its next
@@ -54,10 +55,11 @@ use sequence::Arguments;
 /// Everything needed to run a program, except the kernels' code.
 #[derive(Debug)]
 pub struct Schedule {
-    /// The steps. They number the kernels in `launched` by position there, then the composites.
+    /// The thunks of the program. They refer to a kernel by its position in `launched`. The numbers
+    /// of composites follow the numbers of kernels.
     pub thunks: Vec<Thunk>,
-    /// Numbers of the kernels that steps launch, as in [`PlannedFusion::kernel`]; others are parts
-    /// of composites.
+    /// Numbers of the kernels that thunks launch, as in [`PlannedFusion::kernel`]. All other
+    /// kernels are parts of composites.
     pub launched: Vec<u32>,
     /// Loops that became functions.
     pub composites: Vec<Composite>,
@@ -74,11 +76,12 @@ pub struct Schedule {
     pub result: Binding,
     /// The memory by purpose.
     pub memory: MemoryUse,
-    /// Per computation, its instructions in execution order.
+    /// For each computation, its instructions in execution order.
     pub orders: Orders,
     /// Computations that run at the peak of memory use, the innermost first.
     pub at_peak: Vec<RunningComputation>,
-    /// Outputs that may be written into a parameter's buffer at all launches, by the kernel's unit.
+    /// Outputs that may be written into a parameter's buffer at all launches, each with the number
+    /// of the kernel's unit.
     pub in_place: Vec<(usize, InPlacePair)>,
 }
 
@@ -94,19 +97,19 @@ pub struct RunningComputation {
 /// The decisions about a fusion.
 #[derive(Clone, Copy, Debug)]
 pub struct PlannedFusion<'a> {
-    /// Its plan.
+    /// Plan of the fusion.
     pub plan: &'a Plan,
-    /// The number of its kernel; `None` if a routine executes it.
+    /// Number of the fusion's kernel. `None` if a routine executes the fusion.
     pub kernel: Option<u32>,
-    /// Whether one thread executes it, which allows it in a composite.
+    /// Whether one thread executes the kernel. Only then may a composite contain it.
     pub runs_alone: bool,
-    /// Predicted time of its kernel, in seconds.
+    /// Predicted time of the kernel, in seconds.
     pub seconds: f64,
     /// Outputs that may be written into a parameter's buffer.
     pub pairs: &'a [InPlacePair],
 }
 
-/// Number of single computations for which the other order is tried.
+/// Largest number of single computations for which the other order is tried.
 const MOST_TRIED: usize = 3;
 
 /// Creates the steps of the entry computation and places all buffers.
@@ -131,7 +134,8 @@ pub fn schedule(
     } else {
         (best, of_program, early)
     };
-    // At the peak of memory use, the other order may be better for one computation alone.
+    // The other order may need less memory if only one of the computations that run at the peak
+    // uses it.
     let mut tried: HashSet<ComputationId> = HashSet::new();
     while tried.len() < MOST_TRIED {
         let differs = |id: &ComputationId| orders[id.index()] != other[id.index()] && !tried.contains(id);
@@ -192,12 +196,12 @@ struct Scheduler<'a> {
 struct ComputationRun {
     computation: ComputationId,
     steps: RangeInclusive<u32>,
-    /// Per instruction in execution order, the last step before it.
+    /// For each instruction in execution order, the last step before the instruction.
     begins: Vec<u32>,
 }
 
 impl ComputationRun {
-    /// Returns the computation and its position, if it runs at that step.
+    /// Returns the computation and its current instruction, if this run includes the step.
     fn at(&self, step: u32) -> Option<RunningComputation> {
         // An instruction begins with the step after its entry in `begins`.
         let position = self.begins.partition_point(|&begin| begin < step).saturating_sub(1);
@@ -252,8 +256,8 @@ impl<'a> Scheduler<'a> {
         (bindings, leaves)
     }
 
-    /// Copies results that are not in their target buffers into these. Moves other results out of
-    /// target buffers.
+    /// Copies each result that has a target buffer into this buffer, unless it is there already.
+    /// Moves a result without a target out of the target buffer of another result.
     fn results_in_place(&mut self, values: &[Slice], targets: &[Option<Slice>], thunks: &mut Vec<Thunk>) -> Vec<Slice> {
         let is_overwritten = |value: &Slice| {
             let is_one = |(other, target): (&Slice, &Option<Slice>)| other != value && target.as_ref() == Some(value);

@@ -1,10 +1,10 @@
 //! Computes an execution order for a computation's instructions in which little memory is alive at
 //! once.
 //!
-//! It is a list scheduler: among the instructions whose operands are computed, it picks the one
-//! with the largest difference between the bytes that it frees and the bytes that it allocates.
-//! This is not better for every program, so [`super::schedule`] compares it with the order of the
-//! program.
+//! The list scheduler picks, among the instructions whose operands are computed, the instruction
+//! with the largest difference between the bytes that it frees and the bytes that it allocates. The
+//! resulting order is not better for every program, so [`super::schedule`] compares it with the
+//! order of the program.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -18,11 +18,11 @@ use super::updates::{Updates, after_readers};
 use super::uses::{LeafUses, ValueLeaf};
 use crate::roles::{Role, roles};
 
-/// Per computation, its instructions in execution order.
+/// For each computation, its instructions in execution order.
 pub type Orders = Vec<Vec<InstrId>>;
 
-/// Returns the program's order of every computation. Moves only updates and instructions without
-/// operands.
+/// Returns the instructions of every computation in the order of the program. Moves only updates
+/// and instructions without operands.
 pub fn of_program(module: &Module, updates: &[Updates]) -> Orders {
     let has_effect = effects(module);
     let in_order = |(computation, updates): (&Computation, &Updates)| {
@@ -31,7 +31,7 @@ pub fn of_program(module: &Module, updates: &[Updates]) -> Orders {
     module.computations.iter().zip(updates).map(in_order).collect()
 }
 
-/// Returns an order that frees early for every computation that is not part of a kernel.
+/// Returns, for every computation that thunks execute, an order that frees memory early.
 pub fn freeing_early(module: &Module, updates: &[Updates]) -> Orders {
     let roles = roles(module);
     let has_effect = effects(module);
@@ -48,16 +48,17 @@ pub fn freeing_early(module: &Module, updates: &[Updates]) -> Orders {
     (0..module.computations.len()).map(order).collect()
 }
 
-/// A computation while the list scheduler orders its instructions.
+/// State of the list scheduler while it orders the instructions of a computation.
 struct ListScheduler {
-    /// Per instruction, the instructions that wait for it.
+    /// For each instruction, the instructions that wait for it.
     successors: Vec<Vec<InstrId>>,
-    /// Per instruction, the number of instructions that it waits for.
+    /// For each instruction, the number of instructions for which it waits.
     waits_for: Vec<u32>,
-    /// Per instruction, the leaves that it reads, each once.
+    /// For each instruction, the leaves that it reads, without repetition.
     reads: Vec<Vec<usize>>,
     leaves: Vec<LeafReads>,
-    /// Per instruction, bytes freed minus bytes allocated if it comes next.
+    /// For each instruction, the bytes that it frees minus the bytes that it allocates, if it comes
+    /// next.
     gain: Vec<i64>,
     is_done: Vec<bool>,
 }
@@ -68,9 +69,9 @@ struct LeafReads {
     /// Bytes that are free after the last reader.
     bytes: i64,
     readers: Vec<InstrId>,
-    /// Readers that would write a result into its buffer.
+    /// Readers that would write a result into the leaf's buffer.
     updated_by: Vec<InstrId>,
-    /// Whether it is a parameter or a constant: only an update can reuse its bytes.
+    /// Whether the leaf is a parameter or a constant, whose bytes only an update can reuse.
     is_external: bool,
     /// Number of readers not yet in the order.
     pending_readers: usize,
@@ -131,7 +132,7 @@ impl ListScheduler {
         }
     }
 
-    /// Lets `id` wait for `before`. Ignores edges that lead backward in the program, so that some
+    /// Makes `id` wait for `before`. Ignores edges that lead backward in the program, so that some
     /// instruction can always come next.
     fn comes_after(&mut self, id: InstrId, before: InstrId) {
         if before < id {
@@ -140,7 +141,7 @@ impl ListScheduler {
         }
     }
 
-    /// If the program's last reader of a leaf may update it in-place, keeps this reader last.
+    /// If the program's last reader of a leaf may update the leaf in-place, keeps this reader last.
     fn updates_come_last(&mut self) {
         for leaf in 0..self.leaves.len() {
             let readers = std::mem::take(&mut self.leaves[leaf].readers);
@@ -160,7 +161,8 @@ impl ListScheduler {
             all.filter(|&id| self.waits_for[id.index()] == 0).map(|id| self.key(id)).collect();
         let mut order = Vec::with_capacity(self.gain.len());
         while let Some((gain, Reverse(id))) = ready.pop() {
-            // The gain has changed since; the queue has a newer entry for this instruction.
+            // The entry is outdated: the instruction is in the order already, or its gain has
+            // changed and the queue has a newer entry.
             if self.is_done[id.index()] || gain != self.gain[id.index()] {
                 continue;
             }

@@ -8,9 +8,9 @@ use std::ops::RangeInclusive;
 /// A value to place.
 #[derive(Clone, Debug)]
 pub struct PlacementRequest {
-    /// Its size, a multiple of the alignment.
+    /// Size of the value in bytes, a multiple of the alignment.
     pub bytes: u64,
-    /// First and last step that uses it.
+    /// First and last step that uses the value.
     pub life: RangeInclusive<u32>,
 }
 
@@ -27,11 +27,11 @@ pub struct ArenaPlacement {
 const TOLERATED: u64 = 64;
 /// Largest number of values for which further orders are tried.
 const MOST_IMPROVED: usize = 4096;
-/// Number of orders that are tried starting from each of the usual ones.
+/// Number of further orders that are tried, starting from each of the usual orders.
 const IMPROVEMENTS: usize = 16;
 
 /// Places all values. No order of placing is best for every program, so this function tries several
-/// and keeps the smallest arena.
+/// orders and keeps the smallest arena.
 pub fn place(requests: &[PlacementRequest]) -> ArenaPlacement {
     let least = Occupancy::of(requests).peak;
     let span = |it: &PlacementRequest| it.life.end() - it.life.start();
@@ -64,8 +64,8 @@ pub fn place(requests: &[PlacementRequest]) -> ArenaPlacement {
     best
 }
 
-/// Returns for each value whether it ends where the arena ends. If placed earlier, such a value
-/// would have a lower offset.
+/// Returns for each value whether it ends where the arena ends. If this value were placed earlier,
+/// it would have a lower offset.
 fn topmost(requests: &[PlacementRequest], placement: &ArenaPlacement) -> Vec<bool> {
     let ends = requests.iter().zip(&placement.offsets).map(|(request, offset)| offset + request.bytes);
     ends.map(|end| end == placement.bytes).collect()
@@ -114,8 +114,8 @@ fn tightest_gap(occupied: &[(u64, u64)], bytes: u64) -> u64 {
     best.map_or(end, |(_, offset)| offset)
 }
 
-/// An index of lifetimes. A query for those that overlap another takes time proportional to the
-/// answer and the logarithm of the steps.
+/// An index of lifetimes. A query for the lifetimes that overlap another one takes time
+/// proportional to the size of the answer plus the logarithm of the number of steps.
 struct LifetimeIndex {
     /// A binary tree over the steps. Each lifetime is stored at the fewest nodes that cover it.
     nodes: Vec<Vec<usize>>,
@@ -124,7 +124,7 @@ struct LifetimeIndex {
 }
 
 impl LifetimeIndex {
-    /// Starts empty, for steps up to `last`.
+    /// Creates an empty index for steps up to `last`.
     fn until(last: u32) -> LifetimeIndex {
         let leaves = (last as usize + 1).next_power_of_two();
         LifetimeIndex { nodes: vec![Vec::new(); 2 * leaves], leaves, by_start: BTreeSet::new() }
@@ -146,8 +146,8 @@ impl LifetimeIndex {
         self.by_start.insert((*life.start(), index));
     }
 
-    /// Returns the lifetimes that contain the first step of `life`, and those that begin later in
-    /// it.
+    /// Returns the lifetimes that contain the first step of `life`, and the lifetimes that begin
+    /// later within `life`.
     fn together_with(&self, life: &RangeInclusive<u32>) -> impl Iterator<Item = usize> {
         let leaf = *life.start() as usize + self.leaves;
         let path = std::iter::successors(Some(leaf), |node| (*node > 1).then_some(node / 2));
@@ -160,7 +160,7 @@ impl LifetimeIndex {
 
 /// The peak of the bytes that are alive.
 pub struct Occupancy {
-    /// Most bytes alive at once: no placement needs less.
+    /// Largest number of bytes that are alive at once. No placement needs less.
     pub peak: u64,
     /// The first step at this peak.
     pub step: u32,

@@ -1,4 +1,4 @@
-//! Creates the steps of one computation.
+//! Creates the thunks of one computation.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,22 +15,23 @@ use super::{ComputationRun, Scheduler, leaf_bytes, leaf_count};
 use crate::CompileError;
 use crate::host_module;
 
-/// Smallest buffer, in bytes, that is worth saving. LLVM knows less about a kernel that writes what
-/// it reads, which makes the kernel slower.
+/// Least bytes of a buffer that an in-place write should save. LLVM knows less about a kernel that
+/// writes the buffer that it reads, which makes the kernel slower.
 const LEAST_SAVED: u64 = 4 << 10;
 
 /// Slices of a value's array leaves.
 pub type ValueSlices = Vec<Slice>;
 
-/// A computation while its steps are created.
+/// State of a computation while its thunks are created.
 pub struct Frame {
     /// The computation.
     pub id: ComputationId,
-    /// Per instruction, the slices of its value; empty until it is computed.
+    /// For each instruction, the slices of its value. Empty before the instruction's thunks are
+    /// created.
     pub values: Vec<ValueSlices>,
     uses: LeafUses,
-    /// Per buffer, the leaves in it. Contains the leaves of all parameters, even those whose
-    /// instruction comes late.
+    /// For each buffer, the leaves that it holds. Contains the leaves of all parameters from the
+    /// beginning, even if a parameter's instruction comes late.
     leaves_in_buffer: HashMap<u32, Vec<(Slice, ValueLeaf)>>,
     /// Argument buffers that the computation must not write.
     borrowed: HashSet<u32>,
@@ -41,9 +42,9 @@ pub struct Frame {
 /// The inputs of a computation.
 #[derive(Default)]
 pub struct Arguments {
-    /// One value per parameter.
+    /// The value of each parameter.
     pub values: Vec<ValueSlices>,
-    /// Buffers among them that the computation must not write.
+    /// Buffers of these values that the computation must not write.
     pub borrowed: HashSet<u32>,
     /// Slices to which the caller copies leaves of the result, unless they are already there.
     pub targets: Vec<Option<Slice>>,
@@ -82,7 +83,8 @@ impl Frame {
         leaves_in_buffer.into_iter().any(|(place, leaf)| place.overlaps(slice) && f(*leaf))
     }
 
-    /// Stores the value of an instruction. Forgets leaves in its buffers that are no longer needed.
+    /// Stores the value of an instruction. Removes leaves that are no longer needed from the
+    /// records of the value's buffers.
     fn keep(&mut self, id: InstrId, value: ValueSlices) {
         for (&place, &leaf) in value.iter().zip(self.uses.leaves(id)).filter(|(_, leaf)| leaf.producer == id) {
             let leaves_in_buffer = self.leaves_in_buffer.entry(place.allocation).or_default();
@@ -94,7 +96,7 @@ impl Frame {
 }
 
 impl Scheduler<'_> {
-    /// Appends the steps of a computation. Returns its result.
+    /// Appends the thunks of a computation. Returns the slices of its result.
     pub fn sequence(
         &mut self,
         id: ComputationId,
@@ -125,8 +127,8 @@ impl Scheduler<'_> {
         Ok(frame.values.swap_remove(computation.root.index()))
     }
 
-    /// Whether instruction `id`, which reads `slice` as one of `operands`, may overwrite it: the
-    /// old value is not needed afterwards, and no other operand overlaps the slice.
+    /// Whether instruction `id`, which reads `slice` as one of `operands`, may overwrite the slice:
+    /// the old value is not needed afterwards, and no other operand overlaps the slice.
     pub fn may_take(&self, frame: &Frame, id: InstrId, slice: &Slice, operands: &[Slice]) -> bool {
         operands.iter().filter(|other| other.overlaps(slice)).count() == 1 && self.is_last_use(frame, id, slice)
     }
@@ -140,8 +142,8 @@ impl Scheduler<'_> {
         self.buffers.is_writable(slice) && !frame.borrowed.contains(&slice.allocation)
     }
 
-    /// Returns buffers for the results of instruction `id`: the slices that the caller wants if
-    /// they are free by now, else new buffers.
+    /// Returns buffers for the results of instruction `id`. A result gets the slice in which the
+    /// caller wants it, if this slice is free, else a new buffer.
     pub fn results(&mut self, frame: &Frame, id: InstrId, shape: &Shape) -> ValueSlices {
         let fresh = self.new_value(shape);
         let place = |(number, fresh): (usize, Slice)| {
@@ -238,8 +240,8 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Puts outputs that start from a parameter's value into the parameter's buffer, or copies the
-    /// value into theirs.
+    /// Handles outputs whose initial value is a parameter: uses the parameter's buffer for the
+    /// output, or copies the parameter's value into the output's buffer.
     fn start_outputs(
         &mut self,
         frame: &Frame,
@@ -263,7 +265,7 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Lets all parameters in the same slice, except `kept`, read a copy.
+    /// Makes all other parameters that are in the same slice as `kept` read a copy of this slice.
     fn read_elsewhere(&mut self, kept: usize, parameters: &mut [Slice], thunks: &mut Vec<Thunk>) {
         let place = parameters[kept];
         let mut copy = None;
@@ -289,7 +291,7 @@ impl Scheduler<'_> {
         results
     }
 
-    /// Appends a step that the host executes.
+    /// Appends a thunk that a routine of the host executes.
     fn routine(
         &mut self,
         name: &str,
@@ -309,12 +311,13 @@ impl Scheduler<'_> {
         thunks.push(Thunk::HostOp { op, arguments, results });
     }
 
-    /// Returns new buffers for a value of that shape.
+    /// Returns new buffers for a value of this shape.
     pub fn new_value(&mut self, shape: &Shape) -> ValueSlices {
         leaf_bytes(shape).map(|bytes| self.buffers.temporary(bytes)).collect()
     }
 
-    /// Appends copies of `from` to `to` that have the effect of simultaneous copies.
+    /// Appends copies of the slices `from` to the slices `to`, with the same effect as if all
+    /// copies happened at once.
     pub fn copy_all(&mut self, from: &[Slice], to: &[Slice], thunks: &mut Vec<Thunk>) {
         let changes = |slice: &Slice| from.iter().zip(to).any(|(source, target)| target == slice && source != target);
         let mut staged = from.to_vec();
@@ -346,7 +349,7 @@ impl Scheduler<'_> {
     }
 }
 
-/// Whether every slice that overlaps this one is equal to it.
+/// Whether every slice of `others` that overlaps `slice` is equal to it.
 fn is_whole(slice: &Slice, others: &[Slice]) -> bool {
     others.iter().all(|other| other == slice || !other.overlaps(slice))
 }

@@ -1,5 +1,5 @@
-//! Executes schedules step by step on bytes, with the interpreter for kernels. Whichever values
-//! share a buffer, the results must be those of the module.
+//! Tests schedules: executes their thunks on bytes, with the interpreter for kernels. The results
+//! must equal the results of the module, regardless of which values share a buffer.
 
 use fusebox_core::emitter::{LaunchDimensions, OutputPlan, Plan};
 use fusebox_core::hlo::{
@@ -46,7 +46,7 @@ fn scheduled(module: Module, runs_alone: bool) -> ScheduledModule {
     ScheduledModule { module, kernels, plans, schedule }
 }
 
-/// Plans as an emitter would: updates of a parameter are in-place.
+/// Returns the plan that an emitter would make: updates of a parameter are in-place.
 fn plan(unit: &kernels::KernelUnit) -> Plan {
     let computation = unit.fusion.computation();
     let root = computation.root_instruction();
@@ -434,8 +434,8 @@ fn a_loop_of_small_steps_becomes_a_function() {
     let text = counting("a = s32[4] add(x, y)\n  b = s32[4] dynamic-update-slice(y, u, i)");
     let schedule = compiled_with(&text, true).schedule;
     let [composite] = &schedule.composites[..] else { panic!("{:?}", schedule.composites) };
-    // The arguments are the state: the number, `a` and `b`. The state, and buffers that only the
-    // loop uses, are local to the function.
+    // The arguments are the state: the iteration number, `a` and `b`. The state, and buffers that
+    // only the loop uses, are local to the function.
     let mut sizes: Vec<u64> = composite.arguments.iter().map(|it| it.bytes).collect();
     sizes.sort_unstable();
     assert_eq!(sizes, [4, 16, 16]);
@@ -484,7 +484,7 @@ fn loops_nested_deep_are_a_function_only_inside() {
     assert_eq!(loops(&composite.steps), 24);
 }
 
-/// Only the loop reads the constant, but its value comes from outside.
+/// Only the loop reads the constant, but the constant gets its value outside of the loop.
 #[test]
 fn a_constant_is_given_to_a_loop() {
     let text = counting(
@@ -496,7 +496,7 @@ fn a_constant_is_given_to_a_loop() {
 }
 
 /// Before the loop, the order of the program takes less memory. In the loop, the order that frees
-/// early does.
+/// memory early takes less memory.
 #[test]
 fn each_computation_at_the_peak_has_the_order_that_suits_it() {
     let wide = |elements: u32| {

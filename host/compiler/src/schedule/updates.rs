@@ -1,8 +1,8 @@
 //! Orders instructions so that an in-place update of an array executes after all other readers of
 //! the old array.
 //!
-//! Otherwise the old array would have to be copied first. A loop's next state updates its state in
-//! the same way.
+//! Without this order, the old array would have to be copied first. The body of a loop updates the
+//! loop's state in the same way.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,15 +15,16 @@ use super::{PlannedFusion, leaf_bytes};
 use crate::kernels::Kernels;
 use crate::roles::{Role, roles};
 
-/// Smallest array, in bytes, whose copy takes longer than the search for an order that saves the
-/// copy.
+/// Bytes of the smallest array for which a copy takes longer than the search for an order that
+/// saves the copy.
 const LEAST_COPIED: u64 = 4 << 10;
 
-/// Largest number of instructions that an update is moved past: the search is linear in them.
+/// Largest number of instructions that an update is moved past. The time of the search is linear in
+/// this number.
 const FARTHEST: usize = 512;
 
-/// For each instruction of a computation, the operand leaves whose buffers it would overwrite with
-/// a result.
+/// For each instruction of a computation, the operand leaves whose buffers the instruction would
+/// overwrite with a result.
 pub type Updates = HashMap<InstrId, Vec<ValueLeaf>>;
 
 /// Returns the updates of every computation that thunks execute; none for others.
@@ -79,8 +80,9 @@ fn borrowed_leaves(entry: &Computation, uses: &LeafUses, donations: &Donations) 
     leaves.enumerate().filter(|(number, _)| !donations.donated.contains(number)).map(|(_, &leaf)| leaf).collect()
 }
 
-/// Returns leaves of the parameters, each with the leaf of the result that should be in its buffer:
-/// for donated inputs, and for a loop's state, where the next state is wanted.
+/// Returns pairs of leaves: a leaf of a parameter, and the leaf of the result that should be in the
+/// same buffer. In a program these are donated inputs and their results, in the body of a loop the
+/// state and the next state.
 fn wanted(
     computation: &Computation,
     uses: &LeafUses,
@@ -95,9 +97,9 @@ fn wanted(
     results.filter_map(|(number, &new)| Some((*leaves.get(place(number)?)?, new))).collect()
 }
 
-/// Returns the order with updates moved behind the other readers of the arrays that they update,
-/// together with all instructions that need the updates' results. `has_effect`: per computation,
-/// whether its execution has an effect.
+/// Moves each update behind the other readers of the array that it updates, together with all
+/// instructions that need the update's result. Returns the new order. `has_effect`: for each
+/// computation, whether its execution has an effect.
 pub fn after_readers(
     computation: &Computation,
     order: Vec<InstrId>,
@@ -128,7 +130,7 @@ pub fn after_readers(
     moving.order
 }
 
-/// An order under change, and the position of each instruction in it.
+/// An order that is being changed, and the position of each instruction in this order.
 struct MovableOrder<'a> {
     computation: &'a Computation,
     order: Vec<InstrId>,
@@ -137,7 +139,7 @@ struct MovableOrder<'a> {
 
 impl MovableOrder<'_> {
     /// Moves `id`, and the instructions that wait for it, behind the last of `readers`. Does
-    /// nothing if one of the readers waits for `id` too.
+    /// nothing if one of the readers also waits for `id`.
     fn behind(&mut self, id: InstrId, readers: &[InstrId], has_effect: &[bool]) {
         let first = self.positions[id.index()];
         let last = readers.iter().map(|reader| self.positions[reader.index()]).max().unwrap_or(first);

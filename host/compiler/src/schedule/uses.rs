@@ -1,14 +1,14 @@
-//! How long values are needed, which decides whether a buffer may be overwritten.
+//! Computes how long values are needed. This decides whether a buffer may be overwritten.
 
 use fusebox_core::hlo::{Computation, InstrId, Instruction, Op};
 
 use super::leaf_count;
 
-/// A leaf of a value, named by the instruction that computes it. Tuples, reshapes and the like only
-/// pass leaves on.
+/// An array leaf of a value, identified by the instruction that computes the leaf. Tuples, tuple
+/// elements and reshapes only pass on leaves of their operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ValueLeaf {
-    /// The instruction that computes it.
+    /// The instruction that computes the leaf.
     pub producer: InstrId,
     /// Number among the array leaves of that instruction.
     pub number: usize,
@@ -17,13 +17,14 @@ pub struct ValueLeaf {
 /// The leaves of a computation.
 #[derive(Debug)]
 pub struct LeafUses {
-    /// Per instruction, the leaves of its value.
+    /// For each instruction, the leaves of its value.
     leaves: Vec<Vec<ValueLeaf>>,
-    /// Per instruction, the leaves that it reads. Instructions that pass leaves on read none.
+    /// For each instruction, the leaves that it reads. Instructions that pass leaves on read none.
     reads: Vec<Vec<ValueLeaf>>,
-    /// Per instruction, its time of execution.
+    /// For each instruction, its position in the execution order.
     times: Vec<usize>,
-    /// Per instruction and leaf computed there, the time of the last read.
+    /// For each instruction and each leaf that it computes, the position of the last reader in the
+    /// execution order.
     last: Vec<Vec<Option<usize>>>,
     root: InstrId,
 }

@@ -73,7 +73,8 @@ fn integer<'f>(op: BinaryOp, ty: ElementType, x: Term<'f>, y: Term<'f>) -> Resul
     })
 }
 
-/// Replaces divisors that have no quotient by 1. Also returns whether the divisor is 0.
+/// Replaces the divisor by 1 where the quotient is not defined. Also returns whether the divisor is
+/// 0.
 fn safe_divisor<'f>(signed: bool, x: Term<'f>, y: Term<'f>) -> (Term<'f>, Term<'f>) {
     let by_zero = y.eq(0_i64);
     let mut unsafe_case = by_zero;
@@ -84,23 +85,24 @@ fn safe_divisor<'f>(signed: bool, x: Term<'f>, y: Term<'f>) -> (Term<'f>, Term<'
     (unsafe_case.select(1_i64, y), by_zero)
 }
 
-/// Divides: `x / 0` has all bits set; the smallest number by -1 is itself.
+/// Divides. The quotient `x / 0` has all bits set. The smallest number divided by -1 is the
+/// smallest number.
 fn divide<'f>(signed: bool, x: Term<'f>, y: Term<'f>) -> Term<'f> {
     let (divisor, by_zero) = safe_divisor(signed, x, y);
     let quotient = if signed { x.divsi(divisor) } else { x.divui(divisor) };
     by_zero.select(-1_i64, quotient)
 }
 
-/// Computes the remainder: `x mod 0` is `x`; the smallest number by -1 leaves 0.
+/// Computes the remainder. `x mod 0` is `x`. The smallest number modulo -1 is 0.
 fn remainder<'f>(signed: bool, x: Term<'f>, y: Term<'f>) -> Term<'f> {
     let (divisor, by_zero) = safe_divisor(signed, x, y);
     let rest = if signed { x.remsi(divisor) } else { x.remui(divisor) };
     by_zero.select(x, rest)
 }
 
-/// Shifts; an amount of the width or more gives 0. The amount is clamped because LLVM 22 turns
-/// `select(y < 64, x << y, 0)` into PTX's instruction, which clamps too, but keeps only the lower
-/// 32 bits of the amount.
+/// Shifts. If the amount is the width or more, the result is 0. The amount is clamped because LLVM
+/// 22 turns `select(y < 64, x << y, 0)` into the shift instruction of PTX. This instruction also
+/// clamps the amount, but keeps only the amount's lower 32 bits.
 fn shifted<'f>(x: Term<'f>, y: Term<'f>, shift: impl FnOnce(Term<'f>, Term<'f>) -> Term<'f>) -> Term<'f> {
     let most = i64::from(y.scalar().bits()) - 1;
     let inside = y.cmpi(IntPredicate::Ule, most);
@@ -119,7 +121,7 @@ fn multiply_high<'f>(signed: bool, x: Term<'f>, y: Term<'f>) -> Term<'f> {
 /// gives the integer part of the reciprocal: 1 for 1, ±1 for -1, else 0.
 fn power<'f>(signed: bool, x: Term<'f>, y: Term<'f>) -> Term<'f> {
     let (mut result, mut base) = (x.integer(1), x);
-    // Unrolled: a loop in here would keep the loop around it from being vectorised.
+    // Unrolled, because a loop here would prevent vectorising the loop around it.
     for bit in 0..x.scalar().bits() {
         let odd = (y & 1i64.wrapping_shl(bit)).ne(0_i64);
         result = odd.select(result * base, result);
@@ -130,8 +132,8 @@ fn power<'f>(signed: bool, x: Term<'f>, y: Term<'f>) -> Term<'f> {
     }
     let negative = y.lt(0_i64);
     let unit = x.eq(1_i64) | x.eq(-1_i64);
-    // For ±1 the loop's result is right for any bit pattern of the exponent: only its parity
-    // matters.
+    // For ±1 the loop's result is right for any bit pattern of the exponent, because only the
+    // exponent's parity matters.
     let reciprocal = unit.select(result, result.integer(0));
     negative.select(reciprocal, result)
 }

@@ -5,7 +5,7 @@ use fusebox_core::hlo::{ElementType, FloatFormat};
 
 use super::float_types::{narrow, widen};
 
-/// Returns the same bits as another type of equal width; `pred` is a byte of 0 or 1.
+/// Returns the same bits as a value of another type of equal width. A `pred` is a byte of 0 or 1.
 pub fn reinterpret(from: ElementType, to: ElementType, x: Term<'_>) -> Term<'_> {
     if from == to { x } else { from_bits(to, to_bits(from, x)) }
 }
@@ -24,7 +24,7 @@ fn to_bits(from: ElementType, x: Term<'_>) -> Term<'_> {
     }
 }
 
-/// Returns the value with these bits, an integer of its width.
+/// Returns the value whose bits are given by `bits`, an integer of the value's width.
 fn from_bits(to: ElementType, bits: Term<'_>) -> Term<'_> {
     match to {
         ElementType::Pred => bits.ne(0_i64),
@@ -53,7 +53,7 @@ pub fn reduce_precision(
     }
     let format = FloatFormat::of(ty).ok_or_else(|| format!("reduce-precision is not defined on {ty}"))?;
     let (exponent, mantissa) = (format.exponent_bits, format.mantissa_bits);
-    // Bits beyond the type's own need no reduction.
+    // Reducing to more bits than the type has changes nothing.
     let kept = |count: i64, least| count.clamp(least, 64) as u32;
     let (exponent_bits, mantissa_bits) = (kept(exponent_bits, 1), kept(mantissa_bits, 0));
     let mut bits = x.to_bits();
@@ -94,7 +94,7 @@ pub fn part<'f>(from: ElementType, to: ElementType, x: Term<'f>, part: Term<'f>)
     from_bits(to, bits.shrui(amount).trunci(Scalar::Int(width)))
 }
 
-/// Returns the value of type `to` with these parts, from the low bits up.
+/// Returns the value of type `to` that consists of these parts, the lowest bits first.
 pub fn joined<'f>(from: ElementType, to: ElementType, parts: &[Term<'f>]) -> Result<Term<'f>, String> {
     let (wide, width) = (Scalar::Int(bitcast_bits(to)), i64::from(bitcast_bits(from)));
     let shifted = (0i64..).zip(parts).map(|(k, &part)| to_bits(from, part).extui(wide).shli(k * width));

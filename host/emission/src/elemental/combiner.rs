@@ -1,4 +1,5 @@
-//! Computations that a reduce, scatter, map … applies: scalars in, scalars out.
+//! Writes the computations that a reduce, scatter, map … applies to elements. Their parameters and
+//! results are scalars.
 
 use fusebox_core::builder::{FastMath, FunctionBuilder, Type, Value};
 use fusebox_core::emitter::Fusion;
@@ -21,7 +22,7 @@ pub fn combiner_function(fusion: &Fusion, symbol: &str, id: InstrId) -> Result<f
     for parameter in parameters {
         arguments.push(b.argument(Type::of_element(scalar_type(&fusion.module, parameter)?)));
     }
-    // A scatter's emitter decides the order of updates.
+    // A scatter's emitter decides the order of updates, so LLVM must not change it.
     let regrouping =
         if matches!(instruction.op, Op::Scatter { .. }) { Regrouping::Forbidden } else { Regrouping::Allowed };
     let results = write(&mut b, &fusion.module, applied, &arguments, regrouping)?;
@@ -32,9 +33,10 @@ pub fn combiner_function(fusion: &Fusion, symbol: &str, id: InstrId) -> Result<f
 /// Whether LLVM may regroup sums, products, maxima and minima.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Regrouping {
-    /// They are computed as written.
+    /// LLVM must compute them as written.
     Forbidden,
-    /// They may be regrouped: HLO leaves open in which order elements are combined.
+    /// LLVM may regroup them, because HLO does not specify the order in which elements are
+    /// combined.
     Allowed,
 }
 
@@ -112,7 +114,8 @@ fn in_words(error: EmissionError) -> String {
     error.to_string()
 }
 
-/// Returns the leaves of the value with that number, from the leaves of several values.
+/// Returns the leaves of value `number`. `leaves` contains the leaves of several values of these
+/// shapes, in order.
 fn part<'a>(mut shapes: impl Iterator<Item = &'a Shape>, number: i64, leaves: &[Value]) -> Option<Vec<Value>> {
     let number = usize::try_from(number).ok()?;
     let start = shapes.by_ref().take(number).map(|shape| shape.leaves().len()).sum::<usize>();

@@ -41,7 +41,8 @@ fn integer_predicate(direction: Comparison, signed: bool) -> IntPredicate {
     }
 }
 
-/// Returns the predicate of a direction. NaN differs from every value and has no order with any.
+/// Returns the predicate that compares floats in a direction. NaN differs from every value, and is
+/// neither less nor greater than any value.
 fn float_predicate(direction: Comparison) -> FloatPredicate {
     match direction {
         Comparison::Eq => FloatPredicate::Oeq,
@@ -53,8 +54,8 @@ fn float_predicate(direction: Comparison) -> FloatPredicate {
     }
 }
 
-/// Returns the bits as an integer in total order: -NaN < -inf < … < -0 < +0 < … < +NaN. The integer
-/// is signed, unless the type has no sign.
+/// Returns the bits as an integer. These integers have the total order -NaN < -inf < … < -0 < +0 <
+/// … < +NaN. The integer is signed, unless the type has no sign.
 fn ordered_bits(ty: ElementType, x: Term<'_>) -> Term<'_> {
     let bits = x.to_bits();
     if ty == ElementType::F8E8M0FNU {
@@ -65,8 +66,8 @@ fn ordered_bits(ty: ElementType, x: Term<'_>) -> Term<'_> {
     if FloatFormat::of(ty).is_none_or(|format| format.specials != Specials::NanNegativeZero) {
         return negative.select(flipped, bits);
     }
-    // The code of negative zero is the type's only NaN. It is a negative NaN, so it stays the
-    // smallest.
+    // In this type, the bits of negative zero are the only NaN. It is a negative NaN, so it remains
+    // the smallest integer.
     let smallest = bits.integer(i64::MIN >> (64 - ty.bits()));
     let is_number = bits.ne(smallest);
     (negative & is_number).select(smallest - bits, bits)

@@ -1,8 +1,8 @@
-//! Complex numbers: the formula of each operation on parts.
+//! Operations on complex numbers, as formulas on the real and imaginary parts.
 //!
 //! All operations except sums, products and exponentials are computed on `f64` parts, also for
-//! `c64`. Intermediate values then neither overflow nor underflow, and cancellation costs no digits
-//! that the result has.
+//! `c64`. Intermediate values then neither overflow nor underflow, and cancellation loses no digits
+//! of the rounded result.
 
 use std::ops::{Add, Div, Mul, Sub};
 

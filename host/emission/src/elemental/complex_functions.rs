@@ -1,11 +1,11 @@
-//! Functions of complex numbers on `f64` parts.
+//! Functions of complex numbers, computed on `f64` parts.
 
 use fusebox_core::builder::Term;
 
 use super::complex_pair::{ComplexPair, choose, is_infinite, magnitude};
 
-/// Computes `e^re · (cos im + i sin im)`, on parts of either type. Beyond the range of the real
-/// exponential, the other factors may bring the product back into it. On the real axis the
+/// Computes `e^re · (cos im + i sin im)`, on `f32` or `f64` parts. Even if the real exponential
+/// overflows, the other factors may bring the product back into range. On the real axis the
 /// imaginary part is unchanged.
 pub fn exp(x: ComplexPair<'_>) -> ComplexPair<'_> {
     let limit: f64 = if x.re.is_f32() { 88.0 } else { 700.0 };
@@ -55,7 +55,7 @@ pub fn log(x: ComplexPair<'_>) -> ComplexPair<'_> {
     ComplexPair { re: log_magnitude(x), im: x.im.atan2(x.re) }
 }
 
-/// Computes `log(1 + x)`; for small `x` from `|1 + x|² - 1 = re (re + 2) + im²`.
+/// Computes `log(1 + x)`, for small `x` from `|1 + x|² - 1 = re (re + 2) + im²`.
 pub fn log1p(x: ComplexPair<'_>) -> ComplexPair<'_> {
     let shifted = ComplexPair { re: x.re + 1.0, im: x.im };
     let excess = x.re * (x.re + 2.0) + x.im * x.im;
@@ -78,7 +78,7 @@ pub fn rsqrt(x: ComplexPair<'_>) -> ComplexPair<'_> {
 }
 
 /// Computes the larger of the result's parts, `t = sqrt((|re| + |x|) / 2)`, and from it the other
-/// one, `im / 2t`. Left of zero the imaginary part has the sign of `side`.
+/// part, `im / 2t`. If `re` is negative, the imaginary part has the sign of `side`.
 fn sqrt_on_side<'f>(x: ComplexPair<'f>, side: Term<'f>) -> ComplexPair<'f> {
     // Scales by powers of 4, so that neither the sum nor the halves leave the range.
     let (large, _) = x.sizes();
@@ -98,9 +98,9 @@ fn sqrt_on_side<'f>(x: ComplexPair<'f>, side: Term<'f>) -> ComplexPair<'f> {
     sqrt_of_infinity(x, result)
 }
 
-/// Replaces the result at infinity. An infinite imaginary part makes the real part infinite and is
-/// unchanged. If only the real part is infinite, the other part of the result is 0, or NaN if the
-/// imaginary part is NaN.
+/// Replaces the result at infinity. If the imaginary part of `x` is infinite, the real part of the
+/// result is infinite, and the imaginary part is unchanged. If only the real part is infinite, the
+/// other part of the result is 0, or NaN if the imaginary part is NaN.
 fn sqrt_of_infinity<'f>(x: ComplexPair<'f>, result: ComplexPair<'f>) -> ComplexPair<'f> {
     let (zero, infinity) = (x.re.number(0.0), x.re.number(f64::INFINITY));
     let (small, large) = (zero.copysign(x.im), infinity.copysign(x.im));
@@ -113,7 +113,7 @@ fn sqrt_of_infinity<'f>(x: ComplexPair<'f>, result: ComplexPair<'f>) -> ComplexP
     choose(im_infinite, ComplexPair { re: infinity, im: x.im }, result)
 }
 
-/// Sine and cosine, circular or hyperbolic.
+/// Sine and cosine of a number, either circular or hyperbolic.
 struct SinCos<'f> {
     sin: Term<'f>,
     cos: Term<'f>,
@@ -127,8 +127,9 @@ fn hyperbolic(x: Term<'_>) -> SinCos<'_> {
     SinCos { sin: x.sinh(), cos: x.cosh() }
 }
 
-/// Returns a number whose hyperbolic functions do not overflow, and the factor by which they are
-/// too small. Beyond 40, sinh and cosh are `e^|x| / 2`, so a part of `x` can become a factor.
+/// Returns a number whose hyperbolic functions do not overflow, and the factor by which these
+/// functions are then too small. Beyond 40, sinh and cosh are `e^|x| / 2`, so a part of `x` can
+/// become a factor.
 fn without_overflow(x: Term<'_>) -> (Term<'_>, Term<'_>) {
     let size = x.absf();
     let large = size.gt(700.0);
@@ -146,7 +147,7 @@ pub fn cos(x: ComplexPair<'_>) -> ComplexPair<'_> {
     cosh(times_i(x))
 }
 
-/// `sinh re cos im + i cosh re sin im`; on the axes, a part of 0 is unchanged.
+/// Computes `sinh re cos im + i cosh re sin im`. On the axes, a part that is 0 is unchanged.
 pub fn sinh(x: ComplexPair<'_>) -> ComplexPair<'_> {
     let (reduced, factor) = without_overflow(x.re);
     let (h, t) = (hyperbolic(reduced), circular(x.im));
@@ -156,7 +157,7 @@ pub fn sinh(x: ComplexPair<'_>) -> ComplexPair<'_> {
     choose(on_real, ComplexPair { re: h.sin * factor, im: x.im }, ComplexPair { re, im })
 }
 
-/// `cosh re cos im + i sinh re sin im`; on the axes the imaginary part is 0.
+/// Computes `cosh re cos im + i sinh re sin im`. On the axes, the imaginary part is 0.
 pub fn cosh(x: ComplexPair<'_>) -> ComplexPair<'_> {
     let (reduced, factor) = without_overflow(x.re);
     let (h, t) = (hyperbolic(reduced), circular(x.im));
@@ -176,9 +177,9 @@ pub fn times_minus_i(x: ComplexPair<'_>) -> ComplexPair<'_> {
     ComplexPair { re: x.im, im: -x.re }
 }
 
-/// `(sinh re cosh re + i sin im cos im) / (sinh² re + cos² im)`; far from the imaginary axis the
-/// real part is ±1 and the imaginary one `4 sin im cos im e^(-2|re|)`. On the real axis the
-/// imaginary part is unchanged.
+/// Computes `(sinh re cosh re + i sin im cos im) / (sinh² re + cos² im)`. Far from the imaginary
+/// axis, the real part is ±1 and the imaginary part is `4 sin im cos im e^(-2|re|)`. On the real
+/// axis the imaginary part is unchanged.
 pub fn tanh(x: ComplexPair<'_>) -> ComplexPair<'_> {
     let size = x.re.absf();
     let far = size.gt(22.0);
@@ -190,7 +191,8 @@ pub fn tanh(x: ComplexPair<'_>) -> ComplexPair<'_> {
     let im = 4.0 * turn * decay;
     let far_value = ComplexPair { re: x.re.number(1.0).copysign(x.re), im };
     let value = choose(far, far_value, near);
-    // If the angle is infinite or NaN: ±1 at an infinite real part, NaN at a finite one.
+    // If the angle is infinite or NaN, the result is ±1 for an infinite real part, and NaN for a
+    // finite real part.
     let (infinite, nowhere) = (is_infinite(x.re), x.im.subf(x.im));
     let undirected = nowhere.is_nan();
     let limit = ComplexPair { re: infinite.select(far_value.re, nowhere), im: infinite.select(0.0, nowhere) };
@@ -203,8 +205,8 @@ pub fn tan(x: ComplexPair<'_>) -> ComplexPair<'_> {
     times_minus_i(tanh(times_i(x)))
 }
 
-/// `e^(y log x)`; 1 to any power is 1, and so is any number to the power of 0. 0 to a positive real
-/// power is 0; to any other power it is NaN.
+/// Computes `e^(y log x)`. 1 to any power is 1, and any number to the power of 0 is 1. 0 to a
+/// positive real power is 0, and 0 to any other power except 0 is NaN.
 pub fn pow<'f>(x: ComplexPair<'f>, y: ComplexPair<'f>) -> ComplexPair<'f> {
     let power = exp(y * log(x));
     let (x_zero, y_zero) = (x.is_zero(), y.is_zero());

@@ -24,7 +24,7 @@ impl<'f> ComplexPair<'f> {
         ComplexPair::of(x).map(|part| part.extf(Scalar::F64))
     }
 
-    /// Returns a real number of the type of these parts.
+    /// Returns a real number, whose parts have the same type as these parts.
     pub fn real(self, value: f64) -> ComplexPair<'f> {
         ComplexPair { re: self.re.number(value), im: self.re.number(0.0) }
     }
@@ -107,15 +107,15 @@ pub fn is_infinite(x: Term<'_>) -> Term<'_> {
     x.absf().eq(f64::INFINITY)
 }
 
-/// Computes `|x|` of parts whose squares neither overflow nor underflow. If a part is infinite, so
-/// is the result, whatever the other part is.
+/// Computes `|x|` for parts whose squares neither overflow nor underflow. If a part is infinite,
+/// the result is infinite, regardless of the other part.
 pub fn plain_magnitude(x: ComplexPair<'_>) -> Term<'_> {
     let size = (x.re * x.re + x.im * x.im).sqrt();
     x.is_infinite().select(f64::INFINITY, size)
 }
 
-/// Computes `|x|`, scaled by the larger part. If a part is infinite, so is the result, whatever the
-/// other part is.
+/// Computes `|x|`, scaled by the larger part. If a part is infinite, the result is infinite,
+/// regardless of the other part.
 pub fn magnitude(x: ComplexPair<'_>) -> Term<'_> {
     let (large, small) = x.sizes();
     let ratio = small / large.eq(0.0).select(1.0, large);
@@ -141,11 +141,11 @@ pub fn plain_quotient<'f>(x: ComplexPair<'f>, y: ComplexPair<'f>) -> ComplexPair
 
 pub fn recovered_quotient<'f>(x: ComplexPair<'f>, y: ComplexPair<'f>, quotient: ComplexPair<'f>) -> ComplexPair<'f> {
     let both_nan = quotient.re.is_nan() & quotient.im.is_nan();
-    // A number over 0: infinite, with the signs of the parts.
+    // A number divided by 0 is infinite, with the signs of its parts.
     let by_zero = y.is_zero();
     let signed = x.re.number(f64::INFINITY).copysign(y.re);
     let over_zero = x.map(|part| signed * part);
-    // Infinite over finite, finite over infinite: only signs and infinities matter.
+    // If one operand is infinite and the other finite, only signs and infinities matter.
     let (x_infinite, y_infinite) = (x.is_infinite(), y.is_infinite());
     let (x_unit, y_unit) = (infinite_parts(x), infinite_parts(y));
     let large = conjugate_product(x_unit, y).map(|part| f64::INFINITY * part);

@@ -9,8 +9,8 @@ use super::convert::convert;
 /// parameters.
 pub const MAX_CONSTANT_ELEMENTS: usize = 16;
 
-/// Returns the element of a constant at an index. It is selected by comparisons, which pay off only
-/// for small constants; if all elements are equal, it needs none.
+/// Returns the element of a constant at an index. Selects the element by comparisons, which pay off
+/// only for small constants. If all elements are equal, no comparison is needed.
 pub fn constant(b: &mut FunctionBuilder, literal: &Literal, index: &[Value]) -> Result<Value, String> {
     let Literal::Array(array) = literal else {
         return Err("tuple constants are not supported inside a fusion".into());
@@ -70,7 +70,7 @@ fn little_endian(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
 }
 
-/// Converts the index along the iota's dimension to a value of its type.
+/// Converts the index along the iota's dimension to a value of the iota's type.
 pub fn iota(b: &mut FunctionBuilder, ty: ElementType, index: Value) -> Result<Value, String> {
     if ty.is_integer() || ty == ElementType::Pred {
         return Ok(b.index_castui(index, Scalar::of_element(ty)));

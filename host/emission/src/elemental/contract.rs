@@ -10,9 +10,9 @@ use crate::EmissionError;
 use crate::error::Result;
 use crate::writer::{FunctionWriter, LoopForm, SiteOperands};
 
-/// Writes a `dot` or `convolution`. Operands: left and right; for a convolution input and kernel,
-/// read under the recipe's branch. There are no operands if nothing is contracted, or if the kernel
-/// never meets the input.
+/// Writes a `dot` or `convolution`. The operands are left and right, or for a convolution the input
+/// and the kernel, which are read under the recipe's branch. There are no operands if there are no
+/// elements to contract, or if the kernel never overlaps the input.
 pub fn sum_of_products(writer: &mut FunctionWriter<'_, '_>, reads: &SiteOperands<'_>) -> Result<Vec<Value>> {
     let result = writer.partition.array(reads.id)?.element_type;
     let sum_type = accumulator(writer.partition, reads.id)?;

@@ -6,7 +6,7 @@ use fusebox_core::builder::{FunctionBuilder, IntPredicate, OpKind, Region, Scala
 
 use crate::error::Result;
 
-/// Writes a computation on values.
+/// A function that writes a computation on values.
 type WriteScalars<'w> = &'w dyn Fn(&mut FunctionBuilder, &[Value]) -> Result<Vec<Value>>;
 
 /// Writes a `while` with these values as its state.
@@ -26,9 +26,9 @@ pub fn repeat(
     Ok(b.op(OpKind::While, state, Vec::new(), &types, vec![before, after]))
 }
 
-/// Writes a `conditional` with results of these types; `branch` writes the branch of a number. A
-/// truth value selects the first of two branches. An integer selects by number; if there is no
-/// branch of that number, it selects the last.
+/// Writes a `conditional` with results of these types. `branch` writes the branch with a number.
+/// The predicate `true` selects the first of two branches. An integer selects the branch with this
+/// number, or the last branch if there is none with this number.
 pub fn choose(
     b: &mut FunctionBuilder,
     selector: Value,

@@ -23,8 +23,8 @@ pub fn convert(from: ElementType, to: ElementType, x: Term<'_>) -> Term<'_> {
     }
 }
 
-/// Converts the real part; for `pred`, tests whether the number is not 0; for complex types,
-/// converts both parts.
+/// Converts a complex number: both parts for complex types, else only the real part. For `pred`,
+/// tests whether the number is not 0.
 fn from_complex(part: ElementType, to: ElementType, x: Term<'_>) -> Term<'_> {
     let (re, im) = (x.re(), x.im());
     if to.is_complex() {
@@ -49,12 +49,13 @@ fn integer_to_integer(from: ElementType, to: ElementType, x: Term<'_>) -> Term<'
     }
 }
 
-/// Rounds towards zero. Values out of range give the nearest integer of the type, NaN gives 0.
+/// Converts a float to an integer, rounded towards zero. A value out of range becomes the nearest
+/// integer of the type, and NaN becomes 0.
 fn float_to_integer(to: ElementType, x: Term<'_>) -> Term<'_> {
     let x = widen(x);
     let (bits, signed) = (to.bits(), to.is_signed_integer());
     let (target, work) = (Scalar::of_element(to), Scalar::Int(bits.max(32)));
-    // Powers of two and 0 are exact in every float type that computes here.
+    // Powers of two and 0 are exact in every float type in which this function computes.
     let (lower, upper) = if signed {
         (-(2f64.powi(bits as i32 - 1)), 2f64.powi(bits as i32 - 1))
     } else {
@@ -69,8 +70,8 @@ fn float_to_integer(to: ElementType, x: Term<'_>) -> Term<'_> {
     below.select(smallest, above.select(largest, value))
 }
 
-/// Converts to an integer: towards zero, or away from it with the probability of the fraction, as
-/// the random bits decide.
+/// Converts to an integer with stochastic rounding: away from zero with a probability equal to the
+/// fraction, else towards zero. The random bits decide.
 pub fn stochastic<'f>(
     from: ElementType,
     random: ElementType,

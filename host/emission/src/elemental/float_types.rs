@@ -1,4 +1,4 @@
-//! Floats of all widths: the types that compute with them, and conversions.
+//! Floats of all widths: in which type the kernel computes with them, and conversions between them.
 
 use fusebox_core::builder::{Scalar, Term};
 use fusebox_core::hlo::ElementType;
@@ -8,12 +8,12 @@ pub fn is_narrow(ty: ElementType) -> bool {
     ty.is_float() && ty.bits() < 32
 }
 
-/// Returns the type that arithmetic on `ty` uses.
+/// Returns the type in which arithmetic on values of type `ty` is computed.
 pub fn computed_in(ty: ElementType) -> ElementType {
     if is_narrow(ty) { ElementType::F32 } else { ty }
 }
 
-/// Converts a value to the type that computes with it.
+/// Converts a value to the type in which arithmetic on it is computed.
 pub fn widen(x: Term<'_>) -> Term<'_> {
     if matches!(x.scalar(), Scalar::Float(float) if float.bits() < 32) { x.extf(Scalar::F32) } else { x }
 }
@@ -28,13 +28,13 @@ pub fn float_to_float(to: ElementType, x: Term<'_>) -> Term<'_> {
     match (x.scalar(), Scalar::of_element(to)) {
         (Scalar::F64, to) => x.truncf(to),
         (_, Scalar::F64) => x.extf(Scalar::F64),
-        // Types of one width have no direct conversion.
+        // There is no direct conversion between two types of the same width.
         (from, to) if from != to => widen(x).truncf(to),
         _ => x,
     }
 }
 
-/// Computes in `f32` if `ty` is narrow.
+/// Applies `compute` to the operands. Computes in `f32` and rounds the result if `ty` is narrow.
 pub fn widened<'f, const N: usize>(
     ty: ElementType,
     operands: [Term<'f>; N],

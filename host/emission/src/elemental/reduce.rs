@@ -10,9 +10,9 @@ use super::state::widened_element;
 use crate::error::Result;
 use crate::writer::{FunctionWriter, LoopForm, SiteOperands};
 
-/// Writes a `reduce` or `reduce-window`. Operands: the elements, unless nothing is reduced, then
-/// the initial values. Elements of a window that may be out of bounds are read under the recipe's
-/// branch.
+/// Writes a `reduce` or `reduce-window`. The operands are the elements, followed by the initial
+/// values. The elements are missing if there is nothing to reduce. Elements of a window that may be
+/// out of bounds are read under the recipe's branch.
 pub fn reduce(
     writer: &mut FunctionWriter<'_, '_>,
     reads: &SiteOperands<'_>,

@@ -1,4 +1,4 @@
-//! Operations that select an operand by the index.
+//! Operations whose index decides which operand is read.
 
 use fusebox_core::builder::{IntPredicate, OpKind, Region, Type, Value};
 use fusebox_core::hlo::InstrId;
@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::partition::Branch;
 use crate::writer::{FunctionWriter, SiteOperands};
 
-/// Writes a binary tree of branches on the position along the dimension.
+/// Writes a `concatenate`: a binary tree of branches on the index along the concatenated dimension.
 pub fn concatenate(writer: &mut FunctionWriter<'_, '_>, reads: &SiteOperands<'_>) -> Result<Vec<Value>> {
     let reached = reads.recipe.branches.iter().filter(|branch| branch.reachable);
     let parts: Vec<(&Branch, &[Value])> = reached.zip(reads.operands.iter().map(Vec::as_slice)).collect();
@@ -56,7 +56,8 @@ fn side(
     values.map(|_| region)
 }
 
-/// Writes a `pad`. Operands: the operand if it can be read at all, the padding.
+/// Writes a `pad`. The reads are the operand, which is missing if it is never read, and the
+/// padding.
 pub fn pad(writer: &mut FunctionWriter<'_, '_>, reads: &SiteOperands<'_>) -> Result<Vec<Value>> {
     let SiteOperands { recipe, operands, .. } = reads;
     let branch = &recipe.branches[0];
@@ -67,7 +68,7 @@ pub fn pad(writer: &mut FunctionWriter<'_, '_>, reads: &SiteOperands<'_>) -> Res
     }
 }
 
-/// Writes a `dynamic-update-slice`. Operands: the update, then the operand; either is missing if it
+/// Writes a `dynamic-update-slice`. The reads are the update and the operand. Each is missing if it
 /// is never read.
 pub fn dynamic_update_slice(writer: &mut FunctionWriter<'_, '_>, reads: &SiteOperands<'_>) -> Result<Vec<Value>> {
     let ([update, operand], [inside, outside]) = (reads.operands, reads.recipe.branches.as_slice()) else {
@@ -79,8 +80,8 @@ pub fn dynamic_update_slice(writer: &mut FunctionWriter<'_, '_>, reads: &SiteOpe
     writer.branch_to(condition, inside.scope, &types, |_| Ok(update.clone()), outside)
 }
 
-/// Writes a `bitcast-convert` between widths: one part of a wide element, or a wide element from
-/// its parts.
+/// Writes a `bitcast-convert` between types of different widths: extracts one part of a wide
+/// element, or builds a wide element from its parts.
 pub fn bitcast_parts(writer: &mut FunctionWriter<'_, '_>, reads: &SiteOperands<'_>) -> Result<Vec<Value>> {
     let to = writer.partition.array(reads.id)?.element_type;
     let from = writer.partition.operand_array(reads.id, 0)?.element_type;

@@ -1,4 +1,4 @@
-//! Values that the loops of operations carry.
+//! Types of loop-carried values, for operations that need loops.
 
 use fusebox_core::builder::Type;
 use fusebox_core::hlo::{ComputationId, ElementType, InstrId, Op, accumulation_type};
@@ -29,8 +29,8 @@ pub fn accumulator(partition: &Partition<'_>, id: InstrId) -> Result<ElementType
     Ok(accumulation_type(left.element_type, right.element_type, partition.array(id)?.element_type))
 }
 
-/// Returns the types of the values that the loop of a reduction carries. Plain sums, products and
-/// extrema of narrow floats are `f32`, so the reduction rounds once.
+/// Returns the types of the values that the loop of a reduction carries. For plain sums, products
+/// and extrema of narrow floats, this type is `f32`, so that the reduction rounds once.
 fn of_reduction(partition: &Partition<'_>, id: InstrId, to_apply: ComputationId) -> Vec<Type> {
     match widened_element(partition, id, to_apply) {
         Some(element) => vec![Type::of_element(computed_in(element))],
@@ -44,8 +44,9 @@ pub fn widened_element(partition: &Partition<'_>, id: InstrId, to_apply: Computa
     (is_narrow(element) && combiner::single_operation(partition.module, to_apply).is_some()).then_some(element)
 }
 
-/// Returns the types for two loops. The loop over windows carries the result. The loop over a
-/// window's elements carries the value selected so far, its position, and whether there is one.
+/// Returns the types of the values that the two loops of a `select-and-scatter` carry. The loop
+/// over windows carries the result. The loop over a window's elements carries the value selected so
+/// far, the position of this value, and whether a value is selected yet.
 fn of_windows(partition: &Partition<'_>, id: InstrId) -> Vec<Vec<Type>> {
     let element = partition.leaf_types(id);
     vec![element.clone(), [element, vec![Type::INDEX, Type::I1]].concat()]

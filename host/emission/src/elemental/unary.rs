@@ -11,7 +11,7 @@ pub fn unary(op: UnaryOp, ty: ElementType, x: Term<'_>) -> Result<Term<'_>, Stri
     match (op, ty) {
         (_, ty) if ty.is_complex() => complex::unary(op, ty, x),
         (UnaryOp::Real, _) => Ok(x),
-        // Rounds as for any other result: a type without zero has NaN here.
+        // Rounds the zero like any other result, because a type without zero represents it by NaN.
         (UnaryOp::Imag, ty) if ty.is_float() => Ok(narrow(ty, x.number(0.0))),
         (UnaryOp::IsFinite, ty) if ty.is_float() => Ok(widen(x).absf().lt(f64::INFINITY)),
         (_, ty) if ty.is_float() => widened(ty, [x], |[x]| float(op, ty, x)),
@@ -65,7 +65,7 @@ fn logistic(x: Term<'_>) -> Term<'_> {
     x.lt(0.0).select(e, x.number(1.0)) / (1.0 + e)
 }
 
-/// Keeps NaN and zeros; other values become 1 with their sign.
+/// Computes the sign. NaN and zeros are unchanged. Other values become 1 with their sign.
 fn float_sign(x: Term<'_>) -> Term<'_> {
     let unit = x.number(1.0).copysign(x);
     x.cmpf(FloatPredicate::One, 0.0).select(unit, x)
@@ -92,8 +92,8 @@ fn integer(op: UnaryOp, ty: ElementType, x: Term<'_>) -> Result<Term<'_>, String
     }
 }
 
-/// Counts bits. Types narrower than 32 bits are counted in 32, which has an instruction; the count
-/// is then too large by `extra`.
+/// Counts bits. Integers narrower than 32 bits are extended to 32 bits, for which there is an
+/// instruction. The count is then too large by `extra`, which is subtracted.
 fn counted<'f>(x: Term<'f>, extra: i64, count: impl FnOnce(Term<'f>) -> Term<'f>) -> Term<'f> {
     if x.scalar().bits() >= 32 {
         return count(x);

@@ -1,4 +1,5 @@
-//! `select-and-scatter` in gather form.
+//! Writes `select-and-scatter` in gather form: for each element of the result, a loop over the
+//! windows that may cover it.
 
 use fusebox_core::builder::{IntPredicate, Value};
 use fusebox_core::hlo::ComputationId;
@@ -8,11 +9,11 @@ use crate::error::Result;
 use crate::partition::Recipe;
 use crate::writer::{FunctionWriter, LoopForm, SiteOperands};
 
-/// Finds, for every window that may cover the element, which element the window selects. If it is
-/// this one, combines the window's source value.
+/// Finds, for every window that may cover the element, which element the window selects. If the
+/// window selects this element, combines the window's source value with the result.
 ///
-/// Operands: the candidate, the window's source, the initial value. The first two are missing if no
-/// window covers any element.
+/// The reads are the candidate, the window's source and the initial value. The candidate and the
+/// source are missing if no window covers any element.
 pub fn select_and_scatter(
     writer: &mut FunctionWriter<'_, '_>,
     reads: &SiteOperands<'_>,
@@ -40,8 +41,8 @@ pub fn select_and_scatter(
     })
 }
 
-/// Returns the linear index of the element that a window selects. This is the first one, replaced
-/// by each later one for which `select(current, other)` is false.
+/// Returns the linear index of the element that a window selects. The window's first element is
+/// selected first. Each later element for which `select(current, other)` is false replaces it.
 fn selected(
     writer: &mut FunctionWriter<'_, '_>,
     select: ComputationId,

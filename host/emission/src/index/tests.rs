@@ -55,8 +55,8 @@ fn expressions_stay_small_and_right() {
     }
 }
 
-/// Rules that look into operands repeat a part of them in every map. In a long chain, each composed
-/// map would take more operations than the one before, up to a bound.
+/// Simplification rules that inspect operands repeat a part of the operands in every map. In a long
+/// chain, each composed map would take more operations than the one before, up to a bound.
 #[test]
 fn maps_in_a_long_row_are_not_put_together() {
     const STEPS: u32 = 200;

@@ -1,4 +1,5 @@
-//! Cuts a computation into functions so that nothing is computed twice and code stays linear.
+//! Cuts a computation into functions so that no value is computed twice and the code's size is
+//! linear in the number of instructions.
 //!
 //! ```text
 //! calls of a kernel ──users before operands──> per instruction: its site (function, scope, index)
@@ -6,11 +7,11 @@
 //! ```
 //!
 //! An instruction belongs to exactly one function. It joins the function of its users if all of
-//! them read it at the same index, from scopes of one function that a common scope can serve.
-//! Otherwise it starts a separate function, which the readers call. A *scope* is a region of a
-//! function where values are available: its body, the body of a loop, a branch. Constants, iotas,
-//! parameters, and broadcasts of scalar constants or parameters have no site: every reader writes
-//! them inline.
+//! them read it at the same index, from scopes of one function, and if one scope can compute it for
+//! all of them. Otherwise it starts a separate function, which the readers call. A *scope* is a
+//! region of a function where values are available: its body, the body of a loop, a branch.
+//! Constants, iotas, parameters, and broadcasts of scalar constants or parameters have no site:
+//! every reader writes them inline.
 //!
 //! Worked example: in `slice(x)[0:2] + slice(x)[1:3]` a computed `x` is read at `i` and at `i + 1`,
 //! so it becomes a function with two calls; in `exp(x) + neg(exp(x))` everything joins one
@@ -35,11 +36,11 @@ pub struct FunctionRequest {
 }
 
 /// Largest number of instructions of a function. The time of LLVM's passes is not linear in the
-/// size of a function, so a larger one continues in another function. It does so only where a
-/// single read is left for the other function. Otherwise several functions would compute a value
-/// that several reads share, and twice as often with each further function.
+/// size of a function, so a large function continues in another function. It does so only at an
+/// instruction that a single scope reads. At an instruction with several readers, several functions
+/// would compute the same values, and twice as often with each further function.
 const MAX_INSTRUCTIONS: u32 = 1000;
-/// Largest depth of scopes that instructions are computed in. An instruction in a deeper scope is
+/// Largest depth of a scope in which instructions are computed. An instruction in a deeper scope is
 /// computed before the deep scopes or, if only their conditions keep the index within bounds, in
 /// another function.
 const MAX_DEPTH: u32 = 24;
@@ -47,7 +48,7 @@ const MAX_DEPTH: u32 = 24;
 impl<'m> Partition<'m> {
     /// Partitions the instructions that the requested functions need.
     ///
-    /// `prefix` starts the names of further functions; `used_names` are names that these must not have.
+    /// The names of further functions begin with `prefix` and are not in `used_names`.
     ///
     /// # Errors
     /// If an instruction cannot be computed element by element.
@@ -132,7 +133,7 @@ impl<'m> Partition<'m> {
             return None;
         }
         // A separate function would recompute values that outer scopes read as well. In a chain,
-        // each step would double this work.
+        // each instruction would double this work.
         let scope = if is_shallow(scope) { scope } else { self.outermost(id, scope, token) };
         is_shallow(scope).then_some(scope)
     }

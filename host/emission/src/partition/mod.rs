@@ -1,5 +1,5 @@
-//! A computation cut into functions: where each instruction is computed, and what it reads there.
-//! Module `cut` decides.
+//! A computation cut into functions: where each instruction is computed, and which values it reads
+//! there. Module `cut` makes these decisions.
 
 mod cut;
 
@@ -35,28 +35,29 @@ pub struct InstructionSite {
 /// A function of a partition.
 pub struct PartitionFunction {
     pub symbol: String,
-    /// Its outermost scope.
+    /// Outermost scope of the function.
     pub body: ScopeId,
     /// Sizes of the dimensions of its index arguments.
     pub dims: Vec<i64>,
     pub results: Vec<InstructionRead>,
     pub instructions: u32,
-    /// Instructions without a site whose known readers are all in this function.
+    /// Number of instructions that have no site yet and whose known readers are all in this
+    /// function.
     pub pending: u32,
 }
 
 /// How an instruction at its site reads its operands; `elemental` writes the corresponding code.
 #[derive(Clone, Debug, Default)]
 pub struct Recipe {
-    /// The reads, operand by operand. Reads for which another read's conditions do not hold come
-    /// last.
+    /// The reads in the order of the operands. Reads that happen only if another read's conditions
+    /// do not hold come last.
     pub reads: Vec<InstructionRead>,
     /// Operand number of each read.
     pub operands: Vec<usize>,
     /// Loops, outermost first.
     pub loops: Vec<ScopeId>,
     pub branches: Vec<Branch>,
-    /// Further indices that the code needs as values.
+    /// Further indices whose values the code needs.
     pub indices: Vec<IndexId>,
 }
 
@@ -64,11 +65,11 @@ pub struct Recipe {
 #[derive(Clone, Debug)]
 pub struct Branch {
     pub parent: ScopeId,
-    /// The scope of the part; the scope around it if there are no conditions.
+    /// The scope of this part, or the scope around it if there are no conditions.
     pub scope: ScopeId,
-    /// All must hold.
+    /// The conditions, all of which must hold.
     pub conditions: Vec<BoundsCondition>,
-    /// False if the conditions never hold; then nothing is read in the branch.
+    /// False if the conditions never hold. Nothing is then read in the branch.
     pub reachable: bool,
 }
 
@@ -76,7 +77,7 @@ pub struct Branch {
 #[derive(Clone, Debug, PartialEq)]
 pub struct BoundsCondition {
     pub index: IndexId,
-    /// Both ends included.
+    /// Bounds of the index, both included.
     pub bounds: Interval,
 }
 
@@ -89,9 +90,10 @@ pub struct Partition<'m> {
     pub functions: Vec<PartitionFunction>,
     pub scopes: Vec<Scope>,
     pub indices: IndexTable,
-    /// Per instruction; `None` if nothing reads it or readers write it inline.
+    /// Site of each instruction. `None` if no instruction reads it, or if its readers write it
+    /// inline.
     pub sites: Vec<Option<InstructionSite>>,
-    /// Per instruction with a site, how it reads its operands.
+    /// For each instruction with a site, how it reads its operands.
     pub recipes: Vec<Option<Recipe>>,
     demands: Vec<Demand>,
     prefix: String,
@@ -102,11 +104,12 @@ pub struct Partition<'m> {
 #[derive(Clone)]
 enum Demand {
     Unread,
-    /// A value in this scope, at this index, serves all readers.
+    /// All readers can use one value, which is computed in this scope at this index.
     At {
         scope: ScopeId,
         token: Token,
-        /// Whether one scope reads it: a separate function would then be called once.
+        /// Whether only one scope reads the value. A separate function would then be called only
+        /// once.
         by_one: bool,
     },
     /// The readers need different indices, or have no common scope.
@@ -167,8 +170,8 @@ impl<'m> Partition<'m> {
         self.function(self.scope(scope).function).body
     }
 
-    /// Records that `scope` needs an instruction at an index. Moves the read out of loops that the
-    /// index does not depend on. Returns the read.
+    /// Records that code in `scope` needs an instruction's value at an index. Moves the read out of
+    /// loops on which the index does not depend. Returns the read.
     pub fn read(&mut self, instruction: InstrId, scope: ScopeId, token: Token) -> InstructionRead {
         let scope = self.hoist(scope, &token);
         if !self.is_inline(instruction) {
@@ -210,9 +213,9 @@ impl<'m> Partition<'m> {
         }
     }
 
-    /// Returns the scope where a value serves two scopes of a function. A value that is read under
-    /// two different conditions must not be computed without them, unless its index is within
-    /// bounds anyway.
+    /// Returns the scope in which a value can be computed for two scopes of a function. A value
+    /// that is read under two different conditions must not be computed without these conditions,
+    /// unless its index is within bounds anyway.
     fn common_scope(&self, a: ScopeId, b: ScopeId, instruction: InstrId, token: &Token) -> Option<ScopeId> {
         if self.scope(a).function != self.scope(b).function {
             return None;
@@ -229,7 +232,7 @@ impl<'m> Partition<'m> {
         (x == a || x == b || self.is_within_bounds(instruction, token)).then_some(x)
     }
 
-    /// Whether an index is within an instruction's bounds, whatever conditions hold.
+    /// Whether an index is within an instruction's bounds, regardless of any conditions.
     fn is_within_bounds(&self, instruction: InstrId, token: &[IndexId]) -> bool {
         let is_within = |(&index, &size): (&IndexId, &i64)| {
             let bounds = self.indices.bounds(index);
@@ -309,7 +312,8 @@ impl Recipe {
     }
 }
 
-/// Returns the dimensions that all leaves of a shape have; `None` if they differ.
+/// Returns the dimensions that all leaves of a shape have. `None` if the leaves have different
+/// dimensions.
 pub fn leaf_dims(shape: &Shape) -> Option<&[i64]> {
     let leaves = shape.leaves();
     let first = leaves.first()?.as_array()?;

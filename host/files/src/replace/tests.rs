@@ -208,7 +208,8 @@ fn devices_are_written_to() {
     assert!(error.contains("which is a socket"), "{error}");
 }
 
-/// Tests names of open files such as `/dev/stdout`, if the open file is a regular one.
+/// Writes to the system's name for an open file, such as `/dev/stdout`, if the open file is a
+/// regular file.
 #[test]
 fn an_open_file_is_written_to_as_it_is() {
     let folder = tempfile::tempdir().unwrap();

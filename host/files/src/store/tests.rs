@@ -19,7 +19,7 @@ fn files(store: &Store) -> Vec<PathBuf> {
     fs::read_dir(&store.folder).unwrap().map(|file| file.unwrap().path()).collect()
 }
 
-/// Sets the last use of a file to some seconds ago.
+/// Sets the time of a file's last use to `seconds` seconds ago.
 fn age(path: &Path, seconds: u64) {
     let then = SystemTime::now() - Duration::from_secs(seconds);
     fs::File::open(path).unwrap().set_modified(then).unwrap();
@@ -63,7 +63,7 @@ fn damage_is_a_miss_until_the_entry_is_kept_again() {
     }
     store.keep(std::slice::from_ref(&entry)).unwrap();
     assert_eq!(store.get(&entry.0), Some(entry.1));
-    // Undamaged content, but of another entry.
+    // The content is undamaged, but it belongs to another entry.
     fs::copy(path, store.path(&key("b"))).unwrap();
     assert_eq!(store.get(&key("b")), None);
 }

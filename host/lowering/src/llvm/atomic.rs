@@ -1,4 +1,4 @@
-//! Atomic instructions. Except for the fence, none orders other accesses.
+//! Builds atomic instructions. Only the fence orders other memory accesses.
 
 use llvm_sys::core::*;
 use llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp};
@@ -17,8 +17,8 @@ const RELAXED: LLVMAtomicOrdering = LLVMAtomicOrdering::LLVMAtomicOrderingMonoto
               LLVM expands to a loop, and callers see to that"
 )]
 impl Module {
-    /// Returns LLVM's number of a set of threads (a sync scope) by its name on the target. The
-    /// empty name stands for all threads.
+    /// Returns LLVM's number for a sync scope: the set of threads that see an access as atomic.
+    /// `scope` is the target's name for this set. The empty name stands for all threads.
     fn threads(&self, scope: &str) -> u32 {
         unsafe { LLVMGetSyncScopeID(self.context, c_string(scope).as_ptr(), scope.len()) }
     }
@@ -43,8 +43,8 @@ impl Module {
         }
     }
 
-    /// Makes earlier writes visible to these threads, and makes their writes before their own fence
-    /// visible here.
+    /// Makes earlier writes of this thread visible to the threads of `scope`. Also makes writes
+    /// that those threads did before their own fence visible to this thread.
     pub(crate) fn fence(&self, scope: &str) {
         let scope = self.threads(scope);
         let ordering = LLVMAtomicOrdering::LLVMAtomicOrderingAcquireRelease;

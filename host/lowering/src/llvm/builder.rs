@@ -1,4 +1,4 @@
-//! Instructions, appended at the builder's position.
+//! Appends instructions at the builder's position.
 
 use std::ffi::c_uint;
 
@@ -14,7 +14,7 @@ use super::{Bb, Module, Ty, Val};
 /// Opcode of a two-operand or conversion instruction.
 pub(crate) type Op = LLVMOpcode;
 
-/// Fast-math flags of a floating-point instruction, with LLVM's bits.
+/// Fast-math flags of a floating-point instruction, in LLVM's encoding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct FastMath(pub(crate) c_uint);
 
@@ -34,7 +34,7 @@ impl Module {
         unsafe { Bb(LLVMGetInsertBlock(self.builder)) }
     }
 
-    /// Adds a block to the function that the builder is in.
+    /// Adds a block to the function that contains the builder's position.
     pub(crate) fn add_block_after_current(&self) -> Bb {
         unsafe { self.add_block(Val(LLVMGetBasicBlockParent(LLVMGetInsertBlock(self.builder)))) }
     }
@@ -43,7 +43,7 @@ impl Module {
         unsafe { Val(LLVMBuildBinOp(self.builder, op, a.0, b.0, NAME)) }
     }
 
-    /// Like `binary`, for values whose signed result does not overflow.
+    /// Like `binary`, for operations whose signed result does not overflow.
     pub(crate) fn binary_nsw(&self, op: Op, a: Val, b: Val) -> Val {
         let result = self.binary(op, a, b);
         unsafe {
@@ -58,7 +58,8 @@ impl Module {
         self.with_flags(unsafe { Val(LLVMBuildFNeg(self.builder, a.0, NAME)) }, flags)
     }
 
-    /// Sets fast-math flags, unless folding has left no instruction to carry them.
+    /// Sets fast-math flags, unless LLVM has folded the instruction to a constant, which has no
+    /// flags.
     pub(crate) fn with_flags(&self, value: Val, flags: FastMath) -> Val {
         unsafe {
             if flags.0 != 0 && !LLVMIsAInstruction(value.0).is_null() && LLVMCanValueUseFastMathFlags(value.0) != 0 {
@@ -72,7 +73,7 @@ impl Module {
         unsafe { Val(LLVMBuildCast(self.builder, op, value.0, ty.0, NAME)) }
     }
 
-    /// Widens a value that is never negative.
+    /// Extends an integer that is never negative to a wider type.
     pub(crate) fn zext_non_negative(&self, value: Val, ty: Ty) -> Val {
         let result = self.cast(Op::LLVMZExt, value, ty);
         unsafe {
@@ -111,8 +112,8 @@ impl Module {
         }
     }
 
-    /// Marks a store as non-temporal, so that it bypasses the caches. Other threads see the store
-    /// late: see [`Module::settle_stores`].
+    /// Marks a store as non-temporal, so that it bypasses the caches. Other threads may see the
+    /// store late; [`Module::settle_stores`] waits until they see it.
     pub(crate) fn mark_past_caches(&self, store: Val) {
         self.set_metadata(store, "nontemporal", &[self.const_int(self.int(32), 1)]);
     }
@@ -158,8 +159,8 @@ impl Module {
         unsafe { LLVMBuildBr(self.builder, to.0) };
     }
 
-    /// Adds the jump that closes a loop. With `stays`, LLVM keeps one copy of the body: it may
-    /// vectorise the loop but neither unroll nor interleave it.
+    /// Adds the jump that closes a loop. If `stays` is true, LLVM keeps one copy of the loop's
+    /// body: LLVM may vectorise the loop but neither unroll nor interleave it.
     pub(crate) fn branch_back(&self, to: Bb, stays: bool) {
         if stays {
             self.branch_with_wish(to, "llvm.loop.unroll.disable", None);
@@ -168,8 +169,8 @@ impl Module {
         }
     }
 
-    /// Adds the jump that closes a loop of few iterations. The vectoriser uses full vectors and a
-    /// scalar loop for the remainder.
+    /// Adds the jump that closes a loop of few iterations. For this loop, the vectoriser uses full
+    /// vectors, and a scalar loop for the remaining iterations.
     pub(crate) fn branch_back_in_whole_vectors(&self, to: Bb) {
         self.branch_with_wish(to, "llvm.loop.vectorize.enable", Some(self.const_int(self.int(1), 1)));
     }
@@ -179,14 +180,14 @@ impl Module {
     pub(crate) fn branch_back_in_order(&self, to: Bb) {
         // LLVM merges an empty block into its predecessor and moves the metadata there. If the
         // predecessor closes an inner loop, the metadata would apply to the inner loop. This call
-        // keeps the block non-empty and becomes no instruction.
+        // keeps the block non-empty and generates no machine instruction.
         self.call_intrinsic("llvm.sideeffect", &[], &[]);
         self.branch_with_wish(to, "llvm.loop.isvectorized", Some(self.const_int(self.int(32), 1)));
     }
 
     fn branch_with_wish(&self, to: Bb, flag: &str, value: Option<Val>) {
-        // SAFETY: all values are of this context. A loop's metadata node refers to itself, so it is
-        // created with a temporary operand, which is then replaced.
+        // SAFETY: all values belong to this context. A loop's metadata node refers to itself, so it
+        // is created with a temporary operand, which is then replaced.
         unsafe {
             let branch = LLVMBuildBr(self.builder, to.0);
             let text = LLVMMDStringInContext2(self.context, flag.as_ptr().cast(), flag.len());
@@ -287,8 +288,8 @@ impl Module {
         self.shuffled(first, first, &vec![0; lanes as usize])
     }
 
-    /// Selects lanes of two vectors of one type by number. The second vector's numbers follow the
-    /// first's.
+    /// Builds a vector from lanes of two vectors of one type. `lanes` has the numbers of the lanes;
+    /// the lanes of `second` are numbered after those of `first`.
     pub(crate) fn shuffled(&self, first: Val, second: Val, lanes: &[i64]) -> Val {
         let mut numbers: Vec<LLVMValueRef> = lanes.iter().map(|&lane| self.const_int(self.int(32), lane).0).collect();
         unsafe {

@@ -1,4 +1,4 @@
-//! Target machines: optimisation and code generation.
+//! Optimises LLVM modules and generates code for a target machine.
 
 use std::ffi::{CStr, c_char};
 use std::sync::{Once, OnceLock};
@@ -91,8 +91,9 @@ impl Machine {
         run_passes(passes, |passes, options| unsafe { LLVMRunPassesOnFunction(function.0, passes, self.raw, options) })
     }
 
-    /// Sets the processor to tune for and whether subnormal numbers are zeros. Without the latter,
-    /// LLVM would turn comparisons with zero into comparisons of bits.
+    /// Sets a function's attributes for the processor to tune for and for subnormal numbers that
+    /// count as zeros. Without the second attribute, LLVM would turn comparisons with zero into
+    /// comparisons of bits.
     fn describe(&self, module: &Module, function: Val) {
         if let Some(processor) = self.tuned_for {
             module.add_string_attribute(function, "tune-cpu", processor);
@@ -109,7 +110,7 @@ impl Machine {
         };
         let mut error: *mut c_char = std::ptr::null_mut();
         let mut buffer = std::ptr::null_mut();
-        // SAFETY: on success the buffer is ours, copied and disposed of.
+        // SAFETY: on success this function owns the buffer, copies its bytes and disposes of it.
         unsafe {
             if LLVMTargetMachineEmitToMemoryBuffer(self.raw, module.module, kind, &mut error, &mut buffer) != 0 {
                 return Err(message(error));
@@ -129,7 +130,7 @@ impl Drop for Machine {
     }
 }
 
-/// Runs passes with the options common to all pipelines. An error is LLVM's message.
+/// Runs passes with the options common to all pipelines. Returns LLVM's message as the error.
 fn run_passes(
     passes: &str,
     run: impl FnOnce(*const c_char, LLVMPassBuilderOptionsRef) -> LLVMErrorRef,
@@ -157,30 +158,31 @@ fn run_passes(
     }
 }
 
-/// This machine in LLVM's terms.
+/// Description of this machine in LLVM's notation.
 struct Host {
     triple: String,
     /// The processor to generate code for: on x86-64 the baseline that every machine supports.
     base: String,
     /// Features of this machine beyond `base`.
     features: String,
-    /// The processor to tune for. It affects only costs and scheduling, because on virtual machines
-    /// the name can promise instructions that the features lack.
+    /// The processor to tune for. It affects only LLVM's cost estimates and scheduling. It does not
+    /// select instructions, because a virtual machine may lack instructions that the name of its
+    /// processor implies.
     processor: String,
 }
 
-/// Returns the description of this machine, queried once: each feature query is a call to the
-/// hypervisor.
+/// Returns the description of this machine. It is queried only once, because each feature query is
+/// a call to the hypervisor.
 fn host() -> &'static Host {
     static HOST: OnceLock<Host> = OnceLock::new();
     HOST.get_or_init(|| {
-        // SAFETY: all three hand over zero-terminated strings.
+        // SAFETY: all three functions return zero-terminated strings, which `message` frees.
         let (triple, processor, features) = unsafe {
             (message(LLVMGetDefaultTargetTriple()), message(LLVMGetHostCPUName()), message(LLVMGetHostCPUFeatures()))
         };
         if cfg!(target_arch = "x86_64") {
-            // The list names only features that are present: `base` implies no others to switch
-            // off, and LLVM spends time on each entry.
+            // The list names only features that are present, because LLVM spends time on each
+            // entry. Absent features need no entry, because `base` does not imply them.
             let present: Vec<&str> = features.split(',').filter(|feature| is_for_code(feature)).collect();
             Host {
                 triple,
@@ -196,23 +198,24 @@ fn host() -> &'static Host {
 
 /// Whether the compiler may use a feature of this machine. Executables record the instruction sets
 /// that they need, so a feature must be one whose presence the runtime can check. Tile registers
-/// are exempt: LLVM uses them only where a kernel does.
+/// are an exception, because LLVM uses them only where a kernel requests them.
 fn is_for_code(feature: &str) -> bool {
     feature.strip_prefix('+').is_some_and(|name| instructions::has(name) || name.starts_with("amx-"))
 }
 
-/// Enables vectors as wide as the registers. LLVM prefers 256 to 512 bits on all of Intel's
-/// processors, because the first ones with 512 bits lowered their clock for them. Later processors,
-/// from Ice Lake on, do not; VBMI2 identifies these. On them a compute-bound kernel takes a quarter
-/// to a third less time with 512 bits.
+/// Enables vectors as wide as the registers. On all of Intel's processors LLVM prefers vectors of
+/// 256 bits to vectors of 512 bits, because the first processors with 512 bits lowered their clock
+/// for such vectors. Processors from Ice Lake on do not lower their clock; the feature VBMI2
+/// identifies these processors. On them, a compute-bound kernel takes a quarter to a third less
+/// time with 512 bits.
 fn with_full_vectors(features: String) -> String {
     let later = features.split(',').any(|feature| feature == "+avx512vbmi2");
     if later { features + ",-prefer-256-bit" } else { features }
 }
 
 /// Disables gathers and scatters on AMD's processors, which split them into more operations than
-/// loads, stores and inserts of single elements need. On Zen 4, reading across rows of ten elements
-/// takes four times as long with gathers.
+/// loads, stores and inserts of single elements need. On Zen 4, reading a column of an array whose
+/// rows have ten elements takes four times as long with gathers.
 fn with_fast_reads(features: String, processor: &str) -> String {
     let is_amd = processor.starts_with("znver");
     if is_amd { features + ",+prefer-no-gather,+prefer-no-scatter" } else { features }
@@ -225,8 +228,8 @@ fn host_features(without: &[&str]) -> String {
     host().features.split_terminator(',').filter(is_left).collect::<Vec<_>>().join(",")
 }
 
-/// Returns a text of everything about this machine that code depends on, except the features whose
-/// names begin with one of `without`.
+/// Returns a text with all properties of this machine that generated code depends on, except the
+/// features whose names begin with one of `without`.
 pub(crate) fn host_identity(without: &[&str]) -> String {
     let Host { triple, base, processor, .. } = host();
     format!("{triple} {base} {} {processor}", host_features(without))
@@ -262,9 +265,9 @@ pub(crate) fn initialize_host() {
     });
 }
 
-/// Turns off the vectorisation of straight-line code (SLP). It finds little on GPUs, and its time
-/// grows with the square of an expression's depth. The pipeline's own option for it has no effect
-/// in LLVM 22.
+/// Turns off the vectorisation of straight-line code (SLP). SLP vectorises little on GPUs, and its
+/// time grows with the square of an expression's depth. The pipeline's own option for SLP has no
+/// effect in LLVM 22.
 pub(crate) fn disable_straight_line_vectorizer() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| set_option(c"-vectorize-slp=false"));
@@ -281,7 +284,7 @@ pub(crate) fn disable_strength_reduction() {
 /// Sets an LLVM option for the whole process. Each option may be set only once.
 fn set_option(option: &CStr) {
     let arguments = [c"fusebox".as_ptr(), option.as_ptr()];
-    // SAFETY: zero-terminated strings that outlive the call, and their number.
+    // SAFETY: the arguments are two zero-terminated strings that outlive the call.
     unsafe { llvm_sys::support::LLVMParseCommandLineOptions(2, arguments.as_ptr(), std::ptr::null()) };
 }
 
@@ -303,7 +306,7 @@ mod tests {
     use super::*;
 
     /// LLVM may use the instruction sets that executables name, and tile registers, which only
-    /// kernels request. A preference is no instruction set.
+    /// kernels request. A feature that begins with `prefer-` is not an instruction set.
     #[test]
     fn code_is_compiled_for_no_feature_that_an_executable_would_not_name() {
         let named = host_instruction_sets(&[]);

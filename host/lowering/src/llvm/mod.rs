@@ -1,7 +1,8 @@
 //! The part of LLVM's C API that lowering uses.
 //!
-//! [`Module`] owns context, module and instruction builder; [`Ty`], [`Val`] and [`Bb`] are handles
-//! into it that carry no lifetime and are used only while it lives, on its thread.
+//! [`Module`] owns an LLVM context, a module and an instruction builder. [`Ty`], [`Val`] and [`Bb`]
+//! are handles into a [`Module`]. The handles have no Rust lifetime, so lowering uses them only
+//! while the [`Module`] lives, and only on its thread.
 
 mod atomic;
 mod builder;

@@ -25,7 +25,7 @@ pub(crate) struct Module {
     faults: Box<Faults>,
 }
 
-/// Converts text to a C string. A zero byte inside ends it.
+/// Converts text to a C string, which ends before the first zero byte of the text.
 pub(super) fn c_string(text: &str) -> CString {
     let end = text.bytes().position(|byte| byte == 0).unwrap_or(text.len());
     CString::new(&text.as_bytes()[..end]).unwrap_or_default()
@@ -47,11 +47,11 @@ pub(super) fn message(raw: *mut c_char) -> String {
 /// LLVM's errors about a module.
 type Faults = RefCell<Vec<String>>;
 
-/// Records LLVM's errors, on which LLVM's own handler would exit the process. Drops other
-/// diagnostics: LLVM emits a remark for every marked loop that it cannot vectorise.
+/// Records LLVM's errors. LLVM's own handler would exit the process at an error. Drops other
+/// diagnostics, because LLVM emits a remark for every marked loop that it cannot vectorise.
 extern "C" fn keep_errors(diagnostic: LLVMDiagnosticInfoRef, faults: *mut c_void) {
     // SAFETY: the diagnostic lives as long as the call; `faults` points to the faults of the module
-    // that owns the context, which outlive it; the description is ours to free.
+    // that owns the context, which outlive it; `message` frees the description.
     unsafe {
         let text = message(LLVMGetDiagInfoDescription(diagnostic));
         if LLVMGetDiagInfoSeverity(diagnostic) == LLVMDiagnosticSeverity::LLVMDSError {
@@ -86,7 +86,7 @@ impl Module {
         unsafe { Ty(LLVMIntTypeInContext(self.context, bits)) }
     }
 
-    /// Returns LLVM's type of a float, if there is one.
+    /// Returns LLVM's type for a float format, if LLVM has one.
     pub(crate) fn float(&self, float: Float) -> Option<Ty> {
         // SAFETY: the context is alive.
         let ty = unsafe {
@@ -129,7 +129,7 @@ impl Module {
 
     pub(crate) fn structure(&self, fields: &[Ty]) -> Ty {
         let mut raw: Vec<LLVMTypeRef> = fields.iter().map(|ty| ty.0).collect();
-        // SAFETY: `raw` holds types of this context and its length.
+        // SAFETY: `raw` holds types of this context and is passed with its length.
         unsafe { Ty(LLVMStructTypeInContext(self.context, raw.as_mut_ptr(), raw.len() as c_uint, 0)) }
     }
 
@@ -139,11 +139,11 @@ impl Module {
         unsafe { Ty(LLVMFunctionType(result.0, raw.as_mut_ptr(), raw.len() as c_uint, 0)) }
     }
 
-    /// Returns an integer constant. A vector has it in every lane.
+    /// Returns an integer constant. For a vector type, every lane has this value.
     pub(crate) fn const_int(&self, ty: Ty, value: i64) -> Val {
         self.splat_of(ty, |scalar| {
-            // SAFETY: `scalar` is an integer type; bits beyond its width are dropped first, as LLVM
-            // asserts.
+            // SAFETY: `scalar` is an integer type; bits beyond its width are cleared first, because
+            // LLVM asserts that there are none.
             unsafe {
                 let bits = LLVMGetIntTypeWidth(scalar.0);
                 let mask = if bits >= 64 { u64::MAX } else { (1 << bits) - 1 };
@@ -152,7 +152,7 @@ impl Module {
         })
     }
 
-    /// Returns a floating-point constant. A vector has it in every lane.
+    /// Returns a floating-point constant. For a vector type, every lane has this value.
     pub(crate) fn const_float(&self, ty: Ty, value: f64) -> Val {
         // SAFETY: `scalar` is a floating-point type.
         self.splat_of(ty, |scalar| unsafe { Val(LLVMConstReal(scalar.0, value)) })
@@ -173,16 +173,16 @@ impl Module {
 
     /// Returns the number of lanes of a vector type, `None` for scalars.
     pub(crate) fn lanes(&self, ty: Ty) -> Option<u32> {
-        // SAFETY: the size is read only of vectors.
+        // SAFETY: the size is read only if the type is a vector.
         unsafe {
             let vector = LLVMGetTypeKind(ty.0) == llvm_sys::LLVMTypeKind::LLVMVectorTypeKind;
             vector.then(|| LLVMGetVectorSize(ty.0))
         }
     }
 
-    /// Returns the type of a vector's lanes; other types unchanged.
+    /// Returns the type of a vector's lanes. Returns other types unchanged.
     pub(crate) fn scalar_type(&self, ty: Ty) -> Ty {
-        // SAFETY: the element type is read only of vectors.
+        // SAFETY: the element type is read only if the type is a vector.
         if self.lanes(ty).is_some() { unsafe { Ty(LLVMGetElementType(ty.0)) } } else { ty }
     }
 
@@ -209,8 +209,8 @@ impl Module {
 
     /// Returns the function of this name if it exists and has a use.
     pub(crate) fn used_function(&self, name: &str) -> Option<Val> {
-        // SAFETY: the module is alive, the name is zero-terminated, and uses are read only of a
-        // function that exists.
+        // SAFETY: the module is alive, the name is zero-terminated, and uses are read only if the
+        // function exists.
         unsafe {
             let function = LLVMGetNamedFunction(self.module, c_string(name).as_ptr());
             (!function.is_null() && !LLVMGetFirstUse(function).is_null()).then_some(Val(function))
@@ -254,7 +254,7 @@ impl Module {
     /// Adds an attribute. `place` is 0 for the result, 1 … for parameters, `u32::MAX` for the
     /// function.
     pub(crate) fn add_attribute(&self, function: Val, place: u32, name: &str, value: u64) {
-        // SAFETY: the name is looked up first; LLVM knows these attributes as integer or flag.
+        // SAFETY: the name is looked up first; LLVM defines these attributes as integers or flags.
         unsafe {
             let kind = LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
             debug_assert_ne!(kind, 0, "unknown attribute {name}");
@@ -262,9 +262,9 @@ impl Module {
         }
     }
 
-    /// Adds a flag to a call.
+    /// Adds an attribute without a value to a call.
     pub(crate) fn add_call_attribute(&self, call: Val, name: &str) {
-        // SAFETY: the name is looked up first; LLVM knows it as a flag.
+        // SAFETY: the name is looked up first; LLVM defines this attribute as a flag.
         unsafe {
             let kind = LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len());
             debug_assert_ne!(kind, 0, "unknown attribute {name}");
@@ -324,7 +324,7 @@ impl Module {
     /// Adds memory that all threads of a block share. Its initial content is undefined.
     pub(crate) fn add_shared_bytes(&self, bytes: u64, alignment: u32, address_space: u32) -> Val {
         let ty = self.array(self.int(8), bytes);
-        // SAFETY: the initialiser has the global's type; targets require an undefined one.
+        // SAFETY: the initialiser has the global's type; targets require an undefined initialiser.
         unsafe {
             let global = LLVMAddGlobalInAddressSpace(self.module, ty.0, c"tile".as_ptr(), address_space);
             LLVMSetInitializer(global, LLVMGetPoison(ty.0));
@@ -339,7 +339,8 @@ impl Module {
         let key = (name.to_owned(), types.iter().map(|ty| ty.0 as usize).collect::<Vec<_>>());
         *self.intrinsics.borrow_mut().entry(key).or_insert_with(|| {
             let mut raw: Vec<LLVMTypeRef> = types.iter().map(|ty| ty.0).collect();
-            // SAFETY: names are written in this crate and tested; types fit the intrinsic.
+            // SAFETY: the names are literals of this crate and are tested; callers pass types that
+            // fit the intrinsic.
             unsafe {
                 let id = LLVMLookupIntrinsicID(name.as_ptr().cast(), name.len());
                 debug_assert_ne!(id, 0, "unknown intrinsic {name}");
@@ -370,7 +371,7 @@ impl Module {
     }
 
     pub(crate) fn text(&self) -> String {
-        // SAFETY: the module is alive; the text is handed over.
+        // SAFETY: the module is alive; `message` frees the text.
         message(unsafe { LLVMPrintModuleToString(self.module) })
     }
 }

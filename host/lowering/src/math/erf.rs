@@ -4,8 +4,8 @@ use super::exp::{Reduced, expm1_of_remainder, reduce, scale};
 use super::pair::two_product;
 use fusebox_core::builder::{Scalar, Term};
 
-/// `erf x / x - 1` in x²: on [0, 1.15] with error 2^-26 (f32), and on [0, 1] with error 2^-56
-/// (f64).
+/// Coefficients of `erf x / x - 1` as a polynomial in x²: on [0, 1.15] with error 2^-26 (f32), and
+/// on [0, 1] with error 2^-56 (f64).
 const ERF_F32: [f64; 7] = [
     0.12837915122509003,
     -0.3761253356933594,
@@ -30,7 +30,7 @@ const ERF_F64: [f64; 13] = [
     -1.13656526981177e-09,
     5.945240407700805e-11,
 ];
-/// The eighth root of erfc x on [1.15, 3.95]: error 2^-26 of erf x.
+/// Coefficients of the eighth root of erfc x on [1.15, 3.95]. The error of erf x is 2^-26.
 const ROOT_OF_ERFC_F32: [f64; 7] = [
     1.0013034343719482,
     -0.14679305255413055,
@@ -40,8 +40,9 @@ const ROOT_OF_ERFC_F32: [f64; 7] = [
     -0.002677753334864974,
     0.0001692877704044804,
 ];
-/// `(1 + 2x) e^(x²) erfc x` in `(x - K) / (x + K)`, after Shepherd and Laframboise (1981): K = 2
-/// for x < 10.2 with error 2^-31 (f32); K = 3.5 for x < 27.5 with error 2^-55 (f64).
+/// Coefficients of `(1 + 2x) e^(x²) erfc x` as a polynomial in `(x - K) / (x + K)`, after Shepherd
+/// and Laframboise (1981). For f32, K = 2 and the error is 2^-31 for x < 10.2. For f64, K = 3.5 and
+/// the error is 2^-55 for x < 27.5.
 const ERFCX_F32: [f64; 13] = [
     1.2769783818075964,
     -0.09276383121515143,
@@ -122,8 +123,8 @@ fn erfc_of_magnitude<'f>(x: Term<'f>, scaled: &[f64], center: f64) -> Term<'f> {
     scale(e.mul_add(factor, factor), shifted)
 }
 
-/// Computes erfc x. f32 is computed in f64, because the rounding errors of three factors would add
-/// up.
+/// Computes erfc x. An f32 is computed in f64, because the rounding errors of three factors would
+/// add up.
 pub fn erfc(x: Term<'_>) -> Term<'_> {
     let wide = x.extf(Scalar::F64);
     let magnitude = wide.absf().at_most(x.choose(10.2, 27.5));

@@ -1,22 +1,24 @@
 //! Exponentials.
 //!
-//! `x = n ln 2 + r`, where `n` is the nearest integer. Adding 1.5·2^(p-1) leaves `n` in the low
-//! bits of the sum. No float is converted to an integer, because that would be poison for NaN. `ln
-//! 2` is the sum of two numbers. The first has trailing zeros, so that `n · hi` is exact with or
-//! without FMA (Cody and Waite). `e^r` is a minimax polynomial.
+//! The argument is split into `x = n ln 2 + r`, where `n` is the integer nearest to `x / ln 2`.
+//! Adding 1.5·2^(p-1), where p is the number of significant bits of the type, leaves `n` in the low
+//! bits of the sum. No float is converted to an integer, because the conversion of a NaN is poison
+//! in LLVM. `ln 2` is represented as `hi + lo`. `hi` has trailing zero bits, so that `n · hi` is
+//! exact with or without FMA (Cody and Waite). `e^r` is computed by a minimax polynomial.
 //!
 //! The power of two is the product of two factors, so that results overflow to infinity and
 //! underflow to subnormals correctly. The second factor is one of two constants, selected by the
 //! sign of `x`. The first factor is then a normal number. Results that underflow to zero are not
 //! computed: a product that underflows takes processors a hundred times longer, and a softmax with
-//! a mask has many of them.
+//! a mask has many such products.
 
 use fusebox_core::builder::Term;
 
-/// `(e^r - 1 - r) / r²` on |r| ≤ ln 2 / 2, for [`exp`] in f32: error 2^-28 of e^r.
+/// Coefficients of `(e^r - 1 - r) / r²` on |r| ≤ ln 2 / 2, for [`exp`] in f32. The error of e^r is
+/// 2^-28.
 const EXP_TAIL_F32: [f64; 5] =
     [0.5, 0.16666509211063385, 0.041666582226753235, 0.008370029740035534, 0.0013921653153374791];
-/// `(e^r - 1 - r) / r²` for [`expm1`] in f32: error 2^-31 of e^r - 1.
+/// Coefficients of `(e^r - 1 - r) / r²` for [`expm1`] in f32. The error of e^r - 1 is 2^-31.
 const EXPM1_TAIL_F32: [f64; 6] = [
     0.5,
     0.1666666716337204,
@@ -25,7 +27,7 @@ const EXPM1_TAIL_F32: [f64; 6] = [
     0.0013933564769104123,
     0.00019944245286751539,
 ];
-/// `(e^r - 1 - r) / r²` in f64 for both functions: error 2^-61 of e^r - 1.
+/// Coefficients of `(e^r - 1 - r) / r²` for both functions in f64. The error of e^r - 1 is 2^-61.
 const EXPM1_TAIL_F64: [f64; 11] = [
     0.5,
     0.16666666666666677,
@@ -39,7 +41,7 @@ const EXPM1_TAIL_F64: [f64; 11] = [
     2.5109515832889048e-08,
     2.092483530451071e-09,
 ];
-/// `(2^r - 1) / r` on |r| ≤ 1/2.
+/// Coefficients of `(2^r - 1) / r` on |r| ≤ 1/2.
 const EXP2_F32: [f64; 6] = [
     0.6931471824645996,
     0.24022650718688965,
@@ -63,11 +65,12 @@ const EXP2_F64: [f64; 12] = [
     2.574181348282624e-11,
 ];
 
-/// ln 2 as a sum of two numbers, the first with 10 bits.
+/// ln 2 as a sum of two numbers. The first has 10 significant bits.
 pub(super) const LN_2_HIGH_F32: f64 = 0.693359375;
 pub(super) const LN_2_LOW_F32: f64 = -2.12194440e-4;
 
-/// Returns 1.5·2^(p-1). Adding it to a float leaves the nearest integer in the low bits of the sum.
+/// Returns 1.5·2^(p-1). Adding this number to a float leaves the nearest integer in the low bits of
+/// the sum.
 pub(super) fn rounder(x: Term<'_>) -> f64 {
     x.choose(12582912.0, 6755399441055744.0)
 }
@@ -84,7 +87,8 @@ pub(super) fn reduce(x: Term<'_>) -> Reduced<'_> {
     reduce_onto(x, x.number(rounder(x)))
 }
 
-/// Splits `x` with a [`rounder`] plus some integer, which is also added to `n` in `shifted`.
+/// Splits `x`. `rounder` is the result of the function [`rounder`] plus an integer, and `shifted`
+/// then contains `n` plus the same integer.
 fn reduce_onto<'f>(x: Term<'f>, rounder: Term<'f>) -> Reduced<'f> {
     let shifted = x.mul_add(std::f64::consts::LOG2_E, rounder);
     let n = shifted - rounder;
@@ -106,7 +110,8 @@ pub(super) fn scale<'f>(x: Term<'f>, shifted: Term<'f>) -> Term<'f> {
     x * power_of_two(half) * power_of_two(bits - half)
 }
 
-/// A power of two as two factors: `2^(n + c)`, where the rounder includes `c`, and `2^-c`.
+/// The two factors of 2^n. The first is `2^(n + c)`, where the rounder includes the integer `c`,
+/// and the second is `2^-c`.
 struct TwoFactors<'f> {
     rounder: Term<'f>,
     second: Term<'f>,

@@ -5,11 +5,12 @@ use super::exp::{
 };
 use fusebox_core::builder::Term;
 
-/// `(e^(2r) - 1 - 2r) / r²` on |r| ≤ ln 2 / 4: error 2^-26 of e^(2r) - 1.
+/// Coefficients of `(e^(2r) - 1 - 2r) / r²` on |r| ≤ ln 2 / 4. The error of e^(2r) - 1 is 2^-26.
 const TANH_F32: [f64; 5] =
     [1.9999998807907104, 1.3333218097686768, 0.666681706905365, 0.2678157091140747, 0.08867818862199783];
 
-/// `(sinh x - x) / x³` in x² on |x| ≤ 1: errors 2^-27 (f32) and 2^-61 (f64).
+/// Coefficients of `(sinh x - x) / x³` as a polynomial in x² on |x| ≤ 1. The errors are 2^-27 (f32)
+/// and 2^-61 (f64).
 const SINH_F32: [f64; 4] = [0.1666666716337204, 0.008333349600434303, 0.0001983615948120132, 2.8169511097075883e-06];
 const SINH_F64: [f64; 7] = [
     0.16666666666666669,
@@ -28,8 +29,9 @@ pub fn tanh(x: Term<'_>) -> Term<'_> {
     (t / (t + 2.0)).copysign(x)
 }
 
-/// Computes e^(2x) - 1 for x from 0 to 10. The error of `t` affects `t / (t + 2)` less the larger
-/// `t` is. The first 24 bits of `ln 2` therefore suffice if their product with `n` is exact.
+/// Computes e^(2x) - 1 for x from 0 to 10. The larger `t = e^(2x) - 1` is, the less an error of `t`
+/// affects `t / (t + 2)`. The first 24 bits of `ln 2` therefore suffice if the product of these
+/// bits with `n` is exact.
 fn expm1_twice_f32(x: Term<'_>) -> Term<'_> {
     let shifted = x.mul_add(2.0 * std::f64::consts::LOG2_E, rounder(x));
     let n = shifted - rounder(x);

@@ -4,7 +4,8 @@ use super::log::log_of_sum;
 use super::pair::{Pair, fast_two_sum, two_product, two_sum};
 use fusebox_core::builder::Term;
 
-/// `(asin x - x) / x³` in x² on |x| ≤ 1/2: errors 2^-32 (f32) and 2^-59 (f64) of asin x.
+/// Coefficients of `(asin x - x) / x³` as a polynomial in x² on |x| ≤ 1/2. The errors of asin x are
+/// 2^-32 (f32) and 2^-59 (f64).
 const ASIN_F32: [f64; 6] = [
     0.16666659712791443,
     0.07500521838665009,
@@ -28,8 +29,8 @@ const ASIN_F64: [f64; 13] = [
     -0.02498170212124216,
     0.035133091920579715,
 ];
-/// `(atan x - x) / x³` in x²: in f32 on [0, 1] with error 2^-28, in f64 on [0, tan π/8] with error
-/// 2^-58.
+/// Coefficients of `(atan x - x) / x³` as a polynomial in x²: in f32 on [0, 1] with error 2^-28, in
+/// f64 on [0, tan π/8] with error 2^-58.
 const ATAN_F32: [f64; 9] = [
     -0.33333298563957214,
     0.1999852955341339,
@@ -105,7 +106,7 @@ fn atan_of_quotient<'f>(numerator: Term<'f>, denominator: Term<'f>) -> (Term<'f>
         let square = t * t;
         return (zero, Pair { high: t, low: square.polynomial(&ATAN_F32) * (square * t) });
     }
-    // tan π/8; atan n/d = π/4 + atan (n - d)/(n + d).
+    // The constant is tan π/8. If the quotient is larger, atan n/d = π/4 + atan (n - d)/(n + d).
     let beyond = numerator.gt(denominator * 0.41421356237309503);
     let above = beyond.select(numerator - denominator, numerator);
     let below = beyond.select(numerator + denominator, denominator);
@@ -179,7 +180,8 @@ fn log_of_one_and<'f>(rest: Pair<'f>, magnitude: Term<'f>, large: Term<'f>) -> T
     magnitude.lt(f64::INFINITY).select(result, magnitude)
 }
 
-/// Computes acosh x = ln(1 + t + √(t (t + 2))) with t = x - 1. The residue of the root corrects it.
+/// Computes acosh x = ln(1 + t + √(t (t + 2))) with t = x - 1. The error of the rounded square root
+/// corrects the result.
 pub fn acosh(x: Term<'_>) -> Term<'_> {
     let large = x.gt(x.choose(2f64.powi(14), 2f64.powi(30)));
     let t = x - 1.0;
@@ -197,7 +199,8 @@ pub fn acosh(x: Term<'_>) -> Term<'_> {
     x.lt(1.0).select(f64::NAN, result)
 }
 
-/// Computes atanh |x| = ln(1 + 2|x| / (1 - |x|)) / 2. The residue of the quotient corrects it.
+/// Computes atanh |x| = ln(1 + 2|x| / (1 - |x|)) / 2. The error of the rounded quotient corrects
+/// the result.
 pub fn atanh(x: Term<'_>) -> Term<'_> {
     let magnitude = x.absf();
     let denominator = two_sum(x.number(1.0), -magnitude);

@@ -1,14 +1,14 @@
 //! Logarithms.
 //!
 //! Integer arithmetic on the bits splits `x = 2^k (1 + f)` with √½ ≤ 1 + f < √2. In f32 `ln(1 + f)`
-//! is `f - f²/2 + f³ P(f)` with a minimax P. In f64 it is the odd series in `s = f / (2 + f)`,
-//! written as `f - (f²/2 - s (f²/2 + R(s²)))` as in Sun's fdlibm, so that the leading term has no
-//! error.
+//! is `f - f²/2 + f³ P(f)` with a minimax P. In f64 `ln(1 + f)` is the odd series in `s = f / (2 +
+//! f)`, written as `f - (f²/2 - s (f²/2 + R(s²)))` as in Sun's fdlibm, so that the leading term has
+//! no error.
 
 use super::pair::two_sum;
 use fusebox_core::builder::Term;
 
-/// `(ln(1 + f) - f + f²/2) / f³`: error 2^-27 of ln(1 + f).
+/// Coefficients of `(ln(1 + f) - f + f²/2) / f³`. The error of ln(1 + f) is 2^-27.
 const LOG_TAIL_F32: [f64; 8] = [
     0.3333333134651184,
     -0.25000834465026855,
@@ -19,7 +19,8 @@ const LOG_TAIL_F32: [f64; 8] = [
     0.1277388632297516,
     -0.07640993595123291,
 ];
-/// `(2 artanh s - 2 s) / s³` in s²: error 2^-58 of ln(1 + f).
+/// Coefficients of `(2 artanh s - 2 s) / s³` as a polynomial in s². The error of ln(1 + f) is
+/// 2^-58.
 const LOG_SERIES_F64: [f64; 7] = [
     0.6666666666666735,
     0.39999999999409347,
@@ -132,7 +133,8 @@ pub fn log10(x: Term<'_>) -> Term<'_> {
 /// Computes `ln(1 + x)` for x ≥ -1, where `sum + error` is `1 + x`. The error is added to `f`.
 pub(super) fn log_of_sum<'f>(sum: Term<'f>, error: Term<'f>) -> Term<'f> {
     let Split { k, f, biased } = split_normal(sum);
-    // 2^-k. `k` may be limited, because near its maximum the error does not matter.
+    // `inverse` is 2^-k. `k` may be limited, because near the maximum of `k` the error does not
+    // matter.
     let (bias, digits) = sum.choose((127_i64, 23_i64), (1023, 52));
     let limited = biased.gt(2 * bias - 1).select(2 * bias - 1, biased);
     let inverse = (-limited + 2 * bias).shli(digits).to_float();

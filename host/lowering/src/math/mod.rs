@@ -1,5 +1,5 @@
-//! The math library: definitions of `math.*` operations as functions of `arith` and exactly lowered
-//! `math`.
+//! The math library. It defines `math.*` operations as functions that contain only `arith`
+//! operations and those `math` operations that have an exact instruction.
 //!
 //! Every function is straight-line code, so that after inlining LLVM vectorises loops over it.
 //! Exceptions are `fmod` and large angles, which need a loop or a branch. The library uses neither
@@ -93,7 +93,7 @@ pub fn has_function(operation: OpKind) -> bool {
     FUNCTIONS.iter().any(|f| f.operation == operation)
 }
 
-/// Returns the symbol of the function with this name.
+/// Returns the library's symbol that equals `name`, if there is one.
 pub fn symbol(name: &str) -> Option<&'static str> {
     FUNCTIONS.iter().flat_map(|f| f.symbols).find(|symbol| *symbol == name)
 }

@@ -1,17 +1,18 @@
 //! Powers: `x^y = 2^(y log2 |x|)`, with the signs and special cases of IEEE 754.
 //!
-//! The power multiplies the error of the logarithm by up to 150 (f32) or 1075 (f64). f32 is
-//! therefore computed in f64. In f64 the logarithm is a sum of two numbers with an error of 2^-65.
+//! The power multiplies the error of the logarithm by up to 150 (f32) or 1075 (f64). The power of
+//! an f32 is therefore computed in f64. In f64 the logarithm is a sum of two numbers with an error
+//! of 2^-65.
 
 use super::exp::{exp2_of_remainder, power_of_two, rounder, scale};
 use super::log::{Split, split, split_normal};
 use super::pair::{Pair, fast_two_sum, two_product, two_sum};
 use fusebox_core::builder::{Scalar, Term};
 
-/// `log2((1 + s) / (1 - s)) / s` in s²: error 2^-38.
+/// Coefficients of `log2((1 + s) / (1 - s)) / s` as a polynomial in s², with error 2^-38.
 const LOG2_SERIES_F32: [f64; 5] =
     [2.8853900817901454, 0.9617966732643949, 0.5770836005852602, 0.41167173352844894, 0.34074917377323527];
-/// 2^r on |r| ≤ 1/2: error 2^-29.
+/// Coefficients of 2^r on |r| ≤ 1/2, with error 2^-29.
 const EXP2_F32: [f64; 7] = [
     1.000000000554951,
     0.6931472057673493,
@@ -21,7 +22,8 @@ const EXP2_F32: [f64; 7] = [
     0.0013399957843330092,
     0.00015345793747036148,
 ];
-/// `((2 artanh s / s - 2) / s² - 2/3) / s²` in s²: error 2^-72 of the logarithm.
+/// Coefficients of `((2 artanh s / s - 2) / s² - 2/3) / s²` as a polynomial in s². The error of the
+/// logarithm is 2^-72.
 const LOG_SERIES_F64: [f64; 8] = [
     0.3999999999999998,
     0.2857142857144387,
@@ -39,7 +41,7 @@ pub fn pow<'f>(x: Term<'f>, y: Term<'f>) -> Term<'f> {
     let integer = y.trunc().eq(y);
     let half = y * 0.5;
     let odd = integer & half.trunc().ne(half);
-    // A magnitude of 1 has the power 1 even if the exponent is infinite.
+    // Any power of a magnitude of 1 is 1, even if the exponent is infinite.
     let result = magnitude.eq(1.0).select(1.0, result);
     let result = (x.lt(0.0) & x.gt(f64::NEG_INFINITY) & !integer).select(f64::NAN, result);
     let result = odd.select(result.copysign(x), result);

@@ -1,9 +1,9 @@
 //! The exact remainder of a truncated division, C's `fmod`.
 //!
 //! Both operands are integers times powers of two, `|x| = m 2^e` and `|y| = n 2^g`. The remainder
-//! is `(m 2^(e-g) mod n) 2^g`. A loop multiplies by the power in steps that fit 64 bits. The loop
-//! ends immediately if the exponents are close. On cpu targets with FMA, the remainder of two f32
-//! is a long division in f64.
+//! is `(m 2^(e-g) mod n) 2^g`. A loop multiplies by `2^(e-g)` in several factors, so that each
+//! product fits 64 bits. The loop ends immediately if the exponents are close. On cpu targets with
+//! FMA, a long division in f64 computes the remainder of two f32.
 
 use super::exp::{power_of_two, rounder};
 use fusebox_core::builder::{Scalar, Term};
@@ -18,14 +18,15 @@ pub fn fmod<'f>(x: Term<'f>, y: Term<'f>) -> Term<'f> {
     invalid.select(f64::NAN, result)
 }
 
-/// Quotient bits of one step. The product of so few bits and an f32 is exact in f64.
+/// Number of quotient bits that one step of the long division computes. The product of a number
+/// with this many bits and an f32 is exact in f64.
 const BITS: i32 = 28;
-/// Steps for the largest quotient of two f32, which is below 2^277.
+/// Number of division steps for the largest quotient of two f32, which is below 2^277.
 const STEPS: i32 = 10;
 
 /// Divides in f64 with digits of [`BITS`] bits. Digits are rounded to nearest, so the rest after a
-/// step may be negative. Only large quotients, which are rare, take more than one step; scalar code
-/// branches for them. There is no loop, so the function vectorises.
+/// step may be negative. Only large quotients take more than one step. They are rare, and scalar
+/// code executes a branch for them. There is no loop, so the function vectorises.
 fn of_singles<'f>(dividend: Term<'f>, divisor: Term<'f>) -> Term<'f> {
     let (x, y) = (dividend.extf(Scalar::F64), divisor.extf(Scalar::F64));
     let inverse = x.number(1.0) / y;

@@ -5,7 +5,7 @@
 //! * f32: the reduction, sine and cosine are computed in f64. Below 2^40, on a cpu with FMA, the
 //!   nearest multiple of π/2 is subtracted in two pieces (Cody and Waite). Otherwise 2/π is the sum
 //!   of two pieces of 29 bits, whose products with a 24-bit `x` are exact, and a rest. For larger
-//!   `x` the pieces begin further down in 2/π, because bits that contribute multiples of 4 do not
+//!   `x` the pieces begin at a lower bit of 2/π, because bits that contribute multiples of 4 do not
 //!   matter (Payne and Hanek). Four sets of pieces cover all exponents, so the formula needs only
 //!   selects.
 //! * f64: below 2^20 quarter turns, `n π/2` is subtracted in several pieces of π/2, and `r` is a
@@ -18,7 +18,7 @@ use super::exp::rounder;
 use super::pair::{Pair, fast_two_sum, two_product, two_sum};
 use fusebox_core::builder::{IntPredicate, Scalar, Term};
 
-/// For arguments below each bound: two pieces of 29 bits of 2/π, and the following 53 bits.
+/// Pieces of 2/π for arguments below each bound: two pieces of 29 bits, and the following 53 bits.
 const TWO_OVER_PI_F32: [(f64, [f64; 3]); 3] = [
     (1125899906842624.0, [0.636619770899415, 1.4681663246252086e-09, 2.276010073078396e-18]),
     (7.555786372591432e+22, [2.5682553250749862e-08, 1.6153797803925804e-17, 7.696704864039572e-26]),
@@ -61,10 +61,12 @@ const TWO_OVER_PI: [u64; 20] = [
 /// The smallest argument of [`reduce_large`], 2^20 quarter turns.
 const MODERATE: f64 = 1647099.0;
 
-/// `(sin r / r - 1) / r²` and `(cos r - 1) / r²` in r², for f32: error 2^-32.
+/// Coefficients of `(sin r / r - 1) / r²` and `(cos r - 1) / r²` as polynomials in r², for f32. The
+/// error is 2^-32.
 const SIN_F32: [f64; 4] = [-0.1666666716337204, 0.008333379402756691, -0.00019853064441122115, 2.8325100629444933e-06];
 const COS_F32: [f64; 4] = [-0.5, 0.04166664555668831, -0.0013887309469282627, 2.4432327336398885e-05];
-/// `(sin r - r) / r³` and `(cos r - 1 + r²/2) / r⁴` in r², for f64: errors 2^-58 and 2^-63.
+/// Coefficients of `(sin r - r) / r³` and `(cos r - 1 + r²/2) / r⁴` as polynomials in r², for f64.
+/// The errors are 2^-58 and 2^-63.
 const SIN_F64: [f64; 6] = [
     -0.1666666666666663,
     0.00833333333332184,
@@ -81,7 +83,7 @@ const COS_F64: [f64; 6] = [
     2.0875671821383748e-09,
     -1.1357273201967004e-11,
 ];
-/// `(tan r - r) / r³` in r²: error 2^-29.
+/// Coefficients of `(tan r - r) / r³` as a polynomial in r², with error 2^-29.
 const TAN_F32: [f64; 7] = [
     0.3333335220813751,
     0.13332583010196686,
@@ -92,7 +94,7 @@ const TAN_F32: [f64; 7] = [
     0.004441829398274422,
 ];
 
-/// The reduction of an argument.
+/// An argument after its reduction: a number of quarter turns and a remainder.
 struct Reduced<'f> {
     /// The number of quarter turns in the two low bits.
     quadrant: Term<'f>,
@@ -103,8 +105,8 @@ fn reduce(x: Term<'_>) -> Reduced<'_> {
     let magnitude = x.absf();
     let [quadrant, high, low] = reduce_moderate(magnitude);
     let high = magnitude.ge(MODERATE).select(magnitude, high);
-    // Runs once, and only for large arguments. It is a loop because LLVM would run both sides of a
-    // branch for every lane.
+    // This loop runs once, and only for large arguments. The code has a loop and not a branch,
+    // because LLVM would run both sides of a branch for every lane.
     let [quadrant, high, low] = x.formula().repeat_while(
         [quadrant, high, low],
         |[_, high, _]| high.ge(MODERATE),
@@ -113,9 +115,9 @@ fn reduce(x: Term<'_>) -> Reduced<'_> {
     Reduced { quadrant, r: Pair { high, low } }
 }
 
-/// Reduces an f32. Returns the quadrant in the two low bits of an i64, and the rest in f64. The
-/// chain of dependent steps is short for `x` below 2^40, because loops wait for it in every
-/// iteration.
+/// Reduces an f32. Returns the quadrant in the two low bits of an i64, and the rest in f64. Uses a
+/// short chain of dependent operations for `x` below 2^40, because each iteration of a loop waits
+/// for the end of this chain.
 fn reduce_single(x: Term<'_>) -> (Term<'_>, Term<'_>) {
     let (magnitude, wide) = (x.absf(), x.extf(Scalar::F64));
     if !(wide.has_fma() && wide.has_branches()) {
@@ -173,8 +175,8 @@ fn reduce_moderate(magnitude: Term<'_>) -> [Term<'_>; 3] {
 fn reduce_large(magnitude: Term<'_>) -> [Term<'_>; 3] {
     let bits = magnitude.to_bits();
     let mantissa = (bits & 0x000f_ffff_ffff_ffff_i64) | 0x0010_0000_0000_0000_i64;
-    // The first bit that matters in the table of 64 zeros and 2/π. Infinity and NaN read zeros
-    // beyond the table.
+    // Number of the first bit of `TWO_OVER_PI` that matters. Infinity and NaN read zeros beyond the
+    // table.
     let start = bits.shrui(52_i64) + (64 - 1023 - 54);
     let (word, shift) = (start.shrui(6_i64), start & 63_i64);
     let words: [Term<'_>; 4] = std::array::from_fn(|i| table_word(word, i));
@@ -289,7 +291,8 @@ pub fn cos(x: Term<'_>) -> Term<'_> {
     sin_at(quadrant + 1_i64, &r)
 }
 
-/// Computes tan x: in f32 a polynomial or -1 divided by it, in f64 the sine divided by the cosine.
+/// Computes tan x. In f32 this is a polynomial, or -1 divided by the polynomial. In f64 this is the
+/// sine divided by the cosine.
 pub fn tan(x: Term<'_>) -> Term<'_> {
     let value = if x.is_f32() {
         let (quadrant, rest) = reduce_single(x.absf());

@@ -16,11 +16,12 @@ unsafe extern "C" {
     fn fusebox_register_passes();
 }
 
-/// A pipeline of MLIR's passes and the stage after which kernels pass through it.
+/// A pipeline of MLIR's passes, and the stage after which lowering runs this pipeline.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MlirPasses {
     stage: Stage,
-    /// In MLIR's notation, with its anchor: `builtin.module(canonicalize,cse)`.
+    /// The pipeline in MLIR's notation, including the kind of operation that it runs on:
+    /// `builtin.module(canonicalize,cse)`.
     pipeline: String,
 }
 
@@ -43,7 +44,7 @@ impl MlirPasses {
         passes.manager(&context).map(|_| passes.clone())
     }
 
-    /// The stage after which they run.
+    /// The stage after which lowering runs the passes.
     pub fn stage(&self) -> Stage {
         self.stage
     }
@@ -51,7 +52,7 @@ impl MlirPasses {
     /// Runs the passes on the functions of a kernel, which MLIR verifies after each pass.
     ///
     /// # Errors
-    /// With MLIR's diagnostics, if a pass fails; if the result is not kernel IR.
+    /// If a pass fails, or if the result is not kernel IR. The error has MLIR's diagnostics.
     pub fn run(&self, kernel: &str, functions: &mut Vec<Function>) -> Result<(), LoweringError> {
         let text: String = functions.iter().map(Function::to_string).collect();
         let context = mlir::context();

@@ -1,8 +1,9 @@
 //! Inlines subgraph functions that are called once, that are small, or whose copies are small in
 //! total.
 //!
-//! Inlining works from callees to callers, so it visits each function once and knows a function's
-//! final size before its callers'. LLVM's own inliner may still inline the remaining functions.
+//! Inlining works from callees to callers, so it visits each function once and knows the final size
+//! of a function before it visits the function's callers. LLVM's own inliner may still inline the
+//! remaining functions.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,15 +15,15 @@ pub(crate) const SMALL: usize = 40;
 /// vectorisation, and LLVM eliminates the common subexpressions of a short row's elements only in
 /// inlined code.
 const SMALL_COPIES: usize = 10 * SMALL;
-/// Like `SMALL`, for GPUs. There a call saves registers to memory and prevents overlap with the
-/// caller's operations.
+/// Like `SMALL`, for GPUs. On a GPU, a call saves registers to memory, and the operations of caller
+/// and callee cannot overlap.
 pub(crate) const SMALL_ON_GPU: usize = 400;
-/// No function grows beyond this many operations by inlining small functions.
+/// Maximum number of operations of a function after the inlining of small functions into it.
 const LARGEST: usize = 4000;
 /// Approximate number of operations into which a math operation expands.
 const MATH_WEIGHT: usize = 20;
 
-/// The functions of a kernel, by number.
+/// Call graph of a kernel's functions. A function is identified by its number.
 struct Graph {
     by_name: HashMap<String, usize>,
     sizes: Vec<usize>,
@@ -31,7 +32,7 @@ struct Graph {
     small: usize,
 }
 
-/// Inlines all calls that meet the criteria. Keeps functions that lose all their callers.
+/// Inlines all calls that meet the criteria. Does not remove functions that are no longer called.
 pub(crate) fn inline_calls(functions: &mut [Function], small: usize) {
     let by_name = functions.iter().enumerate().map(|(at, function)| (function.name.clone(), at)).collect();
     let mut graph = Graph { by_name, sizes: vec![0; functions.len()], uses: vec![0; functions.len()], small };

@@ -1,4 +1,4 @@
-//! Merges equal operations without effects and drops unused ones.
+//! Merges equal operations without effects, and drops operations whose results have no use.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ struct Merging<'f> {
     types: &'f [Type],
     /// Operations already visited in this region and in the regions around it.
     known: HashMap<Key, Vec<Operation>>,
-    /// Replacements, by number of the replaced value.
+    /// Replacement of each value, by the value's number. `None` if the value is not replaced.
     replaced: Vec<Option<Value>>,
 }
 
@@ -64,7 +64,7 @@ fn is_same(a: &Operation, b: &Operation, types: &[Type]) -> bool {
         && a.results.iter().zip(&b.results).all(|(a, b)| types[a.number()] == types[b.number()])
 }
 
-/// Drops unused operations, from the end to the start.
+/// Drops operations whose results have no use. Visits operations from the end to the start.
 fn sweep(region: &mut Region, used: &mut [bool]) {
     let operations = std::mem::take(&mut region.operations);
     let mut kept = Vec::with_capacity(operations.len());
@@ -85,7 +85,8 @@ fn has_effect(op: &Operation) -> bool {
         Effect::None | Effect::Allocates => false,
         Effect::Memory | Effect::Ends => true,
         Effect::OfRegions => op.regions.iter().flat_map(|region| &region.operations).any(|inner| {
-            // A terminator of one of this operation's regions has no effect outside of it.
+            // A terminator of one of this operation's regions has no effect outside of the
+            // operation.
             inner.kind.effect() != Effect::Ends && has_effect(inner)
         }),
     }

@@ -1,4 +1,5 @@
-//! The stages between the kernel IR and LLVM IR. Each stage is a pass with one subject.
+//! The stages between the kernel IR and LLVM IR. Each stage is a pass that handles one aspect of
+//! the kernel.
 //!
 //! ```text
 //! kernel    as the emitter and the host's emission wrote it
@@ -9,8 +10,8 @@
 //! scalars   narrow floats are integers, complex numbers two floats, functions calls of the math library
 //! ```
 //!
-//! The output of each stage is kernel IR too. It prints as MLIR, parses, and lowering can resume
-//! from it ([`crate::lower`]).
+//! The output of each stage is kernel IR too. Its text is MLIR, which can be parsed again.
+//! [`crate::lower`] can resume lowering from this text.
 
 mod indices;
 mod inline;
@@ -47,8 +48,8 @@ pub(crate) struct Facts<'k> {
 }
 
 impl Facts<'_> {
-    /// Returns the number of values of a block or thread id. Returns `None` for a dimension that
-    /// grids do not have.
+    /// Returns the number of different values of a block id or thread id. Returns `None` for a
+    /// dimension that grids do not have.
     fn id_count(&self, op: &Operation) -> Option<i64> {
         let x = op.attribute("dimension").is_some_and(|dimension| dimension.to_string().contains("dim x"));
         x.then(|| match op.kind {
@@ -58,7 +59,7 @@ impl Facts<'_> {
     }
 }
 
-/// The functions of one kernel at some stage, the entry function first.
+/// The functions of one kernel at some stage. The entry function comes first.
 #[derive(Clone)]
 pub(crate) struct KernelFunctions {
     pub(crate) functions: Vec<Function>,
@@ -184,7 +185,8 @@ fn check_arguments(entry: &Function, facts: &Facts<'_>) -> Done {
     Ok(())
 }
 
-/// Writes an atomic update with these operands. Its region is rewritten like any other.
+/// Writes an atomic update with these operands. Rewrites the region of the update like any other
+/// region.
 fn copy_atomic<'s, S: Stage<'s>>(
     stage: &mut S,
     op: &'s Operation,

@@ -2,8 +2,8 @@
 //! operation.
 //!
 //! A stage represents a value of the source function by a *slot*, which holds any number of values
-//! of the new function. It defines the types of these values across regions, and it rewrites single
-//! operations. Control flow is the same for all stages and is implemented here.
+//! of the new function. The stage defines the types of these values when they cross regions, and it
+//! rewrites single operations. This module rewrites control flow, which is the same for all stages.
 
 use fusebox_core::ir::{Function, OpKind, Operation, Region, Type, Value};
 
@@ -23,7 +23,7 @@ pub(crate) struct Rewriter<'s, S> {
     pub(crate) current: Option<&'s Operation>,
 }
 
-/// A loop without its state and body.
+/// The parts of a new loop except its loop-carried values and its body.
 pub(crate) struct LoopHead {
     pub(crate) kind: OpKind,
     /// Operands before the loop-carried values.
@@ -33,7 +33,7 @@ pub(crate) struct LoopHead {
     pub(crate) own: Vec<Type>,
 }
 
-/// A branch: its region and its results as slots and as values.
+/// A rewritten branch. `slots` and `values` are two representations of its results.
 pub(crate) struct Branch<S> {
     slots: Vec<S>,
     values: Vec<Value>,
@@ -141,8 +141,8 @@ pub(crate) trait Stage<'s>: Sized {
         self.operation(op)
     }
 
-    /// Writes an `scf.if` of two branches and returns its results. If the condition is known,
-    /// writes only the branch taken.
+    /// Writes an `scf.if` with two branches and returns its results. If the condition is known,
+    /// writes only the branch that is taken.
     fn choose(
         &mut self,
         condition: Value,
@@ -170,8 +170,8 @@ pub(crate) trait Stage<'s>: Sized {
         Ok(Branch { slots, values, region })
     }
 
-    /// Appends an operation with several branches. If all branches yield the same value from before
-    /// the operation, that value replaces the result.
+    /// Appends an operation with several branches. If all branches yield the same value and this
+    /// value was defined before the operation, the value replaces the operation's result.
     fn joined(
         &mut self,
         kind: OpKind,
@@ -216,8 +216,8 @@ pub(crate) trait Stage<'s>: Sized {
         self.slots_of(types, &merged, &slots_of)
     }
 
-    /// Returns the slots of values of these types. `values` has the representations of all, in
-    /// order.
+    /// Returns the slots for values of these types. `values` has the representations of all these
+    /// values, in order.
     fn slots_of(&mut self, types: &[Type], values: &[Value], likes: &[Vec<Self::Slot>]) -> Done<Vec<Self::Slot>> {
         let mut rest = values;
         let mut slots = Vec::with_capacity(types.len());
@@ -269,8 +269,8 @@ pub(crate) trait Stage<'s>: Sized {
         Ok(())
     }
 
-    /// Writes a loop. `body` maps the loop's own arguments and the state to the next state. Returns
-    /// the state after the last iteration.
+    /// Writes a loop. `body` maps the loop variables and the state to the next state. Returns the
+    /// state after the last iteration.
     fn turns(
         &mut self,
         head: LoopHead,
@@ -295,13 +295,13 @@ pub(crate) trait Stage<'s>: Sized {
         self.state(&inits, types, &results)
     }
 
-    /// Returns the types of a loop's carried values.
+    /// Returns the types of the loop-carried values.
     fn carried(&self, types: &[Type]) -> Done<Vec<Type>> {
         let moving: Vec<Type> = types.iter().filter(|ty| !self.stays(ty)).cloned().collect();
         self.passed_all(&moving)
     }
 
-    /// Returns the values that never change in the loop, and the carried values.
+    /// Returns the values that never change in the loop, and the loop-carried values.
     fn carried_values(&mut self, slots: &[Self::Slot], types: &[Type]) -> Done<(Vec<Value>, Vec<Value>)> {
         let (mut staying, mut carried) = (Vec::new(), Vec::new());
         for (slot, ty) in slots.iter().zip(types) {
@@ -311,7 +311,8 @@ pub(crate) trait Stage<'s>: Sized {
         Ok((staying, carried))
     }
 
-    /// Returns the state as slots: carried values come from `values`, the others from `inits`.
+    /// Returns the slots of the state. Loop-carried values come from `values`, other values from
+    /// `inits`.
     fn state(&mut self, inits: &[Self::Slot], types: &[Type], values: &[Value]) -> Done<Vec<Self::Slot>> {
         let mut rest = values;
         let mut slots = Vec::with_capacity(types.len());
@@ -327,7 +328,7 @@ pub(crate) trait Stage<'s>: Sized {
         Ok(slots)
     }
 
-    /// Returns the carried values for the next iteration.
+    /// Returns the loop-carried values for the next iteration.
     fn next_state(&mut self, inits: &[Self::Slot], next: &[Self::Slot], types: &[Type]) -> Done<Vec<Value>> {
         if next.len() != inits.len() {
             return Unsupported::because("its body yields other values than its results");
@@ -340,8 +341,8 @@ pub(crate) trait Stage<'s>: Sized {
         Ok(carried)
     }
 
-    /// Copies a loop with a rewritten body. Its first `operands` operands and its body's first
-    /// `own` arguments are not part of the state.
+    /// Copies a loop and rewrites its body. The first `operands` operands of the loop and the first
+    /// `own` arguments of the body are not part of the state.
     fn same_loop(&mut self, op: &'s Operation, operands: usize, own: usize) -> Done {
         let [body] = op.regions.as_slice() else { return Unsupported::because("it has no body") };
         let outside = self.rewriter().slots(&op.operands[..operands])?;
@@ -398,7 +399,8 @@ pub(crate) trait Stage<'s>: Sized {
         Ok(())
     }
 
-    /// Copies an operation. Its operands and results have the types from [`Self::passed`].
+    /// Copies an operation. [`Self::passed`] determines the types of its operands and results in
+    /// the new function.
     fn copied(&mut self, op: &'s Operation) -> Done {
         let operands = self.rewriter().slots(&op.operands)?;
         let operands = self.values_all(&operands)?;
@@ -411,8 +413,8 @@ pub(crate) trait Stage<'s>: Sized {
         Ok(())
     }
 
-    /// Writes the arguments and the body of the function, with argument types from
-    /// [`Self::passed`]. Returns the new function.
+    /// Writes the arguments and the body of the function. [`Self::passed`] determines the types of
+    /// the arguments. Returns the new function.
     fn whole_function(&mut self) -> Done<Function> {
         let source = self.rewriter().source;
         let attributes = source.argument_attributes.iter().cloned().chain(std::iter::repeat(Vec::new()));

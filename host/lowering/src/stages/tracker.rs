@@ -1,5 +1,5 @@
-//! Tracks the indices of a function. Each index is an expression over leaves: values that are not
-//! results of index arithmetic.
+//! Tracks the indices of a function. Each index is an expression. The leaves of an expression are
+//! values that are not results of index arithmetic.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,21 +10,21 @@ use super::rewrite::Done;
 use crate::error::Unsupported;
 use crate::indices::{Indices, Ix};
 
-/// Number of definitions through which the range of an integer is followed.
+/// Maximum number of definitions that the analysis of an integer's range follows.
 const RANGE_DEPTH: u32 = 8;
 
-/// Maps with composed results of more operations than this are composed only if that takes fewer
-/// operations than computing the results from the operands' values.
+/// Number of operations above which a map's composed results are large. Large results are used only
+/// if they take fewer operations than computing the results from the operands' values.
 const LARGE: u32 = 24;
 
-/// Expressions, and the values that their leaves represent.
+/// Expressions of indices, and the values that the leaves of these expressions represent.
 #[derive(Default)]
 pub(crate) struct Tracker {
     pub(crate) algebra: Indices,
     leaves: HashMap<Ix, Value>,
-    /// Leaves that replace the values of whole expressions.
+    /// Leaves that replace whole expressions, by the value of the expression.
     cut: HashMap<Value, Ix>,
-    /// Expressions that are parts of known map results.
+    /// Expressions that are parts of map results so far. Their values count as already computed.
     computed: HashSet<Ix>,
 }
 
@@ -94,7 +94,7 @@ impl Tracker {
         direct < composed
     }
 
-    /// Whether an expression is so large that a leaf may have to replace its operands.
+    /// Whether an expression is so large that leaves may have to replace its operands.
     pub(crate) fn is_large(&self, ix: Ix) -> bool {
         self.algebra.takes_more_than(LARGE, ix)
     }
@@ -109,8 +109,8 @@ impl Tracker {
     }
 }
 
-/// Decides by the number of the predicate of `arith.cmpi`: `==`, `!=`, `<`, `<=`, `>`, `>=`,
-/// signed.
+/// Returns the outcome of a comparison, if the range of the difference decides it. `predicate` is
+/// the number of a predicate of `arith.cmpi`: `==`, `!=`, and the signed `<`, `<=`, `>`, `>=`.
 fn decide(predicate: i64, difference: Interval) -> Option<bool> {
     let Interval { lower, upper } = difference;
     match predicate {

@@ -17,8 +17,8 @@ pub(crate) type Attributes = Vec<(Cow<'static, str>, Attribute)>;
 /// A value in a formula.
 pub(crate) type Number<'f> = Term<'f, Writer>;
 
-/// Appends operations to the innermost open region. Constants and memory are at the function's
-/// beginning, without duplicates.
+/// Appends operations to the innermost open region. Constants and allocations are written at the
+/// function's beginning. Equal numbers become one constant.
 pub(crate) struct Writer {
     function: Function,
     beginning: Vec<Operation>,
@@ -128,7 +128,7 @@ impl Writer {
         self.open.pop().unwrap_or_default()
     }
 
-    /// Ends the innermost region with these values.
+    /// Ends the innermost region with a terminator that has these operands.
     pub(crate) fn close_with(&mut self, terminator: OpKind, values: Vec<Value>) -> Region {
         let mut region = self.close();
         region.operations.push(Operation::new(terminator, values, Vec::new()));
@@ -222,7 +222,8 @@ impl Writer {
         self.op(OpKind::Select, &[condition, yes, no], Vec::new(), ty)
     }
 
-    /// Appends the conjunction of two conditions, simplified for known conditions.
+    /// Appends the conjunction of two conditions. Appends nothing if one of the conditions is
+    /// known.
     pub(crate) fn both(&mut self, a: Value, b: Value) -> Value {
         match (self.as_bool(a), self.as_bool(b)) {
             (Some(true), _) | (_, Some(false)) => b,
@@ -231,7 +232,7 @@ impl Writer {
         }
     }
 
-    /// Returns a constant integer or index, or a vector with it in every lane.
+    /// Returns a constant integer or index. For a vector type, every lane has this value.
     pub(crate) fn int(&mut self, value: i64, ty: &Type) -> Value {
         let bits = ty.element().bits();
         let kept = if bits >= 64 { value } else { value << (64 - bits) >> (64 - bits) };
@@ -259,7 +260,7 @@ impl Writer {
         self.int(value, &Type::INDEX)
     }
 
-    /// Returns a constant `f32` or `f64`, or a vector with it in every lane.
+    /// Returns a constant `f32` or `f64`. For a vector type, every lane has this value.
     pub(crate) fn float(&mut self, value: f64, ty: &Type) -> Value {
         let (bits, float) = match ty.element() {
             Scalar::F64 => (value.to_bits(), Float::F64),

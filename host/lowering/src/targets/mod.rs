@@ -1,4 +1,5 @@
-//! Targets. Each has its own file with a value that describes it. This file lists them.
+//! Targets. Each family of targets has a file, which describes its targets by values of
+//! [`TargetInfo`]. This file lists the families.
 
 mod amdgpu;
 mod cpu;
@@ -39,7 +40,7 @@ pub enum Runner {
     Cpu,
     /// The simulator of a GPU on this processor.
     Simulator,
-    /// NVIDIA GPUs with at least this compute capability, 90 for 9.0.
+    /// NVIDIA GPUs with at least this compute capability. 90 stands for capability 9.0.
     Cuda(u32),
 }
 
@@ -49,8 +50,8 @@ impl Target {
         Target(Arc::new(cpu::info()))
     }
 
-    /// Returns the simulator as a target. Kernels have their GPU form, as code for this processor
-    /// that calls the simulator.
+    /// Returns the simulator as a target. Kernels have the form for GPUs, but they are compiled to
+    /// code for this processor that calls the simulator.
     pub fn simt() -> Target {
         Target(Arc::new(simt::info()))
     }
@@ -76,9 +77,9 @@ impl Target {
         Target(Arc::new(nvptx::in_version(Arc::unwrap_or_clone(self.0), version)))
     }
 
-    /// Returns a text of everything that code depends on besides the kernels and this build of
-    /// fusebox: the target, LLVM's version, and this machine's processor if the code is for this
-    /// machine.
+    /// Returns a text with everything that generated code depends on, except the kernels and this
+    /// build of fusebox. The text has the target, LLVM's version, and this machine's processor if
+    /// the code is for this machine.
     pub fn identity(&self) -> String {
         let Backend { triple, processor, features, without, .. } = &self.0.backend;
         let ptx = self.0.ptx.as_ref().and_then(|ptx| ptx.version);
@@ -97,7 +98,8 @@ impl Target {
         if triple.is_none() { llvm::host_instruction_sets(without) } else { Vec::new() }
     }
 
-    /// Returns the description of a typical machine of the target, for use without such a machine.
+    /// Returns the description of a typical machine of the target. Callers use it if no real
+    /// machine is described.
     pub fn device(&self) -> &DeviceDescription {
         &self.0.device
     }
@@ -125,12 +127,12 @@ impl Target {
         self.0.ptx.as_ref().map_or(usize::MAX, nvptx::Ptx::most_buffers)
     }
 
-    /// Returns the element types whose products tile registers compute.
+    /// Returns the element types that tile registers can multiply.
     pub fn tile_products(&self) -> NarrowProducts {
         self.0.tile_products
     }
 
-    /// Returns the element types whose products vector registers compute, by words of adjacent
+    /// Returns the element types for which vector registers can multiply words of adjacent
     /// elements.
     pub fn word_products(&self) -> NarrowProducts {
         self.0.word_products
@@ -176,7 +178,7 @@ impl fmt::Display for Target {
 /// All properties of a target that affect lowering.
 #[derive(Clone, Debug)]
 pub(crate) struct TargetInfo {
-    /// A typical machine of the target. Its name is the one that users write.
+    /// A typical machine of the target. The machine's name is the target's name that users write.
     pub(crate) device: DeviceDescription,
     pub(crate) runner: Option<Runner>,
     pub(crate) form: Form,
@@ -191,7 +193,7 @@ pub(crate) struct TargetInfo {
     pub(crate) buffer_alignment: u64,
     /// Whether several modules can be loaded as one program.
     pub(crate) several_modules: bool,
-    /// Bits of an index if 32 bits would suffice.
+    /// Width in bits of an index whose range fits 32 bits.
     pub(crate) index_bits: u32,
     /// Whether every memory access is reported to the simulator.
     pub(crate) reports_accesses: bool,
@@ -201,45 +203,47 @@ pub(crate) struct TargetInfo {
     pub(crate) global_space: u32,
     /// LLVM's number of the address space that a block's threads share.
     pub(crate) shared_space: u32,
-    /// Alignment of tiles in bytes, which is that of the widest access.
+    /// Alignment of tiles in bytes. The widest access needs this alignment.
     pub(crate) tile_alignment: u32,
-    /// Whether conversions between f16 and f32 are instructions.
+    /// Whether the target has instructions that convert between f16 and f32.
     pub(crate) converts_f16: bool,
-    /// Whether conversions from f32 to bf16 are instructions that round to nearest even.
+    /// Whether the target has an instruction that converts f32 to bf16 with rounding to nearest
+    /// even.
     pub(crate) converts_bf16: bool,
     /// Whether a NaN that arithmetic on numbers produces has zeros in the lower half of its bits.
     pub(crate) makes_short_nans: bool,
-    /// Element types whose products tile registers compute.
+    /// Element types that tile registers can multiply.
     pub(crate) tile_products: NarrowProducts,
-    /// Element types whose products vector registers of 64 bytes compute, by words of adjacent
+    /// Element types for which vector registers of 64 bytes can multiply words of adjacent
     /// elements.
     pub(crate) word_products: NarrowProducts,
     /// Abilities of the target that math functions use.
     pub(crate) math: Abilities,
-    /// Maximum number of copies of a body that unrolling the loops around it may produce. Unrolling
-    /// short inner loops pays if an outer loop can then be vectorised. On GPUs, copies of branches
-    /// take registers and gain little.
+    /// Maximum number of copies of a loop's body that unrolling of this loop and of enclosing loops
+    /// may produce. Unrolling short inner loops pays if an outer loop can then be vectorised. On
+    /// GPUs, copies of branches take registers and gain little.
     pub(crate) most_copies: i64,
-    /// Maximum number of operations that result from unrolling a loop around other loops. Beyond
-    /// it, code grows without a gain.
+    /// Maximum number of operations that result from unrolling a loop that contains other loops.
+    /// Beyond this number, code grows without a gain.
     pub(crate) most_nested: i64,
-    /// Maximum number of copies of a long loop that unrolling the loops around it may produce. LLVM
+    /// Maximum number of copies of a long loop that unrolling of enclosing loops may produce. LLVM
     /// turns each copy into a vector loop and remainder loops.
     pub(crate) most_long_loops: i64,
     /// Maximum number of reads at addresses that depend on other reads, in a loop that LLVM may
-    /// vectorise. Without fast gathers, such a read becomes loads and inserts of single elements.
-    /// Many of them take long to compile and run no faster than scalar code.
+    /// vectorise. Without fast gathers, such a read becomes loads and inserts of single elements. A
+    /// loop with many such reads takes long to compile and runs no faster than scalar code.
     pub(crate) most_gathers: usize,
     /// Maximum total number of operations in extra inlined copies of math functions in a kernel.
-    /// Beyond it, the kernel calls the functions. `None` if calls cost more than code.
+    /// Beyond this number, the kernel calls the functions. `None` if calls always cost more than
+    /// inlined copies.
     pub(crate) most_copied_math: Option<usize>,
-    /// Number of threads that exchange values directly.
+    /// Number of threads of a warp. The threads of a warp can exchange values directly.
     pub(crate) warp: u32,
     pub(crate) atomics: Atomics,
-    /// Whether loops that are too long for full unrolling keep one copy of the body. Otherwise
-    /// LLVM's passes decide.
+    /// Whether loops that are too long for full unrolling keep one copy of the body. If not, LLVM's
+    /// passes decide.
     pub(crate) keeps_long_loops: bool,
-    /// Whether loops are split where that decides conditions on their variables.
+    /// Whether loops are split so that conditions on their variables are known in each part.
     pub(crate) splits_loops: bool,
 }
 
@@ -250,7 +254,7 @@ pub(crate) enum Form {
     Blocks,
     /// One call runs one thread of the simulator.
     Thread,
-    /// A GPU kernel, which reads its block and thread from registers.
+    /// A GPU kernel, which reads the ids of its block and thread from registers.
     Kernel,
 }
 
@@ -262,20 +266,22 @@ pub(crate) type Assembled = fn(&TargetInfo, String) -> Result<Code, LoweringErro
 pub(crate) struct Backend {
     /// Checks the settings. LLVM itself would only warn about wrong settings and use others.
     pub(crate) check: fn(&TargetInfo) -> Result<(), String>,
-    /// Converts LLVM's output to code, if the output is assembly. `None` if it is an object.
+    /// Converts LLVM's output to code, if the output is assembly. `None` if the output is an
+    /// object.
     pub(crate) assembled: Option<Assembled>,
     /// Registers the back end with LLVM.
     pub(crate) initialize: fn(),
-    /// `None` for this machine.
+    /// LLVM's target triple. `None` for this machine.
     pub(crate) triple: Option<&'static str>,
     pub(crate) processor: String,
     pub(crate) features: String,
-    /// Prefixes of LLVM's names of features. Features of this machine with such a name are
-    /// excluded.
+    /// Prefixes of names of features in LLVM. Features of this machine whose names have such a
+    /// prefix are excluded.
     pub(crate) without: &'static [&'static str],
 }
 
-/// Writes a product of matrices. Maps words and sums to new sums.
+/// Writes a product of matrices. Takes the words of both matrices and the sums, and returns the new
+/// sums.
 pub(crate) type WrittenProduct = fn(&Module, MatrixProduct, &[Val]) -> Vec<Val>;
 
 /// Code for products of tiles in shared memory.
@@ -283,7 +289,7 @@ pub(crate) type WrittenProduct = fn(&Module, MatrixProduct, &[Val]) -> Vec<Val>;
 pub(crate) struct TileCode {
     /// Makes this thread's stores visible to products after the next barrier.
     pub(crate) ready: fn(&Module),
-    /// Writes a product. Maps the addresses of two tiles and the sums to new sums.
+    /// Writes a product. Takes the addresses of two tiles and the sums, and returns the new sums.
     pub(crate) product: fn(&Module, &TileProduct, [Val; 2], &[Val]) -> Vec<Val>,
 }
 
@@ -293,9 +299,11 @@ pub(crate) struct TileProduct {
     pub(crate) element: Float,
     pub(crate) columns: i64,
     pub(crate) steps: i64,
-    /// Distance in bytes from the squares of some steps to those of the next steps, per operand.
+    /// For each operand, the distance in bytes between squares that are adjacent along the
+    /// contracted dimension.
     pub(crate) strides: [i64; 2],
-    /// Whether steps are contiguous in memory, per operand. Otherwise lines are.
+    /// For each operand, whether elements along the contracted dimension are contiguous in memory.
+    /// If not, elements along the other dimension are contiguous.
     pub(crate) along_steps: [bool; 2],
 }
 
@@ -315,7 +323,8 @@ pub(crate) struct GpuCode {
     /// Writes a barrier for all threads of the block.
     pub(crate) barrier: fn(&Module),
     /// Writes the exchange of a word of 32 bits: returns the word of the lane that is `distance`
-    /// (third argument) above this one. The fourth argument is the number of lanes that take part.
+    /// (third argument) above this one. The fourth argument is the number of lanes that exchange
+    /// words.
     pub(crate) word_of_lane: fn(&Module, Val, i64, i64) -> Val,
     /// Writes a warp's product of matrices, if the target has one.
     pub(crate) matrix_product: Option<WrittenProduct>,
@@ -326,9 +335,9 @@ pub(crate) struct GpuCode {
 /// Atomic instructions of the target.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Atomics {
-    /// Maximum number of bytes that one atomic instruction replaces.
+    /// Maximum number of bytes of memory that one atomic instruction can replace.
     pub(crate) bytes: u32,
-    /// Formats with an atomic addition.
+    /// Float formats for which the target has an atomic addition.
     pub(crate) adds: Vec<Float>,
     /// The target's names of the sync scopes of a block and of the grid.
     pub(crate) scopes: [&'static str; 2],

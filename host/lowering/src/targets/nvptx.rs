@@ -1,4 +1,4 @@
-//! NVIDIA's GPUs, as PTX.
+//! NVIDIA's GPUs. Their code is PTX.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::ir::{Float, MatrixProduct};
@@ -16,17 +16,19 @@ const CAPABILITIES: [u32; 15] = [70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 1
 /// The newest PTX version that LLVM 22 writes.
 const NEWEST_PTX: u32 = 90;
 
-/// Maximum bytes of a kernel's parameters for the assembler: before PTX version
-/// [`OF_WIDE_PARAMETERS`], and from it on.
+/// Maximum number of bytes of a kernel's parameters that the assembler accepts. The first number
+/// holds before PTX version [`OF_WIDE_PARAMETERS`], the second from this version on.
 const PARAMETER_BYTES: [usize; 2] = [4352, 32764];
-/// PTX version with the larger limit on parameters.
+/// First PTX version with the larger limit on parameters.
 const OF_WIDE_PARAMETERS: u32 = 81;
 
-/// The architecture with an instruction for products of tiles, and its compute capability. Its code
-/// runs on no other architecture, so users must request it by this exact name.
+/// The architecture with an instruction for products of tiles, and its compute capability. Code for
+/// this architecture runs on no other architecture, so users must request this target by its exact
+/// name.
 const OF_TILES: (&str, u32) = ("90a", 90);
 
-/// Targets named by compute capability. Suffixes after the digits are ignored, except for `sm_90a`.
+/// Targets whose name contains the compute capability. Suffixes after the digits are ignored,
+/// except for `sm_90a`.
 pub(super) const FAMILY: Family = Family {
     names: "sm_NN",
     named: |name| match name.strip_prefix("sm_")? {
@@ -94,7 +96,7 @@ pub(super) fn info(capability: u32) -> TargetInfo {
     }
 }
 
-/// Returns the target with instructions that only one architecture has.
+/// Returns the target `sm_90a`, which has instructions that no other architecture has.
 fn with_tiles() -> TargetInfo {
     let mut info = info(OF_TILES.1);
     info.device.name = format!("sm_{}", OF_TILES.0);
@@ -127,8 +129,8 @@ fn word_of_lane(llvm: &Module, value: Val, distance: i64, lanes: i64) -> Val {
     llvm.call_intrinsic("llvm.nvvm.shfl.sync.down.i32", &[], &arguments)
 }
 
-/// Writes a product of matrices. Words have 32 bits; some intrinsics take them as pairs of `half`.
-/// Elements of 64 bits need no conversion.
+/// Writes a product of matrices. Operands are words of 32 bits, which some intrinsics take as pairs
+/// of `half`. Elements of 64 bits need no conversion.
 fn matrix_product(llvm: &Module, product: MatrixProduct, operands: &[Val]) -> Vec<Val> {
     let name = match product {
         MatrixProduct::Bf16 => "llvm.nvvm.mma.m16n8k16.row.col.bf16",
@@ -159,8 +161,8 @@ fn dotted(version: u32) -> String {
     format!("{}.{}", version / 10, version % 10)
 }
 
-/// Checks the processor and the PTX version. For an unknown one, LLVM would only warn on standard
-/// error and use another.
+/// Checks the processor and the PTX version. For an unknown processor or version, LLVM would only
+/// warn on standard error and use another one.
 fn check(info: &TargetInfo) -> Result<(), String> {
     match info.ptx {
         Some(ptx) if !CAPABILITIES.contains(&ptx.capability) => {

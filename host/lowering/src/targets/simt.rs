@@ -1,4 +1,5 @@
-//! The simulator: the GPU form of a kernel as code for this processor, which reports its accesses.
+//! The simulator as a target. A kernel in the form for GPUs becomes code for this processor that
+//! reports memory accesses to the simulator.
 
 use fusebox_core::builder::Abilities;
 use fusebox_core::device::{DeviceDescription, NarrowProducts};
@@ -18,7 +19,7 @@ pub(super) fn info() -> TargetInfo {
         splits_loops: false,
         tile_products: NarrowProducts::default(),
         word_products: NarrowProducts::default(),
-        // GPUs do not flush subnormal numbers either.
+        // The simulator does not flush subnormal numbers, because GPUs do not.
         math: Abilities { flushes: false, ..cpu.math },
         ..cpu
     }

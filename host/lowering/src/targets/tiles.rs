@@ -1,9 +1,12 @@
-//! Products of tiles in shared memory on NVIDIA's sm_90a: `wgmma`. LLVM has no intrinsic for it.
+//! Writes products of tiles in shared memory by `wgmma`, an instruction of NVIDIA's sm_90a. LLVM
+//! has no intrinsic for this instruction.
 //!
-//! A tile consists of squares of 8 lines by 8 steps, 128 bytes each, without swizzling. A
-//! descriptor has the tile's address and the distances between squares. Squares of adjacent lines
-//! are contiguous; squares of adjacent steps are a stride apart. (PTX manual, asynchronous
-//! warpgroup-level matrix instructions.)
+//! A tile consists of squares of 128 bytes without swizzling. A square has 8 lines by 8 steps. A
+//! line is a row of the left operand or a column of the right operand; steps run along the
+//! contracted dimension. A descriptor has the tile's address and the distances between squares.
+//! Squares that are adjacent across lines are contiguous in memory. Between squares that are
+//! adjacent along steps there is a stride. (PTX manual, asynchronous warpgroup-level matrix
+//! instructions.)
 
 use fusebox_core::ir::{Float, GROUP_STEPS, TILE_SQUARE};
 
@@ -14,15 +17,16 @@ pub(super) const CODE: TileCode = TileCode { ready, product };
 
 /// Bytes of a square.
 const SQUARE_BYTES: i64 = TILE_SQUARE * TILE_SQUARE * 2;
-/// Bits of an address in a descriptor, which has the address in units of sixteen bytes.
+/// Mask of the address bits that a descriptor holds. The descriptor has the address in units of 16
+/// bytes.
 const ADDRESS_MASK: i64 = 0x3ffff;
 const UNIT_BITS: i64 = 4;
-/// Bit positions in a descriptor of the distances between squares, along steps and along lines.
+/// Positions in a descriptor of its two distances between squares: along steps, and across lines.
 const STEPS_AT: i64 = 16;
 const LINES_AT: i64 = 32;
 
-/// Makes earlier stores visible to the instruction, which reads memory in another way than loads
-/// do.
+/// Makes earlier stores visible to `wgmma`, which does not read shared memory through the path that
+/// loads and stores use.
 fn ready(llvm: &Module) {
     llvm.call_assembly("fence.proxy.async.shared::cta;", "~{memory}", llvm.void(), &[]);
 }
@@ -31,7 +35,7 @@ fn product(llvm: &Module, product: &TileProduct, places: [Val; 2], sums: &[Val])
     let count = sums.len();
     let instructions = product.steps / GROUP_STEPS;
     let starts = [0, 1].map(|side| descriptor(llvm, places[side], product.strides[side]));
-    // Each instruction multiplies two squares of steps.
+    // Each instruction covers two squares along steps.
     let further = |side: usize, number: i64| {
         let bytes = number * GROUP_STEPS / TILE_SQUARE * product.strides[side];
         llvm.binary(Op::LLVMAdd, starts[side], llvm.const_int(llvm.int(64), bytes >> UNIT_BITS))

@@ -1,4 +1,4 @@
-//! Selection of the buffers that are marked `noalias` for LLVM.
+//! Selects the buffers that are marked `noalias` for LLVM.
 
 /// A kernel's buffer.
 #[derive(Clone, Copy, Debug)]
@@ -7,12 +7,13 @@ pub(super) struct Buffer {
     pub(super) read_only: bool,
 }
 
-/// Decides for each buffer whether to mark it `noalias`: it overlaps no other buffer.
+/// Decides for each buffer whether to mark it `noalias`, which means that the buffer overlaps no
+/// other buffer.
 ///
-/// Reads never conflict. If all written buffers overlap no others, it suffices to mark these. LLVM
-/// attaches to each access a list of the marked buffers that it does not touch, and compares the
-/// lists of pairs of accesses. Marking all buffers therefore takes time that grows with the cube of
-/// their number.
+/// Reads never conflict. If no written buffer overlaps another buffer, it suffices to mark the
+/// written buffers. LLVM attaches to each access a list of the marked buffers that the access does
+/// not touch, and compares the lists of each pair of accesses. If all buffers are marked, this
+/// takes time that grows with the cube of the number of buffers.
 pub(super) fn named(buffers: &[Buffer]) -> Vec<bool> {
     let writes_suffice = buffers.iter().all(|it| it.read_only || it.no_alias);
     buffers.iter().map(|it| it.no_alias && !(it.read_only && writes_suffice)).collect()

@@ -1,4 +1,4 @@
-//! Arithmetic: an instruction or an intrinsic for each operation.
+//! Writes arithmetic. Each operation becomes an instruction or an intrinsic.
 
 use fusebox_core::ir::{Attribute, OpKind, Operation, Scalar, Type};
 use llvm_sys::LLVMRealPredicate;
@@ -12,7 +12,7 @@ use crate::stages::Done;
 enum Instruction {
     Binary(Op),
     Cast(Op),
-    /// Overloaded on the type of the operands.
+    /// An intrinsic that is overloaded on the type of its operands.
     Intrinsic(&'static str),
     /// Like `Intrinsic`, with a second operand that states whether the result for zero, or for the
     /// smallest number, may be undefined.
@@ -119,8 +119,8 @@ impl<'s> Body<'_, '_, 's> {
         Ok(self.llvm().with_flags(value, flags))
     }
 
-    /// Casts an id to an integer, where the target determines the id's width. Returns a value
-    /// unchanged if the result is not an integer.
+    /// Casts the id of a block or thread to the integer type of the result. The target determines
+    /// the id's width. Returns the value unchanged if the result is not an integer.
     fn id_cast(&self, op: &Operation, value: Val) -> Done<Val> {
         let Type::Scalar(Scalar::Int(bits)) = *self.source.type_of(op.result()) else { return Ok(value) };
         let llvm = self.llvm();

@@ -1,4 +1,4 @@
-//! Atomic updates.
+//! Writes atomic updates.
 
 use fusebox_core::ir::{Attribute, Float, OpKind, Operation, Scalar, Type};
 
@@ -23,7 +23,8 @@ fn combination(name: &str) -> Option<AtomicOp> {
     })
 }
 
-/// Returns the target's name of the sync scope with the threads that may update the element.
+/// Returns the target's name of the sync scope that contains the threads that may update the
+/// element.
 fn threads(op: &Operation) -> &str {
     match op.attribute("threads") {
         Some(Attribute::Str(threads)) => threads,
@@ -58,8 +59,9 @@ impl<'s> Body<'_, '_, 's> {
         Ok(())
     }
 
-    /// Writes a loop that computes the new bits of the element from the old ones and replaces these
-    /// if no other thread changed them. The loop ends early if the bits are equal.
+    /// Writes a loop that computes the new bits of the element from the old bits, and stores the
+    /// new bits if no other thread has changed the element meanwhile. The loop ends early if the
+    /// new bits equal the old bits.
     pub(super) fn exchange_loop(&mut self, op: &'s Operation) -> Done {
         let [body] = op.regions.as_slice() else { return Unsupported::because("it has no body") };
         let Some(&old) = body.arguments.first() else { return Unsupported::because("its body takes nothing") };

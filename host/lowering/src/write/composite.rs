@@ -1,4 +1,4 @@
-//! Composites: functions that call kernels.
+//! Writes composites, which are functions that call kernels.
 //!
 //! Calls of kernels are inlined, so that LLVM can keep values of the composite's own buffers in
 //! registers. Limits bound the size of the code.
@@ -16,23 +16,23 @@ use crate::{Composite, Step};
 /// Maximum number of operations of a kernel that is inlined at several calls.
 const REPEATED: usize = 400;
 /// Maximum number of inlined operations of a composite. Further calls remain calls, because the
-/// time of LLVM's passes is more than linear.
+/// time of LLVM's passes grows faster than the number of operations.
 const MOST: usize = 20_000;
 
 /// A kernel that composites may call.
 #[derive(Clone)]
 pub(super) struct Callee {
-    /// A function whose parameters are the buffers, a block and a thread.
+    /// A function whose parameters are the buffers, the id of a block and the id of a thread.
     pub(super) body: Val,
     pub(super) signature: Ty,
     pub(super) arguments: usize,
     pub(super) blocks: u64,
     pub(super) threads: u32,
-    /// Whether it has non-temporal stores, for which callers must wait.
+    /// Whether the kernel has non-temporal stores, for which callers must wait.
     pub(super) past_caches: bool,
-    /// Number of operations of all its functions.
+    /// Number of operations of all functions of the kernel.
     pub(super) operations: usize,
-    /// Whether it is also called from outside of composites.
+    /// Whether the kernel is also called from outside of composites.
     pub(super) is_visible: bool,
 }
 
@@ -49,8 +49,8 @@ impl Translation<'_> {
     }
 }
 
-/// Returns for each composite the kernels that are inlined: those with a single call, and short
-/// ones, up to the size limit of the composite.
+/// Returns for each composite the kernels that are inlined into it. These are kernels with a single
+/// call and short kernels, up to the size limit of the composite.
 fn inlined<'c>(composites: &'c [Composite], callees: &HashMap<String, Callee>) -> Vec<BTreeSet<&'c str>> {
     let calls_of = |composite: &'c Composite| {
         let mut calls: HashMap<&str, usize> = HashMap::new();
@@ -185,7 +185,8 @@ impl Writer<'_, '_> {
         let llvm = &self.translation.llvm;
         let bits = 8 * self.composite.bytes(index).unwrap_or(0) as u32;
         let last = branches.len().checked_sub(1).required("a conditional has no branch")?;
-        // A byte that is true selects the first branch. A word selects the branch of that number.
+        // If the index is a byte, true selects the first branch. If it is a word, its value is the
+        // number of the branch.
         let (first, others): (usize, Vec<(i64, usize)>) = match bits {
             8 => (0, vec![(0, last)]),
             32 => (last, (0..last).map(|branch| (branch as i64, branch)).collect()),

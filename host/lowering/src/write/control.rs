@@ -1,4 +1,4 @@
-//! `scf`: writes structured control flow as blocks and phis.
+//! Writes the structured control flow of `scf` as blocks and phis.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -10,11 +10,11 @@ use crate::error::{Required, Unsupported};
 use crate::llvm::{Bb, IntPredicate, Op, Val};
 use crate::stages::Done;
 
-/// Numbers of iterations for which LLVM would use a single masked vector: more than the loops that
-/// are unrolled, and fewer than those for which LLVM chooses a scalar remainder loop.
+/// Numbers of iterations for which LLVM would use a single masked vector. Loops with fewer
+/// iterations are unrolled. For loops with more iterations, LLVM chooses a scalar remainder loop.
 const FEW_TURNS: RangeInclusive<i64> = 5..=15;
 
-/// Values that leave a block, and the block.
+/// The end of a branch: its last block, and the values that the branch yields.
 struct Exit {
     from: Bb,
     values: Vec<Val>,
@@ -86,8 +86,8 @@ impl<'s> Body<'_, '_, 's> {
     }
 
     /// Whether a loop for the cpu stores few contiguous elements with little arithmetic. LLVM would
-    /// use one masked vector for it, and on AMD's processors without AVX-512 a masked store takes
-    /// about twenty operations. If the loop calls a function, a single vector is faster
+    /// use one masked vector for such a loop, and on AMD's processors without AVX-512 a masked
+    /// store takes about twenty operations. If the loop calls a function, a single vector is faster
     /// nevertheless.
     fn is_short_copy(&self, operands: &[Val], body: &Region) -> bool {
         let &[lower, upper, step] = operands else { return false };
@@ -138,8 +138,8 @@ impl<'s> Body<'_, '_, 's> {
         self.close(&phis, &next);
         self.llvm().branch(header);
         self.llvm().position_at_end(after);
-        // The results are the values that the condition passes on. Its block dominates both the
-        // body and the end.
+        // The results are the values that the condition passes on. The block of the condition
+        // dominates the loop's body and the block after the loop.
         self.bind_all(&op.results, handed);
         Ok(())
     }
@@ -169,7 +169,7 @@ fn stays(op: &Operation) -> bool {
 }
 
 /// Counts the reads in a loop's body whose address depends on another read. In a vectorised loop
-/// each is a gather.
+/// each of these reads is a gather.
 fn gathers(body: &Region) -> usize {
     let mut read: HashSet<Value> = HashSet::new();
     let mut count = 0;

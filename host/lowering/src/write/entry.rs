@@ -1,4 +1,4 @@
-//! Entry functions and the calling conventions around them.
+//! Writes entry functions with the calling conventions of the targets.
 
 use fusebox_core::ir::Function;
 
@@ -14,7 +14,7 @@ use crate::targets::{Form, GpuCode};
 /// Attribute of entry functions whose threads need many registers.
 const MANY_REGISTERS: &str = "fusebox.many_registers";
 
-/// Writes a kernel. It can be launched if it `is_visible`.
+/// Writes a kernel. The kernel can be launched only if `is_visible` is true.
 pub(super) fn write<'s>(
     translation: &mut Translation<'_>,
     entry: &'s Function,
@@ -29,7 +29,7 @@ pub(super) fn write<'s>(
 
 /// Writes the body as a separate function, which composites can call. Its parameters have the facts
 /// about the buffers as attributes. A visible function loads the addresses of the buffers and calls
-/// it.
+/// the separate function.
 fn on_host<'s>(
     translation: &mut Translation<'_>,
     entry: &'s Function,
@@ -96,7 +96,8 @@ fn define<'s>(translation: &mut Translation<'_>, entry: &'s Function, function: 
         body.bind(argument, parameter);
         for (name, value) in entry.argument_attributes.get(position).into_iter().flatten() {
             let Some(name) = name.strip_prefix("llvm.") else { continue };
-            // GPUs read `noalias` buffers through a separate cache, so there all keep the mark.
+            // GPUs read `noalias` buffers through a separate cache, so on GPUs all these buffers
+            // keep the attribute.
             if name == "noalias" && is_host && !apart[position] {
                 continue;
             }
@@ -149,8 +150,8 @@ pub(super) fn each_block(
     llvm.position_at_end(done);
 }
 
-/// Writes a loop that runs `body` for each thread of a block. Returns the LLVM block after it. A
-/// single thread, which is the usual case, needs no loop.
+/// Writes a loop that runs `body` for each thread of a block. Returns the LLVM block after the
+/// loop. A block with one thread, which is the usual case, needs no loop.
 fn each_thread(translation: &Translation<'_>, threads: u32, body: impl FnOnce(Val)) -> Bb {
     let llvm = &translation.llvm;
     let constant = |value| llvm.const_int(llvm.int(64), value);
@@ -189,7 +190,7 @@ fn thread_wrapper(translation: &Translation<'_>, name: &str, callee: &Callee) {
     llvm.return_value(None);
 }
 
-/// Loads the addresses of the buffers from the table that a visible function gets.
+/// Loads the addresses of the buffers from the table that is a visible function's first argument.
 pub(super) fn find_buffers(translation: &Translation<'_>, outer: Val, count: usize) -> Vec<Val> {
     let llvm = &translation.llvm;
     let pointer = llvm.pointer(0);

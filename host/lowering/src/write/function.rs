@@ -1,4 +1,4 @@
-//! The body of one function, and the dispatch over operations.
+//! Writes the body of one function, and dispatches over the kinds of its operations.
 
 use fusebox_core::ir::{Attribute, Function, OpKind, Operation, Region, Scalar, Type, Value};
 

@@ -1,9 +1,9 @@
-//! Functions of the math library. They are inlined, except in kernels that would grow too long:
-//! such kernels call functions of scalars and of vectors.
+//! Writes functions of the math library. Kernels inline these functions. If inlining would make a
+//! kernel too long, the kernel calls functions of scalars and of vectors instead.
 //!
-//! An attribute names the vector functions to LLVM's vectoriser, which chooses the number of lanes.
-//! Before the vectoriser runs, vector functions are only declared. Afterwards the bodies of the
-//! chosen ones are written.
+//! An attribute tells LLVM's vectoriser the names of the vector functions, and the vectoriser
+//! chooses the number of lanes. Before the vectoriser runs, vector functions are only declared.
+//! Afterwards the bodies of the chosen vector functions are written.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,12 +27,13 @@ const VARIANTS: &str = "vector-function-abi-variant";
 pub(super) struct VectorFunction {
     name: String,
     lanes: u32,
-    /// The function that it computes in each lane.
+    /// The scalar function that is computed in each lane.
     scalar: Function,
 }
 
 impl Translation<'_> {
-    /// Whether a kernel calls math functions so often that inlining them would make it too long.
+    /// Whether a kernel calls math functions so often that inlining these functions would make the
+    /// kernel too long.
     pub(super) fn calls_math(&mut self, kernel: &KernelFunctions) -> Result<bool, LoweringError> {
         let Some(most) = self.target.most_copied_math else { return Ok(false) };
         let mut calls: BTreeMap<&'static str, usize> = BTreeMap::new();
@@ -61,7 +62,7 @@ impl Translation<'_> {
             function("noinline", 0);
             self.mark_pure(declared.function);
         } else {
-            // Definitions are meant to be inlined, so that the vectoriser sees the whole body.
+            // This definition is inlined, so that the vectoriser sees the whole body of a loop.
             function("alwaysinline", 0);
         }
         self.math.insert((symbol, is_called), declared.clone());
@@ -96,7 +97,8 @@ impl Translation<'_> {
         Ok(defined)
     }
 
-    /// Declares a function for each number of lanes, and names these functions to the vectoriser.
+    /// Declares a function for each number of lanes, and tells the vectoriser the names of these
+    /// functions.
     fn declare_vectors(&mut self, scalar: &Function, symbol: &str, declared: &Declared) {
         let name = name_of(symbol, true);
         let llvm = &self.llvm;
@@ -119,7 +121,7 @@ impl Translation<'_> {
         flags.iter().for_each(|&(name, value)| self.llvm.add_attribute(function, u32::MAX, name, value));
     }
 
-    /// Returns a function of the library in its lowest form of kernel IR.
+    /// Returns a function of the library in the lowest form of kernel IR.
     fn definition(&mut self, symbol: &'static str) -> Result<&Function, LoweringError> {
         if !self.definitions.contains_key(symbol) {
             let written = library::definitions([symbol], self.target.math)
@@ -157,7 +159,8 @@ fn name_of(symbol: &str, is_called: bool) -> String {
     if is_called { format!("{symbol}.called") } else { symbol.to_owned() }
 }
 
-/// Returns the function without branches: it computes both sides and selects the results.
+/// Returns a copy of the function without branches. The copy computes both sides of a branch and
+/// selects the results.
 fn straight(function: &Function) -> Function {
     let mut straight = function.clone();
     straight.body.operations = function.body.operations.iter().flat_map(without_branch).collect();

@@ -1,4 +1,4 @@
-//! Loads, stores, allocations, and operations on memory that threads of a block share.
+//! Writes loads, stores, allocations, and operations on memory that the threads of a block share.
 
 use fusebox_core::ir::{Attribute, MatrixProduct, OpKind, Operation, Scalar, Type, Value};
 
@@ -15,14 +15,15 @@ pub(super) struct Address {
 }
 
 impl<'s> Body<'_, '_, 's> {
-    /// Computes the address from operands `at` and `at + 1`, a pointer and an index in elements of
-    /// the type of `like`. Adds the constant part last, so that adjacent accesses reuse the rest.
+    /// Computes an address from operands `at` and `at + 1`, which are a pointer and an index. The
+    /// index counts elements of the type of `like`. Adds the constant part last, so that adjacent
+    /// accesses reuse the other parts.
     pub(super) fn address(&mut self, op: &Operation, at: usize, like: Value) -> Done<Address> {
         let element = self.translation.type_of(&Type::Scalar(self.source.type_of(like).element()))?;
         self.address_of(op, at, element)
     }
 
-    /// Like [`Self::address`], in elements of this type.
+    /// Computes an address like [`Self::address`]. The index counts elements of this type.
     pub(super) fn address_of(&mut self, op: &Operation, at: usize, element: crate::llvm::Ty) -> Done<Address> {
         let (base, index) = (self.value(op.operands[at])?, self.value(op.operands[at + 1])?);
         let llvm = self.llvm();

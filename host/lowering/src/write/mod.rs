@@ -1,5 +1,5 @@
-//! Writes the lowest form of the kernel IR as LLVM IR, one to one. Each operation becomes an
-//! instruction, a call, or blocks.
+//! Writes the lowest form of the kernel IR as LLVM IR. Each operation becomes an instruction, a
+//! call, or blocks.
 
 mod aliases;
 mod arith;
@@ -27,20 +27,20 @@ use composite::Callee;
 use function::Body;
 use math::VectorFunction;
 
-/// State of writing a batch of kernels to one LLVM module.
+/// State of the translation of a batch of kernels to one LLVM module.
 pub(crate) struct Translation<'t> {
     pub(crate) llvm: Module,
     target: &'t TargetInfo,
-    /// Written kernels, for calls by composites.
+    /// Kernels that are already written, by name. Composites may call these kernels.
     callees: HashMap<String, Callee>,
     /// Functions of the current kernel.
     own: HashMap<String, Declared>,
     /// Functions of the simulator that are already declared.
     shared: HashMap<&'static str, Declared>,
-    /// Functions of the math library that kernels use, by name and whether they are called (`true`)
-    /// or inlined.
+    /// Functions of the math library that kernels use. The key is the name, and whether the
+    /// function is called (`true`) or inlined.
     math: BTreeMap<(&'static str, bool), Declared>,
-    /// Lowered definitions of functions of the math library, as a cache.
+    /// Cache of lowered definitions of functions of the math library.
     definitions: HashMap<&'static str, Function>,
     /// Declared vector functions, defined after the vectoriser has run.
     vector_math: Vec<VectorFunction>,

@@ -51,7 +51,7 @@ impl<'s> Body<'_, '_, 's> {
         Ok(())
     }
 
-    /// Writes the allocation of a tile by the simulator, at the start of the kernel.
+    /// Writes the call by which the simulator allocates a tile.
     pub(super) fn simulated_tile(&mut self, op: &'s Operation) -> Val {
         let llvm = self.llvm();
         let (pointer, int, word) = (llvm.pointer(0), llvm.int(32), llvm.int(64));
@@ -66,7 +66,7 @@ impl<'s> Body<'_, '_, 's> {
         self.call_simulator("fusebox_simt_barrier", &[int], &[site], None);
     }
 
-    /// Writes a shuffle. Returns the word of the lane that is `distance` above.
+    /// Writes a shuffle. Returns the word of the lane that is `distance` above this lane.
     pub(super) fn simulated_shuffle(&mut self, op: &'s Operation, word: Val, distance: i64) -> Val {
         let site = self.site(op);
         let llvm = self.llvm();
@@ -110,8 +110,8 @@ impl<'s> Body<'_, '_, 's> {
             .collect()
     }
 
-    /// Writes a product of tiles. The thread passes its sums to the simulator and back in its own
-    /// memory.
+    /// Writes a product of tiles. The simulator reads the thread's sums from memory of the thread
+    /// and writes the new sums there.
     pub(super) fn simulated_tile_product(
         &mut self,
         op: &'s Operation,
@@ -156,7 +156,7 @@ impl<'s> Body<'_, '_, 's> {
             _ => op.place.to_string(),
         };
         let sites = &mut self.translation.sites;
-        // An unrolled loop contains copies of the same operation.
+        // An unrolled loop contains copies of the same operation. All copies get the same number.
         let known = sites.iter().rposition(|known| *known == text);
         let number = known.unwrap_or_else(|| {
             sites.push(text);
@@ -165,7 +165,8 @@ impl<'s> Body<'_, '_, 's> {
         self.llvm().const_int(self.llvm().int(32), number as i64)
     }
 
-    /// Calls a function of the simulator. The returned value is meaningful only with a result.
+    /// Calls a function of the simulator. The returned value is meaningful only if `result` is a
+    /// type.
     fn call_simulator(&mut self, name: &'static str, parameters: &[Ty], arguments: &[Val], result: Option<Ty>) -> Val {
         let declared = match self.translation.shared.get(name) {
             Some(declared) => declared.clone(),

@@ -1,4 +1,5 @@
-//! Tile registers, with intrinsics for which LLVM chooses registers and configures their shapes.
+//! Writes operations on tile registers. They become intrinsics for which LLVM chooses the registers
+//! and configures the registers' shapes.
 
 use fusebox_core::ir::{OpKind, Operation, Scalar, Value};
 
@@ -9,8 +10,8 @@ use crate::stages::Done;
 
 impl<'s> Body<'_, '_, 's> {
     /// Returns the number of rows of a tile and the bytes of a row, as operands of intrinsics. All
-    /// tiles of a kernel must have one shape. Registers are configured before their use, and with
-    /// another shape LLVM may find too few free registers, which would abort the process.
+    /// tiles of a kernel must have the same shape. LLVM configures the registers before their use.
+    /// With a second shape, LLVM may find too few free registers, and would then abort the process.
     fn shape_of(&mut self, tile: Value) -> Done<[Val; 2]> {
         let ([rows, columns], element) = self.source.type_of(tile).as_tile().required("it has no tile")?;
         let available = self.translation.target.tile_products;
@@ -66,8 +67,8 @@ impl<'s> Body<'_, '_, 's> {
         Ok(())
     }
 
-    /// Returns the address of the first row, from the operands from `at` on, and the stride of rows
-    /// in bytes.
+    /// Returns the address of a tile's first row and the stride between rows in bytes. Operands
+    /// `at` and `at + 1` are the pointer and the index of the tile.
     fn rows_of_tile(&mut self, op: &Operation, at: usize, tile: Value) -> Done<(Val, Val)> {
         let size = self.source.type_of(tile).element().byte_size() as i64;
         let element = self.translation.type_of(&Scalar::Int(8 * size as u32).into())?;

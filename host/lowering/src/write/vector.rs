@@ -1,4 +1,4 @@
-//! The dialect `vector`, for vectors of one dimension.
+//! Writes operations of the dialect `vector` on vectors of one dimension.
 
 use fusebox_core::ir::{Attribute, Combination, Float, OpKind, Operation, Scalar, Type};
 
@@ -7,7 +7,7 @@ use crate::error::Unsupported;
 use crate::llvm::{Op, Val};
 use crate::stages::Done;
 
-/// Bytes of the registers for products of words, and of a word.
+/// Bytes of a register in products of words, and bytes of a word.
 const REGISTER_BYTES: usize = 64;
 const WORD_BYTES: usize = 4;
 
@@ -43,7 +43,8 @@ impl<'s> Body<'_, '_, 's> {
         }
     }
 
-    /// Writes an instruction on registers of 64 bytes that adds products of words to sums.
+    /// Writes an instruction on registers of 64 bytes that multiplies words and adds the products
+    /// to sums.
     pub(super) fn word_product(&mut self, op: &'s Operation) -> Done<Val> {
         let available = self.translation.target.word_products;
         let is_unsigned = ["isZextLhs", "isZextRhs"].map(|name| op.attribute(name).is_some());
@@ -66,7 +67,7 @@ impl<'s> Body<'_, '_, 's> {
         let &[left, right, sum] = operands.as_slice() else { return Unsupported::because("it takes three vectors") };
         let llvm = self.llvm();
         let of_factor = |value: Val| match op.kind {
-            // So far, bits represent the factor.
+            // The factor's elements are integers with the bits of the `bf16` numbers.
             OpKind::WordMulF => llvm
                 .float(Float::BF16)
                 .map(|element| llvm.cast(Op::LLVMBitCast, value, llvm.vector(element, (REGISTER_BYTES / 2) as u32))),

@@ -1,4 +1,4 @@
-//! The child process: serves a library over standard input and output.
+//! The code of the child process, which serves a library over standard input and output.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -31,8 +31,8 @@ pub enum ServeError {
 }
 
 /// Serves a library over standard input and output until the input ends. Reads the library's bytes
-/// from the file `content`. `memory`: limit of the address space in bytes. Calls `warn` at most
-/// once, if this system cannot keep the process from opening files.
+/// from the file `content`. `memory` is the limit of the address space in bytes. Calls `warn` at
+/// most once, if this system cannot keep the process from opening files.
 ///
 /// # Errors
 /// If the library cannot be loaded, or a pipe breaks.
@@ -46,8 +46,8 @@ pub fn serve_library(
     let output = rustix::io::dup(io::stdout()).map_err(io::Error::from)?;
     let mut output = File::from(output);
     rustix::stdio::dup2_stdout(io::stderr()).map_err(io::Error::from)?;
-    // Set the limit before a second thread starts: without the limit, the allocator reserves a GiB
-    // for that thread.
+    // Set the limit before a second thread starts, because without the limit the allocator reserves
+    // a GiB for that thread.
     limit_memory(memory)?;
     end_with_the_host()?;
     // The library's code runs only after the confinement.
@@ -80,8 +80,8 @@ pub fn serve_library(
 
 /// Ends this process, and all processes that the plugin started, as soon as the other end of
 /// standard input is closed because the host has ended. This also interrupts a running request.
-/// (The system's own signal for the death of a parent comes when the thread ends that started this
-/// process, which may be long before the host ends.)
+/// (The system can also send a signal at the death of a parent. But this signal comes when the
+/// thread that started this process ends, which may be long before the host ends.)
 fn end_with_the_host() -> io::Result<()> {
     let watch = || {
         let input = io::stdin();
@@ -93,8 +93,8 @@ fn end_with_the_host() -> io::Result<()> {
                 Ok(_) => break,
             }
         }
-        // No process is left to read an answer. The group is ended only if this process is its
-        // leader.
+        // No process is left to read an answer. This process ends the process group only if it is
+        // the group's leader.
         if getpgrp() == getpid() {
             _ = kill_current_process_group(Signal::KILL);
         }

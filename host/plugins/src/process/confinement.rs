@@ -1,7 +1,8 @@
-//! System calls that a plugin's process may use: for memory, threads, the time, and its pipes.
+//! Restricts the system calls of a plugin's process to those for memory, threads, the time, and the
+//! pipes to the host.
 //!
-//! The filter lists the allowed calls, because a list of all others cannot be complete. A refused
-//! call fails with EPERM, like a call without permission.
+//! The filter lists the allowed calls, because a list of the refused calls could not be complete. A
+//! refused call fails with EPERM, like a call without permission.
 
 use libc::{c_int, c_long};
 use seccompiler::{
@@ -12,7 +13,8 @@ use seccompiler::{
 /// Phase of the process.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// The loader reads the library and its dependences, and runs its constructors.
+    /// The loader reads the library and the libraries that it depends on, and runs their
+    /// constructors.
     Loading,
     /// The plugin answers requests. All its code is in memory.
     Serving,
@@ -22,7 +24,7 @@ pub enum Phase {
 /// process. A later phase can only refuse more.
 ///
 /// # Errors
-/// If this kernel has no such filters, or this process has no right to install them.
+/// If the system has no such filters, or this process has no right to install them.
 pub fn confine(phase: Phase) -> Result<(), Error> {
     // `clone3` has its flags in memory, where a filter cannot read them. Without `clone3`, threads
     // start with `clone`.
@@ -31,8 +33,8 @@ pub fn confine(phase: Phase) -> Result<(), Error> {
     apply_filter_all_threads(&program(allowed(phase)?, libc::EPERM, ListedCalls::Allowed)?)
 }
 
-/// Whether a filter allows or refuses the calls in its list. It does the opposite with all other
-/// calls.
+/// Whether a filter allows or refuses the calls in its list. The filter does the opposite with all
+/// other calls.
 enum ListedCalls {
     Allowed,
     Refused,
@@ -55,8 +57,8 @@ fn allowed(phase: Phase) -> Result<SyscallRules, Error> {
     let mut rules = any(ALWAYS);
     let thread = i64::from(libc::CLONE_THREAD).unsigned_abs();
     rules.push((libc::SYS_clone, masked(0, thread, thread)?));
-    // A process aborts by a signal to itself. Process id 0 means its own group, which it ends when
-    // the host ends.
+    // A process aborts by sending a signal to itself. Process id 0 stands for the process's own
+    // group, which the process ends when the host ends.
     let own = u64::from(std::process::id());
     rules.push((libc::SYS_tgkill, masked(0, PID, own)?));
     rules.push((libc::SYS_kill, masked(0, PID, 0)?));
@@ -68,10 +70,10 @@ fn allowed(phase: Phase) -> Result<SyscallRules, Error> {
     Ok(rules)
 }
 
-/// Bits of an argument that contain a process id. The kernel ignores all others.
+/// Bits of an argument that contain a process id. The system ignores all other bits.
 const PID: u64 = u32::MAX as u64;
 
-/// Returns the rule that the bits `mask` of an argument have this value.
+/// Returns a rule that matches if the bits `mask` of an argument have this value.
 fn masked(argument: u8, mask: u64, value: u64) -> Result<Vec<SeccompRule>, Error> {
     let comparison = SeccompCmpOp::MaskedEq(mask);
     let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Qword, comparison, value)?;

@@ -1,12 +1,14 @@
-//! Runs plugins in separate processes: the program starts itself again as a server of one library.
+//! Runs plugins in separate processes. For each library, the program starts itself again as a child
+//! process that serves the library.
 //!
-//! Both directions carry frames: four bytes of length, little-endian, then the bytes of a request
-//! or answer. The child's first frame is empty, or contains the reason why the child cannot serve.
+//! Requests and answers are sent as frames. A frame is a length of four bytes, little-endian,
+//! followed by the bytes of a request or an answer. The child's first frame is empty, or contains
+//! the reason why the child cannot serve.
 //!
-//! The child is the leader of a process group that contains all processes it starts. A request and
-//! its answer have a common deadline. When the deadline passes, or the child ends, the host ends
-//! the group. So a plugin cannot make the host wait longer by processes that it starts, pipes that
-//! it holds open, or requests that it does not read.
+//! The child is the leader of a process group that contains all processes it starts. One deadline
+//! applies to sending a request and receiving its answer. When the deadline passes, or the child
+//! ends, the host ends the group. So a plugin cannot make the host wait longer by starting
+//! processes, by holding pipes open, or by not reading requests.
 
 mod child;
 mod confinement;
@@ -29,14 +31,14 @@ use pipe::{Pipe, TransferError};
 /// Limits of an isolated plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessLimits {
-    /// Most time for one answer, and for the start.
+    /// Maximum time for one answer, and for the start of the process.
     pub time: Duration,
-    /// Most bytes of address space. `None` for no limit.
+    /// Maximum number of bytes of address space. `None` if there is no limit.
     pub memory: Option<u64>,
 }
 
-/// A library in a child process. The first request starts the child, and so does the next request
-/// after its death.
+/// A library in a child process. The first request starts the child. If the child dies, the next
+/// request starts a new child.
 pub struct PluginProcess {
     program: PathBuf,
     library: PluginFile,
@@ -51,7 +53,8 @@ struct RunningChild {
 }
 
 impl PluginProcess {
-    /// Creates a process for a library. `program` serves `library` under [`SERVE_COMMAND`].
+    /// Prepares a process for a library, without starting it. `program` must serve `library` if its
+    /// first argument is [`SERVE_COMMAND`].
     pub fn new(program: PathBuf, library: PluginFile, limits: ProcessLimits) -> Self {
         PluginProcess { program, library, limits, running: Mutex::new(None) }
     }
@@ -59,8 +62,8 @@ impl PluginProcess {
     /// Sends a request to the plugin and returns the answer, of at most `most` bytes.
     ///
     /// # Errors
-    /// If the child cannot be started, dies, answers too much, or does not answer in time. Then the
-    /// child is ended.
+    /// If the child cannot be started, dies, answers with more than `most` bytes, or does not
+    /// answer in time. In all these cases the host ends the child.
     pub fn call(&self, request: &[u8], most: usize) -> Result<Vec<u8>, FailureKind> {
         let mut slot = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let mut running = match slot.take() {
@@ -114,7 +117,8 @@ impl PluginProcess {
             }
             TransferError::Closed => match running.end(ExitWait::Some) {
                 Ok(status) => {
-                    // A process without memory aborts, or accesses memory that it did not get.
+                    // A process that runs out of memory aborts, or accesses memory that it did not
+                    // get.
                     let starved = matches!(status.signal(), Some(4 | 6 | 7 | 9 | 11)) || status.code() == Some(101);
                     FailureKind::Died { how: describe(status), memory: self.limits.memory.filter(|_| starved) }
                 }
@@ -124,7 +128,7 @@ impl PluginProcess {
     }
 }
 
-/// Bytes of the message with which a child refuses to serve.
+/// Maximum number of bytes of the message with which a child refuses to serve.
 const MOST_REFUSAL_BYTES: usize = fusebox_core::plugin::limits::MOST_MESSAGE_BYTES;
 
 /// Whether to wait for a child to exit.
@@ -171,8 +175,8 @@ impl RunningChild {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        // Kill the group before waiting for the child: until then no other process can get the
-        // group's id, which is the child's.
+        // Kill the group before waiting for the child. The group's id is the child's id, and before
+        // the wait no other process can get this id.
         _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         _ = self.child.kill();
         self.child.wait()

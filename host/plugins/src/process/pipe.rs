@@ -1,5 +1,5 @@
-//! The host's ends of the pipes to a child. A frame is transferred completely before a deadline, or
-//! the pipe is broken.
+//! The host's ends of the pipes to a child. If a frame is not transferred completely before its
+//! deadline, the pipe can no longer be used.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
@@ -11,10 +11,11 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 /// Interval of checks whether the child still lives. Most deaths are visible at once because the
 /// pipe closes, but a process that the child has started may hold the pipe open.
 const LOOK: Duration = Duration::from_millis(20);
-/// Bytes per read. The buffer grows only as data arrives, because a frame's length may be wrong.
+/// Maximum number of bytes per read. The buffer grows only as data arrives, because a frame's
+/// length may be wrong.
 const CHUNK: usize = 64 << 10;
 
-/// One end of a pipe, without blocking.
+/// One end of a pipe. Its reads and writes do not block.
 pub struct Pipe<T>(T);
 
 /// Reason why a frame was not transferred.

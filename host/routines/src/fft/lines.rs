@@ -1,4 +1,5 @@
-//! Transforms of single lines, each planned once.
+//! Fourier transforms of lines. A line is the sequence of elements along the transformed dimension.
+//! Each transform is planned once, for one line length.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use rustfft::{Fft, FftDirection, FftNum, FftPlanner};
 
 use crate::{RoutineError, scratch as reserve};
 
-/// A real type of transforms.
+/// A real element type for which transforms are implemented.
 pub(super) trait TransformReal: FftNum + Pod {
     fn reciprocal(length: usize) -> Self;
 }
@@ -26,29 +27,31 @@ impl TransformReal for f64 {
     }
 }
 
-/// An operation on a line of elements.
+/// An operation that reads a line of elements and writes another line.
 pub(super) trait LineTransform: Sync {
     type Input: Pod + Send + Sync;
     type Output: Pod + Send + Sync;
     type Scratch: Send;
 
-    /// Returns the numbers of elements that are read and written.
+    /// Returns the length of the line read and of the line written, in elements.
     fn lengths(&self) -> (usize, usize);
 
-    /// Allocates memory that a transform uses and leaves undefined.
+    /// Allocates scratch memory for a transform. Its content before and after the transform is
+    /// undefined.
     fn scratch(&self) -> Result<Self::Scratch, RoutineError>;
 
     fn transform(&self, input: &[Self::Input], output: &mut [Self::Output], scratch: &mut Self::Scratch);
 }
 
-/// Transform from complex to complex.
+/// Transform of a complex line to a complex line of equal length.
 pub(super) struct ComplexLine<T> {
     plan: Arc<dyn Fft<T>>,
     scale: Option<T>,
 }
 
 impl<T: TransformReal> ComplexLine<T> {
-    /// Plans the transform. The inverse divides by the length.
+    /// Plans the transform of lines of `length` elements. The inverse transform divides by the
+    /// length.
     pub fn new(length: usize, inverse: bool) -> Self {
         let direction = if inverse { FftDirection::Inverse } else { FftDirection::Forward };
         let plan = FftPlanner::new().plan_fft(length, direction);
@@ -81,7 +84,8 @@ impl<T: TransformReal> LineTransform for ComplexLine<T> {
     }
 }
 
-/// Transform from real to the first half of the complex result, including the middle.
+/// Transform of a real line of length `n`. The result is the first `n/2+1` elements of the complex
+/// transform, which determine the others.
 pub(super) struct FromRealLine<T> {
     plan: Arc<dyn RealToComplex<T>>,
 }
@@ -112,9 +116,10 @@ impl<T: TransformReal> LineTransform for FromRealLine<T> {
     }
 }
 
-/// Inverse transform to real, divided by the length. The input is the first half of a line of
-/// complex numbers, whose other half are the conjugates. The imaginary parts of the first element
-/// and, for an even length, of the middle element are ignored, because they must be zero.
+/// Inverse transform to a real line of length `n`, divided by `n`. The input is the first `n/2+1`
+/// elements of a complex line. The other elements of that line are conjugates of these, so the
+/// first element and, for an even `n`, the middle element must be real. The transform ignores the
+/// imaginary parts of these two elements.
 pub(super) struct ToRealLine<T> {
     plan: Arc<dyn ComplexToReal<T>>,
     scale: T,
@@ -151,7 +156,7 @@ impl<T: TransformReal> LineTransform for ToRealLine<T> {
     }
 }
 
-/// A copy of a line.
+/// Copies a line without a change.
 pub(super) struct CopiedLine<T> {
     pub length: usize,
     pub element: std::marker::PhantomData<fn() -> T>,

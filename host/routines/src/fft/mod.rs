@@ -1,8 +1,9 @@
 //! Fourier transforms over the last one to three dimensions of an array.
 //!
-//! The crates `rustfft` and `realfft` transform lines. The shape determines the lines of a part,
-//! and no line's result depends on another line. So the bits of a result do not depend on the
-//! number of threads.
+//! The crates `rustfft` and `realfft` transform single lines, which are sequences of elements along
+//! one dimension. The shape determines which lines a thread transforms together, and the result of
+//! a line does not depend on other lines. So the bits of a result do not depend on the number of
+//! threads.
 
 mod lines;
 mod pass;
@@ -26,7 +27,8 @@ pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let (operand, result) = (operation.argument(0)?, operation.result(0)?);
     let lengths = length.iter().map(|&n| usize::try_from(n)).collect::<Result<Vec<usize>, _>>();
     let lengths = lengths.map_err(|_| Unsupported::new("fft_length beyond the host's memory"))?;
-    // The size of a plan grows with the lengths, so nothing is planned for arrays without elements.
+    // The size of a plan grows with the lengths. A result without elements needs no plan, so the
+    // length 0 replaces its lengths.
     let lengths = if result.element_count() == 0 { vec![0] } else { lengths };
     Ok(match operand.element_type {
         ElementType::F32 | ElementType::C64 => Box::new(FourierTransform::<f32>::new(*kind, lengths)),
@@ -40,13 +42,14 @@ struct FourierTransform<T> {
     kind: FftType,
     lengths: Vec<usize>,
     passes: TransformPasses<T>,
-    /// Memory for values between passes, kept from earlier runs.
+    /// Two buffers for values between passes. They are kept from run to run, to avoid new
+    /// allocations.
     between: Mutex<[Vec<Complex<T>>; 2]>,
 }
 
-/// Line transforms of the passes.
+/// The transforms of all passes, one per transformed dimension.
 enum TransformPasses<T> {
-    /// No transform: a dimension has length zero.
+    /// No transform, because a dimension has length zero.
     None,
     Complex(Vec<ComplexLine<T>>),
     FromReal {
@@ -133,7 +136,8 @@ impl<T: TransformReal> TransformPasses<T> {
                 rotate(last, 1, input, rows, workers)?;
                 let rotated = sized(second, output.len())?;
                 rotations(others, *half, rows, rotated, output, workers)?;
-                // The last dimension is now first; this pass rotates it back.
+                // The dimension that the first pass has transformed is now in front of the others.
+                // This pass moves the dimension back to the end.
                 let back = CopiedLine { length: *half, element: PhantomData };
                 rotate(&back, product(others), rotated, output, workers)
             }
@@ -152,7 +156,8 @@ impl<T: TransformReal> TransformPasses<T> {
     }
 }
 
-/// Returns memory for `count` elements with undefined content.
+/// Returns `memory` as a slice of `count` elements, whose content is undefined. Reallocates
+/// `memory` if it has another length.
 fn sized<T: TransformReal>(memory: &mut Vec<Complex<T>>, count: usize) -> Result<&mut [Complex<T>], RoutineError> {
     if memory.len() != count {
         *memory = scratch(count)?;
@@ -165,8 +170,9 @@ fn product<T: TransformReal>(lines: &[ComplexLine<T>]) -> usize {
     lines.iter().map(ComplexLine::length).product()
 }
 
-/// Transforms the dimensions `lines` of arrays `(batch, lines…, inner)`, which become `(batch,
-/// inner, lines…)`. `between` must be as long as the output if there is more than one dimension.
+/// Transforms all dimensions `lines…` of an array of shape `(batch, lines…, inner)`. The output has
+/// the shape `(batch, inner, lines…)`. If there is more than one dimension to transform, `between`
+/// must be as long as the output.
 fn rotations<T: TransformReal>(
     lines: &[ComplexLine<T>],
     inner: usize,

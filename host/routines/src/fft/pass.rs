@@ -1,20 +1,22 @@
-//! One pass over an array transforms its first non-batch dimension, which becomes the last
-//! dimension.
+//! A pass over an array transforms its first non-batch dimension and moves this dimension to the
+//! end.
 //!
-//! After one pass per dimension, all dimensions are transformed and in their original order. Every
-//! pass reads and writes memory once.
+//! After one pass per dimension, all dimensions are transformed and are in their original order.
+//! Every pass reads and writes each element once.
 
 use super::lines::LineTransform;
 use crate::scratch_pool::ScratchPool;
 use crate::{RoutineError, Workers, scratch, try_for_each};
 
-/// Approximate number of elements per part, so that distributing parts costs little.
+/// Approximate number of elements that a thread transforms per part. Parts of this size cost little
+/// to distribute among threads.
 const PART: usize = 1 << 13;
-/// Number of lines that are gathered together: two cache lines of the narrowest elements.
+/// Number of interleaved lines that are gathered at once. Their elements of equal index are
+/// adjacent and fill two cache lines, if the elements have the smallest size, 8 bytes.
 const BLOCK: usize = 16;
 
-/// Transforms `(outer, length, inner)` to `(outer, inner, length)`. `line` determines the length
-/// before and after.
+/// Transforms the middle dimension of an array of shape `(outer, length, inner)`. The output has
+/// the shape `(outer, inner, length)`. `line` determines the length in the input and in the output.
 pub(super) fn rotate<L: LineTransform>(
     line: &L,
     inner: usize,
@@ -50,7 +52,8 @@ fn rows<L: LineTransform>(
     })
 }
 
-/// Gathers interleaved lines, whose corresponding elements are adjacent, and transforms them.
+/// Transforms interleaved lines: elements of equal index in neighbouring lines are adjacent in
+/// memory. Gathers each line into contiguous memory first.
 fn columns<L: LineTransform>(
     line: &L,
     inner: usize,
@@ -60,7 +63,8 @@ fn columns<L: LineTransform>(
 ) -> Result<(), RoutineError> {
     let (read, written) = line.lengths();
     let count = (PART / written).next_multiple_of(BLOCK).max(BLOCK);
-    // Lines at a distance of a power of two would map to few cache sets.
+    // Gathered lines start `distance` elements apart. If this distance were a power of two, the
+    // lines would map to few cache sets.
     let distance = read + 8;
     let slabs = input.chunks(read * inner).zip(output.chunks_mut(inner * written));
     let parts = slabs.flat_map(|(input, output)| {

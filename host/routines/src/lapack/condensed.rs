@@ -1,4 +1,4 @@
-//! Reductions to Hessenberg and tridiagonal form.
+//! Computes reductions to Hessenberg form and to tridiagonal form.
 
 use std::marker::PhantomData;
 
@@ -14,11 +14,14 @@ use crate::linalg::scalar::Scalar;
 use crate::linalg::{hessenberg, tridiagonal};
 use crate::{Operation, Routine, RoutineError, Unsupported, Workers, elements, elements_mut};
 
-/// Reduction to Hessenberg form. Results: the form with the reflectors below it, taus, status.
+/// Reduction of a square matrix to Hessenberg form. The results are one matrix that holds both the
+/// form and the reflectors, then the taus, then a status. The reflectors are below the first
+/// subdiagonal.
 #[derive(Debug)]
 struct Hessenberg<T> {
     n: usize,
-    /// Rows and columns that are not triangular yet.
+    /// Range of rows and columns to reduce. The matrix must already be triangular outside this
+    /// range.
     active: std::ops::Range<usize>,
     of: ElementMarker<T>,
 }
@@ -64,8 +67,9 @@ pub(super) fn gehrd<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>
     form.routine(Hessenberg::<T> { n, active, of: PhantomData })
 }
 
-/// Reduction to tridiagonal form. Results: the form with the reflectors outside its diagonals, the
-/// two diagonals, taus, status.
+/// Reduction of a Hermitian matrix to tridiagonal form. The results are one matrix that holds both
+/// the form and the reflectors, then the main diagonal, the off-diagonal, the taus and a status.
+/// The reflectors are outside the form's diagonals.
 #[derive(Debug)]
 struct Tridiagonal<T> {
     n: usize,
@@ -80,7 +84,7 @@ impl<T: Scalar> PerMatrix for Tridiagonal<T> {
         };
         let mut a = Matrix::from_rows(elements::<T>(input)?, self.n, self.n)?;
         if !self.lower {
-            // In reverse order of rows and columns, the upper triangle is the lower one.
+            // Reversing the order of rows and columns exchanges the upper and the lower triangle.
             a.reverse();
         }
         let mut found = tridiagonal::reduce(&mut a)?;

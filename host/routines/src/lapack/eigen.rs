@@ -1,7 +1,7 @@
-//! Computes eigenvalues, singular values and Schur forms.
+//! Computes eigenvalues, singular values and Schur forms, as LAPACK does.
 //!
-//! If there is no result (the matrix is not finite, or an iteration does not converge), all results
-//! are NaN and the status is not zero.
+//! If a matrix has non-finite elements or an iteration does not converge, the results are NaN and
+//! the status is not zero.
 
 use std::marker::PhantomData;
 
@@ -19,7 +19,8 @@ use crate::linalg::scalar::{Scalar, real};
 use crate::linalg::singular::SingularVectors;
 use crate::{Operation, Routine, RoutineError, Unsupported, Workers, elements, elements_mut};
 
-/// Eigenvalues of a Hermitian matrix. Results: eigenvectors, ascending eigenvalues, status.
+/// Eigenvalues and optional eigenvectors of a Hermitian matrix. The results are the eigenvectors,
+/// the eigenvalues in ascending order, and a status.
 #[derive(Debug)]
 struct Symmetric<T> {
     n: usize,
@@ -71,8 +72,9 @@ pub(super) fn syevd<T: InDouble>(operation: &Operation) -> Result<Box<dyn Routin
     form.routine(Symmetric::<T> { n, lower, vectors, of: PhantomData })
 }
 
-/// Singular values. Results: the overwritten matrix (here zeros), descending singular values, left
-/// vectors, the adjoint of the right vectors, status.
+/// Singular values and optional singular vectors. The results are LAPACK's overwritten matrix
+/// (always zeros here), the singular values in descending order, the left singular vectors, the
+/// adjoint of the right singular vectors, and a status.
 #[derive(Debug)]
 struct SingularValues<T> {
     rows: usize,
@@ -129,7 +131,7 @@ pub(super) fn gesdd<T: InDouble>(operation: &Operation) -> Result<Box<dyn Routin
     };
     let (left, right) = (form.result_matrix(2, ty)?, form.result_matrix(3, ty)?);
     let fits = match vectors {
-        // The vectors are not read, so any shape fits.
+        // The program does not read the vectors, so their results may have any shape.
         SingularVectors::None => true,
         SingularVectors::Thin => (left, right) == ([rows, size], [size, columns]),
         SingularVectors::Full => (left, right) == ([rows, rows], [columns, columns]),
@@ -142,8 +144,9 @@ pub(super) fn gesdd<T: InDouble>(operation: &Operation) -> Result<Box<dyn Routin
     form.routine(SingularValues::<T> { rows, columns, vectors, of: PhantomData })
 }
 
-/// Schur form. Results: the form, its unitary matrix, eigenvalues (for real matrices in separate
-/// real and imaginary parts), the number of sorted eigenvalues (zero), status.
+/// Schur form of a square matrix. The results are the form, its unitary matrix, the eigenvalues,
+/// the number of sorted eigenvalues (always zero), and a status. For a real matrix, two results
+/// hold the real and the imaginary parts of the eigenvalues.
 #[derive(Debug)]
 struct Schur<T> {
     n: usize,
@@ -181,7 +184,7 @@ impl<T: HasSchurForm> PerMatrix for Schur<T> {
     }
 }
 
-/// Writes eigenvalues; for real matrices in two results, real and imaginary parts.
+/// Writes eigenvalues to one complex result, or their real and imaginary parts to two real results.
 fn write_values<T: HasSchurForm>(results: &mut [&mut [u8]], values: &[T::Eigen]) -> Result<(), RoutineError> {
     match results {
         [both] => write(both, values),
@@ -193,7 +196,7 @@ fn write_values<T: HasSchurForm>(results: &mut [&mut [u8]], values: &[T::Eigen])
     }
 }
 
-/// Returns the types of the results that hold the eigenvalues of a matrix of `ty`.
+/// Returns the types of the results that hold eigenvalues, if the matrix has elements of type `ty`.
 fn types_of_values(ty: ElementType) -> Vec<ElementType> {
     if ty.is_complex() { vec![ty] } else { vec![ty, ty] }
 }
@@ -212,8 +215,9 @@ pub(super) fn gees<T: HasSchurForm>(operation: &Operation) -> Result<Box<dyn Rou
     form.routine(Schur::<T> { n, of: PhantomData })
 }
 
-/// Eigenvalues of a general matrix. Results: eigenvalues (for real matrices in separate real and
-/// imaginary parts), left and right eigenvectors, status.
+/// Eigenvalues and optional eigenvectors of any square matrix. The results are the eigenvalues, the
+/// left and the right eigenvectors, and a status. For a real matrix, two results hold the real and
+/// the imaginary parts of the eigenvalues.
 #[derive(Debug)]
 struct Eigen<T> {
     n: usize,

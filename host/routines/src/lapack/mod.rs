@@ -1,7 +1,8 @@
-//! LAPACK's functions as JAX calls them on cpus, for example `lapack_dgetrf_ffi`.
+//! Implements the LAPACK functions that JAX calls on cpus, for example `lapack_dgetrf_ffi`.
 //!
-//! Operands and results have leading batch dimensions. The results are LAPACK's: packed factors,
-//! pivots from 1, reflectors with their taus, and finally a status, which is zero on success.
+//! Operands and results have leading batch dimensions. The results have LAPACK's format: packed
+//! factors, pivots numbered from 1, and reflectors with their scalar factors (taus). The last
+//! result of most functions is a status, which is zero on success.
 
 mod attributes;
 mod call;
@@ -18,7 +19,7 @@ use crate::{Operation, Routine, Unsupported};
 pub use solve::{make_cholesky, make_triangular_solve};
 pub use triangular::TriangularSystem;
 
-/// Creates the routine of a call for one element type.
+/// Calls `$make` with the Rust type of the element type `$ty`.
 macro_rules! for_type {
     ($ty:expr, $make:ident($($argument:expr),*)) => {
         match $ty {
@@ -32,7 +33,7 @@ macro_rules! for_type {
 }
 use for_type;
 
-/// Creates the routine of a call whose target is `lapack_…_ffi`.
+/// Creates the routine of a custom call with a target `lapack_…_ffi`.
 pub fn make(operation: &Operation) -> Result<Box<dyn Routine>, Unsupported> {
     let Op::CustomCall(call) = &operation.instruction.op else {
         return Err(Unsupported::new("a LAPACK function that is not called"));

@@ -1,4 +1,5 @@
-//! Computes QR factors, and products with the unitary matrices of reflectors.
+//! Computes QR factorisations, unitary matrices from their reflectors, and products with these
+//! unitary matrices.
 
 use std::marker::PhantomData;
 
@@ -14,7 +15,8 @@ use crate::linalg::qr;
 use crate::linalg::scalar::Scalar;
 use crate::{Operation, Routine, RoutineError, Unsupported, Workers, elements, elements_mut};
 
-/// QR factorisation. Results: packed factors and taus; with pivoting also the order of the columns.
+/// QR factorisation. The results are the packed factors and the taus. With column pivoting, the
+/// order of the columns is another result, between these two.
 #[derive(Debug)]
 struct Qr<T> {
     rows: usize,
@@ -73,7 +75,7 @@ pub(super) fn geqp3<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>
     form.routine(Qr::<T> { rows, columns, pivoted: true, of: PhantomData })
 }
 
-/// The first columns of a product of reflectors.
+/// Computes the first columns of a product of reflectors, which is a unitary matrix.
 #[derive(Debug)]
 struct Unitary<T> {
     rows: usize,
@@ -115,10 +117,12 @@ pub(super) fn orgqr<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>
     form.routine(Unitary::<T> { rows, columns, reflectors, of: PhantomData })
 }
 
-/// A matrix times a product of reflectors, or its adjoint, from the left or the right.
+/// Multiplies a matrix, from the left or from the right, by a product of reflectors or by the
+/// adjoint of this product.
 #[derive(Debug)]
 struct TimesUnitary<T> {
-    /// Rows and columns of the packed reflectors, and of the matrix (`matrix`).
+    /// Numbers of rows and columns, of the matrix that holds the reflectors (`packed`) and of the
+    /// matrix to multiply (`matrix`).
     packed: [usize; 2],
     matrix: [usize; 2],
     left: bool,

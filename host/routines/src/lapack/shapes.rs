@@ -1,12 +1,13 @@
-//! Checks the shapes of calls: leading batch dimensions, trailing dimensions of matrices, matching
-//! types.
+//! Checks the shapes and element types of a call's operands and results. Each shape consists of
+//! batch dimensions, followed by the dimensions of a matrix, a vector or a scalar.
 
 use fusebox_core::hlo::{ArrayShape, ElementType};
 
 use crate::linalg::batch::{Batched, PerMatrix};
 use crate::{Operation, Routine, Unsupported};
 
-/// The operands and results of a call. Methods refer to the dimensions after the batch dimensions.
+/// The shapes of the operands and results of a call. The methods return and check the dimensions
+/// that follow the batch dimensions.
 pub(super) struct CallShapes<'a> {
     operation: &'a Operation<'a>,
     /// Sizes of the batch dimensions.
@@ -15,8 +16,9 @@ pub(super) struct CallShapes<'a> {
 }
 
 impl<'a> CallShapes<'a> {
-    /// Reads the batch dimensions from the first operand. Fails unless each operand has these,
-    /// followed by as many dimensions as `ranks` states.
+    /// Reads the batch dimensions from the first operand. `ranks` holds, for each operand, the
+    /// number of dimensions that follow the batch dimensions. Fails if an operand has other
+    /// dimensions.
     pub fn new(operation: &'a Operation<'a>, ranks: &[usize]) -> Result<Self, Unsupported> {
         operation.takes_arrays(ranks.len())?;
         let first = operation.argument(0)?;
@@ -36,12 +38,12 @@ impl<'a> CallShapes<'a> {
         self.ty
     }
 
-    /// Returns the rows and columns of operand `number`.
+    /// Returns the numbers of rows and columns of operand `number`.
     pub fn matrix(&self, number: usize) -> Result<[usize; 2], Unsupported> {
         self.sizes(self.operation.argument(number)?, self.ty)
     }
 
-    /// Returns the side of a square operand.
+    /// Returns the number of rows of operand `number`. Fails if the operand is not a square matrix.
     pub fn square(&self, number: usize) -> Result<usize, Unsupported> {
         match self.matrix(number)? {
             [rows, columns] if rows == columns => Ok(rows),
@@ -51,17 +53,19 @@ impl<'a> CallShapes<'a> {
         }
     }
 
-    /// Returns the length of operand `number`, a vector.
+    /// Returns the length of operand `number`. Fails if the operand is not a vector of elements
+    /// `ty`.
     pub fn vector(&self, number: usize, ty: ElementType) -> Result<usize, Unsupported> {
         self.sizes::<1>(self.operation.argument(number)?, ty).map(|[length]| length)
     }
 
-    /// Returns the rows and columns of result `number`.
+    /// Returns the numbers of rows and columns of result `number`.
     pub fn result_matrix(&self, number: usize, ty: ElementType) -> Result<[usize; 2], Unsupported> {
         self.sizes(self.operation.result(number)?, ty)
     }
 
-    /// Checks the results: the element type of each, and its sizes after the batch dimensions.
+    /// Checks, for every result, its element type and the sizes of the dimensions that follow the
+    /// batch dimensions.
     pub fn expect(&self, results: &[(ElementType, &[usize])]) -> Result<(), Unsupported> {
         let size = |&size: &usize| i64::try_from(size).unwrap_or(i64::MAX);
         let dims = |sizes: &[usize]| self.batch.iter().copied().chain(sizes.iter().map(size)).collect::<Vec<_>>();
@@ -86,7 +90,7 @@ impl<'a> CallShapes<'a> {
         }
     }
 
-    /// Returns the routine that executes `each` on every matrix of the batch.
+    /// Creates the routine that executes `each` once for every index of the batch dimensions.
     pub fn routine(&self, each: impl PerMatrix + 'static) -> Result<Box<dyn Routine>, Unsupported> {
         let sizes = self.batch.iter().map(|&size| usize::try_from(size).ok());
         let batch = sizes.into_iter().try_fold(1usize, |all, size| all.checked_mul(size?));

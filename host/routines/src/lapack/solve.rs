@@ -1,4 +1,5 @@
-//! Solves systems of equations: Cholesky and LU factors, triangular and tridiagonal systems.
+//! Computes Cholesky and LU factorisations, and solves triangular and tridiagonal systems of
+//! equations.
 
 use std::fmt::Debug;
 use std::marker::PhantomData;
@@ -22,13 +23,14 @@ use crate::{Operation, Routine, RoutineError, Unsupported, Workers, elements, el
 /// Marker for the element type of a computation.
 pub(super) type ElementMarker<T> = PhantomData<fn() -> T>;
 
-/// Cholesky factor of a matrix of side `n`.
+/// Cholesky factorisation of an `n` × `n` matrix.
 #[derive(Debug)]
 struct Cholesky<T> {
     n: usize,
     lower: bool,
-    /// Whether the other triangle is set to zero, and all elements to NaN if there is no factor.
-    /// Otherwise the other triangle is unchanged and there is a status.
+    /// Whether the results are those of HLO's `cholesky`, not those of LAPACK. HLO's operation sets
+    /// the other triangle to zero, and sets all elements to NaN if the matrix has no factor.
+    /// LAPACK's function leaves the other triangle unchanged, and returns a status.
     clean: bool,
     of: ElementMarker<T>,
 }
@@ -74,8 +76,8 @@ impl<T: Scalar> PerMatrix for Cholesky<T> {
 }
 
 impl<T: Scalar> Cholesky<T> {
-    /// Restores the other triangle. Depending on the processor's instructions, products of
-    /// triangles may overwrite elements next to them.
+    /// Copies the other triangle from the input. Depending on the processor's instructions, the
+    /// crate faer may overwrite elements next to a triangle that it computes.
     fn restore_other_triangle(&self, input: &[T], result: &mut [T]) {
         let rows = input.chunks_exact(self.n.max(1)).zip(result.chunks_exact_mut(self.n.max(1)));
         for (row, (given, found)) in rows.enumerate() {
@@ -110,7 +112,7 @@ pub fn make_cholesky(operation: &Operation) -> Result<Box<dyn Routine>, Unsuppor
     }
 }
 
-/// LU factorisation. Results: factors, pivots, status.
+/// LU factorisation. The results are the packed factors, the pivots and a status.
 #[derive(Debug)]
 struct Lu<T> {
     rows: usize,
@@ -148,12 +150,12 @@ pub(super) fn getrf<T: Scalar>(operation: &Operation) -> Result<Box<dyn Routine>
     form.routine(Lu::<T> { rows, columns, of: PhantomData })
 }
 
-/// A triangular system: `op(a) x = b`, or `x op(a) = b`.
+/// Solves a triangular system, `op(a) x = b` or `x op(a) = b`, for `x`.
 #[derive(Debug)]
 struct TriangularSolve<T> {
-    /// The side of the triangle.
+    /// Number of rows and of columns of the triangular matrix `a`.
     n: usize,
-    /// Columns of `b` if the triangle is on the left, else its rows.
+    /// Number of columns of `b` if `a` is on the left, else number of rows of `b`.
     count: usize,
     system: TriangularSystem,
     of: ElementMarker<T>,
@@ -225,7 +227,7 @@ pub fn make_triangular_solve(operation: &Operation) -> Result<Box<dyn Routine>, 
     }
 }
 
-/// A tridiagonal system of `n` rows for `count` right-hand sides.
+/// Solves a tridiagonal system of `n` equations for `count` right-hand sides.
 #[derive(Debug)]
 struct TridiagonalSolve<T> {
     n: usize,
@@ -240,8 +242,8 @@ impl<T: Scalar> PerMatrix for TridiagonalSolve<T> {
         };
         let line = |bytes| Ok::<_, RoutineError>(elements::<T>(bytes)?.to_vec());
         let mut system = TridiagonalSystem { lower: line(lower)?, diagonal: line(main)?, upper: line(upper)? };
-        // All diagonals are as long as the main one. The lower diagonal starts at index 1 of its
-        // array.
+        // The arrays of all three diagonals have length `n`. In the array of the lower diagonal,
+        // element 0 is unused.
         if [&system.lower, &system.diagonal, &system.upper].iter().any(|line| line.len() != self.n) {
             return Err(RoutineError::Buffer);
         }

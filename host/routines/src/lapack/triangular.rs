@@ -1,21 +1,22 @@
-//! Describes the triangular system that an instruction solves. HLO's `triangular-solve` and
-//! LAPACK's `trsm` encode it differently.
+//! Describes the triangular system that an instruction solves. The attributes of HLO's
+//! `triangular-solve` and of LAPACK's `trsm` differ, and both are converted to one description.
 
 use fusebox_core::hlo::{Instruction, Op, Transpose};
 
 use super::attributes::RequiredAttributes;
 use crate::Unsupported;
 
-/// A system `op(a) x = b` or `x op(a) = b`.
+/// A system of equations `op(a) x = b` or `x op(a) = b`, with a triangular matrix `a` and the
+/// unknown `x`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TriangularSystem {
-    /// Whether `a` is on the left.
+    /// Whether `a` is to the left of `x`.
     pub left_side: bool,
     /// Whether `a` is lower triangular, not upper triangular.
     pub lower: bool,
-    /// Whether the diagonal is assumed to be ones.
+    /// Whether all elements on the diagonal of `a` are assumed to be one.
     pub unit_diagonal: bool,
-    /// The operation `op`.
+    /// The operation `op` on `a`.
     pub transpose_a: Transpose,
 }
 
@@ -23,7 +24,7 @@ impl TriangularSystem {
     /// Returns the system that an instruction solves.
     ///
     /// # Errors
-    /// If the instruction solves no triangular system, or its attributes are missing.
+    /// If the instruction does not solve a triangular system, or one of its attributes is missing.
     pub fn of(instruction: &Instruction) -> Result<TriangularSystem, Unsupported> {
         match &instruction.op {
             &Op::TriangularSolve { left_side, lower, unit_diagonal, transpose_a } => {
@@ -53,8 +54,9 @@ impl TriangularSystem {
         })
     }
 
-    /// Whether `a` is read transposed when the system is solved with the triangle on the left: `x
-    /// op(a) = b` becomes `op(a)ᵀ xᵀ = bᵀ`, and the rows of `b` are the columns of `bᵀ`.
+    /// Whether `a` is read transposed once the system has the form in which the triangular matrix
+    /// is on the left. In this form, `x op(a) = b` is `op(a)ᵀ xᵀ = bᵀ`, and the rows of `b` are the
+    /// columns of `bᵀ`.
     pub fn is_transposed(self) -> bool {
         (self.transpose_a == Transpose::None) != self.left_side
     }

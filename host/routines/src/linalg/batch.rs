@@ -1,30 +1,32 @@
-//! Executes one computation on every matrix of a batch.
+//! Executes a computation once for every index of the batch dimensions.
 
 use std::fmt::Debug;
 
 use crate::{CallingThread, Context, Routine, RoutineError, Workers, try_for_each};
 
-/// A computation on the operands' matrices (or vectors) at one position of the batch.
+/// A computation on operands without batch dimensions, for example on one matrix and one vector.
 pub(crate) trait PerMatrix: Debug + Send + Sync {
-    /// Computes `results` from `arguments`, as a routine does, without the batch. The bits of the
-    /// results must not depend on `workers`.
+    /// Computes `results` from `arguments`, as [`Routine::run`] does, for one index of the batch
+    /// dimensions. The bits of the results must not depend on `workers`.
     fn run(&self, arguments: &[&[u8]], results: &mut [&mut [u8]], workers: &dyn Workers) -> Result<(), RoutineError>;
 
-    /// Returns the approximate number of arithmetic operations.
+    /// Returns the approximate number of arithmetic operations for one index of the batch
+    /// dimensions.
     fn cost(&self) -> usize;
 
-    /// Describes the computation in a few words, without the batch.
+    /// Describes the algorithm in a few words.
     fn describe(&self) -> &'static str;
 }
 
-/// The routine that executes `each` on every matrix of a batch.
+/// The routine that executes `each` once for every index of the batch dimensions.
 #[derive(Debug)]
 pub(crate) struct Batched<F> {
     pub batch: usize,
     pub each: F,
 }
 
-/// Minimum number of operations per part, so that distributing parts costs little.
+/// Minimum number of arithmetic operations per part. Parts of this size cost little to distribute
+/// among threads.
 const PART: usize = 1 << 15;
 
 impl<F: PerMatrix> Routine for Batched<F> {

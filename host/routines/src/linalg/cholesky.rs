@@ -8,7 +8,8 @@ use super::scalar::{Scalar, real};
 use super::vectors::{halves, subtract_multiple, wide};
 use crate::{RoutineError, Workers};
 
-/// Maximum number of columns that are factorised one by one.
+/// Maximum number of columns that are factorised column by column. More columns are split into two
+/// halves.
 const NARROW: usize = 16;
 /// Number of columns that are factorised before the rest of the matrix is updated.
 const BLOCK: usize = 128;
@@ -16,8 +17,8 @@ const BLOCK: usize = 128;
 /// Replaces the lower triangle of a Hermitian matrix by its Cholesky factor. The upper triangle is
 /// unchanged.
 ///
-/// If the matrix is not positive definite, returns the order, from 1, of the first leading minor
-/// that is not positive. The triangle is then undefined.
+/// If the matrix is not positive definite, returns the order of the first leading minor that is not
+/// positive, counted from 1. The content of the lower triangle is then undefined.
 pub(crate) fn factorise<T: Scalar>(a: &mut Matrix<T>, workers: &dyn Workers) -> Result<Option<usize>, RoutineError> {
     let n = a.rows();
     for start in (0..n).step_by(BLOCK) {
@@ -30,7 +31,8 @@ pub(crate) fn factorise<T: Scalar>(a: &mut Matrix<T>, workers: &dyn Workers) -> 
     Ok(None)
 }
 
-/// Factorises rows and columns `start..end`: first one half, then the other.
+/// Factorises the diagonal block of rows and columns `start..end`. Factorises the first half of the
+/// block, updates the second half, and then factorises the second half.
 fn block<T: Scalar>(
     a: &mut Matrix<T>,
     start: usize,
@@ -50,7 +52,8 @@ fn block<T: Scalar>(
     block(a, second.start, second.end, workers)
 }
 
-/// Updates rows `middle..end` with the factorised columns `start..middle`.
+/// Computes rows `middle..end` of the factor's columns `start..middle`. Subtracts the product of
+/// these rows with their adjoint from rows and columns `middle..end` of the matrix.
 fn update<T: Scalar>(
     a: &mut Matrix<T>,
     start: usize,
@@ -80,7 +83,8 @@ fn narrow<T: Scalar>(a: &mut Matrix<T>, start: usize, end: usize) -> Option<usiz
     let height = a.rows();
     for j in start..end {
         let pivot = a[(j, j)].re();
-        // NaN is no valid pivot. Infinity is valid, as for LAPACK, and results in zeros below.
+        // A NaN pivot is an error. An infinite pivot is valid, as for LAPACK, and results in zeros
+        // below it.
         let is_positive = pivot > real(0.0);
         if !is_positive {
             return Some(j + 1);

@@ -1,5 +1,5 @@
 //! Computes eigenvalues and singular values of single-precision matrices in double precision. In
-//! single precision, the library's errors are 10 to 100 times LAPACK's rounding error.
+//! single precision, the rounding errors of the crate faer are 10 to 100 times those of LAPACK.
 
 use num_complex::Complex;
 
@@ -9,8 +9,7 @@ use super::singular::{self, SingularDecomposition, SingularVectors};
 use super::symmetric::{self, HermitianEigen};
 use crate::RoutineError;
 
-/// Element types of matrices whose eigenvalues and singular values are computed in double
-/// precision.
+/// An element type whose eigenvalues and singular values are computed in double precision.
 pub(crate) trait InDouble: Scalar {
     /// Computes eigenvalues and eigenvectors as [`symmetric::eigen`] does.
     fn eigen(a: Matrix<Self>, vectors: bool) -> Result<Option<HermitianEigen<Self>>, RoutineError>;

@@ -1,8 +1,9 @@
 //! Computes eigenvectors of Schur forms.
 //!
-//! Substitution starts at the eigenvalue's row. For matrices that lack eigenvectors, elements could
-//! overflow. The vector is then scaled down during substitution, because only its direction
-//! matters.
+//! An eigenvector follows by substitution, which starts at the row of the eigenvalue. If the matrix
+//! does not have a full set of eigenvectors, elements may grow until they overflow. The
+//! substitution therefore scales a vector with large elements down. The scale is arbitrary, because
+//! only the direction of the vector matters.
 
 use std::ops::Range;
 
@@ -12,8 +13,8 @@ use super::matrix::Matrix;
 use super::scalar::{Scalar, precision, real, smallest};
 use super::vectors::wide;
 
-/// Conversion from elements of a Schur form to elements of its eigenvectors. Elements remain real
-/// for real eigenvalues.
+/// Conversion from the element type `E` of a Schur form to the element type of its eigenvectors.
+/// The eigenvectors of real eigenvalues have real elements.
 pub(crate) trait Embed<E>: Scalar {
     fn embed(element: E) -> Self;
 }
@@ -39,17 +40,18 @@ impl Embed<f64> for num_complex::Complex<f64> {
     }
 }
 
-/// Left or right eigenvectors.
+/// Selects left or right eigenvectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EigenvectorSide {
     Left,
     Right,
 }
 
-/// A quasi-triangular matrix: blocks of two rows have a nonzero element below the diagonal.
+/// A quasi-triangular matrix: its diagonal blocks have one or two rows. Below the diagonal, only
+/// blocks of two rows have a nonzero element.
 pub(crate) struct SchurForm<'a, E: Scalar> {
     t: &'a Matrix<E>,
-    /// Minimum magnitude of a pivot.
+    /// Minimum magnitude of a pivot. This value replaces smaller pivots.
     least: E::Real,
 }
 
@@ -68,8 +70,8 @@ impl<'a, E: Scalar> SchurForm<'a, E> {
         i + 1 < self.t.rows() && self.t[(i + 1, i)] != E::nothing()
     }
 
-    /// Completes an eigenvector. On entry, its elements in the eigenvalue's rows `given` are set
-    /// and the others are zero.
+    /// Computes the remaining elements of an eigenvector. On entry, the elements in the rows
+    /// `given` of the eigenvalue are set and all other elements are zero.
     pub fn complete<S: Embed<E> + Scalar<Real = E::Real>>(
         &self,
         value: S,
@@ -83,7 +85,7 @@ impl<'a, E: Scalar> SchurForm<'a, E> {
         }
     }
 
-    /// Computes the elements of a right eigenvector before `end`.
+    /// Computes the elements of a right eigenvector in the rows before `end`.
     fn complete_right<S: Embed<E> + Scalar<Real = E::Real>>(&self, value: S, x: &mut [S], end: usize) {
         wide(
             #[inline(always)]
@@ -111,7 +113,7 @@ impl<'a, E: Scalar> SchurForm<'a, E> {
         );
     }
 
-    /// Computes the elements of a left eigenvector after the rows `given`.
+    /// Computes the elements of a left eigenvector in the rows after `given`.
     fn complete_left<S: Embed<E> + Scalar<Real = E::Real>>(&self, value: S, x: &mut [S], given: Range<usize>) {
         wide(
             #[inline(always)]
@@ -147,8 +149,8 @@ impl<'a, E: Scalar> SchurForm<'a, E> {
         x.divided_by(pivot)
     }
 
-    /// Solves the equations of the block of rows `i` and `i + 1`, or of its transpose, with
-    /// complete pivoting.
+    /// Solves the two equations of the diagonal block in rows `i` and `i + 1`, or of the transposed
+    /// block, with complete pivoting.
     #[inline(always)]
     fn solve_block<S>(&self, i: usize, value: S, x: &mut [S], transpose: bool)
     where
@@ -176,7 +178,7 @@ impl<'a, E: Scalar> SchurForm<'a, E> {
     }
 }
 
-/// Returns the inner product of a column and a vector, with the column conjugated.
+/// Returns the sum of the products of the conjugated elements of `column` and the elements of `x`.
 #[inline(always)]
 fn product<E: Scalar, S: Embed<E>>(column: &[E], x: &[S]) -> S {
     const LANES: usize = 8;
@@ -192,7 +194,7 @@ fn product<E: Scalar, S: Embed<E>>(column: &[E], x: &[S]) -> S {
     sums.into_iter().fold(S::nothing(), |all, sum| all + sum)
 }
 
-/// Scales a vector down if its new elements are large.
+/// Scales the vector `x` down if its elements `from..to` are large.
 #[inline(always)]
 fn shrink<S: Scalar>(x: &mut [S], from: usize, to: usize) {
     let largest = x[from..to].iter().map(|z| z.parts_sum()).fold(real::<S::Real>(0.0), Float::max);
@@ -202,7 +204,8 @@ fn shrink<S: Scalar>(x: &mut [S], from: usize, to: usize) {
     }
 }
 
-/// Scales complex columns to length one, with a real largest component.
+/// Normalises the columns: multiplies each column by a factor that makes its length one and its
+/// largest element real.
 pub(crate) fn normalise<S: Scalar>(vectors: &mut Matrix<S>) {
     for j in 0..vectors.columns() {
         let column = vectors.column_mut(j);

@@ -11,17 +11,18 @@ use super::scalar::{Real, Scalar, real};
 use super::{schur_complex, schur_real};
 use crate::{RoutineError, Workers, scratch};
 
-/// Element types of matrices with a Schur form.
+/// An element type for which Schur forms are implemented.
 pub(crate) trait HasSchurForm: Scalar {
-    /// Type of eigenvalues and of elements of eigenvectors.
+    /// Type of the eigenvalues, and of the elements of the eigenvectors.
     type Eigen: Scalar<Real = Self::Real>;
 
-    /// Converts a Hessenberg matrix to its Schur form and returns the eigenvalues. The error is the
-    /// number, from 1, of the last row without convergence.
+    /// Converts the Hessenberg matrix `h` to its Schur form, multiplies `q` by the matrix of this
+    /// transformation, and returns the eigenvalues. If the iteration does not converge, returns the
+    /// number of the last row that has not converged. Rows are numbered from 1.
     fn iterate(h: &mut Matrix<Self>, q: &mut Matrix<Self>) -> Result<Vec<Self::Eigen>, usize>;
 
-    /// Returns the eigenvectors, as columns and not yet normalised, of the matrix with Schur form
-    /// `t` and unitary matrix `q`.
+    /// Returns the eigenvectors of the matrix whose Schur form is `t` and whose unitary matrix is
+    /// `q`. The eigenvectors are columns and are not normalised.
     fn vectors(
         t: &Matrix<Self>,
         q: &Matrix<Self>,
@@ -31,7 +32,7 @@ pub(crate) trait HasSchurForm: Scalar {
     ) -> Result<Matrix<Self::Eigen>, RoutineError>;
 }
 
-/// A Schur form.
+/// The Schur form of a matrix, its unitary matrix, and the eigenvalues.
 #[derive(Debug)]
 pub(crate) struct SchurDecomposition<T: HasSchurForm> {
     pub form: Matrix<T>,
@@ -39,8 +40,9 @@ pub(crate) struct SchurDecomposition<T: HasSchurForm> {
     pub values: Vec<T::Eigen>,
 }
 
-/// Returns the Schur form of a matrix or, if there is none, LAPACK's status: the number, from 1, of
-/// the last row without convergence.
+/// Returns the Schur form of a matrix. If the matrix is not finite or the iteration does not
+/// converge, returns LAPACK's status: the number of the last row that has not converged, counted
+/// from 1.
 pub(crate) fn schur<T: HasSchurForm>(
     mut a: Matrix<T>,
     workers: &dyn Workers,
@@ -69,7 +71,8 @@ pub(crate) struct EigenDecomposition<T: HasSchurForm> {
     pub right: Option<Matrix<T::Eigen>>,
 }
 
-/// Returns eigenvalues and eigenvectors or, if there are none, LAPACK's status, as [`schur`] does.
+/// Returns the eigenvalues and the requested eigenvectors of a matrix. On failure, returns LAPACK's
+/// status, as [`schur`] does.
 pub(crate) fn eigen<T: HasSchurForm>(
     mut a: Matrix<T>,
     left: bool,
@@ -94,8 +97,8 @@ pub(crate) fn eigen<T: HasSchurForm>(
     Ok(Ok(EigenDecomposition { values, left, right }))
 }
 
-/// Returns the eigenvectors of a triangular form. The form and the eigenvectors have the same
-/// element type.
+/// Returns the eigenvectors of a matrix with the triangular Schur form `t`. Form and eigenvectors
+/// have the same element type.
 fn triangular_vectors<T: Scalar>(
     t: &Matrix<T>,
     q: &Matrix<T>,
@@ -114,7 +117,7 @@ fn triangular_vectors<T: Scalar>(
     times(q, &x, workers)
 }
 
-/// Returns the eigenvectors of a quasi-triangular form.
+/// Returns the complex eigenvectors of a real matrix with the quasi-triangular Schur form `t`.
 fn quasi_triangular_vectors<R: Real + Scalar, C: Embed<R> + Scalar<Real = R>>(
     t: &Matrix<R>,
     q: &Matrix<R>,
@@ -124,8 +127,8 @@ fn quasi_triangular_vectors<R: Real + Scalar, C: Embed<R> + Scalar<Real = R>>(
 ) -> Result<Matrix<C>, RoutineError> {
     let n = t.rows();
     let form = SchurForm::new(t);
-    // For a conjugate pair, the first column holds the real parts and the second the imaginary
-    // parts.
+    // A pair of conjugate eigenvectors uses two columns: the first holds the real parts, the second
+    // the imaginary parts.
     let mut x = Matrix::<R>::zeros(n, n)?;
     let mut pair = scratch::<C>(n)?;
     let mut j = 0;
@@ -163,8 +166,9 @@ fn quasi_triangular_vectors<R: Real + Scalar, C: Embed<R> + Scalar<Real = R>>(
     Ok(vectors)
 }
 
-/// Returns the elements of an eigenvector in the rows of its block, for the eigenvalue with
-/// positive imaginary part. `above` and `below` are the off-diagonal elements of the block.
+/// Returns the two elements of an eigenvector in the rows of its eigenvalue's block. The eigenvalue
+/// is the one with a positive imaginary part. `above` and `below` are the off-diagonal elements of
+/// the block.
 fn first_elements<C: Scalar>(above: C::Real, below: C::Real, imaginary: C::Real, side: EigenvectorSide) -> (C, C) {
     let zero = real::<C::Real>(0.0);
     let one = real::<C::Real>(1.0);

@@ -1,4 +1,4 @@
-//! Workspace of the crate faer.
+//! Allocates workspace for functions of the crate faer.
 
 use faer::dyn_stack::{MemBuffer, StackReq};
 

@@ -8,21 +8,23 @@ use super::scalar::{Scalar, real};
 use super::vectors::{halves, subtract_multiple, wide};
 use crate::{RoutineError, Workers};
 
-/// Maximum number of columns that are factorised one by one.
+/// Maximum number of columns that are factorised column by column. More columns are split into two
+/// halves.
 const NARROW: usize = 8;
 
-/// Results of a factorisation in addition to the factors.
+/// The row exchanges of a factorisation, and whether the matrix is singular.
 #[derive(Debug)]
 pub(crate) struct Pivots {
-    /// For each `i`, the row, from 0, that is exchanged with row `i` before column `i` is
-    /// eliminated.
+    /// For each `i`, the row that is exchanged with row `i` before column `i` is eliminated. Rows
+    /// are numbered from 0.
     pub rows: Vec<usize>,
-    /// The first column, from 1, whose pivot is zero; 0 if there is none.
+    /// Number of the first column whose pivot is zero, counted from 1; 0 if there is no such
+    /// column.
     pub singular: usize,
 }
 
-/// Replaces a matrix by its factors: L below the diagonal, with an implicit unit diagonal, and U on
-/// and above the diagonal.
+/// Replaces a matrix by its factors. L is stored below the diagonal, without its unit diagonal. U
+/// is stored on and above the diagonal.
 pub(crate) fn factorise<T: Scalar>(a: &mut Matrix<T>, workers: &dyn Workers) -> Result<Pivots, RoutineError> {
     let size = a.rows().min(a.columns());
     let mut pivots = Pivots { rows: (0..size).collect(), singular: 0 };
@@ -34,7 +36,8 @@ pub(crate) fn factorise<T: Scalar>(a: &mut Matrix<T>, workers: &dyn Workers) -> 
     Ok(pivots)
 }
 
-/// Factorises columns `start..end` from row `start` on: first one half, then the other.
+/// Factorises columns `start..end`, in the rows from `start` on. Factorises the first half of the
+/// columns, updates the second half, and then factorises the second half.
 fn columns<T: Scalar>(
     a: &mut Matrix<T>,
     start: usize,
@@ -57,7 +60,8 @@ fn columns<T: Scalar>(
     Ok(())
 }
 
-/// Updates columns `middle..end` with the factorised columns `start..middle`.
+/// Eliminates the factorised columns `start..middle` from columns `middle..end`: solves for the
+/// rows of U, and subtracts the product of L and these rows from the rows below.
 fn update<T: Scalar>(
     a: &mut Matrix<T>,
     start: usize,
@@ -84,7 +88,8 @@ fn update<T: Scalar>(
     add_product(right, height, middle..height, -T::unit(), below, above.view(), workers)
 }
 
-/// Applies the row exchanges of columns `start..end` to the columns `columns`.
+/// Exchanges rows in the columns `columns`, as the factorisation of columns `start..end` has
+/// exchanged them.
 fn exchange<T: Scalar>(a: &mut Matrix<T>, pivots: &[usize], start: usize, end: usize, columns: std::ops::Range<usize>) {
     for j in columns {
         let column = a.column_mut(j);
@@ -96,7 +101,8 @@ fn exchange<T: Scalar>(a: &mut Matrix<T>, pivots: &[usize], start: usize, end: u
 fn narrow<T: Scalar>(a: &mut Matrix<T>, start: usize, end: usize, pivots: &mut Pivots) {
     for j in start..end {
         let column = a.column(j);
-        // Like LAPACK, compare `|re| + |im|`. The first of equal elements is the pivot.
+        // The pivot is the element with the largest `|re| + |im|`, as in LAPACK. If several
+        // elements are equally large, the first is the pivot.
         let (mut pivot, mut largest) = (j, column[j].parts_sum());
         for (i, z) in column.iter().enumerate().skip(j + 1) {
             let size = z.parts_sum();

@@ -8,7 +8,7 @@ use num_traits::Float;
 use super::scalar::{Real, Scalar, real};
 use crate::{RoutineError, scratch};
 
-/// A dense matrix; each column is contiguous.
+/// A dense matrix in column-major order: each column is contiguous.
 #[derive(Debug)]
 pub(crate) struct Matrix<T> {
     rows: usize,
@@ -17,7 +17,7 @@ pub(crate) struct Matrix<T> {
 }
 
 impl<T: Scalar> Matrix<T> {
-    /// Returns a matrix of zeros. All constructors fail if memory is short.
+    /// Returns a matrix of zeros. Like all constructors, fails if memory is short.
     pub fn zeros(rows: usize, columns: usize) -> Result<Self, RoutineError> {
         Ok(Matrix { rows, columns, elements: scratch(rows.saturating_mul(columns))? })
     }
@@ -34,14 +34,14 @@ impl<T: Scalar> Matrix<T> {
         Ok(copy)
     }
 
-    /// Applies `of` to every element.
+    /// Returns the matrix whose elements are the results of `of` on the elements of `self`.
     pub fn map<U: Scalar>(&self, of: impl Fn(T) -> U) -> Result<Matrix<U>, RoutineError> {
         let mut mapped = Matrix::zeros(self.rows, self.columns)?;
         mapped.elements.iter_mut().zip(&self.elements).for_each(|(to, from)| *to = of(*from));
         Ok(mapped)
     }
 
-    /// Returns the matrix with the row-major `elements`.
+    /// Creates a matrix from its elements in row-major order.
     pub fn from_rows(elements: &[T], rows: usize, columns: usize) -> Result<Self, RoutineError> {
         let mut matrix = Matrix::zeros(rows, columns)?;
         if elements.len() != matrix.elements.len() {
@@ -51,8 +51,8 @@ impl<T: Scalar> Matrix<T> {
         Ok(matrix)
     }
 
-    /// Returns the adjoint of the matrix with the row-major `elements`. `rows` and `columns` are
-    /// those of the adjoint.
+    /// Creates the adjoint of the matrix whose row-major elements are `elements`. `rows` and
+    /// `columns` are the numbers of rows and columns of the adjoint.
     pub fn adjoint_from_rows(elements: &[T], rows: usize, columns: usize) -> Result<Self, RoutineError> {
         let mut matrix = Matrix::zeros(rows, columns)?;
         if elements.len() != matrix.elements.len() {
@@ -110,7 +110,7 @@ impl<T: Scalar> Matrix<T> {
         self.elements.split_at_mut(j * self.rows)
     }
 
-    /// Returns `N` adjacent columns from `j` on.
+    /// Returns the `N` columns from column `j` on.
     #[inline(always)]
     pub fn neighbours<const N: usize>(&mut self, j: usize) -> [&mut [T]; N] {
         let mut columns = self.elements[j * self.rows..].chunks_exact_mut(self.rows.max(1));
@@ -145,8 +145,9 @@ impl<T: Scalar> Matrix<T> {
         !self.elements.iter().any(|z| z.has_nan_or_infinity())
     }
 
-    /// Calls [`scale_to_unit`](Matrix::scale_to_unit) if elements are so large or so small that
-    /// squares would overflow or underflow.
+    /// Calls [`scale_to_unit`](Matrix::scale_to_unit) if the largest element is so large or so
+    /// small that its square could overflow or underflow. Returns the factor that undoes the
+    /// scaling, which is one if the matrix is not scaled.
     pub fn scale_into_range(&mut self) -> T::Real {
         let (low, high) = safe_range::<T::Real>();
         if (low..=high).contains(&self.largest()) { real(1.0) } else { self.scale_to_unit() }
@@ -156,15 +157,15 @@ impl<T: Scalar> Matrix<T> {
         self.elements.iter().map(|z| z.parts_sum()).fold(real::<T::Real>(0.0), Float::max)
     }
 
-    /// Multiplies the matrix by a power of two that brings the largest element near one. Returns
-    /// the inverse factor.
+    /// Multiplies the matrix by the power of two that brings its largest element near one. Returns
+    /// the factor that undoes the scaling.
     pub fn scale_to_unit(&mut self) -> T::Real {
         let largest = self.largest();
         if largest == real(0.0) {
             return real(1.0);
         }
         let exponent = Float::floor(Float::log2(largest));
-        // Apply the factor in two halves, because the whole factor may overflow.
+        // The factor may overflow, so it is applied as a product of two factors.
         let half = Float::trunc(exponent / real::<T::Real>(2.0));
         let factors = [Float::exp2(-half), Float::exp2(half - exponent)];
         self.elements.iter_mut().for_each(|z| *z = z.times_real(factors[0]).times_real(factors[1]));
@@ -172,8 +173,8 @@ impl<T: Scalar> Matrix<T> {
     }
 }
 
-/// Returns the range of magnitudes whose squares, and products with the precision, are normal
-/// numbers.
+/// Returns a range of magnitudes. The squares of these magnitudes, and their products with the
+/// precision, are normal numbers.
 fn safe_range<R: Real>() -> (R, R) {
     let high = Float::exp2(Float::floor(Float::log2(<R as Float>::max_value()) / real::<R>(4.0)));
     (real::<R>(1.0) / high, high)
@@ -195,7 +196,7 @@ impl<T: Scalar> IndexMut<(usize, usize)> for Matrix<T> {
     }
 }
 
-/// Transposes rows of `width` elements to rows of `height` elements.
+/// Transposes a matrix with rows of `width` elements into a matrix with rows of `height` elements.
 fn transpose<T: Copy>(from: &[T], width: usize, to: &mut [T], height: usize) {
     const BLOCK: usize = 16;
     for top in (0..height).step_by(BLOCK) {

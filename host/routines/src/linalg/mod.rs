@@ -1,9 +1,9 @@
-//! Linear algebra on matrices in memory.
+//! Implements linear algebra on dense matrices.
 //!
-//! Factorisations follow LAPACK's conventions where a program can see them. The crate faer computes
-//! large products, eigenvalues of Hermitian matrices, and singular values. This module implements
-//! operations that faer lacks, or for which faer's results differ from LAPACK's. Shapes alone
-//! determine how work is split.
+//! Factorisations follow LAPACK's conventions wherever these affect results of a program. The crate
+//! faer computes large products, eigenvalues of Hermitian matrices, and singular values. This
+//! module implements the operations that faer lacks, and those whose results in faer differ from
+//! LAPACK's. Only the shapes determine how work is split among threads.
 //!
 //! ```text
 //! scalar, matrix, vectors   numbers, matrices, loops over vectors

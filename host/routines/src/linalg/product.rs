@@ -1,6 +1,8 @@
-//! Computes matrix products and solves triangular systems, on several threads if they are large.
+//! Computes matrix products and solves triangular systems. Large ones are distributed among several
+//! threads.
 //!
-//! Columns are split into pieces whose width depends only on the shapes.
+//! The columns of a result are split into pieces, one per call of the crate faer. The width of a
+//! piece depends only on the shapes.
 
 use std::ops::Range;
 
@@ -16,20 +18,20 @@ use super::matrix::Matrix;
 use super::scalar::Scalar;
 use crate::{RoutineError, Workers, try_for_each};
 
-/// Minimum number of multiplications per piece.
+/// Minimum number of multiplications to compute a piece of a result.
 const PIECE: usize = 1 << 20;
 
-/// Returns the columns of a piece, if each column costs `cost` multiplications.
+/// Returns the number of columns per piece, if each column costs `cost` multiplications.
 fn width(columns: usize, cost: usize) -> usize {
     let least = PIECE / cost.max(1) + 1;
     least.next_multiple_of(16).min(columns.max(1))
 }
 
-/// Properties of a triangular matrix in a system.
+/// Properties of the triangular matrix of a system of equations.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Triangle {
     pub lower: bool,
-    /// Whether the diagonal is assumed to be ones and is not read.
+    /// Whether all elements on the diagonal are assumed to be one. They are then not read.
     pub unit: bool,
     pub conjugate: bool,
 }
@@ -39,7 +41,8 @@ impl Triangle {
     pub const UNIT_LOWER: Triangle = Triangle { lower: true, unit: true, conjugate: false };
 }
 
-/// Replaces the columns of `right`, each as long as the triangle's side, by the solutions.
+/// Solves a triangular system for all columns of the column-major matrix `right`, and replaces each
+/// column by its solution.
 pub(crate) fn solve_triangle<T: Scalar>(
     triangle: MatRef<'_, T>,
     form: Triangle,
@@ -65,8 +68,8 @@ pub(crate) fn solve_triangle<T: Scalar>(
     })
 }
 
-/// Adds `factor` times the product of two matrices to rows `rows` of the matrix in `sum`. Columns
-/// of `sum` have `height` elements.
+/// Adds `factor` times the product `left right` to the rows `rows` of the column-major matrix
+/// `sum`. The columns of `sum` have `height` elements.
 pub(crate) fn add_product<T: Scalar>(
     sum: &mut [T],
     height: usize,
@@ -90,8 +93,9 @@ pub(crate) fn add_product<T: Scalar>(
     })
 }
 
-/// Subtracts the product of the columns `by` with their adjoint from the lower triangle of the
-/// square of rows `rows` and columns `rows`.
+/// Multiplies the rows `rows` of the columns `by` with their adjoint, and subtracts the product
+/// from the square submatrix of rows `rows` and columns `rows`. Changes only the lower triangle of
+/// this submatrix.
 pub(crate) fn subtract_product_below<T: Scalar>(
     a: &mut Matrix<T>,
     rows: Range<usize>,

@@ -1,4 +1,4 @@
-//! QR factorisation, and products with its reflectors.
+//! Computes QR factorisations, and multiplies by the reflectors of a factorisation.
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, Par};
@@ -10,22 +10,24 @@ use super::scalar::{Scalar, precision, real};
 use super::vectors::wide;
 use crate::{RoutineError, Workers, try_for_each};
 
-/// Number of reflectors that are applied together to the rest of a matrix.
+/// Number of reflectors that are combined into one product, which is then applied to the rest of a
+/// matrix.
 const BLOCK: usize = 32;
-/// Minimum number of columns of a blocked factorisation.
+/// Minimum number of columns for which reflectors are combined into blocks.
 const NARROW: usize = 48;
-/// Minimum number of multiplications to update a piece of a matrix.
+/// Minimum number of multiplications per piece, when pieces of a matrix are updated on several
+/// threads.
 const PIECE: usize = 1 << 20;
 
-/// Replaces a matrix by R on and above the diagonal and the reflectors' tails below it. Returns the
-/// taus.
+/// Replaces a matrix by its QR factorisation: R on and above the diagonal, and the tails of the
+/// reflectors below the diagonal. Returns the taus.
 pub(crate) fn factorise<T: Scalar>(a: &mut Matrix<T>, workers: &dyn Workers) -> Result<Vec<T>, RoutineError> {
     let (size, columns) = (a.rows().min(a.columns()), a.columns());
     let mut taus = Vec::with_capacity(size);
     let block = if columns < NARROW { columns.max(1) } else { BLOCK };
     for start in (0..size).step_by(block) {
         let end = (start + block).min(size);
-        // A narrow matrix is eliminated without blocks: the panel spans all columns.
+        // In a narrow matrix, each reflector is applied directly to all following columns.
         let panel = if columns < NARROW { columns } else { end };
         wide(
             #[inline(always)]
@@ -39,7 +41,8 @@ pub(crate) fn factorise<T: Scalar>(a: &mut Matrix<T>, workers: &dyn Workers) -> 
     Ok(taus)
 }
 
-/// Reflects column `j` and applies the reflector to the following columns before `end`.
+/// Computes the reflector that eliminates column `j` below the diagonal. Applies this reflector to
+/// columns `j + 1..end`. Returns its tau.
 #[inline(always)]
 fn eliminate<T: Scalar>(a: &mut Matrix<T>, j: usize, end: usize) -> T {
     let height = a.rows();
@@ -52,17 +55,17 @@ fn eliminate<T: Scalar>(a: &mut Matrix<T>, j: usize, end: usize) -> T {
     tau
 }
 
-/// A product of consecutive reflectors: `I - V T Vᴴ`.
+/// A product of consecutive reflectors, in the form `I - V T Vᴴ`.
 struct Reflectors<T> {
-    /// First row that the reflectors change.
+    /// The first row that the reflectors change.
     start: usize,
     v: Matrix<T>,
     t: Matrix<T>,
 }
 
 impl<T: Scalar> Reflectors<T> {
-    /// Multiplies the reflectors whose tails are below the diagonal from column `start` on, one per
-    /// tau.
+    /// Computes the product of the reflectors in the columns of `a` from `start` on, one per tau.
+    /// The tails of the reflectors are below the diagonal.
     fn new(a: &Matrix<T>, start: usize, taus: &[T]) -> Result<Self, RoutineError> {
         let (height, count) = (a.rows() - start, taus.len());
         let mut v = Matrix::zeros(height, count)?;
@@ -84,7 +87,7 @@ impl<T: Scalar> Reflectors<T> {
         Ok(Reflectors { start, v, t })
     }
 
-    /// Applies the product, or its adjoint, to the columns of `c` from `first` on.
+    /// Multiplies the columns of `c` from `first` on by the product, or by its adjoint.
     fn apply(&self, c: &mut Matrix<T>, first: usize, adjoint: bool, workers: &dyn Workers) -> Result<(), RoutineError> {
         let (height, count) = (c.rows(), self.t.rows());
         let (_, columns) = c.split_at_column(first);
@@ -107,8 +110,8 @@ impl<T: Scalar> Reflectors<T> {
     }
 }
 
-/// Returns the first columns of the product of the reflectors in `a`, as many as `a` has. The tails
-/// are below the diagonal of `a`.
+/// Returns the first columns of the product of the reflectors in `a`. The result has the shape of
+/// `a`. The tails of the reflectors are below the diagonal of `a`.
 pub(crate) fn unitary<T: Scalar>(a: &Matrix<T>, taus: &[T], workers: &dyn Workers) -> Result<Matrix<T>, RoutineError> {
     let mut q = Matrix::zeros(a.rows(), a.columns())?;
     (0..a.rows().min(a.columns())).for_each(|i| q[(i, i)] = T::unit());
@@ -126,14 +129,14 @@ pub(crate) fn unitary<T: Scalar>(a: &Matrix<T>, taus: &[T], workers: &dyn Worker
     }
     for start in (0..taus.len()).step_by(BLOCK).rev() {
         let end = (start + BLOCK).min(taus.len());
-        // Columns before the block are still columns of the identity, which the block does not
-        // change.
+        // The columns of `q` before `start` are still columns of the identity. These reflectors do
+        // not change them.
         Reflectors::new(a, start, &taus[start..end])?.apply(&mut q, start, false, workers)?;
     }
     Ok(q)
 }
 
-/// Multiplies `c` from the left by the product of the reflectors, or by the adjoint of this
+/// Multiplies `c` from the left by the product of the reflectors in `a`, or by the adjoint of this
 /// product.
 pub(crate) fn apply_unitary<T: Scalar>(
     a: &Matrix<T>,
@@ -152,15 +155,17 @@ pub(crate) fn apply_unitary<T: Scalar>(
     })
 }
 
-/// Results of a factorisation with column pivoting in addition to the factors.
+/// The column order and the taus of a factorisation with column pivoting.
 pub(crate) struct ColumnPivots<T> {
-    /// Columns in their new order, from 0.
+    /// For each column of the factorised matrix, the original number of this column, counted from
+    /// 0.
     pub order: Vec<usize>,
     pub taus: Vec<T>,
 }
 
-/// Factorises as [`factorise`] does, but exchanges columns so that the diagonal of R decreases.
-/// Columns that are `fixed` come first.
+/// Factorises as [`factorise`] does, but exchanges columns so that the magnitudes on the diagonal
+/// of R decrease. The columns for which `fixed` returns true come first, and their diagonal
+/// elements may have any magnitude.
 pub(crate) fn factorise_pivoted<T: Scalar>(a: &mut Matrix<T>, fixed: impl Fn(usize) -> bool) -> ColumnPivots<T> {
     wide(
         #[inline(always)]
@@ -182,8 +187,8 @@ fn pivoted<T: Scalar>(a: &mut Matrix<T>, fixed: impl Fn(usize) -> bool) -> Colum
     let mut taus = Vec::with_capacity(size);
     taus.extend((0..leading.min(size)).map(|j| eliminate(a, j, columns)));
     let from = taus.len();
-    // Norms of the remaining parts of the columns: updated ones, and those that were last computed
-    // in full (`computed`).
+    // Norms of the part of each column that is not eliminated yet. `lengths` are updated in every
+    // iteration. `computed` are the last norms that were computed from the elements.
     let mut lengths: Vec<T::Real> = (0..columns).map(|c| norm(&a.column(c)[from..])).collect();
     let mut computed = lengths.clone();
     let (zero, one) = (real::<T::Real>(0.0), real::<T::Real>(1.0));

@@ -1,14 +1,14 @@
-//! Householder reflectors in LAPACK's convention: `H = I - tau v vᴴ`, `v` begins with one, and `Hᴴ
-//! x` is real.
+//! Householder reflectors in LAPACK's convention. A reflector is `H = I - tau v vᴴ`, where the
+//! first element of `v` is one. `Hᴴ` maps a vector to a real multiple of the first unit vector.
 
 use num_traits::Float;
 
 use super::scalar::{Real, Scalar, precision, real, smallest};
 use super::vectors::{inner_product, subtract_multiple};
 
-/// Replaces a vector (`head`, `tail`) by the reflector that maps it to a real multiple of the first
-/// unit vector. `head` becomes the multiple, `tail` the rest of `v`. Returns tau, which is zero if
-/// the vector is already a real multiple.
+/// Computes the reflector that maps the vector (`head`, `tail`) to a real multiple of the first
+/// unit vector. Sets `head` to this multiple, and `tail` to the elements of `v` after the first.
+/// Returns tau, which is zero if the vector already is a real multiple of the first unit vector.
 #[inline(always)]
 pub(crate) fn reflect<T: Scalar>(head: &mut T, tail: &mut [T]) -> T {
     let zero = real::<T::Real>(0.0);
@@ -36,7 +36,7 @@ pub(crate) fn reflect<T: Scalar>(head: &mut T, tail: &mut [T]) -> T {
     tau
 }
 
-/// Returns `size` with the sign of `sign`.
+/// Returns `size` if `sign` is positive or +0, and `-size` if `sign` is negative or -0.
 #[inline(always)]
 pub(crate) fn signed<R: Real>(size: R, sign: R) -> R {
     if sign < real(0.0) || (sign == real(0.0) && Float::is_sign_negative(sign)) { -size } else { size }

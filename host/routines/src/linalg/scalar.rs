@@ -1,4 +1,4 @@
-//! Element types of matrices: real and complex, in single and double precision.
+//! Element types of matrices: real and complex numbers, in single and double precision.
 
 use std::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
 
@@ -24,7 +24,7 @@ pub(crate) trait Scalar:
     + AddAssign
     + SubAssign
 {
-    /// Creates a number from its real and imaginary parts. Real numbers ignore the imaginary part.
+    /// Creates a number from its real and imaginary parts. A real type ignores `im`.
     fn of_parts(re: Self::Real, im: Self::Real) -> Self;
     fn re(self) -> Self::Real;
     fn im(self) -> Self::Real;
@@ -53,7 +53,7 @@ pub(crate) trait Scalar:
         Self::of_parts(real(f64::NAN), real(f64::NAN))
     }
 
-    /// Returns `|re| + |im|`, LAPACK's cheap measure of magnitude.
+    /// Returns `|re| + |im|`, which LAPACK uses as a cheap measure of magnitude.
     #[inline(always)]
     fn parts_sum(self) -> Self::Real {
         Float::abs(self.re()) + Float::abs(self.im())
@@ -147,7 +147,8 @@ macro_rules! scalar {
                 self.re.hypot(self.im)
             }
             fn divided_by(self, divisor: Self) -> Self {
-                // Smith's algorithm divides by the larger part of the divisor first.
+                // Smith's algorithm: first divide by the part of the divisor that has the larger
+                // magnitude.
                 let (a, b, c, d) = (self.re, self.im, divisor.re, divisor.im);
                 if c.abs() >= d.abs() {
                     let ratio = d / c;

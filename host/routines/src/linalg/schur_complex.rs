@@ -1,4 +1,4 @@
-//! Complex Schur form: single-shift QR iteration on a Hessenberg matrix.
+//! Computes the Schur form of a complex Hessenberg matrix by QR iteration with single shifts.
 
 use num_traits::Float;
 
@@ -6,11 +6,11 @@ use super::matrix::Matrix;
 use super::scalar::{Scalar, precision, real, smallest};
 use super::vectors::wide;
 
-/// Converts a Hessenberg matrix to its upper triangular Schur form. Multiplies `q` by the unitary
-/// matrix of this transformation.
+/// Converts the Hessenberg matrix `h` to its upper triangular Schur form. Multiplies `q` from the
+/// right by the unitary matrix of this transformation.
 ///
-/// If the iteration does not converge, the error is the number, from 1, of the last row without
-/// convergence. `h` is then undefined.
+/// If the iteration does not converge, the error is the number of the last row that has not
+/// converged, counted from 1. The content of `h` is then undefined.
 pub(crate) fn iterate<T: Scalar>(h: &mut Matrix<T>, q: &mut Matrix<T>) -> Result<(), usize> {
     wide(
         #[inline(always)]
@@ -51,8 +51,8 @@ fn all_rows<T: Scalar>(h: &mut Matrix<T>, q: &mut Matrix<T>) -> Result<(), usize
     Ok(())
 }
 
-/// Returns the first row of the block that ends with row `last`. The subdiagonal element in that
-/// row is negligible.
+/// Returns the first row of the unreduced diagonal block that ends with row `last`. The subdiagonal
+/// element in the returned row is negligible, unless the row is row 0.
 #[inline(always)]
 fn first_of_block<T: Scalar>(h: &Matrix<T>, last: usize) -> usize {
     let n = h.rows();
@@ -70,7 +70,7 @@ fn first_of_block<T: Scalar>(h: &Matrix<T>, last: usize) -> usize {
             around += if k + 1 < n { size(k + 1, k) } else { real(0.0) };
         }
         if below <= ulp * around {
-            // The sharper criterion of Ahues and Tisseur.
+            // Apply the stricter criterion of Ahues and Tisseur.
             let above = size(k - 1, k);
             let difference = (h[(k - 1, k - 1)] - h[(k, k)]).parts_sum();
             let (large, small) = (Float::max(below, above), Float::min(below, above));
@@ -84,7 +84,8 @@ fn first_of_block<T: Scalar>(h: &Matrix<T>, last: usize) -> usize {
     0
 }
 
-/// Returns the eigenvalue of the trailing 2 × 2 block that is nearer to its last element.
+/// Returns an eigenvalue of the 2 × 2 block in rows `last - 1` and `last`: the one nearer to the
+/// last diagonal element of this block.
 #[inline(always)]
 fn wilkinson<T: Scalar>(h: &Matrix<T>, last: usize) -> T {
     let (a, b) = (h[(last - 1, last - 1)], h[(last - 1, last)]);
@@ -99,12 +100,14 @@ fn wilkinson<T: Scalar>(h: &Matrix<T>, last: usize) -> T {
     let root = T::sqrt_impl(&(half * half + product));
     let (plus, minus) = (half + root, half - root);
     let larger = if plus.parts_sum() >= minus.parts_sum() { plus } else { minus };
-    // Compute the smaller root from the product of both, which avoids cancellation.
+    // Compute the smaller root by a division of the product of both roots by the larger root. This
+    // avoids cancellation.
     let change = if larger.parts_sum() == real(0.0) { T::nothing() } else { product.divided_by(larger) };
     d - change.times_real(size)
 }
 
-/// Executes one sweep of rotations from row `start` to row `last`.
+/// Executes one QR iteration on the block of rows `start..=last`, as a sequence of rotations of
+/// adjacent rows and columns.
 #[inline(always)]
 fn sweep<T: Scalar>(h: &mut Matrix<T>, q: &mut Matrix<T>, start: usize, last: usize, shift: T) {
     for k in start..last {

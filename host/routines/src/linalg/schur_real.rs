@@ -1,4 +1,5 @@
-//! Real Schur form: double-shift QR iteration on a Hessenberg matrix, as in LAPACK's `hqr` family.
+//! Computes the Schur form of a real Hessenberg matrix by QR iteration with double shifts, as
+//! LAPACK's functions `*hqr` do.
 
 use num_traits::Float;
 
@@ -7,16 +8,17 @@ use super::reflector::{reflect, signed};
 use super::scalar::{Real, Scalar, precision, real, smallest};
 use super::vectors::wide;
 
-/// Real and imaginary parts of eigenvalues. In a conjugate pair, the eigenvalue with positive
-/// imaginary part comes first.
+/// The real parts and the imaginary parts of eigenvalues. In a conjugate pair, the eigenvalue with
+/// a positive imaginary part comes first.
 pub(crate) type EigenvalueParts<R> = (Vec<R>, Vec<R>);
 
-/// Converts a Hessenberg matrix to its real Schur form. Blocks of two rows are in standard form:
-/// equal diagonal elements, off-diagonal elements of opposite signs. Multiplies `q` by the
-/// orthogonal matrix of this transformation.
+/// Converts the Hessenberg matrix `h` to its real Schur form. Diagonal blocks of two rows then have
+/// standard form: their diagonal elements are equal, and their off-diagonal elements have opposite
+/// signs. Multiplies `q` from the right by the orthogonal matrix of this transformation. Returns
+/// the eigenvalues.
 ///
-/// If the iteration does not converge, the error is the number, from 1, of the last row without
-/// convergence. `h` is then undefined.
+/// If the iteration does not converge, the error is the number of the last row that has not
+/// converged, counted from 1. The content of `h` is then undefined.
 pub(crate) fn iterate<R: Real + Scalar>(h: &mut Matrix<R>, q: &mut Matrix<R>) -> Result<EigenvalueParts<R>, usize> {
     wide(
         #[inline(always)]
@@ -62,8 +64,8 @@ fn all_rows<R: Real + Scalar>(h: &mut Matrix<R>, q: &mut Matrix<R>) -> Result<Ei
     Ok(values)
 }
 
-/// Returns the first row of the block that ends with row `last`. The subdiagonal element in that
-/// row is negligible.
+/// Returns the first row of the unreduced diagonal block that ends with row `last`. The subdiagonal
+/// element in the returned row is negligible, unless the row is row 0.
 #[inline(always)]
 fn first_of_block<R: Real + Scalar>(h: &Matrix<R>, last: usize) -> usize {
     let n = h.rows();
@@ -80,7 +82,7 @@ fn first_of_block<R: Real + Scalar>(h: &Matrix<R>, last: usize) -> usize {
             around += if k + 1 < n { abs(k + 1, k) } else { real(0.0) };
         }
         if below <= precision::<R>() * around {
-            // The sharper criterion of Ahues and Tisseur.
+            // Apply the stricter criterion of Ahues and Tisseur.
             let above = abs(k - 1, k);
             let difference = Float::abs(h[(k - 1, k - 1)] - h[(k, k)]);
             let (large, small) = (Float::max(below, above), Float::min(below, above));
@@ -94,7 +96,7 @@ fn first_of_block<R: Real + Scalar>(h: &Matrix<R>, last: usize) -> usize {
     0
 }
 
-/// Real and imaginary parts of two shifts.
+/// Two shifts, each as its real and its imaginary part.
 type Shifts<R> = [(R, R); 2];
 
 #[inline(always)]
@@ -126,13 +128,14 @@ fn shifts<R: Real + Scalar>(h: &Matrix<R>, start: usize, last: usize, round: usi
     if determinant >= zero {
         return [(middle * size, root * size), (middle * size, -root * size)];
     }
-    // Both shifts are real: use the one nearer to the last element twice.
+    // Both shifts are real. Use the shift that is nearer to the last diagonal element for both.
     let (plus, minus) = (middle + root, middle - root);
     let nearer = if Float::abs(plus - d) <= Float::abs(minus - d) { plus } else { minus };
     [(nearer * size, zero); 2]
 }
 
-/// Returns the row where the sweep can start, and the vector that determines its first reflector.
+/// Returns the row where a QR sweep over the block can start, and the vector that determines the
+/// first reflector of the sweep.
 #[inline(always)]
 fn start_of_bulge<R: Real + Scalar>(
     h: &Matrix<R>,
@@ -166,7 +169,9 @@ fn start_of_bulge<R: Real + Scalar>(
     }
 }
 
-/// Executes one sweep: moves a bulge of two rows from row `from` down to row `last`.
+/// Executes one QR sweep. The first reflector creates nonzero elements below the subdiagonal, the
+/// bulge, at row `from`. The following reflectors move the bulge down, until it leaves the block at
+/// row `last`.
 #[inline(always)]
 fn chase<R: Real + Scalar>(
     h: &mut Matrix<R>,
@@ -189,7 +194,9 @@ fn chase<R: Real + Scalar>(
             h[(k, k - 1)] = v[0];
             (1..rows).for_each(|r| h[(k + r, k - 1)] = zero);
         } else if from > start {
-            // The reflector may be the identity up to a sign.
+            // Apply the reflector to this element too. The elements that this would create below it
+            // are negligible. If the reflector is the identity up to a sign, `1 - tau` is that
+            // sign.
             let before = h[(k, k - 1)];
             h[(k, k - 1)] = before * (real::<R>(1.0) - tau);
         }
@@ -223,7 +230,7 @@ fn chase<R: Real + Scalar>(
     }
 }
 
-/// Applies a reflector to the rows before `end` of three columns.
+/// Applies a reflector from the right to columns `k..k + 3`, in the rows before `end`.
 #[inline(always)]
 fn turn_three<R: Real + Scalar>(m: &mut Matrix<R>, k: usize, end: usize, tau: R, v: [R; 3]) {
     let [x, y, z] = m.neighbours::<3>(k);
@@ -245,7 +252,8 @@ fn turn_two<R: Real + Scalar>(m: &mut Matrix<R>, k: usize, end: usize, tau: R, v
     }
 }
 
-/// Brings the block of rows `i` and `i + 1` to standard form. Returns its eigenvalues.
+/// Transforms the diagonal block in rows `i` and `i + 1` to standard form. Returns the real and
+/// imaginary parts of its two eigenvalues.
 #[inline(always)]
 fn standardise<R: Real + Scalar>(h: &mut Matrix<R>, q: &mut Matrix<R>, i: usize) -> [(R, R); 2] {
     let block = Block2x2 { a: h[(i, i)], b: h[(i, i + 1)], c: h[(i + 1, i)], d: h[(i + 1, i + 1)] };
@@ -271,7 +279,7 @@ fn standardise<R: Real + Scalar>(h: &mut Matrix<R>, q: &mut Matrix<R>, i: usize)
     [(block.a, imaginary), (block.d, -imaginary)]
 }
 
-/// The matrix `((a, b), (c, d))`.
+/// The matrix with the rows `(a, b)` and `(c, d)`.
 #[derive(Clone, Copy)]
 struct Block2x2<R> {
     a: R,
@@ -281,7 +289,8 @@ struct Block2x2<R> {
 }
 
 impl<R: Real + Scalar> Block2x2<R> {
-    /// Returns the block in standard form, and the cosine and sine of the rotation to this form.
+    /// Returns the standard form of the block, and the cosine and sine of the rotation that
+    /// transforms the block to this form.
     #[inline(always)]
     fn standard(self) -> (Block2x2<R>, R, R) {
         let (zero, one, half) = (real::<R>(0.0), real::<R>(1.0), real::<R>(0.5));
@@ -310,8 +319,8 @@ impl<R: Real + Scalar> Block2x2<R> {
         self.with_equal_diagonal()
     }
 
-    /// Does the same as `standard` for a block whose eigenvalues are complex, or real and nearly
-    /// equal.
+    /// Returns the results of `standard` for a block whose eigenvalues are complex, or real and
+    /// nearly equal.
     #[inline(always)]
     fn with_equal_diagonal(self) -> (Block2x2<R>, R, R) {
         let (zero, one, half) = (real::<R>(0.0), real::<R>(1.0), real::<R>(0.5));
@@ -334,7 +343,7 @@ impl<R: Real + Scalar> Block2x2<R> {
             return (block, -sine, cosine);
         }
         if signed(one, b) == signed(one, c) {
-            // The eigenvalues are real after all.
+            // The off-diagonal elements have equal signs, so the eigenvalues are real.
             let (root_b, root_c) = (Float::sqrt(Float::abs(b)), Float::sqrt(Float::abs(c)));
             let p = signed(root_b * root_c, c);
             let factor = one / Float::sqrt(Float::abs(b + c));

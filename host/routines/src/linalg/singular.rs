@@ -11,26 +11,26 @@ use super::matrix::Matrix;
 use super::scalar::Scalar;
 use crate::{RoutineError, scratch};
 
-/// Singular vectors to compute.
+/// Selects the singular vectors to compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SingularVectors {
     None,
-    /// One vector per singular value.
+    /// One left and one right vector per singular value.
     Thin,
-    /// A basis of the whole space.
+    /// Left and right vectors that each form a basis of their whole space.
     Full,
 }
 
-/// Descending singular values, and singular vectors as columns.
+/// Singular values in descending order, and optional singular vectors.
 #[derive(Debug)]
 pub(crate) struct SingularDecomposition<T: Scalar> {
     pub values: Vec<T::Real>,
-    /// Left and right vectors.
+    /// Matrices whose columns are the left and the right singular vectors.
     pub vectors: Option<(Matrix<T>, Matrix<T>)>,
 }
 
-/// Computes singular values and vectors. Returns `None` if the matrix is not finite or the
-/// iteration does not converge.
+/// Computes singular values and, if requested, singular vectors. Returns `None` if the matrix has
+/// non-finite elements or the iteration does not converge.
 pub(crate) fn decompose<T: Scalar>(
     a: &mut Matrix<T>,
     vectors: SingularVectors,

@@ -10,19 +10,21 @@ use super::matrix::Matrix;
 use super::scalar::Scalar;
 use crate::{RoutineError, scratch};
 
-/// Minimum number of rows for divide and conquer. In larger matrices the errors of rotations
-/// accumulate, and residuals become several times as large. LAPACK uses the same number.
+/// Minimum number of rows for the divide-and-conquer algorithm. LAPACK uses the same number.
+/// Smaller matrices are diagonalised by rotations. In larger ones, the errors of rotations would
+/// accumulate and make residuals several times as large.
 const LEAST_DIVIDED: usize = 26;
 
-/// Ascending eigenvalues, and eigenvectors as columns.
+/// Eigenvalues in ascending order, and optional eigenvectors, as the columns of a matrix.
 #[derive(Debug)]
 pub(crate) struct HermitianEigen<T: Scalar> {
     pub values: Vec<T::Real>,
     pub vectors: Option<Matrix<T>>,
 }
 
-/// Computes eigenvalues and eigenvectors of the Hermitian matrix in the lower triangle of `a`.
-/// Returns `None` if the matrix is not finite or the iteration does not converge.
+/// Computes the eigenvalues and, if requested, the eigenvectors of a Hermitian matrix. Reads only
+/// the lower triangle of `a`. Returns `None` if this triangle has non-finite elements or the
+/// iteration does not converge.
 pub(crate) fn eigen<T: Scalar>(a: &mut Matrix<T>, vectors: bool) -> Result<Option<HermitianEigen<T>>, RoutineError> {
     let n = a.rows();
     for j in 0..n {
@@ -32,8 +34,9 @@ pub(crate) fn eigen<T: Scalar>(a: &mut Matrix<T>, vectors: bool) -> Result<Optio
     if !a.is_finite() {
         return Ok(None);
     }
-    // The library compares the elements that couple the halves of a matrix with elements of unit
-    // vectors. If the matrix were small, it would neglect this coupling.
+    // The crate faer splits a matrix into two halves, and compares the elements that couple the
+    // halves with elements of unit vectors. If all elements of the matrix were small, faer would
+    // neglect this coupling.
     let undo = a.scale_to_unit();
     let wanted = if vectors { ComputeEigenvectors::Yes } else { ComputeEigenvectors::No };
     let mut values = scratch::<T>(n)?;

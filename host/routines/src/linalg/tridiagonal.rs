@@ -6,7 +6,8 @@ use super::scalar::{Scalar, real};
 use super::vectors::{add_multiple, inner_product, subtract_multiple, wide};
 use crate::{RoutineError, scratch};
 
-/// A Hermitian matrix reduced to a real tridiagonal one.
+/// The real tridiagonal form of a Hermitian matrix, and the taus of the reflectors that reduce the
+/// matrix to this form.
 #[derive(Debug)]
 pub(crate) struct TridiagonalForm<T: Scalar> {
     pub diagonal: Vec<T::Real>,
@@ -14,8 +15,9 @@ pub(crate) struct TridiagonalForm<T: Scalar> {
     pub taus: Vec<T>,
 }
 
-/// Reduces the Hermitian matrix in the lower triangle of `a`, which then holds the diagonals and
-/// the reflectors' tails. The upper triangle is unchanged.
+/// Reduces a Hermitian matrix, given by the lower triangle of `a`, to tridiagonal form. The lower
+/// triangle then holds the diagonals of this form, and the tails of the reflectors. The upper
+/// triangle is unchanged.
 pub(crate) fn reduce<T: Scalar>(a: &mut Matrix<T>) -> Result<TridiagonalForm<T>, RoutineError> {
     let n = a.rows();
     let mut full = a.copy()?;
@@ -34,8 +36,9 @@ pub(crate) fn reduce<T: Scalar>(a: &mut Matrix<T>) -> Result<TridiagonalForm<T>,
     Ok(TridiagonalForm { diagonal: (0..n).map(|j| full[(j, j)].re()).collect(), off_diagonal, taus })
 }
 
-/// Reflects column `j` of `full`, and applies the reflector to the rest of `full` from both sides.
-/// Both triangles of `full` are stored.
+/// Computes the reflector that eliminates column `j` of `full` below the subdiagonal. Stores the
+/// reflector in `a`, applies it from both sides to the following rows and columns of `full`, and
+/// returns its tau. Unlike `a`, `full` holds both triangles of the Hermitian matrix.
 #[inline(always)]
 fn step<T: Scalar>(a: &mut Matrix<T>, full: &mut Matrix<T>, j: usize, products: &mut [T]) -> T {
     let below = &mut a.column_mut(j)[j + 1..];
@@ -50,7 +53,7 @@ fn step<T: Scalar>(a: &mut Matrix<T>, full: &mut Matrix<T>, j: usize, products: 
     for i in 0..=tail.len() {
         add_multiple(products, tau * v(i), &full.column(j + 1 + i)[j + 1..]);
     }
-    // This correction turns the products from both sides into one update of rank two.
+    // With this correction, one update of rank two applies the reflector from both sides.
     let along = products[0].conjugate() + inner_product(&products[1..], tail);
     let half = -(tau * along).times_real(real(0.5));
     products[0] += half;
@@ -66,20 +69,22 @@ fn step<T: Scalar>(a: &mut Matrix<T>, full: &mut Matrix<T>, j: usize, products: 
     tau
 }
 
-/// A tridiagonal matrix. Elimination replaces it by LAPACK's factors.
+/// A tridiagonal matrix. [`TridiagonalSystem::solve`] replaces the matrix by its factors, as LAPACK
+/// does.
 #[derive(Debug)]
 pub(crate) struct TridiagonalSystem<T> {
-    /// Element `i` is in row `i + 1`, column `i`.
+    /// The diagonal below the main one. Element `i` is in row `i + 1` and column `i`.
     pub lower: Vec<T>,
     pub diagonal: Vec<T>,
-    /// Element `i` is in row `i`, column `i + 1`.
+    /// The diagonal above the main one. Element `i` is in row `i` and column `i + 1`.
     pub upper: Vec<T>,
 }
 
 impl<T: Scalar> TridiagonalSystem<T> {
-    /// Replaces right-hand sides by the solutions, with partial pivoting. `right` has a row of
-    /// `count` elements per equation, one per right-hand side. Returns the first row, from 1, whose
-    /// pivot is zero; 0 if there is none.
+    /// Solves the system by elimination with partial pivoting, and replaces the right-hand sides by
+    /// the solutions. `right` has one row per equation, and each row has `count` elements, one per
+    /// right-hand side. Returns the number of the first row whose pivot is zero, counted from 1; 0
+    /// if there is no such row.
     pub fn solve(&mut self, right: &mut [T], count: usize) -> usize {
         wide(
             #[inline(always)]
@@ -123,8 +128,9 @@ impl<T: Scalar> TridiagonalSystem<T> {
         if n > 0 && self.diagonal[n - 1] == zero { n } else { 0 }
     }
 
-    /// Exchanges rows `k` and `k + 1` and eliminates. Returns the factor of the first row, which is
-    /// subtracted from the second row.
+    /// Exchanges rows `k` and `k + 1`, and eliminates column `k` from the second of these rows.
+    /// Returns the factor by which the first row is multiplied before it is subtracted from the
+    /// second.
     #[inline(always)]
     fn exchange(&mut self, k: usize) -> T {
         let factor = self.diagonal[k].divided_by(self.lower[k]);
@@ -149,7 +155,8 @@ impl<T: Scalar> TridiagonalSystem<T> {
                 row.iter_mut().zip(&below[..count]).for_each(|(x, next)| *x -= self.upper[k] * *next);
             }
             if k + 2 < n {
-                // `lower` holds the second superdiagonal, which pivoting fills in.
+                // `lower` now holds the second superdiagonal, whose elements the row exchanges have
+                // created.
                 row.iter_mut().zip(&below[count..]).for_each(|(x, after)| *x -= self.lower[k] * *after);
             }
             row.iter_mut().for_each(|x| *x = x.divided_by(self.diagonal[k]));

@@ -1,28 +1,29 @@
-//! Loops over vectors, compiled for the processor's wide registers.
+//! Loops over mathematical vectors, compiled for the widest registers of the processor.
 
 use std::ops::Range;
 
 use super::scalar::Scalar;
 
-/// Executes `work`, compiled together with functions inlined into it for the widest registers of
-/// this processor.
+/// Executes `work`. The crate pulp compiles `work`, and all functions inlined into it, for several
+/// register widths. This call selects the widest registers that the processor has.
 #[inline(always)]
 pub(crate) fn wide<R>(work: impl FnOnce() -> R) -> R {
     pulp::Arch::new().dispatch(work)
 }
 
-/// Splits adjacent columns into two halves that are factorised one after the other. The first half
-/// is a multiple of `narrow` columns. `None` if there are at most `narrow` columns, which are
-/// factorised one by one.
+/// Splits a range of columns into two halves, which are factorised one after the other. The number
+/// of columns of the first half is a multiple of `narrow`. Returns `None` if there are at most
+/// `narrow` columns, because these are factorised column by column.
 pub(crate) fn halves(columns: Range<usize>, narrow: usize) -> Option<(Range<usize>, Range<usize>)> {
     let middle = columns.start + (columns.len() / 2).next_multiple_of(narrow);
     (columns.len() > narrow).then_some((columns.start..middle, middle..columns.end))
 }
 
-/// Number of parallel partial sums of an inner product.
+/// Number of partial sums of an inner product that are computed in parallel, to use all lanes of
+/// vector registers.
 const LANES: usize = 16;
 
-/// Returns the inner product of `a` and `b`, with `a` conjugated.
+/// Returns the sum of the products of the conjugated elements of `a` and the elements of `b`.
 #[inline(always)]
 pub(crate) fn inner_product<T: Scalar>(a: &[T], b: &[T]) -> T {
     let mut sums = [T::nothing(); LANES];

@@ -1,4 +1,5 @@
-//! Sorts keys together with their positions, and then permutes all arrays by the positions.
+//! Sorts the keys of a line together with their positions, and then permutes the line of every
+//! array by the sorted positions.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -11,21 +12,23 @@ use super::{merge, network};
 use crate::key::Bits;
 use crate::{Comparator, RoutineError, Workers, elements, elements_mut, for_each, scratch, try_for_each};
 
-/// Number of lines that are sorted together.
+/// Number of lines that are sorted together, one per vector lane.
 const LANES: usize = 16;
 
 #[derive(Debug)]
 pub enum ByIndex {
     Keys {
         keys: Vec<Key>,
-        /// Codes to sort by, the least significant first. Each has at most 32 bits.
+        /// The codes of all keys, packed into chunks of at most 32 bits. The least significant
+        /// chunk is first. The sort has one pass per chunk.
         chunks: Vec<CodeChunk>,
         kept: LongLineMemory,
     },
     Compiled(Arc<dyn Comparator>),
 }
 
-/// Codes of keys, or parts of codes, that are packed into one number, the most significant first.
+/// A number into which several codes of keys, or pieces of codes, are packed. The most significant
+/// piece is first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeChunk {
     pieces: Vec<CodePiece>,
@@ -35,12 +38,12 @@ pub struct CodeChunk {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CodePiece {
     key: usize,
-    /// Lowest bit of the piece in the key's code.
+    /// Index of the piece's lowest bit in the key's code.
     shift: u32,
     bits: u32,
 }
 
-/// Width of the position in the low bits of a word. The key is in the bits above.
+/// Number of low bits of a word that hold a position. The bits above hold a chunk of the keys.
 const POSITION_BITS: u32 = 32;
 
 impl ByIndex {
@@ -77,7 +80,8 @@ impl ByIndex {
         }
     }
 
-    /// Sorts lines of `length` elements. `sizes` are the bytes of one element, per array.
+    /// Sorts lines of `length` elements. `sizes` holds, for each array, the size of an element in
+    /// bytes.
     pub fn lines(
         &self,
         arrays: &[&[u8]],
@@ -105,7 +109,7 @@ impl ByIndex {
         Ok(())
     }
 
-    /// Sorts one long line with all threads.
+    /// Sorts one long line. All threads take part.
     pub fn long_line(
         &self,
         line: &[&[u8]],
@@ -157,16 +161,18 @@ impl ByIndex {
     }
 }
 
-/// Computes the order of a line's elements. Reuses its memory for the next line.
+/// Computes the sorted order of the elements of one line after another, always in the same memory.
 struct Sorter {
     order: Vec<u32>,
     before: Vec<u32>,
     values: Vec<u32>,
     words: Vec<u64>,
     spare: Vec<u64>,
-    /// Words of several lines, one line per lane.
+    /// Words of the lines that are sorted together. A row holds the words of equal index, and a
+    /// lane holds one line.
     rows: Vec<[u64; LANES]>,
-    /// Values of these lines, then their sorted positions.
+    /// Line by line, first the key values of the lines that are sorted together, then the sorted
+    /// positions.
     lanes: Vec<u32>,
 }
 
@@ -183,8 +189,8 @@ impl Sorter {
         })
     }
 
-    /// Sorts lines together in vector lanes, if this is fast and no line has unordered NaNs.
-    /// Returns whether the lines are sorted.
+    /// Sorts several lines at once, one per vector lane. Does nothing if single lines would be
+    /// faster to sort, or a line has unordered NaNs. Returns whether the lines are sorted.
     fn lines_in_lanes(&mut self, by: &ByIndex, lines: &[Vec<&[u8]>]) -> Result<bool, RoutineError> {
         let ByIndex::Keys { keys, chunks, .. } = by else { return Ok(false) };
         let ([chunk], length) = (&chunks[..], self.order.len()) else { return Ok(false) };
@@ -202,7 +208,8 @@ impl Sorter {
         for (line, values) in lines.iter().zip(self.lanes.chunks_exact_mut(length)) {
             chunk.values(keys, line, values)?;
         }
-        // Transpose in squares that fit into the L1 cache.
+        // Transpose the values from one line per row to one line per lane, in squares that fit into
+        // the L1 cache.
         for (square, rows) in self.rows.chunks_mut(LANES).enumerate() {
             let first = square * LANES;
             for (lane, values) in self.lanes.chunks_exact(length).enumerate() {
@@ -222,7 +229,8 @@ impl Sorter {
         Ok(true)
     }
 
-    /// Returns the order that [`Sorter::lines_together`] computed for a line.
+    /// Returns the sorted order that [`Sorter::lines_in_lanes`] has computed for the line in
+    /// `lane`.
     fn of_lane(&self, lane: usize) -> &[u32] {
         let length = self.order.len();
         &self.lanes[lane * length..(lane + 1) * length]
@@ -268,7 +276,8 @@ impl Sorter {
 }
 
 impl CodeChunk {
-    /// Returns the numbers of the bytes that hold the chunk in a word.
+    /// Returns the numbers of the bytes of a word that hold the chunk, counted from the lowest
+    /// byte.
     fn digits(&self) -> std::ops::Range<u32> {
         let first = POSITION_BITS / 8;
         first..first + self.bits / 8
@@ -287,7 +296,7 @@ impl CodeChunk {
 }
 
 impl Key {
-    /// Calls `put` with the index and code of each element of the line.
+    /// Calls `put` with the index and the code of each element of the line.
     fn codes(&self, line: &[&[u8]], mut put: impl FnMut(usize, u64)) -> Result<(), RoutineError> {
         let bytes = line.get(self.operand).ok_or(RoutineError::Buffer)?;
         match self.order.bytes {
@@ -333,13 +342,14 @@ impl Key {
     }
 }
 
-/// Whether the line has NaNs that are unordered with all values.
+/// Whether any key of the line has a NaN that is unordered with all values.
 fn is_unordered(keys: &[Key], line: &[&[u8]]) -> Result<bool, RoutineError> {
     let mut partial = keys.iter().filter(|key| key.order.is_partial);
     partial.try_fold(false, |any, key| Ok(any || key.has_nan(line)?))
 }
 
-/// Returns the order of a line with unordered NaNs.
+/// Returns a sorted order of a line with unordered NaNs. The comparator contradicts itself on this
+/// line, so the order is unspecified but deterministic.
 fn contradictory(keys: &[Key], line: &[&[u8]], length: usize) -> Result<Vec<u32>, RoutineError> {
     let mut decided: Vec<Vec<(u64, bool)>> = Vec::new();
     for key in keys {
@@ -367,7 +377,7 @@ fn contradictory(keys: &[Key], line: &[&[u8]], length: usize) -> Result<Vec<u32>
     })
 }
 
-/// Gathers elements of `bytes` bytes in this order.
+/// Copies the elements of `from` to `to` in the order `order`. Each element has `bytes` bytes.
 fn gather(from: &[u8], to: &mut [u8], order: &[u32], bytes: usize) -> Result<(), RoutineError> {
     match bytes {
         1 => gather_elements::<u8>(from, to, order),

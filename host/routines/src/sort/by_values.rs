@@ -1,8 +1,8 @@
-//! Sorts one array whose keys determine the values: only keys are sorted, and values are decoded
-//! from the keys.
+//! Sorts a single array whose only key is the value itself. Only the codes of the values are
+//! sorted, and the sorted values are decoded from the codes.
 //!
-//! Values with different bits but the same code (zeros of both signs, NaNs) are not decoded. They
-//! are copied from the input in their original order.
+//! If values with different bits have the same code (zeros of both signs, NaNs), they are not
+//! decoded. They are copied from the input in their original order.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use super::radix::{self, LONG, LongLineMemory, RadixWord};
 use crate::key::{Bits, Order};
 use crate::{RoutineError, Workers, elements, elements_mut, for_each, scratch};
 
-/// Number of lines that are sorted together.
+/// Number of lines that are sorted together, one per vector lane.
 const LANES: usize = 32;
 
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub struct ByValues {
     kept: LongLineMemory,
 }
 
-/// Type of the words that hold the codes of values.
+/// The bits of a value, and the type of the words in which codes of such values are sorted.
 trait CodeWord: Bits {
     type Word: RadixWord + Lane;
     fn word(self) -> Self::Word;
@@ -50,11 +50,12 @@ macro_rules! coded {
 
 coded!(u8: u32, u16: u32, u32: u32, u64: u64);
 
-/// Memory for sorting a line, reused for the next line.
+/// Memory for sorting a line, which the next line reuses.
 struct LineScratch<W> {
     words: Vec<W>,
     spare: Vec<W>,
-    /// Words of several lines, one line per lane.
+    /// Words of the lines that are sorted together. A row holds the words of equal index, and a
+    /// lane holds one line.
     rows: Vec<[W; LANES]>,
 }
 
@@ -87,7 +88,7 @@ impl ByValues {
         }
     }
 
-    /// Sorts one long line with all threads.
+    /// Sorts one long line. All threads take part.
     pub fn long_line(
         &self,
         arrays: &[&[u8]],
@@ -142,7 +143,8 @@ impl ByValues {
         Ok(())
     }
 
-    /// Sorts lines in vector lanes. Elements are transposed in squares that fit into the L1 cache.
+    /// Sorts several lines at once, one per vector lane. For this, elements are transposed in
+    /// squares that fit into the L1 cache.
     fn lines_in_lanes<B: CodeWord>(
         &self,
         lines: &[B],
@@ -212,14 +214,16 @@ impl ByValues {
         Ok(())
     }
 
-    /// Encodes a line. Returns whether any value differs from the value that its code decodes to.
+    /// Writes the codes of a line to `words`. Returns whether any value differs from the value that
+    /// its code decodes to.
     fn encode<B: CodeWord>(&self, line: &[B], words: &mut [B::Word]) -> bool {
         let words = &mut words[..line.len()];
         self.order.encode(line, |at, code| words[at] = code.word())
     }
 
-    /// Copies values with shared codes from the line to their sorted positions, in their original
-    /// order. `first` returns the index of the first word that is not less than a code.
+    /// Copies the values whose code other values may share from the line to their sorted positions.
+    /// Values with the same code keep their original order. `first` returns the index of the first
+    /// sorted word that is not less than a code.
     fn refill<B: CodeWord>(&self, line: &[B], first: impl Fn(B::Word) -> usize, sorted: &mut [B]) {
         for &code in &self.shared_codes {
             let code = B::of(code);
@@ -232,7 +236,8 @@ impl ByValues {
         self.order.is_partial && line.iter().fold(false, |any, &value| any | self.order.is_nan(value))
     }
 
-    /// Sorts a line with NaNs that are unordered with all values.
+    /// Sorts a line with NaNs that are unordered with all values. The comparator contradicts itself
+    /// on this line, so the order is unspecified but deterministic.
     fn contradictory<B: CodeWord>(&self, line: &[B], sorted: &mut [B]) -> Result<(), RoutineError> {
         let count = u32::try_from(line.len()).map_err(|_| RoutineError::Buffer)?;
         let order = merge::order(count, |a, b| {

@@ -1,8 +1,9 @@
-//! Recognises the keys that a comparator's computation compares.
+//! Recognises the keys that a comparator's computation compares. A key is a value of an operand by
+//! which the comparator orders elements.
 //!
-//! Recognises lexicographic comparators, as frameworks write them: the first pair of values that
-//! differ decides. The comparator may first replace all NaNs by one NaN, and zeros of both signs by
-//! one zero.
+//! Recognises the lexicographic comparators that frameworks write. Such a comparator compares
+//! several pairs of values, and the first pair with different values decides. Before the
+//! comparison, it may replace all NaNs by one NaN, and zeros of both signs by one zero.
 
 use fusebox_core::hlo::{
     ArrayShape, BinaryOp, Comparison, ComparisonType, Computation, ElementType, InstrId, Literal, Op, UnaryOp,
@@ -10,21 +11,21 @@ use fusebox_core::hlo::{
 
 use crate::key::{MergedValues, Order};
 
-/// One of the values that a comparator compares.
+/// One of the values by which a comparator orders elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// Index of the operand.
+    /// Index of the operand that holds the value.
     pub operand: usize,
-    /// Values per element of the operand: two if the element is complex.
+    /// Number of values per element of the operand: two for complex elements, else one.
     pub stride: usize,
-    /// Index of the value in the element.
+    /// Index of the value within an element of the operand.
     pub offset: usize,
-    /// Order of the values.
+    /// Order of the key's values.
     pub order: Order,
 }
 
-/// Returns the keys of a comparator of operands with these shapes, the most significant first.
-/// `None` if the comparator does not compare keys.
+/// Returns the keys of a comparator, the most significant key first. `operands` are the shapes of
+/// the sort's operands. Returns `None` if the comparator does anything else than compare keys.
 pub fn keys(comparator: &Computation, operands: &[&ArrayShape]) -> Option<Vec<Key>> {
     let reader = ComparatorReader { comparator, operands };
     let mut keys = Vec::new();
@@ -46,7 +47,7 @@ struct ComparatorReader<'a> {
     operands: &'a [&'a ArrayShape],
 }
 
-/// A value that is computed from one parameter.
+/// A side of a comparison: one real value of one parameter, after merging of zeros and NaNs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ComparedValue {
     parameter: usize,
@@ -56,7 +57,7 @@ struct ComparedValue {
 }
 
 impl ComparedValue {
-    /// Returns the corresponding value of the other tuple.
+    /// Returns the corresponding value of the other of the two compared elements.
     fn of_other(self) -> ComparedValue {
         ComparedValue { parameter: self.parameter ^ 1, ..self }
     }
@@ -66,11 +67,11 @@ impl ComparedValue {
     }
 }
 
-/// A comparison that decides whether the value of the first tuple comes before the value of the
-/// second.
+/// A comparison of corresponding values of the two compared elements. If the values differ, it
+/// decides which element comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct DecidingComparison {
-    /// Value of the first tuple.
+    /// The compared value of the first element.
     side: ComparedValue,
     is_partial: bool,
     is_descending: bool,
@@ -90,7 +91,7 @@ impl ComparatorReader<'_> {
         Some(Key { operand, stride, offset: part, order })
     }
 
-    /// Matches an ordering comparison (`LT` or `GT`) of corresponding values of both tuples.
+    /// Matches a comparison with `LT` or `GT` between corresponding values of the two elements.
     fn decision(&self, id: InstrId) -> Option<DecidingComparison> {
         let (direction, is_partial, first, second) = self.comparison(id)?;
         let is_less = match direction {
@@ -106,7 +107,8 @@ impl ComparatorReader<'_> {
         })
     }
 
-    /// Matches `before or (equal and rest)`, or an equivalent `select`.
+    /// Matches `before or (equal and rest)`, or an equivalent `select`. Returns the comparison
+    /// `before`, and the instruction `rest`.
     fn first_of_several(&self, id: InstrId) -> Option<(DecidingComparison, InstrId)> {
         let either_way = |a: InstrId, b: InstrId| [(a, b), (b, a)];
         match self.operands_of(id) {
@@ -133,8 +135,8 @@ impl ComparatorReader<'_> {
         })
     }
 
-    /// Matches a comparison of corresponding values of both tuples. Returns its direction, whether
-    /// NaNs are unordered, and the two sides.
+    /// Matches a comparison between corresponding values of the two elements. Returns the direction
+    /// of the comparison, whether the comparison leaves NaNs unordered, and its two sides.
     fn comparison(&self, id: InstrId) -> Option<(Comparison, bool, ComparedValue, ComparedValue)> {
         let (&Op::Compare { direction, order }, &[first, second]) = self.operands_of(id) else { return None };
         let (first, second) = (self.side(first)?, self.side(second)?);
@@ -163,7 +165,7 @@ impl ComparatorReader<'_> {
         Some(ComparedValue { merged, ..plain })
     }
 
-    /// Matches a parameter, or the real or imaginary part of a complex parameter.
+    /// Matches a real parameter, or the real or imaginary part of a complex parameter.
     fn plain(&self, id: InstrId) -> Option<ComparedValue> {
         let parameter = |id: InstrId| match self.comparator.instruction(id).op {
             Op::Parameter { number } => usize::try_from(number).ok(),
@@ -179,8 +181,9 @@ impl ComparatorReader<'_> {
         (whole.real_part() == ty).then_some(ComparedValue { parameter, part, ty, merged: MergedValues::default() })
     }
 
-    /// Returns which values a condition selects, if it tests `plain` for zero or for NaN. Earlier
-    /// replacements of zeros or NaNs do not affect the test, because it reads `plain` itself.
+    /// Matches a condition that tests whether `plain` is zero, or whether it is NaN. Returns which
+    /// of the two. Other replacements of zeros or NaNs do not affect the condition, because it
+    /// reads `plain` itself.
     fn is_zero_or_nan(&self, condition: InstrId, plain: ComparedValue) -> Option<SpecialValue> {
         let (&Op::Compare { direction, order }, &[a, b]) = self.operands_of(condition) else { return None };
         if order == Some(ComparisonType::TotalOrder) || !plain.ty.is_float() {

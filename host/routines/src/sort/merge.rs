@@ -1,10 +1,10 @@
-//! Stable merge sort by any comparator.
+//! Implements a stable merge sort, which accepts any comparator.
 
 use crate::{RoutineError, scratch};
 
-/// Returns the indices below `count` in sorted order. `before` returns whether the element at the
-/// first index must come before the element at the second. If the answers of `before` are
-/// contradictory, the order is unspecified but deterministic.
+/// Returns the indices `0..count` in sorted order. `before` takes two indices, and returns whether
+/// the element at the first index must come before the element at the second index. If `before`
+/// contradicts itself, the order is unspecified but deterministic.
 ///
 /// # Errors
 /// If memory is short.
@@ -27,7 +27,8 @@ pub fn order(count: u32, mut before: impl FnMut(usize, usize) -> bool) -> Result
 fn merge(mut left: &[u32], mut right: &[u32], merged: &mut [u32], before: &mut impl FnMut(usize, usize) -> bool) {
     let mut places = merged.iter_mut();
     while let ([l, left_rest @ ..], [r, right_rest @ ..]) = (left, right) {
-        // The right element comes first only if it must, so that equal elements keep their order.
+        // Take the right element first only if it must come before the left one, so that equal
+        // elements keep their order.
         let first = if before(*r as usize, *l as usize) {
             right = right_rest;
             r

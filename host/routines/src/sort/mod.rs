@@ -1,4 +1,6 @@
-//! `sort`: sorts lines of several arrays together by a comparator.
+//! Implements `sort`, which sorts one or more arrays along one dimension by a comparator. The
+//! elements along this dimension form lines. Lines at the same position in all arrays are permuted
+//! together.
 //!
 //! ```text
 //! comparator   the keys that the comparator compares
@@ -9,8 +11,8 @@
 //! merge        merge sort by any comparator
 //! ```
 //!
-//! All sorts are stable, also if the operation does not require it, so that results do not depend
-//! on the algorithm.
+//! Every sort is stable, even if the operation does not require a stable sort. So results do not
+//! depend on the algorithm.
 
 mod by_index;
 mod by_values;
@@ -31,13 +33,13 @@ use crate::{Companions, Comparator, Context, Operation, Routine, RoutineError, U
 use by_index::ByIndex;
 use by_values::ByValues;
 
-/// Approximate number of elements that a thread sorts at once, if lines are shorter.
+/// Approximate number of elements per part of the work. A part has at least one whole line.
 const PART: usize = 1 << 15;
 
 #[derive(Debug)]
 struct Sort {
     lines: LineDecomposition,
-    /// Bytes of one element, per array.
+    /// For each array, the size of an element in bytes.
     element_bytes: Vec<usize>,
     by: SortMethod,
 }
@@ -48,15 +50,16 @@ enum SortMethod {
     Index(ByIndex),
 }
 
-/// Returns the comparator's computation if it must be compiled, because it does not compare keys.
+/// Returns the computation of the comparator if it must be compiled, because its keys are not
+/// recognised.
 pub fn comparator_to_compile(operation: &Operation) -> Option<ComputationId> {
     let Op::Sort { to_apply, .. } = operation.instruction.op else { return None };
     let comparator = operation.module.computation(to_apply);
     comparator::keys(comparator, &operation.arguments()).is_none().then_some(to_apply)
 }
 
-/// Creates the routine of `sort`. Uses the compiled comparator if the operation's comparator is not
-/// recognised.
+/// Creates the routine of `sort`. If the keys of the operation's comparator are not recognised, the
+/// routine calls the compiled comparator.
 pub fn make(operation: &Operation, companions: &Companions) -> Result<Box<dyn Routine>, Unsupported> {
     let Op::Sort { dimension, to_apply, .. } = operation.instruction.op else {
         return Err(Unsupported::new("a sort that is none"));

@@ -1,25 +1,27 @@
-//! Sorts several lines at once, one per vector lane. This is possible because the compared
-//! positions do not depend on the values.
+//! Sorts several lines at once, one per vector lane, with a sorting network. In a sorting network,
+//! the positions that are compared do not depend on the values, so they are the same in all lanes.
 //!
-//! Batcher's merge exchange: Knuth, "The art of computer programming", volume 3, 5.2.2, algorithm
-//! M.
+//! The network is Batcher's merge exchange: Knuth, "The art of computer programming", volume 3,
+//! section 5.2.2, algorithm M.
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Minimum number of lines that are sorted together; fewer are sorted one by one.
+/// Minimum number of lines that are sorted together. Fewer lines are faster to sort one by one.
 pub const LEAST_LINES: usize = 6;
-/// Maximum length of lines; radix sort is faster for longer lines.
+/// Maximum length of lines that the network sorts. Radix sort is faster for longer lines.
 pub const LONGEST: usize = 4096;
 
-/// Number of rows that fit into the L1 cache. Merges within such a block of rows come first.
+/// Number of rows of a block, which fits into the L1 cache. Each block is sorted before blocks are
+/// merged.
 const BLOCK: usize = 256;
 
-/// Type of the lanes of vectors.
+/// A type of vector lanes that the network can sort.
 pub trait Lane: Copy {
-    /// A vector of as many words as fit.
+    /// A vector register with lanes of this type.
     type Vector<S: Simd>: Copy;
 
-    /// Casts words to vectors. Omits remaining words that do not fill a vector.
+    /// Casts a slice of words to a slice of vectors. Omits the words at the end that do not fill a
+    /// vector.
     fn vectors<S: Simd>(words: &mut [Self]) -> &mut [Self::Vector<S>];
 
     /// Returns the lane-wise minimum and maximum.
@@ -56,8 +58,8 @@ impl Lane for u64 {
     }
 }
 
-/// Sorts each column. `LANES` must be a multiple of the lanes of a vector, which are at most 16
-/// `u32` or 8 `u64`.
+/// Sorts each column of `rows`. `LANES` must be a multiple of the number of lanes of a vector
+/// register, which is at most 16 for `u32` and 8 for `u64`.
 pub fn sort<W: Lane, const LANES: usize>(rows: &mut [[W; LANES]]) {
     Arch::new().dispatch(SortNetwork(rows));
 }
@@ -87,7 +89,7 @@ impl<W: Lane, const LANES: usize> WithSimd for SortNetwork<'_, W, LANES> {
     }
 }
 
-/// Merges adjacent sorted runs of `run` rows in pairs.
+/// Merges every two adjacent sorted runs of `run` rows into one sorted run of twice as many rows.
 #[inline(always)]
 fn merge<S: Simd, W: Lane>(simd: S, vectors: &mut [W::Vector<S>], per_row: usize, run: usize) {
     let count = vectors.len() / per_row;
@@ -95,7 +97,7 @@ fn merge<S: Simd, W: Lane>(simd: S, vectors: &mut [W::Vector<S>], per_row: usize
     while distance > 0 {
         let mut start = distance % run;
         while start + distance < count {
-            // Both rows belong to the same pair of runs.
+            // Compare rows only if both belong to the same pair of runs.
             if start / (2 * run) == (start + distance) / (2 * run) {
                 let end = (start + 2 * distance).min(count);
                 let (low, high) = vectors[start * per_row..end * per_row].split_at_mut(distance * per_row);

@@ -1,4 +1,4 @@
-//! Stable radix sort of words by some of their bytes.
+//! Implements a stable radix sort, which sorts words by some of their bytes.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,28 +9,29 @@ use bytemuck::Pod;
 
 use crate::{RoutineError, Workers, for_each, scratch};
 
-/// Minimum number of words for radix sort. Comparison sort is faster for fewer words.
+/// Minimum number of words for radix sort. A comparison sort is faster for fewer words.
 const LEAST_COUNTED: usize = 96;
-/// Number of words that one thread processes at once in a pass over a long line.
+/// Number of words per part, when several threads sort a long line.
 const PART: usize = 1 << 16;
 /// Minimum length of lines that several threads sort together.
 pub const LONG: usize = 1 << 17;
 
 const RADIX: usize = 256;
 
-/// A word to sort.
+/// A type of words that can be sorted.
 pub trait RadixWord: Pod + Ord + Send + Sync {
-    /// An atomic cell for a word. Several threads can access it, but only one at a time does.
+    /// An atomic cell that holds a word. The type allows concurrent accesses, but only one thread
+    /// at a time accesses a cell.
     type Cell: Default + Send + Sync;
 
-    /// Returns byte `number`, counted from the lowest.
+    /// Returns byte `number` of the word, counted from the lowest byte.
     fn byte(self, number: u32) -> usize;
 
     fn read(cell: &Self::Cell) -> Self;
 
     fn write(self, cell: &Self::Cell);
 
-    /// Returns the memory kept for words of this type.
+    /// Returns the part of `kept` that holds memory for words of this type.
     fn slot(kept: &LongLineMemory) -> &Mutex<Option<LongLine<Self>>>;
 }
 
@@ -66,8 +67,9 @@ words! {
     u64, AtomicU64, wide;
 }
 
-/// Sorts words by the bytes `digits`. `spare` must be as long as `words`. Words with equal digits
-/// keep their order if the bytes below the digits are equal or ascending, as positions are.
+/// Sorts words by the bytes whose numbers are `digits`. `spare` must be as long as `words`. If the
+/// bytes below `digits` are equal in all words, or are ascending like positions, words with equal
+/// digits keep their order.
 pub fn sort<W: RadixWord>(words: &mut [W], spare: &mut [W], digits: Range<u32>) {
     if words.len() < LEAST_COUNTED {
         words.sort_unstable();
@@ -101,22 +103,24 @@ pub fn sort<W: RadixWord>(words: &mut [W], spare: &mut [W], digits: Range<u32>) 
     }
 }
 
-/// Whether all words have the same digit, so that the pass can be skipped.
+/// Whether all words have the same value of a digit. The pass that sorts by this digit can then be
+/// skipped.
 fn is_constant(counts: &[u32; RADIX], words: usize) -> bool {
     counts.iter().any(|&count| count as usize == words)
 }
 
-/// A long line that all threads sort together.
+/// The words of a long line, which all threads sort together, and the memory for this sort.
 pub struct LongLine<W: RadixWord> {
     /// Words to sort.
     pub words: Vec<W::Cell>,
     spare: Vec<W::Cell>,
-    /// Per part and digit value: the number of words, then the index of the next word.
+    /// For each part and each value of a digit: first the number of words with this value, then the
+    /// index to which the next of these words is moved.
     counts: Vec<[u32; RADIX]>,
 }
 
-/// Memory kept for the next long line. Allocating it from the system each time would take as long
-/// as sorting.
+/// Memory that is kept for the next long line. New memory from the system for each line would cost
+/// as much time as sorting the line.
 #[derive(Debug, Default)]
 pub struct LongLineMemory {
     narrow: Mutex<Option<LongLine<u32>>>,
@@ -124,7 +128,8 @@ pub struct LongLineMemory {
 }
 
 impl LongLineMemory {
-    /// Takes memory for a line. Its content is undefined.
+    /// Returns memory for a line of `length` words, whose content is undefined. Reuses the kept
+    /// memory if its length is the same.
     ///
     /// # Errors
     /// If memory is short.
@@ -139,7 +144,7 @@ impl LongLineMemory {
         }
     }
 
-    /// Returns memory for later use.
+    /// Keeps memory for the next line.
     pub fn put_back<W: RadixWord>(&self, long: LongLine<W>) {
         *W::slot(self).lock().unwrap_or_else(PoisonError::into_inner) = Some(long);
     }
@@ -154,7 +159,7 @@ fn cells<W: RadixWord>(count: usize) -> Result<Vec<W::Cell>, RoutineError> {
 }
 
 impl<W: RadixWord> LongLine<W> {
-    /// Sorts as [`sort`] does, with several threads.
+    /// Sorts the words as [`sort`] does, but on several threads.
     pub fn sort(&mut self, digits: Range<u32>, workers: &dyn Workers) {
         for digit in digits {
             let parts = self.counts.iter_mut().zip(self.words.chunks(PART)).collect();
@@ -165,7 +170,7 @@ impl<W: RadixWord> LongLine<W> {
             if self.is_constant() {
                 continue;
             }
-            // Words are ordered by digit value, and within a value by part.
+            // The pass orders words by their digit, and words with equal digits by their part.
             let mut next = 0;
             for value in 0..RADIX {
                 self.counts.iter_mut().for_each(|counts| next += std::mem::replace(&mut counts[value], next));
@@ -184,7 +189,7 @@ impl<W: RadixWord> LongLine<W> {
         }
     }
 
-    /// Whether all words have the same digit.
+    /// Whether all words have the same value of the digit that `counts` refers to.
     fn is_constant(&self) -> bool {
         let total = |value: usize| self.counts.iter().map(|counts| counts[value] as usize).sum::<usize>();
         (0..RADIX).any(|value| total(value) == self.words.len())

@@ -1,5 +1,5 @@
-//! Compares sorts of random arrays with the reference interpreter, by comparators as frameworks
-//! write them.
+//! Compares sorts of random arrays with the reference interpreter. The comparators have the form
+//! that frameworks write.
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType};
 use fusebox_core::random::SplitMix64;
@@ -7,8 +7,8 @@ use fusebox_core::random::SplitMix64;
 use crate::check::{elements, expected, module, run};
 use crate::{comparator_to_compile, routine_for};
 
-/// Returns a random comparator, in the form that frameworks write, with one or more of the operands
-/// as keys.
+/// Returns the text of a random comparator in the form that frameworks write. Its keys are one or
+/// more of the operands.
 fn comparator(random: &mut SplitMix64, types: &[ElementType]) -> String {
     let keys = 1 + (random.bits() % types.len() as u64) as usize;
     let mut text = String::from("less {\n");
@@ -98,7 +98,8 @@ fn sort(types: &[ElementType], dims: &[i64], dimension: usize, comparator: &str)
 
 fn check(random: &mut SplitMix64, types: &[ElementType], dims: &[i64], dimension: usize) {
     let comparator = comparator(random, types);
-    // The generated ROOT line only marks the result. Its first operand becomes the root.
+    // The generated `ROOT` instruction only marks the result. Remove it, and make its first operand
+    // the root.
     let rest = comparator.lines().find_map(|line| line.trim().strip_prefix("ROOT r = pred[] or(")?.split(',').next());
     let root = rest.unwrap().to_string();
     let kept = comparator.lines().filter(|line| !line.contains("f = pred") && !line.contains("ROOT"));
@@ -155,7 +156,7 @@ fn long_lines_are_sorted_by_all_threads() {
     }
 }
 
-/// Comparators that do not compare keys must be compiled.
+/// Checks that a comparator must be compiled if its keys are not recognised.
 #[test]
 fn other_comparators_are_to_be_compiled() {
     for root in [

@@ -1,4 +1,4 @@
-//! The GPU.
+//! The GPU that executes programs, and its properties.
 
 use std::sync::Arc;
 
@@ -9,19 +9,19 @@ use fusebox_core::device::DeviceDescription;
 use super::{load_error, product};
 use crate::LoadError;
 
-/// The first GPU and a stream on it.
+/// The first GPU of the machine and a stream on this GPU.
 #[derive(Debug)]
 pub struct Device {
     pub context: Arc<CudaContext>,
-    /// Stream that executes all work of a program, in order.
+    /// The stream that executes all work of a program, in order.
     pub stream: Arc<CudaStream>,
 }
 
 impl Device {
-    /// Loads the driver and opens its first GPU. Fails if there is no driver or no GPU, with an
-    /// error that says what to do.
+    /// Loads the driver and opens the first GPU. Fails if there is no driver or no GPU. The error
+    /// tells the user what to do.
     pub fn open() -> Result<Device, LoadError> {
-        // SAFETY: asks the dynamic linker for the library and nothing else.
+        // SAFETY: the function only asks the dynamic linker to load the library.
         if !unsafe { sys::is_culib_present() } {
             return Err(LoadError::Device(
                 "no CUDA driver here: libcuda.so.1 cannot be loaded. Run where an NVIDIA driver is installed, \
@@ -30,8 +30,9 @@ impl Device {
             ));
         }
         let context = CudaContext::new(0).map_err(|e| load_error("opening the first GPU", e))?;
-        // One stream runs everything in order, so events that order uses of a buffer would only
-        // cost time. SAFETY: no buffer is used on two streams.
+        // One stream executes all work in order. The crate cudarc can record events that order the
+        // uses of a buffer on several streams, which would only cost time here. SAFETY: no buffer
+        // is used on two streams.
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream().map_err(|e| load_error("making a stream", e))?;
         let device = Device { context, stream };
@@ -39,15 +40,15 @@ impl Device {
         Ok(device)
     }
 
-    /// Configures the driver's memory pool not to return freed memory to the system at every
-    /// synchronisation.
+    /// Configures the driver's memory pool to keep freed memory. By default, the pool returns freed
+    /// memory to the system at every synchronisation.
     fn keep_freed_memory(&self) -> Result<(), LoadError> {
         if !self.context.has_async_alloc() {
             return Ok(());
         }
         let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
         let mut threshold = u64::MAX;
-        // SAFETY: the device is that of a live context, and the attribute's value is a u64.
+        // SAFETY: the device belongs to a live context, and the value of this attribute is a `u64`.
         unsafe {
             let pool = result::device::get_default_mem_pool(self.context.cu_device());
             pool.and_then(|pool| {
@@ -57,8 +58,8 @@ impl Device {
         .map_err(|e| load_error("setting the memory pool up", e))
     }
 
-    /// Returns the compute capability as one number: 90 for 9.0. Fails if the driver does not
-    /// report it.
+    /// Returns the GPU's compute capability as one number, for example 90 for 9.0. Fails if the
+    /// driver does not report the compute capability.
     pub fn capability(&self) -> Result<u32, LoadError> {
         let (major, minor) =
             self.context.compute_capability().map_err(|e| load_error("reading the compute capability", e))?;
@@ -75,7 +76,8 @@ impl Device {
         let clock_khz = f64::from(self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?);
         let bus_bits = f64::from(self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?);
         let like = DeviceDescription::sm(capability);
-        // Memory makes two transfers per clock cycle. Newer drivers report a clock rate of zero.
+        // The memory makes two transfers per clock cycle. Newer drivers report a clock rate of
+        // zero, so the bandwidth is then unknown.
         let bandwidth = 2.0 * clock_khz * 1e3 * bus_bits / 8.0;
         Ok(DeviceDescription {
             core_count: self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
@@ -89,7 +91,8 @@ impl Device {
     }
 }
 
-/// Returns the compute capability of the first GPU (90 for 9.0), and its description for emitters.
+/// Returns the compute capability of the first GPU (90 for 9.0), and the description of this GPU
+/// that emitters use.
 ///
 /// # Errors
 /// If there is no driver or no GPU.

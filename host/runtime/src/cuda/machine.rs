@@ -1,4 +1,4 @@
-//! Executes thunks on a stream.
+//! Executes thunks on a GPU, in one stream.
 
 use std::borrow::Cow;
 use std::ffi::c_void;
@@ -19,20 +19,22 @@ use crate::memory::Buffer;
 use crate::thunks::Machine;
 use crate::{Allocation, AllocationKind, CodeImage, Executable, LoadError, RunError, Slice, Thunk};
 
-/// A program on a GPU.
+/// A program that is loaded on a GPU.
 #[derive(Debug)]
 pub struct Cuda {
     kernels: Vec<LoadedFunction>,
     host_ops: Vec<LoadedHostOp>,
-    /// Per host operation, the matrix product that the GPU computes instead of the host.
+    /// For each host operation, the matrix product that the GPU computes instead of the host, if
+    /// the operation is one.
     products: Vec<Option<LoadedProduct>>,
     buffers: Vec<CudaSlice<u8>>,
     device: Device,
 }
 
 impl Cuda {
-    /// Loads code for this compute capability and allocates the buffers on the GPU. Fails if there
-    /// is no GPU, if the code was compiled for a newer one, or if memory is short.
+    /// Loads the code, which is compiled for the compute capability `wanted`, and allocates the
+    /// buffers on the GPU. Fails if there is no GPU, if the GPU is older than `wanted`, or if
+    /// memory is short.
     pub fn load(executable: &Executable, wanted: u32, host_ops: Vec<LoadedHostOp>) -> Result<Cuda, LoadError> {
         let device = Device::open()?;
         check_capability(wanted, device.capability()?)?;
@@ -51,7 +53,7 @@ impl Cuda {
         start + slice.offset
     }
 
-    /// Copies the bytes of a slice to host memory, with the alignment that routines need.
+    /// Copies the bytes of a slice to new host memory, which has the alignment that routines need.
     fn fetched(&self, slice: &Slice) -> Result<Buffer, RunError> {
         let mut bytes = buffer(slice)?;
         self.fetch(slice, bytes.as_mut_slice())?;
@@ -70,7 +72,7 @@ impl Cuda {
 }
 
 impl Machine for Cuda {
-    /// Executes thunks. Returns the time from the first to the last thunk on the GPU.
+    /// Executes thunks and waits for their end. Returns the elapsed time, measured by the GPU.
     fn execute(&mut self, thunks: &[Thunk]) -> Result<Duration, RunError> {
         let failed = |e| run_error("running on the GPU", e);
         self.device.context.bind_to_thread().map_err(failed)?;
@@ -93,9 +95,9 @@ impl Machine for Cuda {
         if blocks == 0 {
             return Ok(());
         }
-        // SAFETY: the arguments are the buffers that the compiler assigned, in the order of the
-        // kernel's parameters. They live as long as the program, which waits for its kernels.
-        // Shared memory is static.
+        // SAFETY: the arguments are the buffers that the compiler has assigned, in the order of the
+        // kernel's parameters. The buffers live as long as the program, and the program waits for
+        // its kernels. Shared memory is static, so the launch requests none.
         unsafe {
             result::launch_kernel(
                 function.handle,
@@ -111,8 +113,8 @@ impl Machine for Cuda {
 
     fn copy(&mut self, from: &Slice, to: &Slice) -> Result<(), RunError> {
         let (source, target) = (self.address(from), self.address(to));
-        // SAFETY: slices lie in their allocations, have equal sizes and do not overlap (checked at
-        // load).
+        // SAFETY: both slices lie in their allocations, have equal sizes and do not overlap
+        // (checked at load).
         unsafe { result::memcpy_dtod_async(target, source, from.bytes as usize, self.device.stream.cu_stream()) }
             .map_err(|e| run_error("copying on the GPU", e))
     }
@@ -128,14 +130,15 @@ impl Machine for Cuda {
     fn write(&mut self, slice: &Slice, bytes: &[u8]) -> Result<(), RunError> {
         let to = self.address(slice);
         // SAFETY: the slice lies within its allocation (checked at load) and is as long as `bytes`
-        // (checked by the caller). The synchronisation keeps the source alive until the driver has
-        // read it.
+        // (checked by the caller). The synchronisation ensures that `bytes` is alive until the
+        // driver has read it.
         unsafe { result::memcpy_htod_async(to, bytes, self.device.stream.cu_stream()) }
             .and_then(|()| self.device.stream.synchronize())
             .map_err(|e| run_error("copying to the GPU", e))
     }
 
-    /// Evicts the cache by writing more bytes than it holds.
+    /// Evicts the program's memory from the GPU's cache by writing twice as many other bytes as the
+    /// cache holds.
     fn evict(&mut self) -> Result<(), RunError> {
         let failed = |e| run_error("clearing the GPU's cache", e);
         let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE;
@@ -158,8 +161,8 @@ impl Machine for Cuda {
     }
 }
 
-/// Loads the matrix products among the operations for the GPU's library. The host executes products
-/// without elements or steps.
+/// Loads, for cuBLASLt, the host operations that are matrix products. The host executes a product
+/// without elements, or with a contracted dimension of size 0.
 fn products(device: &Device, ops: &[LoadedHostOp]) -> Result<Vec<Option<LoadedProduct>>, LoadError> {
     let all: Vec<Option<&Product>> = ops.iter().map(|op| op.product().filter(|product| !product.is_empty())).collect();
     if all.iter().all(Option::is_none) {
@@ -170,13 +173,14 @@ fn products(device: &Device, ops: &[LoadedHostOp]) -> Result<Vec<Option<LoadedPr
     all.into_iter().map(|product| load(product).transpose()).collect()
 }
 
-/// Allocates host memory of the size of a slice.
+/// Allocates host memory with the size of a slice.
 fn buffer(slice: &Slice) -> Result<Buffer, RunError> {
     let bytes = usize::try_from(slice.bytes).ok();
     bytes.and_then(Buffer::zeroed).ok_or(RunError::Memory { bytes: slice.bytes })
 }
 
-/// Checks that the code was not compiled for a newer GPU than this one. Code for an older GPU runs.
+/// Checks that the code was not compiled for a GPU newer than this one. Code compiled for an older
+/// GPU can run.
 fn check_capability(wanted: u32, card: u32) -> Result<(), LoadError> {
     if wanted <= card {
         return Ok(());
@@ -194,7 +198,8 @@ fn module(device: &Device, code: &CodeImage) -> Result<Arc<LoadedModule>, LoadEr
 }
 
 fn allocate(device: &Device, allocation: &Allocation) -> Result<CudaSlice<u8>, LoadError> {
-    // The driver refuses empty allocations; an empty value still needs an address.
+    // Allocate at least one byte: the driver refuses empty allocations, and an empty value needs an
+    // address, too.
     let bytes = usize::try_from(allocation.bytes).map_err(|_| LoadError::Memory { bytes: allocation.bytes })?.max(1);
     let mut buffer =
         device.stream.alloc_zeros::<u8>(bytes).map_err(|_| LoadError::Memory { bytes: allocation.bytes })?;

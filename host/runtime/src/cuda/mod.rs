@@ -1,4 +1,5 @@
-//! Runs programs on NVIDIA GPUs through the driver. The first program for a GPU loads the driver.
+//! Runs programs on NVIDIA GPUs through the CUDA driver. The driver is loaded when the process
+//! first opens a GPU.
 //!
 //! ```text
 //! device.rs   the GPU and its properties
@@ -19,12 +20,13 @@ use cudarc::driver::DriverError;
 
 use crate::{LoadError, RunError};
 
-/// Converts a driver error of a loading step.
+/// Converts an error that the driver reports while a program is loaded. `what` names the failed
+/// action.
 fn load_error(what: &str, error: DriverError) -> LoadError {
     LoadError::Device(format!("{what}: the CUDA driver says {error}"))
 }
 
-/// Converts a driver error of a running step.
+/// Converts an error that the driver reports while a program runs. `what` names the failed action.
 fn run_error(what: &str, error: DriverError) -> RunError {
     RunError::Device(format!("{what}: the CUDA driver says {error}"))
 }

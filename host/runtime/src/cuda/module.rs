@@ -1,4 +1,4 @@
-//! Loads PTX and looks up the functions to launch.
+//! Loads PTX code and looks up its kernels.
 
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
@@ -8,39 +8,39 @@ use cudarc::driver::{CudaContext, result, sys};
 use super::load_error;
 use crate::{KernelImage, LoadError};
 
-/// Size in bytes of the buffer for the driver's assembler messages.
+/// Size in bytes of the buffer for the messages of the driver's assembler.
 const LOG_BYTES: usize = 8 << 10;
 
-/// A module loaded into the context.
+/// A module of PTX code that is loaded into a CUDA context.
 #[derive(Debug)]
 pub struct LoadedModule {
     module: sys::CUmodule,
     context: Arc<CudaContext>,
 }
 
-/// A kernel ready to be launched.
+/// A kernel that is loaded and can be launched.
 #[derive(Clone, Debug)]
 pub struct LoadedFunction {
     /// The compiler's description of the kernel.
     pub image: KernelImage,
-    /// The driver's handle; valid as long as the module.
+    /// The driver's handle, which is valid while the module is loaded.
     pub handle: sys::CUfunction,
-    /// Keeps the handle valid.
+    /// Keeps the module loaded, and so the handle valid.
     _module: Arc<LoadedModule>,
 }
 
-// SAFETY: the driver's handles of modules may be used from any thread that has bound the context.
+// SAFETY: any thread that has bound the context may use the driver's handle of a module.
 unsafe impl Send for LoadedModule {}
-// SAFETY: as above; nothing is changed through a shared reference.
+// SAFETY: as above. No method changes the module through a shared reference.
 unsafe impl Sync for LoadedModule {}
-// SAFETY: as for the module that the handle belongs to.
+// SAFETY: as for `LoadedModule`, to which the handle belongs.
 unsafe impl Send for LoadedFunction {}
 // SAFETY: as above.
 unsafe impl Sync for LoadedFunction {}
 
 impl LoadedModule {
-    /// Assembles PTX for the GPU. Fails with the assembler's messages if the driver rejects the
-    /// PTX.
+    /// Assembles PTX code for the GPU and loads the result. If the driver rejects the PTX, the
+    /// error contains the assembler's messages.
     pub fn load(context: &Arc<CudaContext>, ptx: &str) -> Result<LoadedModule, LoadError> {
         context.bind_to_thread().map_err(|e| load_error("using the GPU", e))?;
         let text = CString::new(ptx).map_err(|_| LoadError::Object("PTX contains a zero byte".into()))?;
@@ -49,9 +49,8 @@ impl LoadedModule {
             [sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER, sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
         let mut values: [*mut c_void; 2] = [log.as_mut_ptr().cast(), LOG_BYTES as *mut c_void];
         let mut module: sys::CUmodule = std::ptr::null_mut();
-        // SAFETY: the text ends in a zero byte; both options have values of the kind that the
-        // driver documents (an address, a size in the pointer's bits), and the buffer outlives the
-        // call.
+        // SAFETY: the text ends with a zero byte. The values of both options have the documented
+        // form: an address, and a size that is passed as a pointer. The buffer outlives the call.
         let loaded = unsafe {
             sys::cuModuleLoadDataEx(&mut module, text.as_ptr().cast(), 2, options.as_mut_ptr(), values.as_mut_ptr())
         }
@@ -64,7 +63,7 @@ impl LoadedModule {
         Ok(LoadedModule { module, context: context.clone() })
     }
 
-    /// Returns the function of a kernel. Fails if the module lacks it.
+    /// Returns the function of a kernel. Fails if the module lacks the function.
     pub fn function(self: &Arc<Self>, image: &KernelImage) -> Result<LoadedFunction, LoadError> {
         let missing = || LoadError::Object(format!("kernel {} is not in its PTX", image.symbol));
         let name = CString::new(image.symbol.as_str()).map_err(|_| missing())?;
@@ -77,9 +76,9 @@ impl LoadedModule {
 impl Drop for LoadedModule {
     fn drop(&mut self) {
         if self.context.bind_to_thread().is_ok() {
-            // SAFETY: the module is loaded once and unloaded once. No launch is in flight: programs
-            // end with a synchronisation. An error at this point is ignored because no caller could
-            // handle it.
+            // SAFETY: the module is loaded once and unloaded once. No kernel of the module is
+            // running, because programs end with a synchronisation. An error of this call is
+            // ignored, because no caller could handle it.
             _ = unsafe { result::module::unload(self.module) };
         }
     }

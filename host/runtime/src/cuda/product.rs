@@ -1,4 +1,5 @@
-//! Computes matrix products with cuBLASLt. The first program that needs the library loads it.
+//! Computes matrix products with the library cuBLASLt. The library is loaded when the process first
+//! needs it.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -14,16 +15,16 @@ use super::device::Device;
 use super::load_error;
 use crate::{LoadError, RunError};
 
-/// GPU memory, in bytes, that the library may use while it multiplies.
+/// Size in bytes of the GPU memory that cuBLASLt may use while it multiplies.
 const WORKSPACE_BYTES: usize = 32 << 20;
 
-/// Whether the library can be loaded.
+/// Whether cuBLASLt can be loaded on this machine.
 pub fn is_present() -> bool {
-    // SAFETY: asks the dynamic linker for the library and nothing else.
+    // SAFETY: the function only asks the dynamic linker to load the library.
     unsafe { sys::is_culib_present() }
 }
 
-/// The library, opened for one program.
+/// A handle of cuBLASLt and its workspace, for one program.
 #[derive(Debug)]
 pub struct CublasLibrary {
     handle: CublasObject<sys::cublasLtHandle_t>,
@@ -31,7 +32,8 @@ pub struct CublasLibrary {
 }
 
 impl CublasLibrary {
-    /// Opens the library. Fails if it is not installed or memory is short.
+    /// Loads cuBLASLt and allocates its workspace. Fails if cuBLASLt is not installed or memory is
+    /// short.
     pub fn open(device: &Device) -> Result<Arc<CublasLibrary>, LoadError> {
         if !is_present() {
             return Err(LoadError::Device(
@@ -49,21 +51,21 @@ impl CublasLibrary {
     }
 }
 
-/// A product prepared for the library.
+/// A matrix product that is prepared for execution by cuBLASLt.
 #[derive(Debug)]
 pub struct LoadedProduct {
     product: Product,
     form: CublasProduct,
     library: Arc<CublasLibrary>,
     description: CublasObject<sys::cublasLtMatmulDesc_t>,
-    /// Layouts of both factors in the library's order, and of the result.
+    /// Layouts of the two factors, in the order in which cuBLASLt takes them, and of the result.
     layouts: [CublasObject<sys::cublasLtMatrixLayout_t>; 3],
     algorithm: sys::cublasLtMatmulAlgo_t,
 }
 
 impl LoadedProduct {
-    /// Lets the library choose an algorithm for the product. Fails if it does not support the
-    /// product.
+    /// Prepares a product, and lets cuBLASLt choose an algorithm for the product. Fails if cuBLASLt
+    /// does not support the product.
     pub fn load(library: &Arc<CublasLibrary>, product: Product) -> Result<LoadedProduct, LoadError> {
         let form = CublasProduct::of(&product).ok_or_else(|| {
             LoadError::Device("cuBLASLt has no product of matrices without contiguous rows or columns".into())
@@ -74,8 +76,9 @@ impl LoadedProduct {
         let layouts = form.layouts(types.data)?;
         let preference = CublasObject::new(result::create_matmul_pref(), result::destroy_matmul_pref)?;
         let limit = WORKSPACE_BYTES;
-        // SAFETY: the handles are live, and each attribute has the documented type: an `i32` of the
-        // library's enumeration for a transposition, a size for the workspace.
+        // SAFETY: the handles are live, and each attribute has the documented type. The attribute
+        // of a transposition is an `i32` from the library's enumeration, and the attribute of the
+        // workspace is a size.
         let found = unsafe {
             for (number, attribute) in [
                 sys::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_TRANSA,
@@ -98,8 +101,8 @@ impl LoadedProduct {
         Ok(LoadedProduct { product, form, library: library.clone(), description, layouts, algorithm })
     }
 
-    /// Multiplies. Takes the addresses of the left operand, the right operand and the result, whose
-    /// buffers have the sizes of their shapes.
+    /// Computes the product. `left`, `right` and `to` are the addresses of the two operands and of
+    /// the result. Their buffers must have the sizes of their shapes.
     pub fn run(&self, device: &Device, [left, right]: [CUdeviceptr; 2], to: CUdeviceptr) -> Result<(), RunError> {
         let (width, one) = (self.product.element.byte_size() as u64, one(self.product.element));
         let zero = [0u8; 16];
@@ -107,9 +110,9 @@ impl LoadedProduct {
         for call in 0..self.form.calls {
             let [in_left, in_right] = self.product.begin(call * self.form.batch);
             let result = call * self.form.batch * self.product.rows * self.product.columns;
-            // SAFETY: operands and result have the sizes of the operation's shapes (checked at
-            // load), from which strides and counts follow. They live as long as the program, which
-            // waits for its stream.
+            // SAFETY: the buffers of the operands and of the result have the sizes of the
+            // operation's shapes (checked at load). Strides and counts follow from the same shapes.
+            // The buffers live as long as the program, and the program waits for its stream.
             unsafe {
                 result::matmul(
                     self.library.handle.raw,
@@ -136,22 +139,23 @@ impl LoadedProduct {
     }
 }
 
-/// A column-major matrix in the library's terms: `columns` columns of `lines` elements, with stride
-/// `leading_dimension` (the leading dimension).
+/// Describes a matrix in memory as cuBLASLt does: as a column-major matrix with `columns` columns
+/// of `lines` elements. A column starts `leading_dimension` elements after the previous column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CublasMatrix {
-    /// Whether this column-major matrix is the transpose of the factor.
+    /// Whether the column-major matrix is the transpose of the factor of the product.
     transposed: bool,
     lines: usize,
     columns: usize,
     leading_dimension: usize,
-    /// Elements from one matrix of the batch to the next.
+    /// Distance, in elements, from one matrix of the batch to the next.
     next: usize,
 }
 
 impl CublasMatrix {
-    /// Describes a matrix with these row and column counts and strides. `None` if neither its rows
-    /// nor its columns are contiguous.
+    /// Describes a matrix with `sizes[0]` rows and `sizes[1]` columns. `strides[0]` is the distance
+    /// from one row to the next, and `strides[1]` the distance from one column to the next. Returns
+    /// `None` if neither the rows nor the columns are contiguous.
     fn of(sizes: [usize; 2], strides: [isize; 2], next: usize) -> Option<CublasMatrix> {
         let lies = |side: usize| strides[side] == 1 || sizes[side] == 1;
         let transposed = if lies(0) { false } else { lies(1).then_some(true)? };
@@ -167,13 +171,14 @@ impl CublasMatrix {
     }
 }
 
-/// A product in the library's terms. The library's matrices are column-major, and the result is
-/// row-major, so the library computes the transposed product `[columns, steps] [steps, rows]`.
+/// Describes a product as cuBLASLt does. For cuBLASLt all matrices are column-major, but the result
+/// of a product is row-major. So cuBLASLt computes the transposed product `[columns, steps] [steps,
+/// rows]`.
 #[derive(Clone, Debug)]
 struct CublasProduct {
     factors: [CublasMatrix; 2],
     result: CublasMatrix,
-    /// Number of products per call, and number of calls (`calls`).
+    /// Number of matrix products per call of cuBLASLt (`batch`), and number of calls (`calls`).
     batch: usize,
     calls: usize,
 }
@@ -225,7 +230,8 @@ impl CublasProduct {
     }
 }
 
-/// Element types in the library's terms.
+/// The types that cuBLASLt uses for one element type: of elements, of the computation and of the
+/// scale factors.
 struct CublasTypes {
     data: sys::cudaDataType,
     compute: sys::cublasComputeType_t,
@@ -233,8 +239,9 @@ struct CublasTypes {
 }
 
 impl CublasTypes {
-    /// Returns the library's types for an element type. Narrow floats are accumulated in `f32`.
-    /// `f32` factors are multiplied without rounding to fewer bits first.
+    /// Returns the types that cuBLASLt uses for an element type. Products of floats narrower than
+    /// 32 bits are summed in `f32`. Factors of type `f32` are multiplied with full precision, not
+    /// rounded to fewer bits first.
     fn of(element: ElementType) -> Result<CublasTypes, LoadError> {
         use sys::cublasComputeType_t::{CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_64F};
         use sys::cudaDataType::{CUDA_C_32F, CUDA_C_64F, CUDA_R_16BF, CUDA_R_16F, CUDA_R_32F, CUDA_R_64F};
@@ -251,8 +258,8 @@ impl CublasTypes {
     }
 }
 
-/// Returns the bytes of the number one, by which the library scales the product. A complex one has
-/// an imaginary part of zero.
+/// Returns the bytes of the number one, as a real or complex number. cuBLASLt takes this number as
+/// the factor by which it scales the product.
 fn one(element: ElementType) -> [u8; 16] {
     let mut bytes = [0; 16];
     match element.real_part() {
@@ -274,17 +281,17 @@ fn refused(error: CublasError) -> LoadError {
     LoadError::Device(format!("cuBLASLt refuses a product: {error}"))
 }
 
-/// An object of the library, destroyed when dropped.
+/// An object of cuBLASLt, which is destroyed when it is dropped.
 #[derive(Debug)]
 struct CublasObject<T: Copy> {
     raw: T,
     destroy: unsafe fn(T) -> Result<(), CublasError>,
 }
 
-// SAFETY: any thread may use the library's handles and descriptions, one thread at a time: a
-// program runs behind `&mut`.
+// SAFETY: any thread may use the library's objects, but only one thread at a time. This holds
+// because a program runs only through a `&mut` reference.
 unsafe impl<T: Copy> Send for CublasObject<T> {}
-// SAFETY: as above; nothing is changed through a shared reference.
+// SAFETY: as above. No method changes the object through a shared reference.
 unsafe impl<T: Copy> Sync for CublasObject<T> {}
 
 impl<T: Copy> CublasObject<T> {
@@ -295,7 +302,7 @@ impl<T: Copy> CublasObject<T> {
 
 impl<T: Copy> Drop for CublasObject<T> {
     fn drop(&mut self) {
-        // SAFETY: the object is created once and destroyed once. An error at this point is ignored
+        // SAFETY: the object is created once and destroyed once. An error of this call is ignored,
         // because no caller could handle it.
         _ = unsafe { (self.destroy)(self.raw) };
     }
@@ -315,7 +322,8 @@ mod tests {
         product_of(&parse_module(&text, "m").unwrap()).unwrap()
     }
 
-    /// Computes the product as the library's documentation specifies: on column-major matrices.
+    /// Computes the product from the description `form`, as the documentation of cuBLASLt
+    /// specifies.
     fn multiplied(product: &Product, form: &CublasProduct, left: &[f64], right: &[f64]) -> Vec<f64> {
         let element = |matrix: &CublasMatrix, row: usize, column: usize| {
             if matrix.transposed {
@@ -342,7 +350,7 @@ mod tests {
         result
     }
 
-    /// Computes the product by the strides of `product`.
+    /// Computes the product directly from the strides of `product`.
     fn expected(product: &Product, left: &[f64], right: &[f64]) -> Vec<f64> {
         let batches: usize = product.batch.iter().map(|(count, _)| count).product();
         let at = |first: usize, by: [isize; 2], index: [usize; 2]| {

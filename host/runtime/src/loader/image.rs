@@ -1,4 +1,4 @@
-//! Places an object in memory and finds its functions.
+//! Loads an object into executable memory and looks up its functions.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,12 +9,14 @@ use object::{Object, ObjectSection, ObjectSymbol, SectionIndex, SectionKind, Sym
 use super::{relocate, symbols};
 use crate::LoadError;
 
-/// Bytes of the jump through a table entry: `jmp *[rip + 2]`, padding, address.
+/// Size in bytes of a stub, which jumps to an external function. A stub consists of the instruction
+/// `jmp *[rip + 2]`, padding, and the address of the function.
 const STUB_BYTES: usize = 16;
-/// Maximum size of an object: code can address its constants over at most 2 GiB.
+/// Maximum size of an object in bytes. Code addresses its constants by offsets of at most 2 GiB.
 const MOST_BYTES: usize = i32::MAX as usize;
 
-/// An object in executable memory. Dropping it unmaps the code, so it must outlive every call.
+/// An object in executable memory. When the value is dropped, its code is unmapped. So the value
+/// must outlive every call of its functions.
 #[derive(Debug)]
 pub struct LoadedObject {
     mapping: Mmap,
@@ -23,8 +25,8 @@ pub struct LoadedObject {
 }
 
 impl LoadedObject {
-    /// Links a relocatable x86-64 ELF object. Fails for other files, for references to unknown
-    /// symbols, and for features that kernels do not use.
+    /// Links a relocatable x86-64 ELF object and loads it. Fails for other files, for objects that
+    /// refer to unknown symbols, and for objects that use ELF features which kernels do not need.
     pub fn load(bytes: &[u8], sites: &[String]) -> Result<LoadedObject, LoadError> {
         let file = object::File::parse(bytes).map_err(|e| LoadError::Object(e.to_string()))?;
         if file.architecture() != object::Architecture::X86_64 || file.kind() != object::ObjectKind::Relocatable {
@@ -39,26 +41,28 @@ impl LoadedObject {
         Ok(LoadedObject { mapping, functions: plan.functions(&file), sites: sites.to_vec() })
     }
 
-    /// Describes the position in a kernel's code with this number.
+    /// Returns the description of the position in a kernel's code that has the number `number`.
     pub fn site(&self, number: i32) -> Option<&str> {
         usize::try_from(number).ok().and_then(|n| self.sites.get(n)).map(String::as_str)
     }
 
-    /// Returns the address of a function; `None` if the object has no function of this name.
+    /// Returns the address of a function; `None` if the object has no function with this name.
     pub fn function(&self, name: &str) -> Option<*const u8> {
         let &offset = self.functions.get(name)?;
         self.mapping.get(offset..).map(<[u8]>::as_ptr)
     }
 }
 
-/// Positions of sections, stubs and slots, as offsets into the mapping.
+/// The layout of a loaded object: the positions of its sections, stubs and slots, as offsets into
+/// the mapping.
 pub struct ImageLayout {
     sections: HashMap<SectionIndex, Range<usize>>,
-    /// Per undefined symbol, the offset of its stub; the 8 bytes at [`ImageLayout::slot`] hold its
-    /// address.
+    /// For each undefined symbol, the offset of its stub. The 8 bytes at [`ImageLayout::slot`] hold
+    /// the address of the symbol.
     stubs: HashMap<SymbolIndex, usize>,
     addresses: HashMap<SymbolIndex, u64>,
-    /// Table entries for defined symbols reached through the global offset table.
+    /// For each defined symbol, the offset of its slot. A slot is an entry of the global offset
+    /// table and holds the address of the symbol.
     slots: HashMap<SymbolIndex, usize>,
     bytes: usize,
 }
@@ -131,30 +135,30 @@ impl ImageLayout {
         Ok(())
     }
 
-    /// Returns the range of a section; `None` if the section is not loaded.
+    /// Returns the position of a section; `None` if the section is not loaded.
     pub fn section(&self, index: SectionIndex) -> Option<&Range<usize>> {
         self.sections.get(&index)
     }
 
-    /// Returns all loaded sections.
+    /// Returns the numbers and the positions of all loaded sections.
     pub fn sections(&self) -> impl Iterator<Item = (SectionIndex, &Range<usize>)> {
         self.sections.iter().map(|(&index, place)| (index, place))
     }
 
-    /// Returns the offset by which code refers to the symbol: its definition, or the stub that
-    /// jumps to it.
+    /// Returns the offset to which code refers for the symbol. This is the definition of the symbol
+    /// or, for an undefined symbol, the stub that jumps to the symbol's address.
     pub fn symbol<'a>(&self, symbol: &impl ObjectSymbol<'a>) -> Option<usize> {
         self.stubs.get(&symbol.index()).copied().or_else(|| self.defined(symbol))
     }
 
-    /// Returns the offset of the eight bytes that hold the symbol's address.
+    /// Returns the offset of the 8 bytes that hold the address of the symbol.
     pub fn slot(&self, symbol: SymbolIndex) -> Option<usize> {
         self.stubs.get(&symbol).map(|stub| stub + 8).or_else(|| self.slots.get(&symbol).copied())
     }
 
     fn defined<'a>(&self, symbol: &impl ObjectSymbol<'a>) -> Option<usize> {
         let section = self.section(symbol.section_index()?)?;
-        // A symbol may also be at the end of its section.
+        // A symbol may point to the end of its section, too.
         let offset = usize::try_from(symbol.address()).ok().filter(|&offset| offset <= section.len())?;
         Some(section.start + offset)
     }
@@ -169,8 +173,8 @@ fn too_large() -> LoadError {
     LoadError::Object(format!("the object takes more than {MOST_BYTES} bytes"))
 }
 
-/// Whether a section is loaded: code and constants are, unwind tables, notes and debug information
-/// are not.
+/// Whether a section is loaded. The loader loads code and constants. It does not load unwind
+/// tables, notes and debug information.
 fn is_loaded(kind: SectionKind) -> bool {
     matches!(
         kind,

@@ -1,8 +1,9 @@
-//! A small linker for the objects that the compiler writes.
+//! Links and loads the objects that the compiler writes.
 //!
 //! Kernels are pure functions of their arguments. Their objects hold code and read-only data, and
-//! refer to a few runtime symbols. So the linker fills one read-write mapping, relocates it, and
-//! makes it read-execute. No other features are needed.
+//! refer to a few runtime symbols. So this small linker copies an object into one writable mapping,
+//! applies the relocations, and makes the mapping read-only and executable. It needs no other
+//! features of a linker.
 
 mod image;
 mod relocate;

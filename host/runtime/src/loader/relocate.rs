@@ -1,4 +1,5 @@
-//! Fills in the addresses that an object leaves open.
+//! Applies the relocations of an object: fills in the addresses that are known only after the
+//! object is loaded.
 
 use object::{Object, ObjectSection, RelocationFlags, RelocationTarget, elf};
 
@@ -22,7 +23,7 @@ pub fn apply(file: &object::File, layout: &ImageLayout, memory: &mut [u8]) -> Re
     Ok(())
 }
 
-/// Target of a relocation, as offsets into the mapping.
+/// Target of a relocation. `place` and `slot` are offsets into the mapping.
 struct ResolvedTarget {
     place: usize,
     slot: Option<usize>,
@@ -75,8 +76,8 @@ fn relative(memory: &mut [u8], place: usize, target: usize, addend: i64) -> Resu
     write(memory, place, &distance.to_le_bytes())
 }
 
-/// Returns the distance between two offsets, plus the addend. Both offsets are below 2 GiB; the
-/// addend is arbitrary.
+/// Returns the distance from `place` to `target`, plus the addend. Both offsets are below 2 GiB.
+/// The addend may have any value, so the sum may overflow.
 fn distance(place: usize, target: usize, addend: i64) -> Result<i64, LoadError> {
     (target as i64 - place as i64).checked_add(addend).ok_or_else(too_far)
 }

@@ -1,4 +1,4 @@
-//! The functions that kernels may call.
+//! The functions outside an object that kernels may call.
 
 use crate::simt;
 
@@ -8,7 +8,7 @@ unsafe extern "C" {
     fn memset(to: *mut u8, value: i32, bytes: usize) -> *mut u8;
 }
 
-/// Returns the address of a runtime symbol; `None` if kernels may not refer to it.
+/// Returns the address of the function with a name; `None` if kernels may not call this function.
 pub fn address(name: &str) -> Option<u64> {
     let address = match name {
         "memcpy" => memcpy as *const () as u64,

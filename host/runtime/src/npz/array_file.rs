@@ -1,4 +1,4 @@
-//! The data of an `.npy` member.
+//! Reads the data of an `.npy` file in an archive.
 
 use std::io::Read;
 
@@ -9,8 +9,8 @@ use super::dtype;
 use super::header::Header;
 use crate::value::sizes;
 
-/// Reads the data that follows a header. The header must match the shape, except that a dynamic
-/// dimension may have fewer elements.
+/// Reads the data that follows a header. The header must have the element type and the dimensions
+/// of `shape`. A dynamic dimension may be smaller than in `shape`.
 pub(super) fn read(source: &mut impl Read, header: &Header, shape: &ArrayShape) -> Result<ArrayLiteral, NpzFault> {
     dtype::check(&header.descriptor, shape.element_type)?;
     let found: Result<Vec<i64>, _> = header.dims.iter().map(|&size| i64::try_from(size)).collect();
@@ -19,8 +19,8 @@ pub(super) fn read(source: &mut impl Read, header: &Header, shape: &ArrayShape) 
     };
     let shape = &ArrayShape::new(shape.element_type, dims);
     let wanted = u64::try_from(shape.byte_size()).unwrap_or(u64::MAX);
-    // Memory grows with the data that is actually read, not with the size that the shape claims,
-    // and a failed allocation is an error.
+    // Read into a vector that grows with the data, because the shape may state a size that the file
+    // does not have. A failed allocation is an error.
     let mut data = Vec::new();
     source.take(wanted).read_to_end(&mut data).map_err(|error| read_error(error, data.len() as u64, wanted))?;
     if (data.len() as u64) < wanted {
@@ -39,8 +39,8 @@ pub(super) fn read(source: &mut impl Read, header: &Header, shape: &ArrayShape) 
     literal.map_err(|bytes| NpzFault::Truncated { found: 0, wanted: bytes.unsigned_abs() })
 }
 
-/// Converts a read error. If a compressed member ends early, the decompressor reports an end of
-/// file.
+/// Converts an error of a read. If compressed data ends too early, the decompressor reports an
+/// unexpected end of file.
 fn read_error(error: std::io::Error, found: u64, wanted: u64) -> NpzFault {
     match error.kind() {
         std::io::ErrorKind::UnexpectedEof => NpzFault::Truncated { found, wanted },
@@ -49,7 +49,7 @@ fn read_error(error: std::io::Error, found: u64, wanted: u64) -> NpzFault {
     }
 }
 
-/// Converts column-major data to row-major; `None` if memory is short.
+/// Converts column-major data to row-major data; `None` if memory is short.
 fn row_major(data: &[u8], shape: &ArrayShape) -> Option<Vec<u8>> {
     let size = shape.element_type.byte_size();
     let dims: Vec<usize> = shape.dims.iter().map(|&d| d as usize).collect();

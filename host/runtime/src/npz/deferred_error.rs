@@ -1,10 +1,10 @@
-//! A writer that reports its first error only at the end.
+//! A writer that reports its first error at the end.
 
 use std::io::{self, Seek, SeekFrom, Write};
 
-/// Writer that never reports an error before `finish`. After a failed write it discards all data.
-/// The zip writer cannot handle an error in the middle: its destructor continues from an unexpected
-/// state.
+/// A writer that reports no error before [`DeferredErrorWriter::finish`]. After a failed write, it
+/// discards all further data. The archive writer of the crate zip needs such a writer: after a
+/// write error, its destructor would continue from an unexpected state.
 pub(super) struct DeferredErrorWriter<W> {
     inner: W,
     error: Option<io::Error>,
@@ -18,12 +18,12 @@ impl<W: Write + Seek> DeferredErrorWriter<W> {
         DeferredErrorWriter { inner, error: None, position: 0, length: 0 }
     }
 
-    /// Returns the first error, if there was one.
+    /// Returns the first error of all writes and seeks, if there was one.
     pub fn finish(self) -> io::Result<()> {
         self.error.map_or(Ok(()), Err)
     }
 
-    /// Runs `work` unless an earlier attempt failed. Stores the error if `work` fails.
+    /// Calls `work`, unless an earlier call of `work` has failed. Stores the error if `work` fails.
     fn attempt(&mut self, work: impl FnOnce(&mut W) -> io::Result<()>) {
         if self.error.is_none() {
             self.error = work(&mut self.inner).err();

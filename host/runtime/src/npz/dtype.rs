@@ -1,10 +1,11 @@
-//! Element types and numpy's names for them.
+//! Converts between element types and numpy's names for them.
 
 use fusebox_core::hlo::ElementType;
 
 use super::NpzFault;
 
-/// Returns numpy's dtype for an element type, as `numpy.save` writes it on a little-endian machine.
+/// Returns the name of numpy's dtype for an element type, as `numpy.save` writes the name on a
+/// little-endian machine.
 pub(super) fn descriptor(ty: ElementType) -> String {
     match ty {
         ElementType::Pred => "|b1".into(),
@@ -14,12 +15,12 @@ pub(super) fn descriptor(ty: ElementType) -> String {
         ElementType::C64 | ElementType::C128 => format!("<c{}", ty.byte_size()),
         _ if ty.bits() >= 16 && ty.is_signed_integer() => format!("<i{}", ty.byte_size()),
         _ if ty.bits() >= 16 && ty.is_unsigned_integer() => format!("<u{}", ty.byte_size()),
-        // Types that numpy lacks are stored as raw bytes.
+        // Elements of types that numpy lacks are stored as raw bytes.
         _ => format!("|V{}", ty.byte_size()),
     }
 }
 
-/// Checks that a file's descriptor denotes the element type.
+/// Checks that the dtype `found` in a file corresponds to the element type `ty`.
 pub(super) fn check(found: &str, ty: ElementType) -> Result<(), NpzFault> {
     let wanted = descriptor(ty);
     let same_kind = found.len() > 1 && found.get(1..) == wanted.get(1..);
@@ -36,7 +37,8 @@ pub(super) fn check(found: &str, ty: ElementType) -> Result<(), NpzFault> {
     Err(NpzFault::Type { found: found.into(), wanted, element_type: ty.to_string(), hint })
 }
 
-/// Converts one byte of a sub-byte type or `pred` to the form of literals.
+/// Converts an element of one byte to the form of literals: a `pred` becomes 0 or 1, and an integer
+/// narrower than a byte is extended to the whole byte.
 pub(super) fn canonical(ty: ElementType, byte: u8) -> u8 {
     let bits = ty.bits();
     match ty {

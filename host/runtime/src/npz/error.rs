@@ -1,17 +1,17 @@
-//! Faults of `.npz` files.
+//! Errors of reading `.npz` files.
 
 use std::path::{Path, PathBuf};
 
 use fusebox_files::ReadError;
 use thiserror::Error;
 
-/// A fault of an `.npz` file, with the file and the array.
+/// A fault of an `.npz` file, and the file and the array that have the fault.
 #[derive(Debug, Error)]
 #[error("{}{fault}", place(path, *array, fault))]
 pub struct NpzError {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Number of the array, if the fault concerns a single array.
+    /// Number of the array in the file, if the fault concerns a single array.
     pub array: Option<usize>,
     /// The fault.
     #[source]
@@ -24,7 +24,8 @@ impl NpzError {
     }
 }
 
-/// Returns the error's prefix: file and array. A read error already names the file.
+/// Returns the start of the error message, which names the file and the array. Returns an empty
+/// text for a [`ReadError`], which already names the file.
 fn place(path: &Path, array: Option<usize>, fault: &NpzFault) -> String {
     match (fault, array) {
         (NpzFault::Read(_), _) => String::new(),
@@ -42,41 +43,42 @@ pub enum NpzFault {
     /// The file system failed.
     #[error("{0}")]
     Io(#[from] std::io::Error),
-    /// The container is no zip file or is damaged.
+    /// The file is not a zip file, or it is damaged.
     #[error("not a readable .npz file ({0}); write it with numpy.savez")]
     Zip(#[from] zip::result::ZipError),
-    /// The file has another number of arrays than the module has parameter arrays.
+    /// The number of arrays in the file differs from the number of array leaves of the module's
+    /// parameters.
     #[error("the file holds {found} arrays, but {wanted} are wanted: one per parameter, tuples flattened")]
     Count {
-        /// Arrays in the file.
+        /// Number of arrays in the file.
         found: usize,
-        /// Arrays the parameters want.
+        /// Number of array leaves of the parameters.
         wanted: usize,
     },
-    /// An array name is missing.
+    /// The file has no array with one of the required names.
     #[error("there is no arr_{number}; the arrays must be named arr_0 to arr_{}", wanted - 1)]
     Missing {
         /// Number of the first missing array.
         number: usize,
-        /// Arrays the parameters want.
+        /// Number of array leaves of the parameters.
         wanted: usize,
     },
     /// An array's header cannot be parsed.
     #[error("damaged .npy header: {0}")]
     Header(String),
-    /// An array has another type than its parameter.
+    /// The type of an array differs from the type of its parameter.
     #[error("dtype {found} was found, but {wanted} is wanted for {element_type}{hint}")]
     Type {
         /// The dtype in the file.
         found: String,
-        /// The dtype that would fit.
+        /// The dtype that the parameter needs.
         wanted: String,
         /// The parameter's element type.
         element_type: String,
         /// Advice for this fault; may be empty.
         hint: &'static str,
     },
-    /// An array has other dimensions than its parameter.
+    /// The dimensions of an array differ from those of its parameter.
     #[error("shape {found:?} was found, but [{wanted}] is wanted")]
     Dimensions {
         /// Dimensions in the file.
@@ -87,24 +89,24 @@ pub enum NpzFault {
     /// An array has fewer bytes than its shape needs.
     #[error("the file ends after {found} of {wanted} bytes of data")]
     Truncated {
-        /// Bytes in the file.
+        /// Number of bytes in the file.
         found: u64,
-        /// Bytes the shape needs.
+        /// Number of bytes that the shape needs.
         wanted: u64,
     },
     /// Memory is short.
     #[error("{bytes} bytes of memory are not available")]
     Memory {
-        /// How much was asked for.
+        /// Number of bytes requested.
         bytes: u64,
     },
     /// An array has more bytes than its shape needs.
     #[error("there is more data than the {wanted} bytes of the shape")]
     TooLong {
-        /// Bytes the shape needs.
+        /// Number of bytes that the shape needs.
         wanted: u64,
     },
-    /// A parameter has a type that no file can hold.
+    /// A parameter has the type `opaque`, whose values no file can hold.
     #[error("a parameter of type opaque cannot be read from a file")]
     Opaque,
 }

@@ -1,4 +1,4 @@
-//! The header of an `.npy` member: a Python dictionary in text.
+//! Reads and writes the header of an `.npy` file. The header is the text of a Python dictionary.
 
 use std::io::Read;
 
@@ -7,24 +7,25 @@ use fusebox_core::hlo::ArrayLiteral;
 use super::NpzFault;
 use super::dtype;
 
-/// Contents of a header.
+/// The entries of a header.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub descriptor: String,
-    /// Whether the first dimension varies fastest (column-major).
+    /// Whether the data is column-major: the first dimension is contiguous.
     pub fortran_order: bool,
     pub dims: Vec<u64>,
 }
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
-/// Maximum length of a header in bytes; numpy writes a few hundred.
+/// Maximum accepted length of a header in bytes. The headers that numpy writes have a few hundred
+/// bytes.
 const LONGEST: usize = 1 << 16;
 
 fn damaged(what: impl Into<String>) -> NpzFault {
     NpzFault::Header(what.into())
 }
 
-/// Reads the header, up to the start of the data.
+/// Reads the header. `source` is then at the start of the data.
 pub(super) fn read(source: &mut impl Read) -> Result<Header, NpzFault> {
     let mut start = [0u8; 8];
     read_exactly(source, &mut start)?;
@@ -60,7 +61,7 @@ fn read_exactly(source: &mut impl Read, buffer: &mut [u8]) -> Result<(), NpzFaul
     })
 }
 
-/// Returns the header of an array, padded so that the data is aligned to 64 bytes.
+/// Returns the header of an array, padded so that the data starts at a multiple of 64 bytes.
 pub(super) fn write(array: &ArrayLiteral) -> Vec<u8> {
     let dims: String = array.dims.iter().map(|d| format!("{d}, ")).collect();
     let dims = if array.dims.len() == 1 { dims.trim_end() } else { dims.trim_end_matches(", ") };
@@ -75,7 +76,7 @@ pub(super) fn write(array: &ArrayLiteral) -> Vec<u8> {
             bytes.extend([1, 0]);
             bytes.extend(length.to_le_bytes());
         }
-        // Only an array of thousands of dimensions has a longer header.
+        // A header is longer than this only if the array has thousands of dimensions.
         Err(_) => {
             bytes.extend([2, 0]);
             bytes.extend((text.len() as u32).to_le_bytes());
@@ -85,7 +86,7 @@ pub(super) fn write(array: &ArrayLiteral) -> Vec<u8> {
     bytes
 }
 
-/// Parser for the subset of Python's syntax that headers use.
+/// A parser for the subset of Python's syntax that headers use.
 struct Scanner<'t> {
     rest: &'t str,
 }

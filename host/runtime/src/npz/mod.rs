@@ -1,5 +1,6 @@
-//! Reads and writes arrays in `.npz` files as `numpy.savez` writes them: `arr_0`, `arr_1`, … in
-//! parameter order, with tuples flattened. Types that numpy lacks are raw bytes.
+//! Reads and writes `.npz` files. The arrays have the names that `numpy.savez` uses: `arr_0`,
+//! `arr_1`, and so on. They are the array leaves of the parameters or of the result, in order.
+//! Elements of types that numpy lacks are stored as raw bytes.
 
 mod array_file;
 mod deferred_error;
@@ -19,13 +20,14 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 use deferred_error::DeferredErrorWriter;
 pub use error::{NpzError, NpzFault};
 
-/// Reads one literal per parameter.
+/// Reads the values of the parameters from a file: one literal per parameter.
 ///
 /// # Errors
-/// If the file cannot be read or does not hold exactly the arrays of the parameters.
+/// If the file cannot be read, or its arrays do not match the array leaves of the parameters in
+/// number, type and dimensions.
 pub fn read_inputs(path: &Path, parameters: &[Shape]) -> Result<Vec<Literal>, NpzError> {
     let located = |fault: NpzFault| NpzError::new(path, None, fault);
-    // The file may have any size, because memory is allocated only for the parameters' arrays.
+    // Accept a file of any size, because memory is allocated only for the arrays of the parameters.
     let file = fusebox_files::open(path, SizeLimit::none()).map_err(|error| located(error.into()))?;
     let mut archive = ZipArchive::new(BufReader::new(file)).map_err(|error| located(error.into()))?;
     let wanted: usize = parameters.iter().map(|p| p.leaves().iter().filter(|l| l.as_array().is_some()).count()).sum();
@@ -34,10 +36,10 @@ pub fn read_inputs(path: &Path, parameters: &[Shape]) -> Result<Vec<Literal>, Np
     parameters.iter().map(|shape| read_value(path, &mut archive, shape, &mut next)).collect()
 }
 
-/// Writes the arrays of a result. Tokens are not stored.
+/// Writes the array leaves of a result to a file. Tokens are not written.
 ///
 /// # Errors
-/// If the file cannot be written. An existing file then keeps its content.
+/// If the file cannot be written. If the file existed before, its content is then unchanged.
 pub fn write_outputs(path: &Path, result: &Literal) -> Result<(), WriteError> {
     fusebox_files::replace(path, |file| write_archive(BufWriter::new(file), result))
 }

@@ -1,4 +1,4 @@
-//! Tests with files as numpy writes them, and with broken files.
+//! Tests with files that have numpy's format, and with damaged files.
 
 use std::io::{Seek, Write};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use zip::{CompressionMethod, ZipWriter};
 
 use super::{NpzFault, read_inputs, write_archive, write_outputs};
 
-/// Returns a header as numpy writes it, version 1.
+/// Returns a header of version 1 of the `.npy` format, with the text `dict`.
 fn header(dict: &str) -> Vec<u8> {
     let text = format!("{dict}\n");
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
@@ -35,7 +35,7 @@ impl Folder {
         self.0.path().join("x.npz")
     }
 
-    /// Writes members named `arr_0`, `arr_1`, ….
+    /// Writes an archive of members with the names `arr_0.npy`, `arr_1.npy` and so on.
     fn file(&self, members: &[Vec<u8>], method: CompressionMethod) -> PathBuf {
         let mut archive = ZipWriter::new(std::fs::File::create(self.path()).unwrap());
         for (k, bytes) in members.iter().enumerate() {
@@ -72,8 +72,8 @@ fn every_type_survives_the_way_through_a_file() {
     }
 }
 
-/// The error is `StorageFull` at whichever write the disk is full. The zip library does not fail
-/// differently.
+/// Checks that the error is `StorageFull`, whichever write finds the disk full. The crate zip must
+/// not fail in another way.
 #[test]
 fn a_full_disk_is_told_wherever_it_is_full() {
     struct Full {
@@ -126,7 +126,7 @@ fn nothing_is_an_empty_file() {
 #[test]
 fn compressed_and_column_major_members_are_read() {
     let folder = Folder::new();
-    // [[1, 2, 3], [4, 5, 6]], first dimension fastest.
+    // The array [[1, 2, 3], [4, 5, 6]] in column-major order.
     let member = array("<u2", "True", "(2, 3)", &[1, 0, 4, 0, 2, 0, 5, 0, 3, 0, 6, 0]);
     let path = folder.file(&[member], CompressionMethod::Deflated);
     let wanted = literal(ElementType::U16, &[2, 3], &[1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0]);
@@ -183,7 +183,7 @@ fn missing_and_surplus_data_are_noticed() {
 
 #[test]
 fn absurd_sizes_cost_no_memory() {
-    // Module and file both state 2^62 bytes, but the file has only four.
+    // Module and file both state a size of 2^62 bytes, but the file has only four bytes of data.
     let member = array("<f4", "False", "(1152921504606846976,)", &[0; 4]);
     let fault = read_one(member, Shape::array(ElementType::F32, [1 << 60])).unwrap_err();
     assert!(matches!(fault, NpzFault::Truncated { found: 4, .. }), "{fault}");
@@ -243,7 +243,8 @@ fn broken_containers_are_errors_wherever_they_break() {
             std::fs::write(&path, &whole[..length]).unwrap();
             assert!(read_inputs(&path, std::slice::from_ref(&shape)).is_err(), "cut at {length}");
         }
-        // Flipped bytes may pass unnoticed only where they do not matter; they must never panic.
+        // Invert each byte of the file in turn. The reader may accept the file if the byte does not
+        // matter, but must never panic.
         for at in 0..whole.len() {
             let mut damaged = whole.clone();
             damaged[at] ^= 0xff;

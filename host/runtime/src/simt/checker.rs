@@ -1,17 +1,19 @@
-//! Checks accesses of simulated kernels.
+//! Checks the memory accesses of simulated kernels.
 
 use super::fault::{FaultKind, Faults, KernelMemory, SimulatorFault};
 use super::history::{AccessKind, Event, History, HistoryTooLarge};
 use crate::{Access, KernelArgument};
 
 pub struct Checker {
-    /// Memory of the kernel's arguments, then of the block's tiles.
+    /// The memories of the kernel's arguments, followed by those of the tiles.
     memories: Vec<WatchedMemory>,
-    /// Index of the memory of the last access; the next access is often to the same memory.
+    /// Index of the memory of the last access. The search for a memory starts with this one,
+    /// because the next access is often to the same memory.
     last: usize,
-    /// The running thread, and the number of barriers that its block has passed.
+    /// The current event: the running thread, its block, and the number of barriers that the block
+    /// has passed.
     pub now: Event,
-    /// Set if memory for the history of an access could not be allocated.
+    /// The error, if memory for the history of an access could not be allocated.
     pub short: Option<HistoryTooLarge>,
     faults: Faults,
 }
@@ -25,11 +27,11 @@ struct WatchedMemory {
     history: History,
 }
 
-/// Permitted accesses to a memory.
+/// The rule that says which accesses to a memory are allowed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct AccessRule {
     written: WriteLimit,
-    /// Whether elements have a value before they are written.
+    /// Whether elements have a value before the kernel writes them.
     initialised: bool,
 }
 
@@ -41,7 +43,8 @@ enum WriteLimit {
 }
 
 impl Checker {
-    /// Creates the checker of a launch with these buffers.
+    /// Creates the checker of a launch. `addresses` are the addresses of the buffers of
+    /// `arguments`.
     pub fn new(arguments: &[KernelArgument], addresses: &[*mut u8]) -> Checker {
         let all: Vec<(&KernelArgument, u64)> =
             arguments.iter().zip(addresses.iter().map(|&start| start as u64)).collect();
@@ -54,14 +57,15 @@ impl Checker {
         }
     }
 
-    /// Adds a tile of shared memory. Each block has a separate tile, although all use the same
-    /// address.
+    /// Adds a tile of shared memory. The contents of the tile are separate for every block,
+    /// although all blocks use the same address.
     pub fn add_tile(&mut self, number: usize, start: u64, bytes: u64, element_bytes: u32) {
         let rule = AccessRule { written: WriteLimit::Often, initialised: false };
         self.memories.push(WatchedMemory::new(KernelMemory::Tile(number), start, bytes, element_bytes, rule));
     }
 
-    /// Records an access. Returns `false` if the access must not happen.
+    /// Checks and records an access to `bytes` bytes at the address `place`. The access is part of
+    /// the memory that starts at `tensor`. Returns `false` if the kernel must not make the access.
     pub fn access(&mut self, tensor: u64, place: u64, bytes: u64, kind: AccessKind, site: i32) -> bool {
         let now = Event { site, atomic: kind == AccessKind::Atomic, ..self.now };
         let Some(index) = self.find(tensor) else {
@@ -92,8 +96,8 @@ impl Checker {
             return false;
         }
         let elements = first..first + bytes.div_ceil(memory.element_bytes) as usize;
-        // A vector read of a tile's row may include uninitialised padding, whose lanes are then
-        // dropped.
+        // A vector read of a row in a tile may include uninitialised padding, because the kernel
+        // drops these lanes. So allow uninitialised lanes if at least one lane has a value.
         let (mut lanes, has_padding) = (elements.len(), matches!(name, KernelMemory::Tile(_)));
         for element in elements {
             match memory.access_element(element, kind, now) {
@@ -108,7 +112,7 @@ impl Checker {
         true
     }
 
-    /// Records an index out of the bounds of a dimension.
+    /// Records the fault that an index is out of the bounds of a dimension.
     pub fn index_out_of_bounds(&mut self, tensor: u64, dimension: i32, index: i64, size: i64, site: i32) {
         let memory = self.find(tensor).map_or(KernelMemory::Unknown, |index| self.memories[index].name);
         self.fault(FaultKind::Index { memory, dimension, index, size }, site);
@@ -121,12 +125,13 @@ impl Checker {
         self.memories.iter().position(|memory| memory.start == tensor)
     }
 
-    /// Records a fault of the running thread.
+    /// Records a fault of the running thread at the position `site`.
     pub fn fault(&mut self, kind: FaultKind, site: i32) {
         self.faults.add(SimulatorFault { kind, at: Event { site, ..self.now } });
     }
 
-    /// Checks, after the whole grid has run, that every element of a write-once output was written.
+    /// Checks that the kernel has written every element of its write-once outputs. Call this after
+    /// the whole grid has run.
     pub fn check_coverage(&mut self) {
         for memory in &self.memories {
             let to_be_covered = memory.rule == AccessRule { written: WriteLimit::Once, initialised: false };
@@ -137,16 +142,17 @@ impl Checker {
         }
     }
 
-    /// Returns the faults, one per line; `None` if there are none.
+    /// Returns a text with one line per fault; `None` if there are no faults.
     pub fn report(&self, names: &dyn Fn(KernelMemory) -> String, site: &dyn Fn(i32) -> String) -> Option<String> {
         self.faults.report(names, site)
     }
 }
 
 impl WatchedMemory {
-    /// Returns an argument's memory. `None` if it is empty, because an empty buffer may start at
-    /// any address. `None` also if a later argument has the same address: a parameter and its
-    /// in-place output are both accessed as the output.
+    /// Returns the memory of an argument. Returns `None` for an empty argument, because an empty
+    /// buffer may start at any address. Returns `None` also if a later argument has the same
+    /// address. This is the case for a parameter whose buffer an in-place output reuses. Accesses
+    /// to both then follow the rule of the output.
     fn argument(all: &[(&KernelArgument, u64)], number: usize) -> Option<WatchedMemory> {
         let (argument, start) = all[number];
         let later = all[number + 1..].iter().any(|&(other, place)| other.bytes > 0 && place == start);

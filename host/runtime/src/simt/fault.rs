@@ -1,4 +1,4 @@
-//! Faults of simulated kernels, and their report.
+//! Collects the faults of simulated kernels and reports them.
 
 use std::fmt;
 
@@ -6,33 +6,36 @@ use fusebox_core::ir::MatrixProduct;
 
 use super::history::{AccessKind, Event};
 
-/// Number of faults after which a report says "and more".
+/// Maximum number of different faults that a report lists. If there are others, the report says
+/// "and more".
 const MOST_LINES: usize = 8;
 
-/// A memory that kernels access.
+/// A memory that a kernel accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KernelMemory {
     Parameter(usize),
     Output(usize),
-    /// A tile of the block, numbered in order of allocation.
+    /// A tile of shared memory. Tiles are numbered in the order of their allocation.
     Tile(usize),
-    /// No argument or tile of the kernel.
+    /// An address that belongs to no argument and no tile of the kernel.
     Unknown,
 }
 
-/// State of a thread that is not at the barrier, shuffle or product where another thread waits.
+/// The state of a thread for which another thread waits in vain, because it is not at the same
+/// barrier, shuffle or product.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OtherThread {
-    /// A thread that has ended.
+    /// The thread with this number has ended.
     Finished(u32),
-    /// A thread that waits at another position in the code.
+    /// The thread waits at another position in the code. `what` names the operation at this
+    /// position.
     Waiting { thread: u32, what: &'static str, site: i32 },
 }
 
-/// A kind of fault, with the numbers of its first occurrence.
+/// A kind of fault, and the details of its first occurrence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// An access to bytes outside the memory.
+    /// An access to bytes outside a memory.
     OutOfBounds {
         memory: KernelMemory,
         kind: AccessKind,
@@ -40,7 +43,7 @@ pub enum FaultKind {
         offset: i64,
         size: u64,
     },
-    /// An index that is not below the dimension's size.
+    /// An index that is not below the size of its dimension.
     Index {
         memory: KernelMemory,
         dimension: i32,
@@ -57,12 +60,12 @@ pub enum FaultKind {
         element: usize,
         earlier: Event,
     },
-    /// An element of an output that is never written.
+    /// An element of a write-once output that the kernel never writes.
     NeverWritten {
         memory: KernelMemory,
         element: usize,
     },
-    /// A read of an element that has not been written.
+    /// A read of an element that has no value, because no thread has written it.
     Uninitialised {
         memory: KernelMemory,
         element: usize,
@@ -74,35 +77,36 @@ pub enum FaultKind {
         earlier_kind: AccessKind,
         earlier: Event,
     },
-    /// A tile for which the host has no memory.
+    /// A tile for which the host cannot allocate memory.
     NoMemory {
         bytes: u64,
     },
-    /// A division of integers that has no result.
+    /// An integer division without a result: by zero, or of the lowest number by -1.
     Division,
     Endless,
-    /// A barrier that not all threads of the block reach.
+    /// A barrier that only some threads of the block reach.
     Barrier(OtherThread),
-    /// A shuffle that not all lanes of the warp reach.
+    /// A shuffle that only some lanes of the warp reach.
     Shuffle {
         distance: i32,
         other: OtherThread,
     },
-    /// A matrix product that not all lanes of the warp reach.
+    /// A matrix product that only some lanes of the warp reach.
     Product {
         product: MatrixProduct,
         other: OtherThread,
     },
 }
 
-/// A fault, the thread that caused it, and the position in the code.
+/// A fault, and the thread and the position in the code that caused the fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SimulatorFault {
     pub kind: FaultKind,
     pub at: Event,
 }
 
-/// The faults of one grid. Faults that differ only in thread and element are counted as one.
+/// The faults of one grid. Faults of the same kind at the same position in the code are combined
+/// and counted.
 #[derive(Debug, Default)]
 pub struct Faults {
     seen: Vec<(SimulatorFault, u64)>,
@@ -120,8 +124,9 @@ impl Faults {
         }
     }
 
-    /// Returns the faults, one per line; `None` if there are none. `names` returns the name of a
-    /// memory in the program. `site` describes the position in the kernel's code with a number.
+    /// Returns a text with one line per fault; `None` if there are no faults. `names` returns the
+    /// name of a memory in the program. `site` takes the number of a position in the kernel's code,
+    /// and returns a description of the position.
     pub fn report(&self, names: &dyn Fn(KernelMemory) -> String, site: &dyn Fn(i32) -> String) -> Option<String> {
         let lines = self.seen.iter().map(|(fault, count)| {
             let again = if *count > 1 { format!(" ({} more like this)", count - 1) } else { String::new() };

@@ -1,16 +1,16 @@
-//! Coroutines that run GPU threads, and their stacks.
+//! Runs GPU threads in coroutines, and reuses the stacks of the coroutines.
 
 use std::cell::RefCell;
 
 use corosensei::Coroutine;
 use corosensei::stack::{DefaultStack, Stack, StackPointer};
 
-/// Stack size of one GPU thread in bytes. Unused pages cost nothing.
+/// Size in bytes of the stack of a coroutine. The system allocates only the pages that are used.
 const STACK_BYTES: usize = 256 << 10;
-/// Maximum number of stacks kept for the next launch.
+/// Maximum number of stacks that are kept for the next launch.
 const MOST_KEPT: usize = 1024;
 
-/// Handle by which a coroutine suspends.
+/// The handle with which a coroutine suspends itself.
 pub type Yielder = corosensei::Yielder<(), ()>;
 type Fiber = Coroutine<(), (), (), StaggeredStack>;
 
@@ -18,15 +18,16 @@ thread_local! {
     static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A stack that starts some bytes below its page's end. If all stacks started at the same offset in
-/// a page, the stacks of a warp would evict each other from the cache.
+/// A stack that starts some bytes below the end of its memory. This number of bytes differs between
+/// the stacks of a warp. If all stacks started at the same offset in a page, they would evict each
+/// other from the cache.
 struct StaggeredStack {
     stack: DefaultStack,
     bytes: usize,
 }
 
-// SAFETY: the memory is a part of a valid stack between `limit` and `base`, and `base` remains
-// aligned to 64 bytes.
+// SAFETY: the memory from `limit` to `base` is a part of a valid stack, and `base` is a multiple of
+// 64, as for that stack.
 unsafe impl Stack for StaggeredStack {
     fn base(&self) -> StackPointer {
         let base = self.stack.base();
@@ -38,23 +39,25 @@ unsafe impl Stack for StaggeredStack {
     }
 }
 
-/// Coroutines that all run the same body: one GPU thread after another.
+/// A set of coroutines that all run the same function. This function runs one GPU thread after
+/// another.
 pub struct Fibers {
     all: Vec<Fiber>,
-    /// Coroutines without a thread.
+    /// Numbers of the coroutines that run no thread at this time.
     idle: Vec<usize>,
     body: fn(*const (), &Yielder),
     context: *const (),
 }
 
 impl Fibers {
-    /// Returns an empty set of coroutines. Each coroutine will run `body(context)`, which never
-    /// returns.
+    /// Creates an empty set of coroutines. Every coroutine that is added later calls `body(context,
+    /// yielder)`, which never returns.
     pub fn new(context: *const (), body: fn(*const (), &Yielder)) -> Fibers {
         Fibers { all: Vec::new(), idle: Vec::new(), body, context }
     }
 
-    /// Returns the number of a coroutine without a thread. Fails if memory for a stack is short.
+    /// Returns the number of a coroutine that runs no thread. Creates a coroutine if none is idle,
+    /// and fails if memory for its stack is short.
     pub fn take_idle(&mut self) -> std::io::Result<usize> {
         if let Some(fiber) = self.idle.pop() {
             return Ok(fiber);
@@ -69,12 +72,12 @@ impl Fibers {
         Ok(self.all.len() - 1)
     }
 
-    /// Runs a coroutine until it waits.
+    /// Runs a coroutine until it suspends itself.
     pub fn resume(&mut self, fiber: usize) {
         self.all[fiber].resume(());
     }
 
-    /// Marks a coroutine as idle because its thread has ended.
+    /// Marks a coroutine as idle, after its thread has ended.
     pub fn put_idle(&mut self, fiber: usize) {
         self.idle.push(fiber);
     }
@@ -83,9 +86,9 @@ impl Fibers {
 impl Drop for Fibers {
     fn drop(&mut self) {
         for mut fiber in self.all.drain(..) {
-            // SAFETY: the remaining frames belong to the kernel, to functions that it calls, and to
-            // the body. They own no resources. They cannot be unwound because kernels have no
-            // unwind tables.
+            // SAFETY: the stack frames that remain belong to the kernel, to functions that the
+            // kernel calls, and to `body`. They own no resources, so they can be discarded. They
+            // could not be unwound, because kernels have no unwind tables.
             unsafe { fiber.force_reset() };
             STACKS.with_borrow_mut(|stacks| {
                 if stacks.len() < MOST_KEPT {

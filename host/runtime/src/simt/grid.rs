@@ -1,4 +1,4 @@
-//! Runs all blocks of a launch.
+//! Runs all blocks of a simulated launch.
 
 use super::CURRENT;
 use super::fault::KernelMemory;
@@ -7,8 +7,8 @@ use super::simulator::{GridStop, Simulator};
 use crate::RunError;
 use crate::kernel::LoadedKernel;
 
-/// Runs a kernel, block by block. Fails if a thread makes a fault, if an output element is not
-/// written exactly once, or if memory is short.
+/// Runs one launch of a kernel, block by block. Fails if the simulator finds a fault, for example
+/// an element of a write-once output that is not written exactly once, or if memory is short.
 pub fn run_grid(kernel: &LoadedKernel, addresses: &[*mut u8], order: ThreadOrder) -> Result<(), RunError> {
     super::trace::launch(&kernel.image.symbol);
     let simulator = Simulator::new(kernel, addresses, order);
@@ -35,7 +35,8 @@ fn run_blocks(kernel: &LoadedKernel, simulator: &Simulator, order: ThreadOrder) 
     (0..blocks).try_for_each(|turn| simulator.run_block(order.at(turn, blocks) as u32, &mut fibers))
 }
 
-/// Returns the name of a memory in the program.
+/// Returns the name of a memory for messages. It contains the name of the argument's instruction in
+/// the program.
 fn name_of(kernel: &LoadedKernel, memory: KernelMemory) -> String {
     let arguments = &kernel.image.arguments;
     let parameters = arguments.iter().filter(|argument| argument.access == crate::Access::Read).count();

@@ -1,27 +1,27 @@
-//! Records which threads accessed an element of a memory, and detects races.
+//! Records which threads have accessed each element of a memory, and detects data races.
 //!
-//! Two accesses are ordered if one thread makes both, or if two threads of one block make them with
-//! a barrier in between. Accesses of different blocks are never ordered, although the simulator
-//! runs blocks one after the other. Two unordered accesses of one element are a race if at least
-//! one writes and at least one is not atomic.
+//! Two accesses are ordered if the same thread makes both, or if two threads of the same block make
+//! them and there is a barrier between the accesses. Accesses by different blocks are never
+//! ordered, although the simulator runs one block after the other. Two unordered accesses to the
+//! same element are a race if at least one of them writes and at least one is not atomic.
 
 use crate::memory::Buffer;
 
-/// Kind of access of a thread to an element.
+/// The kind of an access to an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AccessKind {
     Read,
     Write,
-    /// Reads and writes the element in one step.
+    /// Reads and writes the element in one atomic operation.
     Atomic,
 }
 
-/// An access: its thread, its time, and its position in the code.
+/// An access by a thread: which thread, between which barriers, and at which position in the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     pub block: u32,
     pub thread: u16,
-    /// Number of barriers that the block has passed.
+    /// Number of barriers that the block had passed before the access.
     pub epoch: u32,
     pub site: i32,
     pub atomic: bool,
@@ -52,16 +52,17 @@ impl Event {
     }
 }
 
-/// An earlier access that conflicts with a later one, and its kind.
+/// The kind and the event of an earlier access that conflicts with a later one, if there is such an
+/// access.
 type Conflict = Option<(AccessKind, Event)>;
 
-/// Error: `bytes` bytes for a history cannot be allocated.
+/// The error that `bytes` bytes of memory for a history cannot be allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryTooLarge {
     pub bytes: u64,
 }
 
-/// At most one event per element.
+/// A table that holds at most one event per element of a memory.
 #[derive(Debug, Default)]
 struct Events(Option<Buffer>);
 
@@ -73,8 +74,9 @@ impl Events {
         Event::unpacked(u128::from_ne_bytes(*bytes.first_chunk()?))
     }
 
-    /// Sets the event of one of `elements`. Zeroed memory is allocated without touching it, so
-    /// elements that no thread accesses cost nothing.
+    /// Sets the event of `element`. `elements` is the number of elements of the memory. The table
+    /// is allocated as zero pages, which the system provides only on access. So elements that no
+    /// thread accesses need no memory.
     fn set(&mut self, elements: usize, element: usize, event: Event) -> Result<(), HistoryTooLarge> {
         let bytes = elements.saturating_mul(Self::SIZE);
         let buffer = match &mut self.0 {
@@ -87,36 +89,38 @@ impl Events {
     }
 }
 
-/// Per element of a memory, the accesses that may conflict with a later one. Accesses of at most
-/// two threads are kept, which suffices to find one that conflicts with an access of a third.
+/// For each element of a memory, the accesses with which a later access may conflict. For reads and
+/// for writes, the history holds at most one access of each of two threads. This suffices: any
+/// later access is by a thread other than at least one of the two.
 #[derive(Debug)]
 pub struct History {
     elements: usize,
     writes: [Events; 2],
     reads: [Events; 2],
-    /// Whether every block has a separate memory, so that accesses of other blocks are ignored.
+    /// Whether every block has a separate memory. Accesses of other blocks are then ignored.
     of_block: bool,
 }
 
 impl History {
-    /// Creates the history of a memory that all blocks share, or (`of_block`) of a memory that each
-    /// block has separately.
+    /// Creates the history of a memory. If `of_block` holds, each block has a separate memory,
+    /// otherwise all blocks share one.
     pub fn new(elements: usize, of_block: bool) -> History {
         History { elements, writes: Default::default(), reads: Default::default(), of_block }
     }
 
-    /// Returns the last write of an element, or one of several unordered last writes.
+    /// Returns the last write to an element. If the last writes are not ordered, returns one of
+    /// them.
     pub fn write_of(&self, element: usize, now: Event) -> Option<Event> {
         self.event(&self.writes[0], element, now)
     }
 
-    /// Returns the first element that was never written.
+    /// Returns the first element that no thread has written.
     pub fn first_unwritten(&self) -> Option<usize> {
         (0..self.elements).find(|&element| self.writes[0].get(element).is_none())
     }
 
-    /// Records an access. Returns an earlier conflicting access, if there is one. Fails if memory
-    /// for the history is short.
+    /// Records an access. Returns an earlier access that conflicts with it, if there is one. Fails
+    /// if memory for the history is short.
     pub fn record(&mut self, element: usize, kind: AccessKind, now: Event) -> Result<Conflict, HistoryTooLarge> {
         let conflict = self.conflict(element, kind, now);
         let events = if kind == AccessKind::Read { &mut self.reads } else { &mut self.writes };
@@ -150,7 +154,8 @@ impl History {
     ) -> Result<(), HistoryTooLarge> {
         let known = first.get(element).filter(|event| !of_block || event.block == now.block);
         match known {
-            // The known event is unordered with all later accesses, so it is kept.
+            // The known access was made by another block, so it is not ordered with this access,
+            // nor with any later access of this block. Keep it.
             Some(event) if event.block != now.block => Ok(()),
             Some(event) if event.epoch == now.epoch && event.thread != now.thread => second.set(elements, element, now),
             _ => first.set(elements, element, now),
@@ -167,7 +172,8 @@ mod tests {
         Event { block, thread, epoch, site: -1, atomic: kind == Atomic }
     }
 
-    /// Whether the last access conflicts with an earlier one.
+    /// Records accesses to one element, in order. Returns whether the last access conflicts with an
+    /// earlier one.
     fn races(of_block: bool, accesses: &[(AccessKind, u32, u16, u32)]) -> bool {
         let mut history = History::new(1, of_block);
         let mut last = None;

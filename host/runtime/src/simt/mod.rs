@@ -1,4 +1,5 @@
-//! Runs GPU kernels on the host, thread by thread, and checks what a GPU does not check.
+//! Simulates GPU kernels on the host, thread by thread. Detects errors that a GPU does not detect,
+//! such as data races.
 //!
 //! ```text
 //! grid        blocks, one after the other
@@ -8,8 +9,8 @@
 //! checker       every access: bounds, races, reads of unwritten elements        history, fault
 //! ```
 //!
-//! A kernel in simt form reports every access before it happens, so the simulator can prevent
-//! accesses out of bounds.
+//! A kernel that is compiled for the simulator reports every memory access before it makes the
+//! access. So the simulator can prevent accesses out of bounds.
 
 mod checker;
 mod fault;
@@ -35,11 +36,12 @@ use product::TileProduct;
 use simulator::{ACCESS_COST, Simulator};
 
 thread_local! {
-    /// Simulator of the grid that runs on this thread.
+    /// The simulator of the grid that is running on this thread of the host.
     static CURRENT: Cell<*const Simulator> = const { Cell::new(std::ptr::null()) };
 }
 
-/// Returns the address of a simulator function that kernels may call.
+/// Returns the address of a function of the simulator that kernels may call; `None` for other
+/// names.
 pub fn symbol(name: &str) -> Option<*const ()> {
     Some(match name {
         "fusebox_simt_access" => fusebox_simt_access as *const (),
@@ -56,15 +58,17 @@ pub fn symbol(name: &str) -> Option<*const ()> {
     })
 }
 
-/// Returns the simulator of the kernel that is calling.
+/// Returns the simulator that runs the calling kernel.
 fn current() -> Option<&'static Simulator> {
-    // SAFETY: `run_grid` sets the pointer to a simulator that lives until the grid has ended, and
-    // only this thread uses it. References to it end when the callers of this function return.
+    // SAFETY: `run_grid` sets the pointer to a simulator that lives until the grid has ended. Only
+    // this thread uses the simulator. No caller of this function keeps the reference after it
+    // returns.
     unsafe { CURRENT.get().as_ref() }
 }
 
-/// Checks an access of `bytes` bytes at address `place` of a tensor. A kernel calls this before
-/// each access. `site` is the number of the position in its code.
+/// Checks an access to `bytes` bytes at the address `place` of the tensor that starts at `tensor`.
+/// A kernel calls this function before each access. `site` is the number of the access's position
+/// in the kernel's code.
 extern "C" fn fusebox_simt_access(tensor: *const u8, place: *const u8, bytes: i32, kind: i32, site: i32) {
     let Some(simulator) = current() else { return };
     let kind = match kind {
@@ -86,23 +90,23 @@ extern "C" fn fusebox_simt_turn(site: i32) {
     }
 }
 
-/// Records a faulty division and stops the grid. A kernel calls this before it divides by zero, or
-/// the lowest number by -1.
+/// Records an invalid integer division and stops the grid. A kernel calls this function before it
+/// would divide by zero, or would divide the lowest number by -1.
 extern "C" fn fusebox_simt_division(site: i32) {
     let Some(simulator) = current() else { return };
     simulator.checker.borrow_mut().fault(FaultKind::Division, site);
     simulator.stop();
 }
 
-/// Records a faulty index and stops the grid. A kernel calls this before it uses an index that is
-/// not below `size`.
+/// Records an invalid index and stops the grid. A kernel calls this function before it would use an
+/// index that is not below the dimension's size.
 extern "C" fn fusebox_simt_index(tensor: *const u8, dimension: i32, index: i64, size: i64, site: i32) {
     let Some(simulator) = current() else { return };
     simulator.checker.borrow_mut().index_out_of_bounds(tensor as u64, dimension, index, size, site);
     simulator.stop();
 }
 
-/// Returns the memory of a tile of the running block.
+/// Returns the address of a tile of shared memory in the running block.
 extern "C" fn fusebox_simt_shared(number: i64, bytes: i64, element_bytes: i32) -> *mut u8 {
     let Some(simulator) = current() else { return std::ptr::null_mut() };
     match simulator.tile(number, bytes.unsigned_abs(), element_bytes.unsigned_abs()) {
@@ -114,21 +118,21 @@ extern "C" fn fusebox_simt_shared(number: i64, bytes: i64, element_bytes: i32) -
     }
 }
 
-/// Waits until all threads of the block arrive.
+/// Waits until all threads of the block have reached the barrier at `site`.
 extern "C" fn fusebox_simt_barrier(site: i32) {
     if let Some(simulator) = current() {
         simulator.barrier(site);
     }
 }
 
-/// Returns the word of the lane `distance` above, or the thread's own word if there is no such
-/// lane.
+/// Sends `word` to the lane `distance` below, and returns the word of the lane `distance` above. If
+/// the lane above does not exist, returns `word`.
 extern "C" fn fusebox_simt_shuffle_down(word: u64, distance: i32, site: i32) -> u64 {
     current().map_or(word, |simulator| simulator.shuffle_down(word, distance, site))
 }
 
-/// Takes the lane's words and sums of the matrix product with this number, and computes the product
-/// with the other lanes.
+/// Computes a matrix product together with the other lanes of the warp. `number` is the number of
+/// the product. `w0` to `w9` are the lane's words of the operands, followed by the lane's sums.
 #[allow(clippy::too_many_arguments, reason = "words are handed over in registers")]
 extern "C" fn fusebox_simt_multiply(
     number: i32,
@@ -150,12 +154,13 @@ extern "C" fn fusebox_simt_multiply(
     }
 }
 
-/// Returns a sum of the thread's last matrix product.
+/// Returns sum `number` of the running thread's last matrix product.
 extern "C" fn fusebox_simt_sum(number: i32) -> u64 {
     current().map_or(0, |simulator| simulator.sum(number))
 }
 
-/// Adds a product of tiles to the running thread's sums. The thread has `columns / 2` sums.
+/// Adds the running thread's share of a product of two tiles to its sums. The thread has `columns /
+/// 2` sums.
 #[allow(clippy::too_many_arguments, reason = "a kernel calls it")]
 extern "C" fn fusebox_simt_multiply_tiles(
     left: *const u8,
@@ -181,7 +186,7 @@ extern "C" fn fusebox_simt_multiply_tiles(
         along_steps: [left_along_steps != 0, right_along_steps != 0],
     };
     let count = usize::try_from(product.columns / 2).unwrap_or(0);
-    // SAFETY: the kernel passes memory for `count` sums, and no other code uses this memory during
+    // SAFETY: the kernel passes a pointer to `count` sums, and no other code uses these sums during
     // the call.
     let sums = unsafe { std::slice::from_raw_parts_mut(sums, count) };
     let tiles = [(left, left_place), (right, right_place)];

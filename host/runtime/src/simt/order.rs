@@ -1,8 +1,9 @@
-//! The order in which threads run.
+//! Defines the order in which the simulator runs threads.
 
 use fusebox_core::random::SplitMix64;
 
-/// The order in which blocks, warps and lanes run. A correct kernel's results do not depend on it.
+/// The order in which the simulator runs blocks, warps and lanes. The results of a correct kernel
+/// do not depend on this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ThreadOrder {
     /// Ascending.
@@ -15,13 +16,15 @@ pub enum ThreadOrder {
 }
 
 impl ThreadOrder {
-    /// Returns the number of the `turn`-th of `count` items to run. Each item occurs once.
+    /// Returns the number of the item that runs as the `turn`-th of `count` items. `turn` counts
+    /// from 0. Each item runs exactly once.
     pub fn at(self, turn: u64, count: u64) -> u64 {
         match self {
             ThreadOrder::Forward => turn,
             ThreadOrder::Reverse => count - 1 - turn,
             ThreadOrder::Seeded(seed) => {
-                // A step that is coprime to the count visits every item once.
+                // If `step` and `count` are coprime, steps of this size visit every item exactly
+                // once.
                 let mut step = SplitMix64(seed).bits() % count + 1;
                 while greatest_common_divisor(step, count) != 1 {
                     step += 1;

@@ -1,19 +1,20 @@
-//! Computes matrix products. In a product by the lanes of a warp, each lane passes its words and
-//! sums and receives its new sums. In a product of tiles in shared memory, each thread reads the
-//! tiles and computes its own sums.
+//! Simulates the two kinds of matrix products of GPUs. In a product by the lanes of a warp, each
+//! lane passes its words of the operands and its sums, and receives its new sums. In a product of
+//! tiles in shared memory, each thread reads the tiles and computes its sums.
 //!
-//! Products are added to a sum one after another, in the order of the steps. A GPU may add in
-//! another order and round later.
+//! An element of a product is a sum of products of elements. The simulator adds them one after
+//! another, along the contracted dimension. A GPU may add them in another order, and round later.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use fusebox_core::ir::{Float, MOST_PRODUCT_WORDS, MatrixProduct, PRODUCT_LANES, Scalar, TILE_SQUARE, group_place};
 
-/// The words and sums of a lane, including unused ones. Each value starts at the lowest bit.
+/// The words of the operands that a lane holds, followed by its sums. Unused entries are at the
+/// end. Each value starts at the lowest bit of its entry.
 pub type Words = [u64; MOST_PRODUCT_WORDS];
 
-/// Returns the new sums of all lanes, from the words and sums of each lane.
+/// Computes a product from the words and the sums of all lanes. Returns the new sums of each lane.
 pub fn multiplied(product: MatrixProduct, lanes: &[Words]) -> Vec<Words> {
     let [rows, columns, steps] = product.shape();
     let [of_left, of_right, of_sums] = product.words();
@@ -44,7 +45,9 @@ pub fn multiplied(product: MatrixProduct, lanes: &[Words]) -> Vec<Words> {
         .collect()
 }
 
-/// Unpacks a word, whose elements are adjacent steps of a line.
+/// Unpacks a word into `elements`. The elements of a word are adjacent along the contracted
+/// dimension, in one row of the left operand or one column of the right operand (`line`), from
+/// index `step` on.
 fn scatter(product: MatrixProduct, word: u64, [line, step]: [i64; 2], elements: &mut [u64]) {
     let bits = product.factor().bits();
     let mask = u64::MAX >> (64 - bits);
@@ -54,7 +57,8 @@ fn scatter(product: MatrixProduct, word: u64, [line, step]: [i64; 2], elements: 
     }
 }
 
-/// Adds the products of two lines to a sum.
+/// Adds the inner product of `left` and `right` to the sum `before`. `left` is a row of the left
+/// operand, and `right` a column of the right operand.
 fn added(product: MatrixProduct, before: u64, left: &[u64], right: &[u64]) -> u64 {
     let pairs = left.iter().zip(right);
     match product {
@@ -77,24 +81,29 @@ fn added(product: MatrixProduct, before: u64, left: &[u64], right: &[u64]) -> u6
     }
 }
 
-/// Converts a narrow float to `f32`.
+/// Converts the bits of a narrow float to `f32`.
 fn decoded(float: Float, bits: u64) -> f32 {
     float.format().map_or(0.0, |format| format.decode(bits)) as f32
 }
 
-/// A product of tiles and the layouts of the tiles.
+/// Parameters of a product of two tiles: the sizes of the product, and the layouts of the tiles. A
+/// tile consists of squares of 8 × 8 elements.
 pub struct TileProduct {
     pub element: Float,
     pub columns: i64,
     pub steps: i64,
-    /// Per tile, bytes from the squares of some steps to the squares of the next steps.
+    /// For each tile, the distance in bytes from one square to the next along the contracted
+    /// dimension.
     pub strides: [i64; 2],
-    /// Per tile, whether steps are contiguous. Otherwise lines are.
+    /// For each tile, whether the elements of a square are contiguous along the contracted
+    /// dimension. Otherwise they are contiguous along the other dimension.
     pub along_steps: [bool; 2],
 }
 
 impl TileProduct {
-    /// Returns the offset of an element in a tile, in bytes.
+    /// Returns the offset in bytes of an element in tile `side`: 0 is the left tile, 1 the right
+    /// tile. `step` is the element's index along the contracted dimension, and `line` its row in
+    /// the left tile or its column in the right tile.
     fn offset(&self, side: usize, line: i64, step: i64) -> i64 {
         let (of_line, of_step) = (line % TILE_SQUARE, step % TILE_SQUARE);
         let within =
@@ -103,8 +112,9 @@ impl TileProduct {
         step / TILE_SQUARE * self.strides[side] + (square + within) * i64::from(self.element.bytes())
     }
 
-    /// Adds the product to a thread's sums. `read` takes the number of a tile and a byte offset,
-    /// and returns the bits of the element there. Returns `None` if an element must not be read.
+    /// Adds the product to the sums of a thread. `read` takes the number of a tile and an offset in
+    /// bytes, and returns the bits of the element at this offset, or `None` if the thread must not
+    /// read the element. Returns `None` if `read` does.
     pub fn add(&self, thread: i64, sums: &mut [f32], mut read: impl FnMut(usize, i64) -> Option<u16>) -> Option<()> {
         let mut lines: HashMap<(usize, i64), Vec<f32>> = HashMap::new();
         for (number, sum) in sums.iter_mut().enumerate() {

@@ -1,9 +1,9 @@
-//! Runs the threads of a block as coroutines, which synchronise at barriers, shuffles and matrix
-//! products.
+//! Runs the threads of a block in coroutines. The threads synchronise at barriers, shuffles and
+//! matrix products.
 //!
-//! A thread runs until it waits or ends. A waiting thread keeps its coroutine. A thread that ends
-//! hands its coroutine to the next thread of its warp, so a kernel without barriers needs only one
-//! coroutine.
+//! A thread runs until it waits or ends. A waiting thread keeps its coroutine. When a thread ends,
+//! its coroutine runs the next thread of the warp. So a kernel whose threads never wait needs only
+//! one coroutine.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
@@ -19,31 +19,35 @@ use crate::kernel::{LoadedKernel, SimtFunction};
 use crate::memory::Buffer;
 
 const WARP: usize = 32;
-/// Cost of an access, in iterations of an empty loop.
+/// Cost of a memory access, as a number of iterations of an empty loop.
 pub const ACCESS_COST: u64 = 8;
-/// Limit of a thread's work, in iterations of an empty loop. It takes seconds to reach, and threads
-/// of sensible kernels remain far below it.
+/// Maximum work of a thread in one block, as a number of iterations of an empty loop. A thread
+/// needs seconds to reach this limit. Threads of sensible kernels do much less work.
 const MOST_TURNS: u64 = 1 << 29;
 
-/// A running grid. Kernels access it through the functions that they call.
+/// The state of a running grid. Kernels access this state only through the functions of the
+/// simulator that they call.
 pub struct Simulator {
-    /// Checker of accesses.
+    /// The checker of memory accesses.
     pub checker: RefCell<Checker>,
     function: SimtFunction,
     arguments: *const *mut c_void,
     threads: Vec<SimulatedThread>,
-    /// Threads by warp, each in the order in which they run.
+    /// For each warp, the numbers of its threads. Warps and threads are in the order in which they
+    /// run.
     warps: Vec<Vec<usize>>,
-    /// Number of the running warp, and number of its threads that have started (`started`).
+    /// Index of the running warp in `warps` (`warp`), and number of threads of this warp that have
+    /// started (`started`).
     warp: Cell<usize>,
     started: Cell<usize>,
     running: Cell<usize>,
-    /// Set when the grid cannot go on.
+    /// Whether a fault has stopped the grid.
     stopped: Cell<bool>,
     tiles: RefCell<Vec<SharedTile>>,
 }
 
-/// A tile. All blocks use the same memory for it.
+/// A tile of shared memory. All blocks use the same host memory for the tile, one block after
+/// another.
 struct SharedTile {
     number: i64,
     buffer: Buffer,
@@ -51,11 +55,14 @@ struct SharedTile {
 
 struct SimulatedThread {
     state: Cell<ThreadState>,
-    /// Word that the thread sends to another lane, then the word that it receives.
+    /// The word that the thread sends in a shuffle, and after the shuffle the word that it has
+    /// received.
     word: Cell<u64>,
-    /// Words and sums that the thread passes to a matrix product, then its new sums.
+    /// The words and sums that the thread passes to a matrix product, and after the product its new
+    /// sums.
     words: Cell<Words>,
-    /// Work that the thread has done in this block, in iterations of an empty loop.
+    /// Work that the thread has done in the current block, as a number of iterations of an empty
+    /// loop.
     turns: Cell<u64>,
     fiber: Cell<usize>,
     yielder: Cell<*const Yielder>,
@@ -71,11 +78,11 @@ enum ThreadState {
     Finished,
 }
 
-/// Why a grid stopped early.
+/// The reason why a grid stopped before its end.
 pub enum GridStop {
     /// A fault that the checker has recorded.
     Fault,
-    /// Memory for another stack is short.
+    /// Memory for the stack of another coroutine is short.
     Stack(std::io::Error),
 }
 
@@ -109,18 +116,19 @@ impl Simulator {
         }
     }
 
-    /// Creates coroutines for the threads of this simulator. The simulator must outlive the
-    /// coroutines.
+    /// Creates an empty set of coroutines that run the threads of this simulator. The simulator
+    /// must outlive the set.
     pub fn fibers(&self) -> Fibers {
         Fibers::new(std::ptr::from_ref(self).cast(), |context, yielder| {
-            // SAFETY: the context is the simulator that `fibers` was called on, which is alive.
+            // SAFETY: `context` is the simulator on which `fibers` was called. The simulator
+            // outlives its coroutines.
             let simulator = unsafe { &*context.cast::<Simulator>() };
             loop {
                 while let Some(thread) = simulator.next_of_warp() {
                     simulator.run(thread);
                     simulator.threads[thread].yielder.set(yielder);
                     let block = i64::from(simulator.checker.borrow().now.block);
-                    // SAFETY: the kernel was compiled for these arguments.
+                    // SAFETY: the kernel was compiled for arguments of these types and sizes.
                     unsafe { (simulator.function)(simulator.arguments, block, thread as i64) };
                     simulator.threads[thread].state.set(ThreadState::Finished);
                 }
@@ -129,7 +137,8 @@ impl Simulator {
         })
     }
 
-    /// Returns the next thread of the warp that has not started.
+    /// Returns the next thread of the running warp that has not started, and counts it as started.
+    /// Returns `None` if all have started.
     fn next_of_warp(&self) -> Option<usize> {
         let warp = &self.warps[self.warp.get()];
         let turn = self.started.get();
@@ -165,8 +174,8 @@ impl Simulator {
         while self.pass_barrier()? {
             for warp in 0..self.warps.len() {
                 self.warp.set(warp);
-                // Mark all threads as started. `started` may still hold the count of a shorter
-                // warp, and no thread may start twice.
+                // Mark all threads of the warp as started, so that no thread starts twice. Before,
+                // `started` may hold the number of threads of a shorter warp.
                 self.started.set(self.warps[warp].len());
                 self.run_warp(fibers)?;
             }
@@ -174,7 +183,7 @@ impl Simulator {
         Ok(())
     }
 
-    /// Runs the threads of the warp until each waits at a barrier or has ended.
+    /// Runs the threads of the running warp until each of them waits at a barrier or has ended.
     fn run_warp(&self, fibers: &mut Fibers) -> Result<(), GridStop> {
         loop {
             for &thread in &self.warps[self.warp.get()] {
@@ -202,8 +211,8 @@ impl Simulator {
         Ok(())
     }
 
-    /// Lets all threads pass the barrier where they wait. Returns `false` if no thread waits at a
-    /// barrier. Fails if not all threads wait at the same one.
+    /// Lets all threads of the block pass the barrier at which they wait. Returns `false` if no
+    /// thread waits at a barrier. Fails if only some threads wait at the same barrier.
     fn pass_barrier(&self) -> Result<bool, GridStop> {
         let waiting = |thread: &SimulatedThread| matches!(thread.state.get(), ThreadState::Barrier { .. });
         let Some(first) = self.threads.iter().position(waiting) else { return Ok(false) };
@@ -216,9 +225,9 @@ impl Simulator {
         Ok(true)
     }
 
-    /// Executes the shuffle or the matrix product in which the warp waits: each thread receives its
-    /// word or its sums. Returns `false` if no thread waits in one. Fails if not all threads wait
-    /// in the same one.
+    /// Executes the shuffle or the matrix product at which the threads of the running warp wait.
+    /// Each thread then receives its word or its sums. Returns `false` if no thread waits at a
+    /// shuffle or a product. Fails if only some threads wait at the same one.
     fn exchange(&self) -> Result<bool, GridStop> {
         let warp = &self.warps[self.warp.get()];
         let exchanges = |thread: &&usize| {
@@ -242,8 +251,8 @@ impl Simulator {
             _ => return Ok(false),
         };
         let far = usize::try_from(distance).unwrap_or(WARP);
-        // Ascending order, so that a word is read before it is replaced. Lanes without a lane `far`
-        // above keep their own word.
+        // Visit the lanes in ascending order, so that each word is read before it is replaced. A
+        // lane keeps its word if there is no lane `far` above it.
         for lane in 0..warp.len().saturating_sub(far) {
             let word = self.threads[lane_0 + lane + far].word.get();
             self.threads[lane_0 + lane].word.set(word);
@@ -252,7 +261,8 @@ impl Simulator {
         Ok(true)
     }
 
-    /// Records a fault: one thread waits in vain because another is elsewhere.
+    /// Records the fault that the thread `waiting` waits in vain, because the thread `other` is not
+    /// at the same position in the code.
     fn diverged(&self, waiting: usize, other: usize) -> GridStop {
         let thread = other as u32;
         let elsewhere = match self.threads[other].state.get() {
@@ -279,22 +289,24 @@ impl Simulator {
         checker.now.thread = running;
     }
 
-    /// Suspends the running thread until the simulator resumes it. Called by a kernel.
+    /// Suspends the running thread until the simulator resumes it. Must be called in the coroutine
+    /// of the thread.
     fn wait(&self, state: ThreadState) {
         let thread = &self.threads[self.running.get()];
         thread.state.set(state);
-        // SAFETY: the coroutine that runs this thread has set the pointer, which is valid while the
-        // coroutine lives.
+        // SAFETY: the coroutine that runs this thread has set the pointer. The pointer is valid
+        // while the coroutine is alive.
         unsafe { (*thread.yielder.get()).suspend(()) };
     }
 
-    /// Adds work to the running thread, in iterations of an empty loop.
+    /// Adds `turns` to the work of the running thread. The unit is an iteration of an empty loop.
     pub fn count(&self, turns: u64) {
         let thread = &self.threads[self.running.get()];
         thread.turns.set(thread.turns.get() + turns);
     }
 
-    /// Counts an iteration of a loop. Called by a kernel at its start.
+    /// Counts an iteration of a loop, and stops the grid if the running thread exceeds
+    /// `MOST_TURNS`. Kernels call this function at the start of every iteration.
     pub fn turn(&self, site: i32) {
         self.count(1);
         if self.threads[self.running.get()].turns.get() > MOST_TURNS {
@@ -303,12 +315,13 @@ impl Simulator {
         }
     }
 
-    /// Waits for the threads of the block. Called by a kernel.
+    /// Waits until all threads of the block have reached the barrier. Kernels call this function.
     pub fn barrier(&self, site: i32) {
         self.wait(ThreadState::Barrier { site });
     }
 
-    /// Returns the word that the lane `distance` above sends. Called by a kernel.
+    /// Sends `word` to the lane `distance` below, and returns the word that the lane `distance`
+    /// above sends. Kernels call this function.
     pub fn shuffle_down(&self, word: u64, distance: i32, site: i32) -> u64 {
         let thread = &self.threads[self.running.get()];
         thread.word.set(word);
@@ -316,7 +329,8 @@ impl Simulator {
         thread.word.get()
     }
 
-    /// Passes a lane's words and sums to a matrix product. Called by a kernel.
+    /// Passes the words and sums of the running thread to a matrix product, and waits for its new
+    /// sums. Kernels call this function.
     pub fn multiply(&self, product: MatrixProduct, words: Words, site: i32) {
         self.threads[self.running.get()].words.set(words);
         self.wait(ThreadState::Multiply { site, product });
@@ -327,19 +341,21 @@ impl Simulator {
         self.running.get()
     }
 
-    /// Returns a sum of the running thread's last product. Called by a kernel.
+    /// Returns sum `number` of the running thread's last matrix product. Kernels call this
+    /// function.
     pub fn sum(&self, number: i32) -> u64 {
         let sums = self.threads[self.running.get()].words.get();
         usize::try_from(number).ok().and_then(|number| sums.get(number).copied()).unwrap_or(0)
     }
 
-    /// Stops the grid after a fault. Called by a kernel; never returns.
+    /// Stops the grid after a fault. Kernels call this function, and it never returns to them.
     pub fn stop(&self) {
         self.stopped.set(true);
         self.wait(ThreadState::Ready);
     }
 
-    /// Returns a tile's memory; `None` if memory is short. Called by a kernel.
+    /// Returns the address of a tile. Allocates the tile at the first call with its number. Returns
+    /// `None` if memory is short. Kernels call this function.
     pub fn tile(&self, number: i64, bytes: u64, element_bytes: u32) -> Option<*mut u8> {
         let mut tiles = self.tiles.borrow_mut();
         if let Some(tile) = tiles.iter().find(|tile| tile.number == number) {

@@ -1,21 +1,23 @@
-//! Records which elements of its arguments each simulated kernel reads, for comparison with its
-//! indexing maps.
+//! Records which elements of its arguments each simulated kernel reads. Tests compare these
+//! elements with the kernel's indexing maps.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use super::fault::KernelMemory;
 
-/// The elements that one launch of a kernel read.
+/// The elements that one launch of a kernel has read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LaunchReads {
     pub kernel: String,
-    /// Per parameter, row-major indices of the elements read.
+    /// For each parameter, the indices of the elements that the kernel has read, in row-major order
+    /// of the array.
     pub parameters: Vec<BTreeSet<u64>>,
-    /// Per output, row-major indices of the elements read: earlier values, or values that the
-    /// kernel wrote.
+    /// For each output, the indices of the elements that the kernel has read, in row-major order of
+    /// the array. The kernel may have read values from before the launch, or values that it has
+    /// written.
     pub outputs: Vec<BTreeSet<u64>>,
-    /// Number of reads, counting repeated reads of an element.
+    /// Number of reads of elements. If an element is read several times, each read counts.
     pub count: u64,
 }
 
@@ -23,8 +25,9 @@ thread_local! {
     static LAUNCHES: RefCell<Option<Vec<LaunchReads>>> = const { RefCell::new(None) };
 }
 
-/// Calls `run`, which simulates kernels on this thread. Returns its result and the reads of each
-/// launch, in order. Memory that is both a parameter and an output counts as the output.
+/// Calls `run`, which simulates kernels on this thread. Returns the result of `run`, and the reads
+/// of each launch, in order. If an output reuses the memory of a parameter, reads of this memory
+/// are recorded for the output.
 pub fn trace_reads<R>(run: impl FnOnce() -> R) -> (R, Vec<LaunchReads>) {
     LAUNCHES.set(Some(Vec::new()));
     let result = run();
@@ -37,7 +40,7 @@ pub fn launch(kernel: &str) {
     });
 }
 
-/// Records that the current launch reads elements of a memory.
+/// Records that the current launch reads `count` elements of a memory, from the element `first` on.
 pub fn read(memory: KernelMemory, first: u64, count: u64) {
     LAUNCHES.with_borrow_mut(|launches| {
         let Some(launch) = launches.as_mut().and_then(|list| list.last_mut()) else { return };

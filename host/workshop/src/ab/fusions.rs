@@ -24,10 +24,10 @@ pub struct FusionSelection {
     pub only_in_b: Vec<String>,
 }
 
-/// Returns the fusions that both sides have and whose name matches the pattern; without a pattern,
-/// those for which the sides build different kernels, or all if the sides differ in their lowering.
-/// The fusions of another fusebox program are unknown (`None`). Then all matching fusions of the
-/// other side are compared.
+/// Returns the fusions to compare: those that both sides have and whose name matches the pattern.
+/// Without a pattern, returns the fusions for which the sides build different kernels, or all
+/// common fusions if the sides differ in their lowering. The kernels of another fusebox program are
+/// unknown (`None`). Then all matching fusions of the other side are compared.
 ///
 /// # Errors
 /// If no fusion matches the pattern.

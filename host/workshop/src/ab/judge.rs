@@ -12,15 +12,15 @@ use crate::reference::{Authority, Reference};
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "verdict", rename_all = "lowercase")]
 pub enum ResultJudgement {
-    /// Rounding explains the difference of both results from the reference.
+    /// Both results are right: rounding explains how they differ from the reference.
     Right {
-        /// The reference.
+        /// The source of the reference result.
         by: Authority,
     },
-    /// Rounding does not explain the difference of one or both results; the texts describe these
-    /// differences.
+    /// One or both results are wrong: rounding does not explain how they differ from the reference.
+    /// The texts describe these differences.
     Wrong {
-        /// The reference.
+        /// The source of the reference result.
         by: Authority,
         a: Option<String>,
         b: Option<String>,
@@ -33,7 +33,7 @@ impl ResultJudgement {
     /// Judges the results of both sides on some inputs.
     ///
     /// # Errors
-    /// If the module cannot be read, or the reference fails on inputs off in their last place.
+    /// If the module cannot be read, or the reference fails on inputs whose last bits are changed.
     pub fn of(trial: &Trial<'_>, inputs: &[Literal], found: [&Literal; 2]) -> Result<ResultJudgement, WorkshopError> {
         let Trial { source, of_part, settings, .. } = *trial;
         let module = source.parse()?;

@@ -40,7 +40,7 @@ pub struct Comparison {
     pub b: SideFigures,
     /// Whether the results of one execution on the same inputs are right.
     pub judged: ResultJudgement,
-    /// The distance between these results.
+    /// How far these results differ from each other.
     pub results: Agreement,
     /// Times. Empty on the simulator and if a result is wrong, as times would be meaningless.
     pub measured: Vec<MeasuredTimes>,
@@ -54,7 +54,7 @@ pub struct SideFigures {
     /// Bytes that the kernels read and write according to their plans' maps, each element once.
     pub bytes_read: u64,
     pub bytes_written: u64,
-    /// Operations of the kernels, as the number of additions that take as long; 0 for another
+    /// Work of the kernels, as the number of additions that take the same time; 0 for another
     /// fusebox program, whose plans are unknown.
     pub operations: f64,
     /// Warnings of the compiler, for example about fusions that a chosen emitter declines.
@@ -67,7 +67,7 @@ pub struct SideFigures {
     /// Report of NVIDIA's assembler on the kernels, if it is installed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gpu: Vec<GpuKernelFigures>,
-    /// Text of all kernels by the name of the stage of lowering.
+    /// Text of all kernels after each stage of lowering, by the name of the stage.
     #[serde(skip)]
     pub texts: BTreeMap<&'static str, String>,
 }
@@ -77,24 +77,25 @@ pub struct SideFigures {
 pub struct GpuKernelFigures {
     #[serde(flatten)]
     pub quality: KernelQuality,
-    /// Fraction of a multiprocessor's threads that can be resident at once.
+    /// Number of threads that can be resident on a multiprocessor at once, as a fraction of its
+    /// limit.
     pub occupancy: Option<f64>,
 }
 
 /// Times of both sides, measured alternately.
 #[derive(Clone, Debug, Serialize)]
 pub struct MeasuredTimes {
-    /// State of the caches at the start.
+    /// State of the caches at the start of each execution.
     pub cache: Cache,
     /// Times of both sides in microseconds.
     pub a_us: Summary,
     pub b_us: Summary,
-    /// B's time over A's.
+    /// B's time divided by A's.
     pub ratio: Interval,
     pub verdict: Verdict,
-    /// Pairs measured again because something else ran on the machine.
+    /// Number of pairs that were measured again because something else ran on the machine.
     pub repeated: usize,
-    /// Pairs used although something else ran.
+    /// Number of pairs that were used although something else ran on the machine.
     pub disturbed: usize,
     /// For each side, the least time in which the machine can do the work of its kernels.
     pub roof: [Roof; 2],
@@ -111,12 +112,12 @@ impl ComparisonReport {
 }
 
 impl MeasuredTimes {
-    /// Returns the bandwidth in GB/s of one side, 0 or 1.
+    /// Returns the bandwidth of side 0 (A) or 1 (B) in GB/s.
     pub fn bandwidth(&self, figures: &SideFigures, side: usize) -> f64 {
         figures.bytes() as f64 / self.median(side) / 1e3
     }
 
-    /// Returns the roof as a fraction of the side's median time.
+    /// Returns the roof of side 0 (A) or 1 (B) as a fraction of the side's median time.
     pub fn roof_fraction(&self, side: usize) -> f64 {
         self.roof[side].us() / self.median(side)
     }
@@ -139,7 +140,7 @@ impl fmt::Display for GpuKernelFigures {
 }
 
 impl SideFigures {
-    /// Bytes read and written.
+    /// Returns the number of bytes read and written.
     pub fn bytes(&self) -> u64 {
         self.bytes_read.saturating_add(self.bytes_written)
     }

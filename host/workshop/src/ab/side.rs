@@ -23,7 +23,7 @@ pub struct Side {
     pub compiler: SideCompiler,
     /// Passes of MLIR that run for this side alone.
     pub mlir_passes: Vec<MlirPasses>,
-    /// Dump for the output of every phase on the program.
+    /// Dump to which every phase writes its output for the whole program.
     pub dump: Dump,
 }
 
@@ -44,7 +44,7 @@ pub struct CompiledSide {
     pub kernels: Option<Vec<Selected>>,
 }
 
-/// The stages that another fusebox program can print, with its `--emit` names for them.
+/// The stages that another fusebox program can print, with their names in its option `--emit`.
 const ASKED: [(&str, Stage); 4] =
     [("mlir", Stage::Kernel), ("mlir-lowered", Stage::Scalars), ("llvm", Stage::Llvm), ("asm", Stage::Assembly)];
 
@@ -149,7 +149,7 @@ fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// Returns the figures that follow from the code: its size, and the assembler's report.
+/// Returns the figures that depend only on the code: its size, and the assembler's report.
 fn of_code(executable: &Executable) -> SideFigures {
     let code_bytes = executable.code.iter().map(code_bytes).sum();
     let Target::Cuda(capability) = executable.target else {

@@ -154,7 +154,7 @@ pub fn write_summary(out: &mut dyn Write, reports: &[ComparisonReport]) -> io::R
     Ok(())
 }
 
-/// Largest number of emitters' names in a line.
+/// Largest number of emitters that a line names.
 const MOST_NAMES: usize = 4;
 
 fn write_figures(out: &mut dyn Write, side: &str, figures: &SideFigures) -> io::Result<()> {

@@ -76,7 +76,7 @@ impl CompiledSides {
     /// Judges and compares the results. Then measures the times, unless a result is wrong.
     ///
     /// # Errors
-    /// If there are no inputs, or a program fails.
+    /// If the inputs cannot be loaded, or a program fails.
     pub fn compare(
         &self,
         name: &str,

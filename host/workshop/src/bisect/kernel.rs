@@ -82,8 +82,8 @@ impl IsolatedFusion<'_> {
         })
     }
 
-    /// Tries the other emitters. Blames the emitter if another one builds a right kernel, otherwise
-    /// the kernel.
+    /// Compiles the fusion with the other emitters. Returns `Suspect::Emitter` if one of them
+    /// builds a right kernel, otherwise `Suspect::Kernel`.
     fn emitter_or_all(&self, unknown: Option<String>) -> Suspect {
         let judged = others(self.kernel, &self.settings.compile).into_iter();
         let judged = judged.filter_map(|(name, options)| Some((name, self.is_right(&options).ok()?)));

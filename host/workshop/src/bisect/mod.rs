@@ -56,22 +56,23 @@ pub struct BisectionSettings {
 struct LocatedFault {
     suspect: Suspect,
     difference: String,
-    /// A case that goes wrong, if there is one.
+    /// A case whose result is wrong, if there is one.
     wrong: Option<FailingCase>,
 }
 
-/// A case that goes wrong.
+/// A case whose result is wrong.
 struct FailingCase {
     case: Case,
-    /// How to check that a smaller case still goes wrong.
+    /// How to check that the result of a smaller case is still wrong.
     by: FailureCheck,
 }
 
-/// How a case shows that it goes wrong.
+/// How to check whether the result of a case is wrong.
 enum FailureCheck {
-    /// The interpreter computes another result after these steps.
+    /// It is wrong if these steps change the result that the interpreter computes from the module.
     Steps(Vec<Step>),
-    /// The program compiled with these options computes another result.
+    /// It is wrong if the program compiled with these options computes another result than the
+    /// interpreter.
     Compiled(Box<Options>),
 }
 
@@ -106,7 +107,8 @@ fn reference(settings: &BisectionSettings, meant: &Literal) -> Result<Literal, W
     read.pop().ok_or_else(|| WorkshopError::Interface(format!("{} holds no result", path.display())))
 }
 
-/// Searches the compiled program. The passes and fusion are right; the compiled program is wrong.
+/// Searches the compiled program for the fault, after the interpreter has shown that the passes and
+/// fusion are right.
 fn in_program(case: &Case, difference: String, settings: &BisectionSettings) -> Result<LocatedFault, WorkshopError> {
     let fused = steps::fused(case, &settings.compile)?;
     match thunks::first_wrong(&fused, settings)? {
@@ -148,8 +150,8 @@ fn shrunk_verdict(found: LocatedFault, settings: &BisectionSettings) -> Result<B
 }
 
 impl FailureCheck {
-    /// Whether a case goes wrong. A case that cannot be compiled or interpreted has another fault
-    /// and returns `false`.
+    /// Whether the result of a case is wrong. Returns `false` for a case that cannot be compiled or
+    /// interpreted, as this is another fault.
     fn goes_wrong(&self, case: &Case, settings: &BisectionSettings) -> bool {
         let difference = match self {
             FailureCheck::Steps(steps) => steps::after(case, steps, &settings.compile).and_then(|after| {
@@ -164,7 +166,8 @@ impl FailureCheck {
     }
 }
 
-/// Returns the same options, for a part of the program.
+/// Returns these options for a part of the program: choices may have no effect, and nothing is
+/// dumped.
 fn for_part(options: &Options) -> Options {
     let emitters = Emitters { of_part: true, ..options.emitters.clone() };
     Options { emitters, dump: fusebox_compiler::Dump::default(), stages: Vec::new(), ..options.clone() }

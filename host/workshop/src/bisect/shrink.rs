@@ -1,5 +1,5 @@
-//! Shrinks a module that goes wrong: makes an operand of the root the new root, or replaces an
-//! instruction by a parameter with its value.
+//! Shrinks a module whose result is wrong. Each step makes an operand of the root the new root, or
+//! replaces an instruction by a parameter whose input is the instruction's value.
 
 use std::time::{Duration, Instant};
 
@@ -12,14 +12,14 @@ use crate::case::Case;
 /// Time after which shrinking stops.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Returns the number of instructions of the entry that are no parameters.
+/// Returns the number of instructions of the entry that are not parameters.
 pub fn size(case: &Case) -> usize {
     let entry = case.module.entry_computation();
     let computing = |entry: &Computation| entry.instructions.iter().filter(|it| !is_parameter(it)).count();
     entry.map_or(0, computing)
 }
 
-/// Shrinks a case while it still goes wrong. The interpreter computes the values that replace
+/// Shrinks a case as long as its result is wrong. The interpreter computes the values that replace
 /// instructions.
 pub fn smallest(mut case: Case, goes_wrong: &dyn Fn(&Case) -> bool) -> Case {
     let begin = Instant::now();

@@ -26,7 +26,7 @@ pub fn after(case: &Case, steps: &[Step], options: &Options) -> Result<Module, W
     Ok(module)
 }
 
-/// Returns the first step whose output module has another result; `None` if the module with all
+/// Returns the first step after which the module has a wrong result; `None` if the module with all
 /// fusions has the right result. Uses binary search.
 ///
 /// # Errors
@@ -67,8 +67,8 @@ pub fn first_wrong(case: &Case, options: &Options) -> Result<Option<LocatedFault
     Ok(Some(LocatedFault { suspect, difference: told, wrong: Some(wrong) }))
 }
 
-/// Returns the first instruction of the second module's entry whose value differs from that of the
-/// instruction of the same name in the first module.
+/// Returns the first instruction in the entry of `after` whose value differs from the value of the
+/// instruction with the same name in `before`.
 fn first_changed(before: &Module, after: &Module, inputs: &[Literal]) -> Result<Option<String>, WorkshopError> {
     let (old, new) = (values(before, inputs)?, values(after, inputs)?);
     let (Some(old_entry), Some(new_entry)) = (before.entry_computation(), after.entry_computation()) else {

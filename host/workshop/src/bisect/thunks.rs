@@ -64,8 +64,8 @@ impl ThunkSearch<'_> {
     ) -> Result<Option<LocatedFault>, WorkshopError> {
         let module = self.module;
         let instruction = module.computation(sequence).instruction(id);
-        // The interpreter evaluates each of these from the initial state; a program has one state
-        // for all of them. The values differ.
+        // The interpreter evaluates each random-number instruction from the initial state. A
+        // program has one state for all of them, so the values differ.
         if matches!(instruction.op, Op::Rng { .. } | Op::RngGetAndUpdateState { .. }) {
             return Ok(None);
         }

@@ -19,7 +19,7 @@ pub enum Suspect {
         /// The first instruction whose value changes.
         instruction: Option<String>,
     },
-    /// The emitter of a fusion: others build a right kernel of it.
+    /// The emitter of a fusion: other emitters build right kernels for it.
     Emitter {
         fusion: String,
         emitter: String,
@@ -36,7 +36,7 @@ pub enum Suspect {
         emitter: String,
         /// Other emitters whose kernels are wrong too.
         wrong: Vec<String>,
-        /// As in `Emitter`.
+        /// Why the stages of the kernel cannot be executed, as in `Emitter`.
         unknown: Option<String>,
     },
     /// A stage of lowering: the kernel is right before it and wrong after it.
@@ -49,13 +49,14 @@ pub enum Suspect {
         /// How the kernel is wrong after the stage.
         fault: String,
     },
-    /// A stage that makes LLVM a false promise about a right kernel.
+    /// A stage of lowering that makes a false promise to LLVM about a right kernel.
     Promise { fusion: String, emitter: String, stage: String, promise: String },
-    /// The translation of the last stage, which is right, to LLVM IR, or LLVM's code generation.
+    /// The translation to LLVM IR, or LLVM's code generation: the kernel is right after the last
+    /// stage of lowering.
     Code { fusion: String, emitter: String },
     /// LLVM's passes over a kernel.
     Optimisation { fusion: String, emitter: String },
-    /// A step of the program that is no kernel.
+    /// A step of the program that is not a kernel.
     Thunk { instruction: String, opcode: String },
     /// The buffers or the order of steps: the kernel is right in isolation.
     Buffers { fusion: String },
@@ -72,7 +73,7 @@ pub struct BisectionVerdict {
     pub difference: String,
     /// Number of instructions of the case before shrinking.
     pub instructions_before: Option<usize>,
-    /// Number of instructions of the smallest case that still goes wrong.
+    /// Number of instructions of the smallest case whose result is still wrong.
     pub instructions_after: Option<usize>,
     /// If a stage of lowering is at fault, the files with the kernel before and after it.
     pub kernel_ir: Vec<PathBuf>,
@@ -89,7 +90,7 @@ impl BisectionVerdict {
         BisectionVerdict { suspect, difference, instructions_before, instructions_after, kernel_ir, simulated, repro }
     }
 
-    /// Describes for people what is at fault, how that is known, and where to look.
+    /// Describes in words which part is at fault, how that is known, and where to look.
     pub fn words(&self) -> String {
         let mut words = self.suspect.words();
         if !self.difference.is_empty() {

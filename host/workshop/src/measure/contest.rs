@@ -1,4 +1,4 @@
-//! Measures pairs of programs.
+//! Measures two programs alternately, in pairs of times.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ pub enum Cache {
     Cold,
 }
 
-/// Number of pairs of a round. A round ends early after `LONG_ROUND`.
+/// Number of pairs of a round. A round that takes longer than `LONG_ROUND` ends with fewer pairs.
 const PAIRS: usize = 4;
 const LONG_ROUND: Duration = Duration::from_millis(200);
 /// Largest number of repetitions of a disturbed pair.
@@ -42,13 +42,13 @@ pub struct Contest<'a> {
     pub a: &'a Executable,
     pub b: &'a Executable,
     pub inputs: &'a [ArrayLiteral],
-    /// How both run.
+    /// Options with which both programs run.
     pub options: &'a Options,
 }
 
 impl Contest<'_> {
     /// Measures both programs alternately, on the same threads. Every round loads them again, in
-    /// random order, so that no verdict depends on one memory address.
+    /// random order, so that no verdict depends on the memory addresses of a single load.
     ///
     /// # Errors
     /// If a program cannot be loaded or executed.
@@ -102,10 +102,10 @@ pub(super) fn is_heads(random: &mut SplitMix64) -> bool {
     random.bits() >> 63 == 0
 }
 
-/// Times both programs. As far as possible they use the same memory, as addresses would favour one
-/// of two equal programs. With cold caches, their executions alternate, so that a slowdown of
-/// memory for a millisecond affects both. With warm caches, each runs for a while without the other
-/// and has the caches to itself.
+/// Times both programs. As far as possible, both use the same memory, as different addresses could
+/// make one of two equal programs faster. With cold caches, executions alternate, so that a
+/// slowdown of memory for a millisecond affects both programs. With warm caches, each program runs
+/// for a while without the other, so that the caches hold only its data.
 fn pair(a: &mut Program, b: &mut Program, a_first: bool, cache: Cache) -> Result<TimePair, WorkshopError> {
     let mut times = [Vec::new(), Vec::new()];
     let order = if a_first { [0, 1] } else { [1, 0] };
@@ -128,8 +128,8 @@ fn pair(a: &mut Program, b: &mut Program, a_first: bool, cache: Cache) -> Result
     }
 }
 
-/// Adds the microseconds of executions: of as many as needed with warm caches, of one with cold
-/// caches.
+/// Executes a program and adds the microseconds to `times`. With warm caches, executes it as often
+/// as needed; with cold caches, once.
 fn sample(program: &mut Program, cache: Cache, times: &mut Vec<f64>) -> Result<(), WorkshopError> {
     if cache == Cache::Cold {
         program.evict()?;

@@ -6,14 +6,16 @@ use std::time::{Duration, Instant};
 
 use procfs::process::Process;
 
-/// Iterations of the loop that measures the processor's speed. They take some tens of microseconds.
+/// Number of iterations of the loop that measures the processor's speed. They take some tens of
+/// microseconds.
 const TURNS: u64 = 20_000;
-/// Largest ratio of the loop's time to its least time.
+/// Largest ratio of the loop's time to its least time at which the processor does not count as
+/// slow.
 const SLOWER: f64 = 1.15;
-/// Fraction of a measurement that may be spent waiting for a processor.
+/// Largest fraction of a measurement's time that threads may wait for a processor.
 const WAITING: f64 = 0.05;
 
-/// Watches measurements.
+/// Detects whether measurements are disturbed.
 #[derive(Debug)]
 pub struct DisturbanceWatch {
     fastest: Duration,

@@ -10,11 +10,11 @@ use super::contest::{Contest, is_enough, is_heads, settled};
 use crate::WorkshopError;
 use crate::statistics::{Interval, Verdict, median, of_ratios};
 
-/// Number of pairs of a round. A round ends early after `LONG_ROUND`.
+/// Number of pairs of a round. A round that takes longer than `LONG_ROUND` ends with fewer pairs.
 const PAIRS: usize = 2;
 const LONG_ROUND: Duration = Duration::from_millis(200);
-/// Numbers of rounds after which the verdicts are computed. After the last one, or after `LONGEST`,
-/// measuring stops without clear verdicts.
+/// Numbers of rounds after which the verdicts are computed. After the last of these rounds, or
+/// after the time `LONGEST`, measuring stops even without clear verdicts.
 const LOOKS: [usize; 4] = [12, 24, 48, 96];
 const LONGEST: Duration = Duration::from_secs(5);
 
@@ -101,7 +101,8 @@ impl Contest<'_> {
     }
 }
 
-/// Returns the medians of enough executions, after the caches hold this program's data.
+/// Runs a program until the caches hold its data. Then returns the medians of as many executions as
+/// needed.
 fn sample(program: &mut Program, names: &BTreeSet<&str>) -> Result<ExecutionTimes, WorkshopError> {
     settled(program)?;
     let (mut of_kernels, mut totals): (BTreeMap<String, Vec<f64>>, Vec<f64>) = Default::default();

@@ -17,9 +17,9 @@ pub struct Effort {
     pub seed: u64,
 }
 
-/// Numbers of rounds after which the verdict is computed. Fewer rounds say little about how much
-/// rounds differ, and every look is one more chance to mistake noise for a difference. After the
-/// last look, measuring stops without a clear verdict.
+/// Numbers of rounds after which the verdict is computed. Fewer rounds do not show how much rounds
+/// differ. Every additional look at the verdict is one more chance to mistake noise for a
+/// difference. After the last look, measuring stops even without a clear verdict.
 const LOOKS: [usize; 6] = [12, 24, 48, 96, 192, 384];
 
 impl Default for Effort {
@@ -40,9 +40,9 @@ pub struct TimePair {
 pub struct Round {
     /// The pairs used for the verdict.
     pub pairs: Vec<TimePair>,
-    /// Pairs measured again, because something else ran on the machine.
+    /// Number of pairs that were measured again because something else ran on the machine.
     pub repeated: usize,
-    /// Pairs used although something else ran, as repetitions did not help.
+    /// Number of pairs that were used although something else ran, as repetitions did not help.
     pub disturbed: usize,
 }
 
@@ -50,7 +50,7 @@ pub struct Round {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     pub rounds: Vec<Round>,
-    /// B's time over A's.
+    /// B's time divided by A's.
     pub ratio: Interval,
     pub verdict: Verdict,
 }
@@ -80,7 +80,7 @@ impl Series {
 }
 
 /// Measures rounds until the verdict is clear. `round` measures one round of at most the given
-/// number of pairs, in an order from the random numbers.
+/// number of pairs, in an order that the random numbers determine.
 ///
 /// # Errors
 /// If a round fails.

@@ -1,5 +1,5 @@
-//! Writes reports as pages for a browser. They load no other files, and follow the light or dark
-//! mode of the reader's system.
+//! Writes reports as pages for a browser. The pages load no other files, and follow the light or
+//! dark mode of the reader's system.
 //!
 //! ```text
 //! style.css   the style of all pages

@@ -41,8 +41,8 @@ pub struct Profile {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProfiledStep {
     pub name: String,
-    /// Name and version of the kernel's emitter; for other steps, the part of the runtime that does
-    /// it.
+    /// Name and version of the kernel's emitter; for other steps, the part of the runtime that
+    /// executes the step.
     pub by: String,
     /// Number of executions of the step in one run.
     pub times: usize,
@@ -50,8 +50,8 @@ pub struct ProfiledStep {
     pub us: f64,
     /// Predicted microseconds of the kernel's plan, for the same number of executions.
     pub predicted_us: Option<f64>,
-    /// Work of one execution. Bytes are those of the kernel's plan; for other steps, of all their
-    /// buffers. Operations are those of kernels only.
+    /// Work of one execution. The work of a kernel is the bytes that its plan states, and its
+    /// operations. The work of another step is the bytes of all its buffers.
     #[serde(flatten)]
     pub work: WorkAmount,
     /// The least time for this work.
@@ -59,7 +59,7 @@ pub struct ProfiledStep {
     pub roof: Roof,
     /// The resource that bounds the step.
     pub bound: Bound,
-    /// The roof as a fraction of the time.
+    /// The roof of all executions in one run, as a fraction of their time.
     pub of_roof: f64,
 }
 
@@ -160,7 +160,8 @@ fn microseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-/// Returns the roof for some work. Copies are measured once per power of two.
+/// Returns the roof for some work. Measures memory only for numbers of bytes that are powers of
+/// two, and scales the result.
 fn roof(machine: &mut MachineSpeeds<'_>, work: WorkAmount) -> Result<Roof, WorkshopError> {
     let size = work.bytes.max(1).checked_next_power_of_two().unwrap_or(work.bytes);
     let roof = machine.roof(WorkAmount { bytes: size, ..work }, Cache::Warm)?;

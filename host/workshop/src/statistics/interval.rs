@@ -1,14 +1,14 @@
-//! Computes the ratio of two sides with a confidence interval, by bootstrapping.
+//! Computes the ratio of two sides' times with a confidence interval, by bootstrapping.
 
 use fusebox_core::random::SplitMix64;
 use serde::{Deserialize, Serialize};
 
 use super::sample::{median, quantile};
 
-/// Number of bootstrap draws of the rounds.
+/// Number of bootstrap samples, each drawn from the rounds.
 const DRAWS: usize = 2000;
-/// Confidence level. It is higher than a verdict needs, as a verdict may follow after several looks
-/// at the interval.
+/// Confidence level of the interval. It is higher than a single verdict needs, as the interval may
+/// be computed several times until a verdict is clear.
 const CONFIDENCE: f64 = 0.995;
 
 /// A ratio and its confidence interval.
@@ -22,9 +22,9 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// Computes the ratio of the sides from the ratios of pairs in rounds: the centre of the rounds'
-/// medians. Medians suppress outliers of times. Rounds are drawn as a whole, as the pairs of a
-/// round are correlated. `seed` determines the draws.
+/// Computes the ratio of the sides from the ratios of all pairs, grouped by round. The result is
+/// the centre of the rounds' medians, as medians suppress outliers. The bootstrap draws whole
+/// rounds, as the pairs of a round are correlated. `seed` determines the draws.
 pub fn of_ratios(rounds: &[Vec<f64>], seed: u64) -> Interval {
     let rounds: Vec<f64> = rounds.iter().map(|pairs| median(pairs.iter().map(|ratio| ratio.ln()).collect())).collect();
     let mut random = SplitMix64(seed);

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// A sample in five numbers, in the sample's unit.
+/// A summary of a sample: four values in the sample's unit, and the sample's size.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// The smallest value.

@@ -1,4 +1,4 @@
-//! Derives a verdict from an interval.
+//! Derives a verdict from the interval of a ratio.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Interval;
 
-/// Times that differ by less than this factor count as equal. So small a difference should not
+/// Times that differ by less than this factor count as equal. A difference this small should not
 /// decide a choice.
 pub const MARGIN: f64 = 1.02;
 
@@ -20,7 +20,8 @@ pub enum Verdict {
     Slower,
     /// The times differ by less than the margin.
     Same,
-    /// The interval holds both equal and different times: more pairs are needed.
+    /// The interval contains ratios that count as equal times and ratios that do not. More pairs
+    /// are needed.
     Ambiguous,
 }
 

@@ -1,4 +1,4 @@
-//! Compiles contenders in isolation to programs.
+//! Compiles each contender to a separate program.
 
 use std::sync::Mutex;
 
@@ -10,7 +10,7 @@ use super::contenders::Contender;
 
 /// A compiled contender.
 pub struct CompiledContender {
-    /// Its position in the fixed order.
+    /// Position of the contender in the fixed order that decides ties.
     pub place: usize,
     /// Name of the contender.
     pub name: String,

@@ -18,24 +18,25 @@ pub struct Contender {
     pub name: String,
     /// Predicted microseconds; `None` if there is no plan.
     pub predicted_us: Option<f64>,
-    /// The largest part of the predicted time; `None` for ways to cut.
+    /// Name of the largest part of the predicted time; `None` for ways to cut.
     pub longest: Option<&'static str>,
     /// Whether only bundled emitters build it.
     pub is_bundled: bool,
-    /// The source of its kernels.
+    /// How its kernels are built.
     way: BuildMethod,
 }
 
 #[derive(Clone, Debug)]
 enum BuildMethod {
-    /// A fusion in isolation, by an emitter.
+    /// Compiles a fusion in isolation, with one emitter.
     Emitter(Arc<Source>, Box<Override>),
-    /// A region with its fusions.
+    /// Compiles a region that is already cut into fusions.
     Cut(Box<Module>),
 }
 
 impl Contender {
-    /// Compiles the contender with these options, except for their choices of emitters and tuning.
+    /// Compiles the contender with these options. Ignores tuned choices. If the contender is an
+    /// emitter, also ignores other choices of emitters.
     ///
     /// # Errors
     /// If the contender cannot be compiled.
@@ -95,13 +96,13 @@ pub fn of_cut(cut: &Cut, registry: &Registry) -> Vec<Contender> {
     cut.ways.iter().map(contender).collect()
 }
 
-/// Predicted microseconds of a plan, and the largest part of that time.
+/// Predicted microseconds of a plan, and the name of the largest part of that time.
 type PredictedTime = (f64, &'static str);
 
 /// Returns all knobs that an emitter offers, each with the predicted time of its plan.
 fn knobs(ranked: &Ranked, kernel: &Selected, options: &Options) -> Vec<(Configuration, Option<PredictedTime>)> {
     let emitter = &options.emitters.registry.emitters()[ranked.emitter];
-    // An emitter without a plan is reported when its kernel is requested.
+    // If an emitter has no plan, the error is reported later, when its kernel is requested.
     let (fusion, device) = (&kernel.unit.fusion, &options.device);
     let own = Configuration::default();
     let plan = |knobs: &Configuration| fusebox_compiler::ask(|| emitter.plan(fusion, device, knobs));

@@ -1,4 +1,4 @@
-//! Keeps choices and measurements in a file that several processes use at once.
+//! Stores choices and measurements in a file that several processes use at once.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::statistics::Interval;
 const CHOSEN: TableDefinition<(&str, &str), &str> = TableDefinition::new("chosen-1");
 /// Positions in the fixed order and figures as JSON, by device, question and contender.
 const MEASURED: TableDefinition<(&str, &str, &str), (u64, &str)> = TableDefinition::new("measured-1");
-/// Memory for cached pages of the file.
+/// Bytes of memory for cached pages of the file.
 const CACHE_BYTES: usize = 16 << 20;
 
 /// The choice for a fusion, or for a region that can be cut in several ways.
@@ -37,7 +37,7 @@ pub struct ContenderFigures {
     pub contender: String,
     /// Predicted microseconds; `None` if there is no program.
     pub predicted_us: Option<f64>,
-    /// Its outcome.
+    /// Outcome of the contender in the race.
     pub outcome: RaceOutcome,
 }
 
@@ -45,16 +45,16 @@ pub struct ContenderFigures {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RaceOutcome {
-    /// It is the only contender; nothing was measured.
+    /// The contender is the only one; nothing was measured.
     Alone,
-    /// It has no program, or its result is wrong; with the reason.
+    /// The contender has no program, or its result is wrong; with the reason.
     Refused(String),
-    /// It was eliminated before the final.
+    /// The contender was eliminated before the final.
     Slower { us: f64 },
-    /// It is the first contender with a right result. The others were measured against it.
+    /// The contender is the first with a right result. The others were measured against it.
     First { us: f64 },
-    /// It reached the final. Holds the ratio of its time to that of the first, and the same ratio
-    /// for the whole program, if it was tried in one.
+    /// The contender reached the final. Holds the ratio of its time to that of the first contender,
+    /// and the same ratio for the whole program, if it was tried in one.
     Final {
         us: f64,
         ratio: Interval,
@@ -72,11 +72,11 @@ pub struct Decision {
     pub figures: Vec<ContenderFigures>,
 }
 
-/// Which stored decisions a new decision replaces. It always replaces decisions among other
-/// contenders.
+/// Which stored decisions a new decision replaces. A new decision always replaces a decision among
+/// other contenders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replaceable {
-    /// No other decisions.
+    /// No decisions among the same contenders.
     None,
     /// Decisions whose winner was measured in isolation and not yet tried in a program.
     Untried,
@@ -95,12 +95,12 @@ pub enum DatabaseError {
         /// The inconsistency.
         reason: String,
     },
-    /// The file is no database, or the system refuses access.
+    /// The file is not a database, or the system refuses access.
     #[error("{}: {reason}; ignore it with --no-tuned, or delete it to start tuning anew", path.display())]
     Unusable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         #[source]
         reason: Box<redb::Error>,
     },
@@ -164,7 +164,7 @@ impl Database {
     /// Opens or creates a file. Reads all of it, so that damage is found before any work is done.
     ///
     /// # Errors
-    /// If the file is damaged or no database, or the system refuses access.
+    /// If the file is damaged or not a database, or the system refuses access.
     pub fn open(path: &Path) -> Result<Database, DatabaseError> {
         let failed = |reason| DatabaseError::of(path, reason);
         let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
@@ -277,14 +277,14 @@ impl Database {
 }
 
 impl Drop for Database {
-    /// Closes the file, which also reads and writes.
+    /// Closes the file. Closing also reads and writes it.
     fn drop(&mut self) {
         close(self.file.take());
     }
 }
 
-/// Runs work on a file and turns panics into errors. The library panics on damage that it does not
-/// expect; the file is at fault then, not fusebox.
+/// Runs work on a file and turns panics into errors. The database library panics on damage that it
+/// does not expect. Then the file is at fault, not fusebox.
 fn contained<T>(work: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, redb::Error> {
     let outcome = fusebox_compiler::ask(|| catch_unwind(AssertUnwindSafe(work)));
     outcome.unwrap_or_else(|_| Err(redb::Error::Corrupted("its content is inconsistent".into())))
@@ -299,7 +299,7 @@ pub fn is_there(path: &Path) -> bool {
 /// Returns all choices for a device.
 ///
 /// # Errors
-/// If the file is damaged or no database, or cannot be read.
+/// If the file is damaged or not a database, or cannot be read.
 pub fn all(path: &Path, device: &str) -> Result<Vec<(Question, StoredChoice)>, DatabaseError> {
     read_only(path, |read| of_device(read, device))
 }
@@ -327,8 +327,8 @@ fn read_and_close<T>(
     result
 }
 
-/// Closes a file. Closing also reads and writes. All writes were confirmed before; damage that is
-/// found now is reported when the file is opened next.
+/// Closes a file. Closing also reads and writes it. All choices are already committed. If closing
+/// finds damage, the next opening of the file reports it.
 fn close<F>(file: F) {
     let _ = contained(|| {
         drop(file);

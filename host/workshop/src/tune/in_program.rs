@@ -27,7 +27,7 @@ fn is_worth_it(part: &PartComparison, program_us: f64) -> bool {
 }
 
 impl TunedQuestion {
-    /// Stores the ratio found in the program. Reverts the choice unless it stays.
+    /// Records the ratio found in the program. Reverts the choice unless `stays`.
     fn tried(&mut self, found: Interval, stays: bool) {
         let Decision { chosen, figures } = &mut self.decision;
         let winner = figures.iter_mut().find(|figures| figures.contender == chosen.spec);
@@ -76,8 +76,8 @@ impl Tuner<'_> {
         let mut stay = Vec::new();
         for &number in &untried {
             let row = &mut self.report.rows[number];
-            // A kernel inside a loop's function is no separate step. The time of the whole program
-            // judges it.
+            // A kernel inside a loop's function is not a separate step. The time of the whole
+            // program judges its choice.
             let part = whole.kernels.get(&row.name).unwrap_or(&whole.all);
             let stays = is_worth_it(part, whole.all.us);
             row.tried(part.ratio, stays);
@@ -149,8 +149,8 @@ impl Tuner<'_> {
         }
     }
 
-    /// Stores the outcome of the trial. If another process has tried meanwhile, its outcome is
-    /// valid.
+    /// Stores the outcome of the trial. If another process has stored an outcome meanwhile, that
+    /// outcome is valid.
     fn store_trial(&mut self, number: usize) -> Result<(), WorkshopError> {
         let row = &mut self.report.rows[number];
         row.decision = self.database.keep(&self.device, row.question, &row.decision, Replaceable::Untried)?;

@@ -13,14 +13,15 @@ use super::database::{ContenderFigures, RaceOutcome};
 use crate::WorkshopError;
 use crate::reference::Reference;
 
-/// A contender is excluded from the race if its first run takes more than `HOPELESS` times the
-/// fastest one's and more than `LONG`. Not even cold caches explain such times.
+/// A contender is excluded from the race if its first run takes more than `LONG` and more than
+/// `HOPELESS` times as long as the fastest contender's. Cold caches cannot explain a time that
+/// long.
 const HOPELESS: u32 = 8;
 const LONG: Duration = Duration::from_millis(4);
 
 /// A program whose result is right.
 pub struct Racer {
-    /// Its position in the fixed order.
+    /// Position of the contender in the fixed order that decides ties.
     pub place: usize,
     /// Name of the contender.
     pub name: String,
@@ -38,12 +39,12 @@ pub struct JudgedContenders {
     pub inputs: Vec<ArrayLiteral>,
 }
 
-/// Runs every program and compares its result: with the interpreter's if that does not take long;
-/// else with the result of the first program by a bundled emitter, or of the first program if there
-/// is none.
+/// Runs every program and compares its result with a reference. The reference is the interpreter's
+/// result if the interpreter is fast enough; else the result of the first program by a bundled
+/// emitter; else the result of the first program.
 ///
 /// # Errors
-/// If there are no inputs.
+/// If the inputs cannot be loaded.
 pub fn all(
     made: Vec<CompiledContender>,
     fusion: &Fusion,

@@ -1,4 +1,4 @@
-//! Converts choices to and from text for people: `fusebox tune --export` writes it, `--import`
+//! Converts choices to readable text and back. `fusebox tune --export` writes this text, `--import`
 //! reads it.
 
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ pub enum LockError {
     /// The content of the file is invalid.
     #[error("{file}: error: {message}")]
     Invalid {
-        /// Its name.
+        /// Name of the file.
         file: String,
         /// The first fault.
         message: String,
@@ -57,7 +57,7 @@ pub fn write(choices: &Choices) -> Result<String, toml::ser::Error> {
     Ok(format!("{HEAD}\n{}", toml::to_string(&written)?))
 }
 
-/// Reads the choices of such a file.
+/// Reads the choices from a file with this text.
 ///
 /// # Errors
 /// If the file cannot be read, or its content is invalid.

@@ -1,5 +1,5 @@
-//! Explains why the untuned choice is not a contender that is faster by over a tenth: which of the
-//! two predictions is off.
+//! Explains why prediction did not choose a winner that is faster than the untuned choice by over a
+//! tenth: which of the two predictions is off.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use fusebox_core::times::microseconds;
 use super::database::ContenderFigures;
 use super::report::{FASTER, TunedQuestion};
 
-/// The largest part of each contender's predicted time, by name of the contender. Ways to cut have
-/// none.
+/// Name of the largest part of each contender's predicted time, by name of the contender. Ways to
+/// cut have none.
 pub type LargestParts = BTreeMap<String, &'static str>;
 
 /// Returns the name of the largest part of a predicted time.
@@ -47,8 +47,8 @@ impl PredictionCheck<'_> {
     }
 }
 
-/// Describes why the winner is not the untuned choice; `None` if it is not faster by over a tenth,
-/// or was not measured.
+/// Describes why prediction did not choose the winner; `None` if the winner is not faster than the
+/// untuned choice by over a tenth, or was not measured.
 pub fn why(row: &TunedQuestion) -> Option<String> {
     let chosen = &row.decision.chosen;
     if chosen.spec == chosen.instead_of || row.ratio().ratio * FASTER > 1.0 {

@@ -1,6 +1,6 @@
-//! Tuning. First measures the fastest cut into kernels of each region for which predictions are not
-//! decisive. Then measures the fastest emitter for each fusion, among all emitters that accept it
-//! and all knobs that they declare.
+//! Tuning. First measures how each region is cut into kernels fastest, if predictions do not decide
+//! this. Then measures for each fusion which emitter and knobs are fastest, among all emitters that
+//! accept the fusion and all knobs that they declare.
 //!
 //! ```text
 //! question.rs       the question to decide: a cut into kernels, or the emitter of a fusion
@@ -55,15 +55,15 @@ pub struct TuningSettings<'a> {
     pub compile: Options,
     /// How to run.
     pub run: fusebox_runtime::Options,
-    /// Measure nothing; all questions must have been decided before.
+    /// Whether to measure nothing. Then all questions must have been decided before.
     pub locked: bool,
-    /// Measure again questions that have been decided before.
+    /// Whether to measure questions again that were decided before.
     pub again: bool,
     /// Seed of the random inputs of fusions.
     pub seed: u64,
     /// Inputs of the whole program; `None` if winners are not to be tried in the program.
     pub program: Option<InputChoice>,
-    /// Set from outside to interrupt the work.
+    /// Flag that the caller sets to interrupt the work.
     pub stop: &'a AtomicBool,
 }
 
@@ -123,7 +123,7 @@ fn tune_by(
     Ok(tuner.report)
 }
 
-/// Replaces stored predictions by present ones, even for times that were measured earlier.
+/// Replaces stored predictions by present ones. Stored times do not change.
 fn predict_anew(figures: &mut [ContenderFigures], contenders: &[Contender]) {
     for contender in contenders {
         let known = figures.iter_mut().find(|figures| figures.contender == contender.name);
@@ -159,7 +159,8 @@ impl<'m> OpenQuestion<'m> {
         }
     }
 
-    /// Fails with a description if a choice is none of the contenders.
+    /// Fails with a description if a choice is not a contender, and no contender has the choice's
+    /// emitter.
     fn is_answered(&self, chosen: Option<&StoredChoice>, settings: &TuningSettings<'_>) -> Result<(), String> {
         let Some(StoredChoice { spec, .. }) = chosen else { return Err("was never tuned".into()) };
         let registry = &settings.compile.emitters.registry;
@@ -226,7 +227,7 @@ impl Tuner<'_> {
         Ok(())
     }
 
-    /// Decides a question; `None` if the work is interrupted before.
+    /// Decides a question; `None` if the work is interrupted first.
     fn tune(&mut self, asked: OpenQuestion<'_>) -> Result<Option<TunedQuestion>, WorkshopError> {
         let OpenQuestion { question, name, uses, .. } = asked;
         let names: Vec<String> = asked.contenders.iter().map(|contender| contender.name.clone()).collect();

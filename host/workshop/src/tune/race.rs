@@ -17,10 +17,10 @@ use crate::statistics::{Interval, MARGIN, Verdict};
 
 /// Number of racers in the final, without the first.
 const FINALISTS: usize = 3;
-/// Number of samples of each racer in the first heat. Each heat doubles it.
+/// Number of samples of each racer in the first heat. Each later heat doubles this number.
 const FIRST_SAMPLES: usize = 2;
-/// A racer whose time exceeds the fastest by this factor is eliminated, even if few racers are
-/// left. The factors are for the first heat and for later heats.
+/// A racer is eliminated if its time is more than this factor times the fastest racer's, even if
+/// few racers are left. The first factor is for the first heat, the second for all later heats.
 const CLEARLY_SLOWER: [f64; 2] = [1.5, 1.2];
 /// Time limit of a comparison in the final. After it, the two racers count as equal.
 const LONGEST_FINAL: Duration = Duration::from_secs(3);
@@ -58,7 +58,7 @@ pub trait Timer {
     ) -> Result<ProgramComparison, WorkshopError>;
 }
 
-/// Measures on this machine.
+/// A timer that measures on this machine.
 pub struct Stopwatch<'a> {
     options: &'a Options,
     effort: Effort,
@@ -132,7 +132,7 @@ impl RacerTimes {
 /// figures; `None` if the work is interrupted.
 ///
 /// # Errors
-/// If one fails now that has run before.
+/// If a racer fails now although it ran before.
 pub fn run(
     judged: &JudgedContenders,
     settings: &TuningSettings<'_>,
@@ -216,18 +216,18 @@ fn of(racer: &Racer, outcome: RaceOutcome) -> (usize, ContenderFigures) {
     (racer.place, ContenderFigures::of(racer.name.clone(), racer.predicted_us, outcome))
 }
 
-/// Returns the first contender in the fixed order that is not significantly slower than the fastest
-/// by more than the margin. In a repeated race, all these contenders would win equally often. Only
-/// a contender significantly faster than the first can replace the first. `None` if no contender is
-/// right.
+/// Returns the winner; `None` if no contender is right. The winner is the first contender, in the
+/// fixed order, that is not significantly slower than the fastest by more than the margin: if the
+/// race were repeated, any of these contenders could be the fastest. A contender replaces the first
+/// only if it is significantly faster than the first.
 pub fn winner(figures: &[ContenderFigures]) -> Option<&str> {
     let ratio = |figures: &ContenderFigures| match &figures.outcome {
         RaceOutcome::Final { ratio, .. } if Verdict::of(ratio) == Verdict::Faster => Some(*ratio),
         RaceOutcome::First { .. } | RaceOutcome::Alone => Some(Interval { low: 1.0, ratio: 1.0, high: 1.0 }),
         _ => None,
     };
-    // Each contender was measured against the first, not against each other. Therefore the
-    // intervals of both ratios are used.
+    // Contenders were measured against the first, not against each other. Therefore this compares
+    // the intervals of both ratios.
     let fastest = figures.iter().filter_map(ratio).min_by(|a, b| a.ratio.total_cmp(&b.ratio))?;
     let is_as_fast = |it: &&ContenderFigures| ratio(it).is_some_and(|ratio| ratio.low <= fastest.high * MARGIN);
     figures.iter().find(is_as_fast).map(|figures| figures.contender.as_str())

@@ -31,11 +31,11 @@ pub struct TuningReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DecisionOrigin {
-    /// This run measured it.
+    /// This run measured the choice.
     Measured,
-    /// It was stored before.
+    /// The choice was stored before this run.
     Known,
-    /// There is none: no contender has a right result.
+    /// There is no choice, as no contender has a right result.
     Nobody,
 }
 
@@ -150,7 +150,7 @@ fn gained(Interval { low, ratio, high }: Interval) -> String {
     format!("{:.2} times as fast ({:.2} to {:.2})", 1.0 / ratio, 1.0 / high, 1.0 / low)
 }
 
-/// Writes a line for each emitter that replaced another, those with most wins first.
+/// Writes a line for each emitter that replaced another, the emitter with the most wins first.
 fn by_emitter<'a>(out: &mut dyn Write, rows: impl Iterator<Item = &'a TunedQuestion>) -> io::Result<()> {
     let mut gains: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for row in rows.filter(|row| row.is_changed() && !row.decision.figures.is_empty()) {
@@ -174,7 +174,7 @@ fn by_emitter<'a>(out: &mut dyn Write, rows: impl Iterator<Item = &'a TunedQuest
 /// Number of rows in the table of predictions.
 const WORST: usize = 10;
 
-/// Measured times that differ by more than this factor show which contender is faster.
+/// Least ratio of two measured times at which one contender counts as faster than the other.
 pub(super) const FASTER: f64 = 1.1;
 
 /// Writes how far predictions are from measurements: the median error of all contenders, the worst
@@ -219,8 +219,8 @@ pub fn write_predictions(out: &mut dyn Write, reports: &[TuningReport]) -> io::R
     Ok(())
 }
 
-/// Returns for each pair of contenders whose measured times differ whether their predicted times
-/// are in the same order.
+/// For each pair of contenders whose measured times clearly differ, returns whether their predicted
+/// times have the same order.
 fn ordered(row: &TunedQuestion) -> Vec<bool> {
     let time = |figures: &ContenderFigures| Some((figures.predicted_us?, figures.measured_us()?));
     let times: Vec<(f64, f64)> = row.decision.figures.iter().filter_map(time).collect();

@@ -1,5 +1,5 @@
-//! The fusions that check an emitter: typical ones in awkward sizes, random ones, and impossible
-//! ones.
+//! The fusions with which an emitter is checked: typical ones in awkward sizes, random ones, and
+//! impossible ones.
 
 use std::sync::OnceLock;
 
@@ -15,7 +15,7 @@ use crate::literals::{Closeness, small_integers};
 /// A fusion with inputs and its right result.
 #[derive(Clone, Debug)]
 pub struct FusionCase {
-    /// Name for people.
+    /// Name that reports show.
     pub name: String,
     /// Seed of a random fusion.
     pub seed: Option<u64>,
@@ -28,12 +28,13 @@ pub struct FusionCase {
     expected: OnceLock<Result<Literal, Failure>>,
 }
 
-/// `(rows, columns)`: zero, one, primes, smaller and larger than a warp, a tile, a block.
+/// Sizes of typical fusions as `(rows, columns)`: zero, one, primes, and sizes below and above
+/// those of a warp, a tile and a block.
 const SIZES: [(i64, i64); 6] = [(0, 5), (1, 1), (1, 997), (31, 33), (257, 128), (300, 401)];
 
 impl FusionCase {
-    /// Returns the random fusion of a kind and a seed. Its results do not depend on the order of
-    /// additions.
+    /// Returns the random fusion that a kind and a seed determine. Its results do not depend on the
+    /// order of additions.
     pub fn generated(kind: &str, seed: u64) -> FusionCase {
         let fusion = of_kind(kind, seed);
         let name = format!("the fusion of seed {seed}");
@@ -41,10 +42,10 @@ impl FusionCase {
         FusionCase { seed: Some(seed), ..case }
     }
 
-    /// Returns a case for a fusion of a module, on small integers.
+    /// Returns a case for a fusion of a module, with small integers as inputs.
     ///
     /// # Errors
-    /// If one of its parameters is no array.
+    /// If one of its parameters is not an array.
     pub fn of_module(fusion: &ModuleFusion) -> Result<FusionCase, Failure> {
         let inputs = inputs(&fusion.text, small_integers)?;
         Ok(FusionCase::new(fusion.name.clone(), fusion.text.clone(), inputs, Closeness::Units))
@@ -80,8 +81,8 @@ impl FusionCase {
         self.expected.get_or_init(|| interpreted(&self.text, &self.inputs)).as_ref().map_err(Failure::clone)
     }
 
-    /// Returns the same case with another fusion, on small integers; `None` if the interpreter
-    /// cannot evaluate it.
+    /// Returns the case with another fusion and small integers as inputs; `None` if the interpreter
+    /// cannot evaluate this fusion.
     pub fn with_text(&self, text: String) -> Option<FusionCase> {
         let inputs = inputs(&text, small_integers).ok()?;
         let expected = Ok(interpreted(&text, &inputs).ok()?).into();
@@ -89,7 +90,7 @@ impl FusionCase {
     }
 }
 
-/// Returns a fusion of that size.
+/// Returns a typical fusion with these numbers of rows and columns.
 fn sized(name: &str, body: &str, (rows, columns): (i64, i64)) -> Result<FusionCase, Failure> {
     let sizes = [("{N}", rows), ("{N+3}", rows + 3), ("{M}", columns), ("{M-1}", columns - 1)];
     let body = sizes.iter().fold(body.to_owned(), |body, (name, size)| body.replace(name, &size.to_string()));

@@ -33,8 +33,8 @@ use trial::{BrokenPromise, TestedEmitter, TrialError};
 
 /// Number of failing fusions after which the examination ends.
 const MOST_FAILURES: usize = 20;
-/// Number of lost emitter processes after which the examination ends: each may have cost its whole
-/// time limit.
+/// Number of emitter processes that died or were too slow, after which the examination ends. Each
+/// may have taken its whole time limit.
 const MOST_LOSSES: usize = 3;
 
 /// Time spent on failing fusions after which the examination ends: an endless kernel fails only
@@ -53,18 +53,18 @@ pub struct ExaminationSettings {
     pub of_modules: Vec<ModuleFusion>,
 }
 
-/// A promise broken by a fusion.
+/// A fusion for which the emitter broke a promise.
 struct FailedCase {
     case: FusionCase,
     place: TestedTarget,
     fault: BrokenPromise,
 }
 
-/// Examines the emitter of that number. It has no competitors: it computes every fusion that it
-/// accepts.
+/// Examines the emitter with this number in the registry. The emitter has no competitors: it
+/// computes every fusion that it accepts.
 ///
 /// # Errors
-/// If the interpreter has no result for one of the fusions: a bug in fusebox.
+/// If the interpreter has no result for one of the fusions, which is a bug in fusebox.
 pub fn examine(
     registry: &Registry,
     number: usize,
@@ -101,7 +101,7 @@ pub fn examine(
                     taken = true;
                     lost_time += begin.elapsed();
                     broken.push(FailedCase { case: case.clone(), place, fault });
-                    // A fault in one place mostly occurs in the next too.
+                    // A fault on one target usually occurs on the next target too.
                     break;
                 }
             }
@@ -120,8 +120,8 @@ pub fn examine(
     Ok(report)
 }
 
-/// Returns one finding for each promise and place: the smallest fusion that breaks the promise,
-/// shrunk further.
+/// Returns one finding for each broken promise and target: the smallest fusion that breaks the
+/// promise, shrunk further.
 fn findings(subject: &TestedEmitter, broken: Vec<FailedCase>) -> Vec<Finding> {
     let mut groups: BTreeMap<(Promise, TestedTarget), Vec<FailedCase>> = BTreeMap::new();
     for broken in broken {
@@ -131,7 +131,7 @@ fn findings(subject: &TestedEmitter, broken: Vec<FailedCase>) -> Vec<Finding> {
         let count = broken.len();
         let smallest = broken.into_iter().min_by_key(|broken| (broken.fault.lost, broken.case.text.len()))?;
         let (text, words) = if smallest.fault.lost {
-            // Every try may cost the whole time limit of the emitter's process.
+            // Every attempt may take the whole time limit of the emitter's process.
             (smallest.case.text.clone(), smallest.fault.words)
         } else {
             shrink::smaller(subject, &smallest.case, place, &smallest.fault)
@@ -142,7 +142,7 @@ fn findings(subject: &TestedEmitter, broken: Vec<FailedCase>) -> Vec<Finding> {
     groups.into_iter().filter_map(finding).collect()
 }
 
-/// Sorts by frequency, the most frequent first.
+/// Returns the texts with their counts, the most frequent text first.
 fn most_frequent(counted: BTreeMap<String, usize>) -> Vec<(String, usize)> {
     let mut all: Vec<(String, usize)> = counted.into_iter().collect();
     all.sort_by_key(|(_, count)| std::cmp::Reverse(*count));

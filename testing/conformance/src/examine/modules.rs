@@ -1,4 +1,4 @@
-//! Collects the fusions of an author's own modules that an emitter accepts.
+//! Collects the fusions that an emitter accepts in modules of its author.
 
 use std::collections::BTreeMap;
 
@@ -12,23 +12,23 @@ use super::most_frequent;
 use super::trial::{TestedEmitter, TestedTarget};
 use crate::Failure;
 
-/// Most additions of a fusion: some seconds in the interpreter, and tens of seconds in the
-/// simulator.
+/// Largest number of additions of a fusion. They take some seconds in the interpreter, and tens of
+/// seconds in the simulator.
 const MOST_ADDITIONS: f64 = 2e7;
-/// Number of reasons in an error for an emitter that accepts nothing.
+/// Largest number of reasons in the error about an emitter that accepts nothing.
 const MOST_REASONS: usize = 3;
 
 /// A fusion of a module.
 #[derive(Clone, Debug)]
 pub struct ModuleFusion {
-    /// Name for people.
+    /// Name that reports show.
     pub name: String,
     /// Text in the form that `fusebox run` reads.
     pub text: String,
 }
 
-/// Returns the fusions of a module that the emitter of that number accepts on any machine, each
-/// once.
+/// Returns the fusions of a module that the emitter with this number accepts on at least one
+/// target, each once.
 ///
 /// # Errors
 /// If the module cannot be compiled with the emitter, the emitter accepts nothing, or a fusion is

@@ -17,30 +17,30 @@ pub struct ExaminationReport {
     pub kind: String,
     /// Number of fusions offered to the emitter.
     pub fusions: usize,
-    /// Number of possible fusions that it accepted in some place.
+    /// Number of possible fusions that the emitter accepted on at least one target.
     pub taken: usize,
-    /// Number of checks in each place.
+    /// Numbers of checks on each target.
     pub places: BTreeMap<TestedTarget, CheckCounts>,
     /// Whether NVIDIA's assembler was installed to read the kernels.
     pub has_assembler: bool,
     /// Reasons for declining and their counts, the most frequent first.
     pub declined: Vec<(String, usize)>,
-    /// Number of fusions with which it breaks a promise.
+    /// Number of fusions for which the emitter broke a promise.
     pub failed: usize,
     /// Whether the examination ended early after too many failures.
     pub ended_early: bool,
-    /// The findings, one per promise and place.
+    /// The findings, one per broken promise and target.
     pub findings: Vec<Finding>,
 }
 
-/// Number of checks in a place.
+/// Numbers of checks on one target.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct CheckCounts {
-    /// Fusions accepted and found right.
+    /// Number of fusions that the emitter accepted and that passed all checks.
     pub fusions: usize,
-    /// Plans checked.
+    /// Number of plans checked.
     pub plans: usize,
-    /// Kernels compiled, and run if the place allows it.
+    /// Number of kernels that were compiled, and run if the target can run here.
     pub kernels: usize,
 }
 
@@ -49,11 +49,11 @@ pub struct CheckCounts {
 pub struct Finding {
     pub promise: Promise,
     pub place: TestedTarget,
-    /// Number of fusions that break it in this place.
+    /// Number of fusions for which the emitter broke it on this target.
     pub count: usize,
     /// Name of the fusion that was shrunk.
     pub fusion: String,
-    /// Its seed, if it is a random fusion.
+    /// Seed of this fusion, if it is random.
     pub seed: Option<u64>,
     /// Description of the fault of the shrunk fusion.
     pub words: String,
@@ -85,7 +85,7 @@ impl ExaminationReport {
         tried.kernels += done.kernels;
     }
 
-    /// Returns the number of checks in all places.
+    /// Returns the numbers of checks on all targets together.
     pub fn tried(&self) -> CheckCounts {
         self.places.values().fold(CheckCounts::default(), |all, it| CheckCounts {
             fusions: all.fusions + it.fusions,
@@ -99,7 +99,7 @@ impl ExaminationReport {
         self.taken > 0 && self.findings.is_empty()
     }
 
-    /// Writes the report for people.
+    /// Writes the report as text.
     ///
     /// # Errors
     /// If `out` cannot be written.

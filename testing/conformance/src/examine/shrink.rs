@@ -1,4 +1,5 @@
-//! Shrinks a fusion that fails, as long as it breaks the same promise.
+//! Shrinks a fusion for which an emitter breaks a promise, as long as the emitter breaks the same
+//! promise.
 
 use std::time::{Duration, Instant};
 
@@ -7,13 +8,13 @@ use fusebox_core::hlo::{Computation, InstrId, Instruction, Module, Op, Shape, pa
 use super::case::FusionCase;
 use super::trial::{BrokenPromise, TestedEmitter, TestedTarget, TrialError};
 
-/// Most fusions to try.
+/// Largest number of fusions to try.
 const MOST_TRIES: usize = 200;
 /// Time after which shrinking stops.
 const MOST_TIME: Duration = Duration::from_secs(10);
 
-/// Returns the smallest fusion found that breaks the same promise, and the description of its
-/// fault.
+/// Returns the smallest fusion found for which the emitter breaks the same promise, and a
+/// description of the fault.
 pub fn smaller(
     subject: &TestedEmitter,
     case: &FusionCase,
@@ -36,7 +37,7 @@ pub fn smaller(
     }
 }
 
-/// Returns the case and its fault, if it breaks the same promise.
+/// Returns the case and its fault, if the emitter breaks the same promise for it.
 fn fails(
     subject: &TestedEmitter,
     case: &FusionCase,
@@ -47,7 +48,8 @@ fn fails(
     (found.promise == fault.promise && !found.lost).then(|| (case.clone(), found))
 }
 
-/// Returns all fusions that are one step smaller. Steps of one kind begin with the largest.
+/// Returns all fusions that are one step smaller. Among steps of one kind, the largest step comes
+/// first.
 fn candidates(module: &Module) -> Vec<Module> {
     let Some(fused) = module.computations.last() else { return Vec::new() };
     let with = |computation: Computation| {

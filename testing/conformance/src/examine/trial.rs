@@ -1,5 +1,5 @@
-//! Tries one emitter with one fusion on one machine: plans, compiles, simulates and runs it, and
-//! compares the result with the interpreter's.
+//! Checks one emitter with one fusion on one target: plans, compiles, simulates and runs the
+//! fusion, and compares the result with the interpreter's.
 
 use fusebox_compiler::{Compilation, Phase, Selected, Source};
 use fusebox_core::device::DeviceDescription;
@@ -17,21 +17,21 @@ use crate::literals::{Closeness, difference};
 use crate::plans::{PlanError, planned};
 use crate::{Compiler, Failure, Machine};
 
-/// Most alternative configurations whose kernels are run in addition to the default: each costs as
-/// much as the default.
+/// Largest number of alternative configurations whose kernels are run in addition to the default
+/// one. Each takes as long as the default.
 const MOST_OTHERS: usize = 2;
 
 /// A promise that an emitter makes by accepting a fusion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Promise {
-    /// It answers in time and without panicking.
+    /// The emitter answers in time and without panicking.
     Answers,
     /// The plan covers every element as required, within the device's limits.
     Plan,
-    /// It gives equal answers to equal questions.
+    /// The emitter gives equal answers to equal questions.
     Repeats,
-    /// Its kernel can be compiled.
+    /// The kernel can be compiled.
     Compiles,
     /// The kernel stays in bounds and has no races, in any order of threads.
     Behaves,
@@ -39,14 +39,14 @@ pub enum Promise {
     Result,
     /// The results have equal bits for any number of threads.
     SameBits,
-    /// NVIDIA's assembler accepts its kernels.
+    /// NVIDIA's assembler accepts the kernels.
     Assembles,
-    /// It declines fusions that no kernel can compute.
+    /// The emitter declines fusions that no kernel can compute.
     Declines,
 }
 
 impl Promise {
-    /// Describes for people the fault if the promise is broken.
+    /// Describes the fault of an emitter that breaks the promise.
     pub fn broken(self) -> &'static str {
         match self {
             Promise::Answers => "no usable answer",
@@ -92,20 +92,20 @@ impl BrokenPromise {
     }
 }
 
-/// The place where a fusion is tried.
+/// The target for which an emitter is checked, and how its kernels are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TestedTarget {
-    /// The form for the cpu: first simulated, so that every access is checked before it happens,
+    /// The cpu. Kernels are first simulated, so that every access is checked before it happens,
     /// then run.
     Cpu,
-    /// The form for GPUs, simulated.
+    /// A GPU that the simulator simulates.
     Simt,
-    /// NVIDIA GPUs: compiled to PTX, which NVIDIA's assembler reads.
+    /// NVIDIA GPUs. Kernels are compiled to PTX, which NVIDIA's assembler reads, but are not run.
     Nvidia,
 }
 
-/// Number of plans and kernels checked for an accepted fusion.
+/// Numbers of plans and kernels that were checked for an accepted fusion.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TrialCounts {
     pub plans: usize,
@@ -128,7 +128,7 @@ pub struct TestedEmitter {
 }
 
 impl TestedEmitter {
-    /// Creates a subject for the emitter of that number.
+    /// Creates a subject for the emitter with this number in the registry.
     pub fn new(registry: &Registry, number: usize) -> TestedEmitter {
         let has_assembler =
             !matches!(ptxas::measure("", "sm_90"), Err(AssemblerError::Missing | AssemblerError::NoFile(_)));
@@ -140,7 +140,7 @@ impl TestedEmitter {
         &self.compiler.registry().emitters()[self.number]
     }
 
-    /// Tries a fusion; `None` if the emitter declines it.
+    /// Checks the emitter with a fusion on a target; `None` if the emitter declines the fusion.
     ///
     /// # Errors
     /// The first broken promise.
@@ -235,7 +235,7 @@ impl TestedEmitter {
     }
 
     /// Runs the kernels of the default configuration and of a few others. Returns the number of
-    /// kernels: 0 if passes changed the fusion to one that the emitter declines.
+    /// kernels. It is 0 if passes changed the fusion to one that the emitter declines.
     fn runs(
         &self,
         case: &FusionCase,
@@ -257,7 +257,8 @@ impl TestedEmitter {
         Ok(kernels)
     }
 
-    /// Compiles and runs the fusion with these knobs. Returns the number of the emitter's kernels.
+    /// Compiles and runs the fusion with these knobs. Returns the number of kernels that the
+    /// emitter built.
     fn run(&self, case: &FusionCase, knobs: &Configuration, trial: &RunSetup<'_>) -> Result<usize, TrialError> {
         let compiled = self.in_charge(knobs).compile(&case.text, &trial.machine, Phase::Run);
         let mut made = compiled.map_err(|failure| BrokenPromise::new(Promise::Compiles, failure.fault))?;
@@ -284,12 +285,12 @@ impl TestedEmitter {
         }
     }
 
-    /// Whether the emitter builds a kernel.
+    /// Whether the emitter under test built this kernel.
     pub fn is_own(&self, kernel: &Selected) -> bool {
         kernel.selection.order.get(kernel.place).is_some_and(|it| it.emitter == self.number)
     }
 
-    /// Compiles a module for a place. The emitter computes all fusions that it accepts.
+    /// Compiles a module for a target. The emitter computes all fusions that it accepts.
     ///
     /// # Errors
     /// If the module cannot be compiled.
@@ -316,7 +317,7 @@ impl TestedEmitter {
     }
 }
 
-/// Returns the default configuration and a few others. The fusion's text determines which.
+/// Returns the default configuration and a few others. The fusion's text determines which others.
 fn drawn(case: &FusionCase, configurations: &[Configuration]) -> Vec<Configuration> {
     let others = configurations.get(1..).unwrap_or_default();
     let seed = case.text.bytes().fold(0u64, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)));

@@ -1,4 +1,4 @@
-//! Operations that combine elements: reductions and scatters.
+//! Adds operations that combine elements: reductions and scatters.
 
 use fusebox_core::hlo::ElementType;
 
@@ -15,7 +15,8 @@ impl Graph {
         }
     }
 
-    /// Returns a combiner whose result does not depend on the order, and the bound of its results.
+    /// Returns a combiner for `times` elements, and a bound on the magnitude of its results. The
+    /// results do not depend on the order in which elements are combined.
     fn order_free_combiner(&mut self, x: &Value, times: i64) -> Option<(String, f64)> {
         let operation = self.chance.pick(Self::combiners_for(x.ty));
         let bound = match operation {
@@ -30,7 +31,7 @@ impl Graph {
         (!x.ty.is_complex() && x.ty != ElementType::Pred).then(|| ("maximum".into(), x.bound))
     }
 
-    /// Returns the dimensions to reduce: rows, columns, all, or any.
+    /// Returns the dimensions to reduce: the last, the first, the middle one, all, or a random set.
     pub fn reduced_dims(&mut self, rank: usize) -> Vec<usize> {
         match self.chance.below(5) {
             0 => vec![rank - 1],

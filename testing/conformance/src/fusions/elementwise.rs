@@ -1,4 +1,4 @@
-//! Elementwise operations: they come before, between and after operations that move or combine
+//! Adds elementwise operations. They come before, between and after operations that move or combine
 //! elements.
 
 use fusebox_core::hlo::{ElementType, FloatFormat};
@@ -65,7 +65,7 @@ impl Graph {
         self.push(x.ty, &x.dims, bound, &format!("{operation}({}, {})", x.name, y.name))
     }
 
-    /// Converts to a type that holds the values.
+    /// Converts to a random type, if that type can represent the values.
     pub fn converted(&mut self, x: &Value) -> Value {
         let ty = types::any(&mut self.chance);
         let fits = match ty {
@@ -77,7 +77,7 @@ impl Graph {
         if ty == x.ty || x.ty.is_complex() || !fits {
             return x.clone();
         }
-        // A negative number becomes a large one.
+        // Conversion to an unsigned type turns a negative number into a large one.
         let bound = if ty.is_unsigned_integer() { largest(ty) } else { x.bound };
         self.push(ty, &x.dims, bound, &format!("convert({})", x.name))
     }
@@ -95,7 +95,8 @@ impl Graph {
         self.push(x.ty, &x.dims, x.bound.max(z.bound), &operation)
     }
 
-    /// Combines the value with a broadcast of a smaller array over rows, columns or all elements.
+    /// Broadcasts a smaller array over rows, columns or all elements. Then combines the value with
+    /// another one, often with this broadcast.
     fn with_broadcast(&mut self, x: &Value) -> Value {
         let kept: Vec<usize> = (0..x.rank()).filter(|_| self.chance.once_in(2)).collect();
         let dims: Vec<i64> = kept.iter().map(|&d| x.dims[d]).collect();

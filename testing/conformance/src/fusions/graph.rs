@@ -5,9 +5,9 @@ use fusebox_core::hlo::{ArrayLiteral, ElementType};
 use super::chance::Chance;
 use super::types;
 
-/// Most elements of a value.
+/// Largest number of elements of a value.
 pub const MOST_ELEMENTS: i64 = 12_000;
-/// Most parameters of a fusion.
+/// Largest number of parameters of a fusion.
 const MOST_PARAMETERS: usize = 6;
 
 /// A value of the fusion.
@@ -16,7 +16,7 @@ pub struct Value {
     pub name: String,
     pub ty: ElementType,
     pub dims: Vec<i64>,
-    /// Largest magnitude of its elements, all of which are integers.
+    /// Bound on the magnitude of its elements, all of which are integers.
     pub bound: f64,
 }
 
@@ -30,15 +30,15 @@ impl Value {
     }
 }
 
-/// The instructions so far.
+/// A fusion under construction.
 pub struct Graph {
     pub seed: u64,
-    /// Numbers of the heroes to choose from; if empty, all.
+    /// Numbers of the heroes to choose from; empty: all usual heroes.
     pub kind: Vec<i64>,
     pub chance: Chance,
     pub values: Vec<Value>,
     lines: Vec<String>,
-    /// Shapes as text, and contents.
+    /// Shapes of the parameters as text, and their contents.
     parameters: Vec<(String, ArrayLiteral)>,
     /// Names and definitions of the combiners.
     combiners: Vec<(String, String)>,
@@ -64,7 +64,8 @@ impl Graph {
         value
     }
 
-    /// Appends an instruction whose shape is a tuple. It does not become a value.
+    /// Appends an instruction whose shape is a tuple. The instruction does not become one of the
+    /// values.
     pub fn push_tuple(&mut self, shapes: &[(ElementType, &[i64])], operation: &str) -> String {
         let shapes: Vec<String> = shapes.iter().map(|(ty, dims)| shape(*ty, dims)).collect();
         self.named(&format!("({})", shapes.join(", ")), operation)
@@ -112,7 +113,7 @@ impl Graph {
         self.push(ty, dims, scalar.bound, &format!("broadcast({}), dimensions={{}}", scalar.name))
     }
 
-    /// Adds a combiner of scalars and returns its name.
+    /// Adds a combiner that applies an operation to two scalars, and returns the combiner's name.
     pub fn combiner(&mut self, operation: &str, ty: ElementType) -> String {
         let name = format!("{operation}_{ty}");
         let text = format!(
@@ -122,7 +123,7 @@ impl Graph {
         name
     }
 
-    /// Adds a computation, once.
+    /// Adds a combiner, unless there is already one with this name.
     pub fn add_combiner(&mut self, name: &str, text: String) {
         if self.combiners.iter().all(|(known, _)| known != name) {
             self.combiners.push((name.into(), text));
@@ -158,7 +159,7 @@ impl Graph {
     }
 }
 
-/// A complete fusion: text and inputs.
+/// A complete fusion with its inputs.
 #[derive(Clone)]
 pub struct Fusion {
     /// The seed that it was built from.

@@ -1,4 +1,4 @@
-//! Builds random fusions: a seed determines a fusion with its inputs, of one kind or of any.
+//! Builds random fusions of one kind or of any kind. A seed determines the fusion and its inputs.
 //!
 //! A fusion has a prologue of elementwise operations, one or several heroes (reductions,
 //! transposes, concatenations, slices, updates, pads, gathers, scatters, …), an epilogue, and side
@@ -22,20 +22,21 @@ use graph::{Graph, MOST_ELEMENTS, Value, list};
 
 const SIZES: [i64; 23] = [1, 1, 2, 3, 4, 5, 7, 8, 16, 17, 31, 32, 33, 48, 64, 65, 100, 128, 129, 256, 1000, 2049, 4100];
 
-/// Number of usual heroes.
+/// Number of usual heroes, from which [`any`] chooses.
 const HEROES: i64 = 25;
-/// Numbers of further heroes, which only [`of_kind`] chooses.
+/// Numbers of further heroes, which only [`of_kind`] uses.
 const ROWS_STAY: i64 = HEROES;
 const WHOLE_LINES: i64 = HEROES + 1;
 const SCATTER_ALONE: i64 = HEROES + 2;
 
-/// Returns the fusion of a seed, with any heroes.
+/// Returns the fusion that a seed determines, with any usual heroes.
 pub fn any(seed: u64) -> Fusion {
     build(Graph::new(seed, &[]))
 }
 
-/// Returns the fusion of a seed, with heroes of a kind: `reduce`, `transpose`, `scatter`,
-/// `concatenate`, `dynamic-update-slice` or `input-slices`. Any other kind means any heroes.
+/// Returns the fusion that a seed determines, with heroes of a kind: `reduce`, `transpose`,
+/// `scatter`, `concatenate`, `dynamic-update-slice` or `input-slices`. Any other kind means any
+/// usual heroes.
 pub fn of_kind(kind: &str, seed: u64) -> Fusion {
     let heroes: &[i64] = match kind {
         "reduce" => &[0, 3, 4, 5, 21],
@@ -62,7 +63,7 @@ fn build(mut graph: Graph) -> Fusion {
     let last = graph.chance.below(results.len() as i64) as usize;
     results[last] = graph.chain(results[last].clone(), 3);
     if graph.kind.is_empty() && graph.chance.once_in(6) && results[last].rank() > 0 {
-        // A second hero on the first one's result.
+        // Adds a second hero, which reads the first one's result.
         results = graph.heroes(&results[last].clone());
     }
     if graph.chance.once_in(4) {
@@ -87,7 +88,7 @@ impl Graph {
         order.into_iter().map(|d| dims[d]).collect()
     }
 
-    /// Adds one or several heroes, which are not elementwise.
+    /// Adds one or several heroes: operations that are not elementwise.
     fn heroes(&mut self, x: &Value) -> Vec<Value> {
         if x.rank() == 0 {
             return vec![self.broadcast(x)];
@@ -151,14 +152,15 @@ impl Graph {
         self.push(x.ty, &x.dims, x.bound + of_row.bound, &format!("{operation}({}, {})", x.name, back.name))
     }
 
-    /// Adds two reductions over the same dimensions, of values computed from the same operand.
+    /// Adds two reductions over the same dimensions: one of the operand, one of a value computed
+    /// from it.
     fn reductions_of_one(&mut self, x: &Value) -> Vec<Value> {
         let reduced = self.reduced_dims(x.rank());
         let other = self.chain(x.clone(), 2);
         vec![self.reduce_dims(x, &reduced), self.reduce_dims(&other, &reduced)]
     }
 
-    /// Adds a transpose of small elements, in rows of whole words.
+    /// Adds a transpose of elements of at most two bytes, whose rows are a multiple of four bytes.
     fn narrow_transpose(&mut self) -> Value {
         use ElementType::{BF16, F16, Pred, S4, S8, U8};
         let ty = self.chance.pick(&[BF16, F16, Pred, S4, S8, U8]);
@@ -182,7 +184,7 @@ impl Graph {
         self.transpose_by(&x, &permutation)
     }
 
-    /// Adds a transpose to rows of whole cache lines.
+    /// Adds a transpose whose result has rows of whole cache lines.
     fn transpose_to_lines(&mut self) -> Value {
         let ty = types::any(&mut self.chance);
         let dims = self.chance.pick(&[vec![64, 24], vec![128, 70], vec![2, 64, 33], vec![192, 5]]);
@@ -192,7 +194,8 @@ impl Graph {
         self.transpose_by(&x, &permutation)
     }
 
-    /// Adds two transposes by one permutation, as two results or combined to one.
+    /// Adds two transposes with the same permutation. Returns both results, or one value that
+    /// combines them.
     fn transposes_of_two(&mut self, x: &Value) -> Vec<Value> {
         let permutation = self.chance.permutation(x.rank());
         let other = self.chain(x.clone(), 2);
@@ -207,8 +210,8 @@ impl Graph {
         vec![first, second]
     }
 
-    /// Finishes the fusion. Copies results that are parameters or constants, as these are not worth
-    /// a kernel.
+    /// Finishes the fusion. Copies results that are parameters or constants, as no kernel is needed
+    /// to compute these.
     fn finish_with(mut self, seed: u64, mut results: Vec<Value>) -> Fusion {
         results.dedup_by(|a, b| a.name == b.name);
         for result in &mut results {

@@ -1,12 +1,12 @@
-//! Operations that move elements.
+//! Adds operations that move elements.
 
 use fusebox_core::hlo::ElementType;
 
 use super::graph::{Graph, MOST_ELEMENTS, Value, list};
 
 impl Graph {
-    /// Reshapes to the prime factors of the size in another order, some of them multiplied
-    /// together.
+    /// Reshapes to new dimensions, which are prime factors of the element count or products of
+    /// them.
     pub fn reshape(&mut self, x: &Value) -> Value {
         let mut rest = x.count();
         let mut dims: Vec<i64> = Vec::new();
@@ -95,7 +95,8 @@ impl Graph {
         self.push(x.ty, &dims, bound, &format!("concatenate({}), dimensions={{{d}}}", names.join(", ")))
     }
 
-    /// Applies an elementwise operation if it keeps the type, otherwise none.
+    /// Applies an elementwise operation. Returns the value itself if the operation changes the
+    /// type.
     fn chain_of_same_type(&mut self, value: Value) -> Value {
         let next = self.elementwise(&value);
         if next.ty == value.ty { next } else { value }
@@ -112,7 +113,8 @@ impl Graph {
         self.push(x.ty, &dims, x.bound, &format!("broadcast({}), dimensions={{{}}}", x.name, list(&kept)))
     }
 
-    /// Returns scalars for the start of a slice. Some are out of bounds and will be clamped.
+    /// Returns the names of scalars, one per dimension, at which a slice starts. Some are out of
+    /// bounds and will be clamped.
     fn starts(&mut self, x: &Value) -> String {
         let starts: Vec<String> = x
             .dims
@@ -144,7 +146,7 @@ impl Graph {
         self.push(x.ty, &x.dims, x.bound.max(update.bound), &operation)
     }
 
-    /// Gathers rows by a vector of indices, some of which are out of bounds.
+    /// Gathers rows at a vector of indices. Some indices are out of bounds.
     pub fn gather(&mut self, x: &Value) -> Value {
         let row: i64 = x.dims[1..].iter().product();
         let count = 1 + self.chance.below((MOST_ELEMENTS / row.max(1)).clamp(1, 40));

@@ -4,7 +4,7 @@ use fusebox_core::hlo::{ArrayLiteral, ElementType, FloatFormat};
 
 use super::chance::Chance;
 
-/// Types with the weights of their choice.
+/// Element types. Each has a weight, to which the probability of its choice is proportional.
 const TYPES: [(ElementType, u32); 13] = [
     (ElementType::F32, 8),
     (ElementType::S32, 5),
@@ -33,8 +33,8 @@ pub fn any(chance: &mut Chance) -> ElementType {
 }
 
 /// Returns the largest magnitude up to which sums and products of integers do not depend on the
-/// order of operations. Integers wrap around in any order, but types of four bits are computed in
-/// eight bits.
+/// order of operations. Integers that wrap around have no such limit, except four-bit integers,
+/// which are computed in eight bits.
 pub fn order_free_up_to(ty: ElementType) -> f64 {
     match ty {
         ElementType::S4 => 7.0,
@@ -82,7 +82,7 @@ pub fn neutral(combiner: &str, ty: ElementType) -> String {
     }
 }
 
-/// Returns the largest magnitude of [`filled`] without a range.
+/// Returns the largest magnitude in an array of [`filled`] without a range.
 pub fn usual_bound(ty: ElementType) -> f64 {
     if ty == ElementType::Pred { 1.0 } else { 3.0 }
 }

@@ -1,12 +1,12 @@
-//! The rules of operations that only lowering creates, for tensors and for operations on several
-//! threads.
+//! The rules of operations that only lowering creates. Lowering replaces accesses to tensors and
+//! operations on several threads by these operations.
 
 use super::super::{Verdict, ensure};
 use super::Rule;
 use crate::ir::{Attribute, OpKind, Scalar, Type};
 
-/// Bound of a row's stride in elements, larger than any row in memory, so that computing its bytes
-/// does not overflow.
+/// Upper bound of the stride between rows, in elements. The bound is larger than any row in memory,
+/// and ensures that the computation of a stride in bytes does not overflow.
 const MOST_STRIDE: i64 = 1 << 48;
 
 impl Rule<'_> {
@@ -75,8 +75,8 @@ impl Rule<'_> {
         }
     }
 
-    /// Checks that the operands from `first` on are a pointer and a position. The position counts
-    /// elements from the pointer, as an index or in 64 bits.
+    /// Checks that the operands from `first` on are a pointer and a position. The position is the
+    /// number of elements from the pointer on, as an `index` or an `i64`.
     pub(super) fn place(&self, first: usize) -> Verdict {
         let place = self.operands.get(first..).unwrap_or_default();
         let holds = matches!(place, [Type::Pointer(_), Type::Scalar(Scalar::Index | Scalar::I64)]);
@@ -121,7 +121,7 @@ fn is_alignment(bytes: i64) -> bool {
     (1..1 << 31).contains(&bytes) && bytes & (bytes - 1) == 0
 }
 
-/// Whether values of this type can be in memory.
+/// Whether memory can hold values of this type.
 fn is_stored(ty: &Type) -> bool {
     matches!(ty, Type::Scalar(Scalar::Int(_) | Scalar::Float(_)) | Type::Vector(..))
 }

@@ -1,12 +1,13 @@
-//! The rules of products of matrices.
+//! The rules of matrix products.
 
 use super::super::{Verdict, ensure};
 use super::Rule;
 use crate::ir::{Float, GROUP_ROWS, GROUP_STEPS, MOST_GROUP_COLUMNS, MatrixProduct, Scalar, TILE_SQUARE, Type};
 
 impl Rule<'_> {
-    /// Checks words of both operands, then sums. After lowering, words of narrow floats are
-    /// integers with their bits.
+    /// Checks the operands of a matrix product of one warp: words of the left operand, words of the
+    /// right operand, then sums. After lowering, words of narrow floats are integers with the same
+    /// bits.
     pub(super) fn matrix_product(&self) -> Verdict {
         let Some(product) = MatrixProduct::of_operation(self.operation) else {
             let names = MatrixProduct::ALL.map(MatrixProduct::name).join(", ");
@@ -25,8 +26,9 @@ impl Rule<'_> {
         self.ensure(holds, &rule)
     }
 
-    /// Checks two tiles, each with its indices, then sums. After lowering, checks sums, two
-    /// addresses and optional memory for the sums.
+    /// Checks the operands of a matrix product of four warps: two tiles, each followed by its
+    /// indices, then sums. After lowering, the operands are sums, two addresses and optionally
+    /// memory for the sums.
     pub(super) fn product_of_warps(&self) -> Verdict {
         let along = self.operation.integers("along_steps").unwrap_or_default();
         ensure(along.len() == 2 && along.iter().all(|it| (0..2).contains(it)), || {

@@ -18,8 +18,8 @@ impl Rule<'_> {
         self.ensure(may || !values.any(|ty| ty.as_tile().is_some()), "neither takes nor gives tile registers")
     }
 
-    /// Checks `[m, k] x [k / words, n * words] + [m, n]`, where `words` is the number of factors in
-    /// 32 bits.
+    /// Checks the tiles of a product `[m, k] x [k / words, n * words] + [m, n]`, where `words` is
+    /// the number of factors in 32 bits.
     pub(super) fn tile_product(&self) -> Verdict {
         let (rule, factors, sums) = match self.operation.kind {
             OpKind::TileMulF => ("of bf16 and sums in f32", Scalar::BF16, Scalar::F32),

@@ -42,8 +42,8 @@ impl Rule<'_> {
         ensure(is_last_dimension(map, rank), || "moves elements along the last dimension, and no others".into())
     }
 
-    /// Checks words of 32 bits of both operands, one word per sum. After lowering, `bf16` elements
-    /// are integers with their bits.
+    /// Checks that both operands have one 32-bit word per sum. After lowering, `bf16` elements are
+    /// integers with the same bits.
     pub(super) fn word_product(&self) -> Verdict {
         let (rule, factors, sums) = match self.operation.kind {
             OpKind::WordMulF => ("bf16 and sums in f32", [Scalar::BF16, Scalar::I16], Scalar::F32),
@@ -104,7 +104,8 @@ impl Rule<'_> {
         }
     }
 
-    /// Checks reads and writes of one lane, at a static number or at an index.
+    /// Checks reads and writes of one lane. The number of the lane is an attribute or an operand of
+    /// type `index`.
     pub(super) fn lane(&self) -> Verdict {
         let inserts = self.operation.kind == OpKind::VectorInsert;
         let (element, vector, position) = match (inserts, &self.operands[..], &self.results[..]) {

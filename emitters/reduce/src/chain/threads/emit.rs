@@ -1,4 +1,4 @@
-//! Emits the phases of a row for all threads that share it.
+//! Emits the phases of a row for all threads that compute the row together.
 //!
 //! ```text
 //! for phase
@@ -24,7 +24,7 @@ use crate::chain::functions::{
     ComputedValues, Phase, computed, groups, operands, phases, root_writes, row_values, value_of,
 };
 
-/// A chain with its subgraph functions declared, and the thread's row.
+/// A chain, its declared subgraph functions, and the thread's row.
 struct ThreadChainKernel<'c> {
     fusion: &'c Fusion,
     chain: &'c RowChain,
@@ -38,7 +38,7 @@ struct ThreadChainKernel<'c> {
     is_row: Option<Value>,
 }
 
-/// Values of the row computed so far.
+/// Values of the row that are already computed.
 struct ThreadRowValues {
     /// Results of the complete reductions.
     heroes: ComputedValues,
@@ -47,24 +47,25 @@ struct ThreadRowValues {
     kept: KeptElements,
 }
 
-/// Kept elements.
+/// Elements that are kept between phases.
 enum KeptElements {
-    /// Values per unit and lane.
+    /// Values in registers, per unit and lane.
     Registers(Vec<Vec<ComputedValues>>),
     /// Tiles in shared memory, one per kept instruction.
     Shared(Vec<(InstrId, Value)>),
 }
 
-/// Adjacent elements of one thread.
+/// Adjacent elements that one thread processes together.
 struct ElementUnit {
-    /// Number of the unit in its loop iteration, or after the loop.
+    /// Number of the unit in its loop iteration, or among the units after the loop.
     number: usize,
-    /// Its position in the row.
+    /// Position of the unit in the row, in units.
     position: Value,
     elements: Vec<Value>,
 }
 
-/// Visitor of a unit and a state. Returns the next state, and the unit's values to keep.
+/// A function that processes a unit. It takes the unit and a state, and returns the next state and
+/// the unit's values to keep.
 type UnitVisitor<'a> = dyn FnMut(&mut FunctionBuilder, &ElementUnit, &[Value]) -> (Vec<Value>, Vec<Value>) + 'a;
 
 /// Builds the kernel.
@@ -154,7 +155,7 @@ impl ThreadChainKernel<'_> {
         self.complete(b, body, &starts, own, row);
     }
 
-    /// Combines a unit's elements in pairs. Sums of few equal numbers are exact.
+    /// Combines a unit's elements in pairs, because sums of few equal numbers are exact.
     fn combined(
         &self,
         b: &mut FunctionBuilder,
@@ -195,8 +196,8 @@ impl ThreadChainKernel<'_> {
         row.heroes.extend(heroes.zip(complete));
     }
 
-    /// Returns placeholders for the values of a unit that a thread does not have, if values are
-    /// kept in registers.
+    /// Returns placeholders for the values of a unit that does not exist for a thread. Returns none
+    /// if values are not kept in registers.
     fn absent(&self, b: &mut FunctionBuilder, phase: &Phase) -> Vec<Value> {
         if self.layout.keep != ElementStorage::Registers {
             return Vec::new();
@@ -205,7 +206,8 @@ impl ThreadChainKernel<'_> {
         (0..self.layout.vector).flat_map(|_| lane.clone()).collect()
     }
 
-    /// Returns, per lane of a unit, the computed and the available values of a phase.
+    /// Returns, for each lane of a unit, the values that a phase computes and the values that were
+    /// available before.
     fn elements(
         &self,
         b: &mut FunctionBuilder,
@@ -233,8 +235,8 @@ impl ThreadChainKernel<'_> {
         lanes.collect()
     }
 
-    /// Keeps a phase's values of a unit. Returns the updated tiles, and the values to keep in
-    /// registers.
+    /// Stores the values of a unit that a phase keeps. Returns the updated tiles, and the values to
+    /// keep in registers.
     fn store(
         &self,
         b: &mut FunctionBuilder,
@@ -290,7 +292,8 @@ impl ThreadChainKernel<'_> {
                 let point = [self.row, element];
                 writes.extend(root_writes(b, self.fusion, self.chain, RowPlace::Element, &point, computed_values));
             }
-            // Adjacent elements of an output follow each other, so that one access writes them.
+            // Sorts the writes so that adjacent elements of an output follow each other, and one
+            // access writes them.
             writes.sort_by_key(|write| write.output);
             (write(b, &writes, outputs), Vec::new())
         });
@@ -317,11 +320,12 @@ impl ThreadChainKernel<'_> {
         })
     }
 
-    /// Visits all units of a thread: in a loop while all threads have units, then unrolled.
+    /// Visits all units of a thread. A loop visits units as long as all threads have units.
+    /// Unrolled code visits the remaining units.
     ///
     /// `visit` returns the state after a unit, and the unit's values. `absent` replaces the values
-    /// of a unit that the thread does not have. Returns the final state, and the values of each
-    /// remaining unit.
+    /// of a unit that does not exist for the thread. Returns the final state, and the values of
+    /// each unit that the unrolled code visits.
     fn walk(
         &self,
         b: &mut FunctionBuilder,
@@ -359,7 +363,7 @@ impl ThreadChainKernel<'_> {
         (state, all_new_values)
     }
 
-    /// Returns a unit by its number in an iteration. Iterations are counted from `first`.
+    /// Returns unit `number` of iteration `first + turn`.
     fn unit(&self, b: &mut FunctionBuilder, (first, turns): (i64, i64), turn: Value, number: i64) -> ElementUnit {
         let position = b.apply_indexing(&self.layout.unit_map(first, turns, number), &[self.place.thread, turn]);
         let position = position.first().copied().unwrap_or(turn);
@@ -368,7 +372,7 @@ impl ThreadChainKernel<'_> {
         ElementUnit { number: number as usize, position, elements: elements.collect() }
     }
 
-    /// Returns whether the thread has a unit, or `None` if all threads have it.
+    /// Returns whether `unit` exists for the thread, or `None` if it exists for all threads.
     fn is_unit(&self, b: &mut FunctionBuilder, unit: &ElementUnit, step: i64) -> Option<Value> {
         let units = self.layout.units();
         let count = b.index(units);
@@ -376,7 +380,8 @@ impl ThreadChainKernel<'_> {
     }
 }
 
-/// Returns the values of `body` where the condition holds or is `None`, and `otherwise` elsewhere.
+/// Builds code that returns the values of `body` if the condition is true or `None`, and
+/// `otherwise` if it is false.
 fn guarded(
     b: &mut FunctionBuilder,
     condition: Option<Value>,
@@ -394,7 +399,8 @@ fn like(shape: &PerHero, values: &[Value]) -> PerHero {
     shape.iter().map(|hero| values.by_ref().take(hero.len()).collect()).collect()
 }
 
-/// Adds a phase's values of each unit, lane after lane, to the kept values.
+/// Adds the values that a phase computes for each unit to the kept values. `new_values` has the
+/// values of each unit lane by lane.
 fn remember(held: &mut Vec<Vec<ComputedValues>>, phase: &Phase, lanes: usize, new_values: &[Vec<Value>]) {
     if phase.stored.is_empty() {
         return;

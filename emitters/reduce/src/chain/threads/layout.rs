@@ -1,4 +1,4 @@
-//! Distribution of rows and elements to threads, and where elements are kept between phases.
+//! Distribution of rows and elements over threads, and the storage of elements between phases.
 //!
 //! ```text
 //! th = (row in block, in row)                    T threads for a row, R rows in a block
@@ -18,43 +18,44 @@ use super::ThreadNormalise;
 use super::properties::{ElementStorage, LEAST_TURNS, LayoutProperties};
 use crate::chain::kept_values::{KeptValue, element_bytes};
 
-/// Bytes that a thread should have in flight to hide the latency of memory, if a row has the
-/// maximum number of threads.
+/// Number of bytes that a thread should read concurrently to hide the latency of memory, if a row
+/// has the maximum number of threads.
 const BYTES_IN_FLIGHT: i64 = 32;
 
-/// Time in which a thread combines its value with another lane's, in additions.
+/// Time, in additions, in which a thread combines its value with the value of another thread of the
+/// warp.
 const EXCHANGE: f64 = 1.0;
 
-/// Numbers and maps of one kernel.
+/// Sizes that determine one kernel, and the maps that follow from them.
 #[derive(Clone, Debug)]
 pub struct ThreadLayout {
     /// Number of all rows.
     pub all_rows: i64,
-    /// Elements of a row.
+    /// Number of elements of a row.
     pub length: i64,
-    /// Adjacent elements that a thread reads as a unit.
+    /// Number of adjacent elements that a thread reads as a unit.
     pub vector: i64,
-    /// Threads of a row: a power of two up to a warp, else a multiple of a warp.
+    /// Number of threads of a row: a power of two up to a warp, else a multiple of a warp.
     pub threads: i64,
-    /// Rows of a block.
+    /// Number of rows of a block.
     pub rows: i64,
     pub blocks: i64,
-    /// Threads of a warp.
+    /// Number of threads of a warp.
     pub warp: i64,
-    /// Units per loop iteration.
+    /// Number of units per loop iteration.
     pub unrolled: i64,
-    /// Where elements are kept.
+    /// Storage of elements between phases.
     pub keep: ElementStorage,
     /// Kept instructions, with the phases that compute them. Empty for [`ElementStorage::Nowhere`].
     pub kept: Vec<KeptValue>,
     /// Bytes of shared memory.
     pub shared_bytes: i64,
-    /// Other settings of the knobs that are worth trying.
+    /// Other settings of the knobs for the tuner to measure.
     pub alternatives: Vec<Vec<(&'static str, i64)>>,
 }
 
 impl ThreadLayout {
-    /// Chooses the layout of a form with the given knobs.
+    /// Chooses the layout of a form. `knobs` override the choices.
     ///
     /// # Errors
     /// If a knob's value is impossible.
@@ -104,7 +105,8 @@ impl ThreadLayout {
         vec![("keep", self.keep as i64), ("rows", self.rows), ("threads", self.threads), ("vector", self.vector)]
     }
 
-    /// Returns alternative knobs: half and double of each number, other places for elements.
+    /// Returns alternative knobs: half and double of the numbers of threads and rows, and the other
+    /// storages for elements.
     fn neighbours(
         &self,
         facts: &LayoutProperties<'_>,
@@ -132,12 +134,12 @@ impl ThreadLayout {
         others
     }
 
-    /// Returns the units of a row.
+    /// Returns the number of units of a row.
     pub fn units(&self) -> i64 {
         self.length / self.vector
     }
 
-    /// Returns the maximum units of a thread.
+    /// Returns the maximum number of units of a thread.
     pub fn steps(&self) -> i64 {
         ceil_div(self.units(), self.threads)
     }
@@ -169,8 +171,8 @@ impl ThreadLayout {
         .simplify()
     }
 
-    /// Returns the map `(in row, turn) -> unit` for the unit `number` of each iteration from
-    /// `first` on.
+    /// Returns the map `(in row, turn) -> unit` for unit `number` of an iteration. `turn` counts
+    /// iterations from `first` on.
     pub fn unit_map(&self, first: i64, turns: i64, number: i64) -> IndexingMap {
         let turn = Expr::dim(1) + first;
         let unit = (turn * self.unrolled + number) * self.threads + Expr::dim(0);
@@ -216,8 +218,8 @@ impl ThreadLayout {
         map.simplify()
     }
 
-    /// Returns the work besides computing elements: threads combine elements, exchange partial
-    /// results and keep elements in shared memory.
+    /// Returns the work in addition to the computation of elements: threads combine elements,
+    /// exchange partial results and keep elements in shared memory.
     pub fn work(&self, fusion: &Fusion, chain: &RowChain) -> Work {
         let phases = chain.phases.len() as f64;
         let elements = chain.space.element_count() as f64;
@@ -235,8 +237,8 @@ impl ThreadLayout {
         }
     }
 
-    /// Returns the dimensions of a tile that keeps elements. The tile separates adjacent elements
-    /// of a thread, so that elements of adjacent threads are contiguous.
+    /// Returns the dimensions of a tile that keeps elements. In the tile, adjacent elements of one
+    /// thread are apart, so that elements of adjacent threads are contiguous.
     pub fn kept_dims(&self) -> [i64; 3] {
         [self.rows, self.vector, self.units()]
     }
@@ -314,11 +316,12 @@ fusion {{
         ThreadLayout::new(form, &fusion, &chain, &DeviceDescription::sm(90), &knobs).unwrap()
     }
 
-    /// `(th)[step, lane] -> (row in block, lane, unit)`: where a thread keeps its elements.
+    /// Returns the map `(th)[step, lane] -> (row in block, lane, unit)` of the positions where a
+    /// thread keeps its elements.
     fn kept_map(layout: &ThreadLayout) -> IndexingMap {
         let thread = layout.thread_map();
         let unit = layout.unit_map(0, layout.steps(), 0);
-        // Steps replace iterations: each has one unit.
+        // Steps replace iterations, because each iteration has one unit.
         let unit = unit.results[0].substitute(&[thread.results[1].clone(), Expr::range(0)], &[], &[]);
         IndexingMap {
             ranges: vec![Variable::named("step", layout.steps()), Variable::named("lane", layout.vector)],

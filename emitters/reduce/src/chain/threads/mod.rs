@@ -26,12 +26,12 @@ use super::limits::RowLimits;
 use layout::ThreadLayout;
 use properties::{ElementStorage, usual_form};
 
-/// Maximum blocks of a grid.
+/// Maximum number of blocks of a grid.
 const MOST_BLOCKS: i64 = (1 << 31) - 1;
-/// Elements per thread above which a row is too long for a warp.
+/// Maximum number of elements per thread if one warp computes a row.
 const MOST_OF_A_WARP: i64 = 64;
 
-/// The threads that share a row.
+/// The threads that compute one row together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThreadNormalise {
     /// Threads of one warp, or a single thread.

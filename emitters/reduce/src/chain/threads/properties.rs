@@ -12,34 +12,35 @@ use fusebox_core::indexing::ceil_div;
 use super::ThreadNormalise;
 use crate::chain::kept_values::{KeptValue, alive, element_bytes, has_own_values, kept};
 
-/// Threads of a block that holds several rows.
+/// Usual number of threads of a block with several rows.
 const BLOCK: i64 = 128;
-/// Elements of a row per thread, if enough threads remain.
+/// Number of elements of a row per thread, unless too few threads remain.
 const USUAL_ELEMENTS: i64 = 16;
-/// Elements of a vector access of the usual type.
+/// Number of elements of a vector access, for elements of the usual size.
 const USUAL_LANES: i64 = 4;
-/// Registers in which a thread keeps elements: half the registers of a thread in the largest block.
+/// Number of registers in which a thread keeps elements. It is half the registers of a thread in
+/// the largest block.
 const KEEPING_REGISTERS: i64 = 32;
-/// Maximum bytes that a thread keeps per element of a row.
+/// Maximum number of bytes that a thread keeps per element of a row.
 const MOST_KEPT_BYTES: i64 = 16;
-/// Maximum operations in a thread's code for all its elements, if they are unrolled.
+/// Maximum number of operations in a thread's code if the code for all its elements is unrolled.
 const MOST_UNROLLED: i64 = 1024;
-/// Iterations from which no compiler unrolls a loop. An unrolled loop carries its reads from phase
-/// to phase in registers that other values need.
+/// Least number of iterations with which no compiler unrolls a loop. If the compiler unrolls a
+/// loop, it keeps the values read from phase to phase in registers that other values need.
 pub const LEAST_TURNS: i64 = 5;
-/// Adjacent bytes that the threads of a row should read at once: a cache line.
+/// Number of adjacent bytes that the threads of a row should read at once: a cache line.
 const LINE: i64 = 128;
-/// Maximum vectors of the widest type that one thread reads at once.
+/// Maximum number of vectors of the widest type that one thread reads at once.
 const MOST_VECTORS: i64 = 2;
 
-/// Where elements are kept between phases.
+/// Storage of elements between phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ElementStorage {
-    /// Nowhere: each phase recomputes them.
+    /// No storage. Each phase recomputes the elements.
     Nowhere,
     /// In shared memory.
     Shared,
-    /// In registers. All elements of a thread are unrolled.
+    /// In registers. The code for all elements of a thread is unrolled.
     Registers,
 }
 
@@ -48,15 +49,15 @@ pub struct LayoutProperties<'a> {
     fusion: &'a Fusion,
     chain: &'a RowChain,
     device: &'a DeviceDescription,
-    /// Instructions worth keeping.
+    /// Instructions whose elements can be kept.
     pub kept: Vec<KeptValue>,
-    /// Registers for the kept values of an element.
+    /// Number of registers for the kept values of an element.
     registers: i64,
-    /// Maximum elements of a thread that may be unrolled.
+    /// Maximum number of elements of a thread for which the code may be unrolled.
     most_unrolled: i64,
-    /// Bytes of the smallest and the widest element that is read or written.
+    /// Bytes of the smallest and of the widest element that the kernel reads or writes.
     bytes: RangeInclusive<i64>,
-    /// Bytes read per element, over all operands.
+    /// Number of bytes read per element, over all operands.
     pub read: i64,
 }
 
@@ -93,12 +94,13 @@ impl<'a> LayoutProperties<'a> {
         }
     }
 
-    /// Returns the maximum elements that a thread may keep in registers.
+    /// Returns the maximum number of elements that a thread may keep in registers.
     fn most_kept(&self) -> i64 {
         (KEEPING_REGISTERS / self.registers.max(1)).min(self.most_unrolled)
     }
 
-    /// Returns the elements of the widest access that divides a row and that a thread may keep.
+    /// Returns the number of elements of the widest access that divides a row and that a thread may
+    /// keep.
     pub fn widest(&self) -> i64 {
         let bytes = i64::from(self.device.vector_bytes);
         let most = (bytes / self.bytes.start()).min(MOST_VECTORS * bytes / self.bytes.end()).min(self.most_kept());
@@ -106,7 +108,8 @@ impl<'a> LayoutProperties<'a> {
         (0..6).map(|exponent| 1i64 << exponent).take_while(fits).last().unwrap_or(1)
     }
 
-    /// Returns the widest access, or a narrower one if rows exceed registers and loops are short.
+    /// Returns the number of elements of the widest access, or of a narrower access if a thread's
+    /// elements exceed its registers and loops are short.
     pub fn natural_vector(&self) -> i64 {
         let mut vector = self.widest();
         let steps = |vector: i64| ceil_div(self.chain.space.length / vector, self.most_threads());
@@ -116,28 +119,29 @@ impl<'a> LayoutProperties<'a> {
         vector
     }
 
-    /// Returns the maximum threads of a block.
+    /// Returns the maximum number of threads of a block.
     pub fn most_threads(&self) -> i64 {
         i64::from(self.device.max_threads_per_block)
     }
 
-    /// Returns the threads of a warp.
+    /// Returns the number of threads of a warp.
     pub fn warp(&self) -> i64 {
         i64::from(self.device.warp_size)
     }
 
-    /// Returns the threads that suit a row, for reads of `vector` elements.
+    /// Returns the number of threads that suits a row, for reads of `vector` elements.
     pub fn natural_threads(&self, vector: i64) -> i64 {
         let each = (USUAL_ELEMENTS.min(self.most_kept()) / vector).max(1);
         natural_threads(self.chain.space, self.device, vector, each, *self.bytes.end())
     }
 
-    /// Rounds up to a power of two within a warp, and to a multiple of a warp above it.
+    /// Rounds up to a power of two if `threads` is at most a warp, else to a multiple of a warp.
     pub fn whole(&self, threads: i64) -> i64 {
         whole(threads, self.warp())
     }
 
-    /// Returns the rows that fill a usual block, or fewer so that every core has a block.
+    /// Returns the number of rows that fill a usual block, or a smaller number if otherwise not
+    /// every core has a block.
     pub fn natural_rows(&self, threads: i64) -> i64 {
         let mut rows = (BLOCK / threads).max(1);
         let is_idle = |rows: i64| ceil_div(self.chain.space.rows, rows) < i64::from(self.device.core_count);
@@ -147,24 +151,25 @@ impl<'a> LayoutProperties<'a> {
         rows
     }
 
-    /// Returns the bytes of the tiles through which the threads of `rows` rows exchange results.
+    /// Returns the number of bytes of the tiles through which the threads of `rows` rows exchange
+    /// results.
     pub fn tile_bytes(&self, threads: i64, rows: i64) -> i64 {
         let elements = ThreadGroups { groups: rows, threads, warp: self.warp() }.tile_elements();
         let heroes = self.chain.phases.iter().flatten();
         elements * heroes.map(|hero| hero.accumulator_bytes()).sum::<i64>()
     }
 
-    /// Returns the bytes of the tiles that keep elements.
+    /// Returns the number of bytes of the tiles that keep elements.
     pub fn kept_bytes(&self, rows: i64) -> i64 {
         let bytes: i64 = self.kept.iter().map(|(id, _)| element_bytes(self.fusion, *id)).sum();
         rows.saturating_mul(self.chain.space.length).saturating_mul(bytes)
     }
 
-    /// Returns the places with room for the kept elements, the best one last.
+    /// Returns the storages that have room for the kept elements, the best storage last.
     pub fn places(&self, vector: i64, threads: i64, rows: i64) -> Vec<ElementStorage> {
         let each = ceil_div(self.chain.space.length / vector, threads) * vector;
         let bytes = self.tile_bytes(threads, rows).saturating_add(self.kept_bytes(rows));
-        // Accesses to the tile have no bank conflicts if a warp is in one row.
+        // Accesses to the tile have no bank conflicts if all threads of a warp work on one row.
         let is_shared = threads >= self.warp() && bytes <= i64::from(self.device.shared_bytes_per_block);
         let mut places = vec![ElementStorage::Nowhere];
         if !self.kept.is_empty() {
@@ -175,8 +180,8 @@ impl<'a> LayoutProperties<'a> {
     }
 }
 
-/// Returns the threads of a row: few enough that each has `each` units of `vector` elements, but
-/// more if half the device would be idle.
+/// Returns the number of threads of a row. Each thread has `each` units of `vector` elements, or
+/// fewer if otherwise half the device would be idle.
 fn natural_threads(space: RowSpace, device: &DeviceDescription, vector: i64, each: i64, bytes: i64) -> i64 {
     let units = space.length / vector;
     let device_threads = i64::from(device.core_count) * i64::from(device.max_threads_per_core);
@@ -187,11 +192,11 @@ fn natural_threads(space: RowSpace, device: &DeviceDescription, vector: i64, eac
     let line = (LINE / (vector * bytes)).max(1).min(units);
     let most = i64::from(device.max_threads_per_block);
     let threads = ceil_div(units, each).max(line).min(most);
-    // Drops threads that have no work in the last step.
+    // Removes threads that would have no work in the last step.
     whole(ceil_div(units, ceil_div(units, threads)), i64::from(device.warp_size)).min(most)
 }
 
-/// Rounds up to a power of two within a warp, and to a multiple of a warp above it.
+/// Rounds up to a power of two if `threads` is at most a warp, else to a multiple of a warp.
 fn whole(threads: i64, warp: i64) -> i64 {
     if threads <= warp { (threads.max(1) as u64).next_power_of_two() as i64 } else { ceil_div(threads, warp) * warp }
 }
@@ -200,7 +205,7 @@ fn form_of(threads: i64, device: &DeviceDescription) -> ThreadNormalise {
     if threads <= i64::from(device.warp_size) { ThreadNormalise::Warp } else { ThreadNormalise::Block }
 }
 
-/// Returns the emitter that suits rows, from their size alone.
+/// Returns the emitter that suits rows of this size.
 pub fn usual_form(space: RowSpace, device: &DeviceDescription) -> ThreadNormalise {
     let lanes = if space.length % USUAL_LANES == 0 { USUAL_LANES } else { 1 };
     let bytes = i64::from(device.vector_bytes) / USUAL_LANES;

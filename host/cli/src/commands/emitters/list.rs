@@ -1,4 +1,4 @@
-//! `fusebox emitters`: lists every emitter found.
+//! `fusebox emitters`: lists all available emitters.
 
 use std::io::{self, Write};
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! `fusebox emitters verify` and `lock`: compares the plugins of `fusebox.toml` with
-//! `fusebox.lock`, and pins them.
+//! `fusebox emitters verify` compares the plugins of `fusebox.toml` with `fusebox.lock`. `fusebox
+//! emitters lock` pins them in that file.
 
 use std::path::Path;
 
@@ -20,7 +20,8 @@ struct PinnedPlugin<'s> {
     file: Result<(String, Vec<Descriptor>), LoadError>,
 }
 
-/// Prints for each plugin whether it is as pinned. Fails if one is not.
+/// Prints for each plugin whether its file can be used and is the pinned one. Fails if this is not
+/// true of all plugins.
 pub fn verify(arguments: &PinnedArguments) -> Result<(), Failure> {
     let settings = settings(arguments)?;
     let lock = Lock::of_settings(&settings.path).map_err(Failure::input)?;
@@ -49,7 +50,7 @@ pub fn verify(arguments: &PinnedArguments) -> Result<(), Failure> {
     }
 }
 
-/// Pins all plugins as they are.
+/// Pins all plugins, as their files are now.
 pub fn lock(arguments: &PinnedArguments) -> Result<(), Failure> {
     let settings = settings(arguments)?;
     let mut lock = Lock::of_settings(&settings.path).map_err(Failure::input)?;

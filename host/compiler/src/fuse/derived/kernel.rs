@@ -1,4 +1,4 @@
-//! Kernels whose operands and results change.
+//! Kernels whose operands and results are being changed.
 
 use std::collections::HashMap;
 
@@ -9,19 +9,21 @@ use super::is_scalar_constant;
 use crate::passes::{depends_on_operands_alone, merge_equal};
 use crate::rebuild::Rebuild;
 
-/// Most additions per element that may be repeated in order to read one value less.
+/// Largest number of additions per element that a kernel may repeat in order to read one value
+/// less.
 const MOST_ADDITIONS: f64 = 4.0 * ROUND_TRIP;
 
-/// A fusion with its changes so far.
+/// A fusion with the changes that were made to it so far.
 #[derive(Clone, Debug)]
 pub struct ChangedKernel {
     /// Id of the fused computation.
     pub calls: ComputationId,
     /// The fused computation.
     pub computation: Computation,
-    /// The value of the sequence for each parameter.
+    /// For each parameter of the kernel, the instruction of the sequence whose value it receives.
     pub operands: Vec<InstrId>,
-    /// The value of the sequence for each result. Empty if the kernel must keep all results.
+    /// For each result of the kernel, the instruction of the sequence that stands for it. Empty if
+    /// the kernel must keep all results.
     pub results: Vec<InstrId>,
 }
 
@@ -29,7 +31,8 @@ pub struct ChangedKernel {
 pub struct RecomputeChain {
     /// The instructions in order. The last one is the result.
     members: Vec<InstrId>,
-    /// Instructions of the kernel that the chain starts from, with their values in the sequence.
+    /// Instructions of the kernel that the chain starts from, each with the sequence's instruction
+    /// of equal value.
     inputs: HashMap<InstrId, InstrId>,
 }
 
@@ -43,7 +46,8 @@ impl ChangedKernel {
         }
     }
 
-    /// Returns the value of the sequence for an instruction inside the kernel, if there is one.
+    /// Returns the sequence's instruction that has the same value as an instruction inside the
+    /// kernel, if there is one.
     fn value_of(&self, inside: InstrId) -> Option<InstrId> {
         let operand = || match self.computation.instruction(inside).op {
             Op::Parameter { number } => self.operands.get(usize::try_from(number).ok()?).copied(),
@@ -53,7 +57,7 @@ impl ChangedKernel {
         leaf.and_then(|place| self.results.get(place).copied()).or_else(operand)
     }
 
-    /// Returns a chain that computes a result cheaply from `known` values, if there is one.
+    /// Returns a chain that computes a result cheaply from values in `known`, if there is one.
     pub fn chain(&self, result: usize, known: &[InstrId]) -> Option<RecomputeChain> {
         let &leaf = self.leaves().get(result)?;
         let mut chain = RecomputeChain { members: Vec::new(), inputs: HashMap::new() };
@@ -79,8 +83,8 @@ impl ChangedKernel {
         Some(chain)
     }
 
-    /// Returns this kernel with a value computed inside instead of read. `None` if the chain starts
-    /// from a value that the kernel does not read.
+    /// Returns a copy of this kernel that computes a value instead of reading it. `None` if the
+    /// chain starts from a value that the kernel does not read.
     pub fn with_computed(
         &self,
         value: InstrId,
@@ -108,8 +112,8 @@ impl ChangedKernel {
         Some(ChangedKernel { computation: merge_equal(&rebuild.finish()), operands, ..self.clone() })
     }
 
-    /// Returns this kernel without one of its results and without the instructions that only this
-    /// result needs. `None` if no result is left.
+    /// Returns a copy of this kernel without one of its results and without the instructions that
+    /// only this result needs. `None` if no result is left.
     pub fn without(&self, result: usize) -> Option<ChangedKernel> {
         let (mut leaves, mut results) = (self.leaves().to_vec(), self.results.clone());
         leaves.remove(result);
@@ -130,8 +134,8 @@ impl ChangedKernel {
         Some(ChangedKernel { calls: self.calls, computation: rebuild.finish_at(root), operands, results })
     }
 
-    /// Adds the kept parameters. `is_kept` gets the parameter and its value in the sequence.
-    /// Returns the values of the kept ones.
+    /// Adds the kept parameters. `is_kept` takes a parameter and the sequence's instruction whose
+    /// value the parameter receives. Returns these instructions for the kept parameters.
     fn parameters(&self, rebuild: &mut Rebuild, is_kept: impl Fn(InstrId, InstrId) -> bool) -> Vec<InstrId> {
         let mut operands = Vec::new();
         for (id, &operand) in self.computation.parameters().into_iter().zip(&self.operands) {

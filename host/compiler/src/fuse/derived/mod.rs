@@ -1,8 +1,10 @@
-//! Drops results that all their consumers can recompute from their other operands.
+//! Drops a result of a kernel if every consumer can recompute it from the consumer's other
+//! operands.
 //!
-//! A kernel of a backward pass reads `tanh(x)`, its square and 1 minus the square. A gather reads
-//! indices that are concatenated from other operands of its kernel. Writing and reading the value
-//! takes longer than recomputing it in its consumers, and a buffer for it takes memory.
+//! For example, a kernel of a backward pass reads `tanh(x)`, its square and 1 minus the square, or
+//! a gather reads indices that are concatenated from other operands of its kernel. Writing and
+//! reading the value takes longer than recomputing it in its consumers, and a buffer for it takes
+//! memory.
 //!
 //! ```text
 //! candidates   large results that only kernels read, last first: their operands may then be dropped, too
@@ -29,11 +31,11 @@ use super::reasons::Reason;
 use super::sequences;
 use crate::passes::drop_unreachable_computations;
 
-/// Most kernels that recompute a value.
+/// Largest number of kernels that recompute a value.
 const MOST_READERS: usize = 8;
 
-/// Recomputes these values in their consumers, in every computation that thunks execute, and
-/// updates the reasons.
+/// Replaces results by recomputation in their consumers, in every computation that thunks execute,
+/// and updates the reasons that users see.
 pub fn recompute_in_readers(module: &mut Module, claims: &mut Claims, reasons: &mut [Reason]) {
     let mut is_changed = false;
     for name in sequences(module) {
@@ -57,13 +59,13 @@ pub fn recompute_in_readers(module: &mut Module, claims: &mut Claims, reasons: &
     }
 }
 
-/// Kernels of a sequence by their fusion instructions. `None` for kernels without any remaining
-/// results.
+/// Kernels of a sequence. The keys are their fusion instructions. `None` for kernels without any
+/// remaining results.
 type ChangedKernels = HashMap<InstrId, Option<ChangedKernel>>;
 
 /// Returns the kernels of a sequence that may change. Kernels with several callers are excluded,
 /// because all callers would change. Kernels that update an array in-place are excluded, because
-/// they must not read more of it.
+/// such a kernel must not read more of the array.
 fn kernels(module: &Module, sequence: ComputationId, claims: &mut Claims) -> ChangedKernels {
     let mut calls = vec![0usize; module.computations.len()];
     let all = module.computations.iter().flat_map(|computation| &computation.instructions);
@@ -93,8 +95,8 @@ fn updates_in_place(module: &Module, fused: ComputationId, claims: &mut Claims) 
     computation.ids().any(|id| !heroes.updated_in_place(computation, id).is_empty())
 }
 
-/// Returns the instruction for each result of a fusion, in order. Empty if a result has no or
-/// several instructions.
+/// Returns, in order, the instruction that extracts each result of a fusion. Empty if no
+/// instruction or several instructions extract the same result.
 fn results(computation: &Computation, fusion: InstrId, users: &[InstrId]) -> Vec<InstrId> {
     let Shape::Tuple(shapes) = &computation.instruction(fusion).shape else { return vec![fusion] };
     let element = |number: usize| {
@@ -114,7 +116,7 @@ struct ResultDropping<'m, 'c, 'a> {
     predictor: KernelPredictor<'m, 'c, 'a>,
 }
 
-/// Drops results while that pays. Returns the remaining kernels and the dropped values.
+/// Drops results as long as this saves time. Returns the remaining kernels and the dropped values.
 fn drop_results(
     module: &Module,
     sequence: ComputationId,
@@ -152,8 +154,8 @@ impl ResultDropping<'_, '_, '_> {
         self.kernels.get(&fusion)?.as_ref()
     }
 
-    /// Recomputes a value in all kernels that read it, if that pays. Returns the value in this
-    /// case.
+    /// Recomputes a value in all kernels that read it, if this saves time. Returns the value in
+    /// this case.
     fn try_drop(&mut self, value: InstrId, producer: InstrId) -> Option<InstrId> {
         let readers = self.readers(value)?;
         let made = self.kernel(producer)?;
@@ -179,8 +181,8 @@ impl ResultDropping<'_, '_, '_> {
         Some(value)
     }
 
-    /// Returns the kernels that read a large value. `None` if other instructions read it, or too
-    /// many kernels.
+    /// Returns the kernels that read a large value. `None` if the value is small, if other
+    /// instructions read it, or if too many kernels read it.
     fn readers(&self, value: InstrId) -> Option<Vec<InstrId>> {
         let users = &self.users[value.index()];
         let is_large = bytes(self.computation.instruction(value)) > CACHED_BYTES;

@@ -10,11 +10,13 @@ use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
-/// Largest number of instructions that this pass adds to a module: bodies that call others twice
-/// can double at each level. Further loops and branches stay unchanged.
+/// Largest number of instructions that this pass adds to a module: if bodies call other bodies
+/// twice, their sizes can double at each level. Loops and branches beyond this limit stay
+/// unchanged.
 const MOST_GROWTH: usize = 10_000;
 
-/// Visits callees before callers, so that it copies final bodies.
+/// Unrolls loops and inlines branches in all computations that thunks execute. Visits callees
+/// before callers, so that each body is final when it is copied.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     let (mut has_changed, mut growth) = (false, 0);
     for id in in_role(module, Role::Sequence) {

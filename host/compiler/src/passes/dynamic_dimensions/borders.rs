@@ -6,7 +6,7 @@
 //!
 //! A value that enters or leaves a body or branch crosses a border. It becomes a tuple: its own
 //! elements, then the sizes of all dimensions that are declared as dynamic, in the order of arrays
-//! and dimensions. A dimension without a set size has its bound as size.
+//! and dimensions. The size of a dimension is its bound if the program has not set it.
 
 use fusebox_core::hlo::{ComputationId, ElementType, InstrId, Instruction, Op, Shape};
 
@@ -53,7 +53,7 @@ impl<'b> BoundedComputation<'b> {
         self.together(root, id, &root.shape)
     }
 
-    /// Returns a tuple of a value's elements and then its sizes. `declared` is the shape of the
+    /// Returns a tuple of a value's elements, followed by its sizes. `declared` is the shape of the
     /// value.
     fn together(&mut self, origin: &'b Instruction, value: InstrId, declared: &Shape) -> RewriteResult {
         let new = self.rebuild.mapped(value);
@@ -77,7 +77,8 @@ impl<'b> BoundedComputation<'b> {
         Ok(self.writer(origin).add(Op::Tuple, with_sizes(declared), elements))
     }
 
-    /// Splits a value of that shape that crossed a border. Returns the value and its sizes.
+    /// Splits a tuple that crossed a border into the value, whose declared shape is `shape`, and
+    /// the value's sizes.
     fn split_crossed(&mut self, it: &'b Instruction, shape: &Shape, crossed: InstrId) -> (InstrId, Sizes) {
         let static_shape = shape.with_bounds_as_sizes();
         let count = static_shape.as_tuple().map_or(1, <[Shape]>::len);
@@ -96,7 +97,7 @@ impl<'b> BoundedComputation<'b> {
         (value, sizes)
     }
 
-    /// Returns an element of a tuple; reads through a `tuple` instruction.
+    /// Returns an element of a tuple. If `tuple` is a `tuple` instruction, returns its operand.
     pub fn tuple_element(&mut self, origin: &'b Instruction, tuple: InstrId, index: usize) -> InstrId {
         let from = self.rebuild.instruction(tuple);
         if matches!(from.op, Op::Tuple) {
@@ -115,8 +116,8 @@ fn with_sizes(shape: &Shape) -> Shape {
     with_more(&shape.with_bounds_as_sizes(), std::iter::repeat_n(Shape::array(ElementType::S32, []), count))
 }
 
-/// Returns a tuple of the elements of `shape` and of `more`. A shape that is no tuple is its own
-/// only element.
+/// Returns a tuple of the elements of `shape` and of `more`. A shape that is not a tuple counts as
+/// a tuple of one element.
 pub fn with_more(shape: &Shape, more: impl IntoIterator<Item = Shape>) -> Shape {
     let elements = shape.as_tuple().unwrap_or(std::slice::from_ref(shape));
     Shape::Tuple(elements.iter().cloned().chain(more).collect())

@@ -1,4 +1,4 @@
-//! Operations on windows whose starts are values.
+//! Operations on windows whose starts the program computes.
 
 use fusebox_core::hlo::{BinaryOp, ElementType, InstrId, Instruction, Op, Shape, SliceDim};
 
@@ -21,9 +21,9 @@ impl<'b> BoundedComputation<'b> {
         Ok(self.with_operands(it, operands))
     }
 
-    /// Writes a window as large as the update's bounds. Where the update has no elements, the
-    /// window keeps the old ones. The array is first padded at its end, so that this window can
-    /// begin wherever the actual update may begin.
+    /// Writes a window as large as the update's bounds. Where the actual update has no elements,
+    /// the window contains the old elements of the array. The array is first padded at its end, so
+    /// that this window can begin wherever the actual update may begin.
     fn update_of_dynamic_size(&mut self, it: &'b Instruction, of_update: &[(usize, InstrId)]) -> RewriteResult {
         let (bounds, window) = (self.dims(it, 0), self.dims(it, 1));
         let mut operands = self.rebuild.operands(it);
@@ -75,22 +75,22 @@ impl<'b> BoundedComputation<'b> {
 }
 
 impl SizeWriter<'_, '_> {
-    /// Returns the start, or an earlier one if the window would end beyond the size.
+    /// Returns the start, or an earlier start if the window would otherwise end beyond the size.
     fn held_below(&mut self, start: InstrId, size: InstrId, length: InstrId) -> RewriteResult {
         let ty = self.array(start).element_type;
         let last = self.last_start(size, length, ty)?;
         Ok(self.binary(BinaryOp::Minimum, start, last))
     }
 
-    /// Returns the last start of a window of that length within the size, as a value of type `ty`.
-    /// Returns zero if the window is longer.
+    /// Returns the last start at which a window of this length ends within the size, as a value of
+    /// type `ty`. Returns zero if the window is longer than the size.
     pub fn last_start(&mut self, size: InstrId, length: InstrId, ty: ElementType) -> RewriteResult {
         let last = self.binary(BinaryOp::Subtract, size, length);
         let last = self.at_least_zero(last)?;
         self.as_index(last, ty)
     }
 
-    /// Converts a size to that integer type; saturates at the type's largest value.
+    /// Converts a size to an integer type. Saturates at the type's largest value.
     fn as_index(&mut self, size: InstrId, ty: ElementType) -> RewriteResult {
         let bits = ty.bits() - u32::from(ty.is_signed_integer());
         let size = match bits {

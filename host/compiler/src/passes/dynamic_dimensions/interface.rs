@@ -1,5 +1,5 @@
-//! Sizes of the program's own parameters and results. They become parameters and results too,
-//! behind the declared ones.
+//! Sizes of the program's own parameters and results. These sizes become additional parameters and
+//! results after the declared ones.
 //!
 //! ```text
 //! ENTRY (x: f32[<=8]) -> f32[<=8]      =>      ENTRY (x: f32[8], n: s32[]) -> (f32[8], s32[])
@@ -30,7 +30,7 @@ impl<'b> BoundedComputation<'b> {
         (value, sizes)
     }
 
-    /// Returns the program's root, with its sizes.
+    /// Returns a tuple of the program's result and its sizes.
     pub fn entry_result(&mut self, root: &'b Instruction, id: InstrId) -> RewriteResult {
         self.interface.result_is_array = root.shape.as_array().is_some();
         self.interface.of_result = arrays(&root.shape)
@@ -47,7 +47,7 @@ impl<'b> BoundedComputation<'b> {
 pub fn declare(module: &mut Module) {
     let sizes = &module.interface_sizes;
     if !sizes.of_parameters.is_empty() || !sizes.of_result.is_empty() {
-        // The parameters and the root state all layouts as well.
+        // The parameters and the root also state all layouts.
         module.entry_layout = None;
     }
     if sizes.result_is_array {

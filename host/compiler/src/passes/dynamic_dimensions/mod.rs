@@ -1,5 +1,5 @@
-//! Replaces arrays with dynamic dimensions by arrays of their bounds, and makes their sizes values
-//! of the program.
+//! Replaces arrays with dynamic dimensions by arrays of their bounds, and represents their sizes by
+//! scalar values of the program.
 //!
 //! ```text
 //! d = f32[<=8] set-dimension-size(x, n)           n = clamp(0, n, 8)
@@ -49,7 +49,7 @@ use crate::roles::{Role, in_role};
 use size_writer::{RewriteResult, SizeWriter};
 use sizes::Sizes;
 
-/// Largest bound: sizes are `s32`.
+/// Largest bound of a dimension. Sizes are `s32`.
 const LARGEST: i64 = i32::MAX as i64;
 
 /// Makes all shapes static.
@@ -116,7 +116,8 @@ fn refuse_in_applied(module: &Module) -> Result<(), CompileError> {
     }
 }
 
-/// Inlines fusions of dynamic arrays. Which instructions form a kernel is decided later.
+/// Inlines fusions that contain dynamic arrays. The fusion phase later decides which instructions
+/// form a kernel.
 fn inline_fusions(module: &mut Module) {
     for index in 0..module.computations.len() {
         let is_meant = |instruction: &Instruction| match instruction.op {
@@ -141,8 +142,8 @@ fn inline_fusions(module: &mut Module) {
     }
 }
 
-/// Returns the computation with sizes as values. For the entry, also returns which of its
-/// parameters and results are sizes.
+/// Returns the computation with static shapes, in which sizes are values. For the entry, also
+/// returns which of its parameters and results are sizes.
 fn static_computation(
     module: &Module,
     id: ComputationId,
@@ -217,7 +218,7 @@ impl<'b> BoundedComputation<'b> {
         Ok((self.of_dynamic_arrays(it)?, sizes))
     }
 
-    /// Rewrites an operation on arrays, some of whose sizes are not the bounds.
+    /// Rewrites an operation on arrays of which at least one size is not the bound.
     fn of_dynamic_arrays(&mut self, it: &'b Instruction) -> RewriteResult {
         match &it.op {
             op if op.is_elementwise() => Ok(self.copy(it)),
@@ -237,7 +238,7 @@ impl<'b> BoundedComputation<'b> {
             Op::Gather(dims) => self.gather(it, dims),
             Op::Scatter { dims, .. } => self.scatter(it, dims),
             Op::SelectAndScatter { window, .. } => self.select_and_scatter(it, window),
-            // These operations treat each matrix, signal and line independently.
+            // These operations process each matrix, signal or row independently.
             Op::Topk { .. } if self.is_only_outer(it, 1) => Ok(self.copy(it)),
             Op::Cholesky { .. } if self.is_only_outer(it, 2) => Ok(self.copy(it)),
             Op::TriangularSolve { .. } if self.is_only_outer(it, 2) => Ok(self.copy(it)),

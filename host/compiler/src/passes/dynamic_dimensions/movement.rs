@@ -1,4 +1,5 @@
-//! Operations that move elements next to elements beyond a size.
+//! Operations that move elements. Without a rewrite, elements beyond a size could end up between
+//! valid elements.
 
 use fusebox_core::hlo::{BinaryOp, Extent, InstrId, Instruction, Op, PaddingDim, Shape, extents};
 
@@ -6,7 +7,8 @@ use super::BoundedComputation;
 use super::size_writer::{RewriteResult, SizeWriter};
 
 impl<'b> BoundedComputation<'b> {
-    /// Copies a reshape. Refuses one that merges a dynamic dimension that is not the outermost.
+    /// Copies a reshape. Refuses a reshape that merges dimensions if a dynamic one of them is not
+    /// the outermost.
     pub fn reshape(&mut self, it: &'b Instruction) -> RewriteResult {
         let operand = &self.old.instruction(it.operands[0]).shape;
         let extents = extents(&it.op, &[operand], &it.shape);
@@ -27,8 +29,8 @@ impl<'b> BoundedComputation<'b> {
         Ok(self.with_operands(it, vec![value, operands[1]]))
     }
 
-    /// Reverses the whole array. This moves the elements within the size to the end, so they are
-    /// then moved to the beginning.
+    /// Reverses the whole array. This moves the elements within the size to the end, so this
+    /// function then moves them back to the beginning.
     pub fn reverse(&mut self, it: &'b Instruction, dimensions: &[i64]) -> RewriteResult {
         let sizes = self.dynamic(it, 0);
         let mut value = self.copy(it);
@@ -42,8 +44,8 @@ impl<'b> BoundedComputation<'b> {
         Ok(value)
     }
 
-    /// Writes the pieces one after the other. Each overwrites the elements beyond the size of the
-    /// previous piece.
+    /// Writes the pieces one after the other. Each piece overwrites the elements beyond the size of
+    /// the previous piece.
     pub fn concatenate(&mut self, it: &'b Instruction, dimension: usize) -> RewriteResult {
         if (0..it.operands.len()).all(|operand| self.size(it, operand, dimension).is_none()) {
             return Ok(self.copy(it));

@@ -14,17 +14,18 @@ impl<'b> BoundedComputation<'b> {
         self.over_sizes(it, is_meant, combiner)
     }
 
-    /// Does not mask dimensions with windows of one element and no padding at the end: there,
-    /// elements beyond the size only reach results beyond the size.
+    /// Rewrites a `reduce-window`. Does not mask a dimension whose windows have one element and no
+    /// padding at the end, because elements beyond the size then only affect results beyond the
+    /// size.
     pub fn reduce_window(&mut self, it: &'b Instruction, window: &Window, combiner: ComputationId) -> RewriteResult {
         let is_meant = |d: usize| window.dims.get(d).is_some_and(|window| window.size > 1 || window.padding_high > 0);
         self.over_sizes(it, is_meant, combiner)
     }
 
-    /// Masks elements beyond the sizes with the combiner's identity. The initial value would not
-    /// do: if it is no identity, masking would combine it several times. If the identity is
-    /// unknown, the combiner gets a flag with each element that says whether it is within the
-    /// sizes.
+    /// Masks elements beyond the sizes with the combiner's identity. The initial value cannot serve
+    /// as the mask: if it is not the identity, masking would combine it several times. If the
+    /// identity is unknown, the combiner gets a flag with each element. The flag tells whether the
+    /// element is within the sizes.
     fn over_sizes(
         &mut self,
         it: &'b Instruction,
@@ -49,8 +50,8 @@ impl<'b> BoundedComputation<'b> {
         Ok(self.with_operands(it, operands))
     }
 
-    /// Selects no element beyond a size, and ignores windows beyond a size. Needs no mask for
-    /// dimensions whose windows have one element each.
+    /// Rewrites a `select-and-scatter` so that it selects no element beyond a size, and ignores
+    /// windows beyond a size. Needs no mask for dimensions whose windows have one element each.
     pub fn select_and_scatter(&mut self, it: &'b Instruction, window: &Window) -> RewriteResult {
         let is_meant = |d: &usize| window.dims.get(*d).is_some_and(|window| *window != WindowDim::default());
         let mut within = |operand: usize| {
@@ -71,7 +72,8 @@ impl<'b> BoundedComputation<'b> {
         })
     }
 
-    /// Masks both operands with zeros beyond the size: an infinity there would make the sum NaN.
+    /// Replaces elements beyond a size by zeros in both operands, because an infinity there would
+    /// make the sum NaN.
     pub fn dot(&mut self, it: &'b Instruction, dims: &DotDims) -> RewriteResult {
         let pairs: Vec<(usize, usize)> =
             dims.lhs_contracting.iter().zip(&dims.rhs_contracting).map(|(&l, &r)| (l as usize, r as usize)).collect();
@@ -82,8 +84,8 @@ impl<'b> BoundedComputation<'b> {
         Ok(self.zero_beyond(it, [left, right]))
     }
 
-    /// Masks features beyond a size with zeros in both operands, and spatial positions beyond a
-    /// size in the input. Windows that reach past the last element then read zeros.
+    /// Replaces features beyond a size by zeros in both operands, and spatial positions beyond a
+    /// size by zeros in the input. Windows that reach past the last element then read zeros.
     pub fn convolution(&mut self, it: &'b Instruction, attributes: &ConvolutionAttrs) -> RewriteResult {
         let dims = &attributes.dims;
         let has_groups = attributes.feature_group_count > 1 || attributes.batch_group_count > 1;
@@ -106,7 +108,8 @@ impl<'b> BoundedComputation<'b> {
         Ok(self.zero_beyond(it, [left, right]))
     }
 
-    /// Copies an operation on two operands, with zeros beyond some sizes of each.
+    /// Copies an operation on two operands, and replaces the elements beyond these sizes of each
+    /// operand by zeros.
     fn zero_beyond(&mut self, it: &'b Instruction, sizes: [Vec<(usize, InstrId)>; 2]) -> InstrId {
         let operands = self.rebuild.operands(it);
         let mut writer = self.writer(it);

@@ -30,7 +30,7 @@ impl<'b> BoundedComputation<'b> {
         let mut operands = self.rebuild.operands(it);
         let bound = self.dims(it, 0)[d];
         let within = self.writer(it).within(&[bound], &[(0, size)]);
-        // As an input it must have the scanned dimension, at the same index.
+        // As an input of the scan, the mask must have the scanned dimension at the same index.
         let mut dims = vec![1; d + 1];
         dims[d] = bound;
         let within = self.writer(it).add(Op::Reshape, Shape::array(ElementType::Pred, dims), vec![within]);
@@ -40,8 +40,8 @@ impl<'b> BoundedComputation<'b> {
     }
 }
 
-/// Wraps the computation that a scan applies. The wrapper takes a flag behind the slices: if it is
-/// false, the slices are beyond the size and the carries stay unchanged.
+/// Wraps the computation that a scan applies. The wrapper takes a flag after the slices. If the
+/// flag is false, the slices are beyond the size, and the wrapper returns the carries unchanged.
 fn where_within(old: &Computation, id: ComputationId, name: String, inputs: usize, dimension: usize) -> Computation {
     let pred = |dims: &[i64]| Shape::array(ElementType::Pred, dims.to_vec());
     let shapes: Vec<Shape> = old.parameters().iter().map(|&id| old.instruction(id).shape.clone()).collect();

@@ -6,7 +6,7 @@ use fusebox_core::hlo::{
 
 use crate::rebuild::Rebuild;
 
-/// A result, or the reason why there is none.
+/// The result of a rewrite, or the reason why the operation cannot be rewritten.
 pub type RewriteResult<T = InstrId> = Result<T, String>;
 
 /// Writes instructions with the name and the source position of `origin`.
@@ -32,7 +32,7 @@ impl SizeWriter<'_, '_> {
         shape.unwrap_or_else(|| ArrayShape::new(ElementType::Pred, []))
     }
 
-    /// Adds a constant without dimensions.
+    /// Adds a scalar constant.
     pub fn scalar(&mut self, ty: ElementType, bytes: Vec<u8>) -> InstrId {
         let literal = Literal::Array(ArrayLiteral { element_type: ty, dims: Vec::new(), data: bytes.into() });
         self.add(Op::Constant(literal), Shape::array(ty, []), Vec::new())
@@ -80,8 +80,8 @@ impl SizeWriter<'_, '_> {
         self.add(Op::Iota { dimension: dimension as i64 }, Shape::array(ElementType::S32, dims), Vec::new())
     }
 
-    /// Returns a mask for an array of these bounds: which elements are within the sizes of all
-    /// dimensions in `sizes`.
+    /// Returns a mask for an array of these bounds. The mask is true for elements that are within
+    /// the sizes of all dimensions in `sizes`.
     pub fn within(&mut self, dims: &[i64], sizes: &[(usize, InstrId)]) -> InstrId {
         let mut all: Option<InstrId> = None;
         for &(dimension, size) in sizes {

@@ -5,7 +5,8 @@ use fusebox_core::hlo::{BinaryOp, Extent, InstrId, Instruction, Op, PaddingDim, 
 use super::BoundedComputation;
 use super::size_writer::{RewriteResult, SizeWriter};
 
-/// Per array leaf and dimension, the `s32[]` that is its size; `None` if the size is the bound.
+/// For each array leaf and each of its dimensions, the `s32[]` instruction that computes the size.
+/// `None` if the size is the bound.
 pub type Sizes = Vec<Vec<Option<InstrId>>>;
 
 /// Whether all sizes are the bounds.
@@ -36,8 +37,8 @@ impl<'b> BoundedComputation<'b> {
         (0..self.dims(it, operand).len()).filter_map(|d| Some((d, self.size(it, operand, d)?))).collect()
     }
 
-    /// Returns the first size of this dimension among the first `operands` operands that is not the
-    /// bound.
+    /// Searches the first `operands` operands in order, and returns the first size of this
+    /// dimension that is not the bound.
     pub fn common_size(&self, it: &Instruction, operands: usize, dimension: usize) -> Option<InstrId> {
         (0..operands).find_map(|operand| self.size(it, operand, dimension))
     }
@@ -47,7 +48,8 @@ impl<'b> BoundedComputation<'b> {
         Ok((size, vec![Vec::new()]))
     }
 
-    /// Clamps the new size between zero and the bound. Refuses a constant outside of this range.
+    /// Rewrites a `set-dimension-size`: clamps the new size between zero and the bound. Refuses a
+    /// constant outside of this range.
     pub fn set_size(&mut self, it: &'b Instruction, dimension: usize) -> RewriteResult<(InstrId, Sizes)> {
         let value = self.rebuild.mapped(it.operands[0]);
         let bound = self.dims(it, 0)[dimension];
@@ -221,8 +223,8 @@ impl SizeWriter<'_, '_> {
         };
         let reach = (window.size - 1).saturating_mul(window.window_dilation).saturating_add(1);
         let around = window.padding_low.saturating_add(window.padding_high);
-        // The stride is added before the division instead of 1 after it: division rounds to zero,
-        // so a negative difference could yield one window.
+        // Adds the stride before the division instead of 1 after it. Division rounds towards zero,
+        // so a negative difference could otherwise yield one window.
         let room = self.plus(base, around.saturating_sub(reach).saturating_add(window.stride))?;
         let room = self.at_least_zero(room)?;
         self.per(room, window.stride)

@@ -1,4 +1,4 @@
-//! Sorts. Elements beyond a size come last, whatever the comparator says.
+//! Sorts. Elements beyond a size come last, regardless of the comparator.
 
 use fusebox_core::hlo::{BinaryOp, Computation, ComputationId, ElementType, InstrId, Instruction, Op, Shape};
 
@@ -33,8 +33,8 @@ impl<'b> BoundedComputation<'b> {
     }
 }
 
-/// Wraps a comparator. The wrapper also takes whether each of the two elements is within the size.
-/// If only one is, that one comes first.
+/// Wraps a comparator. The wrapper takes two more parameters: whether each of the two elements is
+/// within the size. If only one element is within the size, that element comes first.
 fn within_first(old: &Computation, id: ComputationId, name: String) -> Computation {
     let pred = || Shape::array(ElementType::Pred, []);
     let parameters = old.parameters();

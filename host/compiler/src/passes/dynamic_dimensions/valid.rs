@@ -1,5 +1,5 @@
-//! Reductions by combiners whose identity is unknown. A flag with each element says whether it is
-//! valid, that is within the sizes.
+//! Reductions by combiners whose identity is unknown. Each element gets a flag that tells whether
+//! the element is valid, which means within the sizes.
 
 use fusebox_core::hlo::{BinaryOp, Computation, ComputationId, ElementType, InstrId, Instruction, Op, Shape};
 
@@ -10,7 +10,7 @@ use crate::passes::added_computations::ComputationDraft;
 
 impl<'b> BoundedComputation<'b> {
     /// Rewrites the reduction of arrays, or of their windows, with these sizes in some dimensions.
-    /// The initial values are valid.
+    /// The initial values count as valid.
     pub fn reduce_valid(
         &mut self,
         it: &'b Instruction,
@@ -40,7 +40,8 @@ impl<'b> BoundedComputation<'b> {
         Ok(self.without_last(it, static_shape, reduced, arrays))
     }
 
-    /// Returns the first `count` elements of a tuple: as a tuple if `shape` is one.
+    /// Returns the first `count` elements of a tuple: as a tuple if `shape` is a tuple, else as a
+    /// single array.
     pub fn without_last(&mut self, it: &'b Instruction, shape: Shape, tuple: InstrId, count: usize) -> InstrId {
         let elements: Vec<InstrId> = (0..count).map(|index| self.tuple_element(it, tuple, index)).collect();
         match shape {
@@ -50,8 +51,8 @@ impl<'b> BoundedComputation<'b> {
     }
 }
 
-/// Wraps a combiner; the wrapper takes a validity flag with each side. It combines two valid sides;
-/// otherwise it returns the valid one.
+/// Wraps a combiner. The wrapper also takes a validity flag for each of the two sides. It combines
+/// the sides if both are valid, and returns the valid side otherwise.
 fn of_valid(old: &Computation, id: ComputationId, name: String) -> Computation {
     let pred = || Shape::array(ElementType::Pred, []);
     let mut made = ComputationDraft::default();

@@ -7,8 +7,8 @@ use super::size_writer::{RewriteResult, SizeWriter};
 use crate::passes::identity::neutral;
 
 impl<'b> BoundedComputation<'b> {
-    /// Moves windows back until they end within the sizes. Slices gathered for index vectors beyond
-    /// a size lie beyond the size of the result, too.
+    /// Rewrites a gather: moves windows towards the beginning until they end within the sizes.
+    /// Slices gathered for index vectors beyond a size lie beyond the size of the result, too.
     pub fn gather(&mut self, it: &'b Instruction, dims: &GatherDims) -> RewriteResult {
         let mut operands = self.rebuild.operands(it);
         let indices = self.writer(it).array(operands[1]);
@@ -34,8 +34,8 @@ impl<'b> BoundedComputation<'b> {
         Ok(self.with_operands(it, operands))
     }
 
-    /// Sets index vectors to -1, which is out of bounds, if they are beyond a size or their windows
-    /// end beyond one.
+    /// Rewrites a scatter: sets an index vector to -1, which is out of bounds, if the vector is
+    /// beyond a size or if its window ends beyond a size.
     pub fn scatter(&mut self, it: &'b Instruction, dims: &ScatterDims) -> RewriteResult {
         let arrays = it.operands.len() / 2;
         let windows = self.windows(it, dims)?;
@@ -49,7 +49,8 @@ impl<'b> BoundedComputation<'b> {
                 Some(size) => {
                     let mut writer = self.writer(it);
                     let length = writer.s32(windows[d as usize])?;
-                    // Negative if the window is longer than the size: then it fits nowhere.
+                    // `last` is negative if the window is longer than the size. The window then
+                    // fits nowhere.
                     let last = writer.binary(BinaryOp::Subtract, size, length);
                     Some(writer.converted(last, indices.element_type))
                 }
@@ -95,7 +96,7 @@ impl<'b> BoundedComputation<'b> {
             let is_fixed = !dims.scatter_dims_to_operand_dims.contains(&(d as i64));
             let is_meant = match (of_array, of_window) {
                 (None, None) => true,
-                // Windows that always begin at 0 and are as large as the array.
+                // Accepts windows that always begin at 0 and are as large as the array.
                 (Some(array), Some(window)) => is_fixed && array == window && bounds[d] == updates[from],
                 (Some(_), None) => !is_fixed,
                 (None, Some(_)) => false,
@@ -128,7 +129,7 @@ impl<'b> BoundedComputation<'b> {
 }
 
 impl SizeWriter<'_, '_> {
-    /// Converts an array to that element type.
+    /// Converts an array to element type `ty`.
     fn converted(&mut self, value: InstrId, ty: ElementType) -> InstrId {
         let array = self.array(value);
         if array.element_type == ty {
@@ -145,8 +146,8 @@ impl SizeWriter<'_, '_> {
         self.converted(indices, wide)
     }
 
-    /// Returns an array of the index vectors' shape with one number per column: the one in
-    /// `columns`, or the largest of the type.
+    /// Returns an array of the index vectors' shape. All elements of a column are equal: they are
+    /// the number in `columns`, or the largest number of the type if `columns` has none.
     fn columns(
         &mut self,
         columns: &[Option<InstrId>],

@@ -22,7 +22,8 @@ use crate::CompileError;
 use crate::rebuild::Rebuild;
 use crate::roles::{Role, roles};
 
-/// Largest number of operations to expand: an expansion may contain further ones.
+/// Largest number of operations that are expanded. An expansion may itself contain operations to
+/// expand.
 const MOST: usize = 10_000;
 
 /// Expands the operations named above in all computations that thunks or kernels execute.
@@ -139,7 +140,7 @@ fn list(numbers: &[i64]) -> String {
     numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Returns zero as a constant.
+/// Returns the text of the constant zero.
 fn zero(ty: ElementType) -> &'static str {
     match ty {
         ElementType::Pred => "false",
@@ -148,7 +149,7 @@ fn zero(ty: ElementType) -> &'static str {
     }
 }
 
-/// Returns the identity of addition, which keeps even the sign of a zero.
+/// Returns the text of the identity of addition. Adding it keeps even the sign of a zero.
 fn nothing(ty: ElementType) -> &'static str {
     let has_negative_zero = |ty: ElementType| {
         ty.float_format().is_some_and(|format| format.signed && format.specials != Specials::NanNegativeZero)

@@ -1,16 +1,16 @@
 //! `ragged-dot`: rows along the ragged dimension belong to groups, and each group has its own
 //! matrix.
 //!
-//! If the ragged dimension is a free one, the expansion multiplies with the matrices of all groups
-//! and keeps for each row the result of its group. If it is contracted, the expansion repeats the
-//! operands for each group, with zeros for the elements of other groups.
+//! If the ragged dimension is free, the expansion multiplies with the matrices of all groups and
+//! keeps for each row the result of its group. If the ragged dimension is contracted, the expansion
+//! repeats the operands for each group, with zeros for the elements of other groups.
 
 use fusebox_core::hlo::{ArrayShape, DotDims, ElementType};
 
 use super::scaled_dot::numbers;
 use super::{array, list, nothing, plain, zero};
 
-/// Sums and disjunctions.
+/// Combiners for sums and disjunctions.
 const COMBINERS: &str = "sum_s64 {
   a = s64[] parameter(0)
   b = s64[] parameter(1)
@@ -55,7 +55,7 @@ pub fn text(
     }
     match group {
         Some(group) => Ok(begin + &bounds + &rows(dims, ragged, group, [lhs, rhs, sizes], result)?),
-        // A ragged batch dimension needs no groups: the batch already separates them.
+        // If the ragged dimension is a batch dimension, the batches already separate the groups.
         None => Ok(format!("{parameters}  ROOT d = {} dot(l, r), {}\n}}\n", plain(result), numbers(dims))),
     }
 }
@@ -87,8 +87,9 @@ fn bounds(sizes: &ArrayShape, length: i64) -> String {
     )
 }
 
-/// Writes `in`: for each element of an array, whether its index along `row` belongs to its group.
-/// `dims`: the dimensions of the array that correspond to the dimensions of the sizes.
+/// Writes the mask `in`: for each element of an array, whether its index along dimension `row`
+/// belongs to its group. `dims`: the dimensions of the array that correspond to the dimensions of
+/// the sizes.
 fn is_in(prefix: &str, sizes: &[i64], row: usize, dims: &[i64]) -> String {
     let (rows, are_in, dims) = (array(ElementType::S64, sizes), array(ElementType::Pred, sizes), list(dims));
     format!(

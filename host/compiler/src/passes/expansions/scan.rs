@@ -6,8 +6,8 @@ use fusebox_core::hlo::{ArrayShape, Instruction, Module, Op, Shape, print_module
 use super::{array, list, plain, zero};
 use crate::host_module;
 
-/// The arrays of a state in their order. The first element of the state, before them, counts the
-/// steps.
+/// The arrays of the loop's state in order. Before these arrays, the state has an element that
+/// counts the finished steps.
 struct ScanState<'a> {
     inputs: Vec<&'a ArrayShape>,
     outputs: Vec<&'a ArrayShape>,
@@ -17,7 +17,7 @@ struct ScanState<'a> {
     is_reverse: bool,
 }
 
-/// Returns the text of a module with the same operands and results.
+/// Returns the text of the expansion: a module with the same operands and results as the scan.
 pub fn text(module: &Module, scan: &Instruction, operands: &[Shape], results: &[Shape]) -> Result<String, String> {
     let Op::Scan { dimension, num_carries, is_reverse, to_apply, .. } = scan.op else {
         return Err("a scan that is none".into());
@@ -60,8 +60,8 @@ impl ScanState<'_> {
         format!("(s64[], {})", all.collect::<Vec<_>>().join(", "))
     }
 
-    /// Returns the dimensions of one step's array: with the scanned dimension of size 1, and
-    /// without it.
+    /// Returns the dimensions of the part of an array that one step of the scan uses: first with
+    /// the scanned dimension, which has size 1, then without this dimension.
     fn step(&self, shape: &ArrayShape) -> (Vec<i64>, Vec<i64>) {
         let (mut slice, mut element) = (shape.dims.clone(), shape.dims.clone());
         slice[self.dimension] = 1;

@@ -1,12 +1,13 @@
-//! Lays out operands of a loop's products in the order in which the products read them.
+//! Transposes operands of a loop's products, so that the operands lie in memory in the order in
+//! which the products read them.
 //!
 //! ```text
 //! dot(x, w), rows of x by rows of w    dot(x, transpose w), rows by columns    if w is loop-invariant, and x has few rows
 //! dot(w, x), x a vector                as dot(x, w)                            if w is also small
 //! ```
 //!
-//! The transpose is then hoisted out of the loop. With few rows, a product gains less than a
-//! transpose in every iteration would cost.
+//! The transpose is then hoisted out of the loop. Without hoisting, a transpose in every iteration
+//! would cost more than a product with few rows gains.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{Computation, DotDims, InstrId, Instruction, Op, Shape};
@@ -15,15 +16,16 @@ use super::{has_room, invariant};
 use crate::CompileError;
 use crate::rebuild::Rebuild;
 
-/// Largest number of rows of the left operand for which transposing the right one pays off.
+/// Largest number of rows of the left operand for which transposing the right operand pays off.
 const FEW_ROWS: i64 = 64;
 
-/// Largest matrix, in bytes, whose product with a vector takes less time by columns. A larger
-/// matrix has long or many lines. Its product takes as long by lines, and needs no second buffer.
+/// Bytes of the largest matrix for which a transpose speeds up the product with a vector. A larger
+/// matrix has long rows or many rows. Its product takes as long without a transpose, and needs no
+/// second buffer.
 const SMALL_MATRIX: i64 = 16 << 10;
 
-/// Returns the body of a loop with the right operands of its products laid out; `None` if all are
-/// laid out already.
+/// Returns the body of a loop after transposing right operands of its products. `None` if no
+/// operand needs a transpose.
 pub fn laid_out(body: &Computation, device: &DeviceDescription) -> Result<Option<Computation>, CompileError> {
     let invariant = invariant(body);
     let turned = |instruction: &Instruction| {
@@ -50,7 +52,7 @@ fn sizes(computation: &Computation, id: InstrId) -> &[i64] {
     computation.instruction(id).shape.as_array().map_or(&[], |array| &array.dims)
 }
 
-/// A product as the body has it, or with its operands swapped.
+/// A product of the loop's body, in its original form or with its operands swapped.
 struct LoopProduct {
     left: InstrId,
     right: InstrId,
@@ -77,16 +79,16 @@ impl LoopProduct {
         LoopProduct { left: self.right, right: self.left, dims }
     }
 
-    /// Whether the left operand is a vector, and the right one is small. The lines of the right
-    /// operand are then those of the result, whatever the order of the operands.
+    /// Whether the left operand is a vector and the right operand is small. The free dimensions of
+    /// the right operand are then the dimensions of the result, for either order of the operands.
     fn is_of_a_vector_and_little(&self, body: &Computation) -> bool {
         let DotDims { lhs_batch, lhs_contracting, .. } = &self.dims;
         let bytes = body.instruction(self.right).shape.as_array().map_or(i64::MAX, |array| array.byte_size());
         sizes(body, self.left).len() == lhs_batch.len() + lhs_contracting.len() && bytes <= SMALL_MATRIX
     }
 
-    /// Whether the contracted elements of the right operand are contiguous lines, there are several
-    /// lines, and the left operand has few.
+    /// Whether each row of the right operand holds contiguous contracted elements, the right
+    /// operand has several rows, and the left operand has few rows.
     fn is_by_lines(&self, body: &Computation) -> bool {
         let DotDims { lhs_batch, rhs_batch, lhs_contracting, rhs_contracting, .. } = &self.dims;
         let right = sizes(body, self.right);
@@ -95,8 +97,8 @@ impl LoopProduct {
             && lines(sizes(body, self.left), lhs_batch, lhs_contracting) <= FEW_ROWS
     }
 
-    /// Returns the product of the left operand with the transposed right one, whose lines come
-    /// last.
+    /// Returns the product of the left operand with the transposed right operand, whose free
+    /// dimensions come last.
     fn by_steps(&self, rebuild: &mut Rebuild, instruction: &Instruction) -> Option<InstrId> {
         let [left, right] = [self.left, self.right].map(|operand| rebuild.mapped(operand));
         let DotDims { rhs_batch, rhs_contracting, .. } = &self.dims;
@@ -118,7 +120,8 @@ impl LoopProduct {
     }
 }
 
-/// Returns the number of lines of an operand in one batch: the product of its free dimensions.
+/// Returns the number of rows of an operand in one batch: the product of the sizes of its free
+/// dimensions.
 fn lines(sizes: &[i64], batch: &[i64], steps: &[i64]) -> i64 {
     let is_line = |d: &i64| !batch.contains(d) && !steps.contains(d);
     (0..sizes.len() as i64).filter(is_line).map(|d| sizes[d as usize]).fold(1, i64::saturating_mul)

@@ -44,7 +44,7 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     Ok(())
 }
 
-/// Returns the value that all elements have, if it is known.
+/// Returns the value that all elements of an instruction's result have, if it is known.
 fn uniform(rebuild: &Rebuild, id: InstrId) -> Option<ArrayLiteral> {
     let instruction = rebuild.instruction(id);
     match &instruction.op {

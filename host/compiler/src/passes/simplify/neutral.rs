@@ -43,8 +43,8 @@ fn binary(rebuild: &mut Rebuild, instruction: &Instruction, op: BinaryOp, [x, y]
     is_square.then(|| rebuild.add(instruction, Op::Binary(BinaryOp::Multiply), instruction.shape.clone(), vec![x, x]))
 }
 
-/// Returns the value that changes nothing as the second operand, but may change something as the
-/// first.
+/// Returns the value that leaves the first operand unchanged if it is the second operand. As the
+/// first operand, it may change the second one.
 fn neutral_behind(op: BinaryOp, ty: ElementType) -> Option<Vec<u8>> {
     let one = neutral(BinaryOp::Multiply, ty)?;
     match op {
@@ -58,7 +58,7 @@ fn is_idempotent(op: BinaryOp) -> bool {
     matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Maximum | BinaryOp::Minimum)
 }
 
-/// Returns the bytes of two, for types whose product `x * x` rounds as well as the power.
+/// Returns the bytes of the number 2, for types in which `x * x` is as accurate as `pow(x, 2)`.
 fn two(ty: ElementType) -> Option<&'static [u8]> {
     match ty {
         ElementType::F32 => Some(&[0, 0, 0, 0x40]),

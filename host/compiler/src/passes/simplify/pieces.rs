@@ -1,16 +1,17 @@
-//! Simplifies concatenations of slices. Many slices of one array become a gather by a table, which
-//! says where each line comes from. The kernel of a concatenation has code for each operand, so
-//! thousands of slices compile for minutes. A kernel that reads a table has little code for any
-//! number of slices.
+//! Simplifies concatenations of slices. Many slices of one array become a gather. Its indices are a
+//! constant table, which states the source of each row: a row is the part of an array at one index
+//! of the concatenated dimension. The kernel of a concatenation has code for each operand, so a
+//! concatenation of thousands of slices takes minutes to compile. A kernel that reads a table has
+//! little code for any number of slices.
 
 use fusebox_core::hlo::{ArrayLiteral, ElementType, GatherDims, InstrId, Instruction, Literal, Op, Shape, SliceDim};
 
 use super::slices::{length, part};
 use crate::rebuild::Rebuild;
 
-/// Fewest pieces that become a gather, if they have few lines.
+/// Least number of pieces that become a gather, if the pieces have few rows.
 const MANY: usize = 128;
-/// Largest average number of lines per piece: a table for longer pieces takes as much memory as the
+/// Largest average number of rows per piece. A table for longer pieces takes as much memory as the
 /// pieces.
 const MOST_LINES: i64 = 64;
 
@@ -21,7 +22,7 @@ pub fn simpler(rebuild: &mut Rebuild, instruction: &Instruction) -> Option<Instr
     }
 }
 
-/// Merges adjacent slices of one array into one slice, many others into a gather, and nested
+/// Merges adjacent slices of one array into one slice, many other slices into a gather, and nested
 /// concatenations into one.
 fn side_by_side(rebuild: &mut Rebuild, instruction: &Instruction, dimension: usize) -> Option<InstrId> {
     let operands = rebuild.operands(instruction);
@@ -56,8 +57,8 @@ fn side_by_side(rebuild: &mut Rebuild, instruction: &Instruction, dimension: usi
     }
 }
 
-/// Returns the operands of a concatenation as parts of arrays; merges parts that continue each
-/// other.
+/// Returns the operands of a concatenation as parts of arrays. Merges consecutive parts that are
+/// adjacent in the same array.
 fn joined(rebuild: &Rebuild, operands: &[InstrId], dimension: usize) -> Vec<(InstrId, Vec<SliceDim>)> {
     let mut parts: Vec<(InstrId, Vec<SliceDim>)> = Vec::new();
     for &id in operands {
@@ -79,7 +80,8 @@ fn joined(rebuild: &Rebuild, operands: &[InstrId], dimension: usize) -> Vec<(Ins
     parts
 }
 
-/// Returns the array that a slice reads, and which part. Any other instruction is a part of itself.
+/// Returns the array that a slice reads, and the part that it reads. For any other instruction,
+/// returns the whole result of the instruction.
 fn as_part(rebuild: &Rebuild, id: InstrId) -> (InstrId, Vec<SliceDim>) {
     let instruction = rebuild.instruction(id);
     match &instruction.op {
@@ -91,8 +93,8 @@ fn as_part(rebuild: &Rebuild, id: InstrId) -> (InstrId, Vec<SliceDim>) {
     }
 }
 
-/// Returns the gather of these adjacent parts, if they are many parts of one array and differ only
-/// in that dimension.
+/// Returns a gather that computes the concatenation of these parts. `None` unless there are many
+/// parts, all of one array, which differ only in dimension `dimension`.
 fn gathered(
     rebuild: &mut Rebuild,
     instruction: &Instruction,
@@ -110,7 +112,7 @@ fn gathered(
     if lines > MOST_LINES * parts.len() as i64 || i32::try_from(whole).is_err() || !parts.iter().all(is_alike) {
         return None;
     }
-    // Slices the other dimensions to the part that is read, but keeps all lines.
+    // Slices the other dimensions to the part that is read, but keeps all rows.
     let mut dims = first.clone();
     dims[dimension] = SliceDim { start: 0, limit: whole, stride: 1 };
     let lengths: Vec<i64> = dims.iter().map(length).collect();

@@ -50,8 +50,9 @@ pub fn part(rebuild: &mut Rebuild, origin: &Instruction, source: InstrId, dims: 
     }
 }
 
-/// Returns the array that the elements of a slice come from, and the part of it. If the slice only
-/// drops copies of a broadcast, returns the broadcast's operand and no part.
+/// Returns the array from which the elements of a slice come, and the part of the array that holds
+/// them. If the slice only drops copies of a broadcast, returns the broadcast's operand and no
+/// part.
 fn behind(rebuild: &Rebuild, operand: InstrId, dims: Vec<SliceDim>) -> Option<(InstrId, Option<Vec<SliceDim>>)> {
     let instruction = rebuild.instruction(operand);
     let first = *instruction.operands.first()?;
@@ -83,7 +84,7 @@ fn behind(rebuild: &Rebuild, operand: InstrId, dims: Vec<SliceDim>) -> Option<(I
     }
 }
 
-/// Returns the number of elements.
+/// Returns the number of elements of a slice in one dimension.
 pub fn length(dim: &SliceDim) -> i64 {
     (dim.limit - dim.start + dim.stride - 1) / dim.stride
 }
@@ -108,8 +109,8 @@ fn of_one(
     None
 }
 
-/// Returns the window of an array with these sizes and starts. The starts are clamped so that it
-/// fits. Returns the array itself if the window is all of it.
+/// Returns the window of an array with these sizes and starts. The starts are clamped so that the
+/// window fits. Returns the array itself if the window covers all of it.
 pub fn window(
     rebuild: &mut Rebuild,
     origin: &Instruction,
@@ -126,13 +127,13 @@ pub fn window(
     })
 }
 
-/// Returns one element of a one-dimensional array, as an array of that shape.
+/// Returns one element of a one-dimensional array, as an array of shape `shape`.
 pub fn part_of_line(rebuild: &mut Rebuild, origin: &Instruction, line: InstrId, shape: Shape, at: i64) -> InstrId {
     let origin = Instruction { shape, ..origin.clone() };
     part(rebuild, &origin, line, vec![SliceDim { start: at, limit: at + 1, stride: 1 }])
 }
 
-/// Returns a slice that starts at constants, clamped so that it fits.
+/// Returns a slice that starts at constants. The starts are clamped so that the slice fits.
 fn at_constants(
     rebuild: &mut Rebuild,
     instruction: &Instruction,

@@ -5,8 +5,8 @@
 //! scatter(x, at, u)    dynamic-update-slice(x, combine(dynamic-slice(x, at), u), at)
 //! ```
 //!
-//! A gather moves a window that would not fit, and so does a slice. A scatter skips such a window:
-//! the update then writes the old elements.
+//! A gather moves a window that would not fit, as a dynamic slice does. A scatter skips a window
+//! that does not fit. In this case the update writes the old elements.
 
 use fusebox_core::analysis::{Combination, ScatterShape, SliceStart};
 use fusebox_core::hlo::{
@@ -98,7 +98,7 @@ fn scatter(rebuild: &mut Rebuild, module: &Module, old: &Computation, instructio
 #[derive(Clone, Copy)]
 enum WindowStart {
     At(i64),
-    /// At the value of an instruction.
+    /// The window starts at the value of an instruction.
     Computed(InstrId),
 }
 
@@ -109,7 +109,7 @@ struct IndexVector {
 }
 
 impl IndexVector {
-    /// Returns `None` if there are several index vectors.
+    /// Returns the only index vector of a gather or scatter. `None` if there are several.
     fn of(rebuild: &mut Rebuild, origin: &Instruction, indices: InstrId, count: usize) -> Option<IndexVector> {
         let array = rebuild.instruction(indices).shape.as_array()?.clone();
         if array.element_count() != count as i64 {
@@ -138,7 +138,8 @@ impl IndexVector {
         Some(IndexVector { element_type: array.element_type, components })
     }
 
-    /// Returns the start at a component, or at 0.
+    /// Returns the start that a component of the index vector states, or 0 if no component states
+    /// it.
     fn start(&self, component: Option<usize>) -> WindowStart {
         component.and_then(|component| self.components.get(component)).copied().unwrap_or(WindowStart::At(0))
     }
@@ -171,7 +172,8 @@ impl IndexVector {
         slices::window(rebuild, origin, array, &starts, sizes)
     }
 
-    /// Whether the window fits; `None` if it always does.
+    /// Returns an instruction that computes whether the window fits. `None` if the window always
+    /// fits.
     fn fits(
         &self,
         rebuild: &mut Rebuild,
@@ -216,7 +218,7 @@ impl IndexVector {
 /// An element of an array of indices.
 enum IndexElement {
     Known(i64),
-    /// The only element of an instruction's result.
+    /// The index is the only element of an instruction's result.
     Of(InstrId),
     Unknown,
 }

@@ -1,4 +1,4 @@
-//! Values that can be rematerialised, and what that saves.
+//! Finds values that can be rematerialised, and the memory that this saves.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -22,7 +22,7 @@ pub struct Rematerialisation {
     pub peak: InstrId,
     /// Bytes saved at the peak.
     pub gain: u64,
-    /// Predicted time of their kernels, in seconds.
+    /// Predicted time of the members' kernels, in seconds.
     pub seconds: f64,
 }
 
@@ -30,7 +30,7 @@ pub struct Rematerialisation {
 pub struct LeafReaders<'a> {
     computation: &'a Computation,
     uses: LeafUses,
-    /// Readers of each leaf; the root if it is a part of the result.
+    /// Readers of each leaf. The root counts as a reader of the leaves of the result.
     readers: HashMap<ValueLeaf, Vec<InstrId>>,
 }
 
@@ -46,13 +46,13 @@ impl<'a> LeafReaders<'a> {
         LeafReaders { computation, uses, readers }
     }
 
-    /// Returns what can be rematerialised so that less is alive at `peak`. `seconds`: the time of
-    /// an instruction, or `None` if it cannot be executed again.
+    /// Returns the rematerialisations that reduce the memory that is alive at `peak`. `seconds`:
+    /// the time of an instruction, or `None` if it cannot be executed again.
     pub fn candidates(&self, peak: InstrId, seconds: impl Fn(InstrId) -> Option<f64>) -> Vec<Rematerialisation> {
         let mut found = Vec::new();
         for id in (0..peak.0).map(InstrId).filter(|&id| seconds(id).is_some()) {
             let Some((freed, next)) = self.freed(id, peak) else { continue };
-            // With all operands kept, and with the large ones rematerialised.
+            // Tries to keep all operands, and to rematerialise the large operands, too.
             for kept in [u64::MAX, freed / SMALL_PART] {
                 found.extend(self.again(id, peak, next, freed, kept, &seconds));
             }
@@ -72,7 +72,8 @@ impl<'a> LeafReaders<'a> {
     }
 
     /// Rematerialises the instruction, and also those operands that are dead at the peak and have
-    /// more than `kept` bytes. Smaller dead operands are kept alive until then.
+    /// more than `kept` bytes. Smaller dead operands are kept alive until the instruction is
+    /// executed again.
     fn again(
         &self,
         id: InstrId,
@@ -102,7 +103,7 @@ impl<'a> LeafReaders<'a> {
         Some(Rematerialisation { members: members.into_iter().collect(), next, peak, gain, seconds })
     }
 
-    /// Whether no instruction reads a leaf from the peak on.
+    /// Whether neither the instruction at the peak nor any later instruction reads a leaf.
     fn is_dead(&self, leaf: ValueLeaf, peak: InstrId) -> bool {
         let maker = &self.computation.instruction(leaf.producer).op;
         let is_external = matches!(maker, Op::Parameter { .. } | Op::Constant(_));

@@ -1,9 +1,9 @@
 //! Rematerialises values: they are computed again when needed, and take no memory in between.
 //!
 //! The search goes round by round. Among all values that are alive at the peak but not used there,
-//! a round rematerialises the one that takes the least time for the memory that it frees. Its
-//! operands must be alive at the peak anyway, be smaller, or be rematerialised with it. If the peak
-//! is inside a loop, the search covers the loop's body and the computations around it.
+//! a round rematerialises the value that takes the least time per byte that it frees. The operands
+//! of this value must be alive at the peak anyway, be smaller, or be rematerialised, too. If the
+//! peak is inside a loop, the search covers the loop's body and the computations around it.
 
 mod candidates;
 mod rewrite;
@@ -32,9 +32,9 @@ const TURNS: f64 = 8.0;
 pub struct Program<'a> {
     /// The module with its fusions.
     pub module: Module,
-    /// Its kernels.
+    /// The kernels of the module.
     pub kernels: Kernels,
-    /// The decisions about its kernels.
+    /// The decisions about the kernels.
     pub planned: &'a [PlannedFusion<'a>],
     /// Alignment of buffers, in bytes.
     pub alignment: u64,
@@ -44,8 +44,8 @@ pub struct Program<'a> {
 /// schedule without rematerialisation.
 ///
 /// # Errors
-/// If they take more even with rematerialisation. The error names the least limit that can be kept;
-/// one byte less cannot.
+/// If outputs and temporaries take more than `limit` even with rematerialisation. The error names a
+/// higher limit that the program can meet. It cannot meet this limit less one byte.
 pub fn within(limit: u64, program: &Program<'_>, schedule: Schedule) -> Result<Schedule, CompileError> {
     // Values that free just as much as needed cost the least time. Values that free most reach the
     // lowest peak.
@@ -65,7 +65,8 @@ impl Program<'_> {
     }
 
     /// Rematerialises values until at most `limit` bytes are taken. The gain of a value is capped
-    /// at the excess over `aim`. If the limit is not reached, returns the least memory that was.
+    /// at the excess over `aim`. If no schedule meets the limit, returns the least memory that was
+    /// reached.
     fn down_to(
         mut self,
         limit: u64,
@@ -90,18 +91,19 @@ impl Program<'_> {
         Ok(Ok(schedule))
     }
 
-    /// Returns the error for a limit that cannot be kept. It names the least higher limit that can
-    /// be kept; one byte less cannot. The limit decides which values are rematerialised. So the
-    /// memory `reached` under one limit may be out of reach under another, and less may be
-    /// possible.
+    /// Returns the error for a limit that the program cannot meet. The error names a higher limit
+    /// that the program can meet. It cannot meet this limit less one byte. The limit decides which
+    /// values are rematerialised. So the memory `reached` under one limit may be out of reach under
+    /// another, and less may be possible.
     fn refused(&self, limit: u64, reached: [MemoryUse; 2]) -> Result<CompileError, CompileError> {
         let [first, furthest] = reached;
         let under = |limit: u64| -> Result<Option<MemoryUse>, CompileError> {
             let found = self.clone().down_to(limit, limit, self.scheduled()?)?;
             Ok(found.ok().map(|schedule| schedule.memory))
         };
-        // `furthest` shows that `least` can be kept. Only values that free just as much as needed
-        // might reach less. Usually the first two tries decide.
+        // `furthest` shows that the program can meet the limit `least`. It might meet a lower limit
+        // only by rematerialising values that free just as much as needed. Usually the first two
+        // tries decide.
         let (mut least, mut memory, mut below, mut by_one) = (furthest.written(), furthest, limit, true);
         let mut reached = first.written();
         while least - below > 1 {
@@ -124,8 +126,9 @@ impl Program<'_> {
         Ok(CompileError::MemoryLimit { limit, least, memory: Box::new(memory) })
     }
 
-    /// Returns the value that is best rematerialised, among all computations that run at the peak,
-    /// and its computation. Sorts their instructions by execution order.
+    /// Returns the value that frees the most bytes per second of rematerialisation, among all
+    /// computations that run at the peak, and its computation. Sorts the instructions of these
+    /// computations by execution order.
     fn best(&mut self, schedule: &Schedule, excess: u64) -> Option<(ComputationId, Rematerialisation)> {
         let mut best: Option<(f64, ComputationId, Rematerialisation)> = None;
         for (around, running) in schedule.at_peak.iter().rev().enumerate() {
@@ -144,8 +147,8 @@ impl Program<'_> {
         best.map(|(_, computation, again)| (computation, again))
     }
 
-    /// Returns the predicted time of a kernel, in seconds. Includes copies of the arrays that it
-    /// updates, since these may be necessary.
+    /// Returns the predicted time of a kernel, in seconds. Includes copies of the arrays that the
+    /// kernel updates, since these copies may be necessary.
     fn seconds(&self, computation: ComputationId, id: InstrId) -> Option<f64> {
         let planned = self.planned.get(*self.kernels.of.get(&(computation, id))?)?;
         let bytes = leaf_bytes(&self.module.computation(computation).instruction(id).shape);
@@ -162,8 +165,8 @@ impl Program<'_> {
         self.replace(id, rewrite);
     }
 
-    /// Inserts second values before their next reader. From there on, all instructions read them
-    /// instead of the first ones.
+    /// Inserts the rematerialised values before their next reader. From this reader on, all
+    /// instructions read the rematerialised values instead of the first ones.
     fn make_again(&mut self, id: ComputationId, again: &Rematerialisation) {
         let old = self.module.computation(id).clone();
         let mut rewrite = RematerialisedCopy::new(&old);

@@ -7,18 +7,20 @@ use fusebox_core::hlo::{Computation, InstrId, Instruction};
 use super::candidates::Rematerialisation;
 use crate::schedule::uses::LeafUses;
 
-/// Separates the name of an instruction from the number of its repetition.
+/// Text between the name of an instruction and the number of its second copy.
 const AGAIN: &str = ".again.";
 
-/// A computation under construction: a copy of an old one's instructions in some order.
+/// A computation under construction. It contains copies of an old computation's instructions, in
+/// any valid order.
 pub struct RematerialisedCopy<'a> {
     pub old: &'a Computation,
     pub new: Vec<Instruction>,
-    /// Per old instruction, its copy.
+    /// For each old instruction, its copy.
     pub map: Vec<InstrId>,
     /// Second copies of instructions that compute values.
     pub recomputed: HashMap<InstrId, InstrId>,
-    /// Old instructions whose second copies are read from now on.
+    /// For each old instruction that has a second copy, the second copy. Instructions that are
+    /// copied later read it.
     reread: HashMap<InstrId, InstrId>,
     uses: LeafUses,
     names: HashSet<&'a str>,
@@ -46,8 +48,8 @@ impl<'a> RematerialisedCopy<'a> {
         self.map[id.index()] = InstrId(self.new.len() as u32 - 1);
     }
 
-    /// Computes values again, not before the peak. Instructions copied from now on read the new
-    /// values.
+    /// Adds instructions that compute values again, and that execute after the peak. Instructions
+    /// that are copied later read the new values.
     pub fn repeat(&mut self, again: &Rematerialisation) {
         for &member in &again.members {
             self.pass_on_operands(member);
@@ -61,8 +63,8 @@ impl<'a> RematerialisedCopy<'a> {
         }
     }
 
-    /// Makes second copies of those operands of an instruction that pass on leaves of second
-    /// values.
+    /// Adds second copies of an instruction's operands that only pass on leaves of rematerialised
+    /// values, as tuples do.
     fn pass_on_operands(&mut self, id: InstrId) {
         if !self.recomputed.is_empty() {
             let old = self.old;
@@ -78,7 +80,7 @@ impl<'a> RematerialisedCopy<'a> {
         }
     }
 
-    /// Makes a second copy, which instructions copied from now on read.
+    /// Adds a second copy of an instruction. Instructions that are copied later read this copy.
     fn second(&mut self, id: InstrId) -> InstrId {
         let mut copy = self.mapped(id);
         let first = copy.name.split(AGAIN).next().unwrap_or_default();

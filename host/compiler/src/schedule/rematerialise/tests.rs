@@ -18,7 +18,7 @@ fn plan(unit: &KernelUnit) -> Plan {
     Plan::new(LaunchDimensions { blocks: 1, threads_per_block: 1 }, outputs.collect())
 }
 
-/// Returns the least limit that can be kept, if this one cannot.
+/// Returns the least limit that the program can meet, if it cannot meet `limit`.
 fn least(program: &Program<'_>, limit: u64) -> Option<u64> {
     match within(limit, program, program.scheduled().unwrap()) {
         Ok(_) => None,

@@ -1,5 +1,5 @@
-//! Addresses: the variable part as an integer, the constant part, and the alignment that the index
-//! guarantees.
+//! Writes addresses. An address has a variable part, which is an integer, a constant part, and the
+//! alignment that the index guarantees.
 
 use fusebox_core::builder::IntPredicate;
 use fusebox_core::ir::{Attribute, OpKind, Operation, Type, Value};
@@ -19,8 +19,8 @@ impl<'s> Indexed<'s, '_> {
         Ok(())
     }
 
-    /// Writes a product of tiles. It has two addresses, and their positions are written without
-    /// splitting off a constant.
+    /// Writes a product of tiles. The operation has two addresses. Both positions are written
+    /// without splitting off a constant.
     pub(super) fn tile_product(&mut self, op: &'s Operation) -> Done {
         let mut operands = Vec::with_capacity(op.operands.len());
         for &operand in &op.operands {
@@ -38,7 +38,7 @@ impl<'s> Indexed<'s, '_> {
     }
 
     /// Returns the operands and attributes of an access. The attribute `offset` is a constant
-    /// number of elements beyond the index.
+    /// number of elements that is added to the index.
     pub(super) fn address(&mut self, op: &'s Operation) -> Done<(Vec<Value>, Attributes)> {
         let (&position, others) = op.operands.split_last().required("it has no address")?;
         let mut operands = others.iter().map(|&operand| self.value(operand)).collect::<Done<Vec<Value>>>()?;
@@ -61,7 +61,7 @@ impl<'s> Indexed<'s, '_> {
         Ok((operands, attributes))
     }
 
-    /// Returns the bytes of one element that the index counts.
+    /// Returns the size in bytes of the elements that the index counts.
     fn element_bytes(&self, op: &Operation) -> u64 {
         let source = self.rewriter.source;
         let ty = match op.kind {
@@ -100,7 +100,7 @@ impl<'s> Indexed<'s, '_> {
     }
 
     /// Writes a check that reports an integer division by zero, or of the lowest number by -1, to
-    /// the simulator. A processor traps on these.
+    /// the simulator. A processor traps on these divisions.
     pub(super) fn report_division(&mut self, op: &'s Operation, dividend: Value, divisor: Value) -> Done {
         let is_signed = !matches!(op.kind, OpKind::DivUI | OpKind::RemUI);
         let ty = self.out().type_of(divisor).clone();

@@ -17,11 +17,11 @@ const MOST_TURNS: i64 = 4;
 /// Maximum number of operations that result from unrolling a loop without inner loops.
 const MOST_UNROLLED: i64 = 8192;
 
-/// Number of iterations of a loop.
+/// Known facts about a loop's number of iterations.
 struct Turns {
     /// Upper bound, if known.
     most: Option<i64>,
-    /// Whether the loop always has this many.
+    /// Whether the loop always has exactly `most` iterations.
     always: bool,
 }
 
@@ -54,7 +54,7 @@ impl<'s> Indexed<'s, '_> {
     }
 
     /// Writes `for ix in (lower..upper).step_by(step)`. `body` maps the state to the next state. If
-    /// the distance of the bounds is constant, the loop counts from zero. LLVM then knows the
+    /// the difference of the bounds is constant, the loop counts from zero. LLVM then knows the
     /// number of iterations and generates no loop for a remainder. A loop of few iterations is
     /// unrolled here. LLVM would unroll it too, but only after an analysis of iteration counts.
     fn counted(
@@ -193,7 +193,8 @@ impl<'s> Indexed<'s, '_> {
 struct Contents {
     operations: i64,
     has_loop: bool,
-    /// Number of loops that are not unrolled, including the copies from unrolled loops around them.
+    /// Number of loops that are not unrolled. A loop counts once for each copy that results from
+    /// unrolling the loops around it.
     long_loops: i64,
 }
 

@@ -1,9 +1,9 @@
 //! Rewrites indices as integers: simplified by known ranges, in 32 bits where these suffice.
 //!
 //! The stage records an index as an expression. It writes the expression only where an address, a
-//! comparison or a loop bound needs its value. By then the algebra has simplified it: divisions of
-//! products and bounds that always hold are gone. An address gets the alignment that its expression
-//! guarantees.
+//! comparison or a loop bound needs its value. By then the algebra has simplified the expression,
+//! for example by removing divisions of products and comparisons that always hold. An address gets
+//! the alignment that its expression guarantees.
 
 mod address;
 mod control;
@@ -52,10 +52,11 @@ pub(super) enum Slot {
 struct Indexed<'s, 'k> {
     rewriter: Rewriter<'s, Slot>,
     tracker: Tracker,
-    /// Values of expressions by their bits, with the scope in which they were written.
+    /// Values written for expressions, by expression and width in bits. Each has the scope in which
+    /// the value was written.
     written: HashMap<(Ix, u32), (Value, u32)>,
     definitions: Definitions<'s>,
-    /// Copies of the current region that result from unrolling the loops around it.
+    /// Number of copies of the current region that result from unrolling the loops around it.
     copies: i64,
     is_entry: bool,
     facts: &'k Facts<'k>,
@@ -70,8 +71,8 @@ impl<'s> Stage<'s> for Indexed<'s, '_> {
     }
 
     fn passed(&self, ty: &Type) -> Done<Vec<Type>> {
-        // Indices cross functions and regions in full width, because their range is not known on
-        // the other side.
+        // Indices cross functions and regions as 64-bit integers, because the range of an index is
+        // not known on the other side.
         Ok(vec![if ty.element() == Scalar::Index { ty.with_element(Scalar::I64) } else { ty.clone() }])
     }
 
@@ -231,7 +232,8 @@ impl<'s> Indexed<'s, '_> {
         Ok(())
     }
 
-    /// Computes the results of a map, either from its operands' expressions or from their values.
+    /// Computes the results of a map, either from the expressions of the operands or from the
+    /// values of the operands.
     fn applied(&mut self, map: &IndexingMap, operands: Vec<Ix>) -> Done<Vec<Ix>> {
         let results = self.tracker.apply(map, &operands)?;
         if !results.iter().any(|&result| self.tracker.is_large(result)) {
@@ -257,7 +259,7 @@ impl<'s> Indexed<'s, '_> {
         let (a, b) = (self.index(op.operands[0])?, self.index(op.operands[1])?);
         let ix = match self.tracker.arithmetic(op.kind, a, b) {
             Some(ix) => ix,
-            // The operation works on integers, and the result is a leaf.
+            // The operation is written on integers, and its result is a leaf.
             None => {
                 let (left, right) = (self.index_value(a, 64), self.index_value(b, 64));
                 if is_division(op.kind) {

@@ -105,7 +105,7 @@ impl Indexed<'_, '_> {
     }
 
     /// Writes terms of outer regions first, so that LLVM can hoist them. Adds the constant last, so
-    /// that adjacent accesses reuse the rest.
+    /// that adjacent accesses reuse the sum of the other terms.
     fn write_sum(&mut self, sum: &Sum, bits: u32) -> Value {
         if sum.constant != 0 {
             let rest = self.tracker.algebra.sum(Sum { terms: sum.terms.clone(), constant: 0 });
@@ -193,8 +193,8 @@ impl Indexed<'_, '_> {
 }
 
 /// Returns how many times to add the divisor so that no dividend in this range is negative. Returns
-/// `None` if none is negative, if `bits` bits cannot hold the sum, or for a power of two: there a
-/// shift rounds down anyway.
+/// `None` if no dividend is negative, if `bits` bits cannot hold the sum, or if the divisor is a
+/// power of two, because a shift rounds down anyway.
 fn turns_above_zero(range: Interval, divisor: i64, bits: u32) -> Option<i64> {
     let room = if bits == 32 { I32.upper } else { i64::MAX };
     let turns = range.lower.checked_neg().filter(|&below| below > 0)?.checked_add(divisor - 1)? / divisor;

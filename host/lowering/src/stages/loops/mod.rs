@@ -1,8 +1,8 @@
-//! Rewrites loops over indexing maps as nests of `scf.for`. Unrolls them where the loop requests
-//! it, and splits them where that decides conditions.
+//! Rewrites loops over indexing maps as nests of `scf.for`. Unrolls a loop if the loop requests it.
+//! Splits a loop if a condition then has the same outcome in all iterations of a part.
 //!
-//! The stage copies index arithmetic unchanged. In parallel it tracks an expression for each index
-//! ([`Tracker`]), with which it narrows bounds and decides comparisons.
+//! The stage copies index arithmetic unchanged. In parallel, [`Tracker`] keeps an expression for
+//! each index. With these expressions the stage narrows loop bounds and decides comparisons.
 
 mod nest;
 mod splitting;
@@ -21,7 +21,7 @@ use crate::error::{Required, Unsupported};
 use crate::indices::{Ix, Kind};
 use crate::targets::TargetInfo;
 
-/// Maximum number of operations of an index that are written as one map.
+/// Maximum number of operations in an index expression that is written as one map.
 const MOST_NODES: usize = 24;
 
 pub(super) fn lower(
@@ -47,9 +47,9 @@ pub(super) fn lower(
 struct Loops<'s, 'k> {
     rewriter: Rewriter<'s, Value>,
     tracker: Tracker,
-    /// Expressions of indices of the new function.
+    /// Expressions of the new function's indices.
     known: HashMap<Value, Ix>,
-    /// Values of expressions, with the scope in which they were written.
+    /// Values written for expressions. Each has the scope in which the value was written.
     written: HashMap<Ix, (Value, u32)>,
     definitions: Definitions<'s>,
     splitting: Splitting,
@@ -132,7 +132,7 @@ impl<'s, 'k> Loops<'s, 'k> {
         ix
     }
 
-    /// Records a value of the new function as a leaf with this range.
+    /// Records a value of the new function as a leaf of expressions, with this range.
     fn leaf(&mut self, value: Value, range: Interval) -> Ix {
         let depth = self.out().depth();
         let ix = self.tracker.leaf(value, range, depth);
@@ -177,13 +177,13 @@ impl<'s, 'k> Loops<'s, 'k> {
         Ok(self.out().as_bool(condition).is_some())
     }
 
-    /// Copies an atomic update. Its region works on the bits of the element.
+    /// Copies an atomic update. The region of the update computes with the bits of the element.
     fn atomic_region(&mut self, op: &'s Operation) -> Done {
         let operands = self.rewriter.slots(&op.operands)?;
         super::copy_atomic(self, op, operands, op.attributes.clone())
     }
 
-    /// Records the expressions or ranges of indices that a copied operation returns.
+    /// Records the expressions or the ranges of the indices that a copied operation returns.
     fn follow(&mut self, op: &'s Operation) -> Done {
         let is_index = |value: Value| *self.rewriter.source.type_of(value) == Type::INDEX;
         if !op.results.iter().copied().any(is_index) {
@@ -274,7 +274,8 @@ impl<'s, 'k> Loops<'s, 'k> {
         })
     }
 
-    /// Returns the value of an expression: an existing value, or the result of a map of its leaves.
+    /// Returns the value of an expression. This is an existing value, or the result of a new map
+    /// whose operands are the leaves of the expression.
     fn materialised(&mut self, ix: Ix) -> Value {
         if let Some(constant) = self.tracker.algebra.as_constant(ix) {
             return self.out().index(constant);
@@ -299,8 +300,9 @@ impl<'s, 'k> Loops<'s, 'k> {
         value
     }
 
-    /// Builds an expression over dimensions of `map`, whose values are `operands`. Adds dimensions
-    /// and operands as needed. Parts beyond `room` operations become separate maps.
+    /// Builds an expression over the dimensions of `map`. `operands` has the values of these
+    /// dimensions. Adds dimensions and operands as needed. Parts beyond `room` operations become
+    /// separate maps.
     fn expression(&mut self, ix: Ix, map: &mut IndexingMap, operands: &mut Vec<Value>, room: &mut usize) -> Expr {
         if let Some(constant) = self.tracker.algebra.as_constant(ix) {
             return Expr::constant(constant);

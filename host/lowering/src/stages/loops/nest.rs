@@ -1,9 +1,10 @@
-//! `xla_gpu.loop`: nests of loops over the domain of an indexing map.
+//! Rewrites `xla_gpu.loop` as a nest of loops over the domain of an indexing map.
 //!
-//! Constraints are checked as far out as their variables allow. A constraint that is linear in a
-//! loop's variable narrows the loop's bounds instead. An unrolled loop may need two versions: an
-//! unrolled one without checks for the case that all its points are in the domain, and a loop with
-//! narrowed bounds for the case that only some are.
+//! A constraint is checked in the outermost loop in which the values of all its variables are
+//! known. A constraint that is linear in a loop's variable narrows the loop's bounds instead. An
+//! unrolled loop may need two versions. If all points of the loop are in the domain, the kernel
+//! runs an unrolled version without checks. If only some points are in the domain, the kernel runs
+//! a loop with narrowed bounds.
 
 use std::sync::Arc;
 
@@ -31,13 +32,13 @@ struct Nest<'s> {
     types: Vec<Type>,
 }
 
-/// The points reached so far in a nest.
+/// State of the rewriting of a nest after some of the range variables have been bound.
 #[derive(Clone)]
 struct Progress {
     /// Values of the range variables bound so far.
     ranges: Vec<Value>,
     state: Vec<Value>,
-    /// By constraint: whether it is known to hold.
+    /// For each constraint, whether it is known to hold.
     settled: Vec<bool>,
 }
 
@@ -163,8 +164,8 @@ impl<'s> Loops<'s, '_> {
         self.counted_in_parts(lower, upper, state, &splittable)
     }
 
-    /// Returns the body's index arguments for this value of the next variable. Later variables are
-    /// leaves that range over their bounds.
+    /// Returns the index arguments of the body for this value of the next variable. Each later
+    /// variable is a leaf whose range is the variable's bounds.
     fn possible(&mut self, nest: &Nest<'s>, bound: &[Value], variable: Ix) -> Done<Vec<Ix>> {
         let mut ranges = self.indices_of(bound);
         ranges.push(variable);
@@ -182,8 +183,8 @@ impl<'s> Loops<'s, '_> {
         Ok(arguments)
     }
 
-    /// Computes the bounds of the next loop, the upper one exclusive. They include all constraints
-    /// that are linear in the variable.
+    /// Computes the bounds of the next loop. The upper bound is exclusive. The bounds take account
+    /// of all constraints that are linear in the variable.
     fn narrowed_bounds(&mut self, nest: &Nest<'s>, progress: &mut Progress) -> Done<(Ix, Ix)> {
         let bounds = nest.bounds(progress.ranges.len());
         let mut lower = self.tracker.algebra.constant(bounds.lower);
@@ -209,7 +210,7 @@ impl<'s> Loops<'s, '_> {
     }
 
     /// Computes `floor((±(limit - rest) + shift) / |factor|)`: the last value of the variable that
-    /// stays within the limit, or with a shift the first value that reaches the limit.
+    /// is within the limit. With a shift, this is the first value that reaches the limit.
     fn solved(&mut self, rest: Ix, factor: i64, limit: i64, shift: i64) -> Ix {
         let algebra = &mut self.tracker.algebra;
         let limit = algebra.constant(limit);
@@ -220,8 +221,8 @@ impl<'s> Loops<'s, '_> {
         algebra.floor_div(distance, factor.abs())
     }
 
-    /// Splits a constraint's expression into `rest + factor * next variable`, if the rest does not
-    /// depend on the variable.
+    /// Splits a constraint's expression into `rest + factor * next variable`, if `rest` does not
+    /// depend on the next variable.
     fn linear_in_next(&mut self, nest: &Nest<'s>, constraint: usize, ranges: &[Value]) -> Done<Option<(Ix, i64)>> {
         let depth = self.out().depth() + 1;
         let probe = self.tracker.algebra.leaf(nest.bounds(ranges.len()), depth);

@@ -1,15 +1,15 @@
-//! Splits loops so that conditions on a loop's variable are decided outside of the loop.
+//! Splits loops so that the outcome of a condition on the loop's variable is known in each part.
 //!
 //! A `pad`, a `concatenate` or a shifted `slice` compares the index of every element with a border.
 //! If the comparison is linear in the loop's variable, the stage writes one loop before the border
-//! and one after it. In each of them the outcome is known:
+//! and one after it. In each of these loops the outcome is known:
 //!
 //! ```text
 //! for i in 0..4008 { if 3 <= i < 4003 { a } else { b } }
 //!     ->  for i in 0..3 { b }   for i in 3..4003 { a }   for i in 4003..4008 { b }
 //! ```
 //!
-//! The order of iterations does not change, so this is correct for any body.
+//! The order of iterations does not change, so splitting is correct for any body.
 
 use std::collections::HashMap;
 
@@ -24,13 +24,14 @@ use crate::stages::rewrite::{Done, Stage};
 const MOST_REPEATED: usize = 2000;
 /// Maximum number of parts of one loop.
 const MOST_PARTS: usize = 8;
-/// A loop around other loops may only be split if this many copies of it fit the limit, so that
-/// inner loops can be split too.
+/// A loop that contains other loops may be split only if this many copies of the loop are within
+/// the limit [`MOST_REPEATED`], so that the inner loops can be split too.
 const ROOM_FOR_INNER: usize = 9;
-/// Loops with fewer iterations are not split.
+/// Minimum number of iterations of a loop that may be split.
 const SHORTEST: u64 = 8;
 
-/// Comparisons decided outside of loops, and the remaining room for duplication.
+/// Comparisons with known outcomes, and the number of operations that splitting may still
+/// duplicate.
 pub(super) struct Splitting {
     /// Outcomes of comparisons of the source that are known in the current part, by the
     /// comparison's result.
@@ -52,7 +53,7 @@ impl Splitting {
     }
 }
 
-/// A loop with steps of one, which may be split.
+/// A loop whose variable advances by one, and which may be split.
 pub(super) struct Splittable<'a, 's, 'k> {
     /// The region to search for conditions.
     pub(super) body: &'s Region,
@@ -70,7 +71,8 @@ pub(super) type Turn<'a, 's, 'k> = dyn Fn(&mut Loops<'s, 'k>, Value, Vec<Value>)
 struct Border {
     /// The first value of the variable beyond the border.
     at: Ix,
-    /// The comparison's result and its outcome before the border, if each side has one outcome.
+    /// The result value of the comparison, and the outcome before the border. `None` if one side of
+    /// the border has both outcomes.
     decides: Option<(Value, bool)>,
 }
 
@@ -79,13 +81,13 @@ struct Scan {
     variable: Ix,
     /// Nesting depth of the loop's body.
     depth: u32,
-    /// Expressions of values of the source. `None` if the expression is unknown before the body is
+    /// Expressions of the source's values. `None` if the expression is unknown before the body is
     /// written.
     known: HashMap<Value, Option<Ix>>,
 }
 
 impl<'s, 'k> Loops<'s, 'k> {
-    /// Writes a counted loop with steps of one, split if that decides conditions.
+    /// Writes a loop whose variable advances by one. Splits the loop if this decides conditions.
     pub(super) fn counted_in_parts(
         &mut self,
         lower: Ix,
@@ -199,7 +201,7 @@ impl<'s, 'k> Loops<'s, 'k> {
         Ok(())
     }
 
-    /// Records the variables of an inner loop as leaves that range over their bounds.
+    /// Records each variable of an inner loop as a leaf whose range is the variable's bounds.
     fn enter_loop(&mut self, op: &'s Operation, body: &'s Region, scan: &mut Scan) -> Done {
         let mut arguments: Vec<Option<Ix>> = vec![None; body.arguments.len()];
         let depth = scan.depth + 1;
@@ -244,8 +246,8 @@ impl<'s, 'k> Loops<'s, 'k> {
         Some(self.index_of(written))
     }
 
-    /// Returns the border at which a comparison of indices changes its outcome, if it is within the
-    /// variable's range.
+    /// Returns the border at which a comparison of indices changes its outcome, if the border is
+    /// within the variable's range.
     fn border_of(&mut self, op: &'s Operation, scan: &Scan) -> Option<Border> {
         if *self.rewriter.source.type_of(op.operands[0]) != Type::INDEX || self.splitting.decided(op).is_some() {
             return None;
@@ -273,7 +275,7 @@ impl<'s, 'k> Loops<'s, 'k> {
             return within(self, at).then_some(Border { at, decides: Some((op.result(), outcome == (factor > 0))) });
         }
         // The comparison depends on inner loops too, so it has several borders. Before the first
-        // and beyond the last border, ranges decide the outcome.
+        // border and beyond the last border, the ranges of the indices decide the outcome.
         let rest = self.tracker.algebra.range(rest);
         let far = |bound: i64| bound.unsigned_abs() > 1 << 48;
         if far(rest.lower) || far(rest.upper) {
@@ -291,8 +293,8 @@ impl<'s, 'k> Loops<'s, 'k> {
     fn border_at(&mut self, rest: Ix, factor: i64, threshold: i64) -> Ix {
         let algebra = &mut self.tracker.algebra;
         let threshold = algebra.constant(threshold);
-        // Rising: ceil((threshold - rest) / factor). Falling: floor((rest - threshold) / -factor) +
-        // 1.
+        // If the factor is positive: ceil((threshold - rest) / factor). If it is negative:
+        // floor((rest - threshold) / -factor) + 1.
         let (from, to, shift, beyond) =
             if factor > 0 { (rest, threshold, factor - 1, 0) } else { (threshold, rest, 0, 1) };
         let distance = algebra.sub(to, from);

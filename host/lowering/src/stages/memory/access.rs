@@ -1,4 +1,5 @@
-//! Reads and writes of single elements, of contiguous elements as vectors, and of tile registers.
+//! Rewrites accesses to memory: of single elements, of contiguous elements as vectors, and of tile
+//! registers.
 
 use fusebox_core::builder::IntPredicate;
 use fusebox_core::ir::{Attribute, OpKind, Operation, Scalar, Type, Value};
@@ -13,19 +14,19 @@ use crate::stages::writer::Attributes;
 pub(super) enum AccessKind {
     Read = 0,
     Write = 1,
-    /// Reads and writes in one step.
+    /// An atomic update, which reads and writes the element.
     Atomic = 2,
 }
 
-/// Elements in memory: their tensor and the position of the first one.
+/// Position of elements in memory.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) tensor: Tensor,
     /// Index of the first element, in elements of the tensor.
     pub(super) position: Value,
     pub(super) element: Scalar,
-    /// 0 for the real part or 1 for the imaginary part, if the access is to a part of a complex
-    /// number.
+    /// The part of a complex number, if only one part is accessed: 0 is the real part, 1 is the
+    /// imaginary part.
     part: Option<i64>,
 }
 
@@ -84,7 +85,8 @@ impl<'s> Memory<'s, '_> {
         Ok(())
     }
 
-    /// Writes the operand number `value` into the tensor that is the next operand.
+    /// Writes an element. Operand number `value` is the element's new value, and the operand after
+    /// it is the tensor.
     fn write_element(&mut self, op: &'s Operation, value: usize) -> Done {
         let place = self.written_place(op, value + 1, 1)?;
         self.report(op, &place, 1, AccessKind::Write);
@@ -112,8 +114,8 @@ impl<'s> Memory<'s, '_> {
         let vector = self.value(op.operands[0])?;
         let vector = self.as_stored(vector);
         let mut attributes = attributes_of(&place);
-        // On a GPU, threads exchange data through the caches, and on the simulator the hint has no
-        // benefit.
+        // The hint is only for the cpu. On a GPU, threads exchange data through the caches, and in
+        // the simulator the hint has no benefit.
         if self.kernel.target.is_cpu() && op.attribute("fusebox.past_caches").is_some() {
             attributes.push(("past_caches".into(), Attribute::Unit));
         }
@@ -143,8 +145,8 @@ impl<'s> Memory<'s, '_> {
         Ok(())
     }
 
-    /// Returns the attributes of an access to a tile. The stride of its rows is that of the
-    /// tensor's rows.
+    /// Returns the attributes of an access to a tile. The stride between the rows of the tile is
+    /// the length of the tensor's last dimension.
     fn rows_apart(&self, place: &Place, tensor: &Type) -> Done<Attributes> {
         if place.tensor.known.reported {
             return Unsupported::because("the simulator has no tile registers");
@@ -154,7 +156,7 @@ impl<'s> Memory<'s, '_> {
         Ok([attributes_of(place), vec![("stride".into(), Attribute::i64(row))]].concat())
     }
 
-    /// Like [`Self::place`], but fails for read-only tensors.
+    /// Returns a position like [`Self::place`]. Fails if the tensor is read-only.
     pub(super) fn written_place(&mut self, op: &'s Operation, tensor: usize, lanes: u32) -> Done<Place> {
         let place = self.place(op, tensor, lanes)?;
         if place.tensor.known.invariant {
@@ -236,7 +238,7 @@ impl<'s> Memory<'s, '_> {
         }
     }
 
-    /// Returns the places of the real and the imaginary part.
+    /// Returns the position of the real part and the position of the imaginary part.
     pub(super) fn parts(&self, place: &Place) -> [Place; 2] {
         let element = match place.element {
             Scalar::Complex(part) => Scalar::Float(part),
@@ -245,7 +247,8 @@ impl<'s> Memory<'s, '_> {
         [0, 1].map(|part| Place { element, part: Some(part), ..*place })
     }
 
-    /// Writes a report to the simulator of an access to `elements` contiguous elements.
+    /// Writes an operation that reports an access to `elements` contiguous elements to the
+    /// simulator.
     pub(super) fn report(&mut self, op: &'s Operation, place: &Place, elements: u32, kind: AccessKind) {
         if !place.tensor.known.reported {
             return;
@@ -261,9 +264,10 @@ impl<'s> Memory<'s, '_> {
         self.out().act(OpKind::ReportAccess, &[place.tensor.pointer, place.position], attributes);
     }
 
-    /// Writes reports to the simulator of indices that may be outside of the tensor. An address
-    /// check would not suffice, because an index too large in one dimension may address an element
-    /// of the next row. The stage `indices` drops reports of indices that are known to be inside.
+    /// Writes operations that report indices outside of the tensor to the simulator. A check of the
+    /// address would not suffice, because an index too large in one dimension may address an
+    /// element of the next row. The stage `indices` drops the reports for indices that are known to
+    /// be inside the tensor.
     fn report_indices(&mut self, op: &'s Operation, tensor: Tensor, indices: &[Value], dims: &[i64], lanes: u32) {
         let mut wanted: Vec<(usize, Value)> = indices.iter().copied().enumerate().collect();
         // For contiguous elements, also check the last one.
@@ -287,7 +291,7 @@ impl<'s> Memory<'s, '_> {
     }
 }
 
-/// Returns the attributes of an access: the alignment of the start of the memory, and the part of a
+/// Returns the attributes of an access: the alignment of the tensor's memory, and the part of a
 /// complex number.
 pub(super) fn attributes_of(place: &Place) -> Attributes {
     let mut attributes: Attributes =
@@ -304,7 +308,8 @@ pub(super) fn stored(element: Scalar) -> Scalar {
     }
 }
 
-/// Returns the lanes of a transfer, which must access contiguous elements.
+/// Returns the number of lanes of a vector transfer. Fails if the transfer accesses elements that
+/// are not contiguous.
 fn row_lanes(op: &Operation, vector: &Type, tensor: &Type) -> Done<u32> {
     let (dims, _) = static_tensor(tensor)?;
     let Type::Vector(lanes, _) = vector else { return Unsupported::because("it moves no vector of one dimension") };

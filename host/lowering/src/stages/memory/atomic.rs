@@ -1,9 +1,9 @@
-//! `xla_gpu.atomic_rmw`: updates of elements that several threads may update.
+//! Rewrites `xla_gpu.atomic_rmw`, the update of an element that several threads may update.
 //!
 //! If the region matches an atomic instruction of the target, the update becomes that instruction.
 //! Any other update becomes a compare-and-exchange loop, whose region computes the new bits of the
-//! element from the old ones. If no other thread can access the element, an update is a read, the
-//! region, and a write.
+//! element from the old bits. If no other thread can access the element, the update becomes a read,
+//! the operations of the region, and a write.
 
 use std::collections::HashSet;
 
@@ -24,7 +24,7 @@ impl<'s> Memory<'s, '_> {
             .written_place(op, 0, 1)
             .map_err(|Unsupported(reason)| Unsupported(reason.replace("it writes", "it updates")))?;
         self.report(op, &place, 1, AccessKind::Atomic);
-        // The simulator runs one thread at a time.
+        // The simulator runs one thread at a time, so it needs no atomic instructions.
         if place.tensor.known.reach == Reach::Thread || self.kernel.target.reports_accesses {
             let old = self.read_place(&place, &place.element.into())?;
             let new = self.updated(body, old)?;
@@ -87,7 +87,7 @@ impl<'s> Memory<'s, '_> {
             let attributes = self.atomic_attributes(place);
             self.out().act(OpKind::AtomicStore, &operands, attributes);
         } else {
-            // GPUs write aligned 16 bytes in one transaction.
+            // GPUs write 16 aligned bytes in one transaction.
             self.out().act(OpKind::Store, &operands, attributes_of(place));
         }
         Ok(())
@@ -112,7 +112,8 @@ impl<'s> Memory<'s, '_> {
         Ok(())
     }
 
-    /// Writes the region and returns the new element that it computes from the old one.
+    /// Writes the region's operations and returns the new element that they compute from the old
+    /// element.
     fn updated(&mut self, body: &'s Region, old: Value) -> Done<Value> {
         let new = self.region(body, vec![Slot::Value(old)])?;
         match new.first() {
@@ -142,7 +143,7 @@ impl<'s> Memory<'s, '_> {
         }
     }
 
-    /// Converts bits in memory to the element.
+    /// Converts the bits of an element in memory to the element.
     fn decoded(&mut self, bits: Value, element: Scalar) -> Value {
         match element {
             Scalar::Int(1) => {

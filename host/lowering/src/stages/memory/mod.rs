@@ -1,9 +1,10 @@
-//! Replaces tensors by memory. Every access gets an address, its alignment and other known facts.
+//! Replaces tensors by memory. Every access gets an address, the address's alignment and other
+//! known facts.
 //!
 //! A chain of `tensor.insert` writes in place, so loops do not carry tensors. An address is a
 //! pointer and an index in elements. The stage `indices` simplifies the index. If calls of a
 //! function pass tensors with different known facts, this stage writes one version of the function
-//! per set of facts.
+//! for each set of facts.
 
 mod access;
 mod atomic;
@@ -52,7 +53,8 @@ pub(super) enum Reach {
 pub(super) enum Slot {
     Value(Value),
     Tensor(Tensor),
-    /// A constant tensor. Each of its elements has these bytes.
+    /// A constant tensor whose elements all have the same value. The bytes are those of one
+    /// element.
     Splat(std::sync::Arc<[u8]>),
 }
 
@@ -63,28 +65,28 @@ pub(super) struct Tensor {
     known: Known,
 }
 
-/// A version of a function: the function's name, and known facts about its tensor arguments.
+/// A version of a function for certain known facts about the function's tensor arguments.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Variant {
     callee: String,
     tensors: Vec<Known>,
 }
 
-/// State of the whole kernel.
+/// State of the rewriting of all functions of a kernel.
 struct Kernel<'s> {
     facts: &'s Facts<'s>,
     target: &'s TargetInfo,
     functions: HashMap<&'s str, &'s Function>,
-    /// Names of the versions that are called.
+    /// Names of the function versions that are called.
     names: HashMap<Variant, String>,
-    /// Versions that are not yet written.
+    /// Function versions that are not yet written.
     pending: Vec<(&'s Function, Variant)>,
-    /// Whether the kernel multiplies tiles with an instruction that reads them directly. Barriers
-    /// must then make earlier stores to tiles visible to it.
+    /// Whether the kernel multiplies tiles with an instruction that reads the tiles directly from
+    /// shared memory. Barriers must then make earlier stores to tiles visible to this instruction.
     multiplies_tiles: bool,
-    /// Shared memory used by tiles, in bytes.
+    /// Bytes of shared memory that the tiles allocated so far use.
     shared_taken: u64,
-    /// Bytes of tensors on the stack of a thread.
+    /// Bytes of the tensors allocated so far on the stack of a thread.
     stack_taken: u64,
 }
 
@@ -201,7 +203,7 @@ impl<'s> Stage<'s> for Memory<'s, '_> {
 }
 
 impl Known {
-    /// Returns the facts that hold for both.
+    /// Returns the facts that hold for both tensors.
     fn weaker(self, other: Known) -> Known {
         Known {
             alignment: self.alignment.min(other.alignment),
@@ -369,7 +371,7 @@ fn sized(bytes: u64, alignment: u32) -> Attributes {
     vec![("bytes".into(), Attribute::i64(bytes as i64)), ("alignment".into(), Attribute::i64(i64::from(alignment)))]
 }
 
-/// Returns facts for LLVM about a buffer, as attributes of MLIR's `llvm` dialect.
+/// Returns facts about a buffer that LLVM may use, as attributes of MLIR's `llvm` dialect.
 fn describe(argument: &crate::Argument) -> Attributes {
     let mut described: Attributes = vec![
         ("llvm.align".into(), Attribute::i64(i64::from(argument.alignment))),

@@ -1,4 +1,4 @@
-//! Recognition of atomic instructions of the target in the region of an `atomic_rmw`.
+//! Recognises regions of `atomic_rmw` that an atomic instruction of the target can compute.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,14 +7,15 @@ use fusebox_core::ir::{Float, Function, OpKind, Operation, Region, Scalar, Type,
 use super::atomic::dependents;
 use crate::targets::Atomics;
 
-/// Effect of a region on the old element.
+/// Effect of a region on an element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Update {
-    /// The region replaces the element by a value that does not depend on it.
+    /// The region replaces the element by a value that does not depend on the element.
     Overwrite(Value),
-    /// One instruction combines the element with a value that does not depend on it.
+    /// One instruction combines the element with a value that does not depend on the element.
     Combine(OpKind, Value),
-    /// One instruction each combines the real and the imaginary part with such a value.
+    /// Two instructions combine the real part and the imaginary part with values that do not depend
+    /// on the element.
     Parts(OpKind, [Value; 2]),
     /// Any other effect.
     Other,
@@ -56,7 +57,7 @@ impl<'s> Body<'s> {
     }
 
     /// Returns the effect of the region. Returns [`Update::Other`] if the target has no instruction
-    /// for it.
+    /// for this effect.
     pub(super) fn update(&self, element: Scalar, atomics: &Atomics) -> Update {
         let Some(new) = self.new else { return Update::Other };
         if !self.depends(new) {
@@ -103,8 +104,8 @@ impl<'s> Body<'s> {
         }
     }
 
-    /// Returns the operation that combines the old element with a value that does not depend on it,
-    /// and the value.
+    /// Returns the kind of the operation that combines the old element with a value that does not
+    /// depend on the element, and this value.
     fn combination(&self, new: Value, is_old: &dyn Fn(Value) -> bool) -> Option<(OpKind, Value)> {
         let op = self.definitions.get(&new)?;
         use OpKind::*;
@@ -118,7 +119,8 @@ impl<'s> Body<'s> {
     }
 }
 
-/// Whether the target has this atomic instruction for elements of this type, or LLVM expands it.
+/// Whether the target has this atomic instruction for elements of this type, or LLVM expands the
+/// instruction.
 fn is_native(kind: OpKind, element: Scalar, atomics: &Atomics) -> bool {
     match element {
         Scalar::Int(bits) => matches!(bits, 8 | 16 | 32 | 64),

@@ -1,4 +1,4 @@
-//! Arithmetic and conversions of floats.
+//! Rewrites arithmetic and conversions of floats.
 
 use fusebox_core::ir::{Float, OpKind, Operation, Scalar, Value};
 
@@ -29,9 +29,9 @@ impl<'s> Scalars<'s, '_> {
         Ok(())
     }
 
-    /// Rewrites a remainder. For a constant power of two as the divisor it needs no division,
-    /// because the quotient, its integer part and the remainder are exact. This excludes divisors
-    /// below 1, where the quotient may overflow.
+    /// Rewrites a remainder. If the divisor is a constant power of two, the remainder needs no
+    /// division, because the quotient, its integer part and the remainder are exact. Divisors below
+    /// 1 are excluded, because the quotient may overflow.
     fn remainder(&mut self, op: &'s Operation) -> Done {
         let operands = self.operands(op)?;
         let divisor = self.out().as_float(operands[1]).map(f64::abs);
@@ -46,7 +46,7 @@ impl<'s> Scalars<'s, '_> {
     }
 
     /// Rewrites arithmetic on floats below f32. Operations that do not round are computed in f32.
-    /// For others, the IR must state where to round.
+    /// For other operations, the IR must state where to round.
     fn narrow_arithmetic(&mut self, op: &'s Operation, float: Float) -> Done {
         use OpKind::{CmpF, MaxNumF, MaximumF, MinNumF, MinimumF, NegF};
         if !matches!(op.kind, CmpF | MaximumF | MinimumF | MaxNumF | MinNumF | NegF) {
@@ -92,8 +92,8 @@ impl<'s> Scalars<'s, '_> {
         Ok(())
     }
 
-    /// Like [`Self::widened`]. Also records the format of the number for the elimination of
-    /// roundings.
+    /// Widens a float like [`Self::widened`]. Also records the number's format, so that later
+    /// roundings to this format can be dropped.
     fn widened_from(&mut self, bits: Value, float: Float) -> Value {
         let wide = self.widened(bits, float);
         self.rounding.set_format(wide, float);
@@ -124,8 +124,8 @@ impl<'s> Scalars<'s, '_> {
             let wide = self.out().cast(kind, value, Scalar::F32);
             return self.narrowed(wide, to);
         }
-        // Converts through f64, which is exact up to 53 bits. The low bits of larger numbers only
-        // affect the rounding.
+        // Converts to f64 first, which is exact for integers of up to 53 bits. The low bits of
+        // larger integers only affect the rounding.
         let value = if bits > 53 { self.with_sticky_low_bits(value) } else { value };
         let wide = self.out().cast(kind, value, Scalar::F64);
         let odd = self.rounded_to_odd(wide);

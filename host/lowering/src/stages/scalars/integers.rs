@@ -1,4 +1,4 @@
-//! Integer operations that need several instructions.
+//! Rewrites integer operations that need several instructions.
 
 use fusebox_core::ir::{OpKind, Operation};
 
@@ -6,7 +6,7 @@ use super::{Scalars, Slot};
 use crate::stages::rewrite::{Done, Stage};
 
 impl<'s> Scalars<'s, '_> {
-    /// Writes the signed quotient, rounded down or up instead of towards zero.
+    /// Writes a signed quotient that is rounded down or up, not towards zero.
     pub(super) fn round_quotient(&mut self, op: &'s Operation) -> Done {
         let (a, b) = (self.value(op.operands[0])?, self.value(op.operands[1])?);
         let value = self.out().formula(&[a, b], |operands| {
@@ -14,7 +14,7 @@ impl<'s> Scalars<'s, '_> {
             let (quotient, rest) = (a.divsi(b), a.remsi(b));
             let inexact = rest.ne(0_i64);
             let signs = a ^ b;
-            // Division rounds up where the exact quotient is negative, else down.
+            // The division `divsi` rounds up if the exact quotient is negative, else down.
             let wrong = if op.kind == OpKind::CeilDivSI { signs.ge(0_i64) } else { signs.lt(0_i64) };
             let correction = (inexact & wrong).extui(a.scalar());
             if op.kind == OpKind::CeilDivSI { quotient + correction } else { quotient - correction }

@@ -1,5 +1,5 @@
-//! The dialect `math`. Operations that are an instruction on all targets remain. Others become a
-//! few such operations or calls of the math library.
+//! Rewrites operations of the dialect `math`. Operations that are one instruction on all targets
+//! remain. Other operations become a few of these, or calls of the math library.
 
 use fusebox_core::builder::FloatPredicate;
 use fusebox_core::ir::{Attribute, OpKind, Operation, Scalar, Type, Value};
@@ -34,7 +34,7 @@ impl<'s> Scalars<'s, '_> {
         Ok(())
     }
 
-    /// Writes calls of a function of the math library, one per lane.
+    /// Writes calls of a function of the math library. A vector needs one call per lane.
     pub(super) fn library_call(&mut self, op: &'s Operation) -> Done {
         let operands = self.operands(op)?;
         let ty = self.out().type_of(operands[0]).clone();
@@ -72,7 +72,8 @@ impl<'s> Scalars<'s, '_> {
     }
 }
 
-/// Rounds to nearest, halves away from zero. The truncated part decides; it is exact.
+/// Rounds to the nearest integer, and halves away from zero. The part that truncation removes is
+/// exact and decides the direction.
 fn round_half_away(a: Number<'_>) -> Number<'_> {
     let cut = a.trunc();
     let up = (a - cut).absf().ge(0.5);

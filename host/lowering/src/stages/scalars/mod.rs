@@ -1,8 +1,8 @@
 //! Rewrites every value as an integer, an `f32`, an `f64`, a vector of these, or a pointer.
 //!
-//! Floats without arithmetic on targets are represented by their bits, and complex numbers by two
-//! floats. Functions without an instruction become calls of the math library. Lanes of a warp
-//! exchange words.
+//! A float whose format has no arithmetic on targets is represented by its bits. A complex number
+//! is represented by two floats. Functions without an instruction become calls of the math library.
+//! Values that the lanes of a warp exchange become words.
 
 mod floats;
 mod integers;
@@ -195,8 +195,7 @@ impl<'s> Scalars<'s, '_> {
         Ok(())
     }
 
-    /// Rewrites a bitcast. Between values that are both represented by bits, only the width may
-    /// change.
+    /// Rewrites a bitcast. If both types are represented by bits, only the width may change.
     fn bitcast(&mut self, op: &'s Operation) -> Done {
         let value = self.value(op.operands[0])?;
         let to = self.kept_type(op.result());

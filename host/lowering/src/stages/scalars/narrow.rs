@@ -1,6 +1,6 @@
-//! Conversions of floats of 16 bits and fewer. These floats are represented by their bits. Integer
-//! arithmetic that vectorises widens them to f32 and narrows f32 to them, with rounding to nearest
-//! even.
+//! Converts floats of 16 bits and fewer, which are represented by their bits. Integer arithmetic
+//! widens such a float to f32, and narrows an f32 to such a float with rounding to nearest even.
+//! LLVM can vectorise this arithmetic.
 
 use fusebox_core::builder::IntPredicate;
 use fusebox_core::hlo::{FloatFormat, Specials};
@@ -10,7 +10,7 @@ use super::Scalars;
 use crate::stages::rewrite::Stage;
 use crate::stages::writer::Number;
 
-/// The encoding of a format with sign, exponent and mantissa.
+/// The encoding of a float format that has a sign, an exponent and a mantissa.
 #[derive(Clone, Copy)]
 struct Layout(FloatFormat);
 
@@ -19,8 +19,8 @@ impl Layout {
         1 << (self.0.exponent_bits + self.0.mantissa_bits)
     }
 
-    /// Returns the code of infinity. Without infinity, returns the first code beyond the finite
-    /// magnitudes.
+    /// Returns the code of infinity. In a format without infinity, returns the first code beyond
+    /// the finite magnitudes.
     fn infinity(self) -> i64 {
         match self.0.specials {
             Specials::Ieee => ((1 << self.0.exponent_bits) - 1) << self.0.mantissa_bits,
@@ -29,7 +29,7 @@ impl Layout {
         }
     }
 
-    /// Returns the code of numbers that are too large.
+    /// Returns the code that represents numbers too large for the format.
     fn overflow(self) -> i64 {
         if self.0.specials == Specials::None { self.sign() - 1 } else { self.infinity() }
     }
@@ -51,7 +51,7 @@ impl Layout {
 }
 
 impl Scalars<'_, '_> {
-    /// Widens the bits of a float to f32, which is exact.
+    /// Widens a float, represented by its bits, to f32. The conversion is exact.
     pub(super) fn widened(&mut self, bits: Value, float: Float) -> Value {
         if float == Float::F16 && self.target.converts_f16 {
             let half = self.out().cast(OpKind::Bitcast, bits, Scalar::F16);
@@ -99,8 +99,9 @@ impl Scalars<'_, '_> {
         })
     }
 
-    /// Combines the lowest twelve bits of a 64-bit integer into one. The result fits f64 without
-    /// rounding, and still rounds like the original to every format narrower than f32.
+    /// Replaces the lowest twelve bits of a large 64-bit integer by one bit, which is set if any of
+    /// these bits is set. An f64 holds the result exactly, and rounding the result to a format
+    /// narrower than f32 gives the same number as rounding the original.
     pub(super) fn with_sticky_low_bits(&mut self, value: Value) -> Value {
         self.out().formula(&[value], |value| {
             let value = value[0];
@@ -114,7 +115,7 @@ impl Scalars<'_, '_> {
     }
 }
 
-/// Converts the bits of a float to those of the equal f32.
+/// Converts the bits of a float to the bits of the f32 with the same value.
 fn widened(wide: Number<'_>, float: Float) -> Number<'_> {
     match (float, float.format()) {
         (Float::F8E8M0FNU, _) => {
@@ -156,8 +157,8 @@ fn narrow_bits(bits: Number<'_>, layout: Layout) -> Number<'_> {
     let shift = i64::from(23 - mantissa_bits);
     let magnitude = bits & 0x7fff_ffff_i64;
     let sign = bits.shrui(i64::from(31 - exponent_bits - mantissa_bits)) & layout.sign();
-    // Rounds to nearest even: adds just under half, and the missing one if the last kept bit is
-    // one.
+    // Rounds to nearest even: adds one less than half a unit of the last kept bit, and one more if
+    // this bit is one.
     let last = magnitude.shrui(shift) & 1_i64;
     let rounded = magnitude + ((1_i64 << (shift - 1)) - 1) + last;
     let normal = rounded.shrui(shift) - (i64::from(127 - bias) << mantissa_bits);
@@ -180,18 +181,19 @@ fn narrow_bits(bits: Number<'_>, layout: Layout) -> Number<'_> {
     }
 }
 
-/// Rounds to the upper half of the bits. A carry goes into the exponent, and from the largest
-/// number to infinity. A carry corrupts a NaN only if the lower half of its bits is not zero.
+/// Rounds an f32 to the upper half of its bits. A carry increases the exponent, and turns the
+/// largest number into infinity. A carry corrupts a NaN only if the lower half of the NaN's bits is
+/// not zero.
 fn narrow_to_half<'f>(value: Number<'f>, bits: Number<'f>, checks_nan: bool) -> Number<'f> {
     let last = bits.shrui(16_i64) & 1_i64;
-    // Adds just under half, and the missing one if the last kept bit is one.
+    // Adds one less than half a unit of the last kept bit, and one more if this bit is one.
     let rounded = bits + last + 0x7fff_i64;
     let kept = if checks_nan { value.is_nan().select(bits | 0x0040_0000_i64, rounded) } else { rounded };
     kept.shrui(16_i64)
 }
 
-/// Narrows a number below the format's smallest normal number. It adds a float whose last bit has
-/// the value of the format's smallest number, so the addition rounds correctly.
+/// Narrows a number below the format's smallest normal number. The code adds a float whose last bit
+/// has the value of the format's smallest positive number, so that the addition rounds correctly.
 fn narrow_subnormal(magnitude: Number<'_>, layout: Layout) -> Number<'_> {
     let magic = f64::from(layout.smallest_exponent() + 23).exp2();
     (magnitude.to_float() + magic).to_bits() - i64::from((magic as f32).to_bits())
@@ -203,7 +205,8 @@ fn narrow_to_exponent(bits: Number<'_>) -> Number<'_> {
     let normal = (bits + 0x0040_0000_i64).shrui(23_i64);
     let low = bits.cmpi(IntPredicate::Uge, 0x0060_0000_i64).extui(Scalar::I32);
     let number = bits.cmpi(IntPredicate::Ult, 0x0080_0000_i64).select(low, normal);
-    // Not a positive finite number: zero wraps around to the largest.
+    // True unless the number is positive and finite: zero minus one wraps around to the largest
+    // integer.
     let invalid = (bits - 1_i64).cmpi(IntPredicate::Uge, 0x7f7f_ffff_i64);
     invalid.select(255_i64, number)
 }

@@ -1,10 +1,10 @@
-//! Analysis that simplifies the rounding of `f32` to `bf16`.
+//! Finds where the rounding of `f32` to `bf16` can be simplified or dropped.
 //!
-//! Arithmetic on `bf16` is computed in `f32` and rounded after each operation. Without an
-//! instruction for it, rounding takes eight instructions. Two of these keep a NaN from becoming a
-//! number, which could happen if the lower half of its bits is not zero. Arithmetic on numbers that
-//! were read as `bf16` produces no such NaN. Results that are `bf16` numbers already need no
-//! rounding.
+//! Arithmetic on `bf16` is computed in `f32` and rounded after each operation. On targets without
+//! an instruction for this rounding, it takes eight instructions. Two of these keep a NaN from
+//! becoming a number, which could happen if the lower half of the NaN's bits is not zero.
+//! Arithmetic on numbers that were read as `bf16` produces no such NaN. Results that are `bf16`
+//! numbers already need no rounding.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ use fusebox_core::ir::{Float, OpKind, Value};
 pub(super) struct Rounding {
     /// Values that are `bf16` numbers.
     exact: HashSet<Value>,
-    /// Values that, if NaN, have zeros in the lower half of their bits.
+    /// Values that have zeros in the lower half of their bits if they are NaN.
     short_nans: HashSet<Value>,
 }
 
@@ -28,8 +28,8 @@ impl Rounding {
         }
     }
 
-    /// Whether a value is known to be a `bf16` number. Its upper half then has the bits of that
-    /// number.
+    /// Whether a value is known to be a `bf16` number. The upper half of the value's bits is then
+    /// this `bf16` number.
     pub(super) fn is_exact(&self, value: Value) -> bool {
         self.exact.contains(&value)
     }
@@ -50,7 +50,8 @@ impl Rounding {
     }
 }
 
-/// Whether the result is one of the operands except for its sign, or an integer near an operand.
+/// Whether the result of the operation is always one of the operands, possibly with another sign,
+/// or an operand rounded to an integer.
 fn keeps_numbers(operation: OpKind) -> bool {
     use OpKind::*;
     match operation {

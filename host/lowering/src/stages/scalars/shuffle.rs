@@ -1,5 +1,5 @@
-//! Exchange of values between lanes of a warp, as words of 32 bits, or 64 bits on the simulator.
-//! Narrower values are extended, wider ones are split.
+//! Rewrites the exchange of values between the lanes of a warp. Lanes exchange words of 32 bits,
+//! and on the simulator words of 64 bits. Narrower values are extended, wider values are split.
 
 use fusebox_core::ir::{OpKind, Operation, Scalar, Type, Value};
 

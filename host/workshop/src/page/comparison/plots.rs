@@ -11,7 +11,7 @@ const WIDTH: f64 = 900.0;
 const LEFT: f64 = 220.0;
 const BELOW: f64 = 30.0;
 
-/// Least margin of an axis beyond its values, as a logarithm.
+/// Least margin of an axis beyond its values, as the natural logarithm of a ratio.
 const LEAST_MARGIN: f64 = 0.03;
 
 /// A logarithmic axis that maps values to positions.
@@ -65,8 +65,8 @@ fn marks_below(out: &mut String, axis: &Axis, height: f64, unit: &str) -> fmt::R
     Ok(())
 }
 
-/// Draws the ratios with their intervals: a row for each program, fusion and cache state. The
-/// background marks ratios within the margin of equality.
+/// Draws the ratios with their intervals, a row for each program, fusion and cache state. A
+/// background colour marks ratios that count as equal times.
 pub fn ratios(out: &mut String, report: &ComparisonReport) -> fmt::Result {
     const ROW: f64 = 24.0;
     let rows: Vec<(&str, &MeasuredTimes)> =
@@ -119,8 +119,8 @@ pub fn distribution(out: &mut String, row: &MeasuredTimes) -> fmt::Result {
     writeln!(out, "</svg>")
 }
 
-/// Plots time against bytes: each program and fusion, and below it the least time in which the
-/// machine can do the same work.
+/// Plots time against bytes, a point for each program and fusion. A bar below the point marks the
+/// least time in which the machine can do the same work.
 pub fn roofline(out: &mut String, report: &ComparisonReport) -> fmt::Result {
     const HEIGHT: f64 = 330.0;
     let points: Vec<(&Comparison, &MeasuredTimes, usize)> = report

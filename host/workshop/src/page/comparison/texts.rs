@@ -7,7 +7,7 @@ use fusebox_lowering::Stage;
 
 use super::Escaped;
 
-/// Most bytes of a text that the page shows: longer texts do not help the reader.
+/// Largest number of bytes of a text that the page shows. Longer texts do not help the reader.
 const LONGEST: usize = 1 << 20;
 
 /// Writes a selector of stages and the texts of each stage. Marks lines that only one side has.

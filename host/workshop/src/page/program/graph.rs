@@ -9,18 +9,18 @@ use rust_sugiyama::from_vertices_and_edges;
 
 use crate::roof::Bound;
 
-/// Pixels: width of a letter, height of a line, padding around the text of a box, gap between
-/// boxes.
+/// Sizes in pixels: width of a letter, height of a line, padding around the text of a box, gap
+/// between boxes.
 const LETTER: f64 = 6.6;
 const LINE: f64 = 15.0;
 const PADDING: f64 = 10.0;
 const GAP: f64 = 34.0;
-/// Most letters of a line; longer lines are cut.
+/// Largest number of letters in a line. Longer lines are cut.
 const MOST_LETTERS: usize = 34;
-/// Most boxes of a drawing: larger drawings take long to compute and are illegible.
+/// Largest number of boxes in a drawing. Larger drawings take long to compute and are illegible.
 const MOST_NODES: usize = 600;
 
-/// A box.
+/// A box of the drawing.
 pub struct Node {
     /// Lines of text, the name first.
     pub lines: Vec<String>,
