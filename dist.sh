@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes dist/: `fusebox` with LLVM, MLIR and the C++ library in it, which starts fast and needs none of them installed;
-# `fusebox-run`; a manual page for each command. Then looks whether it is so. Takes a minute longer than a release build, of
-# which it uses everything but the last link.
+# Builds dist/: `fusebox`, which contains LLVM, MLIR and the C++ library, starts fast and needs none of them installed;
+# `fusebox-run`; and a manual page for each command. Checks that the program works without these libraries. The build
+# reuses everything of a release build except the last link, and takes a minute longer.
 #
 # glibc stays shared: plugins are loaded with its dlopen, which a program without a dynamic linker does not have.
 set -euo pipefail

@@ -75,7 +75,7 @@ struct Allocates : OpTrait::TraitBase<Self, Allocates> {
   Speculation::Speculatability getSpeculatability() { return Speculation::NotSpeculatable; }
 };
 
-// What MLIR's verifier asks of an operation, beside traits.
+// Checks of MLIR's verifier, besides those of an operation's traits.
 LogicalResult verifyPureCall(Operation *op) {
   auto callee = op->getAttrOfType<FlatSymbolRefAttr>("callee");
   if (!callee)
