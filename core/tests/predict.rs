@@ -267,7 +267,7 @@ fn visits_must_be_of_the_launch_and_of_the_fusion() {
         "visit 0: an instruction does not belong to the fusion"
     );
     let flat = "(th, bl)[row] -> (bl), domain: th in [0, 0], bl in [0, 31], row in [0, 0]";
-    assert!(fault(Visit { map: flat.parse().unwrap(), ..good.clone() }).contains("no index of x"));
+    assert!(fault(Visit { map: flat.parse().unwrap(), ..good.clone() }).contains("does not have the rank of x"));
     let other = ROWS.replace("bl in [0, 31]", "bl in [0, 7]");
     assert!(fault(Visit { map: other.parse().unwrap(), ..good }).contains("the launch says"));
 }

@@ -125,12 +125,13 @@ impl FunctionBuilder {
 
     /// `xla_gpu.wgmma`: adds the product of two tiles in shared memory to the sums. Four warps
     /// compute the product together. The product covers all steps along the contracted dimension,
-    /// 64 rows of the left tile (starting at its indices) and all columns of the right tile. Tiles
-    /// consist of 8x8 squares and have the dimensions `[tiles, steps / 8, lines / 8, 8, 8]`, where
-    /// lines are rows of the left tile and columns of the right tile. In each square, the steps of
-    /// a line are contiguous if `along_steps` is set for the tile; otherwise the lines of a step
-    /// are contiguous. Indices address whole squares, so the last two indices are zero.
-    /// [`group_place`](crate::ir::group_place) defines the sums that each thread holds.
+    /// all columns of the right tile, and 64 rows of the left tile. The left indices name the first
+    /// of these rows. Tiles consist of 8x8 squares and have the dimensions `[tiles, steps / 8,
+    /// lines / 8, 8, 8]`, where lines are rows of the left tile and columns of the right tile. In
+    /// each square, the steps of a line are contiguous if `along_steps` is set for the tile;
+    /// otherwise the lines of a step are contiguous. Indices address whole squares, so the last two
+    /// indices are zero. [`group_place`](crate::ir::group_place) defines the sums that each thread
+    /// holds.
     #[track_caller]
     pub fn tile_product(
         &mut self,

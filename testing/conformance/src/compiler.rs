@@ -17,7 +17,7 @@ use crate::{Failure, Machine};
 pub struct Compiler {
     registry: Registry,
     overrides: Vec<Override>,
-    /// Whether a choice of an emitter may have no effect.
+    /// Whether compilation succeeds if the emitter that the user chose takes no fusion.
     of_part: bool,
 }
 

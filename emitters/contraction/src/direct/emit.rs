@@ -341,8 +341,8 @@ impl DirectKernel<'_> {
         })
     }
 
-    /// Runs `write` after the last input rows and returns its outputs. Before the last rows,
-    /// returns `outputs` unchanged.
+    /// Runs `write` after the last input rows and returns its outputs. Returns `outputs` unchanged
+    /// where these are not the last rows.
     fn after_last(
         &self,
         b: &mut FunctionBuilder,

@@ -71,7 +71,7 @@ struct LeafReads {
     readers: Vec<InstrId>,
     /// Readers that would write a result into the leaf's buffer.
     updated_by: Vec<InstrId>,
-    /// Whether the leaf is a parameter or a constant, whose bytes only an update can reuse.
+    /// Whether the leaf is a parameter or a constant. Only an update can reuse the bytes of either.
     is_external: bool,
     /// Number of readers not yet in the order.
     pending_readers: usize,

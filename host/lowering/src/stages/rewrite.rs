@@ -3,7 +3,8 @@
 //!
 //! A stage represents a value of the source function by a *slot*, which holds any number of values
 //! of the new function. The stage defines the types of these values when they cross regions, and it
-//! rewrites single operations. This module rewrites control flow, which is the same for all stages.
+//! rewrites single operations. All stages rewrite control flow in one way, which this module
+//! contains.
 
 use fusebox_core::ir::{Function, OpKind, Operation, Region, Type, Value};
 

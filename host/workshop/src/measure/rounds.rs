@@ -17,9 +17,9 @@ pub struct Effort {
     pub seed: u64,
 }
 
-/// Numbers of rounds after which the verdict is computed. Fewer rounds do not show how much rounds
-/// differ. Every additional look at the verdict is one more chance to mistake noise for a
-/// difference. After the last look, measuring stops even without a clear verdict.
+/// Numbers of rounds after which the verdict is computed. From fewer rounds, the variation between
+/// rounds cannot be estimated. Every additional look at the verdict is one more chance to mistake
+/// noise for a difference. After the last look, measuring stops even without a clear verdict.
 const LOOKS: [usize; 6] = [12, 24, 48, 96, 192, 384];
 
 impl Default for Effort {
