@@ -1,5 +1,6 @@
-// The dialect `xla_gpu` for MLIR: effects, terminators and verifiers, so that MLIR's passes treat its operations as the stages of
-// lowering do. The operations and their effects are those of core/src/ir/operations.rs; a test compares the two lists.
+// The dialect `xla_gpu` for MLIR: effects, terminators and verifiers, so that MLIR's passes treat its
+// operations as the stages of lowering do. The operations are those of core/src/ir/operations.rs; a
+// test checks that each of them is registered.
 
 #include "mlir-c/IR.h"
 #include "mlir/CAPI/IR.h"
@@ -16,8 +17,8 @@ namespace {
 using namespace mlir;
 using Effects = SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
 
-// MLIR knows a trait by the name that the compiler gives `Trait<Empty>`, and GCC gives another name than Clang, which compiled MLIR.
-// An operation therefore answers by MLIR's names.
+// MLIR identifies a trait by the name that the compiler gives `Trait<Empty>`. MLIR was compiled by
+// Clang, and GCC gives another name. So an operation compares with Clang's names.
 struct TraitNamed : mlir::detail::FallbackTypeIDResolver {
   static TypeID id(StringRef name) { return registerImplicitTypeID(name); }
 };
@@ -117,7 +118,8 @@ LogicalResult verifyLoop(Operation *op) {
 
 LogicalResult verifyNothing(Operation *) { return success(); }
 
-// An operation by its name, number of regions, effect and verifier. Its attributes are discardable, as they are printed.
+// Defines an operation by its name, number of regions, effect and verifier. Its attributes are
+// discardable, because fusebox prints them as such.
 #define OPERATION(Class, name, Regions, Effect, verifier)                                                                \
   class Class                                                                                                            \
       : public Op<Class, OpTrait::Regions, OpTrait::VariadicResults, OpTrait::VariadicOperands,                          \
