@@ -114,7 +114,7 @@ fn faults_are_named() {
     );
     assert_eq!(
         error("(d0, d1) -> ((d0 * d1) mod 16777216), domain: d0 in [0, 8191], d1 in [0, 4095]", &[1 << 24]),
-        "33554432 points for 16777216 elements"
+        "the map has 33554432 points, the array 16777216 elements"
     );
     let undeclared = IndexingMap::from_tensor_sizes(vec![Expr::range(0)], &[4], &[]);
     assert_eq!(covers_exactly_once(&undeclared, &[4]), Err(Violation::Undeclared { variable: "s0".into() }));

@@ -91,7 +91,7 @@ pub enum Violation {
         element: Vec<i64>,
     },
     /// The numbers of points and elements differ, so some element is missed or reached twice.
-    #[error("{points} points for {elements} elements")]
+    #[error("the map has {points} points, the array {elements} elements")]
     Count {
         /// Number of points of the domain.
         points: u64,

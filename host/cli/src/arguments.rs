@@ -449,7 +449,7 @@ pub struct Completion {
 /// `fusebox man`
 #[derive(Debug, Args)]
 pub struct Man {
-    /// The command; default: the page of fusebox itself
+    /// Command to document; default: fusebox itself
     pub command: Option<String>,
 }
 

@@ -64,7 +64,7 @@ pub enum StoredError {
         reason: String,
     },
     /// The executable comes from standard input, so there is no signature file.
-    #[error("a signature is required, but the executable comes from standard input: name its file")]
+    #[error("an executable from standard input has no signature, which is required: pass the executable as a file")]
     NoFile,
 }
 
