@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Builds dist/: `fusebox`, which contains LLVM, MLIR and the C++ library, starts fast and needs none of them installed;
-# `fusebox-run`; and a manual page for each command. Checks that the program works without these libraries. The build
-# reuses everything of a release build except the last link, and takes a minute longer.
+# Builds dist/: `fusebox`, which contains LLVM, MLIR and the C++ library, starts fast and needs none
+# of them installed; `fusebox-run`; and a manual page for each command. Checks that the program works
+# without these libraries. The build reuses everything of a release build except the last link, and
+# takes a minute longer.
 #
 # glibc stays shared: plugins are loaded with its dlopen, which a program without a dynamic linker does not have.
 set -euo pipefail

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the random and fuzzing tests with many more cases than `./test.sh` has time for: within an hour on two cores. Another
-# argument is another seed: `testing/long.sh 7`.
+# Runs the random and fuzzing tests with many more cases than `./test.sh` has time for: within an hour
+# on two cores. The argument is a seed: `testing/long.sh 7`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seed=${1:-1}

@@ -1,5 +1,5 @@
-// The dialect `xla_gpu` for MLIR: effects, terminators and verifiers, so that MLIR's passes treat its
-// operations as the stages of lowering do. The operations are those of core/src/ir/operations.rs; a
+// The dialect `xla_gpu` for MLIR: effects, terminators and verifiers, so that MLIR's passes treat
+// its operations as the stages of lowering do. The operations are those of core/src/ir/operations.rs; a
 // test checks that each of them is registered.
 
 #include "mlir-c/IR.h"

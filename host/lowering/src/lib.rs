@@ -100,6 +100,10 @@ pub enum Stage {
 }
 
 impl Stage {
+    /// The stages between which a kernel is kernel IR, in order.
+    pub const OF_KERNEL_IR: [Stage; 6] =
+        [Stage::Kernel, Stage::Inlined, Stage::Memory, Stage::Loops, Stage::Indices, Stage::Scalars];
+
     /// All stages, in order.
     pub const ALL: [Stage; 9] = [
         Stage::Kernel,

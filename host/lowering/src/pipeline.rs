@@ -56,11 +56,10 @@ pub fn lower(
     mlir_passes: &[MlirPasses],
 ) -> Result<String, LoweringError> {
     if from > Stage::Scalars {
-        let names: Vec<&str> = Stage::ALL[..=Stage::Scalars as usize].iter().map(|stage| stage.name()).collect();
         return Err(LoweringError::Stage(format!(
             "stage {} is not kernel IR and cannot be entered; these can: {}",
             from.name(),
-            names.join(", ")
+            Stage::OF_KERNEL_IR.map(Stage::name).join(", ")
         )));
     }
     if to < from {

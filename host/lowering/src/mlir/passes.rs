@@ -31,12 +31,12 @@ impl MlirPasses {
     /// # Errors
     /// If there is no such stage of the kernel IR, or MLIR knows no such pipeline.
     pub fn parse(text: &str) -> Result<MlirPasses, LoweringError> {
-        let (stage, pipeline) = text.split_once('=').unwrap_or((text, ""));
-        let Some(stage) = Stage::ALL[..=Stage::Scalars as usize].iter().copied().find(|it| it.name() == stage) else {
-            let names: Vec<&str> = Stage::ALL[..=Stage::Scalars as usize].iter().map(|stage| stage.name()).collect();
+        let stage_of = |name: &str| Stage::OF_KERNEL_IR.into_iter().find(|it| it.name() == name);
+        let parts = text.split_once('=').and_then(|(stage, pipeline)| Some((stage_of(stage)?, pipeline)));
+        let Some((stage, pipeline)) = parts else {
             return Err(LoweringError::Stage(format!(
-                "MLIR passes are given as STAGE='builtin.module(…)', and `{stage}` is no stage of the kernel IR: {}",
-                names.join(", ")
+                "write MLIR passes as STAGE='builtin.module(…)', where STAGE is one of {}, not `{text}`",
+                Stage::OF_KERNEL_IR.map(Stage::name).join(", ")
             )));
         };
         let passes = MlirPasses { stage, pipeline: pipeline.into() };
@@ -58,7 +58,10 @@ impl MlirPasses {
         let context = mlir::context();
         let failed = |diagnostics| self.failed(kernel, diagnostics);
         let module = mlir::parsed(&context, kernel, &text).map_err(failed)?;
-        let Some(mut module) = Module::from_operation(module) else { return Ok(()) };
+        let mut module = Module::from_operation(module).ok_or_else(|| {
+            let message = "the kernel's text is not one module".into();
+            failed(vec![Diagnostic { location: kernel.into(), message }])
+        })?;
         let manager = self.manager(&context)?;
         if let Err(error) = manager.run(&mut module) {
             let mut diagnostics = mlir::reported(kernel);

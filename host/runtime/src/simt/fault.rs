@@ -157,23 +157,23 @@ impl SimulatorFault {
 
     fn describe(&self, names: &dyn Fn(KernelMemory) -> String, site: &dyn Fn(i32) -> String) -> String {
         let by = |event: &Event| format!("thread {} of block {}: {}", event.thread, event.block, site(event.site));
-        let who = by(&self.at);
+        let thread = by(&self.at);
         match &self.kind {
             FaultKind::OutOfBounds { memory, kind, bytes, offset, size } => format!(
-                "{kind} of {bytes} bytes out of bounds, at byte {offset} of {} ({size} bytes), by {who}",
+                "{kind} of {bytes} bytes out of bounds, at byte {offset} of {} ({size} bytes), by {thread}",
                 names(*memory)
             ),
             FaultKind::Index { memory, dimension, index, size } => {
                 format!(
-                    "index {index} out of bounds of dimension {dimension} (size {size}) of {}, by {who}",
+                    "index {index} out of bounds of dimension {dimension} (size {size}) of {}, by {thread}",
                     names(*memory)
                 )
             }
             FaultKind::ReadOnly { memory, element } => {
-                format!("write to element {element} of {}, which is an input, by {who}", names(*memory))
+                format!("write to element {element} of {}, which is an input, by {thread}", names(*memory))
             }
             FaultKind::WrittenTwice { memory, element, earlier } => format!(
-                "second write to element {element} of {}, by {who}; the first by {}",
+                "second write to element {element} of {}, by {thread}; the first by {}",
                 names(*memory),
                 by(earlier)
             ),
@@ -181,7 +181,7 @@ impl SimulatorFault {
                 format!("element {element} of {} is never written", names(*memory))
             }
             FaultKind::Uninitialised { memory, element } => {
-                format!("read of element {element} of {}, which has not been written, by {who}", names(*memory))
+                format!("read of element {element} of {}, which has not been written, by {thread}", names(*memory))
             }
             FaultKind::Race { memory, element, kind, earlier_kind, earlier } => {
                 let order = if earlier.block == self.at.block {
@@ -190,20 +190,20 @@ impl SimulatorFault {
                     "blocks run in no fixed order"
                 };
                 format!(
-                    "data race on element {element} of {}: {kind} by {who}; {earlier_kind} by {}; {order}",
+                    "data race on element {element} of {}: {kind} by {thread}; {earlier_kind} by {}; {order}",
                     names(*memory),
                     by(earlier)
                 )
             }
-            FaultKind::NoMemory { bytes } => format!("no memory for a tile of {bytes} bytes, asked for by {who}"),
-            FaultKind::Division => format!("division by zero, or of the lowest number by -1, by {who}"),
-            FaultKind::Endless => format!("a loop does not end in {who}"),
-            FaultKind::Barrier(other) => format!("divergent barrier: {who} waits for it; {}", other.describe(site)),
+            FaultKind::NoMemory { bytes } => format!("no memory for a tile of {bytes} bytes, asked for by {thread}"),
+            FaultKind::Division => format!("division by zero, or of the lowest number by -1, by {thread}"),
+            FaultKind::Endless => format!("a loop does not end in {thread}"),
+            FaultKind::Barrier(other) => format!("divergent barrier: {thread} waits for it; {}", other.describe(site)),
             FaultKind::Shuffle { distance, other } => {
-                format!("divergent shuffle over {distance} lanes, by {who}; {}", other.describe(site))
+                format!("divergent shuffle over {distance} lanes, by {thread}; {}", other.describe(site))
             }
             FaultKind::Product { product, other } => {
-                format!("divergent product {}, by {who}; {}", product.name(), other.describe(site))
+                format!("divergent product {}, by {thread}; {}", product.name(), other.describe(site))
             }
         }
     }
