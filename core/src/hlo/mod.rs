@@ -11,6 +11,7 @@ mod accumulation;
 mod attribute;
 mod bytes;
 mod canonical;
+mod combiner;
 mod conversion;
 mod element_type;
 mod infer;
@@ -29,8 +30,9 @@ mod verify;
 pub use accumulation::accumulation_type;
 pub use bytes::Bytes;
 pub use canonical::canonical_text;
+pub use combiner::Combiner;
 pub use element_type::ElementType;
-pub use infer::{Extent, Signature, Source, extents, infer_shape, window_output_size};
+pub use infer::{Extent, Signature, Source, extents, infer_shape, infer_shape_with, window_output_size};
 pub use literal::{ArrayLiteral, Literal};
 pub use module::{
     AliasKind, Computation, ComputationId, DebugTables, EntryLayout, Extra, FileLocation, InputOutputAlias, InstrId,

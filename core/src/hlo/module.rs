@@ -246,6 +246,11 @@ impl Module {
         &self.computations[id.index()]
     }
 
+    /// All ids of computations in order: callees before callers.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = ComputationId> + ExactSizeIterator + use<> {
+        (0..self.computations.len() as u32).map(ComputationId)
+    }
+
     /// Clears the source file, the source text and all spans, so that modules read from different
     /// texts can be compared.
     pub fn clear_source(&mut self) {

@@ -103,6 +103,18 @@ pub struct SliceDim {
     pub stride: i64,
 }
 
+impl SliceDim {
+    /// All elements of a dimension of this size.
+    pub fn all(size: i64) -> SliceDim {
+        SliceDim { start: 0, limit: size, stride: 1 }
+    }
+
+    /// Number of elements.
+    pub fn length(&self) -> i64 {
+        (self.limit - self.start + self.stride - 1) / self.stride
+    }
+}
+
 /// One dimension of a `pad`. Negative values of `low` and `high` remove elements.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Message)]
 pub struct PaddingDim {

@@ -1,13 +1,14 @@
 //! Errors of a compilation.
 
 use fusebox_core::hlo::{Computation, Diagnostic, Instruction, Module};
+use fusebox_edit::EditError;
 use fusebox_emission::EmissionError;
 use fusebox_files::WriteError;
 use fusebox_lowering::LoweringError;
 use fusebox_plugins::{Failure, SelectError};
 use thiserror::Error;
 
-use crate::MemoryUse;
+use crate::{MemoryUse, Phase};
 
 /// Reason why a module was not compiled.
 #[derive(Debug, Error)]
@@ -54,6 +55,12 @@ pub enum CompileError {
         /// The fault.
         message: String,
     },
+}
+
+impl From<EditError> for CompileError {
+    fn from(fault: EditError) -> CompileError {
+        CompileError::Internal { phase: Phase::Passes.name(), message: fault.to_string() }
+    }
 }
 
 /// Reason why an emitter has no kernel for a fusion.

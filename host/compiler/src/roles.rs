@@ -1,6 +1,7 @@
 //! Roles of computations: how a program executes each of them.
 
 use fusebox_core::hlo::{ComputationId, Module, Op};
+use fusebox_edit::call_order;
 
 /// How a computation is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,13 +23,14 @@ pub fn roles(module: &Module) -> Vec<Role> {
     if let Some(entry) = module.entry {
         roles[entry.index()] = if module.bare { Role::Fused } else { Role::Sequence };
     }
-    for index in (0..module.computations.len()).rev() {
-        if roles[index] == Role::Unreachable {
+    for caller in call_order(module).into_iter().rev() {
+        let role_of_caller = roles[caller.index()];
+        if role_of_caller == Role::Unreachable {
             continue;
         }
-        for instruction in &module.computations[index].instructions {
+        for instruction in &module.computation(caller).instructions {
             for callee in instruction.op.called() {
-                let role = called_as(&instruction.op, roles[index]);
+                let role = called_as(&instruction.op, role_of_caller);
                 roles[callee.index()] = stronger(roles[callee.index()], role);
             }
         }
@@ -39,7 +41,7 @@ pub fn roles(module: &Module) -> Vec<Role> {
 /// Returns the ids of the computations in a role, callees first.
 pub fn in_role(module: &Module, role: Role) -> Vec<ComputationId> {
     let roles = roles(module);
-    (0..roles.len()).filter(|&i| roles[i] == role).map(|i| ComputationId(i as u32)).collect()
+    call_order(module).into_iter().filter(|id| roles[id.index()] == role).collect()
 }
 
 /// Returns the computation that an operation calls as a whole. XLA wraps calls of composites and of

@@ -3,7 +3,7 @@
 use fusebox_core::hlo::{Module, verify};
 
 use crate::fuse::{self, Claims, FusionOutcome};
-use crate::passes::{PASSES, Pass};
+use crate::passes::PASSES;
 use crate::{CompileError, Options, Phase, host_operations, wide};
 
 /// A step that rewrites a module to an equivalent one.
@@ -46,11 +46,12 @@ impl Step {
 }
 
 pub fn pass(number: usize, module: &mut Module, claims: &mut Claims, options: &Options) -> Result<(), CompileError> {
-    let Pass { name, run, .. } = PASSES[number];
+    let pass = &PASSES[number];
+    let name = pass.name;
     if options.departures.without_passes.contains(&name) {
         return Ok(());
     }
-    run(module, claims)?;
+    pass.apply(module, claims)?;
     options.departures.planted.in_module(name, module);
     check(module, Phase::Passes, name)
 }

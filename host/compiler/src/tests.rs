@@ -21,7 +21,7 @@ fn passes() {
     check("passes", |module, device, text| {
         let pass = said(text, "pass");
         let found = PASSES.iter().find(|it| it.name == pass).unwrap_or_else(|| panic!("no pass {pass}"));
-        (found.run)(module, &mut fuse::Claims::new(device, &emitters)).map_err(|error| error.to_string())
+        found.apply(module, &mut fuse::Claims::new(device, &emitters)).map_err(|error| error.to_string())
     });
 }
 

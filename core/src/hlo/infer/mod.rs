@@ -51,6 +51,20 @@ pub fn infer_shape(module: &Module, op: &Op, operands: &[&Shape], declared: Opti
     infer(&Site { op, operands, declared, callee: &callee })
 }
 
+/// Infers the shape of an operation as [`infer_shape`] does. `callee` returns the signatures of the
+/// computations that the operation may call.
+///
+/// # Errors
+/// Says in one sentence why the operation is invalid.
+pub fn infer_shape_with<'a>(
+    op: &'a Op,
+    operands: &'a [&'a Shape],
+    declared: Option<&'a Shape>,
+    callee: &'a dyn Fn(ComputationId) -> Option<Signature<'a>>,
+) -> Result<Shape, String> {
+    infer(&Site { op, operands, declared, callee })
+}
+
 /// An operation and everything that determines the shape of its result.
 pub(crate) struct Site<'a> {
     pub op: &'a Op,

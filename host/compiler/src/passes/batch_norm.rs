@@ -11,51 +11,29 @@
 //! (Ioffe and Szegedy 2015, section 3.) Computes types narrower than f32 in f32 and rounds once at
 //! the end.
 
-use fusebox_core::hlo::{
-    ArrayLiteral, BinaryOp, ComputationId, ElementType, InstrId, Instruction, Literal, Module, Op, Shape, UnaryOp,
-};
+use fusebox_core::hlo::{BinaryOp, ElementType, InstrId, Instruction, Module, Op, UnaryOp};
+use fusebox_edit::{Builder, Rewrite, rewrite};
 
-use super::added_computations::{combiner, put_in_front};
 use crate::CompileError;
-use crate::rebuild::Rebuild;
 
 /// Expands every batch normalisation.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     let is_one = |i: &Instruction| {
         matches!(i.op, Op::BatchNormTraining { .. } | Op::BatchNormInference { .. } | Op::BatchNormGrad { .. })
     };
-    if !module.computations.iter().flat_map(|c| &c.instructions).any(is_one) {
-        return Ok(());
-    }
-    let sums = SumCombiners::add_to(module);
-    for computation in &mut module.computations {
-        *computation = Rebuild::each(computation, |rebuild, _, instruction| {
-            Ok::<_, CompileError>(is_one(instruction).then(|| expand(rebuild, instruction, sums)).flatten())
-        })?;
+    for id in module.ids() {
+        if module.computation(id).instructions.iter().any(is_one) {
+            rewrite(module, id, |edit, _, instruction| {
+                Ok::<_, CompileError>(is_one(instruction).then(|| expand(edit, instruction)).flatten())
+            })?;
+        }
     }
     Ok(())
 }
 
-/// Combiners that add, one per element type.
-#[derive(Clone, Copy)]
-struct SumCombiners {
-    f32: ComputationId,
-    f64: ComputationId,
-}
-
-impl SumCombiners {
-    /// Inserts the combiners before all computations of the module.
-    fn add_to(module: &mut Module) -> SumCombiners {
-        let sum = |ty: ElementType| combiner(module, &format!("sum_{ty}"), BinaryOp::Add, ty);
-        let new = [sum(ElementType::F32), sum(ElementType::F64)];
-        put_in_front(module, new.into());
-        SumCombiners { f32: ComputationId(0), f64: ComputationId(1) }
-    }
-}
-
-fn expand(rebuild: &mut Rebuild, origin: &Instruction, sums: SumCombiners) -> Option<InstrId> {
-    let operands = rebuild.operands(origin);
-    let shape = rebuild.instruction(operands[0]).shape.as_array()?.clone();
+fn expand(edit: &mut Rewrite, origin: &Instruction) -> Option<InstrId> {
+    let operands = edit.operands(origin);
+    let shape = edit.array(operands[0])?.clone();
     let (epsilon, feature) = match origin.op {
         Op::BatchNormTraining { epsilon, feature_index }
         | Op::BatchNormInference { epsilon, feature_index }
@@ -65,15 +43,15 @@ fn expand(rebuild: &mut Rebuild, origin: &Instruction, sums: SumCombiners) -> Op
     let ty = if shape.element_type == ElementType::F64 { ElementType::F64 } else { ElementType::F32 };
     let features = *shape.dims.get(feature as usize)?;
     let count = shape.element_count() / features.max(1);
-    let mut e = Expansion { rebuild, origin, dims: shape.dims, feature, ty, result: shape.element_type, sums };
-    let wide: Vec<InstrId> = operands.iter().map(|&operand| e.convert(operand, ty)).collect();
+    let wide: Vec<InstrId> = operands.iter().map(|&operand| edit.convert(operand, ty)).collect();
+    let mut e = Expansion { edit, dims: shape.dims, feature, ty, result: shape.element_type };
     let per = Statistics { epsilon, count: count as f64, features };
     Some(match origin.op {
         Op::BatchNormTraining { .. } => e.training(&wide, per),
         Op::BatchNormGrad { .. } => e.gradient(&wide, per),
         _ => {
             let y = e.normalise(wide[0], wide[1], wide[2], wide[3], wide[4], per);
-            e.convert(y, e.result)
+            e.edit.convert(y, e.result)
         }
     })
 }
@@ -87,14 +65,12 @@ struct Statistics {
 }
 
 /// Builder of an expansion, whose operations compute in the element type `ty`.
-struct Expansion<'r, 'a> {
-    rebuild: &'r mut Rebuild<'a>,
-    origin: &'r Instruction,
+struct Expansion<'e, 'm> {
+    edit: &'e mut Builder<'m>,
     dims: Vec<i64>,
     feature: i64,
     ty: ElementType,
     result: ElementType,
-    sums: SumCombiners,
 }
 
 impl Expansion<'_, '_> {
@@ -157,14 +133,14 @@ impl Expansion<'_, '_> {
     fn inverse_deviation(&mut self, variance: InstrId, per: Statistics) -> InstrId {
         let epsilon = self.constant(f64::from(per.epsilon), &[per.features]);
         let sum = self.binary(BinaryOp::Add, variance, epsilon);
-        self.part(Op::Unary(UnaryOp::Rsqrt), self.ty, vec![per.features], vec![sum])
+        self.edit.unary(UnaryOp::Rsqrt, sum)
     }
 
     /// Converts the values to the element type of the expanded operation's results, and returns
     /// them as a tuple.
     fn results(&mut self, values: &[InstrId]) -> InstrId {
-        let narrow = values.iter().map(|&value| self.convert(value, self.result)).collect();
-        self.rebuild.add(self.origin, Op::Tuple, self.origin.shape.clone(), narrow)
+        let narrow: Vec<InstrId> = values.iter().map(|&value| self.edit.convert(value, self.result)).collect();
+        self.edit.tuple(narrow)
     }
 
     fn sum(&mut self, x: InstrId) -> InstrId {
@@ -172,62 +148,29 @@ impl Expansion<'_, '_> {
         if dimensions.is_empty() {
             return x;
         }
-        let zero = self.scalar(0.0);
-        let to_apply = if self.ty == ElementType::F64 { self.sums.f64 } else { self.sums.f32 };
-        let features = self.dims[self.feature as usize];
-        self.part(Op::Reduce { dimensions, to_apply }, self.ty, vec![features], vec![x, zero])
+        let zero = self.edit.scalar(self.ty, 0.0);
+        let sum = self.edit.combiner(BinaryOp::Add, self.ty);
+        self.edit.reduce(&[x], &[zero], &dimensions, sum)
     }
 
     fn per_feature(&mut self, value: InstrId) -> InstrId {
-        let op = Op::Broadcast { dimensions: vec![self.feature] };
-        self.part(op, self.ty, self.dims.clone(), vec![value])
+        self.edit.broadcast(value, &self.dims, &[self.feature])
     }
 
     fn constant(&mut self, value: f64, dims: &[i64]) -> InstrId {
-        let scalar = self.scalar(value);
-        self.part(Op::Broadcast { dimensions: Vec::new() }, self.ty, dims.to_vec(), vec![scalar])
+        self.edit.filled(self.ty, dims, value)
     }
 
-    fn scalar(&mut self, value: f64) -> InstrId {
-        let data = match self.ty {
-            ElementType::F64 => value.to_le_bytes().to_vec(),
-            _ => (value as f32).to_le_bytes().to_vec(),
-        };
-        let literal = ArrayLiteral { element_type: self.ty, dims: Vec::new(), data: data.into() };
-        self.part(Op::Constant(Literal::Array(literal)), self.ty, Vec::new(), Vec::new())
-    }
-
-    /// Applies `op` to two arrays of equal dimensions.
     fn binary(&mut self, op: BinaryOp, a: InstrId, b: InstrId) -> InstrId {
-        let dims = self.dims_of(a);
-        self.part(Op::Binary(op), self.ty, dims, vec![a, b])
-    }
-
-    fn convert(&mut self, value: InstrId, ty: ElementType) -> InstrId {
-        let from = self.rebuild.instruction(value).shape.as_array().map(|array| array.element_type);
-        if from == Some(ty) {
-            return value;
-        }
-        let dims = self.dims_of(value);
-        self.part(Op::Convert, ty, dims, vec![value])
-    }
-
-    fn dims_of(&self, value: InstrId) -> Vec<i64> {
-        self.rebuild.instruction(value).shape.as_array().map_or(Vec::new(), |array| array.dims.clone())
-    }
-
-    fn part(&mut self, op: Op, ty: ElementType, dims: Vec<i64>, operands: Vec<InstrId>) -> InstrId {
-        let name = format!("{}.{}", self.origin.name, op.opcode().name());
-        let mut instruction = Instruction::new(name, Shape::array(ty, dims), op, operands);
-        instruction.span = self.origin.span;
-        self.rebuild.push(instruction)
+        self.edit.binary(op, a, b)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fusebox_core::hlo::{parse_module, print_module, verify};
+    use fusebox_core::hlo::{ArrayLiteral, Literal, parse_module, print_module, verify};
+    use fusebox_edit::restore_order;
 
     const OPERATIONS: [(&str, &str, usize); 3] = [
         ("batch-norm-inference", "T[2,3,4]", 5),
@@ -260,6 +203,7 @@ mod tests {
             let before = parse_module(&text(operation, result, operands, "f64"), "test.hlo").unwrap();
             let mut after = before.clone();
             run(&mut after).unwrap();
+            restore_order(&mut after);
             verify(&after).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&after)));
             let entry = before.entry_computation().unwrap();
             let parameters = entry.parameters().into_iter().enumerate();
@@ -288,6 +232,7 @@ mod tests {
         for (operation, result, operands) in OPERATIONS {
             let mut module = parse_module(&text(operation, result, operands, "bf16"), "test.hlo").unwrap();
             run(&mut module).unwrap();
+            restore_order(&mut module);
             verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
             let printed = print_module(&module);
             let narrow = |line: &&str| line.contains("= bf16[") && !line.contains("parameter(");

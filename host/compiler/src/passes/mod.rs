@@ -50,6 +50,7 @@ pub use inline_calls::splice;
 pub use loop_invariants::invariant;
 
 use fusebox_core::hlo::Module;
+use fusebox_edit::restore_order;
 
 use crate::CompileError;
 use crate::fuse::Claims;
@@ -66,7 +67,20 @@ pub struct Pass {
     /// Whether later passes and phases work without this pass.
     pub is_optional: bool,
     /// The function that runs the pass.
-    pub run: PassFunction,
+    run: PassFunction,
+}
+
+impl Pass {
+    /// Runs the pass on a module that has passed all earlier needed passes.
+    ///
+    /// # Errors
+    /// If the module is not supported.
+    pub fn apply(&self, module: &mut Module, claims: &mut Claims) -> Result<(), CompileError> {
+        (self.run)(module, claims)?;
+        // Passes append computations, so that no id changes while they run.
+        restore_order(module);
+        Ok(())
+    }
 }
 
 /// Defines a pass that later passes or phases rely on.

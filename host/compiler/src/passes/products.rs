@@ -8,106 +8,83 @@
 //! transpose(dot(a, b))  dot(b, a)                           if it swaps rows and columns, and is the product's only user
 //! ```
 
-use fusebox_core::hlo::{BinaryOp, Computation, DotDims, InstrId, Instruction, Module, Op, Shape};
+use fusebox_core::hlo::{BinaryOp, DotDims, InstrId, Instruction, Module, Op};
+use fusebox_edit::{Builder, Rewrite, rewrite};
 
 use crate::CompileError;
-use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
 /// Rewrites every product that thunks execute.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     for id in in_role(module, Role::Sequence) {
-        let old = module.computation(id);
-        let users = old.users();
-        let new = Rebuild::each(old, |rebuild, _, instruction| {
+        let users = module.computation(id).users();
+        rewrite(module, id, |edit, _, instruction| {
             Ok::<_, CompileError>(match &instruction.op {
-                Op::Dot(dims) => {
-                    outer(rebuild, instruction, dims).or_else(|| of_transposed(rebuild, instruction, dims))
-                }
+                Op::Dot(dims) => outer(edit, instruction, dims).or_else(|| of_transposed(edit, instruction, dims)),
                 Op::Transpose { permutation } if users[instruction.operands[0].index()].len() == 1 => {
-                    transposed(rebuild, old, instruction, permutation)
+                    transposed(edit, instruction, permutation)
                 }
                 _ => None,
             })
         })?;
-        module.computations[id.index()] = new;
     }
     Ok(())
 }
 
 /// Replaces a product without sums by an elementwise multiplication. Leaves a product with a
 /// prescribed algorithm to emitters that know the algorithm.
-fn outer(rebuild: &mut Rebuild, instruction: &Instruction, dims: &DotDims) -> Option<InstrId> {
-    let operands = rebuild.operands(instruction);
-    let left = rebuild.instruction(operands[0]).shape.as_array()?.rank();
-    let is_one =
-        |&d: &i64| rebuild.instruction(operands[0]).shape.as_array().is_some_and(|it| it.dims[d as usize] == 1);
-    if !dims.algorithm.is_empty() || !dims.lhs_contracting.iter().all(is_one) {
+fn outer(edit: &mut Rewrite, instruction: &Instruction, dims: &DotDims) -> Option<InstrId> {
+    let operands = edit.operands(instruction);
+    let left = edit.array(operands[0])?;
+    if !dims.algorithm.is_empty() || !dims.lhs_contracting.iter().all(|&d| left.dims[d as usize] == 1) {
         return None;
     }
-    let instruction = &without_precision(instruction);
-    let columns = left - dims.lhs_contracting.len();
-    let left =
-        spread(rebuild, instruction, operands[0], (&dims.lhs_batch, &dims.lhs_contracting), dims.lhs_batch.len())?;
-    let right = spread(rebuild, instruction, operands[1], (&dims.rhs_batch, &dims.rhs_contracting), columns)?;
-    Some(rebuild.add(instruction, Op::Binary(BinaryOp::Multiply), instruction.shape.clone(), vec![left, right]))
-}
-
-/// Returns a copy of a product without its precision, as the origin of operations that have no
-/// precision.
-pub(super) fn without_precision(product: &Instruction) -> Instruction {
-    let mut origin = product.clone();
-    origin.extra.iter_mut().for_each(|extra| extra.other.retain(|(name, _)| name != "operand_precision"));
-    origin
+    let columns = left.rank() - dims.lhs_contracting.len();
+    let left = spread(edit, instruction, operands[0], (&dims.lhs_batch, &dims.lhs_contracting), dims.lhs_batch.len())?;
+    let right = spread(edit, instruction, operands[1], (&dims.rhs_batch, &dims.rhs_contracting), columns)?;
+    Some(edit.binary(BinaryOp::Multiply, left, right))
 }
 
 /// Broadcasts an operand of a product to the shape and type of the result. Its first free dimension
 /// becomes dimension `first_free` of the result.
 fn spread(
-    rebuild: &mut Rebuild,
+    edit: &mut Builder,
     product: &Instruction,
     operand: InstrId,
     (batch, summed): (&[i64], &[i64]),
     first_free: usize,
 ) -> Option<InstrId> {
     let result = product.shape.as_array()?;
-    let source = rebuild.instruction(operand).shape.as_array()?.clone();
+    let source = edit.array(operand)?.clone();
     let mut next_free = first_free as i64..;
     let place = |d: i64| batch.iter().position(|&it| it == d).map(|it| it as i64).or_else(|| next_free.next());
     let kept: Vec<i64> = (0..source.rank() as i64).filter(|d| !summed.contains(d)).collect();
     let places: Vec<i64> = kept.iter().copied().map(place).collect::<Option<_>>()?;
     let sizes: Vec<i64> = kept.iter().map(|&d| source.dims[d as usize]).collect();
-    let mut order: Vec<usize> = (0..places.len()).collect();
-    order.sort_by_key(|&at| places[at]);
-    let sorted: Vec<i64> = order.iter().map(|&at| sizes[at]).collect();
+    let mut order: Vec<i64> = (0..places.len() as i64).collect();
+    order.sort_by_key(|&at| places[at as usize]);
+    let dimensions: Vec<i64> = order.iter().map(|&at| places[at as usize]).collect();
 
-    let mut steps = vec![(Op::Reshape, Shape::array(source.element_type, sizes))];
-    if !order.is_sorted() {
-        let permutation = order.iter().map(|&at| at as i64).collect();
-        steps.push((Op::Transpose { permutation }, Shape::array(source.element_type, sorted.clone())));
-    }
-    if source.element_type != result.element_type {
-        steps.push((Op::Convert, Shape::array(result.element_type, sorted)));
-    }
-    let dimensions = order.iter().map(|&at| places[at]).collect();
-    steps.push((Op::Broadcast { dimensions }, Shape::array(result.element_type, result.dims.clone())));
-    Some(steps.into_iter().fold(operand, |value, (op, shape)| rebuild.add(product, op, shape, vec![value])))
+    let value = edit.reshape(operand, &sizes);
+    let value = edit.transpose(value, &order);
+    let value = edit.convert(value, result.element_type);
+    Some(edit.broadcast(value, &result.dims, &dimensions))
 }
 
 /// Returns a product that reads the arrays directly instead of their transposes.
-fn of_transposed(rebuild: &mut Rebuild, instruction: &Instruction, dims: &DotDims) -> Option<InstrId> {
+fn of_transposed(edit: &mut Rewrite, instruction: &Instruction, dims: &DotDims) -> Option<InstrId> {
     let mut dims = dims.clone();
-    let operands = rebuild.operands(instruction);
-    let left = untransposed(rebuild, operands[0], &mut dims.lhs_batch, &mut dims.lhs_contracting);
-    let right = untransposed(rebuild, operands[1], &mut dims.rhs_batch, &mut dims.rhs_contracting);
+    let operands = edit.operands(instruction);
+    let left = untransposed(edit, operands[0], &mut dims.lhs_batch, &mut dims.lhs_contracting);
+    let right = untransposed(edit, operands[1], &mut dims.rhs_batch, &mut dims.rhs_contracting);
     let sources = vec![left, right];
-    (sources != operands).then(|| rebuild.add(instruction, Op::Dot(dims), instruction.shape.clone(), sources))
+    (sources != operands).then(|| edit.add_shaped(Op::Dot(dims), instruction.shape.clone(), sources))
 }
 
 /// Returns the array before the transpose, and renumbers the operand's dimensions to match. Returns
 /// the operand itself if the transpose changes the order of rows or columns of the product.
-fn untransposed(rebuild: &Rebuild, operand: InstrId, batch: &mut [i64], summed: &mut [i64]) -> InstrId {
-    let instruction = rebuild.instruction(operand);
+fn untransposed(edit: &Builder, operand: InstrId, batch: &mut [i64], summed: &mut [i64]) -> InstrId {
+    let instruction = edit.instruction(operand);
     let Op::Transpose { permutation } = &instruction.op else { return operand };
     let is_free = |d: &i64| !batch.contains(d) && !summed.contains(d);
     let free = (0..permutation.len() as i64).filter(is_free).map(|d| permutation[d as usize]);
@@ -120,19 +97,18 @@ fn untransposed(rebuild: &Rebuild, operand: InstrId, batch: &mut [i64], summed: 
 
 /// Replaces the transpose of a product by the product of the swapped operands.
 fn transposed(
-    rebuild: &mut Rebuild,
-    old: &Computation,
+    edit: &mut Rewrite,
     instruction: &Instruction,
     permutation: &[i64],
 ) -> Option<InstrId> {
     let rank = permutation.len();
-    let product = rebuild.instruction(rebuild.mapped(instruction.operands[0])).clone();
+    let product = edit.instruction(edit.mapped(instruction.operands[0])).clone();
     let Op::Dot(dims) = &product.op else { return None };
-    let left = rebuild.instruction(product.operands[0]).shape.as_array()?.rank();
+    let left = edit.array(product.operands[0])?.rank();
     let batch = dims.lhs_batch.len();
     let columns = left - dims.lhs_contracting.len();
     let exchanged = (0..batch).chain(columns..rank).chain(batch..columns).map(|d| d as i64);
-    if !exchanged.eq(permutation.iter().copied()) || old.root == instruction.operands[0] {
+    if !exchanged.eq(permutation.iter().copied()) || edit.old().root == instruction.operands[0] {
         return None;
     }
     let dims = DotDims {
@@ -142,6 +118,6 @@ fn transposed(
         rhs_contracting: dims.lhs_contracting.clone(),
         algorithm: dims.algorithm.clone(),
     };
-    let operands = product.operands.iter().rev().copied().collect();
-    Some(rebuild.add(&product, Op::Dot(dims), instruction.shape.clone(), operands))
+    let operands: Vec<InstrId> = product.operands.iter().rev().copied().collect();
+    Some(edit.with_origin(product, |edit| edit.add_shaped(Op::Dot(dims), instruction.shape.clone(), operands)))
 }

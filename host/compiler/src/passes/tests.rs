@@ -25,8 +25,8 @@ fn apply(pass: &str, text: &str) -> Result<String, CompileError> {
 
 fn apply_for(device: &DeviceDescription, pass: &str, text: &str) -> Result<String, CompileError> {
     let mut module = module(text);
-    let run = PASSES.iter().find(|it| it.name == pass).unwrap().run;
-    run(&mut module, &mut Claims::new(device, &Emitters::bundled()))?;
+    let pass = PASSES.iter().find(|it| it.name == pass).unwrap();
+    pass.apply(&mut module, &mut Claims::new(device, &Emitters::bundled()))?;
     verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
     Ok(print_module(&module))
 }
@@ -118,8 +118,8 @@ fn a_split_reduction_gives_the_same() {
     ] {
         let text = reduction("s32", dims, dimensions, "add");
         let (before, mut after) = (module(&text), module(&text));
-        let run = PASSES.iter().find(|pass| pass.name == "split-reductions").unwrap().run;
-        run(&mut after, &mut Claims::new(&DeviceDescription::cpu(2), &Emitters::bundled())).unwrap();
+        let pass = PASSES.iter().find(|pass| pass.name == "split-reductions").unwrap();
+        pass.apply(&mut after, &mut Claims::new(&DeviceDescription::cpu(2), &Emitters::bundled())).unwrap();
         verify(&after).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&after)));
         let reductions =
             after.entry_computation().unwrap().instructions.iter().filter(|i| i.opcode() == Opcode::Reduce).count();
@@ -193,8 +193,8 @@ ENTRY main { x = s32[2,3,4,5] parameter(0)
   t = s32[5,3,2,4] transpose(x), dimensions={3,1,0,2}
   ROOT r = s32[5,2,4] reduce(t, zero), dimensions={1}, to_apply=add }";
     let (before, mut after) = (module(text), module(text));
-    let run = PASSES.iter().find(|pass| pass.name == "movements").unwrap().run;
-    run(&mut after, &mut Claims::new(&DeviceDescription::cpu(2), &Emitters::bundled())).unwrap();
+    let pass = PASSES.iter().find(|pass| pass.name == "movements").unwrap();
+    pass.apply(&mut after, &mut Claims::new(&DeviceDescription::cpu(2), &Emitters::bundled())).unwrap();
     verify(&after).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&after)));
     let data: Vec<u8> = (0..120i32).flat_map(|n| (n * n).to_le_bytes()).collect();
     let input = ArrayLiteral { element_type: ElementType::S32, dims: vec![2, 3, 4, 5], data: data.into() };

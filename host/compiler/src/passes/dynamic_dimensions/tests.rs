@@ -20,8 +20,8 @@ odd { a = f32[] parameter(0)
 fn apply(text: &str) -> Result<String, CompileError> {
     let mut module = parse_module(text, "test.hlo").unwrap_or_else(|faults| panic!("{}", faults[0]));
     verify(&module).unwrap_or_else(|faults| panic!("{}", faults[0]));
-    let run = PASSES.iter().find(|it| it.name == "dynamic-dimensions").unwrap().run;
-    run(&mut module, &mut Claims::new(&DeviceDescription::cpu(2), &Emitters::bundled()))?;
+    let pass = PASSES.iter().find(|it| it.name == "dynamic-dimensions").unwrap();
+    pass.apply(&mut module, &mut Claims::new(&DeviceDescription::cpu(2), &Emitters::bundled()))?;
     verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
     Ok(print_module(&module))
 }

@@ -1,0 +1,262 @@
+//! Adds instructions to a computation under construction.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use fusebox_core::hlo::{
+    ArrayShape, BinaryOp, Combiner, Computation, ComputationId, ElementType, InstrId, Instruction, Module, Op, Shape,
+    Span, infer_shape_with,
+};
+
+use crate::computations::unused_name;
+use crate::inherit::{inherited, with_layout_of};
+use crate::{EditError, Rewritten};
+
+/// Adds instructions to a computation under construction, and computations to its module.
+///
+/// A method that adds an instruction returns its id. If the instruction would be invalid, the
+/// builder remembers the first such fault, and the edit as a whole fails.
+pub struct Builder<'m> {
+    module: &'m Module,
+    /// Computations to append to the module, in order.
+    added: Vec<Computation>,
+    /// Names of all computations, known from the first addition on.
+    names: HashSet<String>,
+    body: Body,
+    origin: Option<Cow<'m, Instruction>>,
+    fault: Option<EditError>,
+}
+
+/// The instructions of the computation under construction.
+#[derive(Default)]
+struct Body {
+    instructions: Vec<Instruction>,
+    names: HashSet<String>,
+    /// Whether instructions are named after their operation, not after their origin.
+    is_new: bool,
+}
+
+impl<'m> Builder<'m> {
+    pub(crate) fn new(module: &'m Module, size: usize) -> Builder<'m> {
+        let names = HashSet::with_capacity(size);
+        let body = Body { instructions: Vec::with_capacity(size), names, is_new: false };
+        Builder { module, added: Vec::new(), names: HashSet::new(), body, origin: None, fault: None }
+    }
+
+    /// Returns the module before the edit.
+    pub fn module(&self) -> &'m Module {
+        self.module
+    }
+
+    /// Returns an instruction of the computation under construction.
+    pub fn instruction(&self, id: InstrId) -> &Instruction {
+        &self.body.instructions[id.index()]
+    }
+
+    /// Returns the shape of an instruction of the computation under construction.
+    pub fn shape(&self, id: InstrId) -> &Shape {
+        &self.instruction(id).shape
+    }
+
+    /// Returns the shape of an instruction whose result is an array.
+    pub fn array(&self, id: InstrId) -> Option<&ArrayShape> {
+        self.shape(id).as_array()
+    }
+
+    /// Returns the sizes of an array's dimensions; no sizes for another value.
+    pub fn dims(&self, id: InstrId) -> Vec<i64> {
+        self.array(id).map(|array| array.dims.clone()).unwrap_or_default()
+    }
+
+    /// Number of instructions so far.
+    pub fn size(&self) -> usize {
+        self.body.instructions.len()
+    }
+
+    /// Sets the instruction that the next new instructions help to replace.
+    pub fn set_origin(&mut self, origin: &'m Instruction) {
+        self.origin = Some(Cow::Borrowed(origin));
+    }
+
+    /// Adds instructions whose origin is `origin`, which may be an instruction of the computation
+    /// under construction.
+    pub fn with_origin<T>(&mut self, origin: Instruction, add: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.origin.replace(Cow::Owned(origin));
+        let result = add(self);
+        self.origin = before;
+        result
+    }
+
+    /// Adds an instruction whose operands determine its shape.
+    pub fn add(&mut self, op: Op, operands: impl Into<Vec<InstrId>>) -> InstrId {
+        self.add_inferred(op, None, operands.into())
+    }
+
+    /// Adds an instruction with a declared shape, for operations whose operands do not determine
+    /// it. Checks the shape by inference.
+    pub fn add_shaped(&mut self, op: Op, shape: Shape, operands: impl Into<Vec<InstrId>>) -> InstrId {
+        self.add_inferred(op, Some(shape), operands.into())
+    }
+
+    /// Adds an instruction as it is, except for its name and its control predecessors. Its operands
+    /// are ids of the computation under construction.
+    pub fn push(&mut self, mut instruction: Instruction) -> InstrId {
+        let body = &mut self.body;
+        if !body.names.insert(instruction.name.clone()) {
+            instruction.name = body.unique(&instruction.name);
+            body.names.insert(instruction.name.clone());
+        }
+        if let Some(extra) = &mut instruction.extra {
+            extra.control_predecessors.clear();
+        }
+        body.instructions.push(instruction);
+        InstrId(body.instructions.len() as u32 - 1)
+    }
+
+    /// Copies the instructions of a computation. `arguments` replace its parameters. Returns the
+    /// copy of its root.
+    pub fn splice(&mut self, computation: &Computation, arguments: &[InstrId]) -> InstrId {
+        let mut map: Vec<InstrId> = Vec::with_capacity(computation.instructions.len());
+        for instruction in &computation.instructions {
+            let new = match instruction.op {
+                Op::Parameter { number } => arguments[number as usize],
+                _ => {
+                    let mut copy = instruction.clone();
+                    copy.operands = instruction.operands.iter().map(|o| map[o.index()]).collect();
+                    self.push(copy)
+                }
+            };
+            map.push(new);
+        }
+        map[computation.root.index()]
+    }
+
+    /// Adds the next parameter of a new computation.
+    pub fn parameter(&mut self, shape: Shape) -> InstrId {
+        let is_parameter = |it: &&Instruction| matches!(it.op, Op::Parameter { .. });
+        let number = self.body.instructions.iter().filter(is_parameter).count() as i64;
+        self.add_shaped(Op::Parameter { number }, shape, [])
+    }
+
+    /// Adds a computation to the module. `write` adds its instructions and returns its root. The
+    /// origin stays the same. A name that the module has is made unique.
+    pub fn computation(&mut self, name: &str, write: impl FnOnce(&mut Self) -> InstrId) -> ComputationId {
+        let outer = std::mem::replace(&mut self.body, Body { is_new: true, ..Body::default() });
+        let root = write(self);
+        let body = std::mem::replace(&mut self.body, outer);
+        let span = self.origin.as_ref().map(|it| it.span).unwrap_or_default();
+        self.append(Computation {
+            name: name.to_owned(),
+            instructions: body.instructions,
+            root,
+            execution_thread: None,
+            span,
+        })
+    }
+
+    /// Adds a computation to the module. A name that the module has is made unique.
+    pub fn append(&mut self, mut computation: Computation) -> ComputationId {
+        if self.names.is_empty() {
+            self.names.extend(self.module.computations.iter().map(|it| it.name.clone()));
+        }
+        computation.name = unused_name(|name| self.names.contains(name), &computation.name);
+        self.names.insert(computation.name.clone());
+        self.added.push(computation);
+        ComputationId((self.module.computations.len() + self.added.len() - 1) as u32)
+    }
+
+    /// Returns a computation that applies an operation to two scalars. Adds one if the module has
+    /// none.
+    pub fn combiner(&mut self, op: BinaryOp, element_type: ElementType) -> ComputationId {
+        let all = self.module.computations.iter().chain(&self.added);
+        let applies_it = |it: &Computation| {
+            Combiner::of(it).is_some_and(|it| it.in_order() == Some(op) && it.element_type == element_type)
+        };
+        if let Some(index) = all.into_iter().position(applies_it) {
+            return ComputationId(index as u32);
+        }
+        self.computation(&format!("{}_{element_type}", op.opcode().name()), |it| {
+            let [a, b] = [(); 2].map(|()| it.parameter(Shape::array(element_type, [])));
+            it.binary(op, a, b)
+        })
+    }
+
+    /// Returns a computation of the module after the edit.
+    pub fn callee(&self, id: ComputationId) -> Option<&Computation> {
+        let before = &self.module.computations;
+        before.get(id.index()).or_else(|| self.added.get(id.index().checked_sub(before.len())?))
+    }
+
+    /// Remembers a fault, unless there is an earlier one.
+    pub(crate) fn fail(&mut self, message: String) {
+        let (module, origin) = (self.module, self.origin.as_deref());
+        self.fault.get_or_insert_with(|| EditError::at(module, origin, message));
+    }
+
+    pub(crate) fn finish(self, like: &Computation, root: InstrId) -> Result<Rewritten, EditError> {
+        if let Some(fault) = self.fault {
+            return Err(fault);
+        }
+        let computation = Computation {
+            name: like.name.clone(),
+            instructions: self.body.instructions,
+            root,
+            execution_thread: like.execution_thread.clone(),
+            span: like.span,
+        };
+        Ok(Rewritten { computation, added: self.added })
+    }
+
+    fn add_inferred(&mut self, op: Op, declared: Option<Shape>, operands: Vec<InstrId>) -> InstrId {
+        let inferred = {
+            let shapes: Vec<&Shape> = operands.iter().map(|&id| self.shape(id)).collect();
+            infer_shape_with(&op, &shapes, declared.as_ref(), &|id| self.callee(id)?.signature())
+        };
+        let shape = match inferred {
+            Ok(shape) => self.declared_or_inferred(&op, declared, shape),
+            Err(message) => {
+                self.fail(message);
+                declared.unwrap_or(Shape::Tuple(Vec::new()))
+            }
+        };
+        let name = self.name(&op);
+        let origin = self.origin.as_deref();
+        let shape = origin.map_or(shape.clone(), |it| with_layout_of(&it.shape, shape));
+        let extra = origin.and_then(|it| inherited(it, &op, &shape));
+        let span = origin.map_or(Span::default(), |it| it.span);
+        self.push(Instruction { name, shape, op, operands, extra, span })
+    }
+
+    /// Returns the declared shape, which may have layouts and dynamic dimensions that inference
+    /// does not know, if it agrees with the inferred one.
+    fn declared_or_inferred(&mut self, op: &Op, declared: Option<Shape>, inferred: Shape) -> Shape {
+        match declared {
+            Some(declared) if declared.same_structure(&inferred) => declared,
+            Some(declared) => {
+                self.fail(format!("{} is declared as {declared}, but gives {inferred}", op.opcode()));
+                inferred
+            }
+            None => inferred,
+        }
+    }
+
+    fn name(&self, op: &Op) -> String {
+        match (&self.origin, self.body.is_new) {
+            (Some(origin), false) => origin.name.clone(),
+            _ => op.opcode().name().to_owned(),
+        }
+    }
+}
+
+impl Body {
+    fn unique(&self, name: &str) -> String {
+        let mut number = self.instructions.len();
+        loop {
+            let candidate = format!("{name}.{number}");
+            if !self.names.contains(&candidate) {
+                return candidate;
+            }
+            number += 1;
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Computations of a module: their order, their names, and those that are dropped.
+
+use fusebox_core::hlo::{Computation, ComputationId, Module};
+
+/// Returns the computations so that callees come before callers. Keeps the order of the module
+/// where the calls allow it.
+pub fn call_order(module: &Module) -> Vec<ComputationId> {
+    let mut order = Vec::with_capacity(module.computations.len());
+    let mut is_visited = vec![false; module.computations.len()];
+    for id in module.ids() {
+        // The computations whose callees are being visited, each with its remaining callees.
+        let mut open = Vec::new();
+        visit(module, id, &mut is_visited, &mut open);
+        while let Some((caller, callees)) = open.last_mut() {
+            match callees.pop() {
+                Some(callee) => visit(module, callee, &mut is_visited, &mut open),
+                None => {
+                    order.push(*caller);
+                    open.pop();
+                }
+            }
+        }
+    }
+    order
+}
+
+/// Puts a computation on the stack with its callees, the first callee on top, unless it was visited.
+fn visit(
+    module: &Module,
+    id: ComputationId,
+    is_visited: &mut [bool],
+    open: &mut Vec<(ComputationId, Vec<ComputationId>)>,
+) {
+    if !std::mem::replace(&mut is_visited[id.index()], true) {
+        let called = module.computation(id).instructions.iter().flat_map(|it| it.op.called());
+        let mut callees: Vec<ComputationId> = called.collect();
+        callees.reverse();
+        open.push((id, callees));
+    }
+}
+
+/// Moves callees before callers. Changes ids.
+pub fn restore_order(module: &mut Module) {
+    let order = call_order(module);
+    if !order.is_sorted() {
+        keep(module, &order);
+    }
+}
+
+/// Removes the computations for which `is_kept` is false. Changes ids. No kept computation may call
+/// a removed one.
+pub fn retain_computations(module: &mut Module, is_kept: impl Fn(ComputationId) -> bool) {
+    let kept: Vec<ComputationId> = module.ids().filter(|&id| is_kept(id)).collect();
+    if kept.len() < module.computations.len() {
+        keep(module, &kept);
+    }
+}
+
+/// Makes these computations, in this order, the computations of the module.
+fn keep(module: &mut Module, kept: &[ComputationId]) {
+    let mut old: Vec<Option<Computation>> = std::mem::take(&mut module.computations).into_iter().map(Some).collect();
+    let mut numbers = vec![None; old.len()];
+    for (number, id) in kept.iter().enumerate() {
+        numbers[id.index()] = Some(ComputationId(number as u32));
+        module.computations.extend(old[id.index()].take());
+    }
+    let new = |id: ComputationId| numbers[id.index()].unwrap_or(id);
+    for computation in &mut module.computations {
+        renumber(computation, new);
+    }
+    module.entry = module.entry.map(new);
+}
+
+/// Replaces the ids of the computations that a computation calls.
+pub(crate) fn renumber(computation: &mut Computation, new: impl Fn(ComputationId) -> ComputationId) {
+    for instruction in &mut computation.instructions {
+        instruction.op.called_mut().into_iter().for_each(|id| *id = new(*id));
+    }
+}
+
+/// Appends a computation. A name that the module has is made unique.
+pub fn append(module: &mut Module, mut computation: Computation) -> ComputationId {
+    computation.name = unused_name(|name| module.find_computation(name).is_some(), &computation.name);
+    module.computations.push(computation);
+    ComputationId(module.computations.len() as u32 - 1)
+}
+
+/// Returns the name, followed by a number if the name is used.
+pub fn unused_name(is_used: impl Fn(&str) -> bool, name: &str) -> String {
+    let mut unused = name.to_owned();
+    let mut number = 0u64;
+    while is_used(&unused) {
+        number += 1;
+        unused = format!("{name}.{number}");
+    }
+    unused
+}

@@ -1,0 +1,22 @@
+//! Faults of an edit.
+
+use fusebox_core::hlo::{Diagnostic, Instruction, Module};
+use thiserror::Error;
+
+/// An edit that would make the module invalid: a bug of the pass that makes it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct EditError(pub Diagnostic);
+
+impl EditError {
+    /// Creates an error whose location is the origin of the invalid instruction.
+    pub(crate) fn at(module: &Module, origin: Option<&Instruction>, message: String) -> EditError {
+        EditError(Diagnostic {
+            file: module.source_file.clone(),
+            span: origin.map(|it| it.span).unwrap_or_default(),
+            subject: origin.map(|it| it.name.clone()),
+            message,
+            source_line: String::new(),
+        })
+    }
+}

@@ -1,0 +1,51 @@
+//! Edits HLO modules. Passes and fusion create instructions and computations only with this crate.
+//!
+//! * [`rewrite`] copies a computation, and replaces the instructions that a closure names.
+//! * [`Builder`] adds instructions. It infers their shapes and makes their names unique.
+//! * Each new instruction has an *origin*: the instruction that it helps to replace. It inherits
+//!   attributes of the origin by one rule, see [`inherited`].
+//! * A new computation is appended to the module, so that no id changes during an edit.
+//!   [`restore_order`] then moves callees before their callers, as the verifier demands.
+//!
+//! ```
+//! use fusebox_core::hlo::{BinaryOp, ElementType, Op, UnaryOp, parse_module, print_module, verify};
+//! use fusebox_edit::{EditError, restore_order, rewrite};
+//!
+//! // Replaces `rsqrt(x)` by `1 / sqrt(x)`.
+//! let text = "ENTRY e {\n  x = f32[8] parameter(0)\n  ROOT y = f32[8] rsqrt(x)\n}";
+//! let mut module = parse_module(text, "m.hlo").map_err(|faults| faults[0].to_string())?;
+//! for id in module.ids() {
+//!     rewrite(&mut module, id, |edit, _, instruction| {
+//!         let Op::Unary(UnaryOp::Rsqrt) = instruction.op else { return Ok::<_, EditError>(None) };
+//!         let x = edit.operands(instruction)[0];
+//!         let root = edit.unary(UnaryOp::Sqrt, x);
+//!         let one = edit.filled_like(root, 1.0);
+//!         Ok(Some(edit.binary(BinaryOp::Divide, one, root)))
+//!     })?;
+//! }
+//! restore_order(&mut module);
+//! assert!(verify(&module).is_ok(), "{}", print_module(&module));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod builder;
+mod computations;
+mod control;
+mod elementwise;
+mod error;
+mod extract;
+mod inherit;
+mod movement;
+mod rewrite;
+mod scalars;
+
+pub use builder::Builder;
+pub use computations::{append, call_order, restore_order, retain_computations, unused_name};
+pub use error::EditError;
+pub use extract::{detached_instruction, instruction_as_module, with_callees};
+pub use inherit::inherited;
+pub use rewrite::{Rewrite, Rewritten, rewrite};
+pub use scalars::scalar_literal;
+
+#[cfg(test)]
+mod tests;

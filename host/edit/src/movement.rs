@@ -1,0 +1,114 @@
+//! Operations that create or move elements without arithmetic. An operation that would change
+//! nothing is not added: the method returns the operand.
+
+use fusebox_core::hlo::{ElementType, InstrId, Op, PaddingDim, Shape, SliceDim};
+
+use crate::Builder;
+
+impl Builder<'_> {
+    /// Adds an array whose elements are their index in a dimension.
+    pub fn iota(&mut self, element_type: ElementType, dims: &[i64], dimension: usize) -> InstrId {
+        let shape = Shape::array(element_type, dims);
+        self.add_shaped(Op::Iota { dimension: dimension as i64 }, shape, [])
+    }
+
+    /// Repeats a scalar in an array of these sizes. Returns the scalar itself if there are none.
+    pub fn spread(&mut self, scalar: InstrId, dims: &[i64]) -> InstrId {
+        if dims.is_empty() { scalar } else { self.broadcast(scalar, dims, &[]) }
+    }
+
+    /// Repeats an array. Its dimension number n becomes dimension `dimensions[n]` of the result.
+    pub fn broadcast(&mut self, operand: InstrId, dims: &[i64], dimensions: &[i64]) -> InstrId {
+        let Some(array) = self.array(operand) else { return self.not_an_array(operand) };
+        if array.dims == dims && dimensions.iter().copied().eq(0..dims.len() as i64) {
+            return operand;
+        }
+        let shape = Shape::array(array.element_type, dims);
+        self.add_shaped(Op::Broadcast { dimensions: dimensions.to_vec() }, shape, [operand])
+    }
+
+    /// Gives an array other dimensions. Its elements keep their row-major order.
+    pub fn reshape(&mut self, operand: InstrId, dims: &[i64]) -> InstrId {
+        let Some(array) = self.array(operand) else { return self.not_an_array(operand) };
+        if array.dims == dims {
+            return operand;
+        }
+        let shape = Shape::array(array.element_type, dims);
+        self.add_shaped(Op::Reshape, shape, [operand])
+    }
+
+    /// Reorders the dimensions of an array. Dimension n of the result is dimension
+    /// `permutation[n]` of the operand.
+    pub fn transpose(&mut self, operand: InstrId, permutation: &[i64]) -> InstrId {
+        if permutation.is_sorted() {
+            return operand;
+        }
+        self.add(Op::Transpose { permutation: permutation.to_vec() }, [operand])
+    }
+
+    /// Takes a part of an array.
+    pub fn slice(&mut self, operand: InstrId, dims: Vec<SliceDim>) -> InstrId {
+        let sizes = self.dims(operand);
+        let is_whole = |(dim, &size): (&SliceDim, &i64)| *dim == SliceDim::all(size);
+        if dims.len() == sizes.len() && dims.iter().zip(&sizes).all(is_whole) {
+            return operand;
+        }
+        self.add(Op::Slice { dims }, [operand])
+    }
+
+    /// Takes the part of an array with the indices from `start` to before `limit` in a dimension.
+    pub fn slice_along(&mut self, operand: InstrId, dimension: usize, start: i64, limit: i64) -> InstrId {
+        let mut dims: Vec<SliceDim> = self.dims(operand).into_iter().map(SliceDim::all).collect();
+        match dims.get_mut(dimension) {
+            Some(dim) => *dim = SliceDim { start, limit, stride: 1 },
+            None => return self.not_an_array(operand),
+        }
+        self.slice(operand, dims)
+    }
+
+    /// Adds elements with the value of `fill` before, between and after those of an array.
+    pub fn pad(&mut self, operand: InstrId, fill: InstrId, dims: Vec<PaddingDim>) -> InstrId {
+        let is_empty = |dim: &PaddingDim| *dim == PaddingDim { low: 0, high: 0, interior: 0 };
+        if dims.iter().all(is_empty) {
+            return operand;
+        }
+        self.add(Op::Pad { dims }, [operand, fill])
+    }
+
+    /// Pads an array in one dimension. Negative numbers remove elements.
+    pub fn pad_along(
+        &mut self,
+        operand: InstrId,
+        fill: InstrId,
+        dimension: usize,
+        low: i64,
+        high: i64,
+    ) -> InstrId {
+        let mut dims = vec![PaddingDim { low: 0, high: 0, interior: 0 }; self.dims(operand).len()];
+        match dims.get_mut(dimension) {
+            Some(dim) => (dim.low, dim.high) = (low, high),
+            None => return self.not_an_array(operand),
+        }
+        self.pad(operand, fill, dims)
+    }
+
+    /// Joins arrays along a dimension. Returns a single array itself.
+    pub fn concatenate(&mut self, operands: Vec<InstrId>, dimension: usize) -> InstrId {
+        match operands[..] {
+            [single] => single,
+            _ => self.add(Op::Concatenate { dimension: dimension as i64 }, operands),
+        }
+    }
+
+    /// Takes the part of an array that begins at computed indices.
+    pub fn dynamic_slice(&mut self, operand: InstrId, starts: &[InstrId], sizes: &[i64]) -> InstrId {
+        let operands: Vec<InstrId> = [operand].iter().chain(starts).copied().collect();
+        self.add(Op::DynamicSlice { sizes: sizes.to_vec() }, operands)
+    }
+
+    /// Replaces the part of an array that begins at computed indices.
+    pub fn dynamic_update_slice(&mut self, operand: InstrId, update: InstrId, starts: &[InstrId]) -> InstrId {
+        let operands: Vec<InstrId> = [operand, update].iter().chain(starts).copied().collect();
+        self.add(Op::DynamicUpdateSlice, operands)
+    }
+}

@@ -1,0 +1,146 @@
+//! Copies a computation with changes.
+
+use std::ops::{Deref, DerefMut};
+
+use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Shape};
+
+use crate::{Builder, EditError};
+
+/// A copy of a computation under construction. A pass visits the old instructions in order and
+/// states the new instruction that replaces each. So operands come before their users.
+///
+/// Dereferences to the [`Builder`] of the copy.
+pub struct Rewrite<'m> {
+    builder: Builder<'m>,
+    old: &'m Computation,
+    map: Vec<Option<InstrId>>,
+}
+
+/// The result of a rewrite, which is not part of the module yet.
+pub struct Rewritten {
+    /// The computation that replaces the old one.
+    pub computation: Computation,
+    /// Computations to append to the module, in order.
+    pub(crate) added: Vec<Computation>,
+}
+
+/// Rewrites a computation. `replace` returns the new instruction that replaces an old one, or
+/// `None` to copy it. Appends the computations that `replace` adds. While `replace` runs, the old
+/// instruction is the origin of new instructions.
+///
+/// # Errors
+/// The error of `replace`, or the first invalid instruction, converted to an error of that type.
+pub fn rewrite<E: From<EditError>>(
+    module: &mut Module,
+    id: ComputationId,
+    replace: impl for<'m> FnMut(&mut Rewrite<'m>, InstrId, &'m Instruction) -> Result<Option<InstrId>, E>,
+) -> Result<(), E> {
+    let rewritten = Rewrite::each(module, module.computation(id), replace)?;
+    rewritten.put_into(module, id);
+    Ok(())
+}
+
+impl<'m> Rewrite<'m> {
+    /// Creates an empty copy of `old`, which calls computations of `module`.
+    pub fn new(module: &'m Module, old: &'m Computation) -> Self {
+        let size = old.instructions.len();
+        Rewrite { builder: Builder::new(module, size), old, map: vec![None; size] }
+    }
+
+    /// Copies `old`, and replaces each instruction by the result of `replace`. Copies the
+    /// instruction if the result is `None`.
+    ///
+    /// # Errors
+    /// The error of `replace`, or the first invalid instruction.
+    pub fn each<E: From<EditError>>(
+        module: &'m Module,
+        old: &'m Computation,
+        mut replace: impl FnMut(&mut Rewrite<'m>, InstrId, &'m Instruction) -> Result<Option<InstrId>, E>,
+    ) -> Result<Rewritten, E> {
+        let mut edit = Rewrite::new(module, old);
+        for (id, instruction) in old.ids().zip(&old.instructions) {
+            edit.set_origin(instruction);
+            let new = replace(&mut edit, id, instruction)?;
+            let new = new.unwrap_or_else(|| edit.copy(instruction));
+            edit.set(id, new);
+        }
+        Ok(edit.finish()?)
+    }
+
+    /// Returns the computation before the edit.
+    pub fn old(&self) -> &'m Computation {
+        self.old
+    }
+
+    /// Returns the new instruction that replaces a visited old one.
+    pub fn mapped(&self, old: InstrId) -> InstrId {
+        self.map[old.index()].unwrap_or(InstrId(0))
+    }
+
+    /// Returns the new instructions that replace the operands of an old instruction.
+    pub fn operands(&self, instruction: &Instruction) -> Vec<InstrId> {
+        instruction.operands.iter().map(|&o| self.mapped(o)).collect()
+    }
+
+    /// Sets the new instruction that replaces an old one.
+    pub fn set(&mut self, old: InstrId, new: InstrId) {
+        self.map[old.index()] = Some(new);
+    }
+
+    /// Adds a copy of an old instruction with mapped operands.
+    pub fn copy(&mut self, instruction: &Instruction) -> InstrId {
+        let operands = self.operands(instruction);
+        self.copy_with(instruction, operands)
+    }
+
+    /// Adds a copy of an instruction with these operands, which have the shapes of its own ones.
+    pub fn copy_with(&mut self, instruction: &Instruction, operands: Vec<InstrId>) -> InstrId {
+        self.push(Instruction { operands, ..instruction.clone() })
+    }
+
+    /// Sets an old instruction's replacement to the constant or parameter that `op` creates.
+    pub fn replace_shaped(&mut self, old: InstrId, op: Op, shape: Shape) -> InstrId {
+        let new = self.add_shaped(op, shape, []);
+        self.set(old, new);
+        new
+    }
+
+    /// Returns the copy. Its root is the replacement of the old root.
+    ///
+    /// # Errors
+    /// The first invalid instruction.
+    pub fn finish(self) -> Result<Rewritten, EditError> {
+        let root = self.mapped(self.old.root);
+        self.finish_at(root)
+    }
+
+    /// Returns the copy with this root.
+    ///
+    /// # Errors
+    /// The first invalid instruction.
+    pub fn finish_at(self, root: InstrId) -> Result<Rewritten, EditError> {
+        self.builder.finish(self.old, root)
+    }
+}
+
+impl Rewritten {
+    /// Replaces computation `id`, and appends the added computations.
+    pub fn put_into(self, module: &mut Module, id: ComputationId) {
+        module.computations[id.index()] = self.computation;
+        module.computations.extend(self.added);
+    }
+}
+
+impl<'m> Deref for Rewrite<'m> {
+    type Target = Builder<'m>;
+
+    fn deref(&self) -> &Builder<'m> {
+        &self.builder
+    }
+}
+
+impl<'m> DerefMut for Rewrite<'m> {
+    fn deref_mut(&mut self) -> &mut Builder<'m> {
+        &mut self.builder
+    }
+}

@@ -1,0 +1,67 @@
+//! Constants.
+
+use fusebox_core::hlo::{ArrayLiteral, ElementType, InstrId, Literal, Op};
+
+use crate::Builder;
+
+/// Returns a scalar of this type: the number rounded to the type, `false` for zero and `true` for
+/// every other `pred`. Complex numbers have no imaginary part.
+pub fn scalar_literal(element_type: ElementType, value: f64) -> ArrayLiteral {
+    let real = element_type.real_part();
+    let bits = match real.float_format() {
+        Some(format) => format.encode(value),
+        None if real == ElementType::Pred => u64::from(value != 0.0),
+        None if value < 0.0 => value as i64 as u64,
+        None => value as u64,
+    };
+    integer_literal(element_type, bits)
+}
+
+/// Returns a scalar with these low bits.
+fn integer_literal(element_type: ElementType, bits: u64) -> ArrayLiteral {
+    let mut data = bits.to_le_bytes()[..element_type.real_part().byte_size()].to_vec();
+    data.resize(element_type.byte_size(), 0);
+    ArrayLiteral { element_type, dims: Vec::new(), data: data.into() }
+}
+
+impl Builder<'_> {
+    /// Adds a constant.
+    pub fn constant(&mut self, literal: ArrayLiteral) -> InstrId {
+        self.add(Op::Constant(Literal::Array(literal)), [])
+    }
+
+    /// Adds a scalar constant, see [`scalar_literal`].
+    pub fn scalar(&mut self, element_type: ElementType, value: f64) -> InstrId {
+        self.constant(scalar_literal(element_type, value))
+    }
+
+    /// Adds an integer constant of rank 0.
+    pub fn integer(&mut self, element_type: ElementType, value: i64) -> InstrId {
+        self.constant(integer_literal(element_type, value as u64))
+    }
+
+    /// Adds an array whose elements are all this number.
+    pub fn filled(&mut self, element_type: ElementType, dims: &[i64], value: f64) -> InstrId {
+        let scalar = self.scalar(element_type, value);
+        self.spread(scalar, dims)
+    }
+
+    /// Adds an array with the shape of another one, whose elements are all this number.
+    pub fn filled_like(&mut self, like: InstrId, value: f64) -> InstrId {
+        match self.array(like) {
+            Some(array) => {
+                let (element_type, dims) = (array.element_type, array.dims.clone());
+                self.filled(element_type, &dims, value)
+            }
+            None => self.not_an_array(like),
+        }
+    }
+
+    /// Remembers that an instruction was expected to be an array. Returns the instruction.
+    pub(crate) fn not_an_array(&mut self, id: InstrId) -> InstrId {
+        let instruction = self.instruction(id);
+        let message = format!("{} must be an array, is {}", instruction.name, instruction.shape);
+        self.fail(message);
+        id
+    }
+}
