@@ -7,7 +7,7 @@
 mod demand;
 
 use crate::device::DeviceDescription;
-use crate::hlo::{ArrayShape, BinaryOp, Computation, ElementType, InstrId, Instruction, Module, Op, UnaryOp};
+use crate::hlo::{ArrayShape, BinaryOp, Combiner, Computation, ElementType, InstrId, Instruction, Module, Op, UnaryOp};
 use crate::indexing::combined_elements;
 
 /// Seconds that fusing two kernels saves, in addition to memory traffic. The value is an assumption
@@ -256,13 +256,12 @@ pub fn is_regrouped(module: &Module, instruction: &Instruction) -> bool {
     match &instruction.op {
         Op::Dot(_) | Op::Convolution(_) => true,
         Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } => {
-            let combiner = module.computation(*to_apply).root_instruction();
-            let is_float = combiner.shape.as_array().is_some_and(|array| array.element_type.is_float());
-            match combiner.op {
-                Op::Binary(BinaryOp::Add | BinaryOp::Multiply) => true,
-                Op::Binary(BinaryOp::Maximum | BinaryOp::Minimum) => !is_float,
+            let combiner = Combiner::of(module.computation(*to_apply));
+            combiner.is_some_and(|combiner| match combiner.in_order() {
+                Some(BinaryOp::Add | BinaryOp::Multiply) => true,
+                Some(BinaryOp::Maximum | BinaryOp::Minimum) => !combiner.element_type.is_float(),
                 _ => false,
-            }
+            })
         }
         _ => false,
     }

@@ -1,4 +1,5 @@
-//! The operations that computations apply to scalars: combiners of reductions, windows and scatters.
+//! The operations that computations apply to scalars: combiners of reductions, windows and
+//! scatters.
 
 use super::{ArrayLiteral, BinaryOp, Computation, ElementType, InstrId, Op};
 

@@ -109,6 +109,9 @@ pub struct CompilationArguments {
     /// Skip these HLO passes
     #[arg(long, value_name = "-NAME", value_delimiter = ',', allow_hyphen_values = true, value_parser = passes::parser())]
     pub passes: Vec<String>,
+    /// Check the module after every HLO pass and after fusion
+    #[arg(long)]
+    pub verify_each: bool,
     /// Run a pipeline of MLIR's passes on every kernel after this stage of its lowering (kernel,
     /// inlined, memory, loops, indices or scalars); may be repeated
     #[arg(long, value_name = "STAGE=PIPELINE", value_parser = MlirPasses::parse)]

@@ -58,7 +58,8 @@ pub fn options(
     let emitters = emitters::choose(&common.compiling.emitters, folder_of(&common.module))?;
     let without_passes = passes::left_out(&common.compiling.passes);
     let mlir_passes = common.compiling.mlir_passes.clone();
-    let departures = Departures { without_passes, mlir_passes, ..Departures::default() };
+    let verify_each = common.compiling.verify_each;
+    let departures = Departures { without_passes, mlir_passes, verify_each, ..Departures::default() };
     let (dump, progress, cache) = (dump(common)?, Progress::default(), Cache::default());
     let memory_limit = common.compiling.memory_limit.and_then(SizeLimit::most);
     let mut options =

@@ -3,11 +3,11 @@
 //! Sorts are host operations, so their comparators run on the host for every target.
 
 use fusebox_core::emitter::Fusion;
-use fusebox_core::hlo::{ComputationId, InstrId, Instruction, Module, Op, Shape};
+use fusebox_core::hlo::{ComputationId, Module, Op};
+use fusebox_edit::{calling, with_callees};
 use fusebox_lowering::{Code, Runner, Target};
 use fusebox_runtime::HostKernel;
 
-use crate::host_module::{self, with_callees};
 use crate::kernels::KernelUnit;
 use crate::lower::lower_on_elements;
 use crate::select::select;
@@ -60,10 +60,6 @@ pub fn compile(module: &Module, comparator: ComputationId, options: &Options) ->
 
 /// Builds a module whose entry applies a computation to its parameters.
 fn applied(module: &Module, id: ComputationId) -> Module {
-    let computation = module.computation(id);
-    let shape = |id: InstrId| computation.instruction(id).shape.clone();
-    let map = Op::Map { dimensions: Vec::new(), to_apply: id };
-    let map = Instruction::new(SYMBOL, shape(computation.root), map, Vec::new());
-    let parameters: Vec<Shape> = computation.parameters().into_iter().map(shape).collect();
-    host_module::of(module, &map, &parameters)
+    let entry = calling(module, id, SYMBOL, Op::Map { dimensions: Vec::new(), to_apply: id });
+    with_callees(module, entry, SYMBOL)
 }

@@ -1,11 +1,12 @@
 //! Instructions that routines of the host execute.
 
 use fusebox_core::hlo::{Diagnostic, Instruction, Module, Op};
+use fusebox_edit::instruction_as_module;
 use fusebox_routines::{Unsupported, describe};
 
+use crate::CompileError;
 use crate::fuse::{Executor, executor};
 use crate::roles::{Role, in_role};
-use crate::{CompileError, host_module};
 
 /// Returns every instruction of the host, with a description of its routine or the reason why none
 /// exists.
@@ -16,7 +17,7 @@ pub fn of(module: &Module) -> Vec<(&Instruction, Result<String, Unsupported>)> {
         on_host.map(|instruction| {
             let shape = |&id| computation.instruction(id).shape.clone();
             let shapes: Vec<_> = instruction.operands.iter().map(shape).collect();
-            (instruction, describe(&host_module::of(module, instruction, &shapes)))
+            (instruction, describe(&instruction_as_module(module, instruction, &shapes)))
         })
     });
     described.collect()

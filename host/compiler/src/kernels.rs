@@ -6,8 +6,8 @@ use fusebox_core::cost;
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{ComputationId, InstrId, Module, Op, canonical_text};
 use fusebox_core::ir::symbol_part;
+use fusebox_edit::with_callees;
 
-use crate::host_module::with_callees;
 use crate::passes::invariant;
 use crate::roles::{Role, in_role};
 

@@ -9,6 +9,7 @@ mod cache;
 mod departures;
 mod phase;
 mod pipeline;
+mod planted;
 mod pointwise;
 mod progress;
 mod steps;
@@ -19,8 +20,6 @@ pub mod report;
 
 mod source;
 
-mod host_module;
-mod rebuild;
 mod roles;
 
 mod passes;
@@ -41,17 +40,17 @@ mod wide;
 mod tests;
 
 pub use cache::{Cache, Cached, compile_or_load};
-pub use departures::{Departures, Planted};
+pub use departures::Departures;
 pub use dump::Dump;
 pub use error::{CompileError, EmitterError};
 pub use fuse::{BidRecord, Cut, Reason, Way, heroes};
 pub use fusebox_core::emitter::Prediction;
-pub use host_module::with_callees;
 pub use kernels::KernelUnit;
 pub use lower::{LoweredKernels, dump_of_stage};
 pub use passes::{PASSES, Pass};
 pub use phase::Phase;
 pub use pipeline::{Compilation, Options, compile, compile_fused};
+pub use planted::Planted;
 pub use progress::{Advance, Progress};
 pub use schedule::{LiveBuffer, MemoryUse, SharedBuffer};
 pub use select::{Emitters, Selected, Tuned, ask, is_in_emitter};

@@ -8,10 +8,10 @@
 
 use std::collections::HashSet;
 
-use fusebox_core::hlo::{ArrayShape, Computation, Diagnostic, InstrId, Instruction, Module, Op, Shape};
+use fusebox_core::hlo::{ArrayShape, Computation, Diagnostic, InstrId, Instruction, Module, Op};
+use fusebox_edit::{EditError, Rewrite, rewrite};
 
 use crate::fuse::{dissolve, wrap};
-use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
 /// The operands of one concatenate may be at most `1 / OF_CONCATENATES` of a kernel's buffers. The
@@ -29,32 +29,26 @@ const MOST_JOINED_OF_LARGE: usize = 512;
 const LARGE: i64 = 4 << 20;
 
 /// Splits instructions whose kernel would have more than `most` buffers.
-pub fn split(module: &mut Module, most: usize) {
+pub fn split(module: &mut Module, most: usize) -> Result<(), EditError> {
     if module.bare && module.entry.is_some_and(|id| buffers(module.computation(id)) > most) {
         wrap(module);
     }
     let wide: HashSet<_> =
         in_role(module, Role::Fused).into_iter().filter(|&fused| buffers(module.computation(fused)) > most).collect();
     if !wide.is_empty() {
-        dissolve(module, &wide);
+        dissolve(module, &wide)?;
     }
     let of_target = (most / OF_CONCATENATES).max(2);
     let is_wide = |it: &Instruction| wide_dimension(it, of_target).is_some();
     for sequence in in_role(module, Role::Sequence) {
-        let old = module.computation(sequence);
-        if !old.instructions.iter().any(is_wide) {
-            continue;
+        if module.computation(sequence).instructions.iter().any(is_wide) {
+            rewrite(module, sequence, |edit, _, instruction| {
+                let wide = wide_dimension(instruction, of_target);
+                Ok::<_, EditError>(wide.map(|(dimension, most)| in_parts(edit, instruction, dimension, most)))
+            })?;
         }
-        let mut rebuild = Rebuild::new(old);
-        for (id, instruction) in old.ids().zip(&old.instructions) {
-            let new = match wide_dimension(instruction, of_target) {
-                Some((dimension, most)) => in_parts(&mut rebuild, instruction, dimension, most),
-                None => rebuild.copy(instruction),
-            };
-            rebuild.set(id, new);
-        }
-        module.computations[sequence.index()] = rebuild.finish();
     }
+    Ok(())
 }
 
 /// Reports every fusion whose kernel would have more than `most` buffers.
@@ -91,26 +85,10 @@ fn wide_dimension(instruction: &Instruction, of_target: usize) -> Option<(usize,
 }
 
 /// Builds a concatenate of at most `most` operands, which are concatenates themselves.
-fn in_parts(rebuild: &mut Rebuild, instruction: &Instruction, dimension: usize, most: usize) -> InstrId {
-    let mut operands = rebuild.operands(instruction);
+fn in_parts(edit: &mut Rewrite, instruction: &Instruction, dimension: usize, most: usize) -> InstrId {
+    let mut operands = edit.operands(instruction);
     while operands.len() > most {
-        let parts = operands.chunks(most).map(|part| match part {
-            [one] => *one,
-            part => joined(rebuild, instruction, dimension, part),
-        });
-        operands = parts.collect();
+        operands = operands.chunks(most).map(|part| edit.concatenate(part.to_vec(), dimension)).collect();
     }
-    rebuild.push(Instruction { operands, ..instruction.clone() })
-}
-
-/// Concatenates some operands of a concatenate.
-fn joined(rebuild: &mut Rebuild, instruction: &Instruction, dimension: usize, operands: &[InstrId]) -> InstrId {
-    let size = |array: &ArrayShape| array.dims.get(dimension).copied().unwrap_or(0);
-    let sizes = operands.iter().filter_map(|&id| rebuild.instruction(id).shape.as_array()).map(size);
-    let length = sizes.sum();
-    let mut shape = instruction.shape.clone();
-    if let Shape::Array(array) = &mut shape {
-        array.dims[dimension] = length;
-    }
-    rebuild.add(instruction, instruction.op.clone(), shape, operands.to_vec())
+    edit.copy_with(instruction, operands)
 }

@@ -1,7 +1,7 @@
 //! Adds instructions to a computation under construction.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use fusebox_core::hlo::{
     ArrayShape, BinaryOp, Combiner, Computation, ComputationId, ElementType, InstrId, Instruction, Module, Op, Shape,
@@ -20,6 +20,8 @@ pub struct Builder<'m> {
     module: &'m Module,
     /// Computations to append to the module, in order.
     added: Vec<Computation>,
+    /// Computations that replace others of the module.
+    replaced: HashMap<ComputationId, Computation>,
     /// Names of all computations, known from the first addition on.
     names: HashSet<String>,
     body: Body,
@@ -38,9 +40,16 @@ struct Body {
 
 impl<'m> Builder<'m> {
     pub(crate) fn new(module: &'m Module, size: usize) -> Builder<'m> {
-        let names = HashSet::with_capacity(size);
-        let body = Body { instructions: Vec::with_capacity(size), names, is_new: false };
-        Builder { module, added: Vec::new(), names: HashSet::new(), body, origin: None, fault: None }
+        let (instructions, names) = (Vec::with_capacity(size), HashSet::with_capacity(size));
+        Builder {
+            module,
+            added: Vec::new(),
+            replaced: HashMap::new(),
+            names: HashSet::new(),
+            body: Body { instructions, names, is_new: false },
+            origin: None,
+            fault: None,
+        }
     }
 
     /// Returns the module before the edit.
@@ -98,6 +107,14 @@ impl<'m> Builder<'m> {
         self.add_inferred(op, Some(shape), operands.into())
     }
 
+    /// Adds an instruction whose operands determine the dimensions of its result but not the
+    /// element type, as those of a product.
+    pub fn add_typed(&mut self, op: Op, element_type: ElementType, operands: impl Into<Vec<InstrId>>) -> InstrId {
+        let (operands, typed) = (operands.into(), Shape::array(element_type, []));
+        let shape = self.inferred(&op, Some(&typed), &operands).unwrap_or(typed);
+        self.add_shaped(op, shape, operands)
+    }
+
     /// Adds an instruction as it is, except for its name and its control predecessors. Its operands
     /// are ids of the computation under construction.
     pub fn push(&mut self, mut instruction: Instruction) -> InstrId {
@@ -111,6 +128,15 @@ impl<'m> Builder<'m> {
         }
         body.instructions.push(instruction);
         InstrId(body.instructions.len() as u32 - 1)
+    }
+
+    /// Gives an instruction another name, made unique.
+    pub fn rename(&mut self, id: InstrId, name: &str) {
+        let body = &mut self.body;
+        body.names.remove(&body.instructions[id.index()].name);
+        let name = if body.names.contains(name) { body.unique(name) } else { name.to_owned() };
+        body.names.insert(name.clone());
+        body.instructions[id.index()].name = name;
     }
 
     /// Copies the instructions of a computation. `arguments` replace its parameters. Returns the
@@ -135,7 +161,12 @@ impl<'m> Builder<'m> {
     pub fn parameter(&mut self, shape: Shape) -> InstrId {
         let is_parameter = |it: &&Instruction| matches!(it.op, Op::Parameter { .. });
         let number = self.body.instructions.iter().filter(is_parameter).count() as i64;
-        self.add_shaped(Op::Parameter { number }, shape, [])
+        self.push(Instruction::new(format!("param_{number}"), shape, Op::Parameter { number }, Vec::new()))
+    }
+
+    /// Adds the next parameter of a new computation: an array.
+    pub fn array_parameter(&mut self, element_type: ElementType, dims: &[i64]) -> InstrId {
+        self.parameter(Shape::array(element_type, dims))
     }
 
     /// Adds a computation to the module. `write` adds its instructions and returns its root. The
@@ -165,6 +196,15 @@ impl<'m> Builder<'m> {
         ComputationId((self.module.computations.len() + self.added.len() - 1) as u32)
     }
 
+    /// Replaces a computation of the module. Instructions that are added from now on may call it
+    /// with its new parameters. It must call only computations that the module has already.
+    pub fn replace_computation(&mut self, id: ComputationId, new: Rewritten) {
+        if !new.added.is_empty() || !new.replaced.is_empty() {
+            self.fail(format!("the replacement of {} adds or replaces computations", new.computation.name));
+        }
+        self.replaced.insert(id, new.computation);
+    }
+
     /// Returns a computation that applies an operation to two scalars. Adds one if the module has
     /// none.
     pub fn combiner(&mut self, op: BinaryOp, element_type: ElementType) -> ComputationId {
@@ -184,7 +224,8 @@ impl<'m> Builder<'m> {
     /// Returns a computation of the module after the edit.
     pub fn callee(&self, id: ComputationId) -> Option<&Computation> {
         let before = &self.module.computations;
-        before.get(id.index()).or_else(|| self.added.get(id.index().checked_sub(before.len())?))
+        let replaced = self.replaced.get(&id).or_else(|| before.get(id.index()));
+        replaced.or_else(|| self.added.get(id.index().checked_sub(before.len())?))
     }
 
     /// Remembers a fault, unless there is an earlier one.
@@ -204,18 +245,14 @@ impl<'m> Builder<'m> {
             execution_thread: like.execution_thread.clone(),
             span: like.span,
         };
-        Ok(Rewritten { computation, added: self.added })
+        Ok(Rewritten { computation, added: self.added, replaced: self.replaced })
     }
 
     fn add_inferred(&mut self, op: Op, declared: Option<Shape>, operands: Vec<InstrId>) -> InstrId {
-        let inferred = {
-            let shapes: Vec<&Shape> = operands.iter().map(|&id| self.shape(id)).collect();
-            infer_shape_with(&op, &shapes, declared.as_ref(), &|id| self.callee(id)?.signature())
-        };
-        let shape = match inferred {
+        let shape = match self.inferred(&op, declared.as_ref(), &operands) {
             Ok(shape) => self.declared_or_inferred(&op, declared, shape),
-            Err(message) => {
-                self.fail(message);
+            Err(fault) => {
+                self.fault.get_or_insert(fault);
                 declared.unwrap_or(Shape::Tuple(Vec::new()))
             }
         };
@@ -225,6 +262,12 @@ impl<'m> Builder<'m> {
         let extra = origin.and_then(|it| inherited(it, &op, &shape));
         let span = origin.map_or(Span::default(), |it| it.span);
         self.push(Instruction { name, shape, op, operands, extra, span })
+    }
+
+    fn inferred(&self, op: &Op, declared: Option<&Shape>, operands: &[InstrId]) -> Result<Shape, EditError> {
+        let shapes: Vec<&Shape> = operands.iter().map(|&id| self.shape(id)).collect();
+        infer_shape_with(op, &shapes, declared, &|id| self.callee(id)?.signature())
+            .map_err(|message| EditError::at(self.module, self.origin.as_deref(), message))
     }
 
     /// Returns the declared shape, which may have layouts and dynamic dimensions that inference

@@ -5,38 +5,35 @@ use fusebox_core::hlo::{Computation, ComputationId, Module};
 /// Returns the computations so that callees come before callers. Keeps the order of the module
 /// where the calls allow it.
 pub fn call_order(module: &Module) -> Vec<ComputationId> {
-    let mut order = Vec::with_capacity(module.computations.len());
+    order_from(module, module.ids())
+}
+
+/// Returns the computations that these reach, with themselves, so that callees come before callers.
+pub(crate) fn order_from(module: &Module, from: impl IntoIterator<Item = ComputationId>) -> Vec<ComputationId> {
+    let mut order = Vec::new();
     let mut is_visited = vec![false; module.computations.len()];
-    for id in module.ids() {
-        // The computations whose callees are being visited, each with its remaining callees.
-        let mut open = Vec::new();
-        visit(module, id, &mut is_visited, &mut open);
-        while let Some((caller, callees)) = open.last_mut() {
-            match callees.pop() {
-                Some(callee) => visit(module, callee, &mut is_visited, &mut open),
-                None => {
-                    order.push(*caller);
-                    open.pop();
-                }
+    // The computations whose callees are being visited, each with its remaining callees.
+    let mut open: Vec<(ComputationId, std::vec::IntoIter<ComputationId>)> = Vec::new();
+    for id in from {
+        let mut next = Some(id);
+        loop {
+            if let Some(id) = next.filter(|id| !std::mem::replace(&mut is_visited[id.index()], true)) {
+                open.push((id, called_by(module.computation(id)).into_iter()));
+            }
+            let Some((caller, callees)) = open.last_mut() else { break };
+            next = callees.next();
+            if next.is_none() {
+                order.push(*caller);
+                open.pop();
             }
         }
     }
     order
 }
 
-/// Puts a computation on the stack with its callees, the first callee on top, unless it was visited.
-fn visit(
-    module: &Module,
-    id: ComputationId,
-    is_visited: &mut [bool],
-    open: &mut Vec<(ComputationId, Vec<ComputationId>)>,
-) {
-    if !std::mem::replace(&mut is_visited[id.index()], true) {
-        let called = module.computation(id).instructions.iter().flat_map(|it| it.op.called());
-        let mut callees: Vec<ComputationId> = called.collect();
-        callees.reverse();
-        open.push((id, callees));
-    }
+/// Returns the computations that the instructions of a computation call.
+pub(crate) fn called_by(computation: &Computation) -> Vec<ComputationId> {
+    computation.instructions.iter().flat_map(|it| it.op.called()).collect()
 }
 
 /// Moves callees before callers. Changes ids.
@@ -66,13 +63,13 @@ fn keep(module: &mut Module, kept: &[ComputationId]) {
     }
     let new = |id: ComputationId| numbers[id.index()].unwrap_or(id);
     for computation in &mut module.computations {
-        renumber(computation, new);
+        redirect_calls(computation, new);
     }
     module.entry = module.entry.map(new);
 }
 
 /// Replaces the ids of the computations that a computation calls.
-pub(crate) fn renumber(computation: &mut Computation, new: impl Fn(ComputationId) -> ComputationId) {
+pub fn redirect_calls(computation: &mut Computation, new: impl Fn(ComputationId) -> ComputationId) {
     for instruction in &mut computation.instructions {
         instruction.op.called_mut().into_iter().for_each(|id| *id = new(*id));
     }

@@ -1,8 +1,8 @@
 //! Tuples, and operations that call computations.
 
-use fusebox_core::hlo::{ComputationId, InstrId, Op};
+use fusebox_core::hlo::{Computation, ComputationId, ElementType, InstrId, Module, Op, Shape};
 
-use crate::Builder;
+use crate::{Builder, EditError, Rewrite, Rewritten};
 
 impl Builder<'_> {
     /// Adds a tuple.
@@ -50,8 +50,47 @@ impl Builder<'_> {
         self.add(Op::While { condition, body }, [state])
     }
 
+    /// Adds a loop whose state has another shape than before. `changed` returns the copy of the
+    /// condition or of the body that takes a state of this shape, see [`Rewrite::with_state`]. The
+    /// copies replace the condition and the body, so no other instruction may call these.
+    ///
+    /// # Errors
+    /// The error of `changed`.
+    pub fn loop_with_state(
+        &mut self,
+        [condition, body]: [ComputationId; 2],
+        state: InstrId,
+        changed: impl Fn(ComputationId, Shape) -> Result<Rewritten, EditError>,
+    ) -> Result<InstrId, EditError> {
+        for id in [condition, body] {
+            let new = changed(id, self.shape(state).clone())?;
+            self.replace_computation(id, new);
+        }
+        Ok(self.while_loop(condition, body, state))
+    }
+
     /// Adds a call.
     pub fn call(&mut self, to_apply: ComputationId, arguments: impl Into<Vec<InstrId>>) -> InstrId {
         self.add(Op::Call { to_apply }, arguments)
+    }
+}
+
+/// Returns the shape of a tuple: the elements of a shape, then scalars. A shape that is no tuple
+/// counts as a tuple of one element.
+pub fn with_scalars(shape: &Shape, element_type: ElementType, count: usize) -> Shape {
+    let elements = shape.as_tuple().unwrap_or(std::slice::from_ref(shape)).iter().cloned();
+    Shape::Tuple(elements.chain(std::iter::repeat_n(Shape::array(element_type, []), count)).collect())
+}
+
+impl<'m> Rewrite<'m> {
+    /// Creates a copy of a loop's condition or body that has only its parameter yet: the state,
+    /// which has this shape.
+    pub fn with_state(module: &'m Module, old: &'m Computation, state: Shape) -> Self {
+        let mut edit = Rewrite::new(module, old);
+        for id in old.parameters() {
+            edit.set_origin(old.instruction(id));
+            edit.replace_shaped(id, Op::Parameter { number: 0 }, state.clone());
+        }
+        edit
     }
 }

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Shape, Span};
 
-use crate::computations::{call_order, renumber};
+use crate::computations::{called_by, order_from, redirect_calls};
+use crate::{Builder, EditError};
 
 /// Returns a module that takes the operands as parameters and applies the instruction to them.
 /// Keeps the instruction's attributes only if it has a backend config.
@@ -25,26 +26,13 @@ pub fn instruction_as_module(module: &Module, instruction: &Instruction, operand
 /// Returns a module with `entry` as its entry and copies of the computations that it calls. `entry`
 /// refers to computations by their ids in `module`.
 pub fn with_callees(module: &Module, entry: Computation, name: &str) -> Module {
-    let mut wanted = vec![false; module.computations.len()];
-    let mark = |computation: &Computation, wanted: &mut Vec<bool>| {
-        computation.instructions.iter().flat_map(|i| i.op.called()).for_each(|id| wanted[id.index()] = true);
-    };
-    mark(&entry, &mut wanted);
-    let order = call_order(module);
-    for id in order.iter().rev() {
-        if wanted[id.index()] {
-            mark(module.computation(*id), &mut wanted);
-        }
-    }
-    let mut numbers: HashMap<ComputationId, ComputationId> = HashMap::new();
-    let mut computations = Vec::new();
-    for id in order.into_iter().filter(|id| wanted[id.index()]) {
-        numbers.insert(id, ComputationId(computations.len() as u32));
-        computations.push(module.computation(id).clone());
-    }
+    let order = callees(module, &entry);
+    let numbers: HashMap<ComputationId, ComputationId> =
+        order.iter().enumerate().map(|(number, &id)| (id, ComputationId(number as u32))).collect();
+    let mut computations: Vec<Computation> = order.iter().map(|&id| module.computation(id).clone()).collect();
     computations.push(entry);
     for computation in &mut computations {
-        renumber(computation, |id| numbers.get(&id).copied().unwrap_or(id));
+        redirect_calls(computation, |id| numbers.get(&id).copied().unwrap_or(id));
     }
     let entry = Some(ComputationId(computations.len() as u32 - 1));
     Module {
@@ -56,6 +44,106 @@ pub fn with_callees(module: &Module, entry: Computation, name: &str) -> Module {
         source_file: module.source_file.clone(),
         ..Module::default()
     }
+}
+
+/// Returns the computations that `entry` reaches: in the order of the module if callees come before
+/// callers there, else in an order where they do.
+fn callees(module: &Module, entry: &Computation) -> Vec<ComputationId> {
+    let mut order = order_from(module, called_by(entry));
+    let precede = |id: &ComputationId| called_by(module.computation(*id)).into_iter().all(|callee| callee < *id);
+    if order.iter().all(precede) {
+        order.sort_unstable();
+    }
+    order
+}
+
+/// The part of a computation that [`outlined`] copies.
+pub struct Part<'a> {
+    /// Instructions to copy, in program order.
+    pub members: &'a [InstrId],
+    /// Values that become parameters, in order. If a value occurs twice, members read the last one.
+    pub inputs: &'a [InstrId],
+    /// Members that become the results.
+    pub roots: &'a [InstrId],
+    /// Number of first operands of each root that become the first parameters, one by one.
+    pub initial: usize,
+}
+
+/// Copies a part of a computation as a computation of its own, which computes the root or the tuple
+/// of several roots.
+pub fn outlined(old: &Computation, name: impl Into<String>, part: &Part) -> Computation {
+    let mut map: HashMap<InstrId, InstrId> = HashMap::new();
+    let mut instructions = Vec::with_capacity(part.members.len() + part.inputs.len() + 1);
+    for (number, &input) in part.inputs.iter().enumerate() {
+        map.insert(input, InstrId(instructions.len() as u32));
+        let source = old.instruction(input);
+        let name = format!("param_{number}.{}", source.name);
+        let op = Op::Parameter { number: number as i64 };
+        instructions.push(Instruction::new(name, source.shape.clone(), op, Vec::new()));
+    }
+    for &member in part.members {
+        map.insert(member, InstrId(instructions.len() as u32));
+        let mut copy = old.instruction(member).clone();
+        let initial = if part.roots.contains(&member) { part.initial } else { 0 };
+        let own = (0..initial).map(|number| InstrId(number as u32));
+        copy.operands = own.chain(copy.operands[initial..].iter().map(|o| map[o])).collect();
+        instructions.push(copy);
+    }
+    let roots: Vec<InstrId> = part.roots.iter().map(|root| map[root]).collect();
+    let (root, span) = match roots[..] {
+        [root] => (root, instructions[root.index()].span),
+        _ => {
+            let span = roots.first().map(|first| instructions[first.index()].span).unwrap_or_default();
+            let shapes = roots.iter().map(|root| instructions[root.index()].shape.clone()).collect();
+            instructions.push(Instruction::new("results", Shape::Tuple(shapes), Op::Tuple, roots));
+            (InstrId(instructions.len() as u32 - 1), span)
+        }
+    };
+    Computation { name: name.into(), instructions, root, execution_thread: None, span }
+}
+
+/// Returns a computation with the parameters of another one, whose only instruction calls it with
+/// these parameters by `op`.
+pub fn calling(module: &Module, callee: ComputationId, name: &str, op: Op) -> Computation {
+    let called = module.computation(callee);
+    let mut instructions: Vec<Instruction> =
+        called.parameters().iter().map(|&id| called.instruction(id).clone()).collect();
+    let operands = (0..instructions.len() as u32).map(InstrId).collect();
+    let root = InstrId(instructions.len() as u32);
+    let call = Instruction::new(called.name.clone(), called.root_instruction().shape.clone(), op, operands);
+    instructions.push(Instruction { span: called.span, ..call });
+    Computation { name: name.to_owned(), instructions, root, execution_thread: None, span: Span::default() }
+}
+
+/// Returns a copy of a computation whose result is the tuple of these values.
+pub fn with_results(computation: &Computation, results: &[InstrId]) -> Computation {
+    let mut copy = computation.clone();
+    let shapes = results.iter().map(|&id| copy.instruction(id).shape.clone()).collect();
+    copy.root = InstrId(copy.instructions.len() as u32);
+    copy.instructions.push(Instruction::new("values", Shape::Tuple(shapes), Op::Tuple, results.to_vec()));
+    copy
+}
+
+/// Returns a computation that is in no module. `write` adds its instructions, which may call
+/// computations of `module`, and returns its root. Computations that `write` adds are dropped.
+///
+/// # Errors
+/// The first invalid instruction.
+pub fn detached_computation(
+    module: &Module,
+    name: &str,
+    write: impl FnOnce(&mut Builder) -> InstrId,
+) -> Result<Computation, EditError> {
+    let mut edit = Builder::new(module, 0);
+    let root = write(&mut edit);
+    let (name, span) = (name.to_owned(), Span::default());
+    let like = Computation { name, instructions: Vec::new(), root, execution_thread: None, span };
+    Ok(edit.finish(&like, root)?.computation)
+}
+
+/// Returns the shape of an array with the element type of this one and these sizes.
+pub fn resized(shape: &Shape, dims: &[i64]) -> Shape {
+    shape.as_array().map_or_else(|| shape.clone(), |array| Shape::array(array.element_type, dims))
 }
 
 /// Returns an instruction without operands that is in no computation. Analyses answer questions

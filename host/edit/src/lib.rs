@@ -28,6 +28,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod builder;
 mod computations;
 mod control;
@@ -35,15 +37,22 @@ mod elementwise;
 mod error;
 mod extract;
 mod inherit;
+mod instructions;
 mod movement;
+mod products;
 mod rewrite;
 mod scalars;
 
 pub use builder::Builder;
-pub use computations::{append, call_order, restore_order, retain_computations, unused_name};
+pub use computations::{append, call_order, redirect_calls, restore_order, retain_computations, unused_name};
+pub use control::with_scalars;
 pub use error::EditError;
-pub use extract::{detached_instruction, instruction_as_module, with_callees};
+pub use extract::{
+    Part, calling, detached_computation, detached_instruction, instruction_as_module, outlined, resized, with_callees,
+    with_results,
+};
 pub use inherit::inherited;
+pub use instructions::retain_instructions;
 pub use rewrite::{Rewrite, Rewritten, rewrite};
 pub use scalars::scalar_literal;
 

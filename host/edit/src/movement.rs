@@ -49,7 +49,10 @@ impl Builder<'_> {
     /// Takes a part of an array.
     pub fn slice(&mut self, operand: InstrId, dims: Vec<SliceDim>) -> InstrId {
         let sizes = self.dims(operand);
-        let is_whole = |(dim, &size): (&SliceDim, &i64)| *dim == SliceDim::all(size);
+        // The stride past a single element says nothing.
+        let is_whole = |(dim, &size): (&SliceDim, &i64)| {
+            *dim == SliceDim::all(size) || size == 1 && (dim.start, dim.limit) == (0, 1)
+        };
         if dims.len() == sizes.len() && dims.iter().zip(&sizes).all(is_whole) {
             return operand;
         }
@@ -76,14 +79,7 @@ impl Builder<'_> {
     }
 
     /// Pads an array in one dimension. Negative numbers remove elements.
-    pub fn pad_along(
-        &mut self,
-        operand: InstrId,
-        fill: InstrId,
-        dimension: usize,
-        low: i64,
-        high: i64,
-    ) -> InstrId {
+    pub fn pad_along(&mut self, operand: InstrId, fill: InstrId, dimension: usize, low: i64, high: i64) -> InstrId {
         let mut dims = vec![PaddingDim { low: 0, high: 0, interior: 0 }; self.dims(operand).len()];
         match dims.get_mut(dimension) {
             Some(dim) => (dim.low, dim.high) = (low, high),

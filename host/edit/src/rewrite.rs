@@ -1,8 +1,9 @@
 //! Copies a computation with changes.
 
+use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
 
-use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Shape};
+use fusebox_core::hlo::{Computation, ComputationId, ElementType, InstrId, Instruction, Module, Op, Shape};
 
 use crate::{Builder, EditError};
 
@@ -22,6 +23,8 @@ pub struct Rewritten {
     pub computation: Computation,
     /// Computations to append to the module, in order.
     pub(crate) added: Vec<Computation>,
+    /// Other computations that were replaced.
+    pub(crate) replaced: HashMap<ComputationId, Computation>,
 }
 
 /// Rewrites a computation. `replace` returns the new instruction that replaces an old one, or
@@ -105,6 +108,19 @@ impl<'m> Rewrite<'m> {
         new
     }
 
+    /// Adds an array as a parameter after those of the old computation and after those added so
+    /// far.
+    pub fn extra_parameter(&mut self, element_type: ElementType, dims: &[i64]) -> InstrId {
+        let after = |it: &Instruction| match it.op {
+            Op::Parameter { number } => number + 1,
+            _ => 0,
+        };
+        let ids = (0..self.size() as u32).map(InstrId);
+        let new = ids.map(|id| after(self.instruction(id)));
+        let number = self.old.instructions.iter().map(after).chain(new).max().unwrap_or(0);
+        self.add_shaped(Op::Parameter { number }, Shape::array(element_type, dims), [])
+    }
+
     /// Returns the copy. Its root is the replacement of the old root.
     ///
     /// # Errors
@@ -124,10 +140,13 @@ impl<'m> Rewrite<'m> {
 }
 
 impl Rewritten {
-    /// Replaces computation `id`, and appends the added computations.
+    /// Replaces computation `id` and those of [`Builder::replace_computation`], and appends the
+    /// added computations.
     pub fn put_into(self, module: &mut Module, id: ComputationId) {
-        module.computations[id.index()] = self.computation;
         module.computations.extend(self.added);
+        for (id, computation) in self.replaced.into_iter().chain([(id, self.computation)]) {
+            module.computations[id.index()] = computation;
+        }
     }
 }
 

@@ -40,6 +40,14 @@ impl Builder<'_> {
         self.constant(integer_literal(element_type, value as u64))
     }
 
+    /// Adds the scalar that sums begin with. Adding it keeps even the sign of a zero, so it is -0
+    /// in types that have it.
+    pub fn identity_of_sums(&mut self, element_type: ElementType) -> InstrId {
+        let part = scalar_literal(element_type.real_part(), -0.0).data;
+        let parts = if element_type.is_complex() { 2 } else { 1 };
+        self.constant(ArrayLiteral { element_type, dims: Vec::new(), data: part.repeat(parts).into() })
+    }
+
     /// Adds an array whose elements are all this number.
     pub fn filled(&mut self, element_type: ElementType, dims: &[i64], value: f64) -> InstrId {
         let scalar = self.scalar(element_type, value);

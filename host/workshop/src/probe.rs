@@ -1,8 +1,9 @@
 //! Reads values inside a compiled program: compiles a program that has the same kernels and returns
 //! these values.
 
-use fusebox_compiler::{Compilation, Emitters, Options, Phase, compile_fused, with_callees};
-use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Literal, Module, Op, Shape};
+use fusebox_compiler::{Compilation, Emitters, Options, Phase, compile_fused};
+use fusebox_core::hlo::{Computation, ComputationId, InstrId, Literal, Module, Op, Shape};
+use fusebox_edit::{with_callees, with_results};
 use fusebox_run::inputs::arrays;
 use fusebox_runtime::Program;
 
@@ -72,9 +73,5 @@ pub fn is_computed(sequence: &Computation, id: InstrId) -> bool {
 }
 
 fn showing(fused: &Module, sequence: &Computation, shown: &[InstrId]) -> Module {
-    let mut entry = sequence.clone();
-    let shapes: Vec<Shape> = shown.iter().map(|&id| entry.instruction(id).shape.clone()).collect();
-    entry.root = InstrId(entry.instructions.len() as u32);
-    entry.instructions.push(Instruction::new("values", Shape::Tuple(shapes), Op::Tuple, shown.to_vec()));
-    with_callees(fused, entry, &fused.name)
+    with_callees(fused, with_results(sequence, shown), &fused.name)
 }

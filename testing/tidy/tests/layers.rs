@@ -42,13 +42,16 @@ fn members() -> BTreeMap<String, (PathBuf, BTreeSet<String>)> {
 fn allowed(name: &str) -> &'static [&'static str] {
     match name {
         "fusebox-core" | "fusebox-files" | "fusebox-tidy" => &[],
-        "fusebox-emission" | "fusebox-lowering" | "fusebox-interpreter" | "fusebox-routines" => &["fusebox-core"],
+        "fusebox-edit" | "fusebox-emission" | "fusebox-lowering" | "fusebox-interpreter" | "fusebox-routines" => {
+            &["fusebox-core"]
+        }
         "fusebox-plugins" => &["fusebox-core", "fusebox-files"],
         "fusebox-configuration" => &["fusebox-files", "fusebox-plugins"],
         "fusebox-runtime" => &["fusebox-core", "fusebox-files", "fusebox-routines"],
         "fusebox-run" => &["fusebox-core", "fusebox-files", "fusebox-runtime"],
         "fusebox-compiler" => &[
             "fusebox-core",
+            "fusebox-edit",
             "fusebox-files",
             "fusebox-interpreter",
             "fusebox-emission",

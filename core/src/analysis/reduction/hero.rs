@@ -2,7 +2,8 @@
 
 use super::problem::{ReductionProblem, canonical};
 use crate::hlo::{
-    ArrayShape, BinaryOp, Computation, ComputationId, ElementType, InstrId, Instruction, Literal, Module, Op, Shape,
+    ArrayShape, BinaryOp, Combiner, Computation, ComputationId, ElementType, InstrId, Instruction, Literal, Module, Op,
+    Shape,
 };
 use crate::indexing::IndexingMap;
 
@@ -38,7 +39,8 @@ pub struct ReductionHero {
     pub instruction: InstrId,
     /// The values that it computes, in order.
     pub values: Vec<Reduced>,
-    /// The operation, if the combiner applies only this operation to its two parameters.
+    /// The operation, if the combiner applies only this operation to its two parameters, in their
+    /// order or in any order.
     pub operation: Option<BinaryOp>,
     /// The values with which accumulators start.
     pub start: Start,
@@ -93,9 +95,9 @@ pub(in crate::analysis) fn hero(
         return Err(format!("{} has no elements to reduce", instruction.name));
     }
     let (problem, to_operand) = canonical(dims, dimensions);
-    let applied = module.computation(*to_apply);
-    let operation = single_operation(applied);
-    let start = start(computation, instruction, operation.or_else(|| converted_operation(applied)));
+    let combiner = Combiner::of(module.computation(*to_apply));
+    let operation = combiner.and_then(Combiner::in_order);
+    let start = start(computation, instruction, combiner.map(|combiner| combiner.op));
     let has_no_zero = values.iter().any(|value| value.element_type == ElementType::F8E8M0FNU);
     if has_no_zero && matches!(start, Start::Neutral(BinaryOp::Add | BinaryOp::Xor)) {
         return Err(format!(
@@ -129,39 +131,6 @@ fn start(computation: &Computation, reduce: &Instruction, operation: Option<Bina
         }
         _ => Start::Initial,
     }
-}
-
-/// The operation, if the combiner applies only this operation to its two parameters.
-fn single_operation(applied: &Computation) -> Option<BinaryOp> {
-    of_both_parameters(applied, applied.root_instruction(), Some)
-}
-
-/// Returns the operation of an instruction if `step` maps its two operands to the two parameters of
-/// the combiner.
-fn of_both_parameters(
-    applied: &Computation,
-    instruction: &Instruction,
-    step: impl Fn(InstrId) -> Option<InstrId>,
-) -> Option<BinaryOp> {
-    let parameter = |&id: &InstrId| match applied.instruction(step(id)?).op {
-        Op::Parameter { number } => Some(number),
-        _ => None,
-    };
-    let operands: Vec<Option<i64>> = instruction.operands.iter().map(parameter).collect();
-    match instruction.op {
-        Op::Binary(op) if matches!(operands.as_slice(), [Some(0), Some(1)] | [Some(1), Some(0)]) => Some(op),
-        _ => None,
-    }
-}
-
-/// Returns the operation of a combiner that converts its two parameters, applies one operation, and
-/// converts the result. Arithmetic of narrow types has this form.
-fn converted_operation(applied: &Computation) -> Option<BinaryOp> {
-    let converted = |id: InstrId| match applied.instruction(id).op {
-        Op::Convert => applied.instruction(id).operands.first().copied(),
-        _ => None,
-    };
-    of_both_parameters(applied, applied.instruction(converted(applied.root)?), converted)
 }
 
 /// Whether a constant is known to be the neutral element of the operation. `false` is always a safe

@@ -49,10 +49,11 @@ impl Cache {
 
 impl Options {
     /// Returns the cache unless the compilation needs something that its entries do not hold: texts
-    /// of stages, or code that departures change.
+    /// of stages, checks after each pass, or code that departures change.
     pub(crate) fn store(&self) -> Option<&Store> {
         let wants_texts = self.dump.is_active() || !self.stages.is_empty();
-        self.cache.0.as_ref().filter(|_| !self.departures.change_code() && !wants_texts)
+        let departures = &self.departures;
+        self.cache.0.as_ref().filter(|_| !departures.change_code() && !departures.verify_each && !wants_texts)
     }
 }
 

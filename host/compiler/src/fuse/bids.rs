@@ -19,6 +19,7 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Bid, Fusion};
 use fusebox_core::hlo::{ComputationId, InstrId, Module, canonical_text};
 use fusebox_core::times::microseconds;
+use fusebox_edit::{EditError, with_callees};
 
 use super::candidate::{Offer, Sequence, VisitedInstructions};
 use super::claims::Claims;
@@ -29,7 +30,6 @@ use super::outline::put_in_place;
 use super::region::Region;
 use super::surroundings::{more_stored, surroundings, with_bid};
 use super::{PredictedTotal, decisions, forecast, forecast_keeping_fusions};
-use crate::host_module::with_callees;
 use crate::select::{Emitters, ask, planned};
 
 /// Factor by which the predicted time of several kernels is multiplied before it is compared with
@@ -96,7 +96,7 @@ impl<'a, 'c> Bids<'a, 'c> {
 
     /// Visits instructions in program order. At each anchor, turns the best profitable bid into a
     /// fusion. Regions that were fused earlier count as single steps.
-    pub fn fuse(&mut self, module: &mut Module, id: ComputationId) {
+    pub fn fuse(&mut self, module: &mut Module, id: ComputationId) -> Result<(), EditError> {
         let mut sequence = Sequence::of(module, id);
         let mut visited = VisitedInstructions::default();
         let mut has_fused = false;
@@ -119,9 +119,7 @@ impl<'a, 'c> Bids<'a, 'c> {
             has_fused = true;
         }
         let steps = sequence.graph.into_steps();
-        if has_fused {
-            put_in_place(module, id, steps);
-        }
+        if has_fused { put_in_place(module, id, steps) } else { Ok(()) }
     }
 
     /// Asks an emitter for its bid. Returns it with its prediction if it can become a fusion, and
@@ -250,8 +248,9 @@ impl<'a, 'c> Bids<'a, 'c> {
         std::mem::swap(&mut inner.answers, &mut self.answers);
         std::mem::swap(&mut inner.predictions, &mut self.predictions);
         inner.ignored = Some(ignored);
-        inner.fuse(&mut module, entry);
+        let fused = inner.fuse(&mut module, entry);
         (self.answers, self.predictions) = (inner.answers, inner.predictions);
+        fused.map_err(|fault| fault.to_string())?;
         Ok(forecast_keeping_fusions(module, self.claims)?.seconds)
     }
 

@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 
 use fusebox_core::emitter::{Candidate, Fusion};
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module, Op, canonical_text};
+use fusebox_edit::with_callees;
 
 use super::decide::is_scalar_constant;
 use super::executor::{Executor, executor};
 use super::region::Region;
 use super::step_graph::StepGraph;
-use crate::host_module::with_callees;
 
 /// Largest number of instructions of a region. A region contains the instructions nearest to the
 /// anchor.

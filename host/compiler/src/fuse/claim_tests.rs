@@ -82,7 +82,7 @@ turned { p = f32[256,128] parameter(0)\n y = f32[256,128] negate(p)\n ROOT back 
 lt { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = pred[] compare(a, b), direction=LT }";
     let mut module = parse_module(&format!("HloModule m\n{reducers}\nENTRY main {{ {text} }}"), "test.hlo")
         .unwrap_or_else(|faults| panic!("{}", faults[0]));
-    let warnings = super::run(&mut module, &device, emitters).warnings;
+    let warnings = super::run(&mut module, &device, emitters).unwrap().warnings;
     verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
     let mut fusions = fusions_of(&module);
     fusions.sort();

@@ -11,9 +11,9 @@ use fusebox_core::analysis::{self, hero_of};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Candidate, Claim, Fusion, HeroPlace, KernelKind};
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Opcode, Shape, canonical_text};
+use fusebox_edit::instruction_as_module;
 
 use super::executor::{Executor, executor};
-use crate::host_module;
 use crate::select::{Emitters, ask, planned};
 
 /// Asks emitters about the operations of one module.
@@ -116,7 +116,7 @@ impl<'a> Claims<'a> {
         if !may_be_kernel {
             return None;
         }
-        let alone = host_module::of(module, instruction, shapes);
+        let alone = instruction_as_module(module, instruction, shapes);
         let form = canonical_text(&alone);
         if let Some(known) = self.answers.get(&form) {
             return known.clone();

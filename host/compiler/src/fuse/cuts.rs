@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{InstrId, Module};
+use fusebox_edit::with_callees;
 use fusebox_plugins::Fingerprint;
 
 use super::candidate::Sequence;
 use super::claims::Claims;
 use super::convex_region::ConvexRegion;
 use super::surroundings::with_bid;
-use crate::host_module::with_callees;
 
 /// Predictions that differ by less than this factor do not decide which cut is faster. If a loaded
 /// emitter bids, no prediction decides: the emitter's author wants a measurement.
@@ -124,7 +124,7 @@ impl UndecidedCuts {
                 Some(place) => with_bid(&alone, region, &bids[place].convex.region)?.module,
                 None => alone.clone(),
             };
-            super::fuse_remaining(&mut made, claims, None);
+            super::fuse_remaining(&mut made, claims, None).ok()?;
             let name = bid.map_or_else(|| APART.to_owned(), |place| claims.emitters().name_of(bids[place].emitter));
             ways.push(Way { name, seconds, module: made, bid });
         }

@@ -2,22 +2,23 @@
 //! to the fusions as operands. Kernel code contains no arrays.
 
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Literal, Module, Op};
+use fusebox_edit::{EditError, rewrite};
 
 use super::decide::is_scalar_constant;
-use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
 /// Passes array constants to every fusion as additional operands.
-pub fn arrays_out_of_fusions(module: &mut Module) {
+pub fn arrays_out_of_fusions(module: &mut Module) -> Result<(), EditError> {
     for fused in in_role(module, Role::Fused) {
         let arrays = parameters_for_arrays(&mut module.computations[fused.index()]);
         if arrays.is_empty() {
             continue;
         }
         for caller in in_role(module, Role::Sequence) {
-            module.computations[caller.index()] = pass_arrays(module.computation(caller), fused, &arrays);
+            pass_arrays(module, caller, fused, &arrays)?;
         }
     }
+    Ok(())
 }
 
 /// Replaces array constants by parameters, and returns the constants.
@@ -36,16 +37,19 @@ fn parameters_for_arrays(fused: &mut Computation) -> Vec<Instruction> {
     arrays
 }
 
-fn pass_arrays(caller: &Computation, fused: ComputationId, arrays: &[Instruction]) -> Computation {
-    let mut rebuild = Rebuild::new(caller);
-    for (id, instruction) in caller.ids().zip(&caller.instructions) {
+/// Adds the constants to a computation, as operands of each fusion that calls `fused`.
+fn pass_arrays(
+    module: &mut Module,
+    caller: ComputationId,
+    fused: ComputationId,
+    arrays: &[Instruction],
+) -> Result<(), EditError> {
+    rewrite(module, caller, |edit, _, instruction| {
         let calls_it = matches!(instruction.op, Op::Fusion { calls, .. } if calls == fused);
-        let constants: Vec<InstrId> =
-            if calls_it { arrays.iter().map(|array| rebuild.push(array.clone())).collect() } else { Vec::new() };
-        let mut operands = rebuild.operands(instruction);
-        operands.extend(constants);
-        let new = rebuild.add(instruction, instruction.op.clone(), instruction.shape.clone(), operands);
-        rebuild.set(id, new);
-    }
-    rebuild.finish()
+        Ok(calls_it.then(|| {
+            let constants: Vec<InstrId> = arrays.iter().map(|array| edit.push(array.clone())).collect();
+            let operands = [edit.operands(instruction), constants].concat();
+            edit.copy_with(instruction, operands)
+        }))
+    })
 }

@@ -7,46 +7,38 @@
 use std::collections::HashSet;
 
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op};
+use fusebox_edit::{EditError, rewrite};
 
 use super::claims::{Claims, Heroes};
-use crate::passes::splice;
-use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
 /// Dissolves fusions of the program text in which an operation with an initial value is not the
 /// root, or in which the initial value is not a parameter with exactly one use. The instructions of
 /// dissolved fusions are then fused like all others.
-pub fn dissolve_other_fusions(module: &mut Module, claims: &mut Claims) {
+pub fn dissolve_other_fusions(module: &mut Module, claims: &mut Claims) -> Result<(), EditError> {
     let others: HashSet<ComputationId> = in_role(module, Role::Fused)
         .into_iter()
         .filter(|&fused| !is_in_form(module.computation(fused), &claims.of(module, fused)))
         .collect();
-    dissolve(module, &others);
+    dissolve(module, &others)
 }
 
 /// Replaces the fusions that call these computations by the instructions of the computations.
-pub fn dissolve(module: &mut Module, others: &HashSet<ComputationId>) {
-    let dissolves = |instruction: &Instruction| match instruction.op {
-        Op::Fusion { calls, .. } => others.contains(&calls),
-        _ => false,
+pub fn dissolve(module: &mut Module, others: &HashSet<ComputationId>) -> Result<(), EditError> {
+    let dissolved = |instruction: &Instruction| match instruction.op {
+        Op::Fusion { calls, .. } if others.contains(&calls) => Some(calls),
+        _ => None,
     };
     for sequence in in_role(module, Role::Sequence) {
-        let old = module.computation(sequence);
-        if !old.instructions.iter().any(dissolves) {
-            continue;
+        if module.computation(sequence).instructions.iter().any(|it| dissolved(it).is_some()) {
+            rewrite(module, sequence, |edit, _, instruction| {
+                let Some(calls) = dissolved(instruction) else { return Ok::<_, EditError>(None) };
+                let (fused, operands) = (edit.module().computation(calls), edit.operands(instruction));
+                Ok(Some(edit.splice(fused, &operands)))
+            })?;
         }
-        let mut rebuild = Rebuild::new(old);
-        for (id, instruction) in old.ids().zip(&old.instructions) {
-            let new = match instruction.op {
-                Op::Fusion { calls, .. } if dissolves(instruction) => {
-                    splice(&mut rebuild, module.computation(calls), instruction)
-                }
-                _ => rebuild.copy(instruction),
-            };
-            rebuild.set(id, new);
-        }
-        module.computations[sequence.index()] = rebuild.finish();
     }
+    Ok(())
 }
 
 fn is_in_form(fused: &Computation, heroes: &Heroes) -> bool {

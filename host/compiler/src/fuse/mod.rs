@@ -63,6 +63,7 @@ pub use reasons::Reason;
 use fusebox_core::cost::LAUNCH;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{ComputationId, Module, Op};
+use fusebox_edit::{EditError, restore_order};
 
 use crate::kernels::collect;
 use crate::roles::{Role, in_role};
@@ -84,24 +85,26 @@ pub struct FusionOutcome {
 
 /// Fuses the instructions of every computation that thunks execute: first the instructions of
 /// accepted bids, then all others.
-pub fn run(module: &mut Module, device: &DeviceDescription, emitters: &Emitters) -> FusionOutcome {
+///
+/// # Errors
+/// If fusion would make the module invalid: a bug in fusebox.
+pub fn run(module: &mut Module, device: &DeviceDescription, emitters: &Emitters) -> Result<FusionOutcome, EditError> {
     let mut claims = Claims::new(device, emitters);
-    prepare(module, &mut claims);
-    let repeated = repeated_work::dissolve_repeated_work(module);
+    prepare(module, &mut claims)?;
+    let repeated = repeated_work::dissolve_repeated_work(module)?;
     let mut bids = bids::Bids::new(device, emitters, &mut claims);
-    for name in sequences(module) {
-        if let Some(id) = module.find_computation(&name) {
-            bids.fuse(module, id);
-        }
+    for id in in_role(module, Role::Sequence) {
+        bids.fuse(module, id)?;
     }
     let mut outcome =
         FusionOutcome { bids: bids.records, reasons: Vec::new(), cuts: bids.cuts, warnings: bids.warnings };
-    fuse_remaining(module, &mut claims, Some(&mut outcome.reasons));
-    derived::recompute_in_readers(module, &mut claims, &mut outcome.reasons);
-    operand_free::duplicate_for_users(module);
+    fuse_remaining(module, &mut claims, Some(&mut outcome.reasons))?;
+    derived::recompute_in_readers(module, &mut claims, &mut outcome.reasons)?;
+    operand_free::duplicate_for_users(module)?;
+    restore_order(module);
     outcome.warnings.append(&mut claims.warnings);
     outcome.warnings.extend(repeated);
-    outcome
+    Ok(outcome)
 }
 
 /// Predicted total of kernels that run one after another.
@@ -119,13 +122,13 @@ pub struct PredictedTotal {
 /// # Errors
 /// A message, if no emitter plans one of the kernels.
 pub fn forecast(mut module: Module, claims: &mut Claims) -> Result<PredictedTotal, String> {
-    prepare(&mut module, claims);
+    prepare(&mut module, claims).map_err(|fault| fault.to_string())?;
     forecast_keeping_fusions(module, claims)
 }
 
 /// Predicts the total time of a module that already has fusions. Does not change these fusions.
 fn forecast_keeping_fusions(mut module: Module, claims: &mut Claims) -> Result<PredictedTotal, String> {
-    fuse_remaining(&mut module, claims, None);
+    fuse_remaining(&mut module, claims, None).map_err(|fault| fault.to_string())?;
     let mut total = PredictedTotal { seconds: 0.0, kernels: 0 };
     for unit in &collect(&module).units {
         let runs = unit.uses.len();
@@ -136,25 +139,29 @@ fn forecast_keeping_fusions(mut module: Module, claims: &mut Claims) -> Result<P
 }
 
 /// Brings the fusions of the text into the form that kernels require.
-fn prepare(module: &mut Module, claims: &mut Claims) {
+fn prepare(module: &mut Module, claims: &mut Claims) -> Result<(), EditError> {
     if module.bare {
         bare::wrap(module);
     }
-    in_place::dissolve_other_fusions(module, claims);
-    hoist::arrays_out_of_fusions(module);
+    in_place::dissolve_other_fusions(module, claims)?;
+    hoist::arrays_out_of_fusions(module)
 }
 
 /// Fuses all instructions that are not fused yet. Adds the reasons to `reasons`, if given.
-fn fuse_remaining(module: &mut Module, claims: &mut Claims, mut reasons: Option<&mut Vec<Reason>>) {
-    for name in sequences(module) {
-        let Some(id) = module.find_computation(&name) else { continue };
+fn fuse_remaining(
+    module: &mut Module,
+    claims: &mut Claims,
+    mut reasons: Option<&mut Vec<Reason>>,
+) -> Result<(), EditError> {
+    for id in in_role(module, Role::Sequence) {
         let decisions = decisions(module, id, claims);
         if let Some(reasons) = &mut reasons {
             reasons.extend(reasons::reasons(module.computation(id), &decisions));
         }
         let launches_count = launches_count(module, id, claims.device());
-        outline::outline(module, id, &decisions, claims, launches_count);
+        outline::outline(module, id, &decisions, claims, launches_count)?;
     }
+    Ok(())
 }
 
 /// Decides by the host's rules, without bids, which instructions of a computation get buffers.
@@ -170,9 +177,4 @@ fn launches_count(module: &Module, id: ComputationId, device: &DeviceDescription
     let mut is_repeated =
         || instructions.any(|it| matches!(it.op, Op::While { condition, body } if [condition, body].contains(&id)));
     !device.is_single_threaded_block() || !is_repeated()
-}
-
-/// Returns the names of the computations that thunks execute. Outlining changes their ids.
-fn sequences(module: &Module) -> Vec<String> {
-    in_role(module, Role::Sequence).into_iter().map(|id| module.computation(id).name.clone()).collect()
 }

@@ -4,24 +4,23 @@
 //! overwrites its initial state, so merged zeros would need a separate buffer and a copy for each
 //! loop. Filling memory takes no longer than copying it.
 
-use fusebox_core::hlo::{Computation, InstrId, Instruction, Module, Op};
+use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op};
+use fusebox_edit::{EditError, rewrite};
 
-use super::sequences;
-use crate::rebuild::Rebuild;
+use crate::roles::{Role, in_role};
 
 /// Duplicates each kernel without operands for its users. The root of the program uses an existing
 /// copy.
-pub fn duplicate_for_users(module: &mut Module) {
-    for name in sequences(module) {
-        let Some(id) = module.find_computation(&name) else { continue };
+pub fn duplicate_for_users(module: &mut Module) -> Result<(), EditError> {
+    for id in in_role(module, Role::Sequence) {
         let computation = module.computation(id);
         let shared = shared(computation);
         if shared.iter().any(|&it| it) {
-            let is_entry = module.entry == Some(id);
-            let made = duplicated(computation, &shared, |user| is_entry && user == computation.root);
-            module.computations[id.index()] = made;
+            let keeps = (module.entry == Some(id)).then_some(computation.root);
+            duplicate(module, id, &shared, keeps)?;
         }
     }
+    Ok(())
 }
 
 /// Returns for each instruction whether it is a kernel without operands and with several uses.
@@ -33,21 +32,19 @@ fn shared(computation: &Computation) -> Vec<bool> {
     computation.instructions.iter().zip(uses).map(|(it, uses)| uses > 1 && is_free(it)).collect()
 }
 
-fn duplicated(old: &Computation, shared: &[bool], keeps: impl Fn(InstrId) -> bool) -> Computation {
-    let mut rebuild = Rebuild::new(old);
-    let mut is_used = vec![false; old.instructions.len()];
-    for (id, instruction) in old.ids().zip(&old.instructions) {
-        let mut copy = instruction.clone();
-        copy.operands = rebuild.operands(instruction);
-        for (operand, &of) in copy.operands.iter_mut().zip(&instruction.operands) {
-            if shared[of.index()] && !keeps(id) && std::mem::replace(&mut is_used[of.index()], true) {
-                *operand = rebuild.copy(old.instruction(of));
+/// Duplicates the shared kernels for all users but `keeps`.
+fn duplicate(module: &mut Module, id: ComputationId, shared: &[bool], keeps: Option<InstrId>) -> Result<(), EditError> {
+    let mut is_used = vec![false; shared.len()];
+    rewrite(module, id, |edit, id, instruction| {
+        let mut operands = edit.operands(instruction);
+        for (operand, &of) in operands.iter_mut().zip(&instruction.operands) {
+            let is_shared = shared[of.index()] && keeps != Some(id);
+            if is_shared && std::mem::replace(&mut is_used[of.index()], true) {
+                *operand = edit.copy(edit.old().instruction(of));
             }
         }
-        let new = rebuild.push(copy);
-        rebuild.set(id, new);
-    }
-    rebuild.finish()
+        Ok(Some(edit.copy_with(instruction, operands)))
+    })
 }
 
 #[cfg(test)]
@@ -66,7 +63,7 @@ ENTRY main { zero = f32[8] fusion(), kind=kLoop, calls=zeros
   t = (f32[8], f32[8]) tuple(x, zero)
   ROOT r = (f32[8], (f32[8], f32[8], f32[8]), (f32[8], f32[8])) tuple(zero, s, t) }";
         let mut module = parse_module(text, "test.hlo").unwrap();
-        duplicate_for_users(&mut module);
+        duplicate_for_users(&mut module).unwrap();
         assert_eq!(verify(&module), Ok(()));
         let main = module.entry_computation().unwrap();
         let operands = |name| main.instruction(main.find(name).unwrap()).operands.clone();

@@ -3,9 +3,9 @@
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{Computation, Module};
+use fusebox_edit::with_callees;
 
 use super::claims::Claims;
-use crate::host_module::with_callees;
 
 /// Seconds that a change must be predicted to save for each additional instruction that is
 /// compiled. Equal kernels are compiled once. Compiling an instruction takes about a thousand times

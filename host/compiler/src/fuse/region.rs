@@ -1,11 +1,11 @@
 //! Instructions that one kernel computes, and their fused computation.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use fusebox_core::hlo::{Computation, ComputationId, Extra, FusionKind, InstrId, Instruction, Op, Shape};
+use fusebox_core::hlo::{Computation, FusionKind, InstrId, Op};
+use fusebox_edit::{Part, Rewrite, outlined};
 
 use super::decide::Decisions;
-use crate::rebuild::Rebuild;
 
 /// The instructions of one kernel.
 #[derive(Clone, Debug)]
@@ -88,21 +88,16 @@ impl Region {
         self.members.len() == 1 && matches!(computation.instruction(self.members[0]).op, Op::Reshape)
     }
 
-    /// Adds the fusion instruction. Its result is the root, or the tuple of several roots.
-    pub fn call(&self, rebuild: &mut Rebuild, old: &Computation, calls: ComputationId) -> InstrId {
-        let first = old.instruction(self.roots[0]);
-        let operands = self.operands().map(|input| rebuild.mapped(input)).collect();
-        let op = Op::Fusion { kind: FusionKind::Loop, calls };
-        let metadata = first.extra.as_ref().and_then(|extra| extra.metadata.clone());
-        let extra = metadata.map(|metadata| Box::new(Extra { metadata: Some(metadata), ..Extra::default() }));
-        rebuild.push(Instruction {
-            name: self.name(old),
-            shape: self.shape(old),
-            op,
-            operands,
-            extra,
-            span: first.span,
-        })
+    /// Adds the fusion instruction and its computation. Its result is the root, or the tuple of
+    /// several roots.
+    pub fn call(&self, edit: &mut Rewrite) -> InstrId {
+        let old = edit.old();
+        let operands: Vec<InstrId> = self.operands().map(|input| edit.mapped(input)).collect();
+        let calls = edit.append(self.computation(old));
+        edit.set_origin(old.instruction(self.roots[0]));
+        let call = edit.add(Op::Fusion { kind: FusionKind::Loop, calls }, operands);
+        edit.rename(call, &self.name(old));
+        call
     }
 
     fn name(&self, old: &Computation) -> String {
@@ -113,45 +108,11 @@ impl Region {
         }
     }
 
-    fn shape(&self, old: &Computation) -> Shape {
-        let of = |root: &InstrId| old.instruction(*root).shape.clone();
-        match self.roots.as_slice() {
-            [root] => of(root),
-            several => Shape::Tuple(several.iter().map(of).collect()),
-        }
-    }
-
     /// Builds the fused computation.
     pub fn computation(&self, old: &Computation) -> Computation {
-        let mut map: HashMap<InstrId, InstrId> = HashMap::new();
-        let mut instructions = Vec::with_capacity(self.members.len() + self.inputs.len() + 1);
-        for (number, input) in self.operands().enumerate() {
-            // Inputs follow initial values. A value that is both is read from its input parameter.
-            map.insert(input, InstrId(instructions.len() as u32));
-            let source = old.instruction(input);
-            let op = Op::Parameter { number: number as i64 };
-            instructions.push(Instruction::new(
-                format!("param_{number}.{}", source.name),
-                source.shape.clone(),
-                op,
-                Vec::new(),
-            ));
-        }
-        for &member in &self.members {
-            map.insert(member, InstrId(instructions.len() as u32));
-            let mut copy = old.instruction(member).clone();
-            let initial = if self.roots.contains(&member) { self.initial.len() } else { 0 };
-            let own = (0..initial).map(|number| InstrId(number as u32));
-            copy.operands = own.chain(copy.operands[initial..].iter().map(|o| map[o])).collect();
-            instructions.push(copy);
-        }
-        let mut root = map[&self.roots[0]];
-        if self.roots.len() > 1 {
-            let operands = self.roots.iter().map(|root| map[root]).collect();
-            root = InstrId(instructions.len() as u32);
-            instructions.push(Instruction::new("results", self.shape(old), Op::Tuple, operands));
-        }
-        let span = old.instruction(self.roots[0]).span;
-        Computation { name: format!("fused_{}", self.name(old)), instructions, root, execution_thread: None, span }
+        // An input that is also an initial value is read from the parameter of the input.
+        let inputs: Vec<InstrId> = self.operands().collect();
+        let part = Part { members: &self.members, inputs: &inputs, roots: &self.roots, initial: self.initial.len() };
+        outlined(old, format!("fused_{}", self.name(old)), &part)
     }
 }

@@ -19,6 +19,7 @@ use std::collections::HashSet;
 use std::iter::Sum;
 
 use fusebox_core::hlo::{Computation, InstrId, Module, Op};
+use fusebox_edit::EditError;
 
 use super::decide::{elements, is_scalar_constant};
 use super::in_place::dissolve;
@@ -50,7 +51,7 @@ impl Sum for Evaluations {
 
 /// Dissolves fusions whose kernels would repeat too much work. Returns warnings that name these
 /// fusions.
-pub fn dissolve_repeated_work(module: &mut Module) -> Vec<String> {
+pub fn dissolve_repeated_work(module: &mut Module) -> Result<Vec<String>, EditError> {
     let mut warnings = Vec::new();
     let mut repeated = HashSet::new();
     for fused in in_role(module, Role::Fused) {
@@ -66,8 +67,8 @@ pub fn dissolve_repeated_work(module: &mut Module) -> Vec<String> {
             repeated.insert(fused);
         }
     }
-    dissolve(module, &repeated);
-    warnings
+    dissolve(module, &repeated)?;
+    Ok(warnings)
 }
 
 /// Returns the length of the longest row or window: the largest number of elements of one operand
@@ -169,7 +170,7 @@ mod tests {
              ENTRY e {{ x = f32[64,64] parameter(0)\n ROOT f = f32[64,64] fusion(x), kind=kLoop, calls=fused }}\n"
         );
         let mut module = parse_module(&text, "m.hlo").unwrap_or_else(|faults| panic!("{}", faults[0]));
-        let warnings = dissolve_repeated_work(&mut module);
+        let warnings = dissolve_repeated_work(&mut module).unwrap();
         let is_fusion = |op: &Op| matches!(op, Op::Fusion { .. });
         let left = module.entry_computation().unwrap().instructions.iter().filter(|it| is_fusion(&it.op)).count();
         assert_eq!(left + warnings.len(), 1, "{warnings:?}");

@@ -83,6 +83,6 @@ pub fn with_bid(alone: &Module, region: &Region, bid: &Region) -> Option<RegionW
     let mut sequence = Sequence::of(alone, entry);
     let convex = convex_region(&sequence, members.clone()).ok()?;
     sequence.fuse(convex);
-    put_in_place(&mut made, entry, sequence.graph.into_steps());
+    put_in_place(&mut made, entry, sequence.graph.into_steps()).ok()?;
     Some(RegionWithBid { module: made, members })
 }

@@ -9,7 +9,7 @@ fn fused(text: &str) -> Module {
 
 fn fused_for(text: &str, device: DeviceDescription) -> Module {
     let mut module = parse_module(text, "test.hlo").unwrap_or_else(|faults| panic!("{}", faults[0]));
-    super::run(&mut module, &device, &crate::Emitters::bundled());
+    super::run(&mut module, &device, &crate::Emitters::bundled()).unwrap();
     verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
     module
 }
@@ -339,8 +339,8 @@ fn a_kernel_has_no_more_buffers_than_the_target_takes() {
         format!("fusion {{\n{}}}", sum(600)),
     ] {
         let mut module = parse_module(&text, "test.hlo").unwrap();
-        crate::wide::split(&mut module, MOST_BUFFERS);
-        super::run(&mut module, &DeviceDescription::sm(80), &crate::Emitters::bundled());
+        crate::wide::split(&mut module, MOST_BUFFERS).unwrap();
+        super::run(&mut module, &DeviceDescription::sm(80), &crate::Emitters::bundled()).unwrap();
         verify(&module).unwrap_or_else(|faults| panic!("{}", faults[0]));
         let buffers = |f: &&Computation| f.parameters().len() + f.root_instruction().shape.leaves().len();
         let most = fusions(&module).iter().map(buffers).max().unwrap();
@@ -356,7 +356,7 @@ fn a_concatenate_of_many_operands_is_made_of_smaller_ones() {
     let joined = each(1000, |_| String::new())
         + &format!("  ROOT r = f32[8000] concatenate({}), dimensions={{0}}\n", names("p", 1000));
     let mut module = parse_module(&format!("HloModule m\nENTRY main {{\n{joined}}}"), "test.hlo").unwrap();
-    crate::wide::split(&mut module, usize::MAX);
+    crate::wide::split(&mut module, usize::MAX).unwrap();
     verify(&module).unwrap_or_else(|faults| panic!("{}", faults[0]));
     let entry = module.entry_computation().unwrap();
     let concatenates = entry.instructions.iter().filter(|it| it.opcode() == Opcode::Concatenate);
@@ -382,8 +382,8 @@ fn what_cannot_be_split_is_refused_by_name() {
         names("q", 400),
     );
     let mut module = parse_module(&text, "test.hlo").unwrap_or_else(|faults| panic!("{}", faults[0]));
-    crate::wide::split(&mut module, MOST_BUFFERS);
-    super::run(&mut module, &DeviceDescription::sm(80), &crate::Emitters::bundled());
+    crate::wide::split(&mut module, MOST_BUFFERS).unwrap();
+    super::run(&mut module, &DeviceDescription::sm(80), &crate::Emitters::bundled()).unwrap();
     let [fault] = &crate::wide::refused(&module, MOST_BUFFERS)[..] else { panic!("one fusion") };
     let words = "a kernel of 1200 operands and results; the target's kernels take 544";
     assert_eq!((fault.subject.as_deref(), fault.message.as_str()), (Some("rows"), words));

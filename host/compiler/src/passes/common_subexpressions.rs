@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use fusebox_core::hlo::{Computation, InstrId, Instruction, Module, Op, Shape};
+use fusebox_edit::retain_instructions;
 
 use crate::CompileError;
-use crate::rebuild::Rebuild;
 
 /// Everything that determines the value of an instruction.
 #[derive(PartialEq, Eq, Hash)]
@@ -24,18 +24,17 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
 
 /// Returns the computation with equal instructions merged.
 pub fn merge_equal(computation: &Computation) -> Computation {
+    let mut merged = computation.clone();
     let mut seen: HashMap<ValueKey, InstrId> = HashMap::new();
-    let mut rebuild = Rebuild::new(computation);
-    for (id, instruction) in computation.ids().zip(&computation.instructions) {
-        let key = key(&rebuild, instruction);
-        let new = match key.as_ref().and_then(|key| seen.get(key)) {
-            Some(&earlier) => earlier,
-            None => rebuild.copy(instruction),
-        };
-        seen.extend(key.map(|key| (key, new)));
-        rebuild.set(id, new);
+    // For each instruction, the first one that is equal to it.
+    let mut first: Vec<InstrId> = Vec::with_capacity(merged.instructions.len());
+    for (id, instruction) in computation.ids().zip(&mut merged.instructions) {
+        instruction.operands.iter_mut().for_each(|operand| *operand = first[operand.index()]);
+        first.push(key(instruction).map_or(id, |key| *seen.entry(key).or_insert(id)));
     }
-    rebuild.finish()
+    merged.root = first[merged.root.index()];
+    retain_instructions(&mut merged, |id| first[id.index()] == id);
+    merged
 }
 
 /// Whether equal operands always yield an equal value. False for parameters, random numbers and
@@ -54,14 +53,14 @@ pub fn depends_on_operands_alone(op: &Op) -> bool {
 }
 
 /// Returns the key of an instruction. `None` if the instruction must not be merged.
-fn key(rebuild: &Rebuild, instruction: &Instruction) -> Option<ValueKey> {
+fn key(instruction: &Instruction) -> Option<ValueKey> {
     match &instruction.op {
         op if !depends_on_operands_alone(op) => None,
         Op::Constant(literal) => Some(ValueKey::Constant(literal.clone())),
         op => Some(ValueKey::Operation {
             op: format!("{op:?}"),
             shape: instruction.shape.clone(),
-            operands: rebuild.operands(instruction),
+            operands: instruction.operands.clone(),
         }),
     }
 }

@@ -1,10 +1,9 @@
 //! Folds small operations on constants.
 
 use fusebox_core::hlo::{InstrId, Instruction, Literal, Module, Op};
+use fusebox_edit::{Rewrite, instruction_as_module, rewrite};
 
 use crate::CompileError;
-use crate::host_module;
-use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
 /// Largest number of elements of an operand or a result of a folded operation.
@@ -13,19 +12,16 @@ const MOST_ELEMENTS: i64 = 16;
 /// Folds constants in all computations that thunks execute.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     for id in in_role(module, Role::Sequence) {
-        let old = module.computation(id);
-        let new =
-            Rebuild::each(old, |rebuild, _, instruction| Ok::<_, CompileError>(fold(rebuild, module, instruction)))?;
-        module.computations[id.index()] = new;
+        rewrite(module, id, |edit, _, instruction| Ok::<_, CompileError>(fold(edit, instruction)))?;
     }
     Ok(())
 }
 
-fn fold(rebuild: &mut Rebuild, module: &Module, instruction: &Instruction) -> Option<InstrId> {
-    let operands = rebuild.operands(instruction);
-    let values: Vec<Literal> = operands.iter().map(|&o| constant(rebuild.instruction(o))).collect::<Option<_>>()?;
-    let value = value(module, instruction, &values)?;
-    Some(rebuild.add(instruction, Op::Constant(value), instruction.shape.clone(), Vec::new()))
+fn fold(edit: &mut Rewrite, instruction: &Instruction) -> Option<InstrId> {
+    let operands = edit.operands(instruction);
+    let values: Vec<Literal> = operands.iter().map(|&o| constant(edit.instruction(o))).collect::<Option<_>>()?;
+    let value = value(edit.module(), instruction, &values)?;
+    Some(edit.add(Op::Constant(value), []))
 }
 
 /// Computes the value of a small operation on constants.
@@ -34,7 +30,7 @@ pub fn value(module: &Module, instruction: &Instruction, operands: &[Literal]) -
         return None;
     }
     let shapes: Vec<_> = operands.iter().map(Literal::shape).collect();
-    let single = host_module::of(module, instruction, &shapes);
+    let single = instruction_as_module(module, instruction, &shapes);
     let value = fusebox_interpreter::evaluate(&single, operands).ok()?;
     (value.shape() == instruction.shape).then_some(value)
 }

@@ -13,10 +13,8 @@
 //! often the initial value is combined.
 
 use fusebox_core::analysis::{Direction, cumulative};
-use fusebox_core::hlo::{
-    Combiner, ComputationId, ElementType, InstrId, Instruction, Module, Op, Shape, Window, WindowDim,
-};
-use fusebox_edit::{Builder, Rewrite, detached_instruction, rewrite};
+use fusebox_core::hlo::{Combiner, ComputationId, InstrId, Instruction, Module, Op, Window, WindowDim};
+use fusebox_edit::{Builder, Rewrite, detached_instruction, resized, rewrite};
 
 use crate::CompileError;
 use crate::fuse::Claims;
@@ -75,16 +73,15 @@ impl Scan<'_, '_, '_> {
     /// Computes the inclusive scan: element k combines the elements up to and including k
     /// (backward: from k on).
     fn inclusive(&mut self, value: InstrId) -> InstrId {
-        let Some(array) = self.edit.array(value) else { return value };
-        let (element_type, dims) = (array.element_type, array.dims.clone());
+        let dims = self.edit.dims(value);
         let size = dims[self.dimension];
-        if size <= SHORT || self.is_claimed(element_type, &dims, self.dimension) {
+        if size <= SHORT || self.is_claimed(value, &dims, self.dimension) {
             return self.windows(value, self.dimension, size);
         }
         let in_blocks = |block: i64| self.with_dims(&dims, &[(size + block - 1) / block, block]);
         let is_long = size > LONG_BLOCK && {
             let blocked = in_blocks(LONG_BLOCK);
-            self.is_claimed(element_type, &blocked, self.dimension + 1)
+            self.is_claimed(value, &blocked, self.dimension + 1)
         };
         let block = if is_long { LONG_BLOCK } else { BLOCK };
         let blocks = (size + block - 1) / block;
@@ -128,10 +125,11 @@ impl Scan<'_, '_, '_> {
         Op::ReduceWindow { window, to_apply: self.to_apply }
     }
 
-    /// Whether an emitter claims the cumulative reduction of an array along a dimension.
-    fn is_claimed(&mut self, element_type: ElementType, dims: &[i64], dimension: usize) -> bool {
+    /// Whether an emitter claims the cumulative reduction of the elements of `value` along a
+    /// dimension, if they are an array of these dimensions.
+    fn is_claimed(&mut self, value: InstrId, dims: &[i64], dimension: usize) -> bool {
         let op = self.window(dims.len(), dimension, dims[dimension]);
-        let shapes = [Shape::array(element_type, dims.to_vec()), Shape::array(element_type, Vec::new())];
+        let shapes = [dims, &[]].map(|dims| resized(self.edit.shape(value), dims));
         let instruction = detached_instruction(op, shapes[0].clone());
         self.claims.is_claimed(self.edit.module(), &instruction, &shapes)
     }

@@ -1,33 +1,19 @@
 //! Removes instructions that no result depends on, and computations that are not called.
 
-use fusebox_core::hlo::{Computation, ComputationId, Instruction, Module, Op};
+use fusebox_core::hlo::{Computation, Instruction, Module, Op};
+use fusebox_edit::{retain_computations, retain_instructions};
 
 use crate::CompileError;
-use crate::rebuild::Rebuild;
 use crate::roles::{Role, roles};
 
 /// Removes unused instructions, then computations without callers. Keeps parameters.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     for computation in &mut module.computations {
-        *computation = live_part(computation);
+        let live = live(computation);
+        retain_instructions(computation, |id| live[id.index()]);
     }
     drop_unreachable_computations(module);
     Ok(())
-}
-
-fn live_part(computation: &Computation) -> Computation {
-    let live = live(computation);
-    if live.iter().all(|&l| l) {
-        return computation.clone();
-    }
-    let mut rebuild = Rebuild::new(computation);
-    for (id, instruction) in computation.ids().zip(&computation.instructions) {
-        if live[id.index()] {
-            let new = rebuild.copy(instruction);
-            rebuild.set(id, new);
-        }
-    }
-    rebuild.finish()
 }
 
 /// Returns for each instruction whether it is needed.
@@ -52,30 +38,8 @@ fn is_kept(instruction: &Instruction) -> bool {
     }
 }
 
-/// Removes computations that the entry does not reach, and renumbers the others.
+/// Removes computations that the entry does not reach. Changes the ids of the others.
 pub fn drop_unreachable_computations(module: &mut Module) {
     let roles = roles(module);
-    let mut next = 0;
-    let renumbered: Vec<ComputationId> = roles
-        .iter()
-        .map(|role| {
-            let id = ComputationId(next);
-            next += u32::from(*role != Role::Unreachable);
-            id
-        })
-        .collect();
-    let mut index = 0;
-    module.computations.retain(|_| {
-        index += 1;
-        roles[index - 1] != Role::Unreachable
-    });
-    for instruction in module.computations.iter_mut().flat_map(|c| &mut c.instructions) {
-        renumber(&mut instruction.op, &|id: ComputationId| renumbered[id.index()]);
-    }
-    module.entry = module.entry.map(|id| renumbered[id.index()]);
-}
-
-/// Replaces the ids of the computations that an operation calls.
-pub fn renumber(op: &mut Op, new: &dyn Fn(ComputationId) -> ComputationId) {
-    op.called_mut().into_iter().for_each(|id| *id = new(*id));
+    retain_computations(module, |id| roles[id.index()] != Role::Unreachable);
 }

@@ -10,10 +10,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use fusebox_core::hlo::{Computation, InstrId, Instruction, Module, Op, Shape, SliceDim};
+use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, SliceDim};
+use fusebox_edit::{Rewrite, rewrite};
 
 use crate::CompileError;
-use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
 /// Largest number of elements of an array that is split. Each element becomes an instruction.
@@ -22,10 +22,9 @@ const MOST: i64 = 4;
 /// Splits arrays in all computations that thunks execute.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     for id in in_role(module, Role::Sequence) {
-        let old = module.computation(id);
-        let wanted = wanted(old);
+        let wanted = wanted(module.computation(id));
         if wanted.iter().any(|it| !it.is_empty()) {
-            module.computations[id.index()] = scalarised(old, &wanted)?;
+            scalarise(module, id, &wanted)?;
         }
     }
     Ok(())
@@ -84,12 +83,12 @@ fn one_element(instruction: &Instruction) -> Option<ElementIndex> {
 }
 
 /// Replaces the arrays in `wanted` by their elements.
-fn scalarised(old: &Computation, wanted: &[BTreeSet<ElementIndex>]) -> Result<Computation, CompileError> {
+fn scalarise(module: &mut Module, id: ComputationId, wanted: &[BTreeSet<ElementIndex>]) -> Result<(), CompileError> {
     let mut elements: HashMap<(InstrId, ElementIndex), InstrId> = HashMap::new();
-    Rebuild::each(old, |rebuild, id, instruction| {
+    rewrite(module, id, |edit, id, instruction| {
         for index in &wanted[id.index()] {
-            let element = element(rebuild, &elements, instruction, index);
-            elements.insert((id, index.clone()), element);
+            let element = element(edit, &elements, instruction, index);
+            elements.extend(element.map(|element| ((id, index.clone()), element)));
         }
         let of_whole = one_element(instruction).and_then(|index| elements.get(&(instruction.operands[0], index)));
         Ok(of_whole.copied())
@@ -98,35 +97,28 @@ fn scalarised(old: &Computation, wanted: &[BTreeSet<ElementIndex>]) -> Result<Co
 
 /// Computes an element of an elementwise operation's result from its operands' elements.
 fn element(
-    rebuild: &mut Rebuild,
+    edit: &mut Rewrite,
     elements: &HashMap<(InstrId, ElementIndex), InstrId>,
     instruction: &Instruction,
     index: &ElementIndex,
-) -> InstrId {
+) -> Option<InstrId> {
+    let element_type = instruction.shape.as_array()?.element_type;
     let operands = instruction.operands.iter().map(|&operand| match elements.get(&(operand, index.clone())) {
         Some(&element) => element,
-        None => part(rebuild, operand, dims(instruction), index),
+        None => part(edit, operand, dims(instruction), index),
     });
-    let operands = operands.collect();
-    rebuild.add(instruction, instruction.op.clone(), of_one(&instruction.shape), operands)
+    let operands: Vec<InstrId> = operands.collect();
+    Some(edit.add_typed(instruction.op.clone(), element_type, operands))
 }
 
 /// Slices one element of an operand. An operand with other dimensions than `sizes` has only one
 /// element, which every index refers to.
-fn part(rebuild: &mut Rebuild, operand: InstrId, sizes: &[i64], index: &ElementIndex) -> InstrId {
-    let source = rebuild.mapped(operand);
-    let whole = rebuild.instruction(source).clone();
+fn part(edit: &mut Rewrite, operand: InstrId, sizes: &[i64], index: &ElementIndex) -> InstrId {
+    let source = edit.mapped(operand);
+    let whole = edit.instruction(source).clone();
     if dims(&whole) != sizes {
         return source;
     }
     let dims = index.iter().map(|&start| SliceDim { start, limit: start + 1, stride: 1 }).collect();
-    rebuild.add(&whole, Op::Slice { dims }, of_one(&whole.shape), vec![source])
-}
-
-/// Returns the shape of an element.
-fn of_one(shape: &Shape) -> Shape {
-    match shape.as_array() {
-        Some(array) => Shape::array(array.element_type, vec![1; array.rank()]),
-        None => shape.clone(),
-    }
+    edit.with_origin(whole, |edit| edit.slice(source, dims))
 }

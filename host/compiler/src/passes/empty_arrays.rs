@@ -1,38 +1,33 @@
 //! Replaces arrays without elements by constants.
 
-use fusebox_core::hlo::{ArrayLiteral, InstrId, Instruction, Literal, Module, Op};
+use fusebox_core::hlo::{ArrayLiteral, InstrId, Instruction, Module, Op};
+use fusebox_edit::{Rewrite, rewrite};
 
 use crate::CompileError;
-use crate::rebuild::Rebuild;
 
 /// Replaces every instruction that yields an empty array by a constant, except parameters. Replaces
 /// a `reduce` of an empty array by its initial value.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
-    for computation in &mut module.computations {
-        *computation =
-            Rebuild::each(computation, |rebuild, _, instruction| Ok::<_, CompileError>(empty(rebuild, instruction)))?;
+    for id in module.ids() {
+        rewrite(module, id, |edit, _, instruction| Ok::<_, CompileError>(empty(edit, instruction)))?;
     }
     Ok(())
 }
 
-fn empty(rebuild: &mut Rebuild, instruction: &Instruction) -> Option<InstrId> {
+fn empty(edit: &mut Rewrite, instruction: &Instruction) -> Option<InstrId> {
     let shape = instruction.shape.as_array()?;
     if shape.element_count() == 0 && !matches!(instruction.op, Op::Parameter { .. } | Op::Constant(_)) {
-        let literal =
-            ArrayLiteral { element_type: shape.element_type, dims: shape.dims.clone(), data: [].as_slice().into() };
-        let op = Op::Constant(Literal::Array(literal));
-        return Some(rebuild.add(instruction, op, instruction.shape.clone(), Vec::new()));
+        let (element_type, dims) = (shape.element_type, shape.dims.clone());
+        return Some(edit.constant(ArrayLiteral { element_type, dims, data: [].as_slice().into() }));
     }
-    reduce_of_nothing(rebuild, instruction)
+    reduce_of_nothing(edit, instruction, &shape.dims)
 }
 
-fn reduce_of_nothing(rebuild: &mut Rebuild, instruction: &Instruction) -> Option<InstrId> {
+fn reduce_of_nothing(edit: &mut Rewrite, instruction: &Instruction, dims: &[i64]) -> Option<InstrId> {
     let Op::Reduce { .. } = &instruction.op else { return None };
-    let operands = rebuild.operands(instruction);
-    let array = rebuild.instruction(operands[0]).shape.as_array()?;
-    if array.element_count() > 0 {
+    let operands = edit.operands(instruction);
+    if edit.array(operands[0])?.element_count() > 0 {
         return None;
     }
-    let op = Op::Broadcast { dimensions: Vec::new() };
-    Some(rebuild.add(instruction, op, instruction.shape.clone(), vec![operands[1]]))
+    Some(edit.spread(operands[1], dims))
 }

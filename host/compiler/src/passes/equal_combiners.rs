@@ -11,8 +11,8 @@
 use std::collections::HashMap;
 
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Shape};
+use fusebox_edit::redirect_calls;
 
-use super::dead_code::renumber;
 use crate::CompileError;
 use crate::roles::{Role, roles};
 
@@ -23,10 +23,8 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     let mut first: Vec<ComputationId> = Vec::with_capacity(roles.len());
     let mut seen: HashMap<StructuralKey, ComputationId> = HashMap::new();
     for (index, (computation, role)) in module.computations.iter_mut().zip(roles).enumerate() {
-        for instruction in &mut computation.instructions {
-            // Callees come before callers.
-            renumber(&mut instruction.op, &|id: ComputationId| first.get(id.index()).copied().unwrap_or(id));
-        }
+        // Callees come before callers.
+        redirect_calls(computation, |callee| first.get(callee.index()).copied().unwrap_or(callee));
         let id = ComputationId(index as u32);
         let structural_key = if role == Role::Applied { structural_key(computation) } else { None };
         first.push(structural_key.map_or(id, |structural_key| *seen.entry(structural_key).or_insert(id)));

@@ -3,9 +3,9 @@
 //! which the library would split into kernels.
 
 use fusebox_core::hlo::{Computation, ComputationId, FusionKind, InstrId, Instruction, Module, Op};
+use fusebox_edit::{call_order, rewrite};
 
 use crate::CompileError;
-use crate::rebuild::Rebuild;
 use crate::roles::{Role, called_as_a_whole, roles};
 
 /// Largest number of instructions that calls may add to a computation. With nested calls, this
@@ -15,41 +15,44 @@ const MOST_INSTRUCTIONS: usize = 300_000;
 /// Inlines calls in all reachable computations. Visits callees before callers, so that each body is
 /// final when it is copied.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
-    for (index, role) in roles(module).into_iter().enumerate() {
-        let inlines = |op: &Op| inlined_callee(op, role).is_some();
-        if role != Role::Unreachable && module.computations[index].instructions.iter().any(|i| inlines(&i.op)) {
-            module.computations[index] = inline(module, &module.computations[index], role)?;
+    let roles = roles(module);
+    for id in call_order(module) {
+        let role = roles[id.index()];
+        let inlines = |it: &Instruction| inlined_callee(&it.op, role).is_some();
+        if role != Role::Unreachable && module.computation(id).instructions.iter().any(inlines) {
+            inline(module, id, role)?;
         }
     }
     Ok(())
 }
 
 /// Returns the computation whose instructions replace an instruction.
-fn inlined_callee(op: &Op, caller: Role) -> Option<ComputationId> {
+pub(super) fn inlined_callee(op: &Op, caller: Role) -> Option<ComputationId> {
     match op {
         Op::Fusion { kind, calls } if caller != Role::Sequence || *kind == FusionKind::Custom => Some(*calls),
         op => called_as_a_whole(op),
     }
 }
 
-fn inline(module: &Module, caller: &Computation, role: Role) -> Result<Computation, CompileError> {
+fn inline(module: &mut Module, caller: ComputationId, role: Role) -> Result<(), CompileError> {
     let mut size = 0;
-    Rebuild::each(caller, |rebuild, _, instruction| {
+    rewrite(module, caller, |edit, _, instruction| {
         let Some(callee) = inlined_callee(&instruction.op, role) else { return Ok(None) };
-        let callee = module.computation(callee);
-        if matches!(instruction.op, Op::CustomCall(_)) && !fits(caller, instruction, callee) {
+        let callee = edit.module().computation(callee);
+        if matches!(instruction.op, Op::CustomCall(_)) && !fits(edit.old(), instruction, callee) {
             let message = "a custom call of a computation with other parameters or another result";
-            return Err(CompileError::at(module, instruction, message));
+            return Err(CompileError::at(edit.module(), instruction, message));
         }
         size += callee.instructions.len();
         if size > MOST_INSTRUCTIONS {
             return Err(CompileError::at(
-                module,
+                edit.module(),
                 instruction,
                 format!("calls nest so deeply that more than {MOST_INSTRUCTIONS} instructions would result"),
             ));
         }
-        Ok(Some(splice(rebuild, callee, instruction)))
+        let arguments = edit.operands(instruction);
+        Ok(Some(edit.splice(callee, &arguments)))
     })
 }
 
@@ -63,37 +66,4 @@ fn fits(caller: &Computation, call: &Instruction, callee: &Computation) -> bool 
     parameters.len() == call.operands.len()
         && call.operands.iter().zip(&parameters).all(is_same)
         && callee.root_instruction().shape.same_structure(&call.shape)
-}
-
-/// Copies the callee's instructions, and replaces the callee's parameters by the call's operands.
-pub fn splice(rebuild: &mut Rebuild, callee: &Computation, call: &Instruction) -> InstrId {
-    let arguments = rebuild.operands(call);
-    splice_with(rebuild, callee, &arguments)
-}
-
-/// Copies the callee's instructions, and replaces the callee's parameters by these arguments.
-pub fn splice_with(rebuild: &mut Rebuild, callee: &Computation, arguments: &[InstrId]) -> InstrId {
-    copied(callee, arguments, |instruction| rebuild.push(instruction))
-}
-
-/// Adds the callee's instructions with `add`, which returns their new ids. `arguments` replace the
-/// parameters. Returns the id of the root.
-pub(super) fn copied(
-    callee: &Computation,
-    arguments: &[InstrId],
-    mut add: impl FnMut(Instruction) -> InstrId,
-) -> InstrId {
-    let mut map: Vec<InstrId> = Vec::with_capacity(callee.instructions.len());
-    for instruction in &callee.instructions {
-        let new = match instruction.op {
-            Op::Parameter { number } => arguments[number as usize],
-            _ => {
-                let mut copy = instruction.clone();
-                copy.operands = instruction.operands.iter().map(|o| map[o.index()]).collect();
-                add(copy)
-            }
-        };
-        map.push(new);
-    }
-    map[callee.root.index()]
 }

@@ -11,16 +11,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use fusebox_core::hlo::{
-    Computation, DotDims, ElementType, Extra, InstrId, Instruction, Module, Op, Shape, SliceDim, Span, canonical_text,
-};
+use fusebox_core::hlo::{Computation, DotDims, ElementType, InstrId, Instruction, Module, Op, canonical_text};
+use fusebox_edit::{EditError, Rewrite, Rewritten, detached_computation, with_callees};
 
 use super::common_subexpressions::depends_on_operands_alone;
 use super::loop_invariants::leaving;
 use crate::CompileError;
 use crate::fuse::{Claims, forecast};
-use crate::host_module::with_callees;
-use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
 /// Least fraction of the separate products' time that the joined product must be predicted to save.
@@ -33,10 +30,14 @@ pub fn run(module: &mut Module, claims: &mut Claims) -> Result<(), CompileError>
     for id in in_role(module, Role::Sequence) {
         let old = module.computation(id);
         let leaves = leaving.get(&id).map_or(&[][..], |leaves| leaves);
-        let mut groups = groups(old);
-        groups.retain(|group| judge.is_won(module, old, group, group.is_made_before(leaves)));
-        if !groups.is_empty() {
-            module.computations[id.index()] = joined(old, &groups);
+        let mut won = Vec::new();
+        for group in groups(old) {
+            if judge.is_won(module, old, &group, group.is_made_before(leaves))? {
+                won.push(group);
+            }
+        }
+        if !won.is_empty() {
+            joined(module, old, &won)?.put_into(module, id);
         }
     }
     Ok(())
@@ -152,71 +153,49 @@ impl ProductGroup {
 
     /// Returns a computation that contains only the group's products, and the group that consists
     /// of its instructions.
-    fn alone(&self, computation: &Computation) -> (Computation, ProductGroup) {
+    fn alone(&self, module: &Module, computation: &Computation) -> Result<(Computation, ProductGroup), EditError> {
         let shared = computation.instruction(self.products[0]).operands[self.side];
-        let mut instructions: Vec<Instruction> = Vec::new();
-        let mut numbers: HashMap<InstrId, InstrId> = HashMap::new();
-        for &id in [shared].iter().chain(&self.others) {
-            let number = instructions.len();
-            numbers.entry(id).or_insert_with(|| {
-                let (op, shape) = (Op::Parameter { number: number as i64 }, computation.instruction(id).shape.clone());
-                instructions.push(Instruction::new(format!("p{number}"), shape, op, Vec::new()));
-                InstrId(number as u32)
-            });
-        }
-        let products: Vec<InstrId> =
-            (instructions.len()..).map(|n| InstrId(n as u32)).take(self.products.len()).collect();
-        for (number, &product) in self.products.iter().enumerate() {
-            let mut copy = computation.instruction(product).clone();
-            copy.name = format!("product{number}");
-            copy.operands.iter_mut().for_each(|operand| *operand = numbers[operand]);
-            copy.extra = None;
-            instructions.push(copy);
-        }
-        let shapes = products.iter().map(|id| instructions[id.index()].shape.clone()).collect();
-        let root = InstrId(instructions.len() as u32);
-        instructions.push(Instruction::new("products", Shape::Tuple(shapes), Op::Tuple, products.clone()));
-        let others = self.others.iter().map(|id| numbers[id]).collect();
-        let alone =
-            Computation { name: "main".into(), instructions, root, execution_thread: None, span: Span::default() };
-        (alone, ProductGroup { side: self.side, products, others, differs: self.differs })
+        let mut parameters: HashMap<InstrId, InstrId> = HashMap::new();
+        let mut products = Vec::new();
+        let alone = detached_computation(module, "main", |edit| {
+            for &id in [shared].iter().chain(&self.others) {
+                let shape = &computation.instruction(id).shape;
+                parameters.entry(id).or_insert_with(|| edit.parameter(shape.clone()));
+            }
+            for &product in &self.products {
+                let product = computation.instruction(product);
+                let operands: Vec<InstrId> = product.operands.iter().map(|operand| parameters[operand]).collect();
+                products.push(edit.add_shaped(product.op.clone(), product.shape.clone(), operands));
+            }
+            edit.tuple(products.clone())
+        })?;
+        let others = self.others.iter().map(|id| parameters[id]).collect();
+        Ok((alone, ProductGroup { side: self.side, products, others, differs: self.differs }))
     }
 
     /// Returns a replacement for each product: a slice of the product of the common operand with
-    /// `whole`.
-    fn write(&self, rebuild: &mut Rebuild, old: &Computation, whole: InstrId) -> Option<Vec<InstrId>> {
-        let first = old.instruction(self.products[0]);
+    /// the concatenated other operands.
+    fn write(&self, edit: &mut Rewrite) -> Option<Vec<InstrId>> {
+        let old = edit.old();
         let (along, in_product) = self.along(old)?;
-        let length = |id: InstrId| Some(old.instruction(id).shape.as_array()?.dims[along]);
-        let sizes = self.others.iter().map(|&other| length(other)).collect::<Option<Vec<i64>>>()?;
-        let array = first.shape.as_array()?;
-        let part = |size: i64| {
-            let mut dims = array.dims.to_vec();
-            dims[in_product] = size;
-            Shape::array(array.element_type, dims)
-        };
+        let others: Vec<InstrId> = self.others.iter().map(|&other| edit.mapped(other)).collect();
+        let sizes: Vec<i64> =
+            others.iter().map(|&other| Some(edit.array(other)?.dims[along])).collect::<Option<_>>()?;
+        edit.set_origin(old.instruction(self.others[0]));
+        let whole = edit.concatenate(others, along);
+        let first = old.instruction(self.products[0]);
         let mut operands = [whole; 2];
-        operands[self.side] = rebuild.mapped(first.operands[self.side]);
-        let product = rebuild.add(first, first.op.clone(), part(sizes.iter().sum()), operands.into());
+        operands[self.side] = edit.mapped(first.operands[self.side]);
+        edit.set_origin(first);
+        let product = edit.add_typed(first.op.clone(), element_type(first)?, operands);
         let slice = |&id: &InstrId| {
             let instruction = old.instruction(id);
             let number = self.others.iter().position(|&other| other == instruction.operands[1 - self.side])?;
             let start: i64 = sizes[..number].iter().sum();
-            let shape = part(sizes[number]);
-            let mut dims: Vec<SliceDim> =
-                array.dims.iter().map(|&limit| SliceDim { start: 0, limit, stride: 1 }).collect();
-            dims[in_product] = SliceDim { start, limit: start + sizes[number], stride: 1 };
-            Some(rebuild.push(with_metadata_of(instruction, Op::Slice { dims }, shape, vec![product])))
+            edit.set_origin(instruction);
+            Some(edit.slice_along(product, in_product, start, start + sizes[number]))
         };
         self.products.iter().map(slice).collect()
-    }
-
-    /// Returns the shape of the concatenated operands.
-    fn shape(&self, old: &Computation, along: usize) -> Option<Shape> {
-        let arrays = self.others.iter().map(|&it| old.instruction(it).shape.as_array()).collect::<Option<Vec<_>>>()?;
-        let mut dims = arrays[0].dims.to_vec();
-        dims[along] = arrays.iter().map(|array| array.dims[along]).sum();
-        Some(Shape::array(arrays[0].element_type, dims))
     }
 }
 
@@ -229,40 +208,53 @@ struct ProductPredictor<'a, 'c> {
 impl ProductPredictor<'_, '_> {
     /// Whether the joined product is predicted to take less time. `is_free`: the concatenation is
     /// hoisted out of the loop.
-    fn is_won(&mut self, module: &Module, computation: &Computation, group: &ProductGroup, is_free: bool) -> bool {
-        let (alone, group) = group.alone(computation);
-        let separate = with_callees(module, alone, "products");
+    fn is_won(
+        &mut self,
+        module: &Module,
+        computation: &Computation,
+        group: &ProductGroup,
+        is_free: bool,
+    ) -> Result<bool, EditError> {
+        let (alone, group) = group.alone(module, computation)?;
+        let separate = with_callees(module, alone.clone(), "products");
         let key = (canonical_text(&separate), is_free);
         if let Some(&known) = self.known.get(&key) {
-            return known;
+            return Ok(known);
         }
-        let is_won = self.gain(&separate, &group, is_free).is_some_and(|gain| gain > LEAST_GAIN);
+        let mut merged = joined(module, &alone, &[group])?.computation;
+        if is_free {
+            merged = with_concatenations_as_parameters(module, &merged)?;
+        }
+        let merged = with_callees(module, merged, "joined");
+        let is_won = self.gain(separate, merged).is_some_and(|gain| gain > LEAST_GAIN);
         self.known.insert(key, is_won);
-        is_won
+        Ok(is_won)
     }
 
     /// Returns the fraction of the separate products' time that the joined product saves.
-    fn gain(&mut self, separate: &Module, group: &ProductGroup, is_free: bool) -> Option<f64> {
-        let alone = separate.entry_computation()?;
-        let mut merged = joined(alone, std::slice::from_ref(group));
-        if is_free {
-            let number = merged.parameters().len() as i64;
-            let whole = merged.instructions.iter_mut().find(|it| matches!(it.op, Op::Concatenate { .. }))?;
-            (whole.op, whole.operands) = (Op::Parameter { number }, Vec::new());
-        }
-        let merged = forecast(with_callees(separate, merged, "joined"), self.claims).ok()?.seconds;
-        let separate = forecast(separate.clone(), self.claims).ok()?.seconds;
+    fn gain(&mut self, separate: Module, merged: Module) -> Option<f64> {
+        let merged = forecast(merged, self.claims).ok()?.seconds;
+        let separate = forecast(separate, self.claims).ok()?.seconds;
         Some(1.0 - merged / separate)
     }
 }
 
+/// Returns the computation with a parameter in place of each concatenation.
+fn with_concatenations_as_parameters(module: &Module, computation: &Computation) -> Result<Computation, EditError> {
+    let rewritten = Rewrite::each(module, computation, |edit, _, instruction| {
+        let is_concatenation = matches!(instruction.op, Op::Concatenate { .. });
+        Ok::<_, EditError>(is_concatenation.then(|| edit.parameter(instruction.shape.clone())))
+    })?;
+    Ok(rewritten.computation)
+}
+
 /// Returns the computation with one joined product for each group. The instructions that a joined
 /// product needs come before the group's first product.
-pub(super) fn joined(old: &Computation, groups: &[ProductGroup]) -> Computation {
+pub(super) fn joined(module: &Module, old: &Computation, groups: &[ProductGroup]) -> Result<Rewritten, EditError> {
     let group_of: HashMap<InstrId, &ProductGroup> =
         groups.iter().flat_map(|group| group.products.iter().map(move |&product| (product, group))).collect();
     let mut is_placed = vec![false; old.instructions.len()];
-    let mut rebuild = Rebuild::new(old);
+    let mut edit = Rewrite::new(module, old);
     for id in old.ids() {
         if is_placed[id.index()] {
             continue;
@@ -270,20 +262,20 @@ pub(super) fn joined(old: &Computation, groups: &[ProductGroup]) -> Computation 
         let group = group_of.get(&id);
         let needed = group.map_or(BTreeSet::from([id]), |group| needed(old, &group.others, &is_placed));
         for id in needed {
-            let new = rebuild.copy(old.instruction(id));
-            rebuild.set(id, new);
+            let new = edit.copy(old.instruction(id));
+            edit.set(id, new);
             is_placed[id.index()] = true;
         }
         let Some(group) = group else { continue };
-        let parts = put_together(&mut rebuild, old, group).and_then(|whole| group.write(&mut rebuild, old, whole));
+        let parts = group.write(&mut edit);
         for (number, &product) in group.products.iter().enumerate() {
             let part = parts.as_ref().map(|parts| parts[number]);
-            let new = part.unwrap_or_else(|| rebuild.copy(old.instruction(product)));
-            rebuild.set(product, new);
+            let new = part.unwrap_or_else(|| edit.copy(old.instruction(product)));
+            edit.set(product, new);
             is_placed[product.index()] = true;
         }
     }
-    rebuild.finish()
+    edit.finish()
 }
 
 /// Returns the instructions that `values` depend on and that are not placed yet.
@@ -295,15 +287,6 @@ fn needed(old: &Computation, values: &[InstrId], is_placed: &[bool]) -> BTreeSet
         }
     }
     needed
-}
-
-/// Concatenates the other operands of a group.
-fn put_together(rebuild: &mut Rebuild, old: &Computation, group: &ProductGroup) -> Option<InstrId> {
-    let (along, _) = group.along(old)?;
-    let operands = group.others.iter().map(|&other| rebuild.mapped(other)).collect();
-    let origin = old.instruction(group.others[0]);
-    let shape = group.shape(old, along)?;
-    Some(rebuild.push(with_metadata_of(origin, Op::Concatenate { dimension: along as i64 }, shape, operands)))
 }
 
 /// Returns the free dimensions of an operand: neither batch nor contracted.
@@ -323,12 +306,4 @@ fn element_type(instruction: &Instruction) -> Option<ElementType> {
 fn attributes(instruction: &Instruction) -> (Option<&String>, &[(String, String)]) {
     let extra = instruction.extra.as_ref();
     (extra.and_then(|it| it.backend_config.as_ref()), extra.map_or(&[], |it| &it.other))
-}
-
-/// Returns an instruction with the name, metadata and source position of `origin`, but none of its
-/// other attributes.
-fn with_metadata_of(origin: &Instruction, op: Op, shape: Shape, operands: Vec<InstrId>) -> Instruction {
-    let metadata = origin.extra.as_ref().and_then(|extra| extra.metadata.clone());
-    let extra = metadata.map(|metadata| Box::new(Extra { metadata: Some(metadata), ..Extra::default() }));
-    Instruction { name: origin.name.clone(), shape, op, operands, extra, span: origin.span }
 }

@@ -20,11 +20,11 @@ use std::collections::{BTreeSet, HashMap};
 use fusebox_core::cost;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{ArrayShape, Computation, ComputationId, InstrId, Instruction, Module, Op, Shape};
+use fusebox_edit::{EditError, Rewrite, Rewritten, rewrite};
 
 use super::common_subexpressions::{depends_on_operands_alone, merge_equal};
 use super::tuples;
 use crate::CompileError;
-use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
 /// Hoists values out of all loops. Visits inner loops first, because a value that is hoisted out of
@@ -39,7 +39,10 @@ pub fn run(module: &mut Module, device: &DeviceDescription) -> Result<(), Compil
         let found = loops.into_iter().filter_map(|id| HoistingLoop::of(module, caller, id, device));
         let found: Vec<HoistingLoop> = found.filter(|it| is_called_once(module, it)).collect();
         if !found.is_empty() {
-            hoist(module, caller, &found);
+            rewrite(module, caller, |edit, id, instruction| {
+                let hoisting = found.iter().find(|it| it.at == id);
+                hoisting.map(|it| before_loop(edit, instruction, it)).transpose().map_err(CompileError::from)
+            })?;
             has_changed = true;
         }
     }
@@ -60,8 +63,8 @@ fn prepare(
 ) -> Result<(), CompileError> {
     let Op::While { condition, body } = module.computation(caller).instruction(at).op else { return Ok(()) };
     if may_leave(module, condition, body) {
-        let merged = merge_equal(module.computation(body));
-        module.computations[body.index()] = operands::laid_out(&merged, device)?.unwrap_or(merged);
+        module.computations[body.index()] = merge_equal(module.computation(body));
+        operands::lay_out(module, body, device)?;
     }
     Ok(())
 }
@@ -97,8 +100,6 @@ struct HoistingLoop {
     values: Vec<InstrId>,
     /// The values and all instructions that they depend on, in order.
     hoisted: Vec<InstrId>,
-    /// Shape of the loop's state, including the hoisted values.
-    state: Shape,
 }
 
 impl HoistingLoop {
@@ -113,9 +114,8 @@ impl HoistingLoop {
         }
         let values = worth_hoisting(of_body, &invariant(of_body), device);
         let hoisted = needed_for(of_body, &values);
-        let shapes = values.iter().map(|&value| of_body.instruction(value).shape.clone());
-        let state = Shape::Tuple(instruction.shape.as_tuple()?.iter().cloned().chain(shapes).collect());
-        (!values.is_empty()).then_some(HoistingLoop { at, condition, body, values, hoisted, state })
+        let has_elements = instruction.shape.as_tuple().is_some();
+        (has_elements && !values.is_empty()).then_some(HoistingLoop { at, condition, body, values, hoisted })
     }
 }
 
@@ -261,34 +261,13 @@ fn needed_for(body: &Computation, values: &[InstrId]) -> Vec<InstrId> {
     needed.into_iter().collect()
 }
 
-/// Rewrites the loops of a computation, their bodies and conditions.
-fn hoist(module: &mut Module, caller: ComputationId, loops: &[HoistingLoop]) {
-    let mut rebuild = Rebuild::new(module.computation(caller));
-    let old = module.computation(caller);
-    for (id, instruction) in old.ids().zip(&old.instructions) {
-        let new = match loops.iter().find(|it| it.at == id) {
-            Some(it) => before_loop(module, &mut rebuild, instruction, it),
-            None => rebuild.copy(instruction),
-        };
-        rebuild.set(id, new);
-    }
-    let new = rebuild.finish();
-    for it in loops {
-        let condition = with_state(module.computation(it.condition), &it.state);
-        let body = passing_on(with_state(module.computation(it.body), &it.state), it);
-        module.computations[it.condition.index()] = condition;
-        module.computations[it.body.index()] = body;
-    }
-    module.computations[caller.index()] = new;
-}
-
 /// Adds the hoisted instructions and the loop. The loop's state contains the hoisted values.
 /// Returns the loop's result in its old shape.
-fn before_loop(module: &Module, rebuild: &mut Rebuild, instruction: &Instruction, it: &HoistingLoop) -> InstrId {
+fn before_loop(edit: &mut Rewrite, instruction: &Instruction, it: &HoistingLoop) -> Result<InstrId, EditError> {
+    let module = edit.module();
     let body = module.computation(it.body);
-    let initial = rebuild.mapped(instruction.operands[0]);
-    let parts = instruction.shape.as_tuple().unwrap_or_default();
-    let elements = elements(rebuild, instruction, initial, parts);
+    let initial = edit.mapped(instruction.operands[0]);
+    let elements = edit.elements(initial);
     let mut made: Vec<InstrId> = vec![InstrId(0); body.instructions.len()];
     for &id in &it.hoisted {
         let hoisted = body.instruction(id);
@@ -296,59 +275,81 @@ fn before_loop(module: &Module, rebuild: &mut Rebuild, instruction: &Instruction
             Some(index) => elements[index as usize],
             None => {
                 let operands = hoisted.operands.iter().map(|operand| made[operand.index()]).collect();
-                rebuild.add(hoisted, hoisted.op.clone(), hoisted.shape.clone(), operands)
+                edit.copy_with(hoisted, operands)
             }
         };
     }
-    let values = it.values.iter().map(|value| made[value.index()]);
-    let state = elements.iter().copied().chain(values).collect();
-    let state = rebuild.add(instruction, Op::Tuple, it.state.clone(), state);
-    let last = rebuild.add(instruction, instruction.op.clone(), it.state.clone(), vec![state]);
-    let results = self::elements(rebuild, instruction, last, parts);
-    rebuild.add(instruction, Op::Tuple, instruction.shape.clone(), results)
+    let values: Vec<InstrId> = it.values.iter().map(|value| made[value.index()]).collect();
+    let state = edit.tuple([&elements[..], &values].concat());
+    let last = edit.loop_with_state([it.condition, it.body], state, |id, state| {
+        let values = if id == it.body { &it.values[..] } else { &[] };
+        passing_on(module, module.computation(id), state, values)
+    })?;
+    let results: Vec<InstrId> = (0..elements.len()).map(|index| edit.element(last, index)).collect();
+    Ok(edit.tuple(results))
 }
 
-/// Returns the first elements of a tuple, which have these shapes.
-pub(super) fn elements(rebuild: &mut Rebuild, origin: &Instruction, tuple: InstrId, shapes: &[Shape]) -> Vec<InstrId> {
-    if let Instruction { op: Op::Tuple, operands, .. } = rebuild.instruction(tuple) {
-        return operands.clone();
-    }
-    let element = |(index, shape): (usize, &Shape)| {
-        rebuild.add(origin, Op::GetTupleElement { index: index as i64 }, shape.clone(), vec![tuple])
-    };
-    shapes.iter().enumerate().map(element).collect()
-}
-
-/// Returns a copy of the computation whose only parameter has another shape. All elements of the
-/// parameter that the computation uses keep their index and shape.
-fn with_state(computation: &Computation, shape: &Shape) -> Computation {
-    let mut new = computation.clone();
-    for id in computation.parameters() {
-        new.instructions[id.index()].shape = shape.clone();
-    }
-    new
-}
-
-/// Returns a copy of the body that reads the hoisted values from the state and passes them on.
-fn passing_on(body: Computation, it: &HoistingLoop) -> Computation {
-    let mut rebuild = Rebuild::new(&body);
-    let first = it.state.as_tuple().map_or(0, <[Shape]>::len) - it.values.len();
-    for (id, instruction) in body.ids().zip(&body.instructions) {
-        let number = it.values.iter().position(|&value| value == id);
-        let new = match number {
+/// Returns a copy of a loop's condition or body that reads these values from the state and passes
+/// them on. They are the last elements of the state. The other ones keep their index and shape.
+fn passing_on(module: &Module, old: &Computation, state: Shape, values: &[InstrId]) -> Result<Rewritten, EditError> {
+    let first = state.as_tuple().map_or(0, <[Shape]>::len) - values.len();
+    let mut edit = Rewrite::with_state(module, old, state);
+    for (id, instruction) in old.ids().zip(&old.instructions) {
+        edit.set_origin(instruction);
+        let new = match values.iter().position(|&value| value == id) {
+            _ if matches!(instruction.op, Op::Parameter { .. }) => continue,
             Some(number) => {
-                let state = body.parameters().iter().map(|&state| rebuild.mapped(state)).collect();
-                let element = Op::GetTupleElement { index: (first + number) as i64 };
-                rebuild.add(instruction, element, instruction.shape.clone(), state)
+                let state = edit.mapped(old.parameters()[0]);
+                edit.element(state, first + number)
             }
-            None if id == body.root => {
-                let values = it.values.iter().map(|&value| rebuild.mapped(value));
-                let operands = rebuild.operands(instruction).into_iter().chain(values).collect();
-                rebuild.add(instruction, Op::Tuple, it.state.clone(), operands)
+            None if id == old.root && !values.is_empty() => {
+                let mut next = match instruction.op {
+                    Op::Tuple => edit.operands(instruction),
+                    _ => {
+                        let next = edit.copy(instruction);
+                        edit.elements(next)
+                    }
+                };
+                next.extend(values.iter().map(|&value| edit.mapped(value)));
+                edit.tuple(next)
             }
-            None => rebuild.copy(instruction),
+            None => edit.copy(instruction),
         };
-        rebuild.set(id, new);
+        edit.set(id, new);
     }
-    rebuild.finish()
+    edit.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use fusebox_core::hlo::{parse_module, print_module, verify};
+
+    use super::*;
+
+    /// The body gives the result of an inner loop, and its parameter is not its first instruction.
+    #[test]
+    fn a_body_without_a_tuple_passes_values_on() {
+        let text = "less { a = s32[] parameter(0)\n  b = s32[] parameter(1)
+  ROOT l = pred[] compare(a, b), direction=LT }
+few { s = (s32[], s32[64]) parameter(0)\n  n = s32[] get-tuple-element(s), index=0
+  ten = s32[] constant(10)\n  ROOT l = pred[] compare(n, ten), direction=LT }
+step { s = (s32[], s32[64]) parameter(0)\n  n = s32[] get-tuple-element(s), index=0
+  x = s32[64] get-tuple-element(s), index=1\n  m = s32[] add(n, n)\n  y = s32[64] add(x, x)
+  ROOT t = (s32[], s32[64]) tuple(m, y) }
+body { i = s32[64] iota(), iota_dimension=0\n  j = s32[64] negate(i)
+  o = s32[64] sort(j), dimensions={0}, to_apply=less\n  s = (s32[], s32[64]) parameter(0)
+  n = s32[] get-tuple-element(s), index=0\n  x = s32[64] get-tuple-element(s), index=1
+  one = s32[] constant(1)\n  m = s32[] add(n, one)\n  y = s32[64] add(x, o)
+  t = (s32[], s32[64]) tuple(m, y)
+  ROOT w = (s32[], s32[64]) while(t), condition=few, body=step }
+other { s = (s32[], s32[64]) parameter(0)\n  n = s32[] get-tuple-element(s), index=0
+  ten = s32[] constant(100)\n  ROOT l = pred[] compare(n, ten), direction=LT }
+ENTRY main { s = (s32[], s32[64]) parameter(0)
+  ROOT w = (s32[], s32[64]) while(s), condition=other, body=body }";
+        let mut module = parse_module(text, "test.hlo").unwrap();
+        run(&mut module, &DeviceDescription::cpu(2)).unwrap();
+        verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
+        let printed = print_module(&module);
+        assert!(printed.split("ENTRY").nth(1).unwrap().contains("sort("), "{printed}");
+    }
 }

@@ -9,13 +9,13 @@
 //! value is a constant, the body and the condition get a copy of the constant. An element is
 //! removed if no instruction reads it after the loop and only its own next value depends on it.
 
-use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Shape};
+use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op};
+use fusebox_edit::{EditError, Rewrite, Rewritten, rewrite};
 
 use super::constant_folding::constant;
-use super::loop_invariants::{calls_of, element_of_state, elements, reads_only_state_elements};
+use super::loop_invariants::{calls_of, element_of_state, reads_only_state_elements};
 use super::tuples;
 use crate::CompileError;
-use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
 /// Shrinks the states of all loops. Visits outer loops first, because an element that an outer loop
@@ -28,7 +28,10 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
         let found: Vec<ShrinkableLoop> =
             of_caller.ids().filter_map(|id| ShrinkableLoop::of(module, of_caller, &users, id)).collect();
         if !found.is_empty() {
-            rewrite(module, caller, &found);
+            rewrite(module, caller, |edit, id, instruction| {
+                let shrinkable = found.iter().find(|it| it.at == id);
+                shrinkable.map(|it| smaller(edit, instruction, it)).transpose().map_err(CompileError::from)
+            })?;
             has_changed = true;
         }
     }
@@ -56,7 +59,6 @@ struct ShrinkableLoop {
     passed_on: Vec<bool>,
     /// For each instruction of the body, whether the new body needs it.
     live: Vec<bool>,
-    state: Shape,
 }
 
 impl ShrinkableLoop {
@@ -94,10 +96,13 @@ impl ShrinkableLoop {
         if count == 0 || count == fates.len() || calls_of(module, body) != 1 || calls_of(module, condition) != 1 {
             return None;
         }
-        let shapes = instruction.shape.as_tuple()?.iter().zip(&fates);
-        let shapes = shapes.filter(|(_, fate)| matches!(fate, ElementFate::Kept(_))).map(|(shape, _)| shape.clone());
-        let state = Shape::Tuple(shapes.collect());
-        Some(ShrinkableLoop { at, condition, body, fates, passed_on, live, state })
+        Some(ShrinkableLoop { at, condition, body, fates, passed_on, live })
+    }
+
+    /// Returns the elements that are kept.
+    fn kept(&self, elements: &[InstrId]) -> Vec<InstrId> {
+        let kept = elements.iter().zip(&self.fates).filter(|(_, fate)| matches!(fate, ElementFate::Kept(_)));
+        kept.map(|(&element, _)| element).collect()
     }
 }
 
@@ -152,77 +157,55 @@ fn live(body: &Computation, is_needed: &mut [bool]) -> Vec<bool> {
     }
 }
 
-fn rewrite(module: &mut Module, caller: ComputationId, loops: &[ShrinkableLoop]) {
-    let old = module.computation(caller).clone();
-    let mut rebuild = Rebuild::new(&old);
-    for (id, instruction) in old.ids().zip(&old.instructions) {
-        let new = match loops.iter().find(|it| it.at == id) {
-            Some(it) => smaller(&mut rebuild, instruction, it),
-            None => rebuild.copy(instruction),
-        };
-        rebuild.set(id, new);
-    }
-    let new = rebuild.finish();
-    for it in loops {
-        let all = vec![true; module.computation(it.condition).instructions.len()];
-        let condition = with_less_state(module.computation(it.condition), &old, it, &all);
-        let body = with_less_state(module.computation(it.body), &old, it, &it.live);
-        module.computations[it.condition.index()] = condition;
-        module.computations[it.body.index()] = body;
-    }
-    module.computations[caller.index()] = new;
-}
-
 /// Adds the loop with its smaller state. Returns a tuple of all elements of the old state.
-fn smaller(rebuild: &mut Rebuild, instruction: &Instruction, it: &ShrinkableLoop) -> InstrId {
-    let before = rebuild.mapped(instruction.operands[0]);
-    let initial = elements(rebuild, instruction, before, instruction.shape.as_tuple().unwrap_or_default());
-    let kept =
-        initial.iter().zip(&it.fates).filter(|(_, fate)| matches!(fate, ElementFate::Kept(_))).map(|(id, _)| *id);
-    let state = rebuild.add(instruction, Op::Tuple, it.state.clone(), kept.collect());
-    let last = rebuild.add(instruction, instruction.op.clone(), it.state.clone(), vec![state]);
+fn smaller(edit: &mut Rewrite, instruction: &Instruction, it: &ShrinkableLoop) -> Result<InstrId, EditError> {
+    let (module, caller) = (edit.module(), edit.old());
+    let before = edit.mapped(instruction.operands[0]);
+    let initial = edit.elements(before);
+    let state = edit.tuple(it.kept(&initial));
+    let last = edit.loop_with_state([it.condition, it.body], state, |id, state| {
+        let is_live = |inside: InstrId| id == it.condition || it.live[inside.index()];
+        let edit = Rewrite::with_state(module, module.computation(id), state);
+        with_less_state(edit, caller, it, is_live)
+    })?;
     let mut results = initial;
     for (number, fate) in it.fates.iter().enumerate() {
         if let (ElementFate::Kept(index), false) = (fate, it.passed_on[number]) {
-            let shape = rebuild.instruction(results[number]).shape.clone();
-            let element = Op::GetTupleElement { index: *index as i64 };
-            results[number] = rebuild.add(instruction, element, shape, vec![last]);
+            results[number] = edit.element(last, *index);
         }
     }
-    rebuild.add(instruction, Op::Tuple, instruction.shape.clone(), results)
+    Ok(edit.tuple(results))
 }
 
 /// Returns a body or condition without the removed elements, and with copies of the constants.
-fn with_less_state(computation: &Computation, caller: &Computation, it: &ShrinkableLoop, live: &[bool]) -> Computation {
-    let mut rebuild = Rebuild::new(computation);
-    for (id, instruction) in computation.ids().zip(&computation.instructions) {
-        let is_state = matches!(instruction.op, Op::Parameter { .. });
-        let new = match element_of_state(computation, id).map(|number| it.fates[number as usize]) {
-            _ if is_state => rebuild.add(instruction, instruction.op.clone(), it.state.clone(), Vec::new()),
-            _ if id == computation.root && matches!(instruction.op, Op::Tuple) => {
-                let next = instruction.operands.iter().zip(&it.fates);
-                let next = next.filter(|(_, fate)| matches!(fate, ElementFate::Kept(_)));
-                let next = next.map(|(next, _)| rebuild.mapped(*next)).collect();
-                rebuild.add(instruction, Op::Tuple, it.state.clone(), next)
-            }
-            _ if !live[id.index()] => continue,
-            Some(ElementFate::Kept(index)) => {
-                let state = rebuild.operands(instruction);
-                let element = Op::GetTupleElement { index: index as i64 };
-                rebuild.add(instruction, element, instruction.shape.clone(), state)
-            }
-            Some(ElementFate::Constant(initial)) => duplicated_constant(&mut rebuild, caller, initial),
+/// `edit` has only the parameter yet.
+fn with_less_state(
+    mut edit: Rewrite,
+    caller: &Computation,
+    it: &ShrinkableLoop,
+    is_live: impl Fn(InstrId) -> bool,
+) -> Result<Rewritten, EditError> {
+    let old = edit.old();
+    for (id, instruction) in old.ids().zip(&old.instructions) {
+        edit.set_origin(instruction);
+        let operands = edit.operands(instruction);
+        let new = match element_of_state(old, id).map(|number| it.fates[number as usize]) {
+            _ if matches!(instruction.op, Op::Parameter { .. }) => continue,
+            _ if id == old.root && matches!(instruction.op, Op::Tuple) => edit.tuple(it.kept(&operands)),
+            _ if !is_live(id) => continue,
+            Some(ElementFate::Kept(index)) => edit.element(operands[0], index),
+            Some(ElementFate::Constant(initial)) => duplicated_constant(&mut edit, caller, initial),
             Some(ElementFate::Gone) => continue,
-            None => rebuild.copy(instruction),
+            None => edit.copy(instruction),
         };
-        rebuild.set(id, new);
+        edit.set(id, new);
     }
-    rebuild.finish()
+    edit.finish()
 }
 
 /// Duplicates a constant of the caller, or a broadcast of one.
-fn duplicated_constant(rebuild: &mut Rebuild, caller: &Computation, id: InstrId) -> InstrId {
+fn duplicated_constant(edit: &mut Rewrite, caller: &Computation, id: InstrId) -> InstrId {
     let instruction = caller.instruction(id);
-    let operands = instruction.operands.iter().map(|&operand| duplicated_constant(rebuild, caller, operand)).collect();
-    rebuild.add(instruction, instruction.op.clone(), instruction.shape.clone(), operands)
+    let operands = instruction.operands.iter().map(|&operand| duplicated_constant(edit, caller, operand)).collect();
+    edit.copy_with(instruction, operands)
 }

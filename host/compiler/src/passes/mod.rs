@@ -1,5 +1,5 @@
-//! Rewrites HLO to simpler HLO. Each pass has a file. After all passes, the module is in the form
-//! that fusion expects:
+//! Rewrites HLO to simpler HLO. Each pass has a file. A pass states the [`Form`]s that it needs and
+//! leaves. After all passes, the module is in the form that fusion expects:
 //!
 //! * no `ragged-dot`, `scaled-dot`, `scan`
 //! * no `call`, `bitcast`, `copy`, `opt-barrier`; fusions only at the top level
@@ -8,7 +8,6 @@
 //! * no reshapes, broadcasts or transposes in a row
 //! * no common subexpressions, no dead code
 
-mod added_computations;
 mod batch_norm;
 mod canonical_ops;
 mod common_subexpressions;
@@ -21,8 +20,8 @@ mod elements;
 mod empty_arrays;
 mod equal_combiners;
 mod expansions;
+mod form;
 mod four_bit_integers;
-mod identity;
 mod inline_calls;
 mod joined_products;
 mod loop_invariants;
@@ -45,15 +44,15 @@ mod wide_sums;
 mod tests;
 
 pub use common_subexpressions::{depends_on_operands_alone, merge_equal};
-pub use dead_code::{drop_unreachable_computations, renumber};
-pub use inline_calls::splice;
+pub use dead_code::drop_unreachable_computations;
+pub use form::Form;
 pub use loop_invariants::invariant;
 
 use fusebox_core::hlo::Module;
 use fusebox_edit::restore_order;
 
-use crate::CompileError;
 use crate::fuse::Claims;
+use crate::{CompileError, Phase};
 
 /// The function of a pass. It may read the emitters' claims and the device.
 pub type PassFunction = fn(&mut Module, &mut Claims) -> Result<(), CompileError>;
@@ -66,31 +65,74 @@ pub struct Pass {
     pub about: &'static str,
     /// Whether later passes and phases work without this pass.
     pub is_optional: bool,
+    /// Forms that the module must have. The pass keeps them.
+    pub needs: &'static [Form],
+    /// Forms that the module has after the pass.
+    pub leaves: &'static [Form],
     /// The function that runs the pass.
     run: PassFunction,
 }
 
-impl Pass {
-    /// Runs the pass on a module that has passed all earlier needed passes.
-    ///
-    /// # Errors
-    /// If the module is not supported.
-    pub fn apply(&self, module: &mut Module, claims: &mut Claims) -> Result<(), CompileError> {
-        (self.run)(module, claims)?;
-        // Passes append computations, so that no id changes while they run.
-        restore_order(module);
-        Ok(())
-    }
-}
+/// The forms of a module whose instructions have their meaning without regard to layouts, calls and
+/// dynamic sizes.
+const PLAIN: &[Form] = &[Form::OneDevice, Form::StaticSizes, Form::Expanded, Form::NoCalls, Form::RowMajor];
+/// The forms of a module that consists of operations which kernels and routines compute.
+const CANONICAL: &[Form] = &[
+    Form::OneDevice,
+    Form::StaticSizes,
+    Form::Expanded,
+    Form::NoCalls,
+    Form::RowMajor,
+    Form::NoBatchNorm,
+    Form::Canonical,
+];
+/// The forms of [`CANONICAL`], and no arrays without elements.
+const WITH_ELEMENTS: &[Form] = &Form::ALL;
 
 /// Defines a pass that later passes or phases rely on.
-const fn needed(name: &'static str, about: &'static str, run: PassFunction) -> Pass {
-    Pass { name, about, is_optional: false, run }
+const fn needed(
+    name: &'static str,
+    about: &'static str,
+    (needs, leaves): (&'static [Form], &'static [Form]),
+    run: PassFunction,
+) -> Pass {
+    Pass { name, about, is_optional: false, needs, leaves, run }
 }
 
 /// Defines a pass that only makes programs faster. Programs are correct without it.
-const fn optional(name: &'static str, about: &'static str, run: PassFunction) -> Pass {
-    Pass { name, about, is_optional: true, run }
+const fn optional(name: &'static str, about: &'static str, needs: &'static [Form], run: PassFunction) -> Pass {
+    Pass { name, about, is_optional: true, needs, leaves: &[], run }
+}
+
+impl Pass {
+    /// Runs the pass on a module that has passed all earlier needed passes. If `is_verified`,
+    /// checks the module before and after the pass.
+    ///
+    /// # Errors
+    /// If the module is not supported, or if a check fails: a bug in fusebox.
+    pub fn apply(&self, module: &mut Module, claims: &mut Claims, is_verified: bool) -> Result<(), CompileError> {
+        if is_verified {
+            self.check_forms(module, self.needs, "needs")?;
+        }
+        (self.run)(module, claims)?;
+        // Passes append computations, so that no id changes while they run.
+        restore_order(module);
+        if is_verified {
+            self.check_forms(module, self.leaves, "leaves")?;
+            self.check_forms(module, self.needs, "keeps")?;
+        }
+        Ok(())
+    }
+
+    fn check_forms(&self, module: &Module, forms: &[Form], relation: &str) -> Result<(), CompileError> {
+        let exception = forms.iter().find_map(|form| Some((form, form.exception(module)?)));
+        exception.map_or(Ok(()), |(form, instruction)| {
+            let Pass { name, .. } = self;
+            let (opcode, instruction) = (instruction.opcode(), &instruction.name);
+            let message = format!("pass {name} {relation} the form {form:?}, but there is {opcode} [in {instruction}]");
+            Err(CompileError::Internal { phase: Phase::Passes.name(), message })
+        })
+    }
 }
 
 /// All passes in order.
@@ -98,69 +140,135 @@ pub const PASSES: &[Pass] = &[
     needed(
         "one-device",
         "replace exchanges between devices and asynchronous operations by their meaning on one device",
+        (&[], &[]),
         |module, _| one_device::run(module),
     ),
-    needed("supported", "refuse operations that are not supported", |module, _| supported::check(module)),
+    needed("supported", "refuse operations that are not supported", (&[], &[Form::OneDevice]), |module, _| {
+        supported::check(module)
+    }),
     needed(
         "dynamic-dimensions",
         "replace arrays of dynamic size by arrays of their bounds, with the sizes as values",
+        (&[Form::OneDevice], &[Form::StaticSizes]),
         |module, _| dynamic_dimensions::run(module),
     ),
-    needed("expansions", "expand scan, ragged-dot and scaled-dot into loops and products", |module, _| {
-        expansions::run(module)
+    needed(
+        "expansions",
+        "expand scan, ragged-dot and scaled-dot into loops and products",
+        (&[Form::OneDevice, Form::StaticSizes], &[Form::Expanded]),
+        |module, _| expansions::run(module),
+    ),
+    needed(
+        "inline-calls",
+        "inline calls",
+        (&[Form::OneDevice, Form::StaticSizes, Form::Expanded], &[Form::NoCalls]),
+        |module, _| inline_calls::run(module),
+    ),
+    optional(
+        "equal-combiners",
+        "merge equal combiners and comparators",
+        &[Form::OneDevice, Form::StaticSizes, Form::Expanded, Form::NoCalls],
+        |module, _| equal_combiners::run(module),
+    ),
+    needed(
+        "row-major",
+        "make all arrays row-major, with transposes for other layouts",
+        (&[Form::OneDevice, Form::StaticSizes, Form::Expanded, Form::NoCalls], &[Form::RowMajor]),
+        |module, _| row_major::run(module),
+    ),
+    needed("batch-norm", "expand batch normalisation into arithmetic", (PLAIN, &[Form::NoBatchNorm]), |module, _| {
+        batch_norm::run(module)
     }),
-    needed("inline-calls", "inline calls", |module, _| inline_calls::run(module)),
-    optional("equal-combiners", "merge equal combiners and comparators", |module, _| equal_combiners::run(module)),
-    needed("row-major", "make all arrays row-major, with transposes for other layouts", |module, _| {
-        row_major::run(module)
-    }),
-    needed("batch-norm", "expand batch normalisation into arithmetic", |module, _| batch_norm::run(module)),
-    needed("canonical-ops", "remove operations without effect on one device", |module, _| canonical_ops::run(module)),
-    needed("four-bit-integers", "compute with four-bit integers in eight bits", |module, _| {
+    needed(
+        "canonical-ops",
+        "remove operations without effect on one device",
+        (PLAIN, &[Form::Canonical]),
+        |module, _| canonical_ops::run(module),
+    ),
+    needed("four-bit-integers", "compute with four-bit integers in eight bits", (CANONICAL, &[]), |module, _| {
         four_bit_integers::run(module)
     }),
-    needed("tuples", "remove tuples whose elements are read one by one", |module, _| tuples::run(module)),
-    optional("movements", "merge reshapes, broadcasts and transposes in a row", |module, _| movements::run(module)),
-    optional("top-k", "replace a sort by top-k if only its first elements are used", |module, _| top_k::run(module)),
-    needed("empty-arrays", "replace arrays without elements by constants", |module, _| empty_arrays::run(module)),
+    needed("tuples", "remove tuples whose elements are read one by one", (CANONICAL, &[]), |module, _| {
+        tuples::run(module)
+    }),
+    optional("movements", "merge reshapes, broadcasts and transposes in a row", CANONICAL, |module, _| {
+        movements::run(module)
+    }),
+    optional("top-k", "replace a sort by top-k if only its first elements are used", CANONICAL, |module, _| {
+        top_k::run(module)
+    }),
+    needed(
+        "empty-arrays",
+        "replace arrays without elements by constants",
+        (CANONICAL, &[Form::NoEmptyArrays]),
+        |module, _| empty_arrays::run(module),
+    ),
     optional(
         "selected-elements",
         "expand select-and-scatter: select in each window once, then scatter",
+        WITH_ELEMENTS,
         |module, _| selected_elements::run(module),
     ),
-    optional("small-systems", "expand triangular systems of a few equations into arithmetic", |module, _| {
-        small_systems::run(module)
+    optional(
+        "small-systems",
+        "expand triangular systems of a few equations into arithmetic",
+        WITH_ELEMENTS,
+        |module, _| small_systems::run(module),
+    ),
+    optional(
+        "wide-sums",
+        "accumulate sums of narrow floats in wide ones, and round once",
+        WITH_ELEMENTS,
+        |module, _| wide_sums::run(module),
+    ),
+    optional(
+        "control-flow",
+        "unroll loops of few iterations, and inline known branches",
+        WITH_ELEMENTS,
+        |module, _| control_flow::run(module),
+    ),
+    optional("loop-state", "remove unused elements from the state of loops", WITH_ELEMENTS, |module, _| {
+        loop_state::run(module)
     }),
-    optional("wide-sums", "accumulate sums of narrow floats in wide ones, and round once", |module, _| {
-        wide_sums::run(module)
+    optional("constant-folding", "fold small operations on constants", WITH_ELEMENTS, |module, _| {
+        constant_folding::run(module)
     }),
-    optional("control-flow", "unroll loops of few iterations, and inline known branches", |module, _| {
-        control_flow::run(module)
-    }),
-    optional("loop-state", "remove unused elements from the state of loops", |module, _| loop_state::run(module)),
-    optional("constant-folding", "fold small operations on constants", |module, _| constant_folding::run(module)),
-    optional("elements", "compute small arrays element by element if only single elements are used", |module, _| {
-        elements::run(module)
-    }),
+    optional(
+        "elements",
+        "compute small arrays element by element if only single elements are used",
+        WITH_ELEMENTS,
+        |module, _| elements::run(module),
+    ),
     optional(
         "simplify",
         "simplify neutral elements, conversions in a row, and slices of concatenations",
+        WITH_ELEMENTS,
         |module, _| simplify::run(module),
     ),
-    optional("products", "remove transposes around products, and products that sum over one element", |module, _| {
-        products::run(module)
-    }),
-    optional("joined-products", "merge products of one array with several others", joined_products::run),
-    optional("loop-invariants", "hoist operations out of loops", |module, claims| {
+    optional(
+        "products",
+        "remove transposes around products, and products that sum over one element",
+        WITH_ELEMENTS,
+        |module, _| products::run(module),
+    ),
+    optional("joined-products", "merge products of one array with several others", WITH_ELEMENTS, joined_products::run),
+    optional("loop-invariants", "hoist operations out of loops", WITH_ELEMENTS, |module, claims| {
         loop_invariants::run(module, claims.device())
     }),
-    optional("row-products", "compute rows times large matrices as sums along columns", |module, claims| {
-        row_products::run(module, claims.device())
-    }),
-    optional("cumulative", "split long cumulative reductions into blocks", cumulative::run),
-    optional("split-reductions", "split reductions to few results into two steps", |module, claims| {
+    optional(
+        "row-products",
+        "compute rows times large matrices as sums along columns",
+        WITH_ELEMENTS,
+        |module, claims| row_products::run(module, claims.device()),
+    ),
+    optional("cumulative", "split long cumulative reductions into blocks", WITH_ELEMENTS, cumulative::run),
+    optional("split-reductions", "split reductions to few results into two steps", WITH_ELEMENTS, |module, claims| {
         split_reductions::run(module, claims.device())
     }),
-    optional("common-subexpressions", "merge equal instructions", |module, _| common_subexpressions::run(module)),
-    needed("dead-code", "remove instructions that no instruction reads", |module, _| dead_code::run(module)),
+    optional("common-subexpressions", "merge equal instructions", WITH_ELEMENTS, |module, _| {
+        common_subexpressions::run(module)
+    }),
+    needed("dead-code", "remove instructions that no instruction reads", (WITH_ELEMENTS, &[]), |module, _| {
+        dead_code::run(module)
+    }),
 ];

@@ -7,30 +7,28 @@
 //! s = async-start(x), async-done(s)      s = ((x), f(x), context), f(x)
 //! ```
 
-use fusebox_core::hlo::{ArrayLiteral, InstrId, Instruction, Literal, Module, Op, Opcode, Shape};
+use fusebox_core::hlo::{InstrId, Instruction, Module, Op, Opcode, Shape};
+use fusebox_edit::{Builder, Rewrite, rewrite};
 
 use crate::CompileError;
-use crate::rebuild::Rebuild;
 
 /// Rewrites a module for one device. Does not change modules for several devices.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     if module.replica_count > 1 || module.num_partitions > 1 {
         return Ok(());
     }
-    for computation in &mut module.computations {
-        if computation.instructions.iter().any(|it| matches!(it.op, Op::Other { .. })) {
-            *computation = Rebuild::each(computation, |rebuild, _, instruction| {
-                Ok::<_, CompileError>(alone(rebuild, instruction))
-            })?;
+    for id in module.ids() {
+        if module.computation(id).instructions.iter().any(|it| matches!(it.op, Op::Other { .. })) {
+            rewrite(module, id, |edit, _, instruction| Ok::<_, CompileError>(alone(edit, instruction)))?;
         }
     }
     Ok(())
 }
 
 /// Returns the replacement of an instruction; `None` if it needs none.
-fn alone(rebuild: &mut Rebuild, instruction: &Instruction) -> Option<InstrId> {
+fn alone(edit: &mut Rewrite, instruction: &Instruction) -> Option<InstrId> {
     let Op::Other { opcode, called, attributes } = &instruction.op else { return None };
-    let operands = rebuild.operands(instruction);
+    let operands = edit.operands(instruction);
     if !is_on_one_device(attributes) {
         return None;
     }
@@ -41,26 +39,26 @@ fn alone(rebuild: &mut Rebuild, instruction: &Instruction) -> Option<InstrId> {
         | Opcode::AllToAll
         | Opcode::CollectiveBroadcast
         | Opcode::CollectivePermute
-        | Opcode::AllReduceStart => together(rebuild, instruction, &operands, &instruction.shape),
+        | Opcode::AllReduceStart => together(edit, &operands, &instruction.shape),
         Opcode::AllGatherStart | Opcode::CollectivePermuteStart | Opcode::CopyStart => {
             let [sent, received, contexts @ ..] = instruction.shape.as_tuple()? else { return None };
-            let sent = together(rebuild, instruction, &operands, sent)?;
-            let received = together(rebuild, instruction, &operands, received)?;
-            started(rebuild, instruction, sent, received, contexts)
+            let sent = together(edit, &operands, sent)?;
+            let received = together(edit, &operands, received)?;
+            started(edit, sent, received, contexts)
         }
         Opcode::AsyncStart => {
             let [(_, computations)] = &called[..] else { return None };
             let &[to_apply] = &computations[..] else { return None };
             let [_, result, contexts @ ..] = instruction.shape.as_tuple()? else { return None };
-            let sent = tuple(rebuild, instruction, operands.clone());
-            let result = rebuild.add(instruction, Op::Call { to_apply }, result.clone(), operands);
-            started(rebuild, instruction, sent, result, contexts)
+            let sent = edit.tuple(operands.clone());
+            let result = edit.add_shaped(Op::Call { to_apply }, result.clone(), operands);
+            started(edit, sent, result, contexts)
         }
         Opcode::AllReduceDone | Opcode::AsyncUpdate => operands.first().copied(),
         Opcode::AllGatherDone | Opcode::CollectivePermuteDone | Opcode::AsyncDone => {
-            element(rebuild, instruction, *operands.first()?, 1)
+            element(edit, *operands.first()?, 1)
         }
-        Opcode::CopyDone => element(rebuild, instruction, *operands.first()?, 0),
+        Opcode::CopyDone => element(edit, *operands.first()?, 0),
         _ => None,
     }
 }
@@ -78,55 +76,37 @@ fn is_on_one_device(attributes: &[(String, String)]) -> bool {
 }
 
 /// Copies one operand, or a tuple of several, to the layouts of `shape`.
-fn together(rebuild: &mut Rebuild, origin: &Instruction, operands: &[InstrId], shape: &Shape) -> Option<InstrId> {
+fn together(edit: &mut Builder, operands: &[InstrId], shape: &Shape) -> Option<InstrId> {
     let shapes = match (operands, shape.as_tuple()) {
         ([_], None) => std::slice::from_ref(shape),
         (_, Some(shapes)) if shapes.len() == operands.len() => shapes,
         _ => return None,
     };
-    let fits = |(&operand, shape): (&InstrId, &Shape)| rebuild.instruction(operand).shape.same_structure(shape);
-    if !operands.iter().zip(shapes).all(fits) {
+    if !operands.iter().zip(shapes).all(|(&operand, shape)| edit.shape(operand).same_structure(shape)) {
         return None;
     }
-    let copy = |(&operand, shape): (&InstrId, &Shape)| rebuild.add(origin, Op::Copy, shape.clone(), vec![operand]);
+    let copy = |(&operand, shape): (&InstrId, &Shape)| edit.add_shaped(Op::Copy, shape.clone(), [operand]);
     let copies: Vec<InstrId> = operands.iter().zip(shapes).map(copy).collect();
     match (&copies[..], shape.as_tuple()) {
         (&[copy], None) => Some(copy),
-        _ => Some(tuple(rebuild, origin, copies)),
+        _ => Some(edit.tuple(copies)),
     }
 }
 
 /// Returns the result of a start half: the sent operands, the result, and contexts that no
 /// instruction reads.
-fn started(
-    rebuild: &mut Rebuild,
-    origin: &Instruction,
-    sent: InstrId,
-    result: InstrId,
-    contexts: &[Shape],
-) -> Option<InstrId> {
+fn started(edit: &mut Builder, sent: InstrId, result: InstrId, contexts: &[Shape]) -> Option<InstrId> {
     let mut elements = vec![sent, result];
     for context in contexts {
-        elements.push(zero(rebuild, origin, context)?);
+        // A context is a scalar.
+        let array = context.as_array().filter(|array| array.dims.is_empty())?;
+        elements.push(edit.integer(array.element_type, 0));
     }
-    Some(tuple(rebuild, origin, elements))
+    Some(edit.tuple(elements))
 }
 
-fn tuple(rebuild: &mut Rebuild, origin: &Instruction, elements: Vec<InstrId>) -> InstrId {
-    let shapes = elements.iter().map(|&element| rebuild.instruction(element).shape.clone()).collect();
-    rebuild.add(origin, Op::Tuple, Shape::Tuple(shapes), elements)
-}
-
-fn element(rebuild: &mut Rebuild, origin: &Instruction, operand: InstrId, index: usize) -> Option<InstrId> {
-    let shape = rebuild.instruction(operand).shape.as_tuple()?.get(index)?.clone();
-    Some(rebuild.add(origin, Op::GetTupleElement { index: index as i64 }, shape, vec![operand]))
-}
-
-/// Returns a scalar zero for a context. `None` if `shape` is not a scalar.
-fn zero(rebuild: &mut Rebuild, origin: &Instruction, shape: &Shape) -> Option<InstrId> {
-    let array = shape.as_array().filter(|array| array.dims.is_empty())?;
-    let element_type = array.element_type;
-    let data = vec![0; element_type.byte_size()].into();
-    let literal = Literal::Array(ArrayLiteral { element_type, dims: Vec::new(), data });
-    Some(rebuild.add(origin, Op::Constant(literal), shape.clone(), Vec::new()))
+/// Reads an element of a tuple; `None` if it has no such element.
+fn element(edit: &mut Builder, tuple: InstrId, index: usize) -> Option<InstrId> {
+    edit.shape(tuple).as_tuple()?.get(index)?;
+    Some(edit.element(tuple, index))
 }

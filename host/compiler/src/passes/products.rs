@@ -96,11 +96,7 @@ fn untransposed(edit: &Builder, operand: InstrId, batch: &mut [i64], summed: &mu
 }
 
 /// Replaces the transpose of a product by the product of the swapped operands.
-fn transposed(
-    edit: &mut Rewrite,
-    instruction: &Instruction,
-    permutation: &[i64],
-) -> Option<InstrId> {
+fn transposed(edit: &mut Rewrite, instruction: &Instruction, permutation: &[i64]) -> Option<InstrId> {
     let rank = permutation.len();
     let product = edit.instruction(edit.mapped(instruction.operands[0])).clone();
     let Op::Dot(dims) = &product.op else { return None };

@@ -58,7 +58,8 @@ impl<'a> RowProduct<'a> {
         let columns: i64 = matrix.dims.iter().skip(summed).product();
         let is_row = row.element_count() == matrix.dims.iter().take(summed).product::<i64>();
         let has_known_type = has_one_type && TYPES.contains(&matrix.element_type);
-        let suits = has_known_type && is_plain(dims) && is_row && columns >= FEWEST_COLUMNS && matrix.byte_size() >= LARGE;
+        let suits =
+            has_known_type && is_plain(dims) && is_row && columns >= FEWEST_COLUMNS && matrix.byte_size() >= LARGE;
         suits.then_some(RowProduct { matrix, result, summed })
     }
 }

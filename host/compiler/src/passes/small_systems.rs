@@ -9,11 +9,11 @@
 //! less time than the call and is fused with its producers and consumers. A batch of systems is
 //! vectorised.
 
-use fusebox_core::hlo::{ArrayShape, BinaryOp, InstrId, Instruction, Module, Op, Shape, SliceDim};
+use fusebox_core::hlo::{BinaryOp, InstrId, Instruction, Module, SliceDim};
+use fusebox_edit::{Builder, Rewrite, rewrite};
 use fusebox_routines::TriangularSystem;
 
 use crate::CompileError;
-use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
 /// Largest number of equations of a system that is expanded. The number of instructions grows with
@@ -23,117 +23,78 @@ const MOST: i64 = 4;
 /// Expands the systems in all computations that thunks execute.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     for id in in_role(module, Role::Sequence) {
-        let new = Rebuild::each(module.computation(id), |rebuild, _, instruction| {
-            let solved = SmallSystem::of(rebuild, instruction).map(|system| system.solve(rebuild));
-            Ok::<_, CompileError>(solved)
+        rewrite(module, id, |edit, _, instruction| {
+            Ok::<_, CompileError>(SmallSystem::of(edit, instruction).map(|system| system.solve(edit)))
         })?;
-        module.computations[id.index()] = new;
     }
     Ok(())
 }
 
 /// A system `op(a) x = b`. Each equation is a slice of `b` at one index of `dimension`.
 struct SmallSystem {
-    /// Name and source position of the new instructions.
-    origin: Instruction,
     attributes: TriangularSystem,
     a: InstrId,
     b: InstrId,
-    matrices: ArrayShape,
-    lines: ArrayShape,
+    /// Sizes of the dimensions of one equation's slice of `b`. The last two are not batch
+    /// dimensions.
+    line: Vec<i64>,
     dimension: usize,
     equations: i64,
 }
 
 impl SmallSystem {
     /// Returns the system that an instruction solves, if it is real and has few equations.
-    fn of(rebuild: &Rebuild, instruction: &Instruction) -> Option<SmallSystem> {
+    fn of(edit: &Rewrite, instruction: &Instruction) -> Option<SmallSystem> {
         let attributes = TriangularSystem::of(instruction).ok()?;
-        let [a, b] = rebuild.operands(instruction)[..] else { return None };
-        let array = |id: InstrId| rebuild.instruction(id).shape.as_array().cloned();
-        let (matrices, mut lines) = (array(a)?, array(b)?);
+        let [a, b] = edit.operands(instruction)[..] else { return None };
+        let (matrices, lines) = (edit.array(a)?, edit.array(b)?);
         let batch = lines.rank().checked_sub(2)?;
         let dimension = if attributes.left_side { batch } else { batch + 1 };
         let equations = lines.dims[dimension];
         // A custom call of the routine may have any shapes.
         let is_system = matrices.element_type == lines.element_type
             && matrices.dims == [&lines.dims[..batch], &[equations; 2]].concat()
-            && instruction.shape.as_array() == Some(&lines);
+            && instruction.shape.as_array() == Some(lines);
         let is_small =
             (1..=MOST).contains(&equations) && lines.element_type.is_float() && lines.element_type.bits() >= 32;
-        lines.dims[dimension] = 1;
-        let mut origin = instruction.clone();
-        if let Some(extra) = &mut origin.extra {
-            // The configuration holds only for the custom call.
-            extra.backend_config = None;
-            extra.frontend_attributes.clear();
-        }
-        (is_system && is_small).then_some(SmallSystem {
-            origin,
-            attributes,
-            a,
-            b,
-            matrices,
-            lines,
-            dimension,
-            equations,
-        })
+        let mut line = lines.dims.clone();
+        line[dimension] = 1;
+        (is_system && is_small).then_some(SmallSystem { attributes, a, b, line, dimension, equations })
     }
 
     /// Computes the unknowns in order, each from the previous ones.
-    fn solve(&self, rebuild: &mut Rebuild) -> InstrId {
+    fn solve(&self, edit: &mut Builder) -> InstrId {
         let is_downwards = self.attributes.lower != self.attributes.is_transposed();
         let order: Vec<i64> =
             if is_downwards { (0..self.equations).collect() } else { (0..self.equations).rev().collect() };
         let mut found: Vec<(i64, InstrId)> = Vec::new();
         for &row in &order {
-            let mut rest = self.right_side(rebuild, row);
+            let mut rest = edit.slice_along(self.b, self.dimension, row, row + 1);
             for &(column, unknown) in &found {
-                let coefficient = self.coefficient(rebuild, row, column);
-                let product = self.of_lines(rebuild, Op::Binary(BinaryOp::Multiply), vec![coefficient, unknown]);
-                rest = self.of_lines(rebuild, Op::Binary(BinaryOp::Subtract), vec![rest, product]);
+                let coefficient = self.coefficient(edit, row, column);
+                let product = edit.binary(BinaryOp::Multiply, coefficient, unknown);
+                rest = edit.binary(BinaryOp::Subtract, rest, product);
             }
             if !self.attributes.unit_diagonal {
-                let diagonal = self.coefficient(rebuild, row, row);
-                rest = self.of_lines(rebuild, Op::Binary(BinaryOp::Divide), vec![rest, diagonal]);
+                let diagonal = self.coefficient(edit, row, row);
+                rest = edit.binary(BinaryOp::Divide, rest, diagonal);
             }
             found.push((row, rest));
         }
         found.sort_by_key(|&(row, _)| row);
-        let unknowns = found.into_iter().map(|(_, unknown)| unknown).collect();
-        let op = Op::Concatenate { dimension: self.dimension as i64 };
-        rebuild.add(&self.origin, op, self.origin.shape.clone(), unknowns)
-    }
-
-    /// Adds an instruction whose result has the shape of one equation's slice of `b`.
-    fn of_lines(&self, rebuild: &mut Rebuild, op: Op, operands: Vec<InstrId>) -> InstrId {
-        rebuild.add(&self.origin, op, Shape::Array(self.lines.clone()), operands)
-    }
-
-    fn right_side(&self, rebuild: &mut Rebuild, row: i64) -> InstrId {
-        let mut dims = whole(&self.lines.dims);
-        dims[self.dimension] = SliceDim { start: row, limit: row + 1, stride: 1 };
-        self.of_lines(rebuild, Op::Slice { dims }, vec![self.b])
+        edit.concatenate(found.into_iter().map(|(_, unknown)| unknown).collect(), self.dimension)
     }
 
     /// Returns the coefficient of an unknown in an equation, broadcast to the shape of one
     /// equation's slice of `b`.
-    fn coefficient(&self, rebuild: &mut Rebuild, row: i64, column: i64) -> InstrId {
-        let batch = self.matrices.rank() - 2;
+    fn coefficient(&self, edit: &mut Builder, row: i64, column: i64) -> InstrId {
+        let batch = self.line.len() - 2;
         let place = if self.attributes.is_transposed() { [column, row] } else { [row, column] };
-        let mut dims = whole(&self.matrices.dims);
-        for (dim, start) in dims[batch..].iter_mut().zip(place) {
-            *dim = SliceDim { start, limit: start + 1, stride: 1 };
-        }
-        let of = |dims: Vec<i64>| Shape::array(self.matrices.element_type, dims);
-        let one = [&self.matrices.dims[..batch], &[1, 1]].concat();
-        let element = rebuild.add(&self.origin, Op::Slice { dims }, of(one), vec![self.a]);
-        let element = rebuild.add(&self.origin, Op::Reshape, of(self.matrices.dims[..batch].to_vec()), vec![element]);
-        let dimensions = (0..batch as i64).collect();
-        self.of_lines(rebuild, Op::Broadcast { dimensions }, vec![element])
+        let whole = self.line[..batch].iter().map(|&size| SliceDim::all(size));
+        let one = place.map(|start| SliceDim { start, limit: start + 1, stride: 1 });
+        let element = edit.slice(self.a, whole.chain(one).collect());
+        let element = edit.reshape(element, &self.line[..batch]);
+        let dimensions: Vec<i64> = (0..batch as i64).collect();
+        edit.broadcast(element, &self.line, &dimensions)
     }
-}
-
-fn whole(dims: &[i64]) -> Vec<SliceDim> {
-    dims.iter().map(|&limit| SliceDim { start: 0, limit, stride: 1 }).collect()
 }

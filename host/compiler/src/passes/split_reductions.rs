@@ -23,12 +23,11 @@ use std::collections::BTreeSet;
 use fusebox_core::cost::{arithmetic_bytes, first_array, is_heavy, steps};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::hlo::{
-    ArrayShape, Computation, ComputationId, InstrId, Instruction, Literal, Module, Op, PaddingDim, Shape,
+    ArrayLiteral, ArrayShape, Combiner, Computation, ComputationId, InstrId, Instruction, Module, Op,
 };
+use fusebox_edit::{Builder, Rewrite, rewrite};
 
-use super::identity::identity_of;
 use crate::CompileError;
-use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
 /// Least number of elements of a part that justifies the part's fraction of a second launch, if the
@@ -63,43 +62,41 @@ const COLUMN_BYTES: i64 = 256;
 pub fn run(module: &mut Module, device: &DeviceDescription) -> Result<(), CompileError> {
     for sequence in in_role(module, Role::Sequence) {
         let old = module.computation(sequence);
-        if !old.instructions.iter().any(|i| matches!(i.op, Op::Reduce { .. })) {
-            continue;
+        if old.instructions.iter().any(|i| matches!(i.op, Op::Reduce { .. })) {
+            let users = old.users();
+            rewrite(module, sequence, |edit, _, instruction| {
+                Ok::<_, CompileError>(split(edit, &users, instruction, device))
+            })?;
         }
-        let users = old.users();
-        let new = Rebuild::each(old, |rebuild, _, instruction| {
-            Ok::<_, CompileError>(split(rebuild, module, (old, &users), instruction, device))
-        })?;
-        module.computations[sequence.index()] = new;
     }
     Ok(())
 }
 
 /// Returns the two steps that replace a reduction, if it is to be split.
 fn split(
-    rebuild: &mut Rebuild,
-    module: &Module,
-    (old, users): (&Computation, &[Vec<InstrId>]),
+    edit: &mut Rewrite,
+    users: &[Vec<InstrId>],
     instruction: &Instruction,
     device: &DeviceDescription,
 ) -> Option<InstrId> {
     let Op::Reduce { dimensions, to_apply } = &instruction.op else { return None };
+    let old = edit.old();
     let shape = old.instruction(instruction.operands[0]).shape.as_array()?;
-    let identities = identities(module, *to_apply, instruction.operands.len() / 2);
+    let identity = identity(edit.module(), *to_apply, instruction.operands.len() / 2);
     let work = if device.is_single_threaded_block() { work_per_element(old, users, instruction, shape) } else { 1.0 };
     let wanted = parts(shape, dimensions, work, device);
-    let mut split = wanted.and_then(|wanted| ReductionSplit::of(shape, dimensions, wanted, identities.is_some()));
+    let mut split = wanted.and_then(|wanted| ReductionSplit::of(shape, dimensions, wanted, identity.is_some()));
     if device.is_single_threaded_block() {
         split = ReductionSplit::before_short_rows(split, shape, dimensions);
     }
-    Some(split?.rewrite(rebuild, instruction, *to_apply, identities))
+    let operands = edit.operands(instruction);
+    Some(split?.write(edit, &operands, *to_apply, identity))
 }
 
 /// Returns the combiner's identity, if it is known. It is never known for a reduction of several
 /// operands.
-fn identities(module: &Module, combiner: ComputationId, operands: usize) -> Option<Literal> {
-    let identity = if operands == 1 { identity_of(module.computation(combiner)) } else { None };
-    identity.map(Literal::Array)
+fn identity(module: &Module, combiner: ComputationId, operands: usize) -> Option<ArrayLiteral> {
+    if operands == 1 { Combiner::of(module.computation(combiner))?.identity() } else { None }
 }
 
 /// Returns the time to compute and reduce one element, as a multiple of the time to read an
@@ -225,74 +222,36 @@ impl ReductionSplit {
         ReductionSplit { whole: Vec::new(), cut: None, reduced }
     }
 
-    /// Adds the two reductions.
-    fn rewrite(
+    /// Adds the two reductions. The operands are arrays, followed by their initial values.
+    fn write(
         &self,
-        rebuild: &mut Rebuild,
-        origin: &Instruction,
+        edit: &mut Builder,
+        operands: &[InstrId],
         combiner: ComputationId,
-        identity: Option<Literal>,
+        identity: Option<ArrayLiteral>,
     ) -> InstrId {
-        let count = origin.operands.len() / 2;
-        let initial: Vec<InstrId> = origin.operands[count..].iter().map(|&id| rebuild.mapped(id)).collect();
+        let (arrays, initial) = operands.split_at(operands.len() / 2);
         let neutral = match identity {
-            Some(literal) => {
-                let shape = literal.shape();
-                vec![part(rebuild, origin, Op::Constant(literal), shape, Vec::new())]
-            }
-            None => initial.clone(),
+            Some(literal) => vec![edit.constant(literal)],
+            None => initial.to_vec(),
         };
-        let operands = origin.operands[..count].iter().zip(&neutral);
-        let arrays: Vec<InstrId> =
-            operands.map(|(&array, &neutral)| self.in_parts(rebuild, origin, array, neutral)).collect();
-        let partial = self.first_step(rebuild, origin, combiner, &arrays, &neutral);
-        let partials = elements(rebuild, origin, partial, count);
-        let dimensions = self.partial_dimensions(rebuild, partials[0]);
-        let operands = partials.into_iter().chain(initial).collect();
-        rebuild.add(origin, Op::Reduce { dimensions, to_apply: combiner }, origin.shape.clone(), operands)
-    }
-
-    /// Returns the operand with the cut dimension split in two.
-    fn in_parts(&self, rebuild: &mut Rebuild, origin: &Instruction, operand: InstrId, neutral: InstrId) -> InstrId {
-        let mut value = rebuild.mapped(operand);
-        let Some(shape) = rebuild.instruction(value).shape.as_array().cloned() else { return value };
-        let Some(cut) = self.cut else { return value };
-        let mut dims = shape.dims.clone();
-        let at = cut.dimension as usize;
-        if cut.padding > 0 {
-            dims[at] += cut.padding;
-            let mut padding = vec![PaddingDim { low: 0, high: 0, interior: 0 }; dims.len()];
-            padding[at].high = cut.padding;
-            let padded = Shape::array(shape.element_type, dims.clone());
-            value = part(rebuild, origin, Op::Pad { dims: padding }, padded, vec![value, neutral]);
-        }
-        dims.splice(at..=at, [cut.parts, cut.length]);
-        part(rebuild, origin, Op::Reshape, Shape::array(shape.element_type, dims), vec![value])
-    }
-
-    fn first_step(
-        &self,
-        rebuild: &mut Rebuild,
-        origin: &Instruction,
-        combiner: ComputationId,
-        arrays: &[InstrId],
-        neutral: &[InstrId],
-    ) -> InstrId {
+        let arrays = arrays.iter().zip(&neutral);
+        let arrays: Vec<InstrId> = arrays.map(|(&array, &neutral)| self.in_parts(edit, array, neutral)).collect();
         let dimensions: Vec<i64> = self.reduced.iter().filter_map(|&d| self.first_step_dimension(d)).collect();
-        let shapes: Vec<Shape> = arrays
-            .iter()
-            .filter_map(|&array| rebuild.instruction(array).shape.as_array())
-            .map(|shape| {
-                let kept = (0..shape.rank()).filter(|&d| !dimensions.contains(&(d as i64))).map(|d| shape.dims[d]);
-                Shape::array(shape.element_type, kept.collect::<Vec<_>>())
-            })
-            .collect();
-        let shape = match shapes.as_slice() {
-            [one] => one.clone(),
-            _ => Shape::Tuple(shapes),
-        };
-        let operands = arrays.iter().chain(neutral).copied().collect();
-        part(rebuild, origin, Op::Reduce { dimensions, to_apply: combiner }, shape, operands)
+        let partial = edit.reduce(&arrays, &neutral, &dimensions, combiner);
+        let partials = edit.elements(partial);
+        let dimensions = self.partial_dimensions(edit.dims(partials[0]).len());
+        edit.reduce(&partials, initial, &dimensions, combiner)
+    }
+
+    /// Returns the array with the cut dimension split in two.
+    fn in_parts(&self, edit: &mut Builder, array: InstrId, neutral: InstrId) -> InstrId {
+        let Some(cut) = self.cut else { return array };
+        let at = cut.dimension as usize;
+        let padded = edit.pad_along(array, neutral, at, 0, cut.padding);
+        let mut dims = edit.dims(padded);
+        dims.splice(at..=at, [cut.parts, cut.length]);
+        edit.reshape(padded, &dims)
     }
 
     /// Returns the number of a dimension that the first step reduces, after the cut dimension is
@@ -305,13 +264,12 @@ impl ReductionSplit {
         }
     }
 
-    /// Returns the reduced dimensions that are left after the first step.
-    fn partial_dimensions(&self, rebuild: &Rebuild, partial: InstrId) -> Vec<i64> {
-        let rank = rebuild.instruction(partial).shape.as_array().map_or(0, ArrayShape::rank) as i64;
+    /// Returns the reduced dimensions among the `rank` dimensions that the first step leaves.
+    fn partial_dimensions(&self, rank: usize) -> Vec<i64> {
         let is_left = |d: &i64| self.whole.contains(d) || self.cut.is_some_and(|cut| cut.dimension == *d);
         let gone_before = |d: i64| self.reduced.iter().filter(|r| **r < d && !is_left(r)).count() as i64;
         let left = self.reduced.iter().filter(|d| is_left(d)).map(|&d| d - gone_before(d));
-        left.filter(|&d| d < rank).collect()
+        left.filter(|&d| d < rank as i64).collect()
     }
 }
 
@@ -329,19 +287,4 @@ impl DimensionSplit {
         let length = (size + wanted - 1) / wanted;
         may_pad.then(|| DimensionSplit { dimension, parts: wanted, length, padding: wanted * length - size })
     }
-}
-
-/// Adds an instruction that belongs to the first step.
-fn part(rebuild: &mut Rebuild, origin: &Instruction, op: Op, shape: Shape, operands: Vec<InstrId>) -> InstrId {
-    let mut instruction = Instruction::new(format!("{}.part", origin.name), shape, op, operands);
-    instruction.span = origin.span;
-    rebuild.push(instruction)
-}
-
-/// Returns the arrays of a reduction's result.
-fn elements(rebuild: &mut Rebuild, origin: &Instruction, value: InstrId, count: usize) -> Vec<InstrId> {
-    let Shape::Tuple(shapes) = rebuild.instruction(value).shape.clone() else { return vec![value; count] };
-    let element =
-        |(index, shape)| part(rebuild, origin, Op::GetTupleElement { index: index as i64 }, shape, vec![value]);
-    shapes.into_iter().enumerate().map(element).collect()
 }

@@ -26,7 +26,7 @@ fn apply(pass: &str, text: &str) -> Result<String, CompileError> {
 fn apply_for(device: &DeviceDescription, pass: &str, text: &str) -> Result<String, CompileError> {
     let mut module = module(text);
     let pass = PASSES.iter().find(|it| it.name == pass).unwrap();
-    pass.apply(&mut module, &mut Claims::new(device, &Emitters::bundled()))?;
+    pass.apply(&mut module, &mut Claims::new(device, &Emitters::bundled()), true)?;
     verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
     Ok(print_module(&module))
 }
@@ -119,7 +119,7 @@ fn a_split_reduction_gives_the_same() {
         let text = reduction("s32", dims, dimensions, "add");
         let (before, mut after) = (module(&text), module(&text));
         let pass = PASSES.iter().find(|pass| pass.name == "split-reductions").unwrap();
-        pass.apply(&mut after, &mut Claims::new(&DeviceDescription::cpu(2), &Emitters::bundled())).unwrap();
+        pass.apply(&mut after, &mut Claims::new(&DeviceDescription::cpu(2), &Emitters::bundled()), true).unwrap();
         verify(&after).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&after)));
         let reductions =
             after.entry_computation().unwrap().instructions.iter().filter(|i| i.opcode() == Opcode::Reduce).count();
@@ -194,7 +194,7 @@ ENTRY main { x = s32[2,3,4,5] parameter(0)
   ROOT r = s32[5,2,4] reduce(t, zero), dimensions={1}, to_apply=add }";
     let (before, mut after) = (module(text), module(text));
     let pass = PASSES.iter().find(|pass| pass.name == "movements").unwrap();
-    pass.apply(&mut after, &mut Claims::new(&DeviceDescription::cpu(2), &Emitters::bundled())).unwrap();
+    pass.apply(&mut after, &mut Claims::new(&DeviceDescription::cpu(2), &Emitters::bundled()), true).unwrap();
     verify(&after).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&after)));
     let data: Vec<u8> = (0..120i32).flat_map(|n| (n * n).to_le_bytes()).collect();
     let input = ArrayLiteral { element_type: ElementType::S32, dims: vec![2, 3, 4, 5], data: data.into() };
@@ -224,7 +224,8 @@ fn joined_products_give_the_same() {
     let before = module(&format!("HloModule m\nENTRY main {{\n{lines}{root}\n}}\n"));
     let entry = before.entry.unwrap();
     let mut after = before.clone();
-    after.computations[entry.index()] = joined(before.computation(entry), &groups(before.computation(entry)));
+    let old = before.computation(entry);
+    joined(&before, old, &groups(old)).unwrap().put_into(&mut after, entry);
     verify(&after).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&after)));
     let products = after.entry_computation().unwrap().instructions.iter().filter(|it| matches!(it.op, Op::Dot(_)));
     assert_eq!(products.count(), 2, "{}", print_module(&after));

@@ -6,11 +6,11 @@
 //! ```
 
 use fusebox_core::hlo::{
-    ArrayShape, Comparison, ComparisonType, Computation, ElementType, InstrId, Instruction, Module, Op, Shape,
+    ArrayShape, Comparison, ComparisonType, Computation, ElementType, InstrId, Instruction, Module, Op,
 };
+use fusebox_edit::{Rewrite, rewrite};
 
 use crate::CompileError;
-use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
 /// Rewrites the sorts in all computations that thunks execute.
@@ -20,13 +20,11 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
         let users = old.users();
         let found: Vec<(InstrId, SortPrefix)> =
             old.ids().filter_map(|id| Some((id, first_elements(module, old, &users, id)?))).collect();
-        if found.is_empty() {
-            continue;
+        if !found.is_empty() {
+            rewrite(module, sequence, |edit, id, instruction| {
+                Ok::<_, CompileError>(by_top_k(edit, &found, id, instruction))
+            })?;
         }
-        let new = Rebuild::each(old, |rebuild, id, instruction| {
-            Ok::<_, CompileError>(rewrite(rebuild, old, &found, id, instruction))
-        })?;
-        module.computations[sequence.index()] = new;
     }
     Ok(())
 }
@@ -38,49 +36,35 @@ struct SortPrefix {
     is_stable: bool,
 }
 
-fn rewrite(
-    rebuild: &mut Rebuild,
-    old: &Computation,
+fn by_top_k(
+    edit: &mut Rewrite,
     found: &[(InstrId, SortPrefix)],
     id: InstrId,
     instruction: &Instruction,
 ) -> Option<InstrId> {
     let of = |id: InstrId| found.iter().find(|(sort, _)| *sort == id).map(|(_, first)| first);
     if let Some(&SortPrefix { k, largest, is_stable }) = of(id) {
-        let operand = rebuild.mapped(*instruction.operands.first()?);
-        let values = first(old.instruction(*instruction.operands.first()?).shape.as_array()?, k);
-        let places = ArrayShape::new(ElementType::S32, values.dims.clone());
-        let shape = Shape::Tuple(vec![Shape::Array(values), Shape::Array(places)]);
-        return Some(rebuild.add(instruction, Op::Topk { k, largest, is_stable }, shape, vec![operand]));
+        let operand = edit.mapped(*instruction.operands.first()?);
+        return Some(edit.add(Op::Topk { k, largest, is_stable }, [operand]));
     }
     match instruction.op {
         Op::GetTupleElement { index } => {
             let tuple = *instruction.operands.first()?;
-            let shape = first(instruction.shape.as_array()?, of(tuple)?.k);
-            let place = Shape::array(ElementType::S32, shape.dims.clone());
-            let made = if index == 0 { Shape::Array(shape.clone()) } else { place.clone() };
-            let element = rebuild.add(instruction, Op::GetTupleElement { index }, made, vec![rebuild.mapped(tuple)]);
-            if index == 0 || shape.element_type == ElementType::S32 {
-                Some(element)
-            } else {
-                Some(rebuild.add(instruction, Op::Convert, Shape::Array(shape), vec![element]))
-            }
+            of(tuple)?;
+            let top = edit.mapped(tuple);
+            let element = edit.element(top, index as usize);
+            Some(edit.convert(element, instruction.shape.as_array()?.element_type))
         }
         Op::Slice { .. } => {
             let element = *instruction.operands.first()?;
-            let tuple = match old.instruction(element) {
+            let tuple = match edit.old().instruction(element) {
                 Instruction { op: Op::GetTupleElement { .. }, operands, .. } => *operands.first()?,
                 _ => return None,
             };
-            of(tuple).map(|_| rebuild.mapped(element))
+            of(tuple).map(|_| edit.mapped(element))
         }
         _ => None,
     }
-}
-
-fn first(shape: &ArrayShape, k: i64) -> ArrayShape {
-    let outer = &shape.dims[..shape.rank().saturating_sub(1)];
-    ArrayShape::new(shape.element_type, [outer, &[k]].concat())
 }
 
 /// Returns the used part of a sort that can be replaced; `None` for all other instructions.

@@ -1,19 +1,19 @@
 //! Removes tuples whose elements are read one by one.
 
 use fusebox_core::hlo::{InstrId, Instruction, Module, Op};
+use fusebox_edit::{Rewrite, rewrite};
 
 use crate::CompileError;
-use crate::rebuild::Rebuild;
 
 /// Replaces `get-tuple-element(tuple(…))` by the element, and a `tuple` of all elements of one
 /// tuple by that tuple.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
-    for computation in &mut module.computations {
-        if computation.instructions.iter().any(|i| matches!(i.op, Op::Tuple)) {
-            *computation = Rebuild::each(computation, |rebuild, _, instruction| {
+    for id in module.ids() {
+        if module.computation(id).instructions.iter().any(|i| matches!(i.op, Op::Tuple)) {
+            rewrite(module, id, |edit, _, instruction| {
                 Ok::<_, CompileError>(match instruction.op {
-                    Op::GetTupleElement { index } => element(rebuild, instruction, index),
-                    Op::Tuple => whole(rebuild, instruction),
+                    Op::GetTupleElement { index } => element(edit, instruction, index),
+                    Op::Tuple => whole(edit, instruction),
                     _ => None,
                 })
             })?;
@@ -22,15 +22,15 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     Ok(())
 }
 
-fn element(rebuild: &Rebuild, instruction: &Instruction, index: i64) -> Option<InstrId> {
-    let tuple = rebuild.instruction(rebuild.mapped(instruction.operands[0]));
+fn element(edit: &Rewrite, instruction: &Instruction, index: i64) -> Option<InstrId> {
+    let tuple = edit.instruction(edit.mapped(instruction.operands[0]));
     matches!(tuple.op, Op::Tuple).then(|| tuple.operands[index as usize])
 }
 
-fn whole(rebuild: &Rebuild, instruction: &Instruction) -> Option<InstrId> {
+fn whole(edit: &Rewrite, instruction: &Instruction) -> Option<InstrId> {
     let mut source = None;
     for (position, &operand) in instruction.operands.iter().enumerate() {
-        let element = rebuild.instruction(rebuild.mapped(operand));
+        let element = edit.instruction(edit.mapped(operand));
         let Op::GetTupleElement { index } = element.op else { return None };
         if index != position as i64 || source.is_some_and(|s| s != element.operands[0]) {
             return None;
@@ -38,5 +38,5 @@ fn whole(rebuild: &Rebuild, instruction: &Instruction) -> Option<InstrId> {
         source = Some(element.operands[0]);
     }
     let source = source?;
-    (rebuild.instruction(source).shape == instruction.shape).then_some(source)
+    (*edit.shape(source) == instruction.shape).then_some(source)
 }

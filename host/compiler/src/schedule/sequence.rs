@@ -6,6 +6,7 @@ use fusebox_core::hlo::print_module;
 use fusebox_core::hlo::{
     ArrayLiteral, Computation, ComputationId, InstrId, Instruction, Literal, Module, Op, Opcode, Shape,
 };
+use fusebox_edit::instruction_as_module;
 use fusebox_routines::comparator_to_compile;
 use fusebox_runtime::{HostOp, Slice, Thunk};
 
@@ -13,7 +14,6 @@ use super::in_place::Merit;
 use super::uses::{LeafUses, ValueLeaf};
 use super::{ComputationRun, Scheduler, leaf_bytes, leaf_count};
 use crate::CompileError;
-use crate::host_module;
 
 /// Least bytes of a buffer that an in-place write should save. LLVM knows less about a kernel that
 /// writes the buffer that it reads, which makes the kernel slower.
@@ -285,7 +285,7 @@ impl Scheduler<'_> {
         let computation = self.module.computation(frame.id);
         let shapes: Vec<Shape> =
             instruction.operands.iter().map(|&o| computation.instruction(o).shape.clone()).collect();
-        let module = host_module::of(self.module, instruction, &shapes);
+        let module = instruction_as_module(self.module, instruction, &shapes);
         let (arguments, results) = (frame.operands(instruction), self.results(frame, id, &instruction.shape));
         self.routine(&instruction.name, instruction.opcode(), &module, (arguments, results.clone()), thunks);
         results

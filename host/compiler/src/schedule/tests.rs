@@ -31,7 +31,8 @@ fn parsed(text: &str) -> Module {
 
 fn compiled_with(text: &str, runs_alone: bool) -> ScheduledModule {
     let mut module = parsed(text);
-    crate::fuse::run(&mut module, &fusebox_core::device::DeviceDescription::cpu(2), &crate::Emitters::bundled());
+    crate::fuse::run(&mut module, &fusebox_core::device::DeviceDescription::cpu(2), &crate::Emitters::bundled())
+        .unwrap();
     scheduled(module, runs_alone)
 }
 

@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use fusebox_compiler::with_callees;
 use fusebox_core::hlo::{Computation, InstrId, Instruction, Literal, Module, Op, Shape};
+use fusebox_edit::with_callees;
 
 use super::steps::values;
 use crate::case::Case;

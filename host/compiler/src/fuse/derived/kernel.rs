@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use fusebox_core::cost::{ROUND_TRIP, is_function, is_heavy, per_element};
-use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Op, Shape};
+use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op};
+use fusebox_edit::Rewrite;
 
 use super::is_scalar_constant;
 use crate::passes::{depends_on_operands_alone, merge_equal};
-use crate::rebuild::Rebuild;
 
 /// Largest number of additions per element that a kernel may repeat in order to read one value
 /// less.
@@ -87,63 +87,66 @@ impl ChangedKernel {
     /// chain starts from a value that the kernel does not read.
     pub fn with_computed(
         &self,
+        module: &Module,
         value: InstrId,
         producer: &ChangedKernel,
         chain: &RecomputeChain,
     ) -> Option<ChangedKernel> {
-        let mut rebuild = Rebuild::new(&self.computation);
-        let operands = self.parameters(&mut rebuild, |_, operand| operand != value);
+        let mut edit = Rewrite::new(module, &self.computation);
+        let operands = self.parameters(&mut edit, |_, operand| operand != value);
         let parameters = self.computation.parameters();
         let mut made: HashMap<InstrId, InstrId> = HashMap::new();
         for (&inside, input) in &chain.inputs {
             let place = self.operands.iter().position(|operand| operand == input)?;
-            made.insert(inside, rebuild.mapped(*parameters.get(place)?));
+            made.insert(inside, edit.mapped(*parameters.get(place)?));
         }
         for &member in &chain.members {
-            let mut copy = producer.computation.instruction(member).clone();
-            copy.operands = copy.operands.iter().map(|operand| made.get(operand).copied()).collect::<Option<_>>()?;
-            made.insert(member, rebuild.push(copy));
+            let instruction = producer.computation.instruction(member);
+            let operands = instruction.operands.iter().map(|operand| made.get(operand).copied());
+            made.insert(member, edit.copy_with(instruction, operands.collect::<Option<_>>()?));
         }
         let computed = *made.get(chain.members.last()?)?;
         for (&parameter, _) in parameters.iter().zip(&self.operands).filter(|(_, operand)| **operand == value) {
-            rebuild.set(parameter, computed);
+            edit.set(parameter, computed);
         }
-        self.copy(&mut rebuild, |_| true);
-        Some(ChangedKernel { computation: merge_equal(&rebuild.finish()), operands, ..self.clone() })
+        self.copy(&mut edit, |_| true);
+        let computation = merge_equal(&edit.finish().ok()?.computation);
+        Some(ChangedKernel { computation, operands, ..self.clone() })
     }
 
     /// Returns a copy of this kernel without one of its results and without the instructions that
     /// only this result needs. `None` if no result is left.
-    pub fn without(&self, result: usize) -> Option<ChangedKernel> {
+    pub fn without(&self, module: &Module, result: usize) -> Option<ChangedKernel> {
         let (mut leaves, mut results) = (self.leaves().to_vec(), self.results.clone());
         leaves.remove(result);
         results.remove(result);
         let first = *leaves.first()?;
         let live = self.live(&leaves);
-        let mut rebuild = Rebuild::new(&self.computation);
-        let operands = self.parameters(&mut rebuild, |parameter, _| live[parameter.index()]);
-        self.copy(&mut rebuild, |id| live[id.index()]);
+        let mut edit = Rewrite::new(module, &self.computation);
+        let operands = self.parameters(&mut edit, |parameter, _| live[parameter.index()]);
+        self.copy(&mut edit, |id| live[id.index()]);
         let root = match leaves.len() {
-            1 => rebuild.mapped(first),
+            1 => edit.mapped(first),
             _ => {
-                let shapes = leaves.iter().map(|&leaf| self.computation.instruction(leaf).shape.clone()).collect();
-                let made = leaves.iter().map(|&leaf| rebuild.mapped(leaf)).collect();
-                rebuild.push(Instruction::new("results", Shape::Tuple(shapes), Op::Tuple, made))
+                let made: Vec<InstrId> = leaves.iter().map(|&leaf| edit.mapped(leaf)).collect();
+                edit.tuple(made)
             }
         };
-        Some(ChangedKernel { calls: self.calls, computation: rebuild.finish_at(root), operands, results })
+        let computation = edit.finish_at(root).ok()?.computation;
+        Some(ChangedKernel { calls: self.calls, computation, operands, results })
     }
 
     /// Adds the kept parameters. `is_kept` takes a parameter and the sequence's instruction whose
     /// value the parameter receives. Returns these instructions for the kept parameters.
-    fn parameters(&self, rebuild: &mut Rebuild, is_kept: impl Fn(InstrId, InstrId) -> bool) -> Vec<InstrId> {
+    fn parameters<'m>(&'m self, edit: &mut Rewrite<'m>, is_kept: impl Fn(InstrId, InstrId) -> bool) -> Vec<InstrId> {
         let mut operands = Vec::new();
         for (id, &operand) in self.computation.parameters().into_iter().zip(&self.operands) {
             if is_kept(id, operand) {
                 let old = self.computation.instruction(id);
                 let op = Op::Parameter { number: operands.len() as i64 };
-                let new = rebuild.add(old, op, old.shape.clone(), Vec::new());
-                rebuild.set(id, new);
+                edit.set_origin(old);
+                let new = edit.add_shaped(op, old.shape.clone(), []);
+                edit.set(id, new);
                 operands.push(operand);
             }
         }
@@ -151,11 +154,11 @@ impl ChangedKernel {
     }
 
     /// Adds the kept instructions that are not parameters.
-    fn copy(&self, rebuild: &mut Rebuild, is_kept: impl Fn(InstrId) -> bool) {
+    fn copy(&self, edit: &mut Rewrite, is_kept: impl Fn(InstrId) -> bool) {
         for (id, instruction) in self.computation.ids().zip(&self.computation.instructions) {
             if !matches!(instruction.op, Op::Parameter { .. }) && is_kept(id) {
-                let new = rebuild.copy(instruction);
-                rebuild.set(id, new);
+                let new = edit.copy(instruction);
+                edit.set(id, new);
             }
         }
     }

@@ -21,42 +21,44 @@ use std::collections::{HashMap, HashSet};
 
 use fusebox_core::cost::{CACHED_BYTES, bytes};
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Module, Op, Shape};
+use fusebox_edit::EditError;
 
 use self::kernel::ChangedKernel;
-use self::rewrite::rewrite;
+use self::rewrite::put_into;
 use super::claims::Claims;
 use super::decide::is_scalar_constant;
 use super::predictor::{GAIN_PER_COPY, KernelPredictor};
 use super::reasons::Reason;
-use super::sequences;
 use crate::passes::drop_unreachable_computations;
+use crate::roles::{Role, in_role};
 
 /// Largest number of kernels that recompute a value.
 const MOST_READERS: usize = 8;
 
 /// Replaces results by recomputation in their consumers, in every computation that thunks execute,
 /// and updates the reasons that users see.
-pub fn recompute_in_readers(module: &mut Module, claims: &mut Claims, reasons: &mut [Reason]) {
+pub fn recompute_in_readers(module: &mut Module, claims: &mut Claims, reasons: &mut [Reason]) -> Result<(), EditError> {
     let mut is_changed = false;
-    for name in sequences(module) {
-        let Some(id) = module.find_computation(&name) else { continue };
+    for id in in_role(module, Role::Sequence) {
         let kernels = kernels(module, id, claims);
         let (kernels, dropped) = drop_results(module, id, kernels, claims);
         if dropped.is_empty() {
             continue;
         }
         is_changed = true;
-        let dropped: HashSet<&str> =
-            dropped.iter().map(|&value| &*module.computation(id).instruction(value).name).collect();
-        let is_about = |reason: &&mut Reason| reason.computation == name && dropped.contains(&*reason.instruction);
+        let computation = module.computation(id);
+        let dropped: HashSet<&str> = dropped.iter().map(|&value| &*computation.instruction(value).name).collect();
+        let is_about =
+            |reason: &&mut Reason| reason.computation == computation.name && dropped.contains(&*reason.instruction);
         for reason in reasons.iter_mut().filter(is_about) {
             reason.outcome = "every kernel that reads it recomputes it from its other operands".into();
         }
-        rewrite(module, id, kernels);
+        put_into(module, id, kernels)?;
     }
     if is_changed {
         drop_unreachable_computations(module);
     }
+    Ok(())
 }
 
 /// Kernels of a sequence. The keys are their fusion instructions. `None` for kernels without any
@@ -136,7 +138,7 @@ fn drop_results(
     loop {
         let before = dropped.len();
         // A dropped value may have been an input of another candidate's chain.
-        candidates.retain(|&(value, producer)| match dropping.try_drop(value, producer) {
+        candidates.retain(|&(value, producer)| match dropping.try_drop(module, value, producer) {
             Some(value) => {
                 dropped.push(value);
                 false
@@ -156,7 +158,7 @@ impl ResultDropping<'_, '_, '_> {
 
     /// Recomputes a value in all kernels that read it, if this saves time. Returns the value in
     /// this case.
-    fn try_drop(&mut self, value: InstrId, producer: InstrId) -> Option<InstrId> {
+    fn try_drop(&mut self, module: &Module, value: InstrId, producer: InstrId) -> Option<InstrId> {
         let readers = self.readers(value)?;
         let made = self.kernel(producer)?;
         let result = made.results.iter().position(|&it| it == value)?;
@@ -164,9 +166,9 @@ impl ResultDropping<'_, '_, '_> {
         for &reader in &readers {
             let kernel = self.kernel(reader)?;
             let known: Vec<InstrId> = kernel.operands.iter().copied().filter(|&it| it != value).collect();
-            changed.push(kernel.with_computed(value, made, &made.chain(result, &known)?)?);
+            changed.push(kernel.with_computed(module, value, made, &made.chain(result, &known)?)?);
         }
-        let rest = made.without(result);
+        let rest = made.without(module, result);
         let kernels = &self.kernels;
         let before: Vec<&ChangedKernel> =
             readers.iter().chain([&producer]).filter_map(|id| kernels.get(id)?.as_ref()).collect();

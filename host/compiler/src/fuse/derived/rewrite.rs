@@ -1,72 +1,65 @@
 //! Writes changed kernels back into the module.
 
-use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op, Shape};
+use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Module, Op};
+use fusebox_edit::{EditError, Rewrite};
 
 use super::ChangedKernels;
 use super::kernel::ChangedKernel;
-use crate::rebuild::Rebuild;
 
 /// Rewrites the sequence and its fused computations. The computations of dropped kernels stay in
 /// the module without callers.
-pub fn rewrite(module: &mut Module, sequence: ComputationId, mut kernels: ChangedKernels) {
-    let old = module.computations[sequence.index()].clone();
-    module.computations[sequence.index()] = changed(&old, &kernels);
+pub fn put_into(module: &mut Module, sequence: ComputationId, mut kernels: ChangedKernels) -> Result<(), EditError> {
+    let old = module.computation(sequence).clone();
+    // The fused computations come first, because they determine the shapes of the fusions.
     for id in old.ids() {
-        let Some(kernel) = kernels.remove(&id).flatten() else { continue };
-        let name = name(&old, id, &kernel).map(|name| format!("fused_{name}"));
+        let Some(Some(kernel)) = kernels.get_mut(&id) else { continue };
+        let name = name(&old, id, kernel).map(|name| format!("fused_{name}"));
         let name = name.filter(|name| module.find_computation(name).is_none());
         let fused = &mut module.computations[kernel.calls.index()];
-        let name = name.unwrap_or_else(|| fused.name.clone());
-        *fused = Computation { name, ..kernel.computation };
+        kernel.computation.name = name.unwrap_or_else(|| fused.name.clone());
+        fused.clone_from(&kernel.computation);
     }
-}
-
-fn changed(old: &Computation, kernels: &ChangedKernels) -> Computation {
-    let mut rebuild = Rebuild::new(old);
+    let mut edit = Rewrite::new(module, &old);
     for (id, instruction) in old.ids().zip(&old.instructions) {
         let of = match instruction.op {
             Op::GetTupleElement { .. } => instruction.operands[0],
             _ => id,
         };
+        edit.set_origin(instruction);
         let new = match kernels.get(&of) {
-            None => Some(rebuild.copy(instruction)),
+            None => Some(edit.copy(instruction)),
             Some(None) => None,
-            Some(Some(kernel)) if of == id => Some(call(&mut rebuild, old, id, kernel)),
-            Some(Some(kernel)) => element(&mut rebuild, id, instruction, kernel),
+            Some(Some(kernel)) if of == id => Some(call(&mut edit, id, instruction, kernel)),
+            Some(Some(kernel)) => element(&mut edit, id, instruction, kernel),
         };
-        new.into_iter().for_each(|new| rebuild.set(id, new));
+        new.into_iter().for_each(|new| edit.set(id, new));
     }
-    rebuild.finish()
+    edit.finish()?.put_into(module, sequence);
+    Ok(())
 }
 
 /// Adds the fusion instruction with its new operands and results.
-fn call(rebuild: &mut Rebuild, old: &Computation, id: InstrId, kernel: &ChangedKernel) -> InstrId {
-    let mut call = old.instruction(id).clone();
-    call.operands = kernel.operands.iter().map(|&operand| rebuild.mapped(operand)).collect();
-    if let Some(name) = name(old, id, kernel) {
-        call.name = name;
-        call.shape = match kernel.results.as_slice() {
-            [result] => old.instruction(*result).shape.clone(),
-            several => Shape::Tuple(several.iter().map(|&result| old.instruction(result).shape.clone()).collect()),
-        };
+fn call(edit: &mut Rewrite, id: InstrId, fusion: &Instruction, kernel: &ChangedKernel) -> InstrId {
+    let operands: Vec<InstrId> = kernel.operands.iter().map(|&operand| edit.mapped(operand)).collect();
+    match name(edit.old(), id, kernel) {
+        Some(name) => {
+            let call = edit.add(fusion.op.clone(), operands);
+            edit.rename(call, &name);
+            call
+        }
+        None => edit.copy_with(fusion, operands),
     }
-    rebuild.push(call)
 }
 
 /// Adds the tuple element for a result of a fusion, if the fusion still has this result.
-fn element(rebuild: &mut Rebuild, id: InstrId, element: &Instruction, kernel: &ChangedKernel) -> Option<InstrId> {
+fn element(edit: &mut Rewrite, id: InstrId, element: &Instruction, kernel: &ChangedKernel) -> Option<InstrId> {
     if kernel.results.is_empty() {
-        return Some(rebuild.copy(element));
+        return Some(edit.copy(element));
     }
     let index = kernel.results.iter().position(|&result| result == id)?;
-    let call = rebuild.mapped(element.operands[0]);
-    match rebuild.instruction(call).shape {
-        Shape::Tuple(_) => {
-            let op = Op::GetTupleElement { index: index as i64 };
-            Some(rebuild.add(element, op, element.shape.clone(), vec![call]))
-        }
-        _ => Some(call),
-    }
+    let call = edit.mapped(element.operands[0]);
+    let is_tuple = edit.shape(call).as_tuple().is_some();
+    Some(if is_tuple { edit.element(call, index) } else { call })
 }
 
 /// Returns the new name of a fusion that has lost results. `None` if it has kept all.

@@ -2,67 +2,43 @@
 //! if that is cheaper than a conditional.
 
 use fusebox_core::cost;
-use fusebox_core::hlo::{Computation, ComputationId, ElementType, InstrId, Instruction, Module, Op, Shape};
-
-use crate::passes::inline_calls::splice_with;
-use crate::rebuild::Rebuild;
+use fusebox_core::hlo::{Computation, ComputationId, ElementType, InstrId, Instruction, Op, Shape};
+use fusebox_edit::Rewrite;
 
 /// Largest number of operations of a branch that is computed unconditionally.
 const MOST_OPERATIONS: usize = 16;
 
 /// Inlines the branch that a constant selects.
-pub fn known(
-    module: &Module,
-    rebuild: &mut Rebuild,
-    instruction: &Instruction,
-    branches: &[ComputationId],
-) -> Option<InstrId> {
-    let Op::Constant(index) = &rebuild.instruction(rebuild.mapped(instruction.operands[0])).op else { return None };
+pub fn known(edit: &mut Rewrite, instruction: &Instruction, branches: &[ComputationId]) -> Option<InstrId> {
+    let operands = edit.operands(instruction);
+    let Op::Constant(index) = &edit.instruction(operands[0]).op else { return None };
     let index = index.as_array()?;
     let last = branches.len().checked_sub(1)?;
     let taken = match index.as_integer() {
         Some(number) => usize::try_from(number).unwrap_or(last).min(last),
         None => usize::from(index.data.first() == Some(&0)),
     };
-    let argument = rebuild.mapped(instruction.operands[taken + 1]);
-    Some(splice_with(rebuild, module.computation(*branches.get(taken)?), &[argument]))
+    let branch = edit.module().computation(*branches.get(taken)?);
+    Some(edit.splice(branch, &[operands[taken + 1]]))
 }
 
 /// Computes both of two branches on scalars and selects their results.
-pub fn selected(
-    module: &Module,
-    rebuild: &mut Rebuild,
-    instruction: &Instruction,
-    branches: &[ComputationId],
-) -> Option<InstrId> {
+pub fn selected(edit: &mut Rewrite, instruction: &Instruction, branches: &[ComputationId]) -> Option<InstrId> {
     let &[on_true, on_false] = branches else { return None };
-    let branches = [on_true, on_false].map(|branch| module.computation(branch));
-    let predicate = rebuild.mapped(instruction.operands[0]);
-    let is_pred = rebuild.instruction(predicate).shape.as_array()?.element_type == ElementType::Pred;
+    let branches = [on_true, on_false].map(|branch| edit.module().computation(branch));
+    let operands = edit.operands(instruction);
+    let is_pred = edit.array(operands[0])?.element_type == ElementType::Pred;
     if !is_pred || !branches.iter().all(|branch| is_cheap(branch)) {
         return None;
     }
-    let arguments = [1, 2].map(|operand| rebuild.mapped(instruction.operands[operand]));
-    let results = [0, 1].map(|branch| splice_with(rebuild, branches[branch], &[arguments[branch]]));
-    let select = |rebuild: &mut Rebuild, shape: &Shape, [a, b]: [InstrId; 2]| {
-        rebuild.add(instruction, Op::Select, shape.clone(), vec![predicate, a, b])
-    };
-    let Some(shapes) = instruction.shape.as_tuple() else {
-        return Some(select(rebuild, &instruction.shape, results));
-    };
-    let mut elements = Vec::new();
-    for (index, shape) in shapes.iter().enumerate() {
-        let element = |rebuild: &mut Rebuild, tuple: InstrId| match rebuild.instruction(tuple) {
-            Instruction { op: Op::Tuple, operands, .. } => operands[index],
-            _ => {
-                let op = Op::GetTupleElement { index: index as i64 };
-                rebuild.add(instruction, op, shape.clone(), vec![tuple])
-            }
-        };
-        let pair = results.map(|result| element(rebuild, result));
-        elements.push(select(rebuild, shape, pair));
+    let results = [0, 1].map(|branch| edit.splice(branches[branch], &[operands[branch + 1]]));
+    let [on_true, on_false] = results.map(|result| edit.elements(result));
+    let select = |(on_true, on_false)| edit.select(operands[0], on_true, on_false);
+    let selected: Vec<InstrId> = on_true.into_iter().zip(on_false).map(select).collect();
+    match instruction.shape.as_tuple() {
+        Some(_) => Some(edit.tuple(selected)),
+        None => selected.first().copied(),
     }
-    Some(rebuild.add(instruction, Op::Tuple, instruction.shape.clone(), elements))
 }
 
 /// Whether a branch computes scalars from its argument by few and cheap operations.

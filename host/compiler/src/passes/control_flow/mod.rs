@@ -4,10 +4,10 @@ mod branches;
 mod unrolling;
 
 use fusebox_core::hlo::{InstrId, Instruction, Module, Op};
+use fusebox_edit::{Rewrite, rewrite};
 
 use super::tuples;
 use crate::CompileError;
-use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
 /// Largest number of instructions that this pass adds to a module: if bodies call other bodies
@@ -20,27 +20,27 @@ const MOST_GROWTH: usize = 10_000;
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     let (mut has_changed, mut growth) = (false, 0);
     for id in in_role(module, Role::Sequence) {
-        let old = module.computation(id);
-        if old.instructions.iter().any(|it| matches!(it.op, Op::While { .. } | Op::Conditional { .. })) {
-            let new = Rebuild::each(old, |rebuild, _, instruction| {
-                let before = rebuild.size();
-                let new = if growth < MOST_GROWTH { plain(module, rebuild, instruction) } else { None };
-                growth += rebuild.size() - before;
+        let is_changed = |it: &Instruction| matches!(it.op, Op::While { .. } | Op::Conditional { .. });
+        if module.computation(id).instructions.iter().any(is_changed) {
+            rewrite(module, id, |edit, _, instruction| {
+                let before = edit.size();
+                let new = if growth < MOST_GROWTH { plain(edit, instruction) } else { None };
+                growth += edit.size() - before;
                 has_changed |= new.is_some();
                 Ok::<_, CompileError>(new)
             })?;
-            module.computations[id.index()] = new;
         }
     }
     if has_changed { tuples::run(module) } else { Ok(()) }
 }
 
 /// Unrolls a loop or inlines a branch, if possible.
-fn plain(module: &Module, rebuild: &mut Rebuild, instruction: &Instruction) -> Option<InstrId> {
+fn plain(edit: &mut Rewrite, instruction: &Instruction) -> Option<InstrId> {
     match &instruction.op {
-        Op::While { condition, body } => unrolling::unrolled(module, rebuild, instruction, *condition, *body),
-        Op::Conditional { branches } => branches::known(module, rebuild, instruction, branches)
-            .or_else(|| branches::selected(module, rebuild, instruction, branches)),
+        Op::While { condition, body } => unrolling::unrolled(edit, instruction, *condition, *body),
+        Op::Conditional { branches } => {
+            branches::known(edit, instruction, branches).or_else(|| branches::selected(edit, instruction, branches))
+        }
         _ => None,
     }
 }

@@ -6,11 +6,10 @@
 //! ```
 
 use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, Literal, Module, Op};
+use fusebox_edit::{Builder, Rewrite};
 
 use crate::passes::common_subexpressions::depends_on_operands_alone;
 use crate::passes::constant_folding;
-use crate::passes::inline_calls::splice_with;
-use crate::rebuild::Rebuild;
 
 /// Largest number of iterations of a loop that is unrolled.
 const MOST_TURNS: usize = 8;
@@ -22,20 +21,20 @@ type KnownState = Vec<Option<Literal>>;
 
 /// Unrolls a loop if it has few iterations.
 pub fn unrolled(
-    module: &Module,
-    rebuild: &mut Rebuild,
+    edit: &mut Rewrite,
     instruction: &Instruction,
     condition: ComputationId,
     body: ComputationId,
 ) -> Option<InstrId> {
+    let module = edit.module();
     let (condition, body) = (module.computation(condition), module.computation(body));
-    let mut state = rebuild.mapped(instruction.operands[0]);
-    let iteration_count = iteration_count(module, condition, body, elements(rebuild, state))?;
+    let mut state = edit.mapped(instruction.operands[0]);
+    let iteration_count = iteration_count(module, condition, body, elements(edit, state))?;
     if iteration_count > 1 && (iteration_count * body.instructions.len() > MOST_INSTRUCTIONS || !is_plain(body)) {
         return None;
     }
     for _ in 0..iteration_count {
-        state = splice_with(rebuild, body, &[state]);
+        state = edit.splice(body, &[state]);
     }
     Some(state)
 }
@@ -67,9 +66,9 @@ fn iteration_count(
     None
 }
 
-fn elements(rebuild: &Rebuild, state: InstrId) -> KnownState {
-    let value = |id: &InstrId| constant_folding::constant(rebuild.instruction(*id));
-    match rebuild.instruction(state) {
+fn elements(edit: &Builder, state: InstrId) -> KnownState {
+    let value = |id: &InstrId| constant_folding::constant(edit.instruction(*id));
+    match edit.instruction(state) {
         Instruction { op: Op::Tuple, operands, .. } => operands.iter().map(value).collect(),
         _ => Vec::new(),
     }

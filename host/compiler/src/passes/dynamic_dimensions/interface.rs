@@ -5,25 +5,21 @@
 //! ENTRY (x: f32[<=8]) -> f32[<=8]      =>      ENTRY (x: f32[8], n: s32[]) -> (f32[8], s32[])
 //! ```
 
-use fusebox_core::hlo::{ArrayShape, ElementType, InstrId, Instruction, Module, Op, Shape, SizedDimension};
+use fusebox_core::hlo::{ElementType, InstrId, Instruction, Module, SizedDimension};
 
-use super::BoundedComputation;
-use super::size_writer::RewriteResult;
-use super::sizes::Sizes;
+use super::sizes::{Sizes, arrays};
+use super::{BoundedComputation, RewriteResult};
 
 impl<'b> BoundedComputation<'b> {
     /// Rewrites a parameter of the program, and adds parameters for its sizes.
     pub fn entry_parameter(&mut self, it: &'b Instruction, number: i64) -> (InstrId, Sizes) {
         let value = self.copy(it);
-        let declared = self.old.parameters().len();
         let mut sizes = Sizes::new();
         for (leaf, array) in arrays(&it.shape).enumerate() {
             let mut of_array = vec![None; array.rank()];
             for dimension in array.dynamic_dimensions() {
-                let op = Op::Parameter { number: (declared + self.interface.of_parameters.len()) as i64 };
                 self.interface.of_parameters.push((number as usize, SizedDimension { leaf, dimension }));
-                let shape = Shape::array(ElementType::S32, []);
-                of_array[dimension] = Some(self.writer(it).add(op, shape, Vec::new()));
+                of_array[dimension] = Some(self.edit.extra_parameter(ElementType::S32, &[]));
             }
             sizes.push(of_array);
         }
@@ -53,8 +49,4 @@ pub fn declare(module: &mut Module) {
     if sizes.result_is_array {
         module.input_output_alias.iter_mut().for_each(|alias| alias.output.insert(0, 0));
     }
-}
-
-fn arrays(shape: &Shape) -> impl Iterator<Item = &ArrayShape> {
-    shape.leaves().into_iter().filter_map(Shape::as_array)
 }

@@ -17,7 +17,7 @@
 //!
 //! ```text
 //! sizes       sizes of results, from sizes of operands       reductions   reduce, windows, products
-//! size_writer scalars, masks                                 movement     reshape, reverse, pad, concatenate
+//! masks       masks of the elements within sizes             movement     reshape, reverse, pad, concatenate
 //! borders     loops and branches                             sorts        sort
 //! interface   the program's parameters and results           scans        scan
 //! indexed     windows whose starts are values                vectors      gather, scatter
@@ -27,10 +27,10 @@
 mod borders;
 mod indexed;
 mod interface;
+mod masks;
 mod movement;
 mod reductions;
 mod scans;
-mod size_writer;
 mod sizes;
 mod sorts;
 mod valid;
@@ -39,18 +39,21 @@ mod vectors;
 #[cfg(test)]
 mod tests;
 
-use fusebox_core::hlo::{Computation, ComputationId, InstrId, Instruction, InterfaceSizes, Module, Op, Shape};
+use fusebox_core::hlo::{
+    ArrayShape, Computation, ComputationId, InstrId, Instruction, InterfaceSizes, Module, Op, Shape,
+};
+use fusebox_edit::{Builder, Rewrite, Rewritten, rewrite};
 
-use super::added_computations::AddedComputations;
-use super::{inline_calls, splice};
+use super::inline_calls;
 use crate::CompileError;
-use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
-use size_writer::{RewriteResult, SizeWriter};
 use sizes::Sizes;
 
 /// Largest bound of a dimension. Sizes are `s32`.
 const LARGEST: i64 = i32::MAX as i64;
+
+/// The result of a rewrite, or the reason why the operation cannot be rewritten.
+type RewriteResult<T = InstrId> = Result<T, String>;
 
 /// Makes all shapes static.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
@@ -59,21 +62,18 @@ pub fn run(module: &mut Module) -> Result<(), CompileError> {
     }
     check(module)?;
     inline_calls::run(module)?;
-    inline_fusions(module);
+    inline_fusions(module)?;
     refuse_in_applied(module)?;
-    // The loop reads the shapes that callees declare, so it replaces no computation before all are
-    // rewritten.
-    let mut added = AddedComputations::to(module);
-    let of_sequences = in_role(module, Role::Sequence).into_iter();
-    let made = of_sequences.map(|id| Ok((id, static_computation(module, id, &mut added)?)));
-    for (id, (new, sizes)) in made.collect::<Result<Vec<_>, CompileError>>()? {
-        module.computations[id.index()] = new;
+    // Callers read the shapes that callees declared before the pass.
+    let declared = module.clone();
+    for id in in_role(module, Role::Sequence) {
+        let (new, sizes) = static_computation(module, &declared, id)?;
+        new.put_into(module, id);
         if module.entry == Some(id) {
             module.interface_sizes = sizes;
         }
     }
     interface::declare(module);
-    added.put_into(module);
     // Only computations without callers still have dynamic shapes.
     let rest = module.computations.iter_mut().flat_map(|it| &mut it.instructions);
     rest.for_each(|instruction| instruction.shape = instruction.shape.with_bounds_as_sizes());
@@ -91,7 +91,7 @@ fn check(module: &Module) -> Result<(), CompileError> {
         return Err(CompileError::at_computation(module, entry, message));
     }
     for instruction in module.computations.iter().flat_map(|it| &it.instructions) {
-        for array in instruction.shape.leaves().into_iter().filter_map(Shape::as_array) {
+        for array in sizes::arrays(&instruction.shape) {
             if let Some(d) = (0..array.rank()).find(|&d| array.is_dynamic(d) && array.dims[d] > LARGEST) {
                 let message = format!("dimension {d} of {array} has a bound beyond {LARGEST}; sizes are s32");
                 return Err(CompileError::at(module, instruction, message));
@@ -118,65 +118,61 @@ fn refuse_in_applied(module: &Module) -> Result<(), CompileError> {
 
 /// Inlines fusions that contain dynamic arrays. The fusion phase later decides which instructions
 /// form a kernel.
-fn inline_fusions(module: &mut Module) {
-    for index in 0..module.computations.len() {
-        let is_meant = |instruction: &Instruction| match instruction.op {
-            Op::Fusion { calls, .. } => module.computation(calls).instructions.iter().any(is_dynamic),
-            _ => false,
-        };
-        let old = &module.computations[index];
-        if !old.instructions.iter().any(is_meant) {
-            continue;
+fn inline_fusions(module: &mut Module) -> Result<(), CompileError> {
+    for id in module.ids() {
+        if module.computation(id).instructions.iter().any(|it| dynamic_fusion(module, it).is_some()) {
+            rewrite(module, id, |edit, _, instruction| {
+                let arguments = edit.operands(instruction);
+                let fused = dynamic_fusion(edit.module(), instruction);
+                Ok::<_, CompileError>(fused.map(|fused| edit.splice(fused, &arguments)))
+            })?;
         }
-        let mut rebuild = Rebuild::new(old);
-        for (id, instruction) in old.ids().zip(&old.instructions) {
-            let new = match instruction.op {
-                Op::Fusion { calls, .. } if is_meant(instruction) => {
-                    splice(&mut rebuild, module.computation(calls), instruction)
-                }
-                _ => rebuild.copy(instruction),
-            };
-            rebuild.set(id, new);
-        }
-        module.computations[index] = rebuild.finish();
     }
+    Ok(())
 }
 
-/// Returns the computation with static shapes, in which sizes are values. For the entry, also
+/// Returns the computation of a fusion that contains dynamic arrays.
+fn dynamic_fusion<'m>(module: &'m Module, instruction: &Instruction) -> Option<&'m Computation> {
+    let Op::Fusion { calls, .. } = instruction.op else { return None };
+    Some(module.computation(calls)).filter(|fused| fused.instructions.iter().any(is_dynamic))
+}
+
+/// Returns the computation with static shapes, in which sizes are values. Its callees in `module`
+/// have static shapes already, those in `declared` are still as declared. For the entry, also
 /// returns which of its parameters and results are sizes.
 fn static_computation(
     module: &Module,
+    declared: &Module,
     id: ComputationId,
-    added: &mut AddedComputations,
-) -> Result<(Computation, InterfaceSizes), CompileError> {
-    let old = module.computation(id);
-    let is_entry = module.entry == Some(id);
-    let (rebuild, interface) = (Rebuild::new(old), InterfaceSizes::default());
-    let mut body = BoundedComputation { module, old, is_entry, added, rebuild, sizes: Vec::new(), interface };
+) -> Result<(Rewritten, InterfaceSizes), CompileError> {
+    let (old, is_entry) = (declared.computation(id), module.entry == Some(id));
+    let (edit, interface) = (Rewrite::new(module, old), InterfaceSizes::default());
+    let mut body = BoundedComputation { declared, edit, is_entry, sizes: Vec::new(), interface };
     for (id, instruction) in old.ids().zip(&old.instructions) {
+        body.edit.set_origin(instruction);
         let made = body.instruction(instruction);
         let (new, sizes) = made.map_err(|why| CompileError::at(module, instruction, why))?;
-        body.rebuild.set(id, new);
+        body.edit.set(id, new);
         body.sizes.push(sizes);
     }
     let root = old.root_instruction();
     if !root.shape.has_dynamic_size() {
-        return Ok((body.rebuild.finish(), body.interface));
+        return Ok((body.edit.finish()?, body.interface));
     }
+    body.edit.set_origin(root);
     let result = if is_entry { body.entry_result(root, old.root) } else { body.result(root, old.root) };
     let result = result.map_err(|why| CompileError::at(module, root, why))?;
-    Ok((body.rebuild.finish_at(result), body.interface))
+    Ok((body.edit.finish_at(result)?, body.interface))
 }
 
 const SET_INSIDE: &str = "pass a static array and its size, and apply set-dimension-size where the array is used";
 
 /// A computation under construction.
 struct BoundedComputation<'b> {
-    module: &'b Module,
-    old: &'b Computation,
+    /// The module before the pass.
+    declared: &'b Module,
+    edit: Rewrite<'b>,
     is_entry: bool,
-    added: &'b mut AddedComputations,
-    rebuild: Rebuild<'b>,
     /// Sizes of each old instruction visited so far.
     sizes: Vec<Sizes>,
     /// For an entry: which of its parameters and results are sizes.
@@ -184,14 +180,10 @@ struct BoundedComputation<'b> {
 }
 
 impl<'b> BoundedComputation<'b> {
-    fn writer(&mut self, origin: &'b Instruction) -> SizeWriter<'_, 'b> {
-        SizeWriter { rebuild: &mut self.rebuild, origin }
-    }
-
     /// Rewrites an instruction. Returns its replacement and its sizes.
     fn instruction(&mut self, it: &'b Instruction) -> RewriteResult<(InstrId, Sizes)> {
         let is_foreign = matches!(it.op, Op::CustomCall(_) | Op::Other { .. });
-        let is_given = it.operands.iter().any(|&operand| self.old.instruction(operand).shape.has_dynamic_size());
+        let is_given = it.operands.iter().any(|&operand| self.edit.old().instruction(operand).shape.has_dynamic_size());
         let is_dynamic = it.shape.has_dynamic_size();
         if is_foreign && (is_given || is_dynamic) {
             return Err(format!("{} cannot have operands or results of dynamic size; {SET_INSIDE}", it.opcode()));
@@ -261,20 +253,26 @@ impl<'b> BoundedComputation<'b> {
     }
 
     fn copy(&mut self, it: &Instruction) -> InstrId {
-        let operands = self.rebuild.operands(it);
+        let operands = self.edit.operands(it);
         self.with_operands(it, operands)
     }
 
     /// Copies an instruction with other operands.
     fn with_operands(&mut self, it: &Instruction, operands: Vec<InstrId>) -> InstrId {
-        self.rebuild.add(it, it.op.clone(), it.shape.with_bounds_as_sizes(), operands)
+        self.edit.add_shaped(it.op.clone(), it.shape.with_bounds_as_sizes(), operands)
     }
 
     fn element(&self, it: &Instruction, index: usize) -> Sizes {
         let operand = it.operands[0];
-        let elements = self.old.instruction(operand).shape.as_tuple().unwrap_or_default();
-        let arrays = |shape: &Shape| shape.leaves().into_iter().filter(|leaf| leaf.as_array().is_some()).count();
+        let elements = self.edit.old().instruction(operand).shape.as_tuple().unwrap_or_default();
+        let arrays = |shape: &Shape| sizes::arrays(shape).count();
         let first = elements[..index].iter().map(arrays).sum();
         self.sizes[operand.index()].iter().skip(first).take(arrays(&elements[index])).cloned().collect()
     }
+}
+
+/// Returns the shape of a value, which must be an array.
+fn array_of(edit: &Builder, id: InstrId) -> RewriteResult<ArrayShape> {
+    let shape = edit.shape(id);
+    shape.as_array().cloned().ok_or_else(|| format!("an array is expected, not {shape}"))
 }

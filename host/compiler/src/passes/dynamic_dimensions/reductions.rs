@@ -1,11 +1,10 @@
 //! Operations that combine elements. Elements beyond a size are masked, so that they do not change
 //! the result.
 
-use fusebox_core::hlo::{ComputationId, ConvolutionAttrs, DotDims, InstrId, Instruction, Window, WindowDim};
+use fusebox_core::hlo::{Combiner, ComputationId, ConvolutionAttrs, DotDims, InstrId, Instruction, Window, WindowDim};
 
-use super::BoundedComputation;
-use super::size_writer::RewriteResult;
-use crate::passes::identity::identity_of;
+use super::masks::{masked, within};
+use super::{BoundedComputation, RewriteResult, array_of};
 use crate::passes::selected_elements::{ValidityMasks, in_two_steps};
 
 impl<'b> BoundedComputation<'b> {
@@ -39,14 +38,15 @@ impl<'b> BoundedComputation<'b> {
         if sizes.is_empty() {
             return Ok(self.copy(it));
         }
-        let mut operands = self.rebuild.operands(it);
-        let element_type = self.writer(it).array(operands[0]).element_type;
-        let identity = identity_of(self.module.computation(combiner)).filter(|_| arrays == 1);
-        let identity = identity.filter(|identity| identity.element_type == element_type);
-        let Some(identity) = identity else { return self.reduce_valid(it, combiner, &sizes) };
-        let mut writer = self.writer(it);
-        let neutral = writer.scalar(element_type, identity.data.to_vec());
-        operands[0] = writer.masked(operands[0], &sizes, neutral);
+        let mut operands = self.edit.operands(it);
+        let element_type = array_of(&self.edit, operands[0])?.element_type;
+        let applied = Combiner::of(self.edit.module().computation(combiner));
+        let applied = applied.filter(|it| arrays == 1 && it.element_type == element_type);
+        let Some(identity) = applied.and_then(Combiner::identity) else {
+            return self.reduce_valid(it, combiner, &sizes);
+        };
+        let neutral = self.edit.constant(identity);
+        operands[0] = masked(&mut self.edit, operands[0], &sizes, neutral);
         Ok(self.with_operands(it, operands))
     }
 
@@ -54,17 +54,17 @@ impl<'b> BoundedComputation<'b> {
     /// windows beyond a size. Needs no mask for dimensions whose windows have one element each.
     pub fn select_and_scatter(&mut self, it: &'b Instruction, window: &Window) -> RewriteResult {
         let is_meant = |d: &usize| window.dims.get(*d).is_some_and(|window| *window != WindowDim::default());
-        let mut within = |operand: usize| {
+        let mut mask = |operand: usize| {
             let dims = self.dims(it, operand);
             let sizes = (0..dims.len()).filter(is_meant).filter_map(|d| Some((d, self.size(it, operand, d)?)));
             let sizes: Vec<(usize, InstrId)> = sizes.collect();
-            (!sizes.is_empty()).then(|| self.writer(it).within(&dims, &sizes))
+            (!sizes.is_empty()).then(|| within(&mut self.edit, &dims, &sizes))
         };
-        let valid = ValidityMasks { elements: within(0), windows: within(1) };
+        let valid = ValidityMasks { elements: mask(0), windows: mask(1) };
         if valid.elements.is_none() && valid.windows.is_none() {
             return Ok(self.copy(it));
         }
-        let made = in_two_steps(&mut self.rebuild, self.module, self.added, self.old, it, valid);
+        let made = in_two_steps(&mut self.edit, it, valid);
         made.ok_or_else(|| {
             "at most 32 windows of dynamic size may cover an element, and a single operation must combine the values \
              that they scatter"
@@ -81,7 +81,7 @@ impl<'b> BoundedComputation<'b> {
         let sizes: Vec<((usize, usize), InstrId)> = pairs.iter().filter_map(size).collect();
         let left: Vec<(usize, InstrId)> = sizes.iter().map(|&((l, _), size)| (l, size)).collect();
         let right: Vec<(usize, InstrId)> = sizes.iter().map(|&((_, r), size)| (r, size)).collect();
-        Ok(self.zero_beyond(it, [left, right]))
+        self.zero_beyond(it, [left, right])
     }
 
     /// Replaces features beyond a size by zeros in both operands, and spatial positions beyond a
@@ -105,20 +105,18 @@ impl<'b> BoundedComputation<'b> {
         let spatial = dims.input_spatial.iter().filter_map(|&d| Some((d as usize, self.size(it, 0, d as usize)?)));
         let left: Vec<(usize, InstrId)> = features.map(|size| (input, size)).into_iter().chain(spatial).collect();
         let right: Vec<(usize, InstrId)> = features.map(|size| (kernel, size)).into_iter().collect();
-        Ok(self.zero_beyond(it, [left, right]))
+        self.zero_beyond(it, [left, right])
     }
 
     /// Copies an operation on two operands, and replaces the elements beyond these sizes of each
     /// operand by zeros.
-    fn zero_beyond(&mut self, it: &'b Instruction, sizes: [Vec<(usize, InstrId)>; 2]) -> InstrId {
-        let operands = self.rebuild.operands(it);
-        let mut writer = self.writer(it);
-        let masked = operands.into_iter().zip(sizes).map(|(operand, sizes)| {
-            let element_type = writer.array(operand).element_type;
-            let zero = writer.zero(element_type);
-            writer.masked(operand, &sizes, zero)
-        });
-        let masked = masked.collect();
-        self.with_operands(it, masked)
+    fn zero_beyond(&mut self, it: &'b Instruction, sizes: [Vec<(usize, InstrId)>; 2]) -> RewriteResult {
+        let mut operands = self.edit.operands(it);
+        for (operand, sizes) in operands.iter_mut().zip(sizes) {
+            let element_type = array_of(&self.edit, *operand)?.element_type;
+            let zero = self.edit.scalar(element_type, 0.0);
+            *operand = masked(&mut self.edit, *operand, &sizes, zero);
+        }
+        Ok(self.with_operands(it, operands))
     }
 }

@@ -1,9 +1,11 @@
 //! Sizes of values.
 
-use fusebox_core::hlo::{BinaryOp, Extent, InstrId, Instruction, Op, PaddingDim, Shape, Source, WindowDim, extents};
+use fusebox_core::hlo::{
+    ArrayShape, BinaryOp, ElementType, Extent, InstrId, Instruction, Op, PaddingDim, Shape, Source, WindowDim, extents,
+};
+use fusebox_edit::Builder;
 
-use super::BoundedComputation;
-use super::size_writer::{RewriteResult, SizeWriter};
+use super::{BoundedComputation, RewriteResult};
 
 /// For each array leaf and each of its dimensions, the `s32[]` instruction that computes the size.
 /// `None` if the size is the bound.
@@ -16,7 +18,12 @@ pub fn are_static(sizes: &Sizes) -> bool {
 
 /// Returns the sizes of a value whose sizes are the bounds.
 pub fn of_bounds(shape: &Shape) -> Sizes {
-    shape.leaves().into_iter().filter_map(Shape::as_array).map(|array| vec![None; array.rank()]).collect()
+    arrays(shape).map(|array| vec![None; array.rank()]).collect()
+}
+
+/// Returns the arrays among the leaves of a shape.
+pub fn arrays(shape: &Shape) -> impl Iterator<Item = &ArrayShape> {
+    shape.leaves().into_iter().filter_map(Shape::as_array)
 }
 
 impl<'b> BoundedComputation<'b> {
@@ -28,7 +35,7 @@ impl<'b> BoundedComputation<'b> {
 
     /// Returns the bounds of an array operand.
     pub fn dims(&self, it: &Instruction, operand: usize) -> Vec<i64> {
-        let shape = it.operands.get(operand).map(|&operand| &self.old.instruction(operand).shape);
+        let shape = it.operands.get(operand).map(|&operand| &self.edit.old().instruction(operand).shape);
         shape.and_then(Shape::as_array).map_or_else(Vec::new, |array| array.dims.clone())
     }
 
@@ -51,17 +58,17 @@ impl<'b> BoundedComputation<'b> {
     /// Rewrites a `set-dimension-size`: clamps the new size between zero and the bound. Refuses a
     /// constant outside of this range.
     pub fn set_size(&mut self, it: &'b Instruction, dimension: usize) -> RewriteResult<(InstrId, Sizes)> {
-        let value = self.rebuild.mapped(it.operands[0]);
+        let value = self.edit.mapped(it.operands[0]);
         let bound = self.dims(it, 0)[dimension];
         let mut sizes = self.sizes[it.operands[0].index()].clone();
-        let size = self.rebuild.mapped(it.operands[1]);
-        sizes[0][dimension] = match constant(self.rebuild.instruction(size)) {
+        let size = self.edit.mapped(it.operands[1]);
+        sizes[0][dimension] = match constant(self.edit.instruction(size)) {
             Some(size) if size == bound => None,
             Some(size) if !(0..bound).contains(&size) => {
                 return Err(format!("the size {size} is not between 0 and the bound {bound}"));
             }
             Some(_) => Some(size),
-            None => Some(self.writer(it).between(size, bound)?),
+            None => Some(between(&mut self.edit, size, bound)?),
         };
         let is_declared = |d: usize| it.shape.as_array().is_some_and(|array| array.is_dynamic(d));
         match sizes[0].iter().enumerate().find(|(d, size)| size.is_some() && !is_declared(*d)) {
@@ -72,7 +79,7 @@ impl<'b> BoundedComputation<'b> {
 
     /// Computes the sizes of an operation's result.
     pub fn result_sizes(&mut self, it: &'b Instruction) -> RewriteResult<Sizes> {
-        let operands: Vec<&Shape> = it.operands.iter().map(|&id| &self.old.instruction(id).shape).collect();
+        let operands: Vec<&Shape> = it.operands.iter().map(|&id| &self.edit.old().instruction(id).shape).collect();
         let leaves = extents(&it.op, &operands, &it.shape);
         let mut sizes = Sizes::new();
         let mut known: Vec<(Extent, Option<InstrId>)> = Vec::new();
@@ -105,15 +112,16 @@ impl<'b> BoundedComputation<'b> {
             Extent::Merged(sources) => Some(self.combined(it, BinaryOp::Multiply, sources)?),
             Extent::Padded(source, padding) => {
                 let size = self.size_or_bound(it, source.operand, source.dimension)?;
-                Some(self.writer(it).padded(size, padding)?)
+                Some(padded(&mut self.edit, size, padding)?)
             }
             Extent::Windows(source, window) => {
                 let size = self.size_or_bound(it, source.operand, source.dimension)?;
-                Some(self.writer(it).windows(size, window)?)
+                Some(windows(&mut self.edit, size, window)?)
             }
             Extent::Scaled { of, times, per } => {
                 let size = self.size_or_bound(it, of.operand, of.dimension)?;
-                Some(self.writer(it).scaled(size, *times, *per)?)
+                let times = calculated(&mut self.edit, BinaryOp::Multiply, size, *times)?;
+                Some(calculated(&mut self.edit, BinaryOp::Divide, times, *per)?)
             }
             Extent::Unknown => return Err(unknown_reshape(it)),
         })
@@ -124,7 +132,7 @@ impl<'b> BoundedComputation<'b> {
             Some(size) => Ok(size),
             None => {
                 let bound = self.dims(it, operand)[dimension];
-                self.writer(it).s32(bound)
+                s32(&mut self.edit, bound)
             }
         }
     }
@@ -135,7 +143,7 @@ impl<'b> BoundedComputation<'b> {
             let size = self.size_or_bound(it, source.operand, source.dimension)?;
             all = Some(match all {
                 None => size,
-                Some(all) => self.writer(it).binary(op, all, size),
+                Some(all) => self.edit.binary(op, all, size),
             });
         }
         all.ok_or_else(|| "a size of no dimension".into())
@@ -158,75 +166,66 @@ fn constant(instruction: &Instruction) -> Option<i64> {
     }
 }
 
-/// Arithmetic on sizes.
-impl SizeWriter<'_, '_> {
-    fn plus(&mut self, size: InstrId, number: i64) -> RewriteResult {
-        if number == 0 {
-            return Ok(size);
+/// Adds a size that is known.
+pub fn s32(edit: &mut Builder, number: i64) -> RewriteResult {
+    let number = i32::try_from(number).map_err(|_| format!("{number} is too large for a size, which is s32"))?;
+    Ok(edit.integer(ElementType::S32, number.into()))
+}
+
+/// Clamps a size between zero and the bound.
+fn between(edit: &mut Builder, size: InstrId, bound: i64) -> RewriteResult {
+    let (zero, bound) = (s32(edit, 0)?, s32(edit, bound)?);
+    Ok(edit.add(Op::Clamp, [zero, size, bound]))
+}
+
+/// Applies an operation to a size and a number, unless the number is its identity.
+fn calculated(edit: &mut Builder, op: BinaryOp, size: InstrId, number: i64) -> RewriteResult {
+    let identity = i64::from(op != BinaryOp::Add);
+    if number == identity {
+        return Ok(size);
+    }
+    let number = s32(edit, number)?;
+    Ok(edit.binary(op, size, number))
+}
+
+/// Returns the size, or zero if the size is negative.
+pub fn at_least_zero(edit: &mut Builder, size: InstrId) -> InstrId {
+    let zero = edit.integer(ElementType::S32, 0);
+    edit.binary(BinaryOp::Maximum, size, zero)
+}
+
+fn padded(edit: &mut Builder, size: InstrId, padding: &PaddingDim) -> RewriteResult {
+    let padded = match padding.interior {
+        0 => size,
+        interior => {
+            let between = calculated(edit, BinaryOp::Add, size, -1)?;
+            let between = at_least_zero(edit, between);
+            let between = calculated(edit, BinaryOp::Multiply, between, interior)?;
+            edit.binary(BinaryOp::Add, size, between)
         }
-        let number = self.s32(number)?;
-        Ok(self.binary(BinaryOp::Add, size, number))
-    }
+    };
+    let padded = calculated(edit, BinaryOp::Add, padded, padding.low.saturating_add(padding.high))?;
+    Ok(at_least_zero(edit, padded))
+}
 
-    fn times(&mut self, size: InstrId, number: i64) -> RewriteResult {
-        if number == 1 {
-            return Ok(size);
+/// Computes the number of windows: `(base - reach) / stride + 1`, or 0 if that is not positive.
+/// `base` includes the padding.
+fn windows(edit: &mut Builder, size: InstrId, window: &WindowDim) -> RewriteResult {
+    let base = match window.base_dilation {
+        1 => size,
+        dilation => {
+            let last = calculated(edit, BinaryOp::Add, size, -1)?;
+            let last = calculated(edit, BinaryOp::Multiply, last, dilation)?;
+            let base = calculated(edit, BinaryOp::Add, last, 1)?;
+            at_least_zero(edit, base)
         }
-        let number = self.s32(number)?;
-        Ok(self.binary(BinaryOp::Multiply, size, number))
-    }
-
-    fn per(&mut self, size: InstrId, number: i64) -> RewriteResult {
-        if number == 1 {
-            return Ok(size);
-        }
-        let number = self.s32(number)?;
-        Ok(self.binary(BinaryOp::Divide, size, number))
-    }
-
-    /// Returns the size, or zero if the size is negative.
-    pub fn at_least_zero(&mut self, size: InstrId) -> RewriteResult {
-        let zero = self.s32(0)?;
-        Ok(self.binary(BinaryOp::Maximum, size, zero))
-    }
-
-    fn scaled(&mut self, size: InstrId, times: i64, per: i64) -> RewriteResult {
-        let size = self.times(size, times)?;
-        self.per(size, per)
-    }
-
-    fn padded(&mut self, size: InstrId, padding: &PaddingDim) -> RewriteResult {
-        let padded = match padding.interior {
-            0 => size,
-            interior => {
-                let between = self.plus(size, -1)?;
-                let between = self.at_least_zero(between)?;
-                let between = self.times(between, interior)?;
-                self.binary(BinaryOp::Add, size, between)
-            }
-        };
-        let padded = self.plus(padded, padding.low.saturating_add(padding.high))?;
-        self.at_least_zero(padded)
-    }
-
-    /// Computes the number of windows: `(base - reach) / stride + 1`, or 0 if that is not positive.
-    /// `base` includes the padding.
-    fn windows(&mut self, size: InstrId, window: &WindowDim) -> RewriteResult {
-        let base = match window.base_dilation {
-            1 => size,
-            dilation => {
-                let last = self.plus(size, -1)?;
-                let last = self.times(last, dilation)?;
-                let base = self.plus(last, 1)?;
-                self.at_least_zero(base)?
-            }
-        };
-        let reach = (window.size - 1).saturating_mul(window.window_dilation).saturating_add(1);
-        let around = window.padding_low.saturating_add(window.padding_high);
-        // Adds the stride before the division instead of 1 after it. Division rounds towards zero,
-        // so a negative difference could otherwise yield one window.
-        let room = self.plus(base, around.saturating_sub(reach).saturating_add(window.stride))?;
-        let room = self.at_least_zero(room)?;
-        self.per(room, window.stride)
-    }
+    };
+    let reach = (window.size - 1).saturating_mul(window.window_dilation).saturating_add(1);
+    let around = window.padding_low.saturating_add(window.padding_high);
+    // Adds the stride before the division instead of 1 after it. Division rounds towards zero, so a
+    // negative difference could otherwise yield one window.
+    let more = around.saturating_sub(reach).saturating_add(window.stride);
+    let room = calculated(edit, BinaryOp::Add, base, more)?;
+    let room = at_least_zero(edit, room);
+    calculated(edit, BinaryOp::Divide, room, window.stride)
 }

@@ -1,11 +1,10 @@
 //! Sorts. Elements beyond a size come last, regardless of the comparator.
 
-use fusebox_core::hlo::{BinaryOp, Computation, ComputationId, ElementType, InstrId, Instruction, Op, Shape};
+use fusebox_core::hlo::{BinaryOp, ComputationId, ElementType, InstrId, Instruction, Op};
+use fusebox_edit::Builder;
 
-use super::BoundedComputation;
-use super::borders::with_more;
-use super::size_writer::RewriteResult;
-use crate::passes::added_computations::ComputationDraft;
+use super::masks::within;
+use super::{BoundedComputation, RewriteResult};
 
 impl<'b> BoundedComputation<'b> {
     /// Adds an operand to the sort that says whether each element is within the size.
@@ -19,31 +18,24 @@ impl<'b> BoundedComputation<'b> {
         let d = dimension as usize;
         let Some(size) = self.common_size(it, it.operands.len(), d) else { return Ok(self.copy(it)) };
         let dims = self.dims(it, 0);
-        let within = self.writer(it).within(&dims, &[(d, size)]);
-        let name = format!("{}.within.{}", self.module.computation(to_apply).name, self.added.next().index());
-        let comparator = within_first(self.module.computation(to_apply), to_apply, name);
-        let to_apply = self.added.add(to_apply, comparator);
-        let (static_shape, mut operands) = (it.shape.with_bounds_as_sizes(), self.rebuild.operands(it));
-        let count = operands.len();
-        let shape = with_more(&static_shape, [Shape::array(ElementType::Pred, dims)]);
+        let within = within(&mut self.edit, &dims, &[(d, size)]);
+        let name = format!("{}.within", self.edit.module().computation(to_apply).name);
+        let to_apply = self.edit.computation(&name, |edit| within_first(edit, to_apply));
+        let mut operands = self.edit.operands(it);
         operands.push(within);
-        let op = Op::Sort { dimension, is_stable, to_apply };
-        let sorted = self.rebuild.add(it, op, shape, operands);
-        Ok(self.without_last(it, static_shape, sorted, count))
+        let sorted = self.edit.add(Op::Sort { dimension, is_stable, to_apply }, operands);
+        Ok(self.without_last(it, sorted))
     }
 }
 
 /// Wraps a comparator. The wrapper takes two more parameters: whether each of the two elements is
 /// within the size. If only one element is within the size, that element comes first.
-fn within_first(old: &Computation, id: ComputationId, name: String) -> Computation {
-    let pred = || Shape::array(ElementType::Pred, []);
-    let parameters = old.parameters();
-    let shapes = parameters.iter().map(|&id| old.instruction(id).shape.clone()).chain([pred(), pred()]);
-    let mut made = ComputationDraft::default();
-    let elements: Vec<InstrId> = shapes.map(|shape| made.parameter(shape)).collect();
-    let (compared, within) = elements.split_at(parameters.len());
-    let before = made.add("before", pred(), Op::Call { to_apply: id }, compared.to_vec());
-    let differ = made.add("differ", pred(), Op::Binary(BinaryOp::Xor), within.to_vec());
-    made.add("first", pred(), Op::Select, vec![differ, within[0], before]);
-    made.finish(name, old)
+fn within_first(edit: &mut Builder, comparator: ComputationId) -> InstrId {
+    let old = edit.module().computation(comparator);
+    let parameters = old.parameters().into_iter();
+    let compared: Vec<InstrId> = parameters.map(|id| edit.parameter(old.instruction(id).shape.clone())).collect();
+    let [one, other] = [(); 2].map(|()| edit.array_parameter(ElementType::Pred, &[]));
+    let before = edit.splice(old, &compared);
+    let differ = edit.binary(BinaryOp::Xor, one, other);
+    edit.select(differ, one, before)
 }

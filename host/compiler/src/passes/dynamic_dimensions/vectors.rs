@@ -1,17 +1,21 @@
 //! Gather and scatter. Index vectors must lead to windows within the actual sizes.
 
-use fusebox_core::hlo::{BinaryOp, Comparison, ElementType, GatherDims, InstrId, Instruction, Op, ScatterDims, Shape};
+use fusebox_core::hlo::{
+    ArrayLiteral, ArrayShape, BinaryOp, Comparison, ElementType, GatherDims, InstrId, Instruction, ScatterDims,
+};
+use fusebox_edit::Builder;
 
-use super::BoundedComputation;
-use super::size_writer::{RewriteResult, SizeWriter};
-use crate::passes::identity::neutral;
+use super::indexed::last_start;
+use super::masks::masked;
+use super::sizes::s32;
+use super::{BoundedComputation, RewriteResult, array_of};
 
 impl<'b> BoundedComputation<'b> {
     /// Rewrites a gather: moves windows towards the beginning until they end within the sizes.
     /// Slices gathered for index vectors beyond a size lie beyond the size of the result, too.
     pub fn gather(&mut self, it: &'b Instruction, dims: &GatherDims) -> RewriteResult {
-        let mut operands = self.rebuild.operands(it);
-        let indices = self.writer(it).array(operands[1]);
+        let mut operands = self.edit.operands(it);
+        let indices = array_of(&self.edit, operands[1])?;
         let mut columns = Vec::new();
         for &d in &dims.start_index_map {
             let d = d as usize;
@@ -19,17 +23,15 @@ impl<'b> BoundedComputation<'b> {
             let size = size.filter(|_| length < self.dims(it, 0)[d]);
             columns.push(match size {
                 Some(size) => {
-                    let mut writer = self.writer(it);
-                    let length = writer.s32(length)?;
-                    Some(writer.last_start(size, length, indices.element_type)?)
+                    let length = s32(&mut self.edit, length)?;
+                    Some(last_start(&mut self.edit, size, length, indices.element_type))
                 }
                 None => None,
             });
         }
         if columns.iter().any(Option::is_some) {
-            let mut writer = self.writer(it);
-            let lasts = writer.columns(&columns, indices.element_type, &indices.dims, dims.index_vector_dim)?;
-            operands[1] = writer.binary(BinaryOp::Minimum, operands[1], lasts);
+            let lasts = spread_columns(&mut self.edit, &columns, &indices, dims.index_vector_dim)?;
+            operands[1] = self.edit.binary(BinaryOp::Minimum, operands[1], lasts);
         }
         Ok(self.with_operands(it, operands))
     }
@@ -39,20 +41,18 @@ impl<'b> BoundedComputation<'b> {
     pub fn scatter(&mut self, it: &'b Instruction, dims: &ScatterDims) -> RewriteResult {
         let arrays = it.operands.len() / 2;
         let windows = self.windows(it, dims)?;
-        let mut operands = self.rebuild.operands(it);
-        let mut writer = self.writer(it);
-        operands[arrays] = writer.wide(operands[arrays]);
-        let indices = writer.array(operands[arrays]);
+        let mut operands = self.edit.operands(it);
+        operands[arrays] = wide(&mut self.edit, operands[arrays])?;
+        let indices = array_of(&self.edit, operands[arrays])?;
         let mut columns = Vec::new();
         for &d in &dims.scatter_dims_to_operand_dims {
             columns.push(match self.common_size(it, arrays, d as usize) {
                 Some(size) => {
-                    let mut writer = self.writer(it);
-                    let length = writer.s32(windows[d as usize])?;
+                    let length = s32(&mut self.edit, windows[d as usize])?;
                     // `last` is negative if the window is longer than the size. The window then
                     // fits nowhere.
-                    let last = writer.binary(BinaryOp::Subtract, size, length);
-                    Some(writer.converted(last, indices.element_type))
+                    let last = self.edit.binary(BinaryOp::Subtract, size, length);
+                    Some(self.edit.convert(last, indices.element_type))
                 }
                 None => None,
             });
@@ -64,17 +64,14 @@ impl<'b> BoundedComputation<'b> {
                     .into(),
             );
         }
-        let mut writer = self.writer(it);
-        let ones = writer.scalar(indices.element_type, vec![u8::MAX; indices.element_type.byte_size()]);
-        let nowhere = writer.everywhere(ones, &indices.dims);
+        let nowhere = self.edit.integer(indices.element_type, -1);
         if columns.iter().any(Option::is_some) {
-            let lasts = writer.columns(&columns, indices.element_type, &indices.dims, dims.index_vector_dim)?;
-            let op = Op::Compare { direction: Comparison::Le, order: None };
-            let fits =
-                writer.add(op, Shape::array(ElementType::Pred, indices.dims.clone()), vec![operands[arrays], lasts]);
-            operands[arrays] = writer.select(fits, operands[arrays], nowhere);
+            let lasts = spread_columns(&mut self.edit, &columns, &indices, dims.index_vector_dim)?;
+            let fits = self.edit.compare(Comparison::Le, operands[arrays], lasts);
+            let all_nowhere = self.edit.spread(nowhere, &indices.dims);
+            operands[arrays] = self.edit.select(fits, operands[arrays], all_nowhere);
         }
-        operands[arrays] = writer.masked(operands[arrays], &batch, ones);
+        operands[arrays] = masked(&mut self.edit, operands[arrays], &batch, nowhere);
         Ok(self.with_operands(it, operands))
     }
 
@@ -128,53 +125,32 @@ impl<'b> BoundedComputation<'b> {
     }
 }
 
-impl SizeWriter<'_, '_> {
-    /// Converts an array to element type `ty`.
-    fn converted(&mut self, value: InstrId, ty: ElementType) -> InstrId {
-        let array = self.array(value);
-        if array.element_type == ty {
-            return value;
-        }
-        self.add(Op::Convert, Shape::array(ty, array.dims), vec![value])
-    }
+/// Converts indices to a signed type that holds every size and -1. An index too large for the type
+/// becomes negative, so it is out of bounds as well.
+fn wide(edit: &mut Builder, indices: InstrId) -> RewriteResult {
+    let ty = array_of(edit, indices)?.element_type;
+    let wide = if ty.bits() < 32 || ty == ElementType::S32 { ElementType::S32 } else { ElementType::S64 };
+    Ok(edit.convert(indices, wide))
+}
 
-    /// Converts indices to a signed type that holds every size and -1. An index too large for the
-    /// type becomes negative, so it is out of bounds as well.
-    fn wide(&mut self, indices: InstrId) -> InstrId {
-        let ty = self.array(indices).element_type;
-        let wide = if ty.bits() < 32 || ty == ElementType::S32 { ElementType::S32 } else { ElementType::S64 };
-        self.converted(indices, wide)
+/// Returns an array of the index vectors' shape. All elements of a column are equal: they are the
+/// number in `columns`, or the largest number of the type if `columns` has none.
+fn spread_columns(
+    edit: &mut Builder,
+    columns: &[Option<InstrId>],
+    indices: &ArrayShape,
+    vector_dim: i64,
+) -> RewriteResult {
+    let element_type = indices.element_type;
+    let largest = BinaryOp::Minimum.identity(element_type);
+    let data = largest.ok_or_else(|| format!("{element_type} is no type of indices"))?.into();
+    let largest = ArrayLiteral { element_type, dims: Vec::new(), data };
+    let numbers = columns.iter().map(|&column| column.unwrap_or_else(|| edit.constant(largest.clone())));
+    let numbers: Vec<InstrId> = numbers.collect();
+    if vector_dim as usize >= indices.dims.len() {
+        return Ok(edit.spread(numbers[0], &indices.dims));
     }
-
-    /// Returns an array of the index vectors' shape. All elements of a column are equal: they are
-    /// the number in `columns`, or the largest number of the type if `columns` has none.
-    fn columns(
-        &mut self,
-        columns: &[Option<InstrId>],
-        ty: ElementType,
-        dims: &[i64],
-        vector_dim: i64,
-    ) -> RewriteResult {
-        let largest = neutral(BinaryOp::Minimum, ty).ok_or_else(|| format!("{ty} is no type of indices"))?;
-        let mut pieces = Vec::new();
-        for &column in columns {
-            let number = match column {
-                Some(number) => number,
-                None => self.scalar(ty, largest.clone()),
-            };
-            pieces.push(number);
-        }
-        if vector_dim as usize >= dims.len() {
-            return Ok(self.everywhere(pieces[0], dims));
-        }
-        for piece in &mut pieces {
-            *piece = self.add(Op::Reshape, Shape::array(ty, [1]), vec![*piece]);
-        }
-        let shape = Shape::array(ty, [pieces.len() as i64]);
-        let vector = match pieces[..] {
-            [only] => only,
-            _ => self.add(Op::Concatenate { dimension: 0 }, shape, pieces),
-        };
-        Ok(self.add(Op::Broadcast { dimensions: vec![vector_dim] }, Shape::array(ty, dims), vec![vector]))
-    }
+    let pieces = numbers.into_iter().map(|number| edit.reshape(number, &[1])).collect();
+    let vector = edit.concatenate(pieces, 0);
+    Ok(edit.broadcast(vector, &indices.dims, &[vector_dim]))
 }

@@ -1,181 +1,186 @@
 //! Expands `scan` to a loop. Its state holds the number of finished steps, the inputs, the outputs
 //! so far, and the carries.
 
-use fusebox_core::hlo::{ArrayShape, Instruction, Module, Op, Shape, print_module};
+use fusebox_core::hlo::{
+    ArrayShape, BinaryOp, Comparison, ComputationId, ElementType, InstrId, Instruction, Op, Shape,
+};
+use fusebox_edit::Builder;
 
-use super::{array, list, plain, zero};
-use crate::host_module;
+use crate::CompileError;
 
-/// The arrays of the loop's state in order. Before these arrays, the state has an element that
-/// counts the finished steps.
-struct ScanState<'a> {
-    inputs: Vec<&'a ArrayShape>,
-    outputs: Vec<&'a ArrayShape>,
-    carries: Vec<&'a ArrayShape>,
+/// Type of the number of finished steps.
+const COUNT: ElementType = ElementType::S64;
+
+/// The loop of a scan. Its state has the number of finished steps, then the inputs, the outputs and
+/// the carries.
+struct ScanLoop {
+    /// Number of inputs.
+    inputs: usize,
+    /// Number of outputs.
+    outputs: usize,
     dimension: usize,
     length: i64,
     is_reverse: bool,
+    to_apply: ComputationId,
 }
 
-/// Returns the text of the expansion: a module with the same operands and results as the scan.
-pub fn text(module: &Module, scan: &Instruction, operands: &[Shape], results: &[Shape]) -> Result<String, String> {
-    let Op::Scan { dimension, num_carries, is_reverse, to_apply, .. } = scan.op else {
-        return Err("a scan that is none".into());
-    };
-    let arrays = |shapes: &[Shape]| shapes.iter().all(|shape| shape.as_array().is_some());
-    let carried = usize::try_from(num_carries).unwrap_or(usize::MAX);
-    let split = |all: &[Shape]| all.len().checked_sub(carried).filter(|_| arrays(all));
-    let (Some(inputs), Some(outputs)) = (split(operands), split(results)) else {
-        return Err("scan takes and gives arrays, the last of them carries".into());
-    };
-    let of = |shapes: &'_ [Shape]| shapes.iter().filter_map(Shape::as_array).cloned().collect::<Vec<_>>();
-    let (given, made) = (of(operands), of(results));
-    let first = given[..inputs].first().or(made[..outputs].first());
-    let dimension = usize::try_from(dimension).map_err(|_| "a scan along a negative dimension".to_owned())?;
-    let length = first.and_then(|array| array.dims.get(dimension)).copied();
-    let length = length.ok_or("scan has neither inputs nor outputs, so it has no length")?;
-    let parts = ScanState {
-        inputs: given[..inputs].iter().collect(),
-        outputs: made[..outputs].iter().collect(),
-        carries: given[inputs..].iter().collect(),
-        dimension,
-        length,
-        is_reverse,
-    };
-    let fits = |array: &&ArrayShape| array.dims.get(dimension) == Some(&length);
-    if !parts.inputs.iter().chain(&parts.outputs).all(fits) {
-        return Err("the inputs and outputs of a scan differ in length".into());
-    }
-    // The computations that the scan calls, without the entry.
-    let mut called = host_module::of(module, scan, operands);
-    called.computations.pop();
-    called.entry = None;
-    let applied = &module.computation(to_apply).name;
-    Ok(print_module(&called) + &parts.condition() + &parts.body(applied, results) + &parts.entry(scan, results))
+/// An index of the scanned dimension.
+struct Place {
+    dimension: usize,
+    index: InstrId,
+    zero: InstrId,
 }
 
-impl ScanState<'_> {
-    fn state(&self) -> String {
-        let all = self.inputs.iter().chain(&self.outputs).chain(&self.carries).map(|shape| plain(shape));
-        format!("(s64[], {})", all.collect::<Vec<_>>().join(", "))
+/// Adds the expansion, which gives the tuple of the results.
+pub fn expand(
+    edit: &mut Builder,
+    scan: &Instruction,
+    operands: &[InstrId],
+    results: &[Shape],
+) -> Result<InstrId, CompileError> {
+    let parts = ScanLoop::of(edit, scan, operands, results)?;
+    let (inputs, carries) = operands.split_at(parts.inputs);
+    let zeros = |array: &ArrayShape| edit.filled(array.element_type, &array.dims, 0.0);
+    let outputs: Vec<InstrId> = results[..parts.outputs].iter().filter_map(Shape::as_array).map(zeros).collect();
+    // There is no step whose part of the arrays the loop's body could take.
+    if parts.length == 0 {
+        return Ok(edit.tuple([&outputs, carries].concat()));
+    }
+    let zero = edit.integer(COUNT, 0);
+    let start = edit.tuple([&[zero], inputs, &outputs, carries].concat());
+    let state = edit.shape(start).clone();
+    let condition = edit.computation(&format!("{}.condition", scan.name), |edit| {
+        let state = edit.parameter(state.clone());
+        let (step, length) = (edit.element(state, 0), edit.integer(COUNT, parts.length));
+        edit.compare(Comparison::Lt, step, length)
+    });
+    let body = edit.computation(&format!("{}.body", scan.name), |edit| {
+        let state = edit.parameter(state);
+        parts.body(edit, state)
+    });
+    let end = edit.while_loop(condition, body, start);
+    let first = 1 + parts.inputs;
+    let made: Vec<InstrId> = (first..first + results.len()).map(|index| edit.element(end, index)).collect();
+    Ok(edit.tuple(made))
+}
+
+impl ScanLoop {
+    fn of(
+        edit: &Builder,
+        scan: &Instruction,
+        operands: &[InstrId],
+        results: &[Shape],
+    ) -> Result<ScanLoop, CompileError> {
+        let refused = |why: &str| CompileError::at(edit.module(), scan, why);
+        let Op::Scan { dimension, num_carries, is_reverse, to_apply, .. } = scan.op else {
+            return Err(refused("a scan that is none"));
+        };
+        let given: Option<Vec<&ArrayShape>> = operands.iter().map(|&id| edit.array(id)).collect();
+        let made: Option<Vec<&ArrayShape>> = results.iter().map(Shape::as_array).collect();
+        let carried = usize::try_from(num_carries).unwrap_or(usize::MAX);
+        let without_carries = |count: usize| count.checked_sub(carried);
+        let (Some(given), Some(made), Some(inputs), Some(outputs)) =
+            (given, made, without_carries(operands.len()), without_carries(results.len()))
+        else {
+            return Err(refused("scan takes and gives arrays, the last of them carries"));
+        };
+        let dimension = usize::try_from(dimension).map_err(|_| refused("a scan along a negative dimension"))?;
+        let arrays = given[..inputs].iter().chain(&made[..outputs]);
+        let lengths: Vec<Option<i64>> = arrays.map(|array| array.dims.get(dimension).copied()).collect();
+        let Some(&Some(length)) = lengths.first() else {
+            return Err(refused("scan has neither inputs nor outputs, so it has no length"));
+        };
+        if lengths.iter().any(|&other| other != Some(length)) {
+            return Err(refused("the inputs and outputs of a scan differ in length"));
+        }
+        let parts = ScanLoop { inputs, outputs, dimension, length, is_reverse, to_apply };
+        if !parts.fits(edit, &given, &made) {
+            return Err(refused(
+                "the computation of a scan takes the inputs without the scanned dimension, then the carries, and \
+                 gives a tuple of the outputs without that dimension and the carries",
+            ));
+        }
+        Ok(parts)
     }
 
-    /// Returns the dimensions of the part of an array that one step of the scan uses: first with
-    /// the scanned dimension, which has size 1, then without this dimension.
-    fn step(&self, shape: &ArrayShape) -> (Vec<i64>, Vec<i64>) {
-        let (mut slice, mut element) = (shape.dims.clone(), shape.dims.clone());
-        slice[self.dimension] = 1;
-        element.remove(self.dimension);
-        (slice, element)
+    /// Whether the computation of a step takes and gives parts of these arrays.
+    fn fits(&self, edit: &Builder, given: &[&ArrayShape], made: &[&ArrayShape]) -> bool {
+        let Some(step) = edit.module().computation(self.to_apply).signature() else { return false };
+        let Some(results) = step.result.as_tuple() else { return false };
+        let is_part = |(number, array): (usize, &&ArrayShape), scanned: usize, part: &Shape| {
+            let mut dims = array.dims.clone();
+            if number < scanned {
+                dims.remove(self.dimension);
+            }
+            part.as_array().is_some_and(|it| it.element_type == array.element_type && it.dims == dims)
+        };
+        let are_parts = |arrays: &[&ArrayShape], scanned: usize, parts: &[&Shape]| {
+            let mut pairs = arrays.iter().enumerate().zip(parts);
+            arrays.len() == parts.len() && pairs.all(|(array, part)| is_part(array, scanned, part))
+        };
+        let results: Vec<&Shape> = results.iter().collect();
+        are_parts(given, self.inputs, &step.parameters) && are_parts(made, self.outputs, &results)
     }
 
-    fn starts(&self, shape: &ArrayShape) -> String {
-        let start = |dim: usize| if dim == self.dimension { "at" } else { "zero" };
-        (0..shape.rank()).map(start).collect::<Vec<_>>().join(", ")
+    /// Adds one step, which gives the state after it.
+    fn body(&self, edit: &mut Builder, state: InstrId) -> InstrId {
+        let before = edit.elements(state);
+        let (step, arrays) = (before[0], &before[1..]);
+        let one = edit.integer(COUNT, 1);
+        let next = edit.binary(BinaryOp::Add, step, one);
+        let place = self.place(edit, step);
+        let (inputs, others) = arrays.split_at(self.inputs);
+        let (outputs, carries) = others.split_at(self.outputs);
+        let mut arguments: Vec<InstrId> = inputs.iter().map(|&input| place.read(edit, input)).collect();
+        arguments.extend(carries);
+        let results = edit.call(self.to_apply, arguments);
+        let mut after = [&[next], inputs].concat();
+        for number in 0..others.len() {
+            let result = edit.element(results, number);
+            after.push(match outputs.get(number) {
+                Some(&output) => place.write(edit, output, result),
+                None => result,
+            });
+        }
+        edit.tuple(after)
     }
 
-    fn condition(&self) -> String {
-        format!(
-            "scan_condition {{
-  s = {} parameter(0)
-  i = s64[] get-tuple-element(s), index=0
-  n = s64[] constant({})
-  ROOT r = pred[] compare(i, n), direction=LT
-}}
-",
-            self.state(),
-            self.length
-        )
-    }
-
-    fn body(&self, applied: &str, results: &[Shape]) -> String {
-        let state = self.state();
-        let at = if self.is_reverse {
-            format!("  last = s64[] constant({})\n  at = s64[] subtract(last, i)\n", self.length - 1)
+    /// Returns the index that a step uses.
+    fn place(&self, edit: &mut Builder, step: InstrId) -> Place {
+        let index = if self.is_reverse {
+            let last = edit.integer(COUNT, self.length - 1);
+            edit.binary(BinaryOp::Subtract, last, step)
         } else {
-            "  at = s64[] copy(i)\n".into()
+            step
         };
-        let mut text = format!(
-            "scan_body {{
-  s = {state} parameter(0)
-  i = s64[] get-tuple-element(s), index=0
-  one = s64[] constant(1)
-  zero = s64[] constant(0)
-  next = s64[] add(i, one)
-{at}"
-        );
-        let element = |text: &mut String, name: &str, number: usize, shape: &ArrayShape, place: usize| {
-            *text += &format!("  {name}{number} = {} get-tuple-element(s), index={place}\n", plain(shape));
-        };
-        let mut arguments = Vec::new();
-        let mut state_after = vec!["next".to_owned()];
-        for (number, shape) in self.inputs.iter().enumerate() {
-            let (slice, one) = self.step(shape);
-            let (ty, starts) = (shape.element_type, self.starts(shape));
-            element(&mut text, "in", number, shape, 1 + number);
-            text += &format!(
-                "  slice{number} = {} dynamic-slice(in{number}, {starts}), dynamic_slice_sizes={{{}}}\n",
-                array(ty, &slice),
-                list(&slice)
-            );
-            text += &format!("  x{number} = {} reshape(slice{number})\n", array(ty, &one));
-            arguments.push(format!("x{number}"));
-            state_after.push(format!("in{number}"));
-        }
-        let first_carry = 1 + self.inputs.len() + self.outputs.len();
-        for (number, shape) in self.carries.iter().enumerate() {
-            element(&mut text, "carry", number, shape, first_carry + number);
-            arguments.push(format!("carry{number}"));
-        }
-        let of_step = |(number, shape): (usize, &Shape)| match (shape.as_array(), number < self.outputs.len()) {
-            (Some(array_shape), true) => array(array_shape.element_type, &self.step(array_shape).1),
-            (Some(array_shape), false) => plain(array_shape),
-            (None, _) => shape.to_string(),
-        };
-        let made: Vec<String> = results.iter().enumerate().map(of_step).collect();
-        text += &format!("  r = ({}) call({}), to_apply={applied}\n", made.join(", "), arguments.join(", "));
-        for (number, shape) in self.outputs.iter().enumerate() {
-            let (slice, one) = self.step(shape);
-            let (ty, starts) = (shape.element_type, self.starts(shape));
-            element(&mut text, "out", number, shape, 1 + self.inputs.len() + number);
-            text += &format!("  y{number} = {} get-tuple-element(r), index={number}\n", array(ty, &one));
-            text += &format!("  part{number} = {} reshape(y{number})\n", array(ty, &slice));
-            text += &format!(
-                "  next_out{number} = {} dynamic-update-slice(out{number}, part{number}, {starts})\n",
-                plain(shape)
-            );
-            state_after.push(format!("next_out{number}"));
-        }
-        for (number, shape) in self.carries.iter().enumerate() {
-            let place = self.outputs.len() + number;
-            text += &format!("  next_carry{number} = {} get-tuple-element(r), index={place}\n", plain(shape));
-            state_after.push(format!("next_carry{number}"));
-        }
-        text + &format!("  ROOT t = {state} tuple({})\n}}\n", state_after.join(", "))
+        Place { dimension: self.dimension, index, zero: edit.integer(COUNT, 0) }
+    }
+}
+
+impl Place {
+    /// Reads the part of an array at this index, without the scanned dimension.
+    fn read(&self, edit: &mut Builder, array: InstrId) -> InstrId {
+        let mut sizes = self.sizes(edit, array);
+        let slice = edit.dynamic_slice(array, &self.starts(&sizes), &sizes);
+        sizes.remove(self.dimension);
+        edit.reshape(slice, &sizes)
     }
 
-    fn entry(&self, scan: &Instruction, results: &[Shape]) -> String {
-        let state = self.state();
-        let mut text = String::from("ENTRY e {\n  zero = s64[] constant(0)\n");
-        let given = self.inputs.iter().chain(&self.carries).enumerate();
-        given.for_each(|(number, shape)| text += &format!("  p{number} = {} parameter({number})\n", plain(shape)));
-        for (number, shape) in self.outputs.iter().enumerate() {
-            let ty = shape.element_type;
-            text += &format!("  zero{number} = {ty}[] constant({})\n", zero(ty));
-            text += &format!("  out{number} = {} broadcast(zero{number}), dimensions={{}}\n", plain(shape));
-        }
-        let inputs = (0..self.inputs.len()).map(|number| format!("p{number}"));
-        let outputs = (0..self.outputs.len()).map(|number| format!("out{number}"));
-        let carries = (self.inputs.len()..scan.operands.len()).map(|number| format!("p{number}"));
-        let start: Vec<String> = ["zero".to_owned()].into_iter().chain(inputs).chain(outputs).chain(carries).collect();
-        text += &format!("  t = {state} tuple({})\n", start.join(", "));
-        text += &format!("  w = {state} while(t), condition=scan_condition, body=scan_body\n");
-        let shapes: Vec<String> = results.iter().filter_map(Shape::as_array).map(plain).collect();
-        for (number, shape) in shapes.iter().enumerate() {
-            let place = 1 + self.inputs.len() + number;
-            text += &format!("  r{number} = {shape} get-tuple-element(w), index={place}\n");
-        }
-        let names: Vec<String> = (0..shapes.len()).map(|number| format!("r{number}")).collect();
-        text + &format!("  ROOT r = ({}) tuple({})\n}}\n", shapes.join(", "), names.join(", "))
+    /// Replaces the part of an array at this index.
+    fn write(&self, edit: &mut Builder, array: InstrId, part: InstrId) -> InstrId {
+        let sizes = self.sizes(edit, array);
+        let slice = edit.reshape(part, &sizes);
+        edit.dynamic_update_slice(array, slice, &self.starts(&sizes))
+    }
+
+    /// Returns the sizes of the part of an array at this index, with the scanned dimension.
+    fn sizes(&self, edit: &Builder, array: InstrId) -> Vec<i64> {
+        let mut sizes = edit.dims(array);
+        sizes[self.dimension] = 1;
+        sizes
+    }
+
+    fn starts(&self, sizes: &[i64]) -> Vec<InstrId> {
+        (0..sizes.len()).map(|dim| if dim == self.dimension { self.index } else { self.zero }).collect()
     }
 }

@@ -10,11 +10,11 @@
 //! would cost more than a product with few rows gains.
 
 use fusebox_core::device::DeviceDescription;
-use fusebox_core::hlo::{Computation, DotDims, InstrId, Instruction, Op, Shape};
+use fusebox_core::hlo::{Computation, ComputationId, DotDims, InstrId, Instruction, Module, Op};
+use fusebox_edit::{Rewrite, rewrite};
 
 use super::{has_room, invariant};
 use crate::CompileError;
-use crate::rebuild::Rebuild;
 
 /// Largest number of rows of the left operand for which transposing the right operand pays off.
 const FEW_ROWS: i64 = 64;
@@ -24,11 +24,10 @@ const FEW_ROWS: i64 = 64;
 /// second buffer.
 const SMALL_MATRIX: i64 = 16 << 10;
 
-/// Returns the body of a loop after transposing right operands of its products. `None` if no
-/// operand needs a transpose.
-pub fn laid_out(body: &Computation, device: &DeviceDescription) -> Result<Option<Computation>, CompileError> {
-    let invariant = invariant(body);
-    let turned = |instruction: &Instruction| {
+/// Transposes right operands of a loop body's products.
+pub fn lay_out(module: &mut Module, body: ComputationId, device: &DeviceDescription) -> Result<(), CompileError> {
+    let invariant = invariant(module.computation(body));
+    let turned = |body: &Computation, instruction: &Instruction| {
         let swapped = LoopProduct::of(instruction)
             .map(LoopProduct::swapped)
             .filter(|product| product.is_of_a_vector_and_little(body));
@@ -39,13 +38,13 @@ pub fn laid_out(body: &Computation, device: &DeviceDescription) -> Result<Option
                 && product.is_by_lines(body)
         })
     };
-    if !body.instructions.iter().any(|instruction| turned(instruction).is_some()) {
-        return Ok(None);
+    let of_body = module.computation(body);
+    if !of_body.instructions.iter().any(|instruction| turned(of_body, instruction).is_some()) {
+        return Ok(());
     }
-    let new = Rebuild::each(body, |rebuild, _, instruction| {
-        Ok::<_, CompileError>(turned(instruction).and_then(|product| product.by_steps(rebuild, instruction)))
-    })?;
-    Ok(Some(new))
+    rewrite(module, body, |edit, _, instruction| {
+        Ok(turned(edit.old(), instruction).and_then(|product| product.by_steps(edit, instruction)))
+    })
 }
 
 fn sizes(computation: &Computation, id: InstrId) -> &[i64] {
@@ -99,24 +98,22 @@ impl LoopProduct {
 
     /// Returns the product of the left operand with the transposed right operand, whose free
     /// dimensions come last.
-    fn by_steps(&self, rebuild: &mut Rebuild, instruction: &Instruction) -> Option<InstrId> {
-        let [left, right] = [self.left, self.right].map(|operand| rebuild.mapped(operand));
+    fn by_steps(&self, edit: &mut Rewrite, instruction: &Instruction) -> Option<InstrId> {
+        let [left, right] = [self.left, self.right].map(|operand| edit.mapped(operand));
         let DotDims { rhs_batch, rhs_contracting, .. } = &self.dims;
-        let origin = rebuild.instruction(right).clone();
-        let array = origin.shape.as_array()?;
+        let rank = edit.array(right)?.rank() as i64;
         let is_line = |d: &i64| !rhs_batch.contains(d) && !rhs_contracting.contains(d);
-        let lines: Vec<i64> = (0..array.rank() as i64).filter(is_line).collect();
+        let lines: Vec<i64> = (0..rank).filter(is_line).collect();
         let permutation = [rhs_batch.clone(), rhs_contracting.clone(), lines].concat();
-        let shape =
-            Shape::array(array.element_type, permutation.iter().map(|&d| array.dims[d as usize]).collect::<Vec<_>>());
-        let turned = rebuild.add(&origin, Op::Transpose { permutation }, shape, vec![right]);
+        let origin = edit.instruction(right).clone();
+        let turned = edit.with_origin(origin, |edit| edit.transpose(right, &permutation));
         let (batch, steps) = (rhs_batch.len() as i64, rhs_contracting.len() as i64);
         let dims = DotDims {
             rhs_batch: (0..batch).collect(),
             rhs_contracting: (batch..batch + steps).collect(),
             ..self.dims.clone()
         };
-        Some(rebuild.add(instruction, Op::Dot(dims), instruction.shape.clone(), vec![left, turned]))
+        Some(edit.add_shaped(Op::Dot(dims), instruction.shape.clone(), [left, turned]))
     }
 }
 

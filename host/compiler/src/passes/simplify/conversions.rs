@@ -1,27 +1,22 @@
 //! Merges two conversions in a row.
 
 use fusebox_core::hlo::{ElementType, InstrId, Instruction, Op};
+use fusebox_edit::Rewrite;
 
-use crate::rebuild::Rebuild;
-
-pub fn simpler(rebuild: &mut Rebuild, instruction: &Instruction) -> Option<InstrId> {
+pub fn simpler(edit: &mut Rewrite, instruction: &Instruction) -> Option<InstrId> {
     let Op::Convert = instruction.op else { return None };
-    let through = rebuild.instruction(rebuild.mapped(instruction.operands[0]));
+    let through = edit.instruction(edit.mapped(instruction.operands[0]));
     let Op::Convert = through.op else { return None };
     let source = through.operands[0];
-    let type_of = |shape: &fusebox_core::hlo::Shape| shape.as_array().map(|array| array.element_type);
-    let from = type_of(&rebuild.instruction(source).shape)?;
-    let (through, to) = (type_of(&through.shape)?, type_of(&instruction.shape)?);
+    let from = edit.array(source)?.element_type;
+    let (through, to) = (through.shape.as_array()?.element_type, instruction.shape.as_array()?.element_type);
     if !loses_nothing(from, through) {
         return None;
-    }
-    if from == to {
-        return Some(source);
     }
     // A conversion from integer to integer keeps bits; a conversion from float to integer keeps the
     // value.
     let is_by_value = through.is_float() == from.is_float() || to.is_float();
-    is_by_value.then(|| rebuild.add(instruction, Op::Convert, instruction.shape.clone(), vec![source]))
+    (from == to || is_by_value).then(|| edit.convert(source, to))
 }
 
 /// Whether every value of one type is a value of the other.

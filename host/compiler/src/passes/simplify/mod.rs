@@ -20,35 +20,33 @@ mod units;
 mod windows;
 
 use fusebox_core::hlo::{ArrayLiteral, InstrId, Literal, Module, Op};
+use fusebox_edit::{Builder, rewrite};
 
 use crate::CompileError;
-use crate::rebuild::Rebuild;
 use crate::roles::{Role, in_role};
 
 /// Applies the rules to all computations that thunks execute, operands first.
 pub fn run(module: &mut Module) -> Result<(), CompileError> {
     for id in in_role(module, Role::Sequence) {
-        let old = module.computation(id);
-        let new = Rebuild::each(old, |rebuild, _, instruction| {
-            let simpler = neutral::simpler(rebuild, instruction)
-                .or_else(|| conversions::simpler(rebuild, instruction))
-                .or_else(|| reciprocals::simpler(rebuild, instruction))
-                .or_else(|| slices::simpler(rebuild, instruction))
-                .or_else(|| pieces::simpler(rebuild, instruction))
-                .or_else(|| units::simpler(rebuild, module, instruction))
-                .or_else(|| windows::simpler(rebuild, module, old, instruction));
+        rewrite(module, id, |edit, _, instruction| {
+            let simpler = neutral::simpler(edit, instruction)
+                .or_else(|| conversions::simpler(edit, instruction))
+                .or_else(|| reciprocals::simpler(edit, instruction))
+                .or_else(|| slices::simpler(edit, instruction))
+                .or_else(|| pieces::simpler(edit, instruction))
+                .or_else(|| units::simpler(edit, instruction))
+                .or_else(|| windows::simpler(edit, instruction));
             Ok::<_, CompileError>(simpler)
         })?;
-        module.computations[id.index()] = new;
     }
     Ok(())
 }
 
 /// Returns the value that all elements of an instruction's result have, if it is known.
-fn uniform(rebuild: &Rebuild, id: InstrId) -> Option<ArrayLiteral> {
-    let instruction = rebuild.instruction(id);
+fn uniform(edit: &Builder, id: InstrId) -> Option<ArrayLiteral> {
+    let instruction = edit.instruction(id);
     match &instruction.op {
-        Op::Broadcast { .. } | Op::Reshape => uniform(rebuild, *instruction.operands.first()?),
+        Op::Broadcast { .. } | Op::Reshape => uniform(edit, *instruction.operands.first()?),
         Op::Constant(Literal::Array(value)) if value.element_count() == 1 => Some(value.clone()),
         _ => None,
     }

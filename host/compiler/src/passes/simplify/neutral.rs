@@ -1,17 +1,16 @@
 //! Operations whose result depends on one operand alone.
 
 use fusebox_core::hlo::{BinaryOp, ElementType, InstrId, Instruction, Op, UnaryOp};
+use fusebox_edit::{Builder, Rewrite};
 
 use super::uniform;
-use crate::passes::identity::{absorbing, neutral};
-use crate::rebuild::Rebuild;
 
-pub fn simpler(rebuild: &mut Rebuild, instruction: &Instruction) -> Option<InstrId> {
-    let operands = rebuild.operands(instruction);
+pub fn simpler(edit: &mut Rewrite, instruction: &Instruction) -> Option<InstrId> {
+    let operands = edit.operands(instruction);
     let simpler = match (&instruction.op, operands.as_slice()) {
-        (Op::Binary(op), &[x, y]) => binary(rebuild, instruction, *op, [x, y])?,
-        (Op::Unary(op), &[x]) => unary(rebuild, *op, x)?,
-        (Op::Select, &[condition, on_true, on_false]) => match uniform(rebuild, condition) {
+        (Op::Binary(op), &[x, y]) => binary(edit, *op, [x, y])?,
+        (Op::Unary(op), &[x]) => unary(edit, *op, x)?,
+        (Op::Select, &[condition, on_true, on_false]) => match uniform(edit, condition) {
             _ if on_true == on_false => on_true,
             Some(known) => {
                 if known.data[..] == [0] {
@@ -24,29 +23,29 @@ pub fn simpler(rebuild: &mut Rebuild, instruction: &Instruction) -> Option<Instr
         },
         _ => return None,
     };
-    (rebuild.instruction(simpler).shape == instruction.shape).then_some(simpler)
+    (*edit.shape(simpler) == instruction.shape).then_some(simpler)
 }
 
-fn binary(rebuild: &mut Rebuild, instruction: &Instruction, op: BinaryOp, [x, y]: [InstrId; 2]) -> Option<InstrId> {
-    let ty = rebuild.instruction(x).shape.as_array()?.element_type;
+fn binary(edit: &mut Builder, op: BinaryOp, [x, y]: [InstrId; 2]) -> Option<InstrId> {
+    let ty = edit.array(x)?.element_type;
     let is = |id: InstrId, bytes: &Option<Vec<u8>>| {
-        uniform(rebuild, id).zip(bytes.as_ref()).is_some_and(|(known, bytes)| known.data[..] == bytes[..])
+        uniform(edit, id).zip(bytes.as_ref()).is_some_and(|(known, bytes)| known.data[..] == bytes[..])
     };
-    let (neutral, absorbing) = (neutral(op, ty), absorbing(op, ty));
+    let (neutral, absorbing) = (op.identity(ty), op.absorbing(ty));
     if x == y && is_idempotent(op) || is(y, &neutral) || is(x, &absorbing) || is(y, &neutral_behind(op, ty)) {
         return Some(x);
     }
     if is(x, &neutral) || is(y, &absorbing) {
         return Some(y);
     }
-    let is_square = op == BinaryOp::Power && uniform(rebuild, y).is_some_and(|known| two(ty) == Some(&known.data[..]));
-    is_square.then(|| rebuild.add(instruction, Op::Binary(BinaryOp::Multiply), instruction.shape.clone(), vec![x, x]))
+    let is_square = op == BinaryOp::Power && uniform(edit, y).is_some_and(|known| two(ty) == Some(&known.data[..]));
+    is_square.then(|| edit.binary(BinaryOp::Multiply, x, x))
 }
 
 /// Returns the value that leaves the first operand unchanged if it is the second operand. As the
 /// first operand, it may change the second one.
 fn neutral_behind(op: BinaryOp, ty: ElementType) -> Option<Vec<u8>> {
-    let one = neutral(BinaryOp::Multiply, ty)?;
+    let one = BinaryOp::Multiply.identity(ty)?;
     match op {
         BinaryOp::Subtract => Some(vec![0; one.len()]),
         BinaryOp::Divide | BinaryOp::Power => Some(one),
@@ -67,8 +66,8 @@ fn two(ty: ElementType) -> Option<&'static [u8]> {
     }
 }
 
-fn unary(rebuild: &Rebuild, op: UnaryOp, x: InstrId) -> Option<InstrId> {
-    let operand = rebuild.instruction(x);
+fn unary(edit: &Builder, op: UnaryOp, x: InstrId) -> Option<InstrId> {
+    let operand = edit.instruction(x);
     match (op, &operand.op) {
         (UnaryOp::Negate, Op::Unary(UnaryOp::Negate)) | (UnaryOp::Not, Op::Unary(UnaryOp::Not)) => {
             Some(operand.operands[0])

@@ -1,21 +1,22 @@
 //! Simplifies reductions over dimensions of one element: they combine that element with the initial
 //! value.
 
-use fusebox_core::hlo::{InstrId, Instruction, Module, Op};
+use fusebox_core::hlo::{Combiner, InstrId, Instruction, Op};
+use fusebox_edit::Rewrite;
 
-use crate::passes::identity::combining;
-use crate::rebuild::Rebuild;
-
-pub fn simpler(rebuild: &mut Rebuild, module: &Module, instruction: &Instruction) -> Option<InstrId> {
+pub fn simpler(edit: &mut Rewrite, instruction: &Instruction) -> Option<InstrId> {
     let Op::Reduce { dimensions, to_apply } = &instruction.op else { return None };
-    let &[array, initial] = rebuild.operands(instruction).as_slice() else { return None };
-    let op = combining(module.computation(*to_apply))?;
-    let dims = &rebuild.instruction(array).shape.as_array()?.dims;
-    if dimensions.is_empty() || dimensions.iter().any(|&d| dims[d as usize] != 1) {
+    let [array, initial] = edit.operands(instruction)[..] else { return None };
+    let combiner = Combiner::of(edit.module().computation(*to_apply))?;
+    let op = combiner.in_order()?;
+    let has_its_type = |id: InstrId| edit.array(id).is_some_and(|it| it.element_type == combiner.element_type);
+    let sizes = edit.dims(array);
+    let is_unit = !dimensions.is_empty() && dimensions.iter().all(|&d| sizes[d as usize] == 1);
+    if !is_unit || !has_its_type(array) || !has_its_type(initial) {
         return None;
     }
-    let shape = &instruction.shape;
-    let element = rebuild.add(instruction, Op::Reshape, shape.clone(), vec![array]);
-    let start = rebuild.add(instruction, Op::Broadcast { dimensions: Vec::new() }, shape.clone(), vec![initial]);
-    Some(rebuild.add(instruction, Op::Binary(op), shape.clone(), vec![start, element]))
+    let dims = &instruction.shape.as_array()?.dims;
+    let element = edit.reshape(array, dims);
+    let start = edit.spread(initial, dims);
+    Some(edit.binary(op, start, element))
 }

@@ -10,50 +10,39 @@
 
 use fusebox_core::analysis::{Combination, ScatterShape, SliceStart};
 use fusebox_core::hlo::{
-    ArrayLiteral, BinaryOp, Comparison, Computation, ElementType, GatherDims, InstrId, Instruction, Literal, Module,
-    Op, Shape,
+    ArrayLiteral, BinaryOp, Comparison, ElementType, GatherDims, InstrId, Instruction, Literal, Op, SliceDim,
 };
+use fusebox_edit::{Builder, Rewrite};
 
 use super::slices;
-use crate::rebuild::Rebuild;
 
-/// Simplifies an instruction of the computation `old`.
-pub fn simpler(
-    rebuild: &mut Rebuild,
-    module: &Module,
-    old: &Computation,
-    instruction: &Instruction,
-) -> Option<InstrId> {
+pub fn simpler(edit: &mut Rewrite, instruction: &Instruction) -> Option<InstrId> {
     match &instruction.op {
-        Op::Gather(dims) => gather(rebuild, instruction, dims),
-        Op::Scatter { .. } => scatter(rebuild, module, old, instruction),
+        Op::Gather(dims) => gather(edit, instruction, dims),
+        Op::Scatter { .. } => scatter(edit, instruction),
         _ => None,
     }
 }
 
-fn gather(rebuild: &mut Rebuild, instruction: &Instruction, dims: &GatherDims) -> Option<InstrId> {
-    let &[array, indices] = rebuild.operands(instruction).as_slice() else { return None };
-    let places = IndexVector::of(rebuild, instruction, indices, dims.start_index_map.len())?;
+fn gather(edit: &mut Rewrite, instruction: &Instruction, dims: &GatherDims) -> Option<InstrId> {
+    let [array, indices] = edit.operands(instruction)[..] else { return None };
+    let places = IndexVector::of(edit, indices, dims.start_index_map.len())?;
     let component = |d: usize| dims.start_index_map.iter().position(|&mapped| mapped == d as i64);
     let starts: Vec<WindowStart> = (0..dims.slice_sizes.len()).map(|d| places.start(component(d))).collect();
-    let part = places.part(rebuild, instruction, array, &starts, &dims.slice_sizes);
-    if rebuild.instruction(part).shape == instruction.shape {
-        Some(part)
-    } else {
-        Some(rebuild.add(instruction, Op::Reshape, instruction.shape.clone(), vec![part]))
-    }
+    let part = places.part(edit, array, &starts, &dims.slice_sizes);
+    Some(edit.reshape(part, &instruction.shape.as_array()?.dims))
 }
 
-fn scatter(rebuild: &mut Rebuild, module: &Module, old: &Computation, instruction: &Instruction) -> Option<InstrId> {
-    let shape = ScatterShape::of(old, instruction).filter(|shape| shape.slices() == 1 && shape.can_fit())?;
-    let &[array, indices, update] = rebuild.operands(instruction).as_slice() else { return None };
-    let [combination] = Combination::of(module, instruction)[..] else { return None };
+fn scatter(edit: &mut Rewrite, instruction: &Instruction) -> Option<InstrId> {
+    let shape = ScatterShape::of(edit.old(), instruction).filter(|shape| shape.slices() == 1 && shape.can_fit())?;
+    let [array, indices, update] = edit.operands(instruction)[..] else { return None };
+    let [combination] = Combination::of(edit.module(), instruction)[..] else { return None };
     match combination {
         Combination::Keep => return Some(array),
         Combination::Replace | Combination::Binary(_) => {}
         Combination::Alone | Combination::Joint => return None,
     }
-    let places = IndexVector::of(rebuild, instruction, indices, shape.components.len())?;
+    let places = IndexVector::of(edit, indices, shape.components.len())?;
     let starts: Vec<WindowStart> = shape
         .operand
         .iter()
@@ -70,28 +59,22 @@ fn scatter(rebuild: &mut Rebuild, module: &Module, old: &Computation, instructio
     }
 
     let sizes: Vec<i64> = shape.operand.iter().map(|dim| dim.window).collect();
-    let element_type = rebuild.instruction(array).shape.as_array()?.element_type;
-    let window = Shape::array(element_type, sizes.clone());
-    let fits = places.fits(rebuild, instruction, &starts, &last);
-    let mut value = update;
-    if rebuild.instruction(update).shape != window {
-        value = rebuild.add(instruction, Op::Reshape, window.clone(), vec![update]);
-    }
+    let fits = places.fits(edit, &starts, &last);
+    let mut value = edit.reshape(update, &sizes);
     if fits.is_some() || combination != Combination::Replace {
-        let before = places.part(rebuild, instruction, array, &starts, &sizes);
+        let before = places.part(edit, array, &starts, &sizes);
         if let Combination::Binary(op) = combination {
-            value = rebuild.add(instruction, Op::Binary(op), window.clone(), vec![before, value]);
+            value = edit.binary(op, before, value);
         }
         if let Some(fits) = fits {
-            value = rebuild.add(instruction, Op::Select, window.clone(), vec![fits, value, before]);
+            value = edit.select(fits, value, before);
         }
     }
-    if window == instruction.shape {
+    if *edit.shape(value) == instruction.shape {
         return Some(value);
     }
-    let starts = places.instructions(rebuild, instruction, &starts);
-    let operands = [array, value].into_iter().chain(starts).collect();
-    Some(rebuild.add(instruction, Op::DynamicUpdateSlice, instruction.shape.clone(), operands))
+    let starts = places.instructions(edit, &starts);
+    Some(edit.dynamic_update_slice(array, value, &starts))
 }
 
 /// Start of a window in one dimension.
@@ -110,32 +93,26 @@ struct IndexVector {
 
 impl IndexVector {
     /// Returns the only index vector of a gather or scatter. `None` if there are several.
-    fn of(rebuild: &mut Rebuild, origin: &Instruction, indices: InstrId, count: usize) -> Option<IndexVector> {
-        let array = rebuild.instruction(indices).shape.as_array()?.clone();
+    fn of(edit: &mut Builder, indices: InstrId, count: usize) -> Option<IndexVector> {
+        let array = edit.array(indices)?;
+        let element_type = array.element_type;
         if array.element_count() != count as i64 {
             return None;
         }
-        let scalar = Shape::array(array.element_type, Vec::new());
-        let of_scalar =
-            |rebuild: &Rebuild, id| slices::integer(rebuild, id).map_or(WindowStart::Computed(id), WindowStart::At);
-        let components = (0..count)
-            .map(|number| match element(rebuild, indices, number) {
-                IndexElement::Known(value) => WindowStart::At(value),
-                IndexElement::Of(id) if rebuild.instruction(id).shape == scalar => of_scalar(rebuild, id),
-                IndexElement::Of(id) => {
-                    let id = rebuild.add(origin, Op::Reshape, scalar.clone(), vec![id]);
-                    of_scalar(rebuild, id)
-                }
-                IndexElement::Unknown => {
-                    let all = Shape::array(array.element_type, vec![count as i64]);
-                    let one = Shape::array(array.element_type, vec![1]);
-                    let line = rebuild.add(origin, Op::Reshape, all, vec![indices]);
-                    let one = slices::part_of_line(rebuild, origin, line, one, number as i64);
-                    WindowStart::Computed(rebuild.add(origin, Op::Reshape, scalar.clone(), vec![one]))
-                }
-            })
-            .collect();
-        Some(IndexVector { element_type: array.element_type, components })
+        let component = |number: usize| match element(edit, indices, number) {
+            IndexElement::Known(value) => WindowStart::At(value),
+            IndexElement::Of(id) => {
+                let id = edit.reshape(id, &[]);
+                slices::integer(edit, id).map_or(WindowStart::Computed(id), WindowStart::At)
+            }
+            IndexElement::Unknown => {
+                let line = edit.reshape(indices, &[count as i64]);
+                let at = number as i64;
+                let one = slices::part(edit, line, vec![SliceDim { start: at, limit: at + 1, stride: 1 }]);
+                WindowStart::Computed(edit.reshape(one, &[]))
+            }
+        };
+        Some(IndexVector { element_type, components: (0..count).map(component).collect() })
     }
 
     /// Returns the start that a component of the index vector states, or 0 if no component states
@@ -144,44 +121,23 @@ impl IndexVector {
         component.and_then(|component| self.components.get(component)).copied().unwrap_or(WindowStart::At(0))
     }
 
-    fn constant(&self, rebuild: &mut Rebuild, origin: &Instruction, value: i64) -> InstrId {
-        let data = value.to_le_bytes()[..self.element_type.byte_size()].to_vec();
-        let literal = ArrayLiteral { element_type: self.element_type, dims: Vec::new(), data: data.into() };
-        let shape = Shape::array(self.element_type, Vec::new());
-        rebuild.add(origin, Op::Constant(Literal::Array(literal)), shape, Vec::new())
-    }
-
-    fn instructions(&self, rebuild: &mut Rebuild, origin: &Instruction, starts: &[WindowStart]) -> Vec<InstrId> {
+    fn instructions(&self, edit: &mut Builder, starts: &[WindowStart]) -> Vec<InstrId> {
         let instruction = |start: &WindowStart| match *start {
-            WindowStart::At(value) => self.constant(rebuild, origin, value),
+            WindowStart::At(value) => edit.integer(self.element_type, value),
             WindowStart::Computed(id) => id,
         };
         starts.iter().map(instruction).collect()
     }
 
     /// Returns the window of the array with these starts, moved so that it fits.
-    fn part(
-        &self,
-        rebuild: &mut Rebuild,
-        origin: &Instruction,
-        array: InstrId,
-        starts: &[WindowStart],
-        sizes: &[i64],
-    ) -> InstrId {
-        let starts = self.instructions(rebuild, origin, starts);
-        slices::window(rebuild, origin, array, &starts, sizes)
+    fn part(&self, edit: &mut Builder, array: InstrId, starts: &[WindowStart], sizes: &[i64]) -> InstrId {
+        let starts = self.instructions(edit, starts);
+        slices::window(edit, array, &starts, sizes)
     }
 
     /// Returns an instruction that computes whether the window fits. `None` if the window always
     /// fits.
-    fn fits(
-        &self,
-        rebuild: &mut Rebuild,
-        origin: &Instruction,
-        starts: &[WindowStart],
-        last: &[i64],
-    ) -> Option<InstrId> {
-        let pred = Shape::array(ElementType::Pred, Vec::new());
+    fn fits(&self, edit: &mut Builder, starts: &[WindowStart], last: &[i64]) -> Option<InstrId> {
         let mut all: Option<InstrId> = None;
         for (start, &last) in starts.iter().zip(last) {
             let WindowStart::Computed(start) = *start else { continue };
@@ -190,11 +146,10 @@ impl IndexVector {
                 if self.always_holds(direction, bound) {
                     continue;
                 }
-                let bound = self.constant(rebuild, origin, bound);
-                let op = Op::Compare { direction, order: None };
-                let one = rebuild.add(origin, op, pred.clone(), vec![start, bound]);
+                let bound = edit.integer(self.element_type, bound);
+                let one = edit.compare(direction, start, bound);
                 all = Some(match all {
-                    Some(all) => rebuild.add(origin, Op::Binary(BinaryOp::And), pred.clone(), vec![all, one]),
+                    Some(all) => edit.binary(BinaryOp::And, all, one),
                     None => one,
                 });
             }
@@ -224,8 +179,8 @@ enum IndexElement {
 }
 
 /// Looks up an element; looks through reshapes, broadcasts and concatenations.
-fn element(rebuild: &Rebuild, id: InstrId, number: usize) -> IndexElement {
-    let instruction = rebuild.instruction(id);
+fn element(edit: &Builder, id: InstrId, number: usize) -> IndexElement {
+    let instruction = edit.instruction(id);
     let Some(array) = instruction.shape.as_array() else { return IndexElement::Unknown };
     match (&instruction.op, &instruction.operands[..]) {
         (Op::Constant(Literal::Array(value)), _) => {
@@ -234,19 +189,19 @@ fn element(rebuild: &Rebuild, id: InstrId, number: usize) -> IndexElement {
             let one = ArrayLiteral { element_type: value.element_type, dims: Vec::new(), data: data.into() };
             one.as_integer().map_or(IndexElement::Unknown, IndexElement::Known)
         }
-        (Op::Reshape, &[source]) => element(rebuild, source, number),
-        (Op::Broadcast { .. }, &[source]) if element_count(rebuild, source) == Some(1) => element(rebuild, source, 0),
+        (Op::Reshape, &[source]) => element(edit, source, number),
+        (Op::Broadcast { .. }, &[source]) if element_count(edit, source) == Some(1) => element(edit, source, 0),
         (Op::Concatenate { .. }, operands)
             if operands.len() as i64 == array.element_count()
-                && operands.iter().all(|&one| element_count(rebuild, one) == Some(1)) =>
+                && operands.iter().all(|&one| element_count(edit, one) == Some(1)) =>
         {
-            element(rebuild, operands[number], 0)
+            element(edit, operands[number], 0)
         }
         _ if array.element_count() == 1 => IndexElement::Of(id),
         _ => IndexElement::Unknown,
     }
 }
 
-fn element_count(rebuild: &Rebuild, id: InstrId) -> Option<i64> {
-    Some(rebuild.instruction(id).shape.as_array()?.element_count())
+fn element_count(edit: &Builder, id: InstrId) -> Option<i64> {
+    Some(edit.array(id)?.element_count())
 }

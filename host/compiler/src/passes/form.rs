@@ -1,0 +1,76 @@
+//! Properties of modules that passes need, and that they leave for later passes.
+
+use fusebox_core::hlo::{ArrayShape, Instruction, Module, Op, Opcode, Shape};
+
+use super::inline_calls::inlined_callee;
+use crate::roles::{Role, roles};
+
+/// A property of all reachable computations of a module. A pass that needs it keeps it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// No operations that exchange data with other devices or with the host.
+    OneDevice,
+    /// No dynamic dimensions.
+    StaticSizes,
+    /// No `scan`, `ragged-dot`, `scaled-dot`.
+    Expanded,
+    /// No calls; fusions only in sequences.
+    NoCalls,
+    /// No layouts, and no `bitcast`, the only operation that depends on them.
+    RowMajor,
+    /// No batch normalisation.
+    NoBatchNorm,
+    /// No operations that have no effect on one device: `copy`, `opt-barrier` …
+    Canonical,
+    /// Arrays without elements are parameters or constants.
+    NoEmptyArrays,
+}
+
+impl Form {
+    /// All forms.
+    pub const ALL: [Form; 8] = [
+        Form::OneDevice,
+        Form::StaticSizes,
+        Form::Expanded,
+        Form::NoCalls,
+        Form::RowMajor,
+        Form::NoBatchNorm,
+        Form::Canonical,
+        Form::NoEmptyArrays,
+    ];
+
+    /// Returns the first instruction that does not have the form.
+    pub fn exception(self, module: &Module) -> Option<&Instruction> {
+        let reachable = module.computations.iter().zip(roles(module)).filter(|(_, role)| *role != Role::Unreachable);
+        let mut instructions =
+            reachable.flat_map(|(computation, role)| computation.instructions.iter().map(move |it| (it, role)));
+        instructions.find(|(instruction, role)| !self.admits(instruction, *role)).map(|(instruction, _)| instruction)
+    }
+
+    fn admits(self, instruction: &Instruction, role: Role) -> bool {
+        let op = &instruction.op;
+        match self {
+            Form::OneDevice => !matches!(op, Op::Other { opcode, .. } if *opcode != Opcode::Domain),
+            Form::StaticSizes => !instruction.shape.has_dynamic_size() && !matches!(op, Op::SetDimensionSize { .. }),
+            Form::Expanded => !matches!(op, Op::Scan { .. } | Op::RaggedDot { .. } | Op::ScaledDot(_)),
+            Form::NoCalls => inlined_callee(op, role).is_none(),
+            Form::RowMajor => {
+                let has_layout = |shape: &&Shape| shape.as_array().is_some_and(|array| array.layout.is_some());
+                !matches!(op, Op::Bitcast) && !instruction.shape.leaves().iter().any(has_layout)
+            }
+            Form::NoBatchNorm => {
+                use Op::{BatchNormGrad, BatchNormInference, BatchNormTraining};
+                !matches!(op, BatchNormTraining { .. } | BatchNormInference { .. } | BatchNormGrad { .. })
+            }
+            Form::Canonical => {
+                let is_copy = matches!(op, Op::Copy | Op::OptBarrier | Op::AddDependency | Op::Other { .. });
+                let is_number = matches!(op, Op::PartitionId | Op::ReplicaId | Op::GetDimensionSize { .. });
+                !is_copy && !is_number
+            }
+            Form::NoEmptyArrays => {
+                let is_empty = instruction.shape.as_array().map(ArrayShape::element_count) == Some(0);
+                !is_empty || matches!(op, Op::Parameter { .. } | Op::Constant(_))
+            }
+        }
+    }
+}
