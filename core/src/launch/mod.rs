@@ -1,14 +1,16 @@
 //! Distributes the points of loop nests to the blocks and threads of one launch.
 //!
-//! A kernel that visits several boxes of points (the operands of a concatenate, the updates of
-//! several dynamic-update-slices) gives each box separate blocks. All threads of a block then work
-//! on the same box, and boxes of different sizes together use the whole machine.
+//! A kernel may visit several boxes of points, for example the operands of a concatenate, or the
+//! updates of several dynamic-update-slices. Each box gets separate blocks. All threads of a block
+//! then work on the same box, and boxes of different sizes together use the whole machine. There is
+//! one exception: if blocks have one thread, several small boxes may get the same block.
 //!
 //! ```text
 //! block   0  1  2  3  4  5  6
 //!         └ box 0 ┘  └─ box 1 ┘      each block: threads × lanes points, or a slab of rows
 //! ```
 
+mod balance;
 mod slabs;
 mod threads;
 mod work;
@@ -17,11 +19,12 @@ use crate::device::DeviceDescription;
 use crate::emitter::{Configuration, EmitError, LaunchDimensions, OutputPlan, Plan};
 use crate::indexing::{Constraint, Expr, IndexingMap, Interval};
 
+pub use balance::Balance;
 pub use slabs::blocks_for;
 pub use work::{cost_per_point, lanes_along, worth_sharing};
 
-/// Largest number of points of a nest. No memory holds this many elements, and up to this limit no
-/// count in a plan overflows.
+/// Largest number of points of a nest. No memory can hold an array with more elements. Up to this
+/// limit, no count in a plan overflows.
 pub const MOST_POINTS: i64 = 1 << 48;
 
 /// An estimated cost.
@@ -29,17 +32,17 @@ pub const MOST_POINTS: i64 = 1 << 48;
 pub struct Cost {
     /// Bytes that are read and written.
     pub bytes: i64,
-    /// Arithmetic, as the number of bytes of memory traffic that take the same time.
+    /// Time of the arithmetic, expressed as the number of bytes that memory transfers in this time.
     pub arithmetic: i64,
 }
 
 impl Cost {
-    /// The sum of both costs, in bytes.
+    /// Returns the sum of `bytes` and `arithmetic`.
     pub fn total(self) -> i64 {
         self.bytes.saturating_add(self.arithmetic)
     }
 
-    /// The cost of `count` equal items.
+    /// Returns the cost of `count` items that each have this cost.
     pub fn times(self, count: i64) -> Cost {
         Cost { bytes: self.bytes.saturating_mul(count), arithmetic: self.arithmetic.saturating_mul(count) }
     }
@@ -63,8 +66,8 @@ pub struct Nest {
     pub dims: Vec<i64>,
     /// Cost of one point; see [`cost_per_point`].
     pub cost: Cost,
-    /// Largest number of adjacent points that one thread may compute at once. It is a power of two
-    /// that divides the last dimension. See [`lanes_along`].
+    /// Largest number of adjacent points that one thread may compute at once. This number is a
+    /// power of two and divides the size of the last dimension. See [`lanes_along`].
     pub lanes: i64,
 }
 
@@ -84,11 +87,11 @@ impl Nest {
 /// The part of a launch that visits one nest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// `(th, bl)[loops…] -> point`: the points that a thread visits. Loops run in order; the last
-    /// one runs over adjacent points.
+    /// `(th, bl)[loops…] -> point`: map of the points that a thread visits. The first loop is the
+    /// outermost. The last loop runs over adjacent points.
     pub map: IndexingMap,
-    /// The range variable of a thread's adjacent points, if there are several. The loop over this
-    /// variable is meant to be unrolled.
+    /// Number of the range variable that runs over adjacent points of one thread, or `None` if each
+    /// thread computes one point at a time. The emitter should unroll the loop over this variable.
     pub lane: Option<usize>,
 }
 
@@ -97,7 +100,7 @@ impl Share {
     /// nest's points.
     ///
     /// # Errors
-    /// Fails if the number of dimensions of `to` is not that of the nest.
+    /// If `to` has another number of dimensions than the nest.
     pub fn then(&self, to: &IndexingMap) -> Result<IndexingMap, EmitError> {
         let message = || format!("a nest of {} dimensions, a map from {}", self.map.results.len(), to.dims.len());
         let map = self.map.then(to).ok_or_else(|| EmitError { message: message(), instruction: None })?;
@@ -105,7 +108,7 @@ impl Share {
     }
 }
 
-/// A launch whose blocks and threads are distributed to nests.
+/// A launch, with the assignment of its blocks and threads to nests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dealing {
     /// The numbers of blocks and threads.
@@ -121,9 +124,9 @@ pub struct Dealing {
 }
 
 impl Dealing {
-    /// Distributes nests of at most [`MOST_POINTS`] points and chooses the knobs that the
-    /// configuration does not set. The knobs are `lanes` and `threads` or, if a block has one
-    /// thread, `blocks`.
+    /// Distributes nests of at most [`MOST_POINTS`] points. Chooses values for the knobs that the
+    /// configuration does not set. If a block has one thread, the only knob is `blocks`; otherwise
+    /// the knobs are `lanes` and `threads`.
     ///
     /// # Errors
     /// Fails if a knob's value is impossible.
@@ -132,10 +135,10 @@ impl Dealing {
     }
 
     /// Distributes the nests of a kernel that updates parts of large arrays in place; see
-    /// [`Dealing::new`]. The cache lines that it writes in these arrays take `spread` bytes. They
-    /// are spread over the caches of all cores, because each core wrote a part of every array. If
-    /// one core ran the kernel, it would have to fetch the other cores' lines, and these cores
-    /// would later have to fetch them back.
+    /// [`Dealing::new`]. `spread` is the total size, in bytes, of the cache lines that the kernel
+    /// writes in these arrays. These lines are spread over the caches of all cores, because each
+    /// core wrote a part of every array. If one core ran the kernel, this core would have to fetch
+    /// lines from the other cores. The other cores would later have to fetch these lines back.
     ///
     /// # Errors
     /// Fails if a knob's value is impossible.
@@ -164,7 +167,7 @@ impl Dealing {
     }
 }
 
-/// The blocks of one nest, among all blocks of the launch.
+/// The consecutive blocks of the launch that compute one nest.
 struct BlockRange {
     first: i64,
     count: i64,

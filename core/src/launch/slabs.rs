@@ -1,42 +1,42 @@
 //! Distributes nests to blocks of one thread. Each block computes a contiguous part of a nest, row
 //! by row, so that the innermost loop runs along the last dimension without divisions.
 
-use super::{BlockRange, Cost, Dealing, Nest, Share};
+use super::{Balance, BlockRange, Cost, Dealing, Nest, Share};
 use crate::cost::{fetching, moved_between_cores};
 use crate::device::DeviceDescription;
 use crate::emitter::{Configuration, EmitError, LaunchDimensions};
 use crate::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize, linearize};
 
-/// Least cost of a block, in bytes: distributing smaller blocks costs more than it saves.
+/// Least cost of a block, in bytes. Distributing cheaper blocks takes more time than it saves.
 const BYTES_PER_BLOCK: i64 = 128 << 10;
-/// Cost of handing work to another core, as the bytes that one core could move in that time.
+/// Cost of handing work to another core, expressed as the number of bytes that one core could move
+/// in this time.
 const HANDING_OUT: i64 = 64 << 10;
-/// Number of blocks per core with which one slow block hardly delays the kernel.
-const BLOCKS_PER_CORE: i64 = 16;
-/// Rows are cut only at multiples of this number of points. This many elements of any type fill
-/// whole cache lines.
+/// Number of points to which cuts are aligned: a row may be cut only at multiples of this number.
+/// This many elements of any type fill whole cache lines.
 const CUT: i64 = 64;
-/// Least number of groups of rows in a block for which the block may be rounded up to one more
-/// group.
+/// Least number of groups of rows in a block that is rounded up to whole groups. Rounding then
+/// makes the block larger by at most one sixteenth.
 const MANY: i64 = 16;
 
 /// Returns the largest number of blocks for which distribution pays off.
 fn most_blocks(device: &DeviceDescription) -> i64 {
-    i64::from(device.core_count.max(1)) * BLOCKS_PER_CORE
+    Balance::OfElements.blocks(device)
 }
 
 /// Returns the number of single-threaded blocks for a kernel with cost `cost`. If every core gets a
-/// block, this is a multiple of the number of cores, so that all cores finish together.
+/// block, the number of blocks is a multiple of the number of cores, so that all cores finish
+/// together.
 ///
-/// A small array is in the cache of the core that wrote it, and this core reads it faster than all
-/// cores together could. So a kernel that reads small arrays runs on several cores only if it does
-/// much arithmetic.
+/// A small array is in the cache of the core that wrote the array. This core alone reads the array
+/// faster than all cores together could. A kernel that reads small arrays therefore runs on several
+/// cores only if the kernel does much arithmetic.
 pub fn blocks_for(cost: Cost, device: &DeviceDescription) -> i64 {
     blocks_for_update(cost, 0, device)
 }
 
-/// Returns the number of blocks like [`blocks_for`], for a kernel that writes cache lines of
-/// `spread` bytes that are spread over all cores. See [`Dealing::of_updates`].
+/// Returns the number of blocks like [`blocks_for`], but for a kernel that updates parts of large
+/// arrays in place. For `spread` see [`Dealing::of_updates`].
 fn blocks_for_update(cost: Cost, spread: i64, device: &DeviceDescription) -> i64 {
     let cores = i64::from(device.core_count.max(1));
     let saved = (cost.total() - cost.total() / cores).saturating_add(2 * moved_between_cores(spread, device));
@@ -81,7 +81,7 @@ struct Queue {
     /// Cost, in bytes, that a block should have.
     target: i64,
     block: i64,
-    /// Cost, in bytes, of the nests that the current block has so far.
+    /// Cost, in bytes, of the nests that are assigned to the current block so far.
     filled: i64,
 }
 
@@ -103,11 +103,11 @@ impl Queue {
     }
 }
 
-/// How a nest is cut into parts for blocks.
+/// The division of a nest into parts. Each block computes one part.
 struct Tiling {
-    /// Sizes of the dimensions whose product is the number of rows.
+    /// Sizes of all dimensions but the last.
     outer: Vec<i64>,
-    /// Number of rows.
+    /// Number of rows, which is the product of `outer`.
     rows: i64,
     /// Points in a row.
     row: i64,
@@ -116,8 +116,8 @@ struct Tiling {
 
 /// The part of a nest that one block computes.
 enum Cut {
-    /// `count` rows. This number is a multiple of the product of the last `inner` outer dimensions,
-    /// which get separate loops.
+    /// `count` rows. Each of the last `inner` outer dimensions gets a separate loop, and `count` is
+    /// a multiple of the product of these dimensions.
     Rows { count: i64, inner: usize },
     /// A part of one row: `length` points, with `parts` parts per row.
     Part { length: i64, parts: i64 },
@@ -186,9 +186,10 @@ impl Tiling {
     }
 }
 
-/// Cuts a nest between rows. If rows are short and sizes are not powers of two, one division per
-/// row is expensive. A block then gets a multiple of the number of rows that the last outer
-/// dimensions span, if this makes blocks only slightly longer.
+/// Cuts a nest between rows. Cutting anywhere would need one division per row, which is expensive
+/// if rows are short and sizes are not powers of two. In this case, the number of rows of a block
+/// is rounded up to a multiple of the rows that the last outer dimensions span. Rounding is skipped
+/// if it would make blocks much longer.
 fn rows_per_block(outer: &[i64], row: i64, wanted: i64) -> Cut {
     let slowest = outer.iter().position(|&size| size != 1).map_or(outer.len(), |first| first + 1);
     let divisors = &outer[slowest..];

@@ -6,13 +6,13 @@ use crate::device::DeviceDescription;
 use crate::emitter::{Configuration, EmitError, LaunchDimensions};
 use crate::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
 
-/// Default number of threads of a block: four warps. They are enough to hide latency, and few
+/// Default number of threads of a block: four warps. Four warps are enough to hide latency, and few
 /// enough that the last wave of blocks is short.
 const THREADS: i64 = 128;
-/// Largest number of blocks in a grid dimension that every GPU allows. If there is more work,
-/// threads loop over chunks.
+/// Largest number of blocks that every GPU allows in a grid dimension. If the nests need more
+/// blocks, each thread loops over several chunks of its nest.
 const MOST_BLOCKS: i64 = (1 << 31) - 1;
-/// Upper limit for the lanes of a thread. No nest requests more.
+/// Upper limit for the lanes of a thread. No nest requests more lanes.
 const MOST_LANES: i64 = 64;
 
 pub(super) fn deal(
@@ -99,7 +99,8 @@ impl Grid {
     }
 }
 
-/// Returns the default number of lanes. It is above 1 only if every core still gets a full block.
+/// Returns the default number of lanes: the largest number with which every core still gets a full
+/// block, or else 1.
 fn default_lanes(nests: &[Nest], device: &DeviceDescription, most_lanes: i64) -> i64 {
     let enough = i64::from(device.core_count) * THREADS;
     let units = |lanes: i64| nests.iter().map(|nest| nest.points() / lanes.min(nest.lanes).max(1)).sum::<i64>();

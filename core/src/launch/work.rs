@@ -8,16 +8,17 @@ use crate::device::DeviceDescription;
 use crate::hlo::{Computation, InstrId, Op, Shape};
 use crate::indexing::combined_elements;
 
-/// Estimates the cost of one element of each of `values`: bytes read and written, and the
-/// arithmetic of all transitive operands. Both are multiplied by the number of elements that a
-/// reduction combines.
+/// Estimates the cost of computing one element of each of `values`. The cost consists of the bytes
+/// that are read and written, and the arithmetic of all transitive operands. The costs of a
+/// reduction and of its operands are multiplied by the number of elements that the reduction
+/// combines.
 pub fn cost_per_point(computation: &Computation, values: &[InstrId]) -> Cost {
     let bytes = |id: InstrId| {
         let arrays = computation.instruction(id).shape.leaves().into_iter().filter_map(|leaf| leaf.as_array());
         arrays.filter(|array| array.rank() > 0).map(|array| array.element_type.byte_size() as i64).sum::<i64>()
     };
     let mut cost = Cost { bytes: values.iter().map(|&id| bytes(id)).sum(), arithmetic: 0 };
-    // For each instruction, the number of its elements that one point needs.
+    // Number of elements of each instruction that one point needs.
     let mut times = vec![0i64; computation.instructions.len()];
     values.iter().for_each(|id| times[id.index()] = 1);
     for id in computation.ids().rev() {
@@ -41,8 +42,8 @@ pub fn cost_per_point(computation: &Computation, values: &[InstrId]) -> Cost {
 }
 
 /// Returns the instruction and its transitive operands, without scalars, constants, iotas and
-/// broadcasts. Computing or reading these instructions once for several values saves work. So
-/// values whose sets intersect should be computed together.
+/// broadcasts. If the sets of two values intersect, the values should be computed together, because
+/// computing or reading the common instructions only once saves work.
 pub fn worth_sharing(computation: &Computation, from: InstrId) -> HashSet<InstrId> {
     let mut seen = HashSet::from([from]);
     let mut pending = vec![from];
@@ -57,10 +58,11 @@ pub fn worth_sharing(computation: &Computation, from: InstrId) -> HashSet<InstrI
     seen
 }
 
-/// Returns the number of adjacent points that one vector instruction can process. This is the
-/// largest power of two that divides all of `lengths` and fits into a vector of the values'
-/// smallest type. `lengths` are the lengths of the rows read and written, and the offsets of the
-/// first point in these rows. The result is meant for [`Nest::lanes`](super::Nest::lanes).
+/// Returns the largest number of adjacent points that one vector instruction can process. This
+/// number is a power of two that divides all of `lengths`. It is at most the number of lanes in a
+/// vector of the values' smallest type. `lengths` contains the lengths of all rows that are read or
+/// written. `lengths` also contains the offset of the first point in each of these rows. The result
+/// becomes [`Nest::lanes`](super::Nest::lanes).
 pub fn lanes_along(computation: &Computation, values: &[InstrId], lengths: &[i64], device: &DeviceDescription) -> i64 {
     let leaves = values.iter().flat_map(|&id| computation.instruction(id).shape.leaves());
     let smallest = leaves.filter_map(Shape::as_array).map(|array| array.element_type.byte_size() as i64).min();

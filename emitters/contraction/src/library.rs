@@ -1,6 +1,6 @@
 //! The emitter `library-product`. The host's library for the device computes a dot without fused
-//! instructions. The host uses the library where it is predicted to be faster. The library also
-//! shows authors of product emitters how fast their kernels have to be.
+//! instructions. The host uses the library where it predicts that the library is faster. The
+//! library also shows authors of product emitters how fast their kernels have to be.
 
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{
@@ -9,12 +9,13 @@ use fusebox_core::emitter::{
 };
 use fusebox_core::hlo::{ArrayShape, DotDims, ElementType, InstrId, Instruction, Op};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
+use fusebox_core::launch::Balance;
 
 /// Element types for which a library has products.
 const TYPES: [ElementType; 6] =
     [ElementType::F16, ElementType::BF16, ElementType::F32, ElementType::F64, ElementType::C64, ElementType::C128];
-/// Least number of rows, of columns and of steps, because the library is optimised for large
-/// shapes.
+/// Least number of rows, of columns and of steps for which the emitter uses the library, because
+/// the library is optimised for large shapes.
 const LEAST: i64 = 32;
 /// Least number of rows, and least number of products per batch, if blocks have one thread. Below
 /// these limits, the library takes longer to pack than to multiply.
@@ -23,17 +24,16 @@ const LEAST_PRODUCTS: f64 = (1 << 17) as f64;
 /// Number of products per part of a batch. The library splits a batch of `n` products into `n /
 /// PRODUCTS_OF_PART` parts.
 const PRODUCTS_OF_PART: f64 = (1 << 19) as f64;
-/// Largest number of parts of all batches, if batches are split.
+/// If batches are split: largest number of parts of all batches together.
 const MOST_PARTS: f64 = 8.0;
 /// Cost of a vector of products, in additions, including the library's packing.
 const VECTOR: f64 = 1.0;
-/// Assumed numbers of threads per block and of blocks per core on a device whose blocks have many
-/// threads. The numbers that the library uses are unknown.
+/// Assumed number of threads per block on a device whose blocks have many threads. The number that
+/// the library uses is unknown, as is its number of blocks.
 const THREADS: i64 = 256;
-const BLOCKS_PER_CORE: i64 = 8;
-/// Number of products of real numbers that the device computes in the time of an addition, if
-/// blocks have many threads. `NARROW` is for narrow floats, of which one instruction multiplies
-/// whole matrices, `SINGLE` for floats of 4 bytes, and `DOUBLE` for floats of 8 bytes.
+/// For blocks of many threads: number of products of real numbers that the device computes in the
+/// time of an addition. `NARROW` is for narrow floats; one instruction multiplies whole matrices of
+/// narrow floats. `SINGLE` is for floats of 4 bytes, and `DOUBLE` for floats of 8 bytes.
 const NARROW: f64 = 20.0;
 const SINGLE: f64 = 0.9;
 const DOUBLE: f64 = 0.5;
@@ -127,8 +127,8 @@ impl PlainDot {
     }
 }
 
-/// Returns the numbers of rows, steps and columns. Each can combine several dimensions only if
-/// these are adjacent in the array.
+/// Returns the numbers of rows, steps and columns. Each number can combine several dimensions only
+/// if these dimensions are adjacent in the array.
 fn sizes(root: &Instruction, dims: &DotDims, left: &[i64], right: &[i64]) -> Result<[i64; 3], Decline> {
     let merged = |array: &[i64], of: &[i64]| {
         if of.windows(2).all(|two| two[0] + 1 == two[1]) {
@@ -150,7 +150,7 @@ fn sizes(root: &Instruction, dims: &DotDims, left: &[i64], right: &[i64]) -> Res
     Ok([rows, steps, columns])
 }
 
-/// The emitter.
+/// The emitter `library-product`.
 pub struct LibraryProduct;
 
 impl Strategy for LibraryProduct {
@@ -174,7 +174,7 @@ impl Strategy for LibraryProduct {
             let additions = products / lanes * VECTOR * blocks as f64 / busy;
             (LaunchDimensions { blocks: blocks as u64, threads_per_block: 1 }, written(dims, blocks), additions)
         } else {
-            let blocks = ceil_div(dims.iter().product(), THREADS).min(cores * BLOCKS_PER_CORE);
+            let blocks = ceil_div(dims.iter().product(), THREADS).min(Balance::OfTasks.blocks(task.device));
             let rate = match real.byte_size() {
                 8 => DOUBLE,
                 4 => SINGLE,

@@ -3,6 +3,7 @@
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions, OutputPlan, Plan, Task, Visit, Work};
 use fusebox_core::indexing::{Expr, IndexingMap, Interval, Variable, ceil_div};
+use fusebox_core::launch::Balance;
 
 use crate::problem::{Scan, ScanSizes};
 
@@ -18,9 +19,9 @@ pub fn group(steps: i64) -> i64 {
     CHUNK * ceil_div(steps, CHUNK).isqrt().max(1)
 }
 
-/// Number of lines that are scanned together if steps are contiguous. It equals the latency of an
-/// addition in cycles. If the length of lines is a power of two, the reads and writes of more lines
-/// would exceed the associativity of the nearest cache.
+/// Number of lines that are scanned together if steps are contiguous. This number equals the
+/// latency of an addition in cycles. If the length of lines is a power of two, the reads and writes
+/// of more lines would exceed the associativity of the nearest cache.
 pub const LINES: i64 = 4;
 /// Least number of lines that are scanned together, one step of all lines at a time.
 pub const LEAST_COLUMNS: i64 = 64;
@@ -30,10 +31,8 @@ const MOST_COLUMNS: i64 = 1024;
 /// Number of tiles with an element per line: one for combinations within the chunk, and three for
 /// combinations before the chunk.
 const TILES: i64 = 4;
-/// Number of blocks per core, which is enough to keep all cores busy until the end.
-const BLOCKS_PER_CORE: i64 = 8;
-/// Cost of an addition that waits for the previous addition, in additions, if `LINES` lines are
-/// scanned together.
+/// Cost, in additions, of an addition that waits for the previous addition. The cost holds if
+/// `LINES` lines are scanned together.
 const WAITING: f64 = 1.0;
 /// Name of the knob for the number of lines of a block, if a block scans a few lines at a time.
 const LINES_KNOB: &str = "lines";
@@ -64,7 +63,7 @@ pub struct ColumnPlan {
 }
 
 fn wanted_blocks(device: &DeviceDescription) -> i64 {
-    i64::from(device.core_count).saturating_mul(BLOCKS_PER_CORE)
+    Balance::OfTasks.blocks(device)
 }
 
 impl LinePlan {

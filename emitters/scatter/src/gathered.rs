@@ -2,8 +2,9 @@
 //! coincide or do not overlap. A block owns rows of the output. The threads of the block list the
 //! slices that update these rows, and apply the listed slices in order.
 //!
-//! An index vector identifies a row: the dimensions that it addresses, in row-major order, give the
-//! row's number. Each element of a row belongs to one thread, so that only the lists need barriers.
+//! An index vector identifies a row. The row's number is the row-major position of the index vector
+//! in the dimensions that index vectors address. Each element of a row belongs to one thread, so
+//! that only the lists need barriers.
 
 use fusebox_core::analysis::{OperandDim, ScatterShape, SliceStart};
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Value};
@@ -12,6 +13,7 @@ use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions,
 use fusebox_core::indexing::{
     Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize, dim_exprs, linearize,
 };
+use fusebox_core::launch::Balance;
 
 use crate::body::ScatterBody;
 use crate::problem::ScatterProblem;
@@ -26,8 +28,6 @@ const LOOK: f64 = 8.0;
 /// Number of barriers per iteration: for the running totals, after the list is written, and after
 /// the list is read.
 const WAITS: i64 = THREADS.ilog2() as i64 + 2;
-/// Number of blocks per core. One block works while the other waits at a barrier.
-const BLOCKS_PER_CORE: i64 = 2;
 
 /// Distribution of rows over blocks.
 pub struct GatheredScatter {
@@ -130,7 +130,8 @@ impl ScatterSchedule for GatheredScatter {
 }
 
 impl GatheredScatter {
-    /// Returns the schedule, if overlapping slices coincide and the device is large enough.
+    /// Returns the schedule. Declines if slices may overlap without coinciding, or if the device is
+    /// too small.
     fn of(problem: &ScatterProblem, device: &DeviceDescription) -> Result<Self, Decline> {
         let shape = &problem.shape;
         let is_row = |dim: &OperandDim| match dim.start {
@@ -152,7 +153,7 @@ impl GatheredScatter {
         let mut window_dims = shape.window_dims();
         window_dims.sort_by_key(|&dim| shape.operand[dim].update_dim);
         let rows: i64 = sizes.iter().product();
-        let blocks = rows.min(i64::from(device.core_count) * BLOCKS_PER_CORE).max(1);
+        let blocks = rows.min(Balance::AcrossBarriers.blocks(device)).max(1);
         Ok(GatheredScatter {
             sizes,
             window: window_dims.into_iter().map(|dim| (dim, shape.operand[dim].window)).collect(),
@@ -212,8 +213,8 @@ impl GatheredScatter {
         (b.index_castui(total, Scalar::Index), SharedLists { counts: tiles[0], slices: tiles[1], rows: tiles[2] })
     }
 
-    /// Returns whether slice `first + look` updates a row of the block, the number of the slice,
-    /// and the number of the row in the block.
+    /// Returns three values: whether slice `first + look` updates a row of the block, the slice's
+    /// number, and the row's number in the block.
     fn look(
         &self,
         b: &mut FunctionBuilder,

@@ -5,6 +5,7 @@
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, ceil_div};
+use fusebox_core::launch::Balance;
 
 use crate::grid::{OperandGrid, TileNest, map_over};
 use crate::problem::TransposeProblem;
@@ -16,20 +17,17 @@ use crate::schedule::TransposeSchedule;
 const PANEL: i64 = 8;
 /// Number of rows that are read together.
 const ROWS_TOGETHER: i64 = 8;
-/// Maximum number of operations of an epilogue that is duplicated for each column of a panel.
+/// Maximum number of operations for which an epilogue is duplicated for each column of a panel.
 const MOST_COPIED_OPERATIONS: usize = 3;
-/// Number of contiguous bytes that a tile reads. With this number, the prefetchers of all cache
-/// levels start. A tile writes twice as many contiguous bytes.
+/// Number of contiguous bytes that the kernel reads for a tile. With this number, the prefetchers
+/// of all cache levels start. The kernel writes twice as many contiguous bytes.
 const RUN_BYTES: i64 = 1024;
-/// Number of runs of [`RUN_BYTES`] that a tile writes, if the tile has several rows of the result
-/// and each row is shorter than a run.
+/// Number of runs of [`RUN_BYTES`] bytes that the kernel writes for one tile. The number holds for
+/// tiles with several rows of the result, if each row is shorter than a run.
 const SPAN_RUNS: i64 = 2;
-/// Bytes of padding after each panel. Without it, the distance between panels could be a power of
-/// two, and panels would map to the same cache sets.
+/// Bytes of padding after each panel. Without padding, the distance between panels could be a power
+/// of two. Then panels would map to the same cache sets.
 const SKEW_BYTES: i64 = 64;
-/// Number of blocks per core. With several blocks per core, one slow block delays the kernel
-/// little.
-const BLOCKS_PER_CORE: i64 = 4;
 /// Number of bytes up to which a tile is not split further, because scheduling another block would
 /// cost more.
 const LEAST_TILE_BYTES: i64 = 32 << 10;
@@ -57,13 +55,13 @@ pub fn schedule(
 
 /// Tiles of `columns` (along the operand's minor dimension) times `rows` (along the dimension that
 /// is minor in the result). A tile is stored as panels of [`PANEL`] columns: element `(row,
-/// column)` at `[column / 8][row][column % 8]`.
+/// column)` is at `[column / 8][row][column % 8]`.
 struct PanelSchedule {
     grid: OperandGrid,
     /// The operand's dimension that is minor in the result.
     long: usize,
-    /// The dimension that is second minor in the result, if a tile has several positions along this
-    /// dimension.
+    /// The second minor dimension of the result. Set only if a tile has several positions along
+    /// this dimension.
     span: Option<usize>,
     /// Number of columns of a panel.
     width: i64,
@@ -73,7 +71,7 @@ struct PanelSchedule {
 }
 
 impl PanelSchedule {
-    /// Chooses the sizes that the configuration leaves open.
+    /// Chooses all sizes that the configuration does not set.
     fn new(
         problem: &TransposeProblem,
         device: &DeviceDescription,
@@ -93,8 +91,8 @@ impl PanelSchedule {
             Some(columns) => ceil_div(columns, width) * width,
             None => columns,
         };
-        // In addition to the full panels, two panels are necessary: for the remaining columns and
-        // for the small tile.
+        // In addition to the full panels, two panels are necessary: one for the remaining columns,
+        // and one for the small tile.
         let panels = columns / width + 2;
         let most_rows = (budget / (panels * width) - skew).max(1);
         let rows = match configuration.knob("rows", 1..=most_rows)? {
@@ -205,8 +203,8 @@ impl PanelSchedule {
         TileNest::new(self.placed(map, Expr::range(0), Expr::range(1), Expr::range(2)), vec![3])
     }
 
-    /// Returns the loops that read the full panels, a few rows at a time, so that they write whole
-    /// cache lines of a panel.
+    /// Returns the loops that read the full panels. The loops read a few rows at a time, so that
+    /// they write whole cache lines of a panel.
     fn panels_by_rows(&self, problem: &TransposeProblem) -> TileNest {
         let rows = self.grid.tile[self.long];
         let together = ROWS_TOGETHER.min(rows);
@@ -279,10 +277,10 @@ impl PanelSchedule {
     }
 }
 
-/// Returns the factor by which a tile can grow while every core has enough blocks.
+/// Returns the factor by which a tile can grow so that every core still has enough blocks.
 fn spare_blocks(problem: &TransposeProblem, device: &DeviceDescription, tile: &[i64]) -> i64 {
     let blocks = OperandGrid { dims: problem.form.dims.clone(), tile: tile.to_vec() }.blocks();
-    blocks / (i64::from(device.core_count) * BLOCKS_PER_CORE)
+    blocks / Balance::OfTiles.blocks(device)
 }
 
 /// Returns the numbers of columns and rows of a tile. In both directions, a tile has runs of
@@ -309,7 +307,7 @@ fn extents(
         }
     }
     rows = rows.min((budget / (columns + 2 * width) - skew).max(1));
-    let wanted = i64::from(device.core_count) * BLOCKS_PER_CORE;
+    let wanted = Balance::OfTiles.blocks(device);
     let batch = problem.form.element_count() / (short * long).max(1);
     let blocks = |columns: i64, rows: i64| batch * ceil_div(full, columns) * ceil_div(long, rows);
     while blocks(columns, rows) < wanted && columns * rows * together > LEAST_TILE_BYTES {

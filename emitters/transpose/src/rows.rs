@@ -4,21 +4,20 @@
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
 use fusebox_core::indexing::{Constraint, Expr, Interval, ceil_div, delinearize};
+use fusebox_core::launch::Balance;
 
 use crate::grid::{OperandGrid, TileNest, map_over};
 use crate::problem::TransposeProblem;
 use crate::schedule::TransposeSchedule;
 
-/// Number of contiguous bytes that a block of one thread reads, if rows are shorter.
+/// For rows that are shorter than this: number of contiguous bytes that a block of one thread
+/// reads.
 const RUN_BYTES: i64 = 2048;
 /// Number of bytes that a block of one thread moves.
 const TILE_BYTES: i64 = 64 << 10;
 /// Number of bytes up to which a tile is not split further, because scheduling another block would
 /// cost more.
 const LEAST_TILE_BYTES: i64 = 16 << 10;
-/// Number of blocks per core. With several blocks per core, one slow block delays the kernel
-/// little.
-const BLOCKS_PER_CORE: i64 = 4;
 /// Number of threads of a block: four warps.
 const THREADS: i64 = 128;
 /// Number of vectors that a thread moves.
@@ -49,8 +48,8 @@ impl DistributedDims {
     }
 }
 
-/// Chooses the loops over rows for blocks of one thread. The loops run over `short`, then over
-/// `long`, then along the row.
+/// Chooses the loops over rows for blocks of one thread. The outermost loop runs over `short`, the
+/// next loop over `long`, and the innermost loop along the row.
 ///
 /// # Errors
 /// If a knob has an impossible value.
@@ -67,7 +66,7 @@ pub fn looped(
     let row = tile[at.minor] * together;
     tile[at.short] = (RUN_BYTES / row).clamp(1, dims[at.short]);
     tile[at.long] = (TILE_BYTES / (row * tile[at.short])).clamp(1, dims[at.long]);
-    let wanted = i64::from(device.core_count) * BLOCKS_PER_CORE;
+    let wanted = Balance::OfTiles.blocks(device);
     let mut grid = OperandGrid { dims: dims.clone(), tile };
     while grid.blocks() < wanted && grid.tile_elements() * together > LEAST_TILE_BYTES {
         let order = [at.long, at.short, at.minor];
@@ -109,9 +108,9 @@ pub fn looped(
     })
 }
 
-/// Returns the number of elements of a cache line if the kernel should write rows past the caches,
-/// line by line. This is the case if rows consist of whole lines and the caches cannot hold all
-/// rows.
+/// If the kernel should write cache lines of rows by stores that bypass the caches, returns the
+/// number of elements of a cache line. This is the case if rows consist of whole lines and the
+/// caches cannot hold all rows.
 fn line_past_caches(problem: &TransposeProblem, device: &DeviceDescription) -> Option<i64> {
     let line = i64::from(device.cache_line_bytes) / problem.widest();
     let lines = problem.moved.iter().all(|moved| moved.bytes == problem.widest())

@@ -5,6 +5,7 @@
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, Decline, EmitError, LaunchDimensions};
 use fusebox_core::indexing::{Expr, ceil_div};
+use fusebox_core::launch::Balance;
 
 use crate::grid::{OperandGrid, TileNest, map_over};
 use crate::problem::TransposeProblem;
@@ -13,15 +14,13 @@ use crate::schedule::TransposeSchedule;
 /// Maximum number of elements that LLVM's vectoriser deinterleaves or interleaves with one group of
 /// accesses.
 const MOST_ELEMENTS: i64 = 8;
-/// Minimum number of points of a loop. With fewer, the overhead of starting a loop is too large.
+/// Minimum number of points of a loop. With fewer points, the overhead of starting a loop is too
+/// large.
 const LEAST_POINTS: i64 = 16;
-/// Maximum number of operations of an epilogue that is duplicated for each element of a point.
+/// Maximum number of operations for which an epilogue is duplicated for each element of a point.
 const MOST_COPIED_OPERATIONS: usize = 3;
 /// Number of bytes that a block moves.
 const TILE_BYTES: i64 = 64 << 10;
-/// Number of blocks per core. With several blocks per core, one slow block delays the kernel
-/// little.
-const BLOCKS_PER_CORE: i64 = 4;
 
 /// The two dimensions that the transpose swaps: the short dimension, and the dimension of the
 /// points.
@@ -30,8 +29,9 @@ struct SwappedDims {
     points: usize,
 }
 
-/// Returns the two swapped dimensions. Returns `None` unless they are the last two dimensions of
-/// the operand or of the result, the last of them is short, and the other is long enough.
+/// Returns the two swapped dimensions. They must be the last two dimensions of the operand or of
+/// the result. The last dimension must be short, and the other dimension long enough. Otherwise
+/// returns `None`.
 fn dims(problem: &TransposeProblem) -> Option<SwappedDims> {
     let form = &problem.form;
     let rank = form.dims.len();
@@ -74,7 +74,7 @@ pub fn looped(
     };
     let form = &problem.form;
     let (thin, size) = (form.dims[at.thin], form.dims[at.points]);
-    let wanted = i64::from(device.core_count) * BLOCKS_PER_CORE;
+    let wanted = Balance::OfTiles.blocks(device);
     let batch = (form.element_count() / (thin * size).max(1)).max(1);
     let largest = TILE_BYTES / (thin * problem.bytes_together());
     let even = ceil_div(size, ceil_div(wanted, batch)).max(1024);

@@ -9,8 +9,8 @@
 //!   apply the epilogue to the sums and write the results
 //! ```
 //!
-//! Lanes and registers beyond the last sum hold unspecified values, and the kernel never writes
-//! them to a result.
+//! Lanes and registers beyond the last sum hold unspecified values. The kernel never writes these
+//! values to a result.
 
 use fusebox_core::builder::{FunctionBuilder, KernelBuilder, Scalar, Type, Value};
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
@@ -105,8 +105,9 @@ pub fn emit(fusion: &Fusion, problem: &DepthwiseProblem, sizes: &DepthwiseSizes)
 }
 
 impl DepthwiseKernel<'_> {
-    /// Allocates all tensors. Fills the input and the kernel with zeros, because processors
-    /// multiply zeros as fast as any number, and some elements are never copied.
+    /// Allocates all tensors. Fills the tensors of the input and of the convolution kernel with
+    /// zeros, because some of their elements are never copied. Processors multiply zeros as fast as
+    /// any number.
     fn start(&self, b: &mut FunctionBuilder, outputs: Vec<Value>) -> DepthwiseLoopState {
         let sum = Scalar::of_element(self.problem.sum);
         let zero = b.zero(&Type::from(sum));
@@ -267,8 +268,8 @@ impl DepthwiseKernel<'_> {
         })
     }
 
-    /// Returns a register of input elements, one for each of the sums at `sums`. The elements are
-    /// from one input row and belong to one window position.
+    /// Returns a register of input elements, one for each lane of the register of sums at `sums`.
+    /// The elements are from one input row and belong to one window position.
     fn neighbours(&self, b: &mut FunctionBuilder, [row, place]: [Value; 2], sums: &[Value; 2], input: Value) -> Value {
         let axis = &self.problem.geometry.places[self.problem.axis];
         let (stride, dilation) = (b.index(axis.stride), b.index(axis.window_dilation));

@@ -22,8 +22,8 @@ use crate::problem::{LEAST_PRODUCTS, ProductRoots, check_prologue, outputs, root
 use crate::strategy::ProductStrategy;
 pub use sizes::DepthwiseSizes;
 
-/// Largest number of output features of a group that this emitter accepts. With more, packing the
-/// input pays.
+/// Largest number of output features of a group that this emitter accepts. With more features,
+/// packing the input pays.
 const MOST_FEATURES: i64 = 4;
 
 /// A convolution that the kernel computes without packing the input.
@@ -49,8 +49,8 @@ pub struct DepthwiseProblem {
     pub outer_steps: Vec<usize>,
     /// Memory stride of each coordinate in the input, in elements.
     pub distance: Vec<f64>,
-    /// The convolution kernel, with a map from `(0, output feature, step)` to its index. The window
-    /// position along the row is the last coordinate of a step.
+    /// The convolution kernel, with a map from `(0, output feature, step)` to the kernel's index.
+    /// The window position along the row is the last coordinate of a step.
     pub kernel: Operand,
 }
 
@@ -75,15 +75,16 @@ impl DepthwiseProblem {
         self.geometry.sizes_of(&self.outer_steps).iter().product()
     }
 
-    /// Sets the group and the feature of `point` to those of output feature number `feature`.
+    /// Sets two coordinates of `point`: the group that contains output feature `feature`, and the
+    /// number of this feature in its group.
     pub fn with_feature(&self, point: &mut [Expr], feature: &Expr) {
         point[GROUP] = feature.clone().floor_div(self.geometry.sizes[FEATURE].max(1));
         point[FEATURE] = feature.clone().modulo(self.geometry.sizes[FEATURE].max(1));
     }
 
-    /// Returns the number of elements of each operand that the kernel computes per result element.
-    /// The kernel computes an input element once for each row of the result that needs the element.
-    /// The number for the convolution kernel is negligible.
+    /// Returns for each operand how many of its elements the kernel computes per element of the
+    /// result. The kernel computes an input element once for each row of the result that needs the
+    /// element. The number for the convolution kernel is negligible.
     pub fn reads_per_result(&self) -> [f64; 2] {
         let axis = &self.geometry.places[self.axis];
         [(self.rows() * axis.stride) as f64, 0.0]

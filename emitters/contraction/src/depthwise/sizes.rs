@@ -9,6 +9,7 @@
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{EmitError, LaunchDimensions, Plan, Visit, Work};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
+use fusebox_core::launch::Balance;
 
 use super::DepthwiseProblem;
 use crate::chain::ProductChain;
@@ -21,14 +22,12 @@ use crate::results::written;
 /// Largest number of bytes of input rows in memory at a time. Each window position reads these rows
 /// again, so they must stay in a near cache.
 const ROW_BYTES: i64 = 16 << 10;
-/// Largest number of bytes of neighbouring features that a task computes.
+/// Largest size, in bytes, of the features that a task computes for one position.
 const FEATURE_BYTES: i64 = 4 << 10;
 /// Least and largest number of registers of sums. The least number hides the latency of an
 /// addition. The largest number leaves registers for operands.
 const LEAST_HEIGHT: i64 = 6;
 const MOST_HEIGHT: i64 = 12;
-/// Largest number of blocks per core. Tasks are distributed over the blocks.
-const BLOCKS_PER_CORE: i64 = 8;
 /// Least number of products for which waking all cores pays.
 const PRODUCTS_FOR_ALL_CORES: i64 = 1 << 18;
 
@@ -42,13 +41,13 @@ pub struct DepthwiseSizes {
     /// Numbers of positions and of features per task.
     pub positions: i64,
     pub features: i64,
-    /// Number of input rows that are copied before their products are added.
+    /// Number of input rows that the kernel copies at a time, before it adds their products.
     pub rows: i64,
     /// Size of the chains of products, if there are several chains.
     pub chain: Option<ProductChain>,
-    /// Length of the part of an input row that a task needs.
+    /// Number of positions of an input row from which a task reads.
     pub places: i64,
-    /// Sizes of the coordinates that identify a task: the coordinates of its row, its stretch of
+    /// Sizes of the coordinates that identify a task: the coordinates of its row, its range of
     /// positions, and its part of the features.
     pub tasks: Vec<i64>,
     /// Number of tasks per block.
@@ -86,11 +85,8 @@ impl DepthwiseSizes {
         let mut tasks = problem.geometry.sizes_of(&problem.of_row);
         tasks.extend([stretches, all / features]);
         let count: i64 = tasks.iter().product();
-        let blocks = if problem.products() < PRODUCTS_FOR_ALL_CORES {
-            1
-        } else {
-            count.min(i64::from(device.core_count) * BLOCKS_PER_CORE)
-        };
+        let blocks =
+            if problem.products() < PRODUCTS_FOR_ALL_CORES { 1 } else { count.min(Balance::OfTasks.blocks(device)) };
         let rows = DepthwiseSizes {
             lanes,
             height,
@@ -123,8 +119,8 @@ impl DepthwiseSizes {
         let (stretch, part) = (row_builder.variable(stretches), row_builder.variable(parts));
         row_builder.begin_steps();
         problem.outer_steps.iter().for_each(|&coordinate| row_builder.set(coordinate));
-        // The positions of a row and their features form one contiguous run if features are
-        // contiguous and each feature reads a different channel.
+        // If features are contiguous and each feature reads a different channel, the positions of a
+        // row and their features form one contiguous run.
         let distance_between = distance[place(problem.axis)] / axis.window_dilation as f64;
         let is_one = self.features == 1
             || geometry.sizes[FEATURE] == 1
@@ -161,8 +157,8 @@ impl DepthwiseSizes {
         self.places * self.features
     }
 
-    /// Returns the number of the convolution kernel's steps for the input rows that are in memory
-    /// at a time.
+    /// Returns the number of steps of the convolution kernel that belong to the input rows in
+    /// memory.
     pub fn kernel_steps(&self, problem: &DepthwiseProblem) -> i64 {
         self.rows * problem.window()
     }
@@ -220,8 +216,8 @@ impl DepthwiseSizes {
         }
     }
 
-    /// Returns the cost of the products, including their reads of registers from memory, and of
-    /// copying rows.
+    /// Returns the cost of copying rows and of the products. The cost of the products includes
+    /// loading their operands into registers.
     fn work(&self, problem: &DepthwiseProblem) -> Work {
         let [down, across] = self.sum_dims(problem).map(|size| size as f64);
         let steps = (problem.rows() * problem.window()) as f64;
@@ -302,8 +298,8 @@ impl DepthwiseSizes {
     }
 }
 
-/// Returns the number of positions whose sums are in registers together. The number hides the
-/// latency of an addition and wastes few positions beyond the end.
+/// Returns the number of positions whose sums are in registers together. This number is large
+/// enough to hide the latency of an addition, and wastes few positions beyond the end.
 fn height(positions: i64) -> i64 {
     let cost = |height: &i64| ceil_div(positions, *height) * (height + 1);
     (LEAST_HEIGHT..=MOST_HEIGHT).min_by_key(cost).unwrap_or(LEAST_HEIGHT).min(positions.max(1))

@@ -38,8 +38,8 @@ struct DirectKernel<'a> {
     in_result: IndexingMap,
 }
 
-/// Loop-carried tensors: input rows, the packed convolution kernel, one of its lines before
-/// packing, sums, and outputs.
+/// Loop-carried tensors: input rows, the packed convolution kernel, one line of the convolution
+/// kernel before packing, sums, and outputs.
 #[derive(Clone)]
 struct DirectLoopState {
     input: Value,
@@ -59,7 +59,7 @@ impl DirectLoopState {
     }
 }
 
-/// The part of the result that a block computes: group, rows and features.
+/// The group, the rows and the features of the result that a block computes.
 #[derive(Clone, Copy)]
 struct FeatureTile {
     group: Value,
@@ -133,8 +133,8 @@ pub fn emit(fusion: &Fusion, problem: &DirectProblem, sizes: &DirectSizes) -> Re
 }
 
 impl DirectKernel<'_> {
-    /// Allocates all tensors. Fills tensors whose elements are not all copied with zeros, because
-    /// processors multiply zeros as fast as any number.
+    /// Allocates all tensors. If some elements of a tensor are never copied, fills the tensor with
+    /// zeros, because processors multiply zeros as fast as any number.
     fn start(&self, b: &mut FunctionBuilder, outputs: Vec<Value>) -> DirectLoopState {
         let sum = Scalar::of_element(self.problem.sum);
         let zero = b.zero(&Type::from(sum));
@@ -216,7 +216,7 @@ impl DirectKernel<'_> {
         DirectLoopState { line: packed[0], kernel: packed[1], ..state }
     }
 
-    /// Copies the rows of the input that a row of the result reads.
+    /// Copies the input rows from which the kernel computes a row of the result.
     fn copy_rows(
         &self,
         b: &mut FunctionBuilder,
@@ -278,8 +278,8 @@ impl DirectKernel<'_> {
         })[0]
     }
 
-    /// Returns the offsets in an input row where the elements for a register tile's positions
-    /// begin. Returns one offset per position, or only the first offset if the lanes are positions.
+    /// Returns offsets in an input row: for each position of a register tile, the offset where the
+    /// position's elements begin. If lanes are positions, returns only the first offset.
     fn starts(&self, b: &mut FunctionBuilder, position: Value) -> Vec<Value> {
         let count = if self.sizes.by_positions { 1 } else { self.sizes.height };
         (0..count)
@@ -291,7 +291,8 @@ impl DirectKernel<'_> {
             .collect()
     }
 
-    /// Returns `before`, the sums of a register tile, plus `products` of a chunk.
+    /// Adds the products `products` of a chunk to the sums `before` of a register tile. Returns the
+    /// new sums.
     fn multiply(
         &self,
         b: &mut FunctionBuilder,
@@ -341,8 +342,8 @@ impl DirectKernel<'_> {
         })
     }
 
-    /// Runs `write` after the last input rows and returns its outputs. Returns `outputs` unchanged
-    /// where these are not the last rows.
+    /// Builds code that runs `write` only after the last input rows and returns the new outputs.
+    /// After all earlier rows, the code returns `outputs` unchanged.
     fn after_last(
         &self,
         b: &mut FunctionBuilder,

@@ -1,4 +1,4 @@
-//! Convolutions that multiply copied rows of the input without packing them. An element that
+//! Convolutions computed from copied rows of the input. These rows are not packed. An element that
 //! several windows contain is copied once, not once per window. Only the convolution kernel is
 //! packed.
 //!
@@ -25,8 +25,8 @@ use crate::problem::{LEAST_PRODUCTS, LEAST_STEPS, ProductRoots, check_prologue, 
 use crate::strategy::ProductStrategy;
 pub use sizes::DirectSizes;
 
-/// A convolution as products of positions and features, summed over steps, for each group and each
-/// row of the result.
+/// A convolution. For each group and each row of the result, it is a matrix product of `[positions,
+/// steps]` and `[steps, features]`.
 #[derive(Debug)]
 pub struct DirectProblem {
     pub convolution: InstrId,
@@ -36,8 +36,8 @@ pub struct DirectProblem {
     /// Type of sums and products.
     pub sum: ElementType,
     pub result: ElementType,
-    /// Results of the fusion. Each has a map from the batch, the coordinates of the row, the
-    /// position and the output feature of the group to its index.
+    /// Results of the fusion. Each entry has a map from `(batch, coordinates of the row…, position,
+    /// output feature of the group)` to the index of its results.
     pub roots: Vec<ProductRoots>,
     /// Window dimension along which a row of the input extends.
     pub axis: usize,
@@ -50,12 +50,12 @@ pub struct DirectProblem {
     pub along_row: Vec<usize>,
     /// Coordinates of a step that identify an input row.
     pub outer_steps: Vec<usize>,
-    /// Coordinates of a step along a row, outermost first.
+    /// Coordinates of a step along an input row, outermost first.
     pub inner_steps: Vec<usize>,
     /// Memory stride of each coordinate in the input, in elements.
     pub distance: Vec<f64>,
-    /// The convolution kernel, with a map from `(batch, output feature of the group, step)` to its
-    /// index.
+    /// The convolution kernel, with a map from `(batch, output feature of the group, step)` to the
+    /// kernel's index.
     pub kernel: Operand,
     /// Whether output positions, not output features, are contiguous in the result.
     pub by_positions: bool,
@@ -66,8 +66,8 @@ impl DirectProblem {
         coordinates.iter().fold(1, |n, &coordinate| n.saturating_mul(self.geometry.sizes[coordinate]))
     }
 
-    /// Returns the number of batches, which is the number of groups times the numbers of phases of
-    /// all dilated dimensions.
+    /// Returns the number of batches. This is the number of groups, multiplied by the number of
+    /// phases of each dilated dimension.
     pub fn batches(&self) -> i64 {
         self.count(&self.geometry.batch)
     }
@@ -77,7 +77,7 @@ impl DirectProblem {
         self.geometry.sizes[FEATURE]
     }
 
-    /// Returns the number of rows of the result of one group and feature.
+    /// Returns the number of rows that the result has for one group and one feature.
     pub fn rows(&self) -> i64 {
         self.count(&self.of_row)
     }
@@ -87,7 +87,7 @@ impl DirectProblem {
         self.count(&self.along_row)
     }
 
-    /// Returns the number of rows of the input that a row of the result reads.
+    /// Returns the number of input rows from which one row of the result is computed.
     pub fn outer(&self) -> i64 {
         self.count(&self.outer_steps)
     }
@@ -97,7 +97,7 @@ impl DirectProblem {
         self.count(&self.inner_steps)
     }
 
-    /// Returns the number of elements of the input of one group.
+    /// Returns the number of input elements of one group.
     pub fn input_size(&self) -> i64 {
         let of_input = self.geometry.places.iter().map(|place| (place.extent - 1) / place.base_dilation + 1);
         self.count(&[IMAGE, CHANNEL]).saturating_mul(of_input.fold(1, i64::saturating_mul))
@@ -123,22 +123,23 @@ impl DirectProblem {
         if self.inner.is_empty() || are_neighbours { 1 } else { self.places() }
     }
 
-    /// Returns the number of positions of an input row that a row of the result reads.
+    /// Returns the number of positions of an input row that contribute to one row of the result.
     pub fn places(&self) -> i64 {
         let axis = &self.geometry.places[self.axis];
         let reached = |coordinate: usize, by: i64| (self.geometry.sizes[coordinate] - 1) * by;
         reached(axis.out, axis.stride) + reached(axis.window, axis.window_dilation) + 1
     }
 
-    /// Returns the map from a position in a row of the result to the offset of its first element in
-    /// an input row. The domain includes `beyond` positions after the last.
+    /// Returns the map from a position in a row of the result to an offset in an input row. The
+    /// first element for this position is at the offset. The domain includes `beyond` positions
+    /// after the row's last position.
     pub fn of_position(&self, beyond: i64) -> IndexingMap {
         let axis = &self.geometry.places[self.axis];
         self.in_row(&self.along_row, axis.out, axis.stride, beyond)
     }
 
-    /// Returns the map from a step in an input row to the offset of its element, relative to the
-    /// first element of an output position.
+    /// Returns the map from a step in an input row to the offset of the step's element, relative to
+    /// the first element of an output position.
     pub fn of_step(&self) -> IndexingMap {
         let axis = &self.geometry.places[self.axis];
         self.in_row(&self.inner_steps, axis.window, axis.window_dilation, 0)

@@ -11,6 +11,7 @@ use std::collections::{BTreeSet, HashSet};
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, EmitError, LaunchDimensions, Plan, Visit, Work};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div, delinearize};
+use fusebox_core::launch::Balance;
 
 use super::DirectProblem;
 use crate::chain::ProductChain;
@@ -35,14 +36,11 @@ const TURNED: f64 = 4.0;
 const OF_RUN: f64 = 60.0;
 /// Largest number of registers in a row of the register tile.
 const MOST_VECTORS: i64 = 4;
-/// Largest number of blocks per core. With several blocks per core, one slow block delays the
-/// kernel little.
-const BLOCKS_PER_CORE: i64 = 8;
-/// Number of parts up to which the search tries every split of the rows and of the features. For
-/// larger numbers of parts, the search tries only powers of two.
+/// Largest number of parts for which the search tries every split of the rows and of the features.
+/// For more parts, the search tries only powers of two.
 const FEW_PARTS: i64 = 8;
-/// Number of values that the search tries for the input rows of a chunk. Each value is half of the
-/// previous value.
+/// Number of values that the search tries for the number of input rows per chunk. Each value is
+/// half of the previous value.
 const MOST_HALVINGS: usize = 6;
 /// Least number of products for which waking all cores pays.
 const PRODUCTS_FOR_ALL_CORES: i64 = 1 << 20;
@@ -69,10 +67,11 @@ pub struct DirectSizes {
     bytes: i64,
 }
 
-/// Returns the time per step of a register tile of `height` by `vectors` registers, in half cycles.
+/// Returns the time, in half cycles, that one step of a register tile takes. The register tile has
+/// `height` by `vectors` registers.
 fn of_step(height: i64, vectors: i64) -> i64 {
-    // The time is the maximum of the products, the reads of both operands, and the latency of an
-    // addition, which is four cycles.
+    // The time is the largest of three times: for the products, for the reads of both operands, and
+    // for the latency of an addition (four cycles).
     (height * vectors).max(height + vectors).max(8)
 }
 
@@ -121,7 +120,7 @@ impl DirectSizes {
         let all = (1..=MOST_VECTORS).flat_map(|vectors| (1..=registers / vectors).map(move |height| (height, vectors)));
         let fits = |&(height, vectors): &(i64, i64)| height * vectors + vectors < registers;
         let cost = |&(height, vectors): &(i64, i64)| {
-            // The 1 is the overhead of a register tile.
+            // The added 1 is the overhead of a register tile.
             ceil_div(long, height) * ceil_div(wide, vectors * lanes) * (of_step(height, vectors) + 1)
         };
         let (height, vectors) = all.filter(fits).min_by_key(cost).unwrap_or((1, 1));
@@ -192,7 +191,7 @@ impl DirectSizes {
     fn parted(&self, problem: &DirectProblem, cores: i64) -> Vec<DirectSizes> {
         let (rows, panels) = (problem.rows(), ceil_div(problem.features(), self.unit()));
         let candidates = |all: i64| {
-            let most = all.min(cores * BLOCKS_PER_CORE);
+            let most = all.min(cores * Balance::OfTasks.blocks_per_core());
             let doubled = (0..62).map(|power| 1i64 << power).filter(move |&parts| parts > FEW_PARTS && parts < all);
             (1..=most.min(FEW_PARTS)).chain(doubled).chain([most, all])
         };
@@ -219,7 +218,8 @@ impl DirectSizes {
         } as f64;
         let of_sums = 2.0 * kept * (self.height * self.vectors) as f64;
         let products = tiles * (steps * (of_step(self.height, self.vectors) + 1) as f64 / 2.0 + of_sums);
-        // The copy of an element takes a cycle from a far cache, and much less from a near cache.
+        // Copying an element from a far cache takes a cycle. Copying from a near cache takes much
+        // less.
         let copied = (self.rows * problem.outer() * self.row_size(problem)) as f64;
         let runs = (self.rows * problem.outer()) as f64 * problem.runs_of_row() as f64;
         let of_input = copied.min(problem.input_size() as f64) + 2.0 * copied / self.lanes as f64 + runs * OF_RUN;
@@ -261,14 +261,14 @@ impl DirectSizes {
         [self.outer * self.row_size(problem) + beyond]
     }
 
-    /// Returns the dimensions of the packed kernel, `[register tile, step, feature]`. One extra
-    /// step prevents distances between register tiles that are powers of two.
+    /// Returns the dimensions of the packed kernel, `[register tile, step, feature]`. With one
+    /// extra step, the distance between register tiles is no power of two.
     pub fn kernel_dims(&self, problem: &DirectProblem) -> [i64; 3] {
         [ceil_div(self.features, self.unit()), self.outer * problem.steps() + 1, self.unit()]
     }
 
     /// Returns the dimensions of the buffer for one line of the convolution kernel. If steps are
-    /// contiguous, each line is copied to the buffer before it is packed.
+    /// contiguous, each line is copied to the buffer before the line is packed.
     pub fn line_dims(&self, problem: &DirectProblem) -> [i64; 1] {
         [if problem.kernel.runs_along_steps { self.outer * problem.steps() } else { 1 }]
     }
@@ -408,8 +408,8 @@ impl DirectSizes {
         [visit(input, problem.input), visit(kernel, problem.kernel.instruction)]
     }
 
-    /// Returns a map `(th, bl)[ranges] -> …` whose results are those of `map` at `point`. `point`
-    /// depends on the block and the ranges.
+    /// Returns a map `(th, bl)[ranges] -> …` with the results of `map` at `point`. `point` depends
+    /// on the block and the ranges.
     fn over_blocks(&self, map: &IndexingMap, point: &[Expr], ranges: &[(&str, i64)]) -> IndexingMap {
         let of_point = |expr: &Expr| expr.substitute(point, &[], &[]);
         let constraints = map.constraints.iter();

@@ -11,6 +11,7 @@ mod plan;
 use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::{Configuration, EmitError};
 use fusebox_core::indexing::{Expr, IndexingMap, ceil_div};
+use fusebox_core::launch::Balance;
 
 use crate::micro::{MicroKernel, MicroProduct, TILE_LINES};
 use crate::problem::{ProductProblem, ProductSizes};
@@ -22,8 +23,8 @@ const TILE_N: &str = "tile_n";
 const TILE_K: &str = "tile_k";
 /// Least number of lanes of a vector.
 const LEAST_LANES: i64 = 4;
-/// Number of registers per row of the register tile if there are many rows. The first number holds
-/// if steps are contiguous in packed lines, the second if rows are packed step by step.
+/// Number of registers per row of the register tile if there are many rows. `VECTORS` holds if
+/// steps are contiguous in packed lines, `VECTORS_BY_STEPS` if rows are packed step by step.
 const VECTORS: i64 = 2;
 const VECTORS_BY_STEPS: i64 = 3;
 /// Largest number of registers per row if there are few rows. Several independent sums hide the
@@ -38,19 +39,16 @@ const LINE_BYTES: i64 = 1024;
 /// Largest number of register tiles along rows for which the right operand is read in place.
 /// Packing takes as long as a few reads in place.
 const UNPACKED_TILES: i64 = 4;
-/// Largest number of bytes of one step of a tile's columns, and of its rows. A large tile reuses
-/// packed elements often.
+/// Largest number of bytes that one step of a tile has in all rows together. The limit for all
+/// columns together is the same. A large tile reuses packed elements often.
 const TILE_BYTES: i64 = 1024;
-/// Bytes by which lines are longer than a power of two, so that they do not map to the same cache
+/// Bytes by which lines are longer than a power of two, so that lines do not map to the same cache
 /// sets.
 pub const SKEW_BYTES: i64 = 64;
-/// Largest number of blocks per core. With several blocks per core, one slow block delays the
-/// kernel little.
-const BLOCKS_PER_CORE: i64 = 4;
 /// Least number of products for which an additional block pays off.
 const PRODUCTS_PER_BLOCK: i64 = 1 << 22;
 /// Least number of products in tile registers for which an additional block pays off. Tile
-/// registers multiply sixteen times as fast.
+/// registers multiply sixteen times as fast as vector registers.
 const PRODUCTS_PER_BLOCK_OF_TILES: i64 = 1 << 27;
 /// Bytes of a line's steps in one chunk for tile registers. With this size, a register tile's lines
 /// of both operands stay in the nearest cache.
@@ -60,7 +58,7 @@ const TILE_COLUMNS: i64 = 256;
 /// Least number of products for which waking all cores pays.
 const PRODUCTS_FOR_ALL_CORES: i64 = 1 << 20;
 
-/// The form in which the kernel multiplies the left operand's elements.
+/// The form in which the multiplying loop reads the left operand's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeftForm {
     /// Packed `[row, step]`, for the rows of one register tile.
@@ -104,33 +102,33 @@ pub struct TileSizes {
     pub is_unpacked: bool,
     /// Whether all steps of the tile's columns are packed before the first row is multiplied.
     pub keeps_right_packed: bool,
-    /// Whether the kernel adds the products of every `tile_k` steps to a partial sum, then adds the
-    /// partial sum to the sum, because rounding errors grow with the number of consecutive
-    /// additions. If so, `tile_k` is not a knob, because the bits of the result would depend on the
-    /// knob.
+    /// Whether the kernel adds products in chains of `tile_k` steps. It adds the products of a
+    /// chain to a partial sum, then adds the partial sum to the sum. The reason is that rounding
+    /// errors grow with the number of consecutive additions. With chains, `tile_k` is not a knob,
+    /// because the bits of the result would depend on the knob.
     pub adds_chains: bool,
 }
 
 /// Returns the height of register tiles, at most `most`, that minimises the time for `rows` rows.
-/// Per step, the cost of a tile is the number of its rows, including rows beyond the last row, plus
-/// the `vectors` registers that the kernel reads from the right operand.
+/// Per step, the cost of a tile is the number of its rows plus `vectors`. Rows beyond the last row
+/// are included. `vectors` is the number of registers that the kernel reads from the right operand.
 fn even_height(rows: i64, most: i64, vectors: i64) -> i64 {
     let takes = |&height: &i64| ceil_div(rows, height) * (height + vectors);
     (1..=most).rev().min_by_key(takes).unwrap_or(1)
 }
 
 /// Returns the number of registers per row of the register tile, at most `most`. Prefers a number
-/// above half of `most` that divides the `needed` registers of all columns, because the right
-/// operand may then be read in place.
+/// above half of `most` that divides `needed`, the number of registers for all columns. With this
+/// number, the right operand may be read in place.
 fn whole_part(needed: i64, most: i64) -> i64 {
     (most / 2 + 1..=most).rev().find(|vectors| needed % vectors == 0).unwrap_or(most)
 }
 
 impl TileSizes {
-    /// Chooses the values that the configuration leaves open.
+    /// Chooses all sizes that the configuration does not set.
     ///
     /// # Errors
-    /// If a knob has an impossible value, or the tiles do not fit.
+    /// If a knob has an impossible value, or the tiles do not fit in the block's memory.
     pub fn new(
         problem: &ProductProblem,
         device: &DeviceDescription,
@@ -164,15 +162,16 @@ impl TileSizes {
         let limit = i64::from(device.shared_bytes_per_block);
         tiles.keeps_right_packed = tiles.can_keep_right_packed(limit);
         let is_once = micro.kernel == MicroKernel::Vectors && micro.planes == 1 && columns <= width;
-        // A copy of lines evaluates conditions on steps once for many steps, not for each row of a
-        // register tile.
+        // If lines are copied, the kernel evaluates conditions on steps once for many steps.
+        // Without the copy, it would evaluate the conditions for each row of a register tile.
         let is_scattered = problem.operands[0].runs.is_some() || problem.operands[0].is_in_parts;
         if tiles.keeps_right_packed && tiles.left == LeftForm::Lines && is_once && !is_scattered {
             tiles.left = LeftForm::InPlace;
             let most = if tiles.adds_chains { even } else { problem.most_together() };
             tiles.tile_k = wanted_k.unwrap_or(most);
         }
-        // Sizes that knobs set are never changed. If they do not fit, the result is an error.
+        // Sizes that knobs set are never changed. If these sizes do not fit, the result is an
+        // error.
         let (can_m, can_n) = (wanted_m.is_none(), wanted_n.is_none());
         if can_m && tiles.keeps_sums() {
             // The sums must fit into the block's memory.
@@ -238,8 +237,8 @@ impl TileSizes {
         let (vectors, height) = match tall(usual) {
             // If there are few rows, each row gets more registers.
             most if sizes.rows * 2 <= most => {
-                // With a single row, each element of the right operand is multiplied only once,
-                // from memory.
+                // With a single row, each element of the right operand is multiplied only once. The
+                // multiplication reads it from memory, so that it needs no register.
                 let lines = if sizes.rows == 1 && planes == 1 { 1 } else { sizes.rows + 1 };
                 let wide = ((registers - planes) / (lines * planes)).min(MOST_VECTORS);
                 (whole_part(needed, wide.min(needed).max(1)), sizes.rows)
@@ -285,8 +284,8 @@ impl TileSizes {
         }
     }
 
-    /// Chooses two by two tiles of sums. Together with two tiles of each operand, they use all tile
-    /// registers. Chooses fewer if there are few lines.
+    /// Chooses two by two tile registers for sums. Together with two tile registers for each
+    /// operand, these are all tile registers. Chooses fewer tile registers if there are few lines.
     fn of_tile_registers(problem: &ProductProblem, micro: MicroProduct) -> TileSizes {
         let ProductSizes { rows, columns, .. } = problem.sizes;
         let tiles_for = |lines: i64| if lines <= TILE_LINES { 1 } else { 2 };
@@ -356,7 +355,7 @@ impl TileSizes {
             MicroKernel::Words => (PRODUCTS_PER_BLOCK * self.micro.group(), [rows, TILE_COLUMNS]),
             MicroKernel::Tiles => (PRODUCTS_PER_BLOCK_OF_TILES, [rows, TILE_COLUMNS]),
         };
-        let wanted = (products / of_block).clamp(least, cores * BLOCKS_PER_CORE);
+        let wanted = (products / of_block).clamp(least, Balance::OfTiles.blocks(device));
         let mut parts = [ceil_div(rows, most[0].max(units[0])), ceil_div(columns, most[1].max(units[1]))];
         let size = |parts: [i64; 2], side: usize| ceil_div(panels[side], parts[side]) * units[side];
         while batch * parts[0] * parts[1] < wanted {
@@ -369,16 +368,16 @@ impl TileSizes {
         [size(parts, 0), size(parts, 1)]
     }
 
-    /// Returns the number of tiles per block. If tiles are small, a block has several.
+    /// Returns the number of tiles per block. If tiles are small, a block has several tiles.
     fn tiles_per_block(&self, device: &DeviceDescription) -> i64 {
         let of_tile = self.tile_m * self.tile_n * self.sizes.steps;
-        let enough = ceil_div(self.tiles(), i64::from(device.core_count) * BLOCKS_PER_CORE);
+        let enough = ceil_div(self.tiles(), Balance::OfTiles.blocks(device));
         (PRODUCTS_FOR_ALL_CORES / of_tile.max(1)).clamp(1, enough.max(1))
     }
 
-    /// Returns the number of elements of each operand that the kernel reads per result element. The
-    /// kernel reads the left operand once per column of tiles, and the right operand once per row
-    /// of tiles.
+    /// Returns for each operand how many of its elements the kernel reads per element of the
+    /// result. The kernel reads the left operand once per column of tiles, and the right operand
+    /// once per row of tiles.
     pub fn reads_per_result(&self) -> [f64; 2] {
         let ProductSizes { rows, columns, steps, .. } = self.sizes;
         let [down, across] = self.grid.map(|tiles| tiles as f64);
@@ -468,8 +467,8 @@ impl TileSizes {
     }
 
     /// Returns the dimensions of the packed right operand: `[register tile, step, column]`, or for
-    /// words `[register tile, group of steps, columns times steps of the group]`. One extra step
-    /// prevents distances between register tiles that are powers of two.
+    /// words `[register tile, group of steps, columns times steps of the group]`. With one extra
+    /// step, the distance between register tiles is no power of two.
     pub fn right_dims(&self) -> [i64; 3] {
         if self.is_unpacked {
             return [1, 1, 1];
@@ -478,12 +477,12 @@ impl TileSizes {
         [self.tile_n / self.width(), steps / group + 1, self.planes(self.width() * group)]
     }
 
-    /// Returns the squares that are transposed in registers.
+    /// Returns the shape of the squares that the kernel transposes in registers.
     pub fn squares(&self) -> SquareShape {
         SquareShape { size: self.lanes, word: self.micro.group() }
     }
 
-    /// Returns the number of steps of columns that are transposed at once.
+    /// Returns the number of steps that packing of the right operand transposes at once.
     pub fn transposed_steps(&self) -> i64 {
         let most = if self.is_transposed_whole { self.packed_steps() } else { LINE_BYTES / self.micro.bytes() };
         self.in_registers(self.packed_steps().min(most))

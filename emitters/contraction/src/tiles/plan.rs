@@ -9,8 +9,9 @@ use crate::micro::MicroKernel;
 use crate::problem::{ProductProblem, ProductRoots, ProductSizes, VECTOR_OF_PRODUCTS};
 use crate::results::written;
 
-/// Number of products per step of a tile that tile registers compute in the time of an addition,
-/// which is half a cycle. In vector registers, each lane computes one product.
+/// Number of products that tile registers compute in the time of an addition (half a cycle),
+/// divided by the number of steps of a tile register. In vector registers, each lane computes one
+/// product.
 const PRODUCTS_PER_TILE_STEP: i64 = 8;
 
 impl TileSizes {
@@ -143,8 +144,8 @@ impl TileSizes {
         Expr::dim(1) * tiles_per_block + Expr::range(0)
     }
 
-    /// Returns a map `(th, bl)[tile] -> …`. `results` computes its results from the tile's batch,
-    /// first row and first column.
+    /// Returns a map `(th, bl)[tile] -> …`. `results` computes the map's results from the tile's
+    /// batch, first row and first column.
     fn over_tiles(&self, results: impl FnOnce([Expr; 3]) -> Vec<Expr>) -> IndexingMap {
         IndexingMap {
             dims: vec![Variable::named("th", 1), Variable::named("bl", self.blocks())],

@@ -6,15 +6,12 @@ use fusebox_core::device::DeviceDescription;
 use fusebox_core::emitter::Fusion;
 use fusebox_core::hlo::{Instruction, Op};
 use fusebox_core::indexing::{Constraint, Expr, IndexingMap, Interval, Variable, ceil_div};
-use fusebox_core::launch::{Cost, blocks_for};
+use fusebox_core::launch::{Balance, Cost, blocks_for};
 
 use super::cascade;
 
-/// Maximum number of blocks per core if columns are split over blocks. With more blocks, each block
-/// would read short pieces of rows.
-const COLUMN_BLOCKS_PER_CORE: i64 = 4;
-/// Number of columns at whose multiples columns are split over blocks. It fills whole cache lines
-/// for every element type.
+/// Number of columns. Columns are split over blocks only at multiples of this number. This number
+/// of columns fills whole cache lines for every element type.
 const CUT: i64 = 64;
 /// Maximum number of columns that the kernel reduces one after the other. Vector operations can
 /// deinterleave this number of adjacent elements.
@@ -30,7 +27,7 @@ const ACCUMULATING: i64 = 16;
 /// in the first-level cache.
 const TILE_BYTES: i64 = 8 << 10;
 /// Largest cost of the arithmetic before the reduction, in bytes, for which an iteration reads
-/// several rows of columns. This cost allows at most one function.
+/// several rows of columns. This cost allows at most one function such as `exp`.
 const CHEAP: i64 = 30;
 
 /// Distribution of a group's work over blocks.
@@ -40,14 +37,14 @@ pub struct Tiling {
     /// Number of blocks that have work.
     pub blocks: i64,
     pub work: BlockWork,
-    /// Whether functions compute the elements to reduce.
+    /// Whether the computation of the elements contains functions such as `exp`.
     pub holds_functions: bool,
 }
 
 /// The work of one block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BlockWork {
-    /// Results of a row problem, with their number.
+    /// Rows of a row problem. The number is the number of rows per block.
     Rows(i64),
     /// A tile of columns.
     Columns(ColumnWork),
@@ -56,7 +53,7 @@ pub enum BlockWork {
 /// The work of one block in a column problem `[majors, rows, columns]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnWork {
-    /// Number of majors of a block. One if the columns are split over blocks.
+    /// Number of majors of a block. It is one if the columns are split over blocks.
     pub majors: i64,
     /// Number of columns of a block.
     pub width: i64,
@@ -67,12 +64,12 @@ pub struct ColumnWork {
     /// Whether the kernel sums the rows of an iteration before it adds them to the accumulators. If
     /// the accumulators stay in registers, no registers remain for this separate sum.
     pub is_turn_apart: bool,
-    /// Number of rows that have accumulators in separate lanes. More than one if there are few
-    /// columns.
+    /// Number of rows that have accumulators in separate lanes. It is more than one if there are
+    /// few columns.
     pub rows_abreast: i64,
-    /// Number of columns of one line of the reduced array, if the kernel also reads an array that
-    /// repeats for each line. With a separate loop for each line, the kernel reads the repeated
-    /// array in vectors too.
+    /// Number of columns of one line of the reduced array. Set only if the kernel also reads an
+    /// array that repeats for each line. With a separate loop for each line, the kernel reads the
+    /// repeated array in vectors too.
     pub line: Option<i64>,
 }
 
@@ -102,7 +99,7 @@ impl Tiling {
                 }
             }
             ReductionKind::Column => {
-                let cores = i64::from(device.core_count) * COLUMN_BLOCKS_PER_CORE;
+                let cores = Balance::OfTiles.blocks(device);
                 let wanted_blocks = wanted.unwrap_or(wanted_blocks.min(cores.max(problem.dims[0])));
                 let mut columns = ColumnWork::new(problem, state_bytes, wanted_blocks, arithmetic_per_point(fusion));
                 if columns.width * state_bytes <= ACCUMULATING * i64::from(device.vector_bytes) {
@@ -160,8 +157,8 @@ impl Tiling {
         }
     }
 
-    /// Returns the map of [`read`](Self::read) with its variables in the order of a block's loops,
-    /// which follows memory.
+    /// Returns the map of [`read`](Self::read), but with the range variables in the order of a
+    /// block's loops. This order follows memory.
     pub fn visited(&self) -> IndexingMap {
         let BlockWork::Columns(columns) = &self.work else { return self.read() };
         let (mut map, major, column) = self.columns(columns);
@@ -225,8 +222,8 @@ impl ColumnWork {
             && problem.dims[2] % self.width == 0
     }
 
-    /// Makes the kernel reduce few columns one after the other, many rows of a column per
-    /// iteration. This is for operands that are smaller than the problem. If lanes were columns,
+    /// Makes the kernel reduce few columns one after the other. An iteration reduces many rows of a
+    /// column. This order suits operands that are smaller than the problem. If lanes were columns,
     /// the kernel would gather elements, because several columns read the same element. If lanes
     /// are rows of one column, the kernel reads vectors.
     fn one_by_one(&mut self, problem: ReductionProblem) {
@@ -250,8 +247,8 @@ fn line(fusion: &Fusion, group: &ReductionGroup) -> Option<i64> {
 }
 
 /// Returns the number of rows with separate lanes, for `columns` columns. Together, the rows have
-/// about half of [`CUT`] lanes. If possible within [`CUT`] lanes, the lanes fill whole vectors,
-/// because the kernel would process the lanes of a partial vector one by one.
+/// about half of [`CUT`] lanes. If this is possible with at most [`CUT`] lanes, the lanes fill
+/// whole vectors. The kernel would process the lanes of a partial vector one by one.
 fn abreast(columns: i64) -> i64 {
     let fitting = VECTORS.iter().map(|lanes| lanes / gcd(columns, *lanes)).find(|rows| rows * columns <= CUT);
     let enough = CUT / 2 / columns;
@@ -269,8 +266,8 @@ fn cost(fusion: &Fusion, group: &ReductionGroup) -> Cost {
     Cost { bytes, arithmetic: group.problem.element_count().saturating_mul(arithmetic_per_point(fusion)) }
 }
 
-/// Estimates the cost of the arithmetic per point, without the reduction, whose cost is part of the
-/// cost of reading.
+/// Estimates the cost of the arithmetic per point. The reduction is not included, because its cost
+/// is part of the cost of reading.
 fn arithmetic_per_point(fusion: &Fusion) -> i64 {
     let computation = fusion.computation();
     let counts = |it: &&Instruction| !matches!(it.op, Op::Reduce { .. } | Op::Iota { .. });
