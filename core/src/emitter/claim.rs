@@ -11,23 +11,24 @@ pub struct Claim {
     /// Position of the operation in the kernel.
     pub place: HeroPlace,
     /// Description of the kernel's iteration space, in the emitter's own notation. One kernel can
-    /// compute several heroes with equal forms if their emitters are of one kind, for example
-    /// reductions of the same dimensions or transposes with the same permutation. The form is empty
-    /// if a kernel can compute only one hero.
+    /// compute several heroes if their forms are equal and their emitters have the same kind.
+    /// Examples are reductions over the same dimensions, and transposes with the same permutation.
+    /// The form is empty if a kernel can compute only one hero.
     pub form: String,
-    /// Extra cost, in [additions](crate::cost), if the kernel of another hero computes single
-    /// elements of this operation where it needs them. Infinite if no other kernel can compute the
-    /// elements.
+    /// Extra cost, in [additions](crate::cost), if the kernel of another hero computes this
+    /// operation. That kernel computes single elements of the operation where it needs them. The
+    /// cost is infinite if no other kernel can compute the elements.
     pub lost_inside: f64,
-    /// Extra cost, in additions, if the kernel of another hero computes the elements of this
-    /// operation in that hero's order, because one epilogue uses both operations.
+    /// Extra cost, in additions, if the kernel of another hero computes this operation because one
+    /// epilogue uses both operations. The kernel then computes the elements of this operation in
+    /// the order of the other hero.
     pub lost_beside: f64,
-    /// Set if the kernel makes one pass over the elements of its operands. The kernel can then also
-    /// write other results with the same indices.
+    /// The kernel's pass over the elements of its operands, if the kernel makes exactly one pass.
+    /// In this pass, the kernel can also write other results that have the same indices.
     pub pass: Option<Pass>,
     /// Number of leading operands that are initial values of the results. Each of these operands
-    /// becomes a kernel parameter that no other instruction reads. Only a root can therefore have
-    /// initial values.
+    /// becomes a kernel parameter that no other instruction of the kernel reads. Only a root can
+    /// therefore have initial values.
     pub starts_from: usize,
     /// Number of leading operands whose buffers the results may reuse if the operation is the root.
     /// These operands remain in buffers; the kernel does not compute them.
@@ -36,6 +37,12 @@ pub struct Claim {
     /// this list is empty, the host derives the numbers from the operation's indexing maps.
     /// Indexing maps exist for all operations whose elements can be computed one by one.
     pub reads: Vec<f64>,
+    /// For each operand, the order of its dimensions in which the kernel reads the operand faster:
+    /// dimension n of the array in this order is dimension `order[n]` of the operand. An empty
+    /// order means that the operand is read well as it is. The host transposes an operand only if
+    /// it can do so once for many runs of the kernel, for example before a loop. If this list is
+    /// empty, no operand has a better order.
+    pub orders: Vec<Vec<i64>>,
 }
 
 /// Position of a hero in its kernel.
@@ -44,8 +51,10 @@ pub enum HeroPlace {
     /// The hero may have an epilogue of elementwise operations.
     #[default]
     BeforeEpilogue,
-    /// The hero is the root. In any other position the operation is not a hero.
+    /// The hero must be the root of the kernel. In any other position, the operation is not a hero.
     Root,
+    /// The operation is not a hero. The emitter only states [`Claim::orders`].
+    Nowhere,
 }
 
 /// One pass of a kernel over the elements of some operands. During the pass, the kernel can also

@@ -1,5 +1,5 @@
 //! Conversions between the types of the emitter interface and the messages of
-//! [`schema`](super::schema).
+//! [`schema`].
 
 use std::collections::HashMap;
 
@@ -28,8 +28,8 @@ impl From<prost::DecodeError> for WireError {
 /// Encodes a fusion as bytes. Omits metadata, which describes the origin of instructions and not
 /// their effect.
 ///
-/// The module is encoded as text. Each module is written only three times, text parses as fast as
-/// the protobuf form, and host and plugin may have different versions.
+/// The module is encoded as text, because each module is written only three times and text parses
+/// as fast as the protobuf form. Text also allows host and plugin to have different versions.
 pub fn encode_fusion(fusion: &Fusion) -> Vec<u8> {
     let options = PrintOptions { omit_metadata: true, ..PrintOptions::default() };
     let module = print_module_with(&fusion.module, &options);
@@ -125,6 +125,7 @@ impl From<Claim> for schema::Claim {
         let pass = claim.pass.map(|pass| schema::Pass { dims: pass.dims, operands: pass.operands as u64 });
         schema::Claim {
             is_root: claim.place == HeroPlace::Root,
+            is_nowhere: claim.place == HeroPlace::Nowhere,
             form: claim.form,
             lost_inside: claim.lost_inside,
             lost_beside: claim.lost_beside,
@@ -132,6 +133,7 @@ impl From<Claim> for schema::Claim {
             starts_from: claim.starts_from as u64,
             updates: claim.updates as u64,
             reads: claim.reads,
+            orders: claim.orders.into_iter().map(|dims| schema::Order { dims }).collect(),
         }
     }
 }
@@ -141,8 +143,13 @@ impl From<schema::Claim> for Claim {
         // A number that does not fit into `usize` exceeds the operand count of any operation, so
         // the host refuses the claim.
         let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let place = match (claim.is_root, claim.is_nowhere) {
+            (_, true) => HeroPlace::Nowhere,
+            (true, false) => HeroPlace::Root,
+            (false, false) => HeroPlace::BeforeEpilogue,
+        };
         Claim {
-            place: if claim.is_root { HeroPlace::Root } else { HeroPlace::BeforeEpilogue },
+            place,
             form: claim.form,
             lost_inside: claim.lost_inside,
             lost_beside: claim.lost_beside,
@@ -150,6 +157,7 @@ impl From<schema::Claim> for Claim {
             starts_from: count(claim.starts_from),
             updates: count(claim.updates),
             reads: claim.reads,
+            orders: claim.orders.into_iter().map(|order| order.dims).collect(),
         }
     }
 }

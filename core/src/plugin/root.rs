@@ -1,5 +1,6 @@
-//! The exports of a plugin library: a note and a list of its emitters, which the host reads from
-//! the file, and a root module, which `abi_stable` checks when the host opens the library.
+//! The exports of a plugin library: a note, a list of emitters and a root module. The host reads
+//! the note and the list from the library's file. `abi_stable` checks the root module when the host
+//! opens the library.
 //!
 //! The names of all exported symbols end in the package's name, so that several emitter crates can
 //! also be linked into one program.
@@ -14,11 +15,12 @@ use crate::emitter::{INTERFACE_VERSION, StaticDescriptor};
 
 /// Prefix of the symbol names of notes.
 pub const NOTE_PREFIX: &str = "fusebox_note_";
-/// Prefix of the symbol names of root modules. The rest of the name is the same as for the note.
+/// Prefix of the symbol names of root modules. The rest of the name is the same as in the note's
+/// symbol name.
 pub const ROOT_PREFIX: &str = "fusebox_root_";
 
-/// Prefix of the symbol names of lists of emitters. The rest of the name is the same as for the
-/// note. Older libraries have no list.
+/// Prefix of the symbol names of lists of emitters. The rest of the name is the same as in the
+/// note's symbol name. Older libraries have no list.
 pub const LISTING_PREFIX: &str = "fusebox_emitters_";
 
 /// Returns the size of the [listing] of these emitters, in bytes.
@@ -31,8 +33,8 @@ pub const fn listing_size(emitters: &[StaticDescriptor]) -> usize {
     size
 }
 
-/// Lists the emitters of a library as text, with a line `kind name version` for each. The library's
-/// file contains these bytes unchanged.
+/// Returns a text that lists the emitters of a library, one line `kind name version` per emitter.
+/// The library's file contains these bytes unchanged.
 pub const fn listing<const SIZE: usize>(emitters: &[StaticDescriptor]) -> [u8; SIZE] {
     let mut text = [0; SIZE];
     let (mut length, mut i) = (0, 0);
@@ -48,7 +50,8 @@ pub const fn listing<const SIZE: usize>(emitters: &[StaticDescriptor]) -> [u8; S
     text
 }
 
-/// Suffix of core's version in the note of a plugin built without optimisation.
+/// Suffix that follows the version of `fusebox-core` in the note of a plugin built without
+/// optimisation.
 pub const UNOPTIMISED: &str = "+unoptimised";
 
 /// Facts about a plugin that the host reads from the file before it opens the library. A note
@@ -89,7 +92,7 @@ impl Note {
     }
 }
 
-/// Appends as many of the bytes as fit into `text`. Returns the new length.
+/// Appends `bytes` to `text`, as far as they fit. Returns the new length.
 const fn append(text: &mut [u8], mut length: usize, bytes: &[u8]) -> usize {
     let mut i = 0;
     while i < bytes.len() && length < text.len() {

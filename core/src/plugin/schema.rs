@@ -105,8 +105,8 @@ pub struct Descriptor {
     pub name: String,
     #[prost(string, tag = "3")]
     pub version: String,
-    /// Names of opcodes. The reader skips names that it does not know, because it has no operations
-    /// with these names.
+    /// Names of opcodes. A reader skips unknown names, because no operation that it knows has these
+    /// names.
     #[prost(string, repeated, tag = "4")]
     pub anchors: Vec<String>,
     /// Names of opcodes, like `anchors`.
@@ -133,6 +133,17 @@ pub struct Claim {
     pub updates: u64,
     #[prost(double, repeated, tag = "8")]
     pub reads: Vec<f64>,
+    #[prost(message, repeated, tag = "9")]
+    pub orders: Vec<Order>,
+    #[prost(bool, tag = "10")]
+    pub is_nowhere: bool,
+}
+
+/// An order of an operand's dimensions.
+#[derive(Clone, PartialEq, Message)]
+pub struct Order {
+    #[prost(int64, repeated, tag = "1")]
+    pub dims: Vec<i64>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -220,8 +231,8 @@ pub struct Verdict {
     /// Present if the fusion is declined.
     #[prost(message, optional, tag = "1")]
     pub decline: Option<Decline>,
-    /// Whether the host uses the emitter only if the user selects it or no other emitter takes the
-    /// fusion.
+    /// Whether the emitter takes the fusion only on request. The host then uses the emitter if the
+    /// user selects it, or if no other emitter takes the fusion.
     #[prost(bool, tag = "2")]
     pub on_request: bool,
 }
@@ -331,8 +342,9 @@ pub struct SubgraphCall {
     pub symbol: String,
     #[prost(enumeration = "SubgraphKind", tag = "2")]
     pub kind: i32,
-    /// Names of instructions: those of values, the roots of an epilogue, or the single instruction
-    /// of a combiner. Numbers would differ between modules.
+    /// Names of instructions: the instructions of `Values`, the roots of an `Epilogue`, or the
+    /// single instruction of a `Combiner`. The call uses names because the numbers of instructions
+    /// differ between the modules of host and plugin.
     #[prost(string, repeated, tag = "3")]
     pub instructions: Vec<String>,
     #[prost(string, repeated, tag = "4")]

@@ -7,8 +7,9 @@ use fusebox_core::hlo::ElementType;
 use crate::micro::TILE_LINES;
 use crate::tiles::TileSizes;
 
-/// Packed operands to multiply. `panel` is the number of the right operand's register tile. `first`
-/// is the first packed step of the right operand to multiply, and `steps` is the number of steps.
+/// Packed operands to multiply. `panel` is the number of the right operand's register tile. The
+/// multiplication starts at packed step `first` of the right operand, and `steps` is the number of
+/// steps to multiply.
 pub struct PackedTiles {
     pub left: Value,
     pub right: Value,
@@ -17,8 +18,8 @@ pub struct PackedTiles {
     pub steps: Value,
 }
 
-/// Returns `sums` plus the products of all steps. `sums` are the tile registers of a register tile,
-/// row by row.
+/// Returns `sums` plus the products of all steps. `sums` are the tile registers that hold the sums
+/// of a register tile, row by row.
 pub fn multiply(b: &mut FunctionBuilder, tiles: &TileSizes, packed: &PackedTiles, sums: &[Value]) -> Vec<Value> {
     let micro = tiles.micro;
     let (zero, one, unit) = (b.index(0), b.index(1), b.index(micro.tile_steps()));

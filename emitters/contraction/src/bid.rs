@@ -2,15 +2,15 @@
 //!
 //! The prologue consists of cheap instructions that only the kernel reads. The kernel recomputes
 //! them for every tile that reads them. The epilogue consists of elementwise instructions on the
-//! dot's result. Their other operands must be available before the kernel starts.
+//! dot's result. The other operands of these instructions must be available before the kernel
+//! starts.
 
 use fusebox_core::analysis::keeps_positions;
 use fusebox_core::cost::{is_heavy, per_element};
 use fusebox_core::emitter::{Candidate, Decline};
 use fusebox_core::hlo::{Computation, InstrId, Op};
 
-/// Largest cost, in additions per element, of an operand that is recomputed for every tile that
-/// reads it.
+/// Largest cost of an operand that the kernel recomputes for every tile, in additions per element.
 const CHEAP: f64 = 4.0;
 
 /// Returns the instructions of the bid, in program order.
@@ -40,8 +40,8 @@ struct ProductSearch<'a> {
 }
 
 impl ProductSearch<'_> {
-    /// Adds elementwise instructions on the dot's result to the bid. All operands of these
-    /// instructions that depend on the dot must already be in the bid.
+    /// Adds elementwise instructions on the dot's result to the bid. Adds an instruction only if
+    /// the bid already contains all its operands that depend on the dot.
     fn epilogue(&mut self, anchor: InstrId) {
         self.behind[anchor.index()] = true;
         for id in self.computation.ids().filter(|&id| id > anchor) {
@@ -67,7 +67,7 @@ impl ProductSearch<'_> {
             && !self.roots.contains(&anchor)
     }
 
-    /// Adds cheap instructions that only the kernel reads to the bid.
+    /// Adds cheap instructions to the bid if only the kernel reads them.
     fn prologue(&mut self) {
         for id in self.computation.ids().rev().filter(|id| !self.behind[id.index()]) {
             let instruction = self.computation.instruction(id);

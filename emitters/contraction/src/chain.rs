@@ -1,14 +1,14 @@
-//! Chains of products of a convolution. The kernel adds the products of a chain to a partial sum,
-//! then adds the partial sum to the sum, because rounding errors grow with the number of
-//! consecutive additions. The bits of the result depend on the chains, so the chains depend on the
-//! problem and the device but not on knobs.
+//! Chains of products in a convolution. A chain is a sequence of products that the kernel adds to
+//! one partial sum. Then the kernel adds the partial sum to the sum. It does so because rounding
+//! errors grow with the number of consecutive additions. The bits of the result depend on the
+//! chains, so the chains depend on the problem and the device but not on knobs.
 
 use fusebox_core::builder::{FunctionBuilder, Value};
 use fusebox_core::hlo::ElementType;
 use fusebox_core::indexing::ceil_div;
 
-/// Approximate number of steps of a chain. Sums of at most twice as many steps are not split into
-/// chains.
+/// Approximate number of steps of a chain. A sum of at most twice this number of steps is not split
+/// into chains.
 const STEPS: i64 = 256;
 
 /// Size of a chain. A chain contains the products of `steps` steps in each of `rows` input rows.
@@ -18,8 +18,8 @@ pub struct ProductChain {
     pub steps: i64,
 }
 
-/// The products of one chain, as the range `[begin, end]` of input rows and the range of steps in
-/// each row.
+/// The products of one chain. `rows` is a range `[begin, end]` of input rows, and `steps` is a
+/// range of steps in each of these rows.
 #[derive(Clone, Copy)]
 pub struct ChainProducts {
     pub rows: [Value; 2],
@@ -27,8 +27,8 @@ pub struct ChainProducts {
 }
 
 impl ProductChain {
-    /// Returns the size of the chains for `rows` input rows with `steps` steps each. At most `most`
-    /// rows are in memory at a time. Returns `None` if all products form one chain.
+    /// Returns the size of the chains for `rows` input rows with `steps` steps each. Memory holds
+    /// at most `most` rows at a time. Returns `None` if all products form one chain.
     pub fn of([rows, steps]: [i64; 2], most: i64, sum: ElementType) -> Option<ProductChain> {
         let steps = steps.max(1);
         let are_many = rows.saturating_mul(steps) > 2 * STEPS;
@@ -48,8 +48,8 @@ impl ProductChain {
         ceil_div(rows, self.rows) * ceil_div(steps, self.steps)
     }
 
-    /// Builds loops that run `add` for every chain of `rows` rows with `steps` steps each. Returns
-    /// the final sums.
+    /// Builds loops over all chains in `rows` rows with `steps` steps each. `add` builds the body,
+    /// which adds the products of one chain. Returns the final sums.
     pub fn each(
         &self,
         b: &mut FunctionBuilder,

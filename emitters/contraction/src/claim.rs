@@ -6,6 +6,7 @@ use fusebox_core::emitter::{Candidate, Claim, Configuration, HeroPlace};
 use crate::depthwise;
 use crate::gpu;
 use crate::library::PlainDot;
+use crate::orders::orders;
 use crate::problem::ProductProblem;
 use crate::tiles::TileSizes;
 
@@ -13,7 +14,15 @@ use crate::tiles::TileSizes;
 /// element as a sequential sum of products. A contraction kernel reads an operand element once for
 /// each tile that packs it.
 pub fn claim(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
-    tiled(hero, device).or_else(|| of_library(hero, device))
+    tiled(hero, device).or_else(|| of_library(hero, device)).or_else(|| of_other_kernels(hero))
+}
+
+/// Returns the orders of operands for a dot that other kernels compute, element by element. These
+/// kernels, too, are faster if a vector holds adjacent elements of the result.
+fn of_other_kernels(hero: &Candidate) -> Option<Claim> {
+    let orders = orders(hero);
+    let claim = Claim { place: HeroPlace::Nowhere, orders, ..Claim::default() };
+    claim.orders.iter().any(|order| !order.is_empty()).then_some(claim)
 }
 
 /// Returns the claim for a dot that only the library computes fast. No instruction is fused with
@@ -25,7 +34,8 @@ fn of_library(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
     let lost = plain.products;
     let operands = hero.region.computation().instruction(hero.anchor).operands.len();
     let place = HeroPlace::Root;
-    Some(Claim { place, lost_inside: lost, lost_beside: lost, reads: vec![lost; operands], ..Claim::default() })
+    let (reads, orders) = (vec![lost; operands], orders(hero));
+    Some(Claim { place, lost_inside: lost, lost_beside: lost, reads, orders, ..Claim::default() })
 }
 
 fn tiled(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
@@ -45,10 +55,16 @@ fn tiled(hero: &Candidate, device: &DeviceDescription) -> Option<Claim> {
     if problem.operands[0].instruction != operands[0] {
         reads.reverse();
     }
-    Some(Claim { lost_inside: lost, lost_beside: lost, reads: reads.to_vec(), ..Claim::default() })
+    Some(Claim {
+        lost_inside: lost,
+        lost_beside: lost,
+        reads: reads.to_vec(),
+        orders: orders(hero),
+        ..Claim::default()
+    })
 }
 
-/// Returns the claim for a convolution that is not computed as a matrix product. Its kernel reads
+/// Returns the claim for a convolution that is not computed as a matrix product. The kernel reads
 /// an input element once for each row of the result that needs the element.
 fn of_depthwise(hero: &Candidate) -> Option<Claim> {
     let analysed = hero.region.analysis::<depthwise::DepthwiseProblem>();

@@ -17,8 +17,8 @@ const MOST_EXTENT: i64 = 1 << 31;
 /// Least number of output positions per image for which each image becomes a batch of the product.
 const POSITIONS_OF_IMAGE: i64 = 16;
 
-/// Coordinates of one product of two elements. Each constant is the number of the coordinate's
-/// variable.
+/// Coordinates of one multiplication of two elements. Each constant is the number of the
+/// coordinate's variable.
 pub const GROUP: usize = 0;
 pub const IMAGE: usize = 1;
 pub const FEATURE: usize = 2;
@@ -143,10 +143,10 @@ pub fn is_written_by_positions(instruction: &Instruction, attributes: &Convoluti
     last.is_some_and(|dim| attributes.dims.output_spatial.contains(&(dim as i64)))
 }
 
-/// Split of the output positions along a dimension with input dilation into phases. A phase
-/// consists of the output positions with equal remainder modulo `count`. All of them meet input
-/// elements at the same window positions, every `count`-th. Each phase is therefore a convolution
-/// without input dilation.
+/// Phases of the output positions along a dimension with input dilation. A phase consists of the
+/// output positions with equal remainder modulo `count`. For all output positions of a phase, the
+/// same window positions are at input elements: every `count`-th. Each phase is therefore a
+/// convolution without input dilation.
 struct DilationPhases {
     /// Number of phases.
     count: i64,
@@ -163,21 +163,21 @@ impl DilationPhases {
         (is_plain && is_even).then_some(DilationPhases { count, padding: window.padding_low })
     }
 
-    /// Returns the first window position at which a phase meets an element.
+    /// Returns the first window position that is at an input element in this phase.
     fn first(&self, phase: Expr) -> Expr {
         (-phase + self.padding).modulo(self.count)
     }
 
-    /// Returns the number of the input element that the phase's first output position meets at this
-    /// window position.
+    /// Returns the index of the input element that the phase's first output position reads at
+    /// window position [`DilationPhases::first`].
     fn element(&self, phase: Expr) -> Expr {
         (phase.clone() + self.first(phase) - self.padding).floor_div(self.count)
     }
 }
 
 impl Geometry {
-    /// Computes the geometry. With `is_by_phases`, splits dimensions with input dilation into
-    /// phases where possible.
+    /// Computes the geometry. If `is_by_phases`, splits dimensions with input dilation into phases
+    /// where possible.
     ///
     /// # Errors
     /// If the sizes or the window are too large for the index arithmetic.
@@ -329,8 +329,8 @@ impl Geometry {
         coordinates.iter().map(|&coordinate| self.sizes[coordinate]).collect()
     }
 
-    /// Sets `coordinates` of `point` from variable `number`, which enumerates their values in
-    /// row-major order.
+    /// Sets those coordinates of `point` that `coordinates` lists. Variable `number` enumerates the
+    /// values of these coordinates in row-major order.
     pub fn set(&self, point: &mut [Expr], coordinates: &[usize], number: usize) {
         let parts = delinearize(&variable(number), &self.sizes_of(coordinates));
         for (&coordinate, part) in coordinates.iter().zip(parts) {
@@ -387,8 +387,9 @@ impl Geometry {
         RunCoordinates { first, worth }
     }
 
-    /// Splits lines and steps into coordinates. In the list that contains the run (steps if
-    /// `are_steps`, else lines), the coordinates from number `first` on become one coordinate.
+    /// Splits lines and steps into coordinates. If `are_steps`, the list of steps contains the run,
+    /// otherwise the list of lines. In this list, coordinate number `first` and all later
+    /// coordinates become one coordinate.
     fn runs(
         &self,
         index: &[Expr],
@@ -418,7 +419,7 @@ impl Geometry {
         let run = &(if are_steps { layout.steps } else { layout.lines })[first..];
         let condition = |place: &&InputPosition| {
             let moves = [(place.out, place.stride), (place.window, place.window_dilation)];
-            // A position depends on no coordinate of a run except the outermost.
+            // A position depends on at most one coordinate of a run: the outermost.
             let along = moves.into_iter().find(|(coordinate, _)| run.first() == Some(coordinate)).map(|(_, by)| {
                 let after = self.sizes_of(&run[1..]).into_iter().product();
                 PositionStep { by, after }
@@ -432,8 +433,8 @@ impl Geometry {
     }
 }
 
-/// The coordinates of a list, from number `first` on, that form a run. `worth` is the number of
-/// elements of the run divided by their memory stride.
+/// A run. It consists of coordinate number `first` of a list and all later coordinates. `worth` is
+/// the number of elements of the run divided by their memory stride.
 struct RunCoordinates {
     first: usize,
     worth: f64,

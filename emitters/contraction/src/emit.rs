@@ -12,8 +12,8 @@
 //!       after the last chunk: apply the epilogue to the sums and write the results
 //! ```
 //!
-//! For lines of a tile beyond the last line, the kernel multiplies unspecified values and never
-//! writes the results.
+//! A tile may contain lines beyond the last line of an operand. For these lines, the kernel
+//! multiplies unspecified values and never writes the results.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Type, Value};
 use fusebox_core::emitter::{EmitError, Fusion, Kernel};
@@ -70,7 +70,8 @@ impl ProductLoopState {
     }
 }
 
-/// A tile: the position where it begins, and the numbers of its rows and columns within the result.
+/// A tile of the result. It begins at `(batch, row, column)`. `rows` and `columns` are the numbers
+/// of its rows and columns that are inside the result.
 #[derive(Clone, Copy)]
 struct ResultTile {
     batch: Value,
@@ -138,8 +139,8 @@ fn rest(b: &mut FunctionBuilder, first: Value, size: i64, most: i64) -> Value {
 }
 
 impl ProductKernel<'_> {
-    /// Allocates all tensors. Fills lines that are never packed with zeros, because processors
-    /// multiply zeros as fast as any number.
+    /// Allocates all tensors. If packing never writes some lines of a tensor, fills the tensor with
+    /// zeros, because processors multiply zeros as fast as any number.
     fn start(&self, b: &mut FunctionBuilder, outputs: Vec<Value>) -> ProductLoopState {
         let tiles = self.tiles;
         let [factor, sum] = [tiles.micro.factors[0], self.problem.sum.real_part()].map(Scalar::of_element);
@@ -150,7 +151,7 @@ impl ProductKernel<'_> {
         let sums = b.allocate_shared(&tiles.sum_dims(), sum);
         let offsets = b.allocate_shared(&tiles.offset_dims(), sum);
         let zero = b.zero(&factor.into());
-        // Products of words take the same time for all values, so their tensors are not filled.
+        // Products of words take the same time for all values, so tensors of words are not filled.
         let fill = |b: &mut FunctionBuilder, tensor: Value, is_wanted: bool| {
             if is_wanted && !tiles.micro.multiplies_words() { filled(b, tensor, zero) } else { tensor }
         };
@@ -181,7 +182,7 @@ impl ProductKernel<'_> {
         })
     }
 
-    /// Builds a loop over all steps. Each iteration takes one chunk.
+    /// Builds a loop over all steps. Each iteration processes one chunk.
     fn chunks(
         &self,
         b: &mut FunctionBuilder,
@@ -196,7 +197,8 @@ impl ProductKernel<'_> {
         ProductLoopState::of(&state)
     }
 
-    /// Builds a loop over all rows of the tile. Each iteration takes the rows of one register tile.
+    /// Builds a loop over all rows of the tile. Each iteration processes the rows of one register
+    /// tile.
     fn rows(
         &self,
         b: &mut FunctionBuilder,
@@ -218,8 +220,8 @@ impl ProductKernel<'_> {
         ProductLoopState::of(&state)
     }
 
-    /// Packs the right operand's columns of the tile, and the left operand if all rows of the tile
-    /// are packed together.
+    /// Packs the right operand's columns that belong to the tile. If all rows of the tile are
+    /// packed together, also packs the left operand.
     fn pack_columns(
         &self,
         b: &mut FunctionBuilder,
@@ -249,8 +251,8 @@ impl ProductKernel<'_> {
         state
     }
 
-    /// Packs rows of the left operand, unless they are packed already or read in place, and adds
-    /// their products of a chunk of steps.
+    /// Adds the products of some rows for a chunk of steps. If the left operand is packed one
+    /// register tile at a time, packs its rows first.
     fn add(
         &self,
         b: &mut FunctionBuilder,
@@ -301,7 +303,7 @@ impl ProductKernel<'_> {
         }
     }
 
-    /// Returns the row of the tensor of sums where the sums of a register tile begin.
+    /// Returns the first row of a register tile in the tensor of sums.
     fn first_sum(&self, b: &mut FunctionBuilder, rows: RowRange) -> Value {
         if self.tiles.keeps_sums() { rows.first } else { b.index(0) }
     }
@@ -358,7 +360,7 @@ impl ProductKernel<'_> {
         })
     }
 
-    /// Adds the products of all register tiles that contain these rows, in tile registers.
+    /// Uses tile registers to add the products of all register tiles that contain these rows.
     fn sums_of_tiles(
         &self,
         b: &mut FunctionBuilder,
@@ -388,8 +390,8 @@ impl ProductKernel<'_> {
         })
     }
 
-    /// Returns the sums before a chunk in tile registers. [`sums_before`] does this for vector
-    /// registers.
+    /// Returns tile registers with the sums of all earlier chunks. [`sums_before`] returns vector
+    /// registers with these sums.
     fn tiles_before(
         &self,
         b: &mut FunctionBuilder,
@@ -448,8 +450,8 @@ impl ProductKernel<'_> {
         }
     }
 
-    /// Runs `write` after the last chunk of steps and stores its outputs in the state. Before the
-    /// last chunk, leaves the outputs unchanged.
+    /// Builds code that runs `write` only after the last chunk of steps and stores the new outputs
+    /// in the state. After any other chunk, the code leaves the outputs unchanged.
     fn after_last(
         &self,
         b: &mut FunctionBuilder,

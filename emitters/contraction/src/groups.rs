@@ -1,9 +1,9 @@
 //! Packing of operands that are multiplied as words, in tile registers or in vector registers. A
 //! word holds a few neighbouring steps.
 //!
-//! Left operands are packed as `[row, step]`, right operands as `[register tile, group of steps,
-//! column, step of the group]`. The steps of both operands are padded with zeros to whole tiles,
-//! because uninitialised memory may hold NaN.
+//! Left operands are packed as `[row, step]`, and right operands are packed as `[register tile,
+//! group of steps, column, step of the group]`. The steps of both operands are padded with zeros to
+//! whole tiles, because uninitialised memory may hold NaN.
 
 use fusebox_core::builder::{FunctionBuilder, Value};
 
@@ -11,7 +11,7 @@ use crate::pack::{OperandRange, PackSource, each};
 use crate::tiles::TileSizes;
 
 impl PackSource<'_> {
-    /// Writes zeros after the steps of packed lines `[0, line, step]`, up to a whole tile.
+    /// Pads each packed line `[0, line, step]` with zeros, so that its steps fill whole tiles.
     pub fn clear_rest_of_lines(
         &self,
         b: &mut FunctionBuilder,
@@ -32,9 +32,10 @@ impl PackSource<'_> {
         })
     }
 
-    /// Packs groups of steps into panels `[panel, group, line, step of the group]` of `panels[0]`
-    /// lines. Packs all lines of a group before the next group. If `panels[1]` is a multiple of
-    /// `panels[0]`, every part must consist of whole panels.
+    /// Packs groups of steps into panels `[panel, group, line, step of the group]`. A panel has
+    /// `panels[0]` lines, and the operand has `panels[1]` lines. Packs all lines of a group before
+    /// the next group. If `panels[1]` is a multiple of `panels[0]`, every part must consist of
+    /// whole panels.
     pub fn pack_groups(
         &self,
         b: &mut FunctionBuilder,
@@ -95,8 +96,8 @@ impl PackSource<'_> {
         tensor
     }
 
-    /// Builds a loop over all lines. `body` gets the panel, the line of the part, and the position
-    /// in the panel's row where the line begins.
+    /// Builds a loop over all lines. `body` takes the tensor, the numbers of the panel and of the
+    /// line in the part, and the line's first position in the panel's row.
     fn lines_of_group(
         &self,
         b: &mut FunctionBuilder,

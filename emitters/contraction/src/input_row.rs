@@ -24,7 +24,8 @@ pub struct InputRowBuilder<'a> {
 
 /// A row of the input. `place` is a position in the row, relative to the first element that the
 /// row's first output position needs. If `inner` is set, the positions and the elements at each
-/// position form one run of steps. Otherwise they are the last two coordinates of a step.
+/// position form one run of steps. Otherwise the position and the element at this position are the
+/// last two coordinates of a step.
 pub struct InputRow {
     /// The first output position.
     pub first: Expr,

@@ -46,6 +46,7 @@ mod library;
 mod micro;
 mod multiply;
 mod operand;
+mod orders;
 mod pack;
 mod problem;
 mod results;

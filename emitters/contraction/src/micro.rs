@@ -16,9 +16,10 @@ const GROUP_BYTES: i64 = 4;
 const WORD_REGISTER_BYTES: u32 = 64;
 /// Number added to signed bytes to make them unsigned.
 pub const OFFSET: i64 = 128;
-/// Least number of rows and of columns for which products of tiles or words are faster.
+/// Least number of rows and of columns for which products of tiles or words are faster than
+/// products of vectors.
 const LEAST_LINES: i64 = 8;
-/// Least number of steps for which products of tiles or words are faster.
+/// Least number of steps for which products of tiles or words are faster than products of vectors.
 const LEAST_STEPS: i64 = 16;
 
 /// Kinds of instructions that multiply.
@@ -39,17 +40,16 @@ pub enum MicroKernel {
 pub struct MicroProduct {
     pub kernel: MicroKernel,
     pub factors: [ElementType; 2],
-    /// Number of parts of an element, which are packed separately: two for complex numbers, else
-    /// one.
+    /// Number of separately packed parts of an element: two for complex numbers, else one.
     pub planes: i64,
     /// Whether packing adds [`OFFSET`] to the left operand's bytes.
     pub is_offset: bool,
 }
 
 impl MicroProduct {
-    /// Chooses tile registers if the machine supports them for these elements and the product fills
-    /// them. Otherwise chooses words if the machine has instructions for them. Otherwise chooses
-    /// vectors.
+    /// Chooses tile registers if the product is large and the machine has tile registers for these
+    /// elements. Otherwise chooses words if the product is large and the machine has instructions
+    /// for words of these elements. Otherwise chooses vectors.
     pub fn of(problem: &ProductProblem, device: &DeviceDescription) -> MicroProduct {
         let ProductSizes { rows, columns, steps, .. } = problem.sizes;
         let is_large = rows.min(columns) >= LEAST_LINES && steps >= LEAST_STEPS;
@@ -92,7 +92,7 @@ impl MicroProduct {
 /// `available` has no instruction for these types or if a conversion is not exact.
 fn narrow(problem: &ProductProblem, available: NarrowProducts) -> Option<[ElementType; 2]> {
     let [left, right] = [0, 1].map(|side| problem.operands[side].element);
-    // Runs along steps are copied as lines. Runs along lines would have to be regrouped by steps.
+    // Packing copies runs along steps as lines. It does not regroup runs along lines by steps.
     if problem.operands.iter().any(|operand| operand.runs.is_some() && !operand.runs_along_steps) {
         return None;
     }

@@ -68,7 +68,7 @@ pub enum RightRows<'a> {
 }
 
 impl RightRows<'_> {
-    /// Reads a register of elements of step `step`. Its first element is in column `column` of the
+    /// Reads a register of elements at step `step`. The first element is in column `column` of the
     /// register tile.
     fn register(&self, b: &mut FunctionBuilder, step: Value, column: i64, lanes: i64) -> Value {
         let column = b.index(column);
@@ -86,17 +86,17 @@ impl RightRows<'_> {
     }
 }
 
-/// Number of steps per loop iteration if a step has few multiplications. Two steps per iteration
-/// reduce the issue slots for counting and addressing. If a step has many multiplications, a second
-/// step only gives LLVM more to compile, and LLVM may not keep sums in registers between the two
-/// steps.
+/// Number of steps per loop iteration if a step has few multiplications. With two steps per
+/// iteration, counting and addressing use fewer of the processor's issue slots. If a step has many
+/// multiplications, a second step has two disadvantages. LLVM has more code to compile, and may not
+/// keep sums in registers between the steps.
 const STEPS_OF_A_TURN: i64 = 2;
 /// Number of multiplications per step from which an iteration has only one step.
 const MANY_PRODUCTS: usize = 16;
 
-/// Returns the sums, `height` times `vectors` registers, plus the products of all steps. For
-/// complex numbers, the registers of imaginary parts follow the registers of real parts in each
-/// row.
+/// Adds the products of all steps to the sums, and returns the new sums. The sums are `height`
+/// times `vectors` registers. For complex numbers, the registers of imaginary parts follow the
+/// registers of real parts in each row.
 pub fn multiply(b: &mut FunctionBuilder, tiles: &TileSizes, factors: &ProductFactors, sums: &[Value]) -> Vec<Value> {
     let are_few = sums.len() < MANY_PRODUCTS;
     let steps = if are_few && tiles.takes_steps_by(STEPS_OF_A_TURN) { STEPS_OF_A_TURN } else { 1 };
@@ -143,8 +143,8 @@ fn add_step(
     next
 }
 
-/// Computes `(a + bi) * (c + di) + sum` as `ac - bd` and `ad + bc`: first all real parts, then all
-/// imaginary parts.
+/// Computes `(a + bi) * (c + di) + sum` from the real part `ac - bd` and the imaginary part `ad +
+/// bc`. Returns first all real parts, then all imaginary parts.
 fn add_complex_products(b: &mut FunctionBuilder, [re, im]: [Value; 2], row: &[Value], sums: &[Value]) -> Vec<Value> {
     let (real, imaginary) = row.split_at(row.len() / 2);
     let (real_sums, imaginary_sums) = sums.split_at(sums.len() / 2);

@@ -24,16 +24,15 @@ pub struct Operand {
     /// Whether the index of an element decides which array the element comes from, as in a
     /// concatenation.
     pub is_in_parts: bool,
-    /// Number of the fusion's parameter that is the operand, if the operand is a parameter with
-    /// contiguous lines.
+    /// If the operand is a parameter with contiguous lines: number of this parameter.
     pub rows_of: Option<usize>,
-    /// Split of the operand into contiguous runs, if its lines or steps have no constant stride in
-    /// memory or include padding.
+    /// Contiguous runs of the operand. Set only if lines or steps include padding, or have no
+    /// constant stride in memory.
     pub runs: Option<OperandRuns>,
 }
 
-/// Dimensions of an operand by role. Each list is ordered from the outermost dimension to the
-/// innermost.
+/// Dimensions of an operand, grouped by their role in the product. Each list is ordered from the
+/// outermost dimension to the innermost.
 pub struct DimRoles<'a> {
     pub batch: &'a [i64],
     pub lines: &'a [i64],
@@ -50,7 +49,7 @@ impl DimRoles<'_> {
         [self.batch, self.lines, self.steps].map(|role| Self::size(dims, role))
     }
 
-    /// Returns the map from `(batch, line, step)` to the index in an array of these dimensions.
+    /// Returns the map from `(batch, line, step)` to the index in an array with dimensions `dims`.
     pub fn map(&self, dims: &[i64]) -> IndexingMap {
         let mut index = vec![Expr::constant(0); dims.len()];
         for (number, role) in [self.batch, self.lines, self.steps].into_iter().enumerate() {
@@ -63,8 +62,8 @@ impl DimRoles<'_> {
     }
 }
 
-/// Returns the distances in memory, in elements, between neighbouring lines and between
-/// neighbouring steps, in the largest array from which the operand is computed.
+/// Returns two distances in memory, in elements: first between neighbouring lines, then between
+/// neighbouring steps. These are distances in the largest array from which the operand is computed.
 pub fn distances(fusion: &Fusion, operand: InstrId, at: &IndexingMap) -> [i64; 2] {
     let computation = fusion.computation();
     let maps = maps_from(&fusion.module, fusion.entry(), operand, 0);
@@ -84,15 +83,15 @@ pub fn distances(fusion: &Fusion, operand: InstrId, at: &IndexingMap) -> [i64; 2
     largest.map_or([0, 0], |(_, distances)| distances)
 }
 
-/// Whether the operand's index decides if the fusion reads a parameter.
+/// Whether the fusion reads some parameter only for some indices of the operand.
 pub fn is_in_parts(fusion: &Fusion, operand: InstrId) -> bool {
     let maps = maps_from(&fusion.module, fusion.entry(), operand, 0);
     let known = maps.parameters.iter().filter_map(|indexing| indexing.known());
     known.flatten().any(|reading| !reading.map.constraints.is_empty())
 }
 
-/// Returns the distances in memory, in elements, between neighbouring lines and between
-/// neighbouring steps in one array.
+/// Returns two distances in one array's memory, in elements: first between neighbouring lines, then
+/// between neighbouring steps.
 pub fn distances_in(at: &IndexingMap, reading: &Reading, dims: &[i64]) -> [i64; 2] {
     let map = &reading.map;
     let position = |point: [i64; 3]| {
@@ -105,8 +104,8 @@ pub fn distances_in(at: &IndexingMap, reading: &Reading, dims: &[i64]) -> [i64; 
     [distance(1, [0, 1, 0]), distance(2, [0, 0, 1])]
 }
 
-/// Returns the number of the parameter that is the operand, if the lines are the operand's last
-/// dimension.
+/// Returns the number of the parameter that is the operand. Returns `None` if the operand is not a
+/// parameter, or if its last dimension does not contain the lines.
 pub fn rows_of(fusion: &Fusion, operand: InstrId, at: &IndexingMap) -> Option<usize> {
     let is_line = at.results.last() == Some(&Expr::dim(1));
     fusion.computation().parameters().iter().position(|&parameter| parameter == operand).filter(|_| is_line)

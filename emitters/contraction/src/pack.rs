@@ -1,6 +1,7 @@
-//! Packing: copies of the operands in the order in which the kernel multiplies them. Packing calls
-//! subgraph functions for the elements, so it also computes the prologue of the dot. Packing copies
-//! contiguous elements in loops that LLVM vectorises, and transposes in registers.
+//! Packing: code that copies the operands into the order in which the kernel multiplies them.
+//! Packing calls subgraph functions for the elements, so it also computes the prologue of the dot.
+//! Packing copies contiguous elements in loops that LLVM vectorises, and transposes other elements
+//! in registers.
 
 use fusebox_core::builder::{FunctionBuilder, Scalar, Subgraph, Value};
 use fusebox_core::hlo::ElementType;
@@ -56,7 +57,7 @@ impl PackSource<'_> {
         value
     }
 
-    /// Returns the packed zero, which replaces elements of the padding.
+    /// Returns the packed form of zero. Packing fills the padding with this value.
     pub fn nothing(&self, b: &mut FunctionBuilder) -> Value {
         if self.is_offset { b.int(OFFSET, Scalar::I8) } else { b.zero(&Scalar::of_element(self.factor).into()) }
     }
@@ -106,8 +107,8 @@ impl PackSource<'_> {
         })
     }
 
-    /// Packs columns of the right operand into as many register tiles as they need. `transposed` is
-    /// a buffer for transposes.
+    /// Packs columns of the right operand into register tiles. `transposed` is a buffer for
+    /// transposes.
     pub fn pack_right(
         &self,
         b: &mut FunctionBuilder,

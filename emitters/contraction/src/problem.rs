@@ -12,8 +12,8 @@ use crate::{convert, convolution};
 /// Largest number of products that the emitters accept. No processor computes more, and counts up
 /// to this number do not overflow.
 pub const MOST_POINTS: i64 = 1 << 48;
-/// Least number of products for which packing pays. With fewer, a loop over the elements of the
-/// result is as fast.
+/// Least number of products for which packing pays. With fewer products, a loop over the elements
+/// of the result is as fast.
 pub const LEAST_PRODUCTS: i64 = 1 << 11;
 /// Least number of products per batch for a product of a vector and a matrix. This limit is lower
 /// because nothing is packed: the columns of the matrix become lanes.
@@ -23,13 +23,13 @@ pub const VECTOR_OF_PRODUCTS: f64 = 1.06;
 /// Least number of products per result element for which packing pays.
 pub const LEAST_STEPS: i64 = 4;
 
-/// Number of products of two bytes whose sum an `f32` holds exactly, because 256 times 255 times
-/// 255 is less than 2 to the 24.
+/// Number of products of two bytes that an `f32` can sum exactly, because 256 times 255 times 255
+/// is less than 2 to the 24.
 const EXACT_PRODUCTS: i64 = 256;
 
-/// A fusion around a dot or a convolution as the product `[batch, rows, steps]` times `[batch,
-/// steps, columns]`. The operands have the instruction's order, or are swapped if the result is
-/// written transposed.
+/// A fusion around a dot or a convolution, described as the product `[batch, rows, steps]` times
+/// `[batch, steps, columns]`. If the kernel writes the result transposed, the two operands are
+/// swapped; otherwise they have the instruction's order.
 #[derive(Debug)]
 pub struct ProductProblem {
     /// The dot or convolution.
@@ -39,16 +39,17 @@ pub struct ProductProblem {
     pub sizes: ProductSizes,
     /// Type in which products are summed.
     pub sum: ElementType,
-    /// Type in which products are computed, and in which up to [`ProductProblem::most_together`] of
-    /// them are added. For complex numbers, the type of their parts.
+    /// Type in which products are computed. Up to [`ProductProblem::most_together`] products are
+    /// also added in this type. For complex numbers, this is the type of the real and imaginary
+    /// parts.
     pub factor: ElementType,
     /// Element type of the dot's result.
     pub result: ElementType,
-    /// Results of the fusion, grouped by index.
+    /// Results of the fusion. The kernel writes all results of a group at the same index.
     pub roots: Vec<ProductRoots>,
 }
 
-/// Sizes of the product. Each size is the product of any number of the instruction's dimensions.
+/// Sizes of a matrix product. Each size combines any number of the instruction's dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProductSizes {
     pub batch: i64,
@@ -69,9 +70,9 @@ pub struct ProductRoots {
 }
 
 impl ProductProblem {
-    /// Returns the number of products that may be added in [`ProductProblem::factor`]. Bytes are
-    /// multiplied as `f32`, because processors multiply floats faster than 32-bit integers. An
-    /// `f32` holds the sum of this many products exactly.
+    /// Returns the largest number of products that may be added in the type
+    /// [`ProductProblem::factor`]. Bytes are multiplied as `f32`, because processors multiply
+    /// floats faster than 32-bit integers. An `f32` holds the sum of this many products exactly.
     pub fn most_together(&self) -> i64 {
         if self.factor == self.sum.real_part() { self.sizes.steps } else { self.sizes.steps.min(EXACT_PRODUCTS) }
     }

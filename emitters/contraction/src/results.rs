@@ -1,4 +1,5 @@
-//! Sums between chunks of steps, and the epilogues that turn sums into results and write them.
+//! Sums that a kernel keeps between chunks of steps, and epilogues that compute and write the
+//! results.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Subgraph, Type, Value};
 use fusebox_core::emitter::{OutputPlan, Visit};
@@ -36,7 +37,7 @@ impl<'a> ResultEpilogues<'a> {
     }
 
     /// Writes the results that the epilogues compute from one sum, and returns the outputs. `point`
-    /// is an argument of [`ProductRoots::at`].
+    /// is `(batch, row, column)`.
     pub fn written(&self, b: &mut FunctionBuilder, point: &[Value], sum: Value, outputs: &[Value]) -> Vec<Value> {
         let [of_sum, of_product] = self.types;
         let value = convert(b, of_sum, of_product, sum);
@@ -71,8 +72,8 @@ pub fn written(
 }
 
 /// Returns the registers of sums to which the next products are added. For the first steps, all
-/// sums are zero. Later, they are the elements of `sums` at `places`. `first` is the number of the
-/// first step that is added next, or `None` if all steps are added at once.
+/// sums are zero. For later steps, the registers hold the elements of `sums` at `places`. `first`
+/// is the number of the next step, or `None` if all steps are added at once.
 pub fn sums_before<P: AsRef<[Value]>>(
     b: &mut FunctionBuilder,
     first: Option<Value>,
@@ -103,8 +104,8 @@ pub fn with_kept<P: AsRef<[Value]>>(b: &mut FunctionBuilder, places: &[P], sums:
     places.iter().zip(more).map(add).collect()
 }
 
-/// Returns `more` plus the elements of `sums` at `places`. Returns only `more` if `first`, the
-/// number of the first step of `more`, is 0.
+/// Returns `more` plus the elements of `sums` at `places`. `first` is the number of the first step
+/// that `more` contains. If `first` is 0, returns `more` unchanged.
 pub fn with_kept_after_first<P: AsRef<[Value]>>(
     b: &mut FunctionBuilder,
     first: Value,

@@ -17,7 +17,7 @@ const LONG: i64 = 48;
 const PER_RUN: f64 = 40.0;
 const PER_PIECE: f64 = 8.0;
 
-/// Split of an operand's lines and steps into coordinates.
+/// The coordinates into which an operand's lines and steps are split.
 #[derive(Debug)]
 pub struct OperandRuns {
     /// Sizes of the coordinates of a line, outermost first.
@@ -28,8 +28,8 @@ pub struct OperandRuns {
     pub are_steps: bool,
     /// Map from `(batch, coordinates of the line, coordinates of the step)` to the operand's index.
     pub at: IndexingMap,
-    /// Conditions for an element to be inside the operand. An element for which one of the
-    /// conditions fails is 0.
+    /// Conditions for an element to be inside the operand. If any condition fails for an element,
+    /// the element is 0.
     pub conditions: Vec<BoundsCondition>,
 }
 
@@ -41,11 +41,11 @@ pub struct BoundsCondition {
     pub place: IndexingMap,
     pub extent: i64,
     pub dilation: i64,
-    /// Change of `place` along a run, if it changes.
+    /// Change of `place` along a run, or `None` if `place` is constant.
     pub along: Option<PositionStep>,
 }
 
-/// Change of a place along a run: by `by` after every `after` positions.
+/// Change of a place along a run: the place grows by `by` after every `after` positions.
 #[derive(Clone, Copy, Debug)]
 pub struct PositionStep {
     pub by: i64,
@@ -96,8 +96,9 @@ impl OperandRuns {
         elements / run as f64 * PER_RUN + pieces * PER_PIECE
     }
 
-    /// Returns a number of steps, at most `most`, for chunks that hold whole runs or equal pieces
-    /// of a run. Returns `most` if such pieces would be shorter than a quarter of `most`.
+    /// Returns the number of steps per chunk, at most `most`. With this number, a chunk contains
+    /// whole runs, or a run consists of whole chunks. If these chunks would be shorter than a
+    /// quarter of `most`, returns `most`.
     pub fn even_steps(&self, steps: i64, most: i64) -> i64 {
         let run = if self.are_steps { self.run_size() } else { 1 };
         if run <= most {
@@ -193,8 +194,8 @@ impl PackSource<'_> {
         })
     }
 
-    /// Copies the range `stretch` of a run. `put` gets each element and its position, which is the
-    /// sum of the start of a piece and an offset in the piece.
+    /// Copies the range `stretch` of a run. `put` stores one element in the tensor. The element's
+    /// position is given as two numbers: the start of a piece and the offset in this piece.
     fn copy_run(
         &self,
         b: &mut FunctionBuilder,
@@ -239,8 +240,8 @@ impl PackSource<'_> {
             let together = b.index(TOGETHER);
             let last = b.subi(high, together);
             let is_long = b.cmpi(IntPredicate::Sge, last, low);
-            // The last group of elements ends where the range ends. It copies some elements twice,
-            // but no element is copied alone.
+            // The last group of elements ends where the range ends. So some elements are copied
+            // twice, but no element is copied alone.
             let tensor = b.scf_if(
                 is_long,
                 &types,
@@ -261,7 +262,7 @@ impl PackSource<'_> {
             let is_behind = b.cmpi(IntPredicate::Sge, high, end);
             b.andi(is_before, is_behind)
         };
-        // For long runs, copying in three parts takes no more time.
+        // For long runs, the code for three parts is as fast as the code for complete runs.
         if runs.are_steps && stretch.piece >= LONG {
             return parted(b, stretch.begin, stretch.end, tensor);
         }
@@ -274,7 +275,7 @@ impl PackSource<'_> {
                 if runs.are_steps {
                     vec![parted(b, stretch.begin, stretch.end, tensor)]
                 } else {
-                    // Panels are narrow, so most pieces are entirely elements or entirely padding.
+                    // Panels are narrow, so most pieces contain only elements or only padding.
                     b.scf_for(stretch.begin, stretch.end, piece, &[tensor], |b, from, tensor| {
                         let end = b.addi(from, piece);
                         let is_there = is_within(b, from, end);
@@ -328,7 +329,7 @@ impl PackSource<'_> {
                 }
                 None => {
                     let extent = b.index(condition.extent);
-                    // As an unsigned number, a negative place is large.
+                    // A negative place becomes a large unsigned number.
                     let mut holds = b.cmpi(IntPredicate::Ult, place, extent);
                     if condition.dilation > 1 {
                         let is_element = self.is_element(b, condition, place);
@@ -341,15 +342,15 @@ impl PackSource<'_> {
         Some([low, high])
     }
 
-    /// Whether a place holds an element, not a hole between dilated elements.
+    /// Whether there is an element at a place. Between dilated elements there are holes.
     fn is_element(&self, b: &mut FunctionBuilder, condition: &BoundsCondition, place: Value) -> Value {
         let (dilation, zero) = (b.index(condition.dilation), b.index(0));
         let rest = b.remsi(place, dilation);
         b.cmpi(IntPredicate::Eq, rest, zero)
     }
 
-    /// Returns the element at a position inside the operand, or 0 in a hole between dilated
-    /// elements.
+    /// Returns the element at a position inside the operand. Returns 0 if the position is a hole
+    /// between dilated elements.
     fn element_of_run(&self, b: &mut FunctionBuilder, runs: &OperandRuns, point: &[Value]) -> Value {
         let mut element = self.element_at(b, &runs.at, point);
         for condition in runs.conditions.iter().filter(|it| it.dilation > 1 && it.along.is_some()) {

@@ -12,7 +12,7 @@ use fusebox_core::hlo::Opcode;
 
 use crate::bid;
 
-/// A strategy for computing products, with all the sizes that it chooses.
+/// A strategy for computing products. An instance contains all sizes that the strategy has chosen.
 pub trait ProductStrategy: Sized + 'static {
     type Problem: Analysis;
     const BLOCKS: Blocks;
@@ -25,7 +25,7 @@ pub trait ProductStrategy: Sized + 'static {
     /// Returns the reason if the strategy does not support the problem or the device.
     fn suits(problem: &Self::Problem, device: &DeviceDescription) -> Result<(), Decline>;
 
-    /// Chooses the values that the configuration leaves open.
+    /// Chooses the sizes. Knobs that the configuration sets are not changed.
     ///
     /// # Errors
     /// If a knob has an impossible value, or the choice does not fit the device.

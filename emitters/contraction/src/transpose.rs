@@ -1,6 +1,6 @@
-//! Transposes of operands whose rows in memory become columns. The kernel transposes squares of
-//! words in registers, in two passes over a buffer that fits in the nearest cache. With a single
-//! pass, LLVM would take longer to compile the shuffles of a square than the rest of a kernel.
+//! Transposes of operands: rows in memory become columns. The kernel transposes squares of words in
+//! registers, in two passes over a buffer that fits in the nearest cache. With a single pass, LLVM
+//! would take longer to compile the shuffles of a square than the rest of a kernel.
 
 use fusebox_core::builder::{FunctionBuilder, Value};
 
@@ -38,9 +38,10 @@ impl SquareShape {
         from: impl Fn(&mut FunctionBuilder, Value, Value) -> Vec<Value>,
         to: impl Fn(&mut FunctionBuilder, Value, Value) -> Vec<Value>,
     ) -> [Value; 2] {
-        // Each stage exchanges two blocks beside the diagonal. The size of the blocks is half the
-        // square in the first stage, a quarter in the second, and one word in the last. The first
-        // pass runs the stages with large blocks, the second pass the others.
+        // Each stage exchanges blocks above the diagonal with blocks below the diagonal. The size
+        // of the blocks is half the square in the first stage, a quarter in the second, and one
+        // word in the last. The first pass runs the stages with large blocks, and the second pass
+        // runs the other stages.
         let stages = self.size.ilog2();
         let first = if self.size <= SMALL { 0 } else { stages.div_ceil(2) };
         let (members, spacing) = (1 << first, self.size >> first);
@@ -122,8 +123,8 @@ impl SquareShape {
 }
 
 impl PackSource<'_> {
-    /// Packs rows of the left operand if rows, not steps, are contiguous in memory. Packs them in
-    /// groups of steps, then transposes them to lines of steps.
+    /// Packs rows of a left operand in which rows, not steps, are contiguous in memory. First packs
+    /// groups of steps, then transposes the groups to lines of steps.
     pub fn transpose_rows(
         &self,
         b: &mut FunctionBuilder,
@@ -151,8 +152,8 @@ impl PackSource<'_> {
         [transposed[0], transposed[1]]
     }
 
-    /// Packs a register tile's columns whose steps are contiguous in memory. Copies as many columns
-    /// as a register has lanes, a range of steps at a time, and transposes them.
+    /// Packs the columns of a register tile if steps are contiguous in memory. Copies as many
+    /// columns at a time as a register has lanes, for a range of steps, and transposes the copy.
     pub fn transpose_columns(
         &self,
         b: &mut FunctionBuilder,

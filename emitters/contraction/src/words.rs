@@ -3,8 +3,8 @@
 //! column. Operands are packed as for tile registers.
 //!
 //! Processors multiply signed bytes by unsigned bytes. If both operands are signed, packing adds
-//! 128 to the left operand's bytes. When the kernel writes the sums, it subtracts `128 * (sum of a
-//! column's steps)`.
+//! 128 to the left operand's bytes. When the kernel writes a sum, it subtracts `128 * (sum of the
+//! column's elements)`.
 
 use fusebox_core::builder::{FunctionBuilder, Scalar, Value};
 use fusebox_core::hlo::ElementType;
@@ -14,8 +14,8 @@ use crate::pack::each;
 use crate::results::sums_before;
 use crate::tiles::TileSizes;
 
-/// Packed right operand, with the register tile (`panel`), the first step and the number of steps
-/// to multiply.
+/// The packed right operand, and the part to multiply: the number of the register tile (`panel`),
+/// the first step, and the number of steps.
 pub struct PackedColumns {
     pub packed: Value,
     pub panel: Value,
@@ -23,8 +23,8 @@ pub struct PackedColumns {
     pub steps: Value,
 }
 
-/// Returns `sums`, `height` times `vectors` registers, plus the products of all steps of the packed
-/// lines `[0, row, step]`.
+/// Adds the products of all steps to `sums` and returns the new sums, `height` times `vectors`
+/// registers. `left` consists of packed lines `[0, row, step]`.
 pub fn multiply(
     b: &mut FunctionBuilder,
     tiles: &TileSizes,
@@ -42,7 +42,8 @@ pub fn multiply(
 }
 
 /// Computes how much the left operand's offset adds to the sums of `lines` columns, and adds these
-/// numbers to `offsets`. Starts from zero if `first`, the number of the first step, is 0 or `None`.
+/// numbers to `offsets`. `first` is the number of the first step. If `first` is 0 or `None`, starts
+/// from zero.
 pub fn add_offsets(
     b: &mut FunctionBuilder,
     tiles: &TileSizes,
@@ -70,8 +71,8 @@ pub fn add_offsets(
     })
 }
 
-/// Returns `sums`, row by row, plus the products of all steps. `left` returns the left operand's
-/// word for a row and the number of a word.
+/// Adds the products of all steps to `sums` and returns the new sums, row by row. `left` returns a
+/// word of the left operand. Its arguments are the row and the number of the word in the row.
 fn add_words(
     b: &mut FunctionBuilder,
     tiles: &TileSizes,

@@ -1,5 +1,5 @@
-//! Checks the size of every answer before the host processes the answer. This applies to linked,
-//! loaded and isolated emitters.
+//! Checks the size of every answer before the host processes the answer. The checks apply to
+//! linked, loaded and isolated emitters.
 //!
 //! The limits and their reasons are in [`limits`].
 
@@ -9,7 +9,7 @@ use fusebox_core::emitter::{
     Bid, Candidate, Claim, Configuration, Decline, Descriptor, EmitError, Fusion, HeroPlace, Kernel, KernelCode, Plan,
     SubgraphKind, Verdict,
 };
-use fusebox_core::hlo::{InstrId, Opcode};
+use fusebox_core::hlo::{ArrayShape, InstrId, Opcode};
 use fusebox_core::indexing::IndexingMap;
 use fusebox_core::plugin::limits;
 
@@ -104,12 +104,28 @@ pub fn checked_claim(claim: Claim, hero: &Candidate) -> Result<Claim, FailureKin
         count if count == operands => {}
         _ => return wrong("it states the elements read for some operands and not for others"),
     }
+    if !claim.orders.is_empty() && !are_orders(&claim.orders, hero) {
+        return wrong("an order of an operand must be empty or a permutation of its dimensions, one for each operand");
+    }
     match claim.place {
         HeroPlace::BeforeEpilogue if claim.starts_from > 0 => {
             wrong("its results start from operands' values, so it must be the root")
         }
         _ => Ok(claim),
     }
+}
+
+/// Whether there is an order for each operand, empty or a permutation of the operand's dimensions.
+fn are_orders(orders: &[Vec<i64>], hero: &Candidate) -> bool {
+    let computation = hero.region.computation();
+    let operands = &computation.instruction(hero.anchor).operands;
+    let is_order = |(order, &operand): (&Vec<i64>, &InstrId)| {
+        let rank = computation.instruction(operand).shape.as_array().map_or(0, ArrayShape::rank);
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        order.is_empty() || sorted.into_iter().eq(0..rank as i64)
+    };
+    orders.len() == operands.len() && orders.iter().zip(operands).all(is_order)
 }
 
 /// Checks the size of all parts of a plan.
@@ -181,8 +197,8 @@ fn listed(kind: &SubgraphKind) -> usize {
     }
 }
 
-/// Returns the number of instructions that a subgraph function computes, down to parameters and
-/// heroes.
+/// Returns the number of instructions that a subgraph function computes. The function's computation
+/// starts at parameters and heroes.
 fn reached(kind: &SubgraphKind, fusion: &Fusion) -> usize {
     let (roots, given) = match kind {
         SubgraphKind::Values { instructions } => (instructions.as_slice(), [].as_slice()),

@@ -13,29 +13,30 @@ use crate::loaded_emitter::LoadedEmitter;
 use crate::registry::{Origin, Registry};
 use crate::spec::{Spec, Subject, Target};
 
-/// A choice of the user: these emitters get all fusions of a subject that they accept.
+/// A choice of the user. If a fusion belongs to the subject and one of the chosen emitters accepts
+/// the fusion, this emitter gets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
     /// The fusions of the choice. If the subject is a kind, these are the fusions that an emitter
-    /// of this kind would get without overrides. In two cases they also include a fusion that the
-    /// chosen emitters accept: if no other emitter is of this kind, or if an emitter without heroes
-    /// and anchors would get the fusion.
+    /// of this kind would get without overrides. In two cases the choice also includes other
+    /// fusions that the chosen emitters accept. The first case is that no other emitter is of this
+    /// kind. The second case is that an emitter without heroes and anchors would get the fusion.
     pub subject: Subject,
-    /// Numbers of the emitters in the registry. There are several if a file offers several emitters
-    /// of the kind.
+    /// Numbers of the emitters in the registry. The list has several numbers if a file offers
+    /// several emitters of the kind.
     pub emitters: Vec<usize>,
     /// The knobs for the emitters' plans.
     pub knobs: Configuration,
     /// The SPEC that states the choice.
     pub spec: String,
-    /// File and line of the SPEC. `None` if it is on the command line.
+    /// File and line of the SPEC. `None` if the SPEC is on the command line.
     pub place: Option<String>,
     /// Whether it is an error if the emitters decline one of the fusions. Otherwise another emitter
     /// gets the fusion.
     pub force: bool,
 }
 
-/// A SPEC that matches no emitter.
+/// The error that a SPEC matches no emitter.
 #[derive(Debug, thiserror::Error)]
 pub enum OverrideError {
     /// The file cannot be found.
@@ -67,7 +68,7 @@ impl Override {
         Override { subject: Subject::Kind(kind), emitters, knobs, spec, place: None, force: false }
     }
 
-    /// Resolves a SPEC. If it names a file, the file must be loaded already.
+    /// Resolves a SPEC. If the SPEC names a file, the file must be loaded already.
     ///
     /// # Errors
     /// If no emitter matches.
@@ -135,10 +136,11 @@ fn nearest_name_hint<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> 
     Some(format!("did you mean `{nearest}`?"))
 }
 
-/// Returns the emitters of a file, with the subject that they get. Without a subject, returns one
-/// entry for each kind. If the subject is a kind, returns the emitters of this kind. If the file
-/// has no emitter of this kind, returns all its emitters, which then get fusions of a kind that is
-/// not their own. For other subjects, returns all emitters of the file.
+/// Returns the emitters of a file, and the subject for which these emitters are chosen. Without a
+/// subject, returns one entry for each kind. If the subject is a kind, returns the emitters of this
+/// kind. If the file has no emitter of this kind, returns all emitters of the file. These emitters
+/// then get fusions of a kind for which they were not registered. For other subjects, returns all
+/// emitters of the file.
 fn of_file(registry: &Registry, path: &Path, subject: Option<&Subject>) -> Vec<(Subject, Vec<usize>)> {
     let mut found: Vec<(Subject, Vec<usize>)> = Vec::new();
     for (number, emitter) in registry.emitters().iter().enumerate() {
@@ -159,7 +161,7 @@ fn of_file(registry: &Registry, path: &Path, subject: Option<&Subject>) -> Vec<(
 }
 
 /// Returns the emitter of a name. Some kinds formerly had one emitter with the kind's name and now
-/// have several. The name of such a kind means all its linked emitters.
+/// have several. If `name` is the name of such a kind, returns all linked emitters of the kind.
 fn of_name(
     registry: &Registry,
     subject: Option<&Subject>,

@@ -100,8 +100,9 @@ impl fmt::Display for SupportedVersions {
     }
 }
 
-/// Commands that rebuild a plugin. They work if the plugin depends on a release of fusebox-core,
-/// and also if it depends on another path, which `cargo update` does not change.
+/// Commands that rebuild a plugin. The commands work if the plugin depends on a release of
+/// fusebox-core. They also work if the plugin depends on another path. (In this case `cargo update`
+/// would change nothing.)
 macro_rules! rebuild {
     () => {
         "`sed -i 's|^fusebox-core = .*|fusebox-core = { path = \"FUSEBOX/core\" }|' Cargo.toml && cargo build --release`, \
@@ -144,7 +145,7 @@ impl fmt::Display for Stage {
 /// A request to which an emitter gave no usable answer, and the reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
-    /// Name, version and origin.
+    /// Name, version and origin of the emitter.
     pub emitter: String,
     pub stage: Stage,
     /// Name of the fusion. Empty if the request has none.

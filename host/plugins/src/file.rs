@@ -48,17 +48,17 @@ impl PluginFile {
         Ok(PluginFile { path, note, sha256, copy, name_of_copy })
     }
 
-    /// The canonical path of the library.
+    /// Returns the canonical path of the library.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// SHA-256 of the library's bytes, as hexadecimal digits.
+    /// Returns the SHA-256 of the library's bytes, as hexadecimal digits.
     pub fn sha256(&self) -> &str {
         &self.sha256
     }
 
-    /// The library's note, which names its emitters.
+    /// Returns the library's note, which names the library's emitters.
     pub fn note(&self) -> &PluginNote {
         &self.note
     }

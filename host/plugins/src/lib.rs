@@ -6,8 +6,8 @@
 //! child ─────┘                   └─ produce(emitter, …) ──> plan (checked), kernel
 //! ```
 //!
-//! A caller always gets a value or an error that names the plugin. This holds also if the plugin
-//! panics, if its answer is malformed, or if its child process dies.
+//! A caller always gets a value or an error that names the plugin. The caller gets an error even if
+//! the plugin panics, if the plugin's answer is malformed, or if the child process dies.
 
 #![deny(clippy::undocumented_unsafe_blocks)]
 

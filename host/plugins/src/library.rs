@@ -10,8 +10,8 @@ use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use crate::failure::LoadError;
 use crate::file::PluginFile;
 
-/// An open library. It stays open until the program ends, because any part of the program may hold
-/// pointers into the library.
+/// An open library. The library stays open until the program ends, because any part of the program
+/// may hold pointers into the library.
 #[derive(Clone, Copy)]
 pub struct PluginLibrary {
     root: PluginRef,
@@ -49,7 +49,7 @@ impl PluginLibrary {
         Ok(PluginLibrary { root })
     }
 
-    /// Calls the plugin. The plugin's shim catches panics.
+    /// Calls the plugin. Code of fusebox-core in the plugin catches panics.
     pub fn call(self, request: &[u8]) -> Vec<u8> {
         self.root.call()(RSlice::from_slice(request)).into_vec()
     }
@@ -60,9 +60,9 @@ fn in_full(error: &libloading::Error) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), |reason| format!("{error}: {reason}"))
 }
 
-/// Returns the canonical path of a file. The canonical path is necessary because the loader would
-/// search for a bare name in other folders, and because two paths of one file would otherwise count
-/// as two plugins.
+/// Returns the canonical path of a file. The canonical path is necessary for two reasons. The
+/// loader would search for a bare name in other folders. And two paths of one file would count as
+/// two plugins.
 ///
 /// # Errors
 /// If the file does not exist.

@@ -137,22 +137,22 @@ impl LoadedEmitter {
         LoadedEmitter { description, origin, sha256, transport: EmitterTransport::Bytes { bytes, number } }
     }
 
-    /// Kind, name and version.
+    /// Returns the emitter's kind, name and version.
     pub fn descriptor(&self) -> &Descriptor {
         &self.description.descriptor
     }
 
-    /// Operations around which the emitter makes bids.
+    /// Returns the operations around which the emitter makes bids.
     pub fn anchors(&self) -> &[Opcode] {
         &self.description.anchors
     }
 
-    /// Operations that can be heroes of the emitter's kernels.
+    /// Returns the operations that can be heroes of the emitter's kernels.
     pub fn heroes(&self) -> &[Opcode] {
         &self.description.heroes
     }
 
-    /// Origin of the emitter.
+    /// Returns the origin of the emitter.
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
@@ -162,13 +162,13 @@ impl LoadedEmitter {
         self.origin.path().is_none()
     }
 
-    /// SHA-256 of the loaded library, as hexadecimal digits. `None` if the emitter is not from a
-    /// library.
+    /// Returns the SHA-256 of the loaded library, as hexadecimal digits. Returns `None` if the
+    /// emitter is not from a library.
     pub fn sha256(&self) -> Option<&str> {
         self.sha256.as_deref()
     }
 
-    /// Name, version and origin, for messages and cache keys.
+    /// Returns the emitter's name, version and origin as text for messages and cache keys.
     pub fn identity(&self) -> String {
         let Descriptor { name, version, .. } = self.descriptor();
         format!("{name} {version} ({})", self.origin)

@@ -140,8 +140,8 @@ fn unreadable(error: ReadError) -> LoadError {
 }
 
 /// Whether this host supports an interface version. Within a major version the interface only
-/// grows. So the host accepts older plugins. It refuses newer plugins, because they may need
-/// functions that this host lacks.
+/// grows. So the host accepts older plugins. The host refuses newer plugins, because newer plugins
+/// may need functions that this host lacks.
 fn accepts(found: u32) -> bool {
     found / 1000 == INTERFACE_VERSION / 1000 && found <= INTERFACE_VERSION
 }

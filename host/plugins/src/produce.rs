@@ -22,7 +22,7 @@ pub struct Produced {
 pub struct Unfinished {
     /// The failure.
     pub failure: Failure,
-    /// The plan, if there is one. It may be the cause of the failure.
+    /// The plan, if the emitter returned a plan. The plan may be the cause of the failure.
     pub plan: Option<Plan>,
     /// The kernel, if it is the cause of the failure.
     pub kernel: Option<Kernel>,

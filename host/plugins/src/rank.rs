@@ -1,4 +1,5 @@
-//! Orders the emitters that accept a fusion by the predicted time of their plans.
+//! Takes the emitters that accept a fusion, and orders these emitters by the predicted time of
+//! their plans.
 //!
 //! ```text
 //! failed      emitters that fail to plan. They come first, so that their failure is reported
@@ -40,7 +41,7 @@ impl Ranked {
         Ranked { emitter, on_request, knobs: Configuration::default(), planned: None }
     }
 
-    /// The failure, if the emitter failed to plan.
+    /// Returns the failure, if the emitter failed to plan.
     pub fn failure(&self) -> Option<&Failure> {
         self.planned.as_ref()?.as_ref().err()
     }
@@ -84,8 +85,8 @@ impl Ranked {
         }
     }
 
-    /// Whether the emitter's plan has no visits, and no operation of the fusion is a hero or anchor
-    /// of the emitter.
+    /// Whether two conditions hold: the emitter's plan has no visits, and no operation of the
+    /// fusion is a hero or anchor of the emitter.
     fn computes_one_by_one(&self, emitters: &[LoadedEmitter], fusion: &Fusion) -> bool {
         let emitter = &emitters[self.emitter];
         let is_wanted = |opcode: Opcode| emitter.heroes().contains(&opcode) || emitter.anchors().contains(&opcode);

@@ -29,7 +29,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// The path of the library, if there is one.
+    /// Returns the path of the library. Returns `None` for a linked emitter.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Origin::Linked => None,
@@ -57,7 +57,7 @@ pub struct FoundLibrary {
     pub in_folder: bool,
 }
 
-/// Facts about a library from its file.
+/// Facts about a library that were read from the library's file.
 #[derive(Default)]
 struct LibraryFileFacts {
     /// The library's emitters, if the file lists them.
@@ -80,9 +80,9 @@ impl LibraryFileFacts {
 /// The emitters in a fixed order: linked emitters first, then the emitters of libraries in the
 /// order of loading.
 ///
-/// Two emitters with the same name and version are an error, unless one is linked in and the other
-/// comes from a library. In this case the linked emitter is preferred unless the user names the
-/// file.
+/// It is an error if two emitters have the same name and version. There is one exception: a linked
+/// emitter and an emitter from a library may have the same name and version. The linked emitter is
+/// then preferred, unless the user names the library's file.
 #[derive(Clone, Default)]
 pub struct Registry {
     emitters: Vec<LoadedEmitter>,
@@ -100,7 +100,7 @@ impl Registry {
         Ok(Registry { emitters, unoptimised: Vec::new() })
     }
 
-    /// The emitters, in order.
+    /// Returns the emitters, in order.
     pub fn emitters(&self) -> &[LoadedEmitter] {
         &self.emitters
     }
@@ -165,8 +165,8 @@ impl Registry {
         self.add(origin, ByteTransport::Process(Arc::new(process)), read)
     }
 
-    /// Adds the emitters of a function that answers requests as if it were the library `path`. For
-    /// tests and fuzzing.
+    /// Adds the emitters of a function that answers requests as if it were the library `path`.
+    /// Tests and fuzzing use this function.
     ///
     /// # Errors
     /// See [`LoadError`]. After an error the registry is unchanged.
@@ -199,8 +199,8 @@ impl Registry {
         Ok(libraries)
     }
 
-    /// Files of libraries that were built without optimisation. The emitters of these libraries
-    /// answer slowly, but their kernels are the same.
+    /// Returns the files of libraries that were built without optimisation. The emitters of these
+    /// libraries answer slowly, but their kernels are the same.
     pub fn unoptimised(&self) -> &[PathBuf] {
         &self.unoptimised
     }
@@ -240,8 +240,8 @@ impl Registry {
 fn check_unique(emitters: &[LoadedEmitter], new: &LoadedEmitter) -> Result<(), LoadError> {
     let (name, version) = (&new.descriptor().name, &new.descriptor().version);
     let same = emitters.iter().find(|old| {
-        // A file may be loaded into this process and also isolated, for comparison. These two are
-        // one plugin.
+        // For comparison, a file may be loaded into this process and also isolated. The loaded and
+        // the isolated library are one plugin.
         let other_transport = old.origin() != new.origin() && old.origin().path() == new.origin().path();
         old.descriptor().name == *name
             && old.descriptor().version == *version

@@ -29,7 +29,7 @@ pub enum Outcome {
 pub struct Record {
     /// Number of the emitter in the registry.
     pub emitter: usize,
-    /// Name, version and origin.
+    /// Name, version and origin of the emitter.
     pub identity: String,
     /// The outcome.
     pub outcome: Outcome,
@@ -45,8 +45,8 @@ pub struct Selection {
     /// emitters is an error. If none applies, the next emitter is tried after a failure, with a
     /// warning.
     pub in_charge: Option<usize>,
-    /// If an override applies but its emitters decline the fusion: the number of the override, and
-    /// the reason.
+    /// Number of an override, and a reason. `None` except if the override applies to the fusion and
+    /// the override's emitters decline the fusion.
     pub declined: Option<(usize, String)>,
     /// Kind of the fusion: the kind of the emitter that gets the fusion without overrides.
     pub kind: Option<KernelKind>,
@@ -62,19 +62,19 @@ pub enum SelectError {
     Nobody {
         /// Name of the fusion.
         fusion: String,
-        /// The reason of each emitter.
+        /// Each emitter's reason why it does not accept the fusion.
         reasons: String,
     },
     /// The emitter that the user named does not accept the fusion.
     #[error("emitter {emitter}, chosen by {choice}, does not take fusion {fusion}: {reason}")]
     Forced {
-        /// Name, version and origin.
+        /// Name, version and origin of the emitter.
         emitter: String,
         /// The SPEC and its position in a file.
         choice: String,
         /// Name of the fusion.
         fusion: String,
-        /// The reason.
+        /// The emitter's reason why it does not accept the fusion.
         reason: String,
     },
 }
@@ -97,10 +97,11 @@ impl Selection {
     }
 }
 
-/// Asks all emitters and orders those that accept.
+/// Asks all emitters, and orders the emitters that accept.
 ///
 /// # Errors
-/// If no emitter accepts the fusion, or if the emitter that the user named does not accept it.
+/// If no emitter accepts the fusion, or if the emitter that the user named does not accept the
+/// fusion.
 pub fn select(
     registry: &Registry,
     fusion: &Fusion,
@@ -154,8 +155,8 @@ pub fn select(
 /// accepts the fusion, an override applies if its subject is the kind of one of its own emitters.
 /// In two cases, an override also applies to every fusion that its emitters accept. In the first
 /// case, no other emitter is of the override's kind. In the second case, the emitter with the best
-/// prediction has no heroes and anchors, so it is meant only for fusions that no other emitter
-/// wants.
+/// prediction has no heroes and anchors. An emitter without heroes and anchors is meant only for
+/// fusions that no other emitter wants.
 fn override_for(
     fusion: &Fusion,
     kind: Option<&KernelKind>,

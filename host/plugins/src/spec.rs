@@ -48,7 +48,7 @@ pub enum Target {
     File(PathBuf),
 }
 
-/// A SPEC that cannot be parsed.
+/// The error that a SPEC cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "emitter spec `{spec}`: {reason}; write kind=name, kind=name@version, kind=./file.so or ./file.so; fusion:GLOB or \

@@ -59,8 +59,8 @@ impl ResultGrid {
         }
     }
 
-    /// Returns the constraints that keep `row` and `column` within the results. A dimension in
-    /// which no tile extends beyond the results needs no constraint.
+    /// Returns the constraints that keep `row` and `column` within the results. If no tile extends
+    /// beyond the results in a dimension, this dimension needs no constraint.
     pub fn limits(&self, row: &Expr, column: &Expr) -> Vec<Constraint> {
         let sizes = [self.sizes.rows, self.sizes.columns];
         let limits = self.sticks_out().into_iter().zip([row, column].into_iter().zip(sizes));

@@ -23,8 +23,8 @@ use super::pipeline::TileMultiplier;
 use super::tile_copy::{SharedTileLayout, TileCopy};
 use crate::problem::ProductProblem;
 
-/// Number of lanes that hold the words of one row, and number of rows or columns that all lanes of
-/// a warp hold.
+/// `PLACES` lanes hold the words of one row or column. All lanes of a warp together hold words of
+/// `GROUPS` rows or columns.
 const PLACES: i64 = 4;
 const GROUPS: i64 = 8;
 /// Bytes of all steps of one line of a tile.
@@ -95,8 +95,8 @@ fn factor(product: MatrixProduct) -> ElementType {
     }
 }
 
-/// Returns the cost of one product of two numbers in a matrix instruction, relative to an
-/// instruction that multiplies two numbers.
+/// Returns the cost of one product of two numbers in a matrix instruction, relative to the cost of
+/// an instruction that multiplies two numbers.
 fn cost(product: MatrixProduct) -> f64 {
     match product {
         MatrixProduct::Bf16 | MatrixProduct::F16 => 1.0 / 16.0,
@@ -215,8 +215,8 @@ impl MmaContraction {
         self.product.shape()[0] / GROUPS
     }
 
-    /// Returns the map `(th)[number across] -> place in shared memory` to which a thread writes two
-    /// adjacent sums of a pass.
+    /// Returns the map `(th)[number across] -> place in shared memory`. At this place, a thread
+    /// writes two adjacent sums of a pass.
     fn puts(&self) -> IndexingMap {
         let thread = Expr::dim(0);
         let lane = thread.clone().modulo(PRODUCT_LANES);
@@ -287,7 +287,7 @@ impl TileMultiplier for MmaContraction {
         let (along_steps, pack, bytes) = (self.along_steps[side], self.product.pack(), self.bytes());
         // If a word holds several steps, a copy covers fewer lines.
         let group = COPY_BYTES / bytes / if along_steps { 1 } else { pack };
-        // The writes of adjacent threads reach all banks.
+        // With these values, the writes of adjacent threads reach all banks.
         let across = match bytes * pack {
             _ if !along_steps => 1,
             5.. => 4,

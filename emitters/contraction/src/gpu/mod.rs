@@ -34,14 +34,14 @@ use crate::strategy::ProductStrategy;
 /// Largest number of products that the emitters accept. No machine computes more, and counts up to
 /// this number do not overflow.
 const MOST_PRODUCTS: i64 = 1 << 48;
-/// Largest number of results that the emitters accept. It is the largest number of blocks, because
-/// each block computes at least one result.
+/// Largest number of results that the emitters accept. This is the largest number of blocks of a
+/// launch. Each block computes at least one result.
 const MOST_RESULTS: i64 = (1 << 31) - 1;
-/// Least number of products that the emitters accept. A kernel with fewer takes as long as its
-/// launch.
+/// Least number of products that the emitters accept. A kernel with fewer products takes only as
+/// long as its launch.
 const LEAST_PRODUCTS: i64 = 1 << 11;
-/// Least number of products per result element for which tiles pay. With fewer, a loop over the
-/// results reads no more elements than a kernel with tiles.
+/// Least number of products per result element for which tiles pay. With fewer products, a loop
+/// over the results reads no more elements than a kernel with tiles.
 const LEAST_STEPS: i64 = 4;
 
 /// Checks that a kernel with tiles pays.
@@ -70,8 +70,8 @@ fn check(problem: &ProductProblem) -> Result<(), Decline> {
     }
 }
 
-/// Returns the number of elements of each operand that the kernel reads per result element, and the
-/// number of all products.
+/// Returns for each operand the number of elements that the kernel reads per element of the result.
+/// Also returns the number of all products.
 pub fn claimed(problem: &ProductProblem, device: &DeviceDescription) -> Option<([f64; 2], f64)> {
     check(problem).ok()?;
     let tiles = BlockContraction::new(problem, device, &Configuration::default()).ok()?;

@@ -23,17 +23,18 @@ pub struct WritePasses {
     /// the tile.
     pub side_by_side: i64,
     pub stride: i64,
-    /// Distance in the tile between rows of a pass that are adjacent in shared memory.
+    /// Distance, in rows of the tile, between two rows of a pass that are adjacent in shared
+    /// memory.
     pub row_spacing: i64,
     /// Number of elements by which a row is rotated in shared memory, relative to the previous row.
-    /// Every fourth row is not rotated. Threads that write to several rows thus reach different
+    /// The rows 0, 4, 8, … are not rotated. Threads that write to several rows thus reach different
     /// banks.
     pub rotation: i64,
     pub threads: i64,
 }
 
 impl WritePasses {
-    /// Returns the row of the tile for a row of a pass.
+    /// Returns the number that a row of a pass has in the tile.
     fn row(&self, pass: Expr, row: Expr) -> Expr {
         // Consecutive passes first fill the gaps between rows.
         let (block, within) = (row.clone().floor_div(self.side_by_side), row.modulo(self.side_by_side));
@@ -60,7 +61,8 @@ impl WritePasses {
         self.rows * grid.tile[1] / self.threads
     }
 
-    /// Returns the row of the pass and the column of a thread's element number `turn`.
+    /// Returns the position of a thread's element number `turn`: its row in the pass and its
+    /// column.
     fn element(&self, grid: &ResultGrid, thread: Expr, turn: Expr) -> [Expr; 2] {
         let number = turn * self.threads + thread;
         [number.clone().floor_div(grid.tile[1]), number.modulo(grid.tile[1])]

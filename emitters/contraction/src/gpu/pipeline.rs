@@ -33,7 +33,7 @@ use crate::strategy::ProductStrategy;
 /// Names of the knobs for the rows and columns of a tile.
 pub const TILE_M: &str = "tile_m";
 pub const TILE_N: &str = "tile_n";
-/// Number of threads per core that is enough to hide their latency.
+/// Number of threads per core that is enough to hide latencies.
 const ENOUGH_THREADS: f64 = 256.0;
 
 /// A form: one method of multiplying tiles, with all its sizes.
@@ -50,7 +50,7 @@ pub trait TileMultiplier: Sized + 'static {
         let [m, n] = self.grid().tile;
         Configuration::from([(TILE_M, m), (TILE_N, n)])
     }
-    /// Returns a note for the plan, which the plan adds to the sizes of the product.
+    /// Returns a text for the plan's note. In the note, this text follows the sizes of the product.
     fn note(&self) -> String;
     fn grid(&self) -> &ResultGrid;
     /// Returns the number of steps of a tile.
@@ -70,7 +70,8 @@ pub trait TileMultiplier: Sized + 'static {
     fn shared_bytes(&self) -> i64;
     /// Returns the types of a thread's sums.
     fn sums(&self) -> Vec<Type>;
-    /// Returns the sums plus the products of tile number `buffer` of each operand.
+    /// Multiplies tile number `buffer` of the left operand by tile number `buffer` of the right
+    /// operand. Adds the products to the sums, and returns the new sums.
     fn multiply(
         &self,
         b: &mut FunctionBuilder,

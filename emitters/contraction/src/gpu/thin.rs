@@ -27,13 +27,13 @@ const THREADS: &str = "threads";
 const MOST_VECTORS: i64 = 8;
 /// Largest number of bytes of a thread's sums.
 const MOST_SUM_BYTES: i64 = 128;
-/// Numbers of threads per block that the knob allows. The first is the default.
+/// Numbers of threads per block that the knob allows. The first number is the default.
 const THREADS_OF_BLOCK: [i64; 3] = [256, 128, 512];
 /// Bytes that a thread reads at once.
 const READ_BYTES: i64 = 16;
 /// Number of concurrent reads of a thread.
 const IN_FLIGHT: i64 = 4;
-/// Least number of adjacent threads along lines. Together, they read whole cache lines.
+/// Least number of adjacent threads along lines. This many threads together read whole cache lines.
 const LEAST_SIDE_BY_SIDE: i64 = 8;
 const WARP: i64 = 32;
 
@@ -49,7 +49,8 @@ pub struct ThinContraction {
     lanes: i64,
     /// Number of reads of the matrix per iteration.
     reads: i64,
-    /// Number of threads that compute parts of the same sum, and number of threads along lines.
+    /// Number of threads that compute parts of the same sum (the *sharers*), and number of threads
+    /// along lines.
     sharers: i64,
     across: i64,
 }
@@ -96,9 +97,9 @@ impl ThinContraction {
         IndexingMap::from_tensor_sizes(results, &[self.threads()], &[]).simplify()
     }
 
-    /// Returns the dimensions of the parts of sums in shared memory.
+    /// Returns the dimensions of the tensor in shared memory that contains the parts of sums.
     fn parts(&self) -> [i64; 2] {
-        // Adjacent threads write to different banks.
+        // With these dimensions, adjacent threads write to different banks.
         if self.along_steps { [self.results(), self.sharers + 1] } else { [self.sharers, self.results()] }
     }
 
@@ -254,7 +255,8 @@ impl ProductStrategy for ThinContraction {
         let (lines, vectors) = (sizes.rows.max(sizes.columns), sizes.rows.min(sizes.columns));
         let matrix = &problem.operands[side];
         let bytes = matrix.element.byte_size().max(1) as i64;
-        // A read takes no more elements than exist, and no more than the thread has sums for.
+        // Limits the number of elements of a read. The limits are the number of elements that
+        // exist, and the number of sums that a thread can keep.
         let least = |size: i64, most: i64| (size.max(1) as u64).next_power_of_two().min(most as u64) as i64;
         let sums = MOST_SUM_BYTES / problem.sum.byte_size().max(1) as i64;
         let most = (READ_BYTES / bytes).clamp(1, (sums / vectors.clamp(1, MOST_VECTORS)).max(1));

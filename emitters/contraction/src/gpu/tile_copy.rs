@@ -1,10 +1,10 @@
 //! Copies of an operand's tiles from memory through registers to shared memory. The kernel loads
 //! the next part of the steps while it multiplies the current part.
 //!
-//! Each thread copies groups of elements that are contiguous in memory. For lines and steps of a
-//! tile beyond the end, threads read the last line or step, so that no thread branches. Threads
-//! replace the values of steps beyond the end by zero. They never write results for lines beyond
-//! the end.
+//! Each thread copies groups of elements that are contiguous in memory. A tile may extend beyond
+//! the end of the operand. There, threads read the last line or step again, so that no thread
+//! branches. Threads replace the values of steps beyond the end by zero, and never write results
+//! for lines beyond the end.
 
 use fusebox_core::builder::{FunctionBuilder, IntPredicate, KernelBuilder, Scalar, Subgraph, Value};
 use fusebox_core::emitter::{Fusion, Visit};
@@ -39,8 +39,9 @@ pub struct TileCopy {
     pub along_steps: bool,
     /// Number of steps per word.
     pub pack: i64,
-    /// Number of adjacent threads that copy different lines of the same steps (or different words
-    /// of the same lines). The next thread continues along the contiguous dimension.
+    /// Number of adjacent threads that copy from the same position of the contiguous dimension. If
+    /// `along_steps`, these threads copy different lines, otherwise different words of steps. The
+    /// next thread continues along the contiguous dimension.
     pub across: i64,
     pub threads: i64,
 }
@@ -60,7 +61,7 @@ impl TileCopy {
         self.groups() % self.threads != 0
     }
 
-    /// Returns the line and the step of the tile where a thread's group begins.
+    /// Returns the line and the step at which a thread's group begins in the tile.
     fn first(&self, thread: Expr, turn: Expr) -> [Expr; 2] {
         let number = turn * self.threads + thread;
         // Threads without a group read the group of another thread, which is in a cache.
@@ -79,8 +80,8 @@ impl TileCopy {
     }
 
     /// Returns the map `(th)[turn, element] -> place in shared memory`. If a group is contiguous in
-    /// shared memory too, the thread writes it at once. Otherwise the thread writes its elements
-    /// one by one.
+    /// shared memory too, the thread writes the group at once. Otherwise the thread writes the
+    /// group's elements one by one.
     pub fn writes(&self, layout: &dyn SharedTileLayout) -> IndexingMap {
         let together = self.along_steps == layout.runs_along_steps();
         let [line, step] = self.first(Expr::dim(0), Expr::range(0));
@@ -104,7 +105,7 @@ pub struct TileSource<'a> {
     side: usize,
     fill: TileCopy,
     function: Subgraph,
-    /// The parameter that is the operand, if groups are contiguous in it.
+    /// If the operand is a parameter in which groups are contiguous: this parameter.
     in_place: Option<Value>,
     /// Type to which the elements are converted.
     factor: ElementType,
@@ -118,7 +119,8 @@ pub enum LoadedElements {
     Elements(Vec<Value>),
 }
 
-/// Returns the number of the parameter that is the operand, if groups are contiguous in it.
+/// If the operand is a parameter in which groups are contiguous, returns the number of this
+/// parameter.
 fn in_place(fusion: &Fusion, operand: &Operand, fill: &TileCopy, size: i64) -> Option<usize> {
     let computation = fusion.computation();
     let Op::Parameter { .. } = computation.instruction(operand.instruction).op else { return None };
@@ -150,7 +152,7 @@ impl<'a> TileSource<'a> {
         [self.grid.sizes.rows, self.grid.sizes.columns][self.side]
     }
 
-    /// Reads the thread's groups of a part of the steps. `first` is `(batch, first line, first
+    /// Reads the thread's groups for one part of the steps. `first` is `(batch, first line, first
     /// step)` of the tile.
     pub fn load(&self, b: &mut FunctionBuilder, thread: Value, first: [Value; 3]) -> Vec<LoadedElements> {
         (0..self.fill.per_thread())
@@ -195,7 +197,7 @@ impl<'a> TileSource<'a> {
         if !few_steps {
             return Some(elements);
         }
-        // Each group is entirely within the steps or entirely beyond them.
+        // Each group is either entirely within the operand's steps or entirely beyond their end.
         let ty = b.type_of(elements).clone();
         let (zero, steps) = (b.zero(&ty), b.index(steps));
         let is_step = b.cmpi(IntPredicate::Slt, step, steps);

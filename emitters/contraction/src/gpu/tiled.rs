@@ -1,5 +1,5 @@
-//! Products of tiles in shared memory by all threads of a block. Each thread holds the sums for
-//! some rows and columns of the results in registers.
+//! Products of tiles in shared memory, computed by all threads of a block. Each thread holds the
+//! sums for some rows and columns of the results in registers.
 //!
 //! ```text
 //! block            a tile of the results, over all steps, in chunks of `tile_k` steps
@@ -30,7 +30,7 @@ const BANK_BYTES: i64 = 128;
 /// elements.
 const STEPS: [i64; 2] = [8, 16];
 /// Available tilings, in chunks of rows and columns: the size of a tile, and the size of a thread's
-/// part. Large tiles read less memory, and small tiles give more blocks.
+/// part. With large tiles, the kernel reads less memory. With small tiles, there are more blocks.
 const MENU: [ThreadTiling; 10] = [
     ThreadTiling::new([32, 32], [2, 2]),
     ThreadTiling::new([32, 16], [2, 2]),
@@ -48,7 +48,7 @@ const WIDE: f64 = 2.0;
 /// Time to copy an element to shared memory, in instructions.
 const COPY: f64 = 8.0;
 
-/// Sizes of a tile and of a thread's part of it, in chunks.
+/// Sizes of a tile and of a thread's part of the tile, in chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ThreadTiling {
     tile: [i64; 2],
@@ -93,7 +93,7 @@ struct LineTile {
 impl SharedTileLayout for LineTile {
     fn dims(&self) -> Vec<i64> {
         let groups = self.steps / self.group;
-        // If the threads of a warp write steps of different groups, they write to adjacent banks.
+        // With this padding, threads that write steps of different groups write to adjacent banks.
         let skew = (BANK_BYTES / self.bytes / groups).max(self.group);
         vec![groups, self.group * self.lines + skew]
     }

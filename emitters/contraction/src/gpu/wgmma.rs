@@ -23,7 +23,7 @@ use crate::problem::ProductProblem;
 
 /// Bytes of an element.
 const BYTES: i64 = 2;
-/// Number of steps of a tile. They take 64 bytes of each line.
+/// Number of steps of a tile. A line of a tile has 64 bytes.
 const STEPS: i64 = 32;
 /// Number of lanes that hold the sums of a row. Each lane holds two adjacent sums.
 const PLACES: i64 = 4;
@@ -32,10 +32,11 @@ const WARPS: i64 = GROUP_THREADS / PRODUCT_LANES;
 const HALVES: i64 = GROUP_ROWS / WARPS / TILE_SQUARE;
 /// Number of elements by which rows of sums are rotated in shared memory.
 const ROTATION: i64 = 8;
-/// Cost of one product of two numbers in the instruction, relative to an instruction that
-/// multiplies two numbers.
+/// Cost of one product of two numbers in the instruction, relative to the cost of an instruction
+/// that multiplies two numbers.
 const COST: f64 = 1.0 / 16.0;
-/// Available tilings: the number of groups of a block, and the number of columns of its tile.
+/// Available tilings: the number of groups of a block, and the number of columns of the block's
+/// tile.
 const MENU: [[i64; 2]; 4] = [[2, 128], [1, 128], [2, 64], [1, 64]];
 
 /// The sizes that the emitter chooses.
@@ -87,7 +88,7 @@ impl WgmmaContraction {
         SquareTile { lines: self.grid.tile[side], along_steps: self.along_steps[side] }
     }
 
-    /// Returns the map `(th)[square] -> place in shared memory` to which a thread writes two
+    /// Returns the map `(th)[square] -> place in shared memory`. At this place, a thread writes two
     /// adjacent sums of a pass.
     fn puts(&self) -> IndexingMap {
         let thread = Expr::dim(0);

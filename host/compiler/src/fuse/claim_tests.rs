@@ -8,12 +8,12 @@ use fusebox_core::emitter::{
     Candidate, Claim, Configuration, Decline, Descriptor, EmitError, Emitter, Fusion, HeroPlace, Kernel, KernelKind,
     Pass, Plan, Verdict,
 };
-use fusebox_core::hlo::{Opcode, parse_module, print_module, verify};
+use fusebox_core::hlo::{Op, Opcode, parse_module, print_module, verify};
 use fusebox_core::plugin::serve;
 use fusebox_plugins::{Override, Registry};
 
 use super::bid_tests::fusions_of;
-use super::heroes;
+use super::{Claims, heroes};
 use crate::Emitters;
 use crate::kernels::collect;
 
@@ -60,7 +60,8 @@ fn with(claimants: Vec<TestClaimant>) -> Emitters {
     Emitters { registry: Registry::new(all).unwrap(), ..Emitters::default() }
 }
 
-/// Returns the bundled emitters and a claimant that fusebox calls as it calls a loaded plugin.
+/// Returns the bundled emitters and a claimant. Fusebox calls the claimant as it calls a loaded
+/// plugin.
 fn with_carried(claimant: fn() -> TestClaimant) -> Emitters {
     let mut emitters = Emitters::bundled();
     let answers = move |request: &[u8]| serve(|| vec![Box::new(claimant()) as Box<dyn Emitter>], request);
@@ -68,7 +69,8 @@ fn with_carried(claimant: fn() -> TestClaimant) -> Emitters {
     emitters
 }
 
-/// Sorted names of the instructions in each fusion, `hero (kind)` of each root, and warnings.
+/// A fused module: for each fusion the sorted names of its instructions, for each root `hero
+/// (kind)`, and all warnings.
 struct FusedModule {
     fusions: Vec<Vec<String>>,
     heroes: Vec<String>,
@@ -101,7 +103,7 @@ fn names(lists: &[&[&str]]) -> Vec<Vec<String>> {
     lists.iter().map(|list| list.iter().map(|&name| name.to_owned()).collect()).collect()
 }
 
-/// Reversed rows, an elementwise function of them, and the sums of this function.
+/// Reversed rows, an elementwise function of the reversed rows, and the sums of this function.
 const TURNED: &str = "x = f32[256,128] parameter(0)
   zero = f32[] constant(0)
   back = f32[256,128] reverse(x), dimensions={0}
@@ -179,8 +181,8 @@ fn an_update_in_place_is_a_root_that_nothing_of_what_it_starts_from_is_computed_
     };
     let asked = cut(text, &with(vec![TestClaimant { claim, ..reversals() }]));
     assert_eq!(asked.fusions, names(&[&["back"], &["wave"], &["y"]]));
-    // Fusion dissolves a fusion of the program text if the initial value of a result is not a
-    // parameter, and else keeps it.
+    // A fusion of the program text is dissolved if the initial value of a result is not a
+    // parameter. Otherwise it is kept.
     let text = "x = f32[256,128] parameter(0)\n ROOT wave = f32[256,128] fusion(x), kind=kLoop, calls=turned";
     assert_eq!(cut(text, &Emitters::bundled()).fusions, names(&[&["y", "back"]]));
     let asked = cut(text, &with(vec![TestClaimant { claim, ..reversals() }]));
@@ -205,8 +207,8 @@ fn what_reads_a_small_part_of_an_array_that_a_kernel_updates_has_a_buffer() {
     // The update's kernel may read the row that it replaces.
     let same = other.replace("wave, j", "wave, i");
     assert_eq!(fusions(256, &same), names(&[&["row", "wave", "all"]]));
-    // Copying two rows takes less time than another kernel. Writing half of an array takes as long
-    // as copying all of it.
+    // Copying two rows takes less time than executing another kernel. Writing half of an array
+    // takes as long as copying all of it.
     let of_two = other.replace("[256,8] dynamic-update", "[2,8] dynamic-update");
     assert_eq!(fusions(2, &of_two), names(&[&["row", "wave", "all"]]));
     let half = other.replace("f32[1,8]", "f32[128,8]").replace("={1,8}", "={128,8}");
@@ -284,5 +286,56 @@ fn an_emitter_that_fails_while_claiming_is_passed_over_with_one_warning() {
         let [warning] = asked.warnings.as_slice() else { panic!("{:?}", asked.warnings) };
         assert!(warning.contains("emitter reversals-claimant 1.0.0 (linked in) failed while claiming"), "{warning}");
         assert!(warning.contains(words), "{warning}");
+    }
+}
+
+/// A product in a loop, with a loop-invariant right operand. Tests replace `DIM` by this operand's
+/// contracted dimension.
+const PRODUCT_IN_A_LOOP: &str = "HloModule m
+condition { s = (s32[], f32[8,64], f32[64,64]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(9)
+  ROOT goes_on = pred[] compare(i, n), direction=LT }
+body { s = (s32[], f32[8,64], f32[64,64]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  x = f32[8,64] get-tuple-element(s), index=1
+  w = f32[64,64] get-tuple-element(s), index=2
+  y = f32[8,64] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={DIM}
+  ROOT t = (s32[], f32[8,64], f32[64,64]) tuple(next, y, w) }
+ENTRY main { s = (s32[], f32[8,64], f32[64,64]) parameter(0)
+  ROOT r = (s32[], f32[8,64], f32[64,64]) while(s), condition=condition, body=body }";
+
+/// Whether the pass transposes the right operand before the loop, if the operand's dimension `dim`
+/// is contracted.
+fn is_transposed(dim: &str, emitters: &Emitters) -> bool {
+    let mut module = parse_module(&PRODUCT_IN_A_LOOP.replace("DIM", dim), "test.hlo").unwrap();
+    let pass = crate::PASSES.iter().find(|pass| pass.name == "loop-invariants").unwrap();
+    pass.apply(&mut module, &mut Claims::new(&DeviceDescription::cpu(2), emitters), true).unwrap();
+    verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
+    let entry = module.entry_computation().unwrap();
+    let found = entry.instructions.iter().any(|it| it.opcode() == Opcode::Transpose);
+    assert_eq!(entry.instructions.len() > 2, found, "{}", print_module(&module));
+    found
+}
+
+/// The bundled emitter wants columns first, the test's emitter wants rows first.
+#[test]
+fn operands_in_loops_get_the_order_that_the_emitter_of_the_product_states() {
+    let by_rows = || TestClaimant {
+        kind: "products",
+        hero: Opcode::Dot,
+        claim: |hero| {
+            let dot = hero.region.computation().instruction(hero.anchor);
+            let Op::Dot(dims) = &dot.op else { return None };
+            let rows_first = if dims.rhs_contracting == [0] { vec![1, 0] } else { Vec::new() };
+            let lost = f64::INFINITY;
+            Some(Claim { lost_inside: lost, orders: vec![Vec::new(), rows_first], ..Claim::default() })
+        },
+    };
+    assert_eq!(["0", "1"].map(|dim| is_transposed(dim, &Emitters::bundled())), [false, true]);
+    for emitters in [with(vec![by_rows()]), with_carried(by_rows)] {
+        assert_eq!(["0", "1"].map(|dim| is_transposed(dim, &emitters)), [true, false]);
     }
 }

@@ -1,7 +1,7 @@
 //! Collects the claims of emitters for operations that may be heroes.
 //!
-//! Only the emitters whose heroes include the operation's opcode are asked. Their answers are
-//! cached by the operation's form: opcode, attributes and shapes.
+//! Only emitters whose heroes include the operation's opcode are asked. The answers are cached. The
+//! key of an answer is the operation's form: opcode, attributes and shapes.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -16,14 +16,14 @@ use fusebox_edit::instruction_as_module;
 use super::executor::{Executor, executor};
 use crate::select::{Emitters, ask, planned};
 
-/// Asks emitters about the operations of one module.
+/// Asks emitters which operations of one module they claim.
 pub struct Claims<'a> {
     device: &'a DeviceDescription,
     emitters: &'a Emitters,
     claimants: HashMap<Opcode, Rc<[usize]>>,
     answers: HashMap<String, Option<Rc<SelectedClaim>>>,
-    /// Cached predictions. The key is the form of the kernel. The value is the seconds with the
-    /// best emitter, or the reason why no emitter plans the kernel.
+    /// Cached predictions. The key is the form of the kernel. The value is the predicted seconds
+    /// with the best emitter, or the reason why no emitter plans the kernel.
     seconds: RefCell<HashMap<String, Result<f64, String>>>,
     /// Failures of emitters, without repetitions.
     pub warnings: Vec<String>,
@@ -37,7 +37,7 @@ struct SelectedClaim {
     claim: Claim,
 }
 
-/// The operations of one computation that emitters claim.
+/// The operations that emitters claim in one computation.
 #[derive(Debug, Default)]
 pub struct Heroes(HashMap<InstrId, Rc<SelectedClaim>>);
 
@@ -54,12 +54,12 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// The device that claims and predictions are for.
+    /// Returns the device for which emitters claim and predict.
     pub fn device(&self) -> &'a DeviceDescription {
         self.device
     }
 
-    /// The emitters that are asked.
+    /// Returns the emitters that are asked.
     pub fn emitters(&self) -> &'a Emitters {
         self.emitters
     }
@@ -67,7 +67,7 @@ impl<'a> Claims<'a> {
     /// Predicts the seconds of a kernel with its best emitter. Plans each form of a kernel once.
     ///
     /// # Errors
-    /// A message, if no emitter plans the kernel.
+    /// Returns a message if no emitter plans the kernel.
     pub fn seconds(&self, fusion: &Fusion) -> Result<f64, String> {
         let form = canonical_text(&fusion.module);
         if let Some(known) = self.seconds.borrow().get(&form) {
@@ -81,11 +81,11 @@ impl<'a> Claims<'a> {
     /// Collects the claims for a computation.
     pub fn of(&mut self, module: &Module, id: ComputationId) -> Heroes {
         let computation = module.computation(id);
-        let hero = |id| Some((id, self.hero(module, computation, id)?));
+        let hero = |id| Some((id, self.claim_for(module, computation, id).filter(SelectedClaim::is_of_a_hero)?));
         Heroes(computation.ids().filter_map(hero).collect())
     }
 
-    fn hero(&mut self, module: &Module, computation: &Computation, id: InstrId) -> Option<Rc<SelectedClaim>> {
+    fn claim_for(&mut self, module: &Module, computation: &Computation, id: InstrId) -> Option<Rc<SelectedClaim>> {
         let instruction = computation.instruction(id);
         let shapes: Vec<Shape> =
             instruction.operands.iter().map(|&operand| computation.instruction(operand).shape.clone()).collect();
@@ -94,7 +94,21 @@ impl<'a> Claims<'a> {
 
     /// Whether an emitter claims an instruction. The instruction need not be in the module yet.
     pub fn is_claimed(&mut self, module: &Module, instruction: &Instruction, operands: &[Shape]) -> bool {
-        self.hero_alone(module, instruction, operands).is_some()
+        self.hero_alone(module, instruction, operands).as_ref().is_some_and(SelectedClaim::is_of_a_hero)
+    }
+
+    /// Returns an order of an operand's dimensions in which a kernel reads the operand faster. The
+    /// emitter that claims the instruction states this order. `None` if the emitter states no other
+    /// order than the current one.
+    pub fn order_of_operand(
+        &mut self,
+        module: &Module,
+        computation: &Computation,
+        id: InstrId,
+        operand: usize,
+    ) -> Option<Vec<i64>> {
+        let claim = self.claim_for(module, computation, id)?;
+        claim.claim.orders.get(operand).filter(|order| !order.is_sorted()).cloned()
     }
 
     fn hero_alone(
@@ -126,9 +140,10 @@ impl<'a> Claims<'a> {
         hero
     }
 
-    /// Selects the claim whose hero loses the most time in the iteration space of another hero.
-    /// Ties go to the first registered emitter. An emitter that the user has replaced is asked only
-    /// if its replacements claim nothing. Its replacements then compute the kernels that it claims.
+    /// Selects the claim with the largest loss: the time that the hero loses in the iteration space
+    /// of another hero. Ties go to the first registered emitter. An emitter that the user has
+    /// replaced is asked only if its replacements claim nothing. The replacements then compute the
+    /// kernels that the replaced emitter claims.
     fn best(&mut self, claimants: &[usize], region: Fusion) -> Option<SelectedClaim> {
         let anchor = region.computation().root;
         let is_elemental = region.computation().instruction(anchor).op.is_elemental();
@@ -166,7 +181,7 @@ impl<'a> Claims<'a> {
     }
 }
 
-/// Returns the hero of each root of a fusion, and the kind of the emitter that claims it.
+/// Returns, for each root of a fusion, the hero and the kind of the emitter that claims the hero.
 pub fn heroes(
     fusion: &Fusion,
     device: &DeviceDescription,
@@ -181,8 +196,19 @@ pub fn heroes(
     fusion.roots.iter().map(of_root).collect()
 }
 
+/// Returns the time that a hero loses in the iteration space of another hero. Negative for a claim
+/// without a hero, which counts only if there is no other claim.
 fn most_lost(claim: &Claim) -> f64 {
-    claim.lost_inside.max(claim.lost_beside)
+    match claim.place {
+        HeroPlace::Nowhere => -1.0,
+        HeroPlace::BeforeEpilogue | HeroPlace::Root => claim.lost_inside.max(claim.lost_beside),
+    }
+}
+
+impl SelectedClaim {
+    fn is_of_a_hero(self: &Rc<Self>) -> bool {
+        self.claim.place != HeroPlace::Nowhere
+    }
 }
 
 impl Heroes {
@@ -192,7 +218,7 @@ impl Heroes {
         self.0.get(&id).map(|hero| &hero.claim)
     }
 
-    /// Returns the claim for an instruction if an epilogue may follow.
+    /// Returns the claim for an instruction if an epilogue may follow the instruction.
     pub fn claim_before_epilogue(&self, id: InstrId) -> Option<&Claim> {
         self.claim(id).filter(|claim| claim.place == HeroPlace::BeforeEpilogue)
     }
@@ -202,8 +228,8 @@ impl Heroes {
         self.form(a, true).is_some_and(|form| !form.1.is_empty() && self.form(b, true) == Some(form))
     }
 
-    /// Returns a key. Heroes with equal keys fit into one kernel. `None` if the instruction is not
-    /// a hero in this position.
+    /// Returns a key. Heroes with equal keys fit into one kernel. `None` if the instruction cannot
+    /// be a hero in its position, which is the root or before an epilogue.
     fn form(&self, id: InstrId, is_root: bool) -> Option<(&KernelKind, &str)> {
         let hero = self.0.get(&id).filter(|hero| is_root || hero.claim.place == HeroPlace::BeforeEpilogue)?;
         Some((&hero.kind, &hero.claim.form))

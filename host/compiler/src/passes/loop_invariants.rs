@@ -9,9 +9,9 @@
 //! value on, so the value remains in the same buffer. The pass does not hoist a value that an
 //! iteration recomputes as fast as it would read it. Nor does it hoist a large value that is
 //! computed from small ones, because the value would need too much memory. The pass does hoist
-//! cheap concatenations, and cheap operations on a product's operands, because products are fastest
-//! if their operands lie in memory in the order in which the kernel reads them. If the loop
-//! executes no iteration, the work for the hoisted value is wasted.
+//! cheap concatenations, and cheap operations on a product's operands. Products are fastest if
+//! their operands are stored in the order in which the kernel reads them. If the loop executes no
+//! iteration, the work for the hoisted value is wasted.
 
 mod operands;
 
@@ -25,16 +25,18 @@ use fusebox_edit::{EditError, Rewrite, Rewritten, rewrite};
 use super::common_subexpressions::{depends_on_operands_alone, merge_equal};
 use super::tuples;
 use crate::CompileError;
+use crate::fuse::Claims;
 use crate::roles::{Role, in_role};
 
 /// Hoists values out of all loops. Visits inner loops first, because a value that is hoisted out of
 /// an inner loop may then be hoisted out of the outer loop, too.
-pub fn run(module: &mut Module, device: &DeviceDescription) -> Result<(), CompileError> {
+pub fn run(module: &mut Module, claims: &mut Claims) -> Result<(), CompileError> {
+    let device = claims.device();
     let mut has_changed = false;
     for caller in in_role(module, Role::Sequence) {
         let loops: Vec<InstrId> = module.computation(caller).ids().filter(|&id| is_loop(module, caller, id)).collect();
         for &at in &loops {
-            prepare(module, caller, at, device)?;
+            prepare(module, caller, at, claims)?;
         }
         let found = loops.into_iter().filter_map(|id| HoistingLoop::of(module, caller, id, device));
         let found: Vec<HoistingLoop> = found.filter(|it| is_called_once(module, it)).collect();
@@ -53,18 +55,13 @@ fn is_loop(module: &Module, caller: ComputationId, id: InstrId) -> bool {
     matches!(module.computation(caller).instruction(id).op, Op::While { .. })
 }
 
-/// Prepares a loop whose invariants may be hoisted: merges equal instructions, so that each value
-/// is hoisted once, and transposes operands of products where that pays off.
-fn prepare(
-    module: &mut Module,
-    caller: ComputationId,
-    at: InstrId,
-    device: &DeviceDescription,
-) -> Result<(), CompileError> {
+/// Prepares a loop whose invariants may be hoisted. Merges equal instructions, so that each value
+/// is hoisted once. Transposes operands of products where that pays off.
+fn prepare(module: &mut Module, caller: ComputationId, at: InstrId, claims: &mut Claims) -> Result<(), CompileError> {
     let Op::While { condition, body } = module.computation(caller).instruction(at).op else { return Ok(()) };
     if may_leave(module, condition, body) {
         module.computations[body.index()] = merge_equal(module.computation(body));
-        operands::lay_out(module, body, device)?;
+        operands::lay_out(module, body, claims)?;
     }
     Ok(())
 }
@@ -139,7 +136,8 @@ pub(super) fn reads_only_state_elements(computation: &Computation) -> bool {
         && computation.instructions.iter().filter(uses).all(|it| matches!(it.op, Op::GetTupleElement { .. }))
 }
 
-/// Returns for each instruction of a loop's body whether its value is the same in every iteration.
+/// Returns, for each instruction of a loop's body, whether its value is the same in every
+/// iteration.
 pub fn invariant(body: &Computation) -> Vec<bool> {
     let root = body.instruction(body.root);
     let is_passed_on = |index: i64| {
@@ -153,8 +151,8 @@ pub fn invariant(body: &Computation) -> Vec<bool> {
             Some(index) => matches!(root.op, Op::Tuple) && is_passed_on(index),
             None => {
                 let is_known = match &instruction.op {
-                    // If this loop executes no iteration, an inner loop that is hoisted might never
-                    // end.
+                    // If this loop executes no iteration, the program skips the inner loop. A
+                    // hoisted inner loop would run, and might never end.
                     Op::While { .. } | Op::Conditional { .. } => false,
                     Op::CustomCall(call) => !call.has_side_effect,
                     op => depends_on_operands_alone(op),
@@ -203,8 +201,8 @@ fn worth_hoisting(body: &Computation, invariant: &[bool], device: &DeviceDescrip
     values
 }
 
-/// Whether the value is not larger than the state elements that it is computed from, or fits into a
-/// core's cache.
+/// Whether the value fits into a core's cache, or is at most as large as the state elements from
+/// which it is computed.
 fn has_room(body: &Computation, id: InstrId, device: &DeviceDescription) -> bool {
     let Some(array) = body.instruction(id).shape.as_array() else { return false };
     let made_of = needed_for(body, &[id]);
@@ -226,8 +224,8 @@ fn is_long(body: &Computation, id: InstrId) -> bool {
             || takes() >= cost::ROUND_TRIP * cost::first_array(instruction).map_or(0.0, count))
 }
 
-/// Whether the value is a concatenation, or is an operand of a product that needs computation or a
-/// copy. Slices need no copy.
+/// Whether the value is a concatenation, or an operand of a product whose elements must be computed
+/// or copied. Slices need no copy.
 fn is_put_together(body: &Computation, id: InstrId, is_multiplied: bool) -> bool {
     match body.instruction(id).op {
         Op::Concatenate { .. } => true,
@@ -290,7 +288,8 @@ fn before_loop(edit: &mut Rewrite, instruction: &Instruction, it: &HoistingLoop)
 }
 
 /// Returns a copy of a loop's condition or body that reads these values from the state and passes
-/// them on. They are the last elements of the state. The other ones keep their index and shape.
+/// them on. The values are the last elements of the state. The other elements keep their indices
+/// and shapes.
 fn passing_on(module: &Module, old: &Computation, state: Shape, values: &[InstrId]) -> Result<Rewritten, EditError> {
     let first = state.as_tuple().map_or(0, <[Shape]>::len) - values.len();
     let mut edit = Rewrite::with_state(module, old, state);
@@ -325,8 +324,10 @@ mod tests {
     use fusebox_core::hlo::{parse_module, print_module, verify};
 
     use super::*;
+    use crate::Emitters;
 
-    /// The body gives the result of an inner loop, and its parameter is not its first instruction.
+    /// The body returns the result of an inner loop. The body's parameter is not its first
+    /// instruction.
     #[test]
     fn a_body_without_a_tuple_passes_values_on() {
         let text = "less { a = s32[] parameter(0)\n  b = s32[] parameter(1)
@@ -347,7 +348,8 @@ other { s = (s32[], s32[64]) parameter(0)\n  n = s32[] get-tuple-element(s), ind
 ENTRY main { s = (s32[], s32[64]) parameter(0)
   ROOT w = (s32[], s32[64]) while(s), condition=other, body=body }";
         let mut module = parse_module(text, "test.hlo").unwrap();
-        run(&mut module, &DeviceDescription::cpu(2)).unwrap();
+        let emitters = Emitters::default();
+        run(&mut module, &mut Claims::new(&DeviceDescription::cpu(2), &emitters)).unwrap();
         verify(&module).unwrap_or_else(|faults| panic!("{}\n{}", faults[0], print_module(&module)));
         let printed = print_module(&module);
         assert!(printed.split("ENTRY").nth(1).unwrap().contains("sort("), "{printed}");

@@ -73,8 +73,8 @@ pub struct Pass {
     run: PassFunction,
 }
 
-/// The forms of a module whose instructions have their meaning without regard to layouts, calls and
-/// dynamic sizes.
+/// The forms of a module in which the meaning of an instruction does not depend on layouts, calls
+/// or dynamic sizes.
 const PLAIN: &[Form] = &[Form::OneDevice, Form::StaticSizes, Form::Expanded, Form::NoCalls, Form::RowMajor];
 /// The forms of a module that consists of operations which kernels and routines compute.
 const CANONICAL: &[Form] = &[
@@ -86,7 +86,7 @@ const CANONICAL: &[Form] = &[
     Form::NoBatchNorm,
     Form::Canonical,
 ];
-/// The forms of [`CANONICAL`], and no arrays without elements.
+/// The forms of [`CANONICAL`], and [`Form::NoEmptyArrays`].
 const WITH_ELEMENTS: &[Form] = &Form::ALL;
 
 /// Defines a pass that later passes or phases rely on.
@@ -109,7 +109,7 @@ impl Pass {
     /// checks the module before and after the pass.
     ///
     /// # Errors
-    /// If the module is not supported, or if a check fails: a bug in fusebox.
+    /// If the module is not supported, or if a check fails. A failed check is a bug in fusebox.
     pub fn apply(&self, module: &mut Module, claims: &mut Claims, is_verified: bool) -> Result<(), CompileError> {
         if is_verified {
             self.check_forms(module, self.needs, "needs")?;
@@ -252,9 +252,7 @@ pub const PASSES: &[Pass] = &[
         |module, _| products::run(module),
     ),
     optional("joined-products", "merge products of one array with several others", WITH_ELEMENTS, joined_products::run),
-    optional("loop-invariants", "hoist operations out of loops", WITH_ELEMENTS, |module, claims| {
-        loop_invariants::run(module, claims.device())
-    }),
+    optional("loop-invariants", "hoist operations out of loops", WITH_ELEMENTS, loop_invariants::run),
     optional(
         "row-products",
         "compute rows times large matrices as sums along columns",

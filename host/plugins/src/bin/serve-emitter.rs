@@ -1,5 +1,5 @@
 //! Serves one plugin library over standard input and output, like `fusebox serve-emitter`. Tests of
-//! isolated plugins use this program, because they have no `fusebox` binary.
+//! isolated plugins use this program, because these tests have no `fusebox` binary.
 
 #![forbid(unsafe_code)]
 

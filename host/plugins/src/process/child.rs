@@ -31,8 +31,8 @@ pub enum ServeError {
 }
 
 /// Serves a library over standard input and output until the input ends. Reads the library's bytes
-/// from the file `content`. `memory` is the limit of the address space in bytes. Calls `warn` at
-/// most once, if this system cannot keep the process from opening files.
+/// from the file `content`. `memory` is the limit of the address space in bytes. If this system
+/// cannot keep the process from opening files, calls `warn`, at most once.
 ///
 /// # Errors
 /// If the library cannot be loaded, or a pipe breaks.
@@ -78,10 +78,10 @@ pub fn serve_library(
     }
 }
 
-/// Ends this process, and all processes that the plugin started, as soon as the other end of
-/// standard input is closed because the host has ended. This also interrupts a running request.
-/// (The system can also send a signal at the death of a parent. But this signal comes when the
-/// thread that started this process ends, which may be long before the host ends.)
+/// Ends this process and all processes that the plugin started as soon as the host has ended, which
+/// closes the other end of standard input. A running request is interrupted, too. (The system can
+/// also send a signal at the death of a parent. But this signal comes when the thread that started
+/// this process ends, which may be long before the host ends.)
 fn end_with_the_host() -> io::Result<()> {
     let watch = || {
         let input = io::stdin();

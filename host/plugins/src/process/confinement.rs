@@ -1,5 +1,5 @@
-//! Restricts the system calls of a plugin's process to those for memory, threads, the time, and the
-//! pipes to the host.
+//! Allows a plugin's process only the system calls for memory, threads, the time, and the pipes to
+//! the host.
 //!
 //! The filter lists the allowed calls, because a list of the refused calls could not be complete. A
 //! refused call fails with EPERM, like a call without permission.
@@ -24,7 +24,7 @@ pub enum Phase {
 /// process. A later phase can only refuse more.
 ///
 /// # Errors
-/// If the system has no such filters, or this process has no right to install them.
+/// If the system lacks these filters, or if this process may not install filters.
 pub fn confine(phase: Phase) -> Result<(), Error> {
     // `clone3` has its flags in memory, where a filter cannot read them. Without `clone3`, threads
     // start with `clone`.
@@ -58,7 +58,7 @@ fn allowed(phase: Phase) -> Result<SyscallRules, Error> {
     let thread = i64::from(libc::CLONE_THREAD).unsigned_abs();
     rules.push((libc::SYS_clone, masked(0, thread, thread)?));
     // A process aborts by sending a signal to itself. Process id 0 stands for the process's own
-    // group, which the process ends when the host ends.
+    // group. The process ends this group when the host ends.
     let own = u64::from(std::process::id());
     rules.push((libc::SYS_tgkill, masked(0, PID, own)?));
     rules.push((libc::SYS_kill, masked(0, PID, 0)?));
@@ -81,7 +81,7 @@ fn masked(argument: u8, mask: u64, value: u64) -> Result<Vec<SeccompRule>, Error
 }
 
 const ALWAYS: &[c_long] = &[
-    // Memory, whose limit was set before.
+    // Memory. The limit of memory was set before.
     libc::SYS_brk,
     libc::SYS_madvise,
     libc::SYS_mmap,

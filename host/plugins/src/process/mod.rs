@@ -7,8 +7,8 @@
 //!
 //! The child is the leader of a process group that contains all processes it starts. One deadline
 //! applies to sending a request and receiving its answer. When the deadline passes, or the child
-//! ends, the host ends the group. So a plugin cannot make the host wait longer by starting
-//! processes, by holding pipes open, or by not reading requests.
+//! ends, the host ends the group. So a plugin that starts processes, holds pipes open or ignores
+//! requests cannot make the host wait longer.
 
 mod child;
 mod confinement;
@@ -93,7 +93,8 @@ impl PluginProcess {
         let deadline = Instant::now() + self.limits.time;
         let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).spawn();
         let mut running = RunningChild::of(spawned.map_err(cannot)?).map_err(cannot)?;
-        // The first frame is empty if the library was loaded. Otherwise it contains the reason.
+        // The first frame is empty if the library was loaded. Otherwise the frame contains the
+        // reason.
         match running.answer(MOST_REFUSAL_BYTES, deadline) {
             Ok(refusal) if refusal.is_empty() => Ok(running),
             Ok(refusal) => {

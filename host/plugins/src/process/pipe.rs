@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
-/// Interval of checks whether the child still lives. Most deaths are visible at once because the
-/// pipe closes, but a process that the child has started may hold the pipe open.
+/// Interval between checks whether the child still runs. If the child dies, usually its pipe closes
+/// at once. But another process that the child has started may hold the pipe open.
 const LOOK: Duration = Duration::from_millis(20);
 /// Maximum number of bytes per read. The buffer grows only as data arrives, because a frame's
 /// length may be wrong.

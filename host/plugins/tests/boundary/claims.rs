@@ -76,6 +76,7 @@ fn a_claim_arrives_as_it_was_said() {
             starts_from: 1,
             updates: 1,
             reads: vec![0.5],
+            orders: vec![vec![0]],
         })
     };
     let said = whole(&Candidate { region: fusion_named("negate"), anchor: fusebox_core::hlo::InstrId(1) });
@@ -85,7 +86,7 @@ fn a_claim_arrives_as_it_was_said() {
 
 #[test]
 fn nonsense_is_refused_and_named() {
-    let nonsense: [(ClaimOf, &str); 9] = [
+    let nonsense: [(ClaimOf, &str); 11] = [
         (|_| Some(Claim { lost_inside: f64::NAN, ..Claim::default() }), "must be a number of additions"),
         (|_| Some(Claim { lost_beside: -1.0, ..Claim::default() }), "must be a number of additions"),
         (|_| Some(Claim { starts_from: 1, ..Claim::default() }), "so it must be the root"),
@@ -106,6 +107,8 @@ fn nonsense_is_refused_and_named() {
             |_| Some(Claim { reads: vec![f64::INFINITY], ..Claim::default() }),
             "must be a finite number, and not negative",
         ),
+        (|_| Some(Claim { orders: vec![vec![1]], ..Claim::default() }), "a permutation of its dimensions"),
+        (|_| Some(Claim { orders: vec![vec![0]; 2], ..Claim::default() }), "one for each operand"),
         (|_| Some(Claim { form: "x".repeat(1 << 20), ..Claim::default() }), "the bytes of a claim's form: 1048576"),
     ];
     for (claim, words) in nonsense {
