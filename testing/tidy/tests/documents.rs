@@ -185,3 +185,113 @@ fn listed(document: &str, section: &str) -> BTreeSet<String> {
     let bullets = text.split("\n## ").next().unwrap_or("").lines().filter_map(|line| line.strip_prefix("* `"));
     bullets.filter_map(|bullet| bullet.split('`').next()).map(String::from).collect()
 }
+
+/// All extensions of one kind: rows of a table in the sources.
+struct WholeKind {
+    name: &'static str,
+    /// File with the table.
+    table: &'static str,
+    /// Returns the names of the rows.
+    rows: fn(&str) -> Vec<String>,
+    /// Types whose variants have these names.
+    types: &'static [&'static str],
+    /// Median of the number of files that name a row. The number must not grow.
+    median: usize,
+    /// Largest number of files that name a row. The number must not grow.
+    most: usize,
+}
+
+/// Returns the first words of the text between two words: those that begin a row `Name = …`.
+fn rows_between(text: &str, begin: &str, end: &str) -> Vec<String> {
+    let text = text.split_once(begin).map_or("", |(_, rest)| rest);
+    let text = text.split_once(end).map_or(text, |(part, _)| part);
+    let names = text.split(" = ").filter_map(|part| part.split_whitespace().last());
+    names
+        .filter(|name| name.starts_with(char::is_uppercase) && name.chars().all(char::is_alphanumeric))
+        .map(str::to_owned)
+        .collect()
+}
+
+const WHOLE_KINDS: &[WholeKind] = &[
+    WholeKind {
+        name: "unary operations of HLO",
+        table: "core/src/hlo/op.rs",
+        rows: |text| rows_between(text, "\n    unary {", "\n    binary {"),
+        types: &["UnaryOp"],
+        median: 5,
+        most: 10,
+    },
+    WholeKind {
+        name: "operations of HLO that move elements",
+        table: "core/src/hlo/op.rs",
+        rows: |text| {
+            let rows = text.lines().filter_map(|line| line.trim().strip_prefix("Moved "));
+            rows.filter_map(|row| row.split([' ', '(']).next()).map(str::to_owned).collect()
+        },
+        types: &["Op", "Opcode"],
+        median: 17,
+        most: 36,
+    },
+    WholeKind {
+        name: "element types",
+        table: "core/src/hlo/element_type.rs",
+        rows: |text| rows_between(text, "\nelement_types! {", "\n}"),
+        types: &["ElementType"],
+        median: 5,
+        most: 39,
+    },
+    WholeKind {
+        name: "operations of the kernel IR",
+        table: "core/src/ir/operations.rs",
+        rows: rows_of_operations,
+        types: &["OpKind"],
+        median: 4,
+        most: 14,
+    },
+];
+
+/// Returns the names of the rows `Name = dialect.operation, …`.
+fn rows_of_operations(text: &str) -> Vec<String> {
+    let rows = text.lines().filter_map(|line| line.trim().split_once(" = "));
+    let rows = rows.filter(|(_, rest)| rest.split(',').next().is_some_and(|name| name.contains('.')));
+    rows.map(|(name, _)| name.to_owned()).collect()
+}
+
+/// The typical operation or type, and not only the cheapest, is named in few files.
+#[test]
+fn whole_kinds_are_named_in_few_places() {
+    let of_tests = |file: &String| {
+        ["/tests/", "tests.rs", "examples/", "fuzz/", "testing/", "benches/"].iter().any(|part| file.contains(part))
+    };
+    let code = |file: String| {
+        let text = read(&file);
+        let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().to_owned();
+        let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        (file, lines.collect::<Vec<_>>().join("\n"))
+    };
+    let sources: Vec<(String, String)> =
+        files(&["*.rs"]).into_iter().filter(|file| !of_tests(file)).map(code).collect();
+    let names = |text: &str, word: &str| {
+        let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+        text.match_indices(word).any(|(at, _)| ends(&text[at + word.len()..]))
+    };
+    for WholeKind { name, table, rows, types, median, most } in WHOLE_KINDS {
+        let rows = rows(&read(table));
+        assert!(rows.len() > 5, "{name}: the table has another form: {rows:?}");
+        let mut counts: Vec<(usize, String)> = rows
+            .into_iter()
+            .map(|row| {
+                let words: Vec<String> = types.iter().map(|it| format!("{it}::{row}")).collect();
+                let is_named =
+                    |(file, text): &&(String, String)| file == table || words.iter().any(|word| names(text, word));
+                (sources.iter().filter(is_named).count(), row)
+            })
+            .collect();
+        counts.sort();
+        let found = (counts[counts.len() / 2].0, counts[counts.len() - 1].0);
+        assert!(
+            found.0 <= *median && found.1 <= *most,
+            "{name}: median and most are {found:?}, {median} and {most} were enough: {counts:?}"
+        );
+    }
+}
